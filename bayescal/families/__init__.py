@@ -1,0 +1,34 @@
+"""Families of score densities: numpy functions and exact maximum likelihood.
+
+Every family offers the same functions with its parameters in the same order; `FAMILIES` maps
+names to records of them, so that the rest of the package loops over families as data.
+
+Examples
+--------
+>>> from bayescal.families import FAMILIES
+>>> sorted(FAMILIES)
+['asymmetric_gaussian', 'asymmetric_laplace', 'gaussian', 'laplace']
+>>> FAMILIES["laplace"].fit([1.0, 2.0, 4.0]).parameters["theta"]
+2.0
+"""
+
+from bayescal.families import asymmetric_gaussian, asymmetric_laplace, gaussian, laplace
+from bayescal.families._family import Family, Fit, Guard
+from bayescal.families._guard import scale_floor
+
+FAMILIES: dict[str, Family] = {
+    module.FAMILY.name: module.FAMILY
+    for module in (gaussian, laplace, asymmetric_laplace, asymmetric_gaussian)
+}
+
+__all__ = [
+    "FAMILIES",
+    "Family",
+    "Fit",
+    "Guard",
+    "asymmetric_gaussian",
+    "asymmetric_laplace",
+    "gaussian",
+    "laplace",
+    "scale_floor",
+]

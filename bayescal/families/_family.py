@@ -1,0 +1,96 @@
+"""What a family of densities is, and what its fit returns: frozen records of data and functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from bayescal.validation import Floats
+
+Rng = np.random.Generator | int | None
+
+
+# Functions of (x or q, *parameters), of (*parameters), and of (*parameters, size=, rng=): the
+# number of parameters differs by family, so types cannot say more than what comes back.
+Density = Callable[..., Floats]
+Moment = Callable[..., Floats]
+Sampler = Callable[..., Floats]
+
+
+@dataclass(frozen=True)
+class Guard:
+    """
+    The floor under each side's scale, and whether the data asked for less.
+
+    Attributes
+    ----------
+    name : str
+        "scale_floor", or "off" when only Bennett's very large inverse scale is left.
+    floor : float
+        The smallest scale allowed, in raw score units.
+    acted : tuple of str
+        The parameters that the floor holds; empty when it changed nothing.
+    """
+
+    name: str
+    floor: float
+    acted: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Fit:
+    """
+    A maximum-likelihood fit.
+
+    Attributes
+    ----------
+    parameters : dict of str to float
+        The family's parameters by name, in the family's order.
+    log_likelihood : float
+        Natural log of the (weighted) likelihood at the parameters.
+    weight : float
+        Number of scores, or the sum of their weights.
+    guard : Guard
+        The guard against degenerate optima, and whether it acted.
+    """
+
+    parameters: dict[str, float]
+    log_likelihood: float
+    weight: float
+    guard: Guard
+
+
+@dataclass(frozen=True)
+class Family:
+    """
+    A family of densities: the same functions in the same order for every family.
+
+    Attributes
+    ----------
+    name : str
+        The name in the registry, also of its program in models/.
+    parameters : tuple of str
+        Parameter names, in the order in which every function takes them.
+    logpdf, cdf, logcdf, logsf, ppf : callable
+        Functions of (x, *parameters); logarithms are natural, x in raw score units.
+    rvs : callable
+        Draws, from (*parameters, size=, rng=).
+    mean, variance : callable
+        Functions of (*parameters).
+    fit : callable
+        Maximum likelihood, from (x, sample_weight=None, *, candidates=, guard=).
+    """
+
+    name: str
+    parameters: tuple[str, ...]
+    logpdf: Density
+    cdf: Density
+    logcdf: Density
+    logsf: Density
+    ppf: Density
+    rvs: Sampler
+    mean: Moment
+    variance: Moment
+    fit: Callable[..., Fit]

@@ -1,0 +1,75 @@
+"""Best scales of the asymmetric Gaussian at a given mode, in closed form.
+
+D_l2, D_r2 are the sums of (x - theta)^2 left and right of theta, N the number of scores. With
+s = sigma_left, t = sigma_right the likelihood is proportional to
+(s + t)^-N exp(-D_l2/(2 s^2) - D_r2/(2 t^2)) = (sqrt(e) width)^-N with
+
+    width = (s + t) exp((D_l2/s^2 + D_r2/t^2)/(2 N) - 1/2),
+
+which is s + t, that is g^(3/2) / sqrt(N) with g = cbrt(D_l2) + cbrt(D_r2), wherever the floor
+does not act.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from bayescal.families._sorted import squared_sums
+from bayescal.families._two_sided import Sides
+from bayescal.validation import Floats
+
+
+def scales(left: Floats, right: Floats, total: float, floor: float) -> tuple[Floats, Floats]:
+    """
+    Return sigma_left, sigma_right of highest likelihood, none below the floor.
+
+    Free (dissertation, eqs. 3.21-3.22): sigma_left^2 = (D_l2 + D_l2^(2/3) D_r2^(1/3))/N. Where
+    one side has to stay at the floor f, the other solves N t^3 = D_r2 (f + t).
+    """
+    root_left, root_right = np.cbrt(left), np.cbrt(right)
+    common = np.sqrt((root_left + root_right) / total)
+    sigma_left, sigma_right = root_left * common, root_right * common
+    return (
+        np.maximum(
+            np.where(sigma_right < floor, _beside_floor(left, total, floor), sigma_left), floor
+        ),
+        np.maximum(
+            np.where(sigma_left < floor, _beside_floor(right, total, floor), sigma_right), floor
+        ),
+    )
+
+
+def widths(left: Floats, right: Floats, total: float, floor: float) -> Floats:
+    """Return the width at the best scales: the lower, the likelier the mode."""
+    root_left, root_right = np.cbrt(left), np.cbrt(right)
+    width = root_left + root_right
+    root = np.sqrt(width / total)
+    low = np.flatnonzero(np.minimum(root_left, root_right) * root < floor)
+    width *= root
+    if low.size:
+        left, right = left[low], right[low]
+        s, t = scales(left, right, total, floor)
+        with np.errstate(over="ignore"):  # an impossible mode may be infinitely wide
+            width[low] = (s + t) * np.exp((left / s**2 + right / t**2) / (2.0 * total) - 0.5)
+    return width
+
+
+def _beside_floor(deviation: Floats, total: float, floor: float) -> Floats:
+    """Return the positive root t of t^3 = p t + p f, p = D/N: Cardano's, or three real roots'."""
+    p = deviation / total
+    half_q, third_p = 0.5 * p * floor, p / 3.0
+    inside = half_q**2 - third_p**3
+    with np.errstate(invalid="ignore", divide="ignore"):
+        first = np.cbrt(half_q + np.sqrt(np.maximum(inside, 0.0)))
+        one = first + third_p / first
+        three = (
+            2.0 * np.sqrt(third_p) * np.cos(np.arccos(np.minimum(half_q / third_p**1.5, 1.0)) / 3.0)
+        )
+    return np.where(p > 0.0, np.where(inside >= 0.0, one, three), 0.0)
+
+
+GAUSSIAN_SIDES = Sides(
+    sums=squared_sums, scales=scales, widths=widths, log_offset=0.5 + 0.5 * math.log(math.pi / 2.0)
+)

@@ -1,0 +1,166 @@
+"""Validators: each returns the normalised value, or says what was expected and what came."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.float64]
+
+
+def as_scores(scores: ArrayLike, name: str = "scores") -> Floats:
+    """
+    Return raw scores as a float64 array of shape (n,).
+
+    Parameters
+    ----------
+    scores : array-like of shape (n,) or (n, 1)
+        Raw scores, finite.
+    name : str
+        What the error messages call the argument.
+
+    Raises
+    ------
+    ValueError
+        If `scores` is empty, not one-dimensional, not numeric, or holds nan or infinity.
+
+    Examples
+    --------
+    >>> as_scores([[1], [2]])
+    array([1., 2.])
+    """
+    try:
+        values = np.asarray(scores, dtype=np.float64)
+    except (TypeError, ValueError) as err:
+        raise ValueError(f"{name} must be real numbers, got {_shown(scores)}.") from err
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.ndim != 1:
+        raise ValueError(
+            f"{name} must have shape (n,) or (n, 1), one score a document, got {values.shape}."
+        )
+    if values.size == 0:
+        raise ValueError(f"{name} must hold at least one score, got none.")
+    _check_finite(values, name)
+    return values
+
+
+def as_weights(
+    sample_weight: ArrayLike | None, n: int, name: str = "sample_weight"
+) -> Floats | None:
+    """
+    Return weights as a float64 array of shape (n,), or None for equal weights.
+
+    Parameters
+    ----------
+    sample_weight : array-like of shape (n,), a number, or None
+        Finite, none negative, not all zero. A number stands for n equal weights.
+    n : int
+        The number of scores.
+    name : str
+        What the error messages call the argument.
+
+    Raises
+    ------
+    ValueError
+        If the length differs from n or a value breaks the rules above.
+
+    Examples
+    --------
+    >>> as_weights([1, 2], 2)
+    array([1., 2.])
+    """
+    if sample_weight is None:
+        return None
+    try:
+        weight = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError) as err:
+        raise ValueError(f"{name} must be real numbers, got {_shown(sample_weight)}.") from err
+    if weight.ndim == 0:
+        weight = np.full(n, weight)
+    if weight.shape != (n,):
+        raise ValueError(f"{name} must have shape ({n},), one weight a score, got {weight.shape}.")
+    _check_finite(weight, name)
+    if weight.min() < 0.0:
+        raise ValueError(f"{name} must not be negative, got {weight.min():g}.")
+    if not weight.any():
+        raise ValueError(f"{name} must not be all zero: give at least one score a positive weight.")
+    return weight
+
+
+def check_same_length(name: str, n: int, other_name: str, m: int) -> None:
+    """Raise ValueError unless two arguments describe the same number of documents."""
+    if n != m:
+        raise ValueError(f"{name} and {other_name} must have the same length, got {n} and {m}.")
+
+
+def check_positive(**parameters: ArrayLike) -> None:
+    """
+    Raise ValueError unless every value of every named parameter is positive and finite.
+
+    Examples
+    --------
+    >>> check_positive(beta=-1.0)
+    Traceback (most recent call last):
+    ...
+    ValueError: beta must be positive and finite, got -1.0.
+    """
+    for name, value in parameters.items():
+        array = np.asarray(value, dtype=np.float64)
+        good = (array > 0.0) & (array < np.inf)
+        if not good.all():
+            raise ValueError(f"{name} must be positive and finite, got {array[~good].flat[0]}.")
+
+
+def check_fraction(**parameters: float) -> None:
+    """
+    Raise ValueError unless every named number lies strictly between 0 and 1.
+
+    Examples
+    --------
+    >>> check_fraction(level=95)
+    Traceback (most recent call last):
+    ...
+    ValueError: level must lie between 0 and 1 (both excluded), got 95.
+    """
+    for name, value in parameters.items():
+        if not 0.0 < value < 1.0:
+            raise ValueError(f"{name} must lie between 0 and 1 (both excluded), got {value}.")
+
+
+def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
+    """
+    Raise ValueError unless `value` is one of `choices`.
+
+    Examples
+    --------
+    >>> check_choice("inference", "nut", ("mle", "nuts"))
+    Traceback (most recent call last):
+    ...
+    ValueError: inference must be one of 'mle', 'nuts', got 'nut'.
+    """
+    if value not in choices:
+        expected = ", ".join(repr(choice) for choice in choices)
+        raise ValueError(f"{name} must be one of {expected}, got {value!r}.")
+
+
+def _check_finite(values: Floats, name: str) -> None:
+    # One sum is nan or infinite if any value is, and reads the array once; only then search.
+    with np.errstate(over="ignore", invalid="ignore"):
+        suspicious = not np.isfinite(values.sum())
+    if suspicious and not np.isfinite(values).all():
+        bad = np.flatnonzero(~np.isfinite(values))
+        raise ValueError(
+            f"{name} must be finite, got {values[bad[0]]} at position {bad[0]}"
+            f" ({bad.size} of {values.size} values): remove or impute them first."
+        )
+    if suspicious or np.abs(values).max() > 1e150:
+        worst = values[np.abs(values).argmax()]
+        raise ValueError(f"{name} must lie within 1e150 of 0, got {worst:g}: rescale them.")
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
