@@ -7,6 +7,7 @@ equal, the likelihood is unbounded. The guarded fit maximises over scales of at 
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 from bayescal.families._family import Guard
@@ -16,31 +17,38 @@ from bayescal.validation import Floats
 GuardOption = float | Literal["auto"] | None
 
 # Chosen by held-out log-loss on calibration data: benchmarks/guard_floor.py.
-FLOOR_FRACTION = 0.2
+FLOOR_FACTOR = 1.5
 
 # "Off" still needs Bennett's "very large constant" for an inverse scale whose side is empty.
 OFF_FRACTION = 1e-12
 
 
-def scale_floor(x: Floats, weight: Floats | None = None, fraction: float = FLOOR_FRACTION) -> float:
+def scale_floor(spread: float, n: float, factor: float = FLOOR_FACTOR) -> float:
     """
-    Return the floor under each side's scale: a fraction of the robust spread of scores.
+    Return the floor under each side's scale, factor * spread / sqrt(n).
+
+    It falls with n, so that it stops acting: the guarded fit is as consistent as the free one.
 
     Parameters
     ----------
-    x : array of shape (n,)
-        Raw scores; for calibration those of both classes, pooled.
-    weight : array of shape (n,) or None
-        Their weights.
-    fraction : float
-        Share of the spread, positive.
+    spread : float
+        The robust spread of scores (for calibration of both classes' pooled), in score units.
+    n : float
+        Number of scores, or the sum of their weights, to which the density is fitted.
+    factor : float
+        Positive.
 
     Returns
     -------
     float
         In raw score units.
+
+    Examples
+    --------
+    >>> scale_floor(2.0, 9.0)
+    1.0
     """
-    return fraction * centre_and_spread(x, weight)[1]
+    return factor * spread / math.sqrt(n)
 
 
 def resolve_guard(guard: GuardOption, x: Floats, weight: Floats | None) -> Guard:
@@ -53,9 +61,10 @@ def resolve_guard(guard: GuardOption, x: Floats, weight: Floats | None) -> Guard
         If `guard` is neither "auto", None nor a positive number.
     """
     if guard is None:
-        return Guard("off", scale_floor(x, weight, OFF_FRACTION), ())
+        return Guard("off", OFF_FRACTION * centre_and_spread(x, weight)[1], ())
     if guard == "auto":
-        return Guard("scale_floor", scale_floor(x, weight), ())
+        n = float(x.size) if weight is None else float(weight.sum())
+        return Guard("scale_floor", scale_floor(centre_and_spread(x, weight)[1], n), ())
     if not isinstance(guard, int | float) or not 0.0 < guard < float("inf"):
         raise ValueError(
             f"guard must be 'auto', None (off) or a positive floor in score units, got {guard!r}."

@@ -181,7 +181,7 @@ def fit(
         "bennett" tries the scores and nine points in each interval between them, as the paper's
         tables did; it is never better.
     guard : "auto", float or None
-        Floor of both scales 1/beta and 1/gamma in score units: "auto" a share of the spread of
+        Floor of both scales 1/beta and 1/gamma in score units: "auto" 1.5 robust spreads of
         `x`; None only the 1e-12 of it that stands for Bennett's very large inverse scale.
 
     Raises

@@ -1,0 +1,36 @@
+"""bayescal: Bayesian calibration of classifier scores.
+
+Public names are imported when they are first used: `import bayescal` itself needs numpy and
+scipy only, and takes no longer.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from bayescal.score_calibrator import ScoreCalibrator as ScoreCalibrator
+    from bayescal.score_calibrator import load as load
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "ScoreCalibrator": "bayescal.score_calibrator",
+    "load": "bayescal.score_calibrator",
+}
+
+__all__ = ["ScoreCalibrator", "__version__", "load"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    try:
+        return import_module(f"bayescal.{name}")
+    except ModuleNotFoundError as err:
+        if err.name != f"bayescal.{name}":
+            raise
+        raise AttributeError(f"module 'bayescal' has no attribute {name!r}") from None
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOMES])

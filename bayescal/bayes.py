@@ -1,0 +1,60 @@
+"""Bayes' rule for two classes, in log-odds.
+
+Probabilities come last: naive Bayes scores passed through a sigmoid first are exactly 0 or 1 for
+a tenth of the documents.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import special
+
+from bayescal.validation import Floats
+
+
+def class_prior(positive: float, total: float) -> float:
+    """
+    Return the smoothed share of positives, (n_+ + 1) / (n + 2).
+
+    The mean of the posterior of the class prior under a uniform Beta(1, 1), and Bennett's choice
+    (dissertation, section 3.2.4). With weights, sums of weights stand for counts.
+
+    Examples
+    --------
+    >>> class_prior(1, 2)
+    0.5
+    """
+    return (positive + 1.0) / (total + 2.0)
+
+
+def log_odds(prior: ArrayLike, log_positive: ArrayLike, log_negative: ArrayLike) -> Floats:
+    """
+    Return logit(prior) + log p(s|+) - log p(s|-), natural logarithms.
+
+    Parameters
+    ----------
+    prior : array-like
+        Probability of the positive class, in (0, 1).
+    log_positive, log_negative : array-like
+        Log densities of the scores under each class; broadcast against `prior`.
+
+    Examples
+    --------
+    >>> float(log_odds(0.5, -1.0, -3.0))
+    2.0
+    """
+    ratio: Floats = np.asarray(log_positive) - np.asarray(log_negative)
+    return special.logit(np.asarray(prior, dtype=np.float64)) + ratio
+
+
+def probability(log_odds: ArrayLike) -> Floats:
+    """
+    Return 1 / (1 + exp(-log-odds)).
+
+    Examples
+    --------
+    >>> float(probability(0.0))
+    0.5
+    """
+    return special.expit(np.asarray(log_odds, dtype=np.float64))

@@ -1,0 +1,52 @@
+"""What every engine gets: scores, labels and weights of one binary problem, validated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal.robust import centre_and_spread
+from bayescal.validation import Floats
+
+# The dimension "klass" of every result, in this order.
+KLASS = ("negative", "positive")
+
+
+@dataclass(frozen=True)
+class BinaryScores:
+    """
+    Scores of one binary problem, both classes present.
+
+    Attributes
+    ----------
+    score : array of shape (n,)
+        Raw scores, finite.
+    positive : array of shape (n,) of bool
+        True for documents of the positive class.
+    weight : array of shape (n,) or None
+        Non-negative weights; None for 1 each.
+    """
+
+    score: Floats
+    positive: NDArray[np.bool_]
+    weight: Floats | None = None
+
+    @cached_property
+    def centre_and_spread(self) -> tuple[float, float]:
+        """Return the robust centre and spread of all scores, labels ignored."""
+        return centre_and_spread(self.score, self.weight)
+
+    def of_class(self, positive: bool) -> tuple[Floats, Floats | None]:
+        """Return the scores and weights of one class."""
+        mask = self.positive if positive else ~self.positive
+        return self.score[mask], None if self.weight is None else self.weight[mask]
+
+    def total(self, positive: bool | None = None) -> float:
+        """Return the number (or weight) of documents, of all or of one class."""
+        mask = slice(None) if positive is None else self.positive == positive
+        if self.weight is None:
+            return float(self.positive[mask].size)
+        return float(self.weight[mask].sum())

@@ -1,0 +1,66 @@
+"""Maximum likelihood of both classes and the smoothed class prior: Bennett's method."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bayescal.bayes import class_prior, log_odds
+from bayescal.engines.data import BinaryScores
+from bayescal.families import Family, Fit, scale_floor
+from bayescal.families._guard import GuardOption
+from bayescal.validation import Floats
+
+
+@dataclass(frozen=True)
+class ClassFits:
+    """
+    Maximum-likelihood fits of both classes.
+
+    Attributes
+    ----------
+    negative, positive : Fit
+        The fit of each class's scores.
+    prior : float
+        Smoothed share of positives, (n_+ + 1)/(n + 2).
+    """
+
+    negative: Fit
+    positive: Fit
+    prior: float
+
+    def log_odds(self, family: Family, scores: Floats) -> Floats:
+        """Return logit(prior) + log p(s|+) - log p(s|-) at raw scores."""
+        return log_odds(
+            self.prior,
+            family.logpdf(scores, *self.positive.parameters.values()),
+            family.logpdf(scores, *self.negative.parameters.values()),
+        )
+
+
+def fit_classes(
+    family: Family, data: BinaryScores, *, candidates: str = "exact", guard: GuardOption = "auto"
+) -> ClassFits:
+    """
+    Fit both classes by maximum likelihood.
+
+    Parameters
+    ----------
+    family : Family
+        The densities.
+    data : BinaryScores
+        Scores, labels, weights.
+    candidates : {"exact", "bennett"}
+        Modes to try; see `Family.fit`.
+    guard : "auto", float or None
+        Floor of the scales in score units; "auto" follows from the spread of both classes' scores
+        together and each class's size, so that a class of one score gets a scale too.
+    """
+
+    def fit(positive: bool) -> Fit:
+        floor = guard
+        if guard == "auto":
+            floor = scale_floor(data.centre_and_spread[1], data.total(positive))
+        return family.fit(*data.of_class(positive), candidates=candidates, guard=floor)
+
+    prior = class_prior(data.total(True), data.total())
+    return ClassFits(fit(False), fit(True), prior)

@@ -1,0 +1,76 @@
+"""Binary labels: which class is the positive one, and which document belongs to it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bayescal.validation import Floats
+
+
+def encode_labels(
+    labels: ArrayLike, weight: Floats | None = None, name: str = "y"
+) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """
+    Return the two classes in sorted order, and which labels are the second, positive one.
+
+    Parameters
+    ----------
+    labels : array-like of shape (n,)
+        Two distinct values: numbers, strings or booleans.
+    weight : array of shape (n,) or None
+        Both classes need a document of positive weight.
+    name : str
+        What the error messages call the argument.
+
+    Raises
+    ------
+    ValueError
+        If there are not exactly two classes, or values that cannot be told apart (nan, None).
+
+    Examples
+    --------
+    >>> classes, positive = encode_labels(["spam", "ham"])
+    >>> classes.tolist(), positive.tolist()
+    (['ham', 'spam'], [True, False])
+    """
+    values = np.asarray(labels)
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.ndim != 1:
+        raise ValueError(f"{name} must have shape (n,), one label a document, got {values.shape}.")
+    if values.dtype.kind == "f" and not np.isfinite(values).all():
+        raise ValueError(f"{name} must not hold nan or infinity: leave unlabelled documents out.")
+    try:
+        classes, codes = np.unique(values, return_inverse=True)
+    except TypeError as err:
+        raise ValueError(
+            f"{name} must hold labels of one type, got {set(map(type, values))}."
+        ) from err
+    _check_two(classes, name)
+    positive: NDArray[np.bool_] = codes == 1
+    for which, label in zip((~positive, positive), classes, strict=True):
+        if weight is not None and not weight[which].any():
+            raise ValueError(
+                f"sample_weight must leave both classes some weight, class {label!r} has none."
+            )
+    return classes, positive
+
+
+def _check_two(classes: NDArray[Any], name: str) -> None:
+    if classes.size == 1:
+        raise ValueError(
+            f"{name} must hold both classes: a calibrator can't be fit when only one class is"
+            f" present, got only {classes[0]!r}."
+        )
+    if classes.size == 0:
+        raise ValueError(f"{name} must hold at least one label of each class, got none.")
+    if classes.size > 2:
+        shown = ", ".join(repr(value) for value in classes[:4].tolist())
+        kind = "continuous values" if classes.dtype.kind == "f" and classes.size > 10 else "classes"
+        raise ValueError(
+            f"Only binary classification is supported: {name} must hold two classes, got"
+            f" {classes.size} {kind} ({shown}, ...)."
+        )

@@ -1,0 +1,133 @@
+"""Find and load model programs: the files in models/, or a user's own.
+
+A program is code: loading one runs it. Only the package's own folder and explicit paths are ever
+read, never the working directory.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Program:
+    """
+    A loaded model program.
+
+    Attributes
+    ----------
+    name : str
+        File name without ".py".
+    path : Path
+        Where it was read from.
+    model : callable
+        (score, label, **hyperparameters) -> pymc.Model.
+    simulate : callable or None
+        (n, rng, **hyperparameters) -> dict of a score, a label and the parameters behind them.
+    summary : str
+        The first line of its docstring.
+    """
+
+    name: str
+    path: Path
+    model: Callable[..., Any]
+    simulate: Callable[..., dict[str, Any]] | None
+    summary: str
+
+    def hyperparameters(self) -> dict[str, float]:
+        """Return the keyword arguments of `model` and their defaults."""
+        parameters = inspect.signature(self.model).parameters.values()
+        return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
+
+
+def folder() -> Path:
+    """Return the folder of the package's programs: models/ in a checkout, else _models."""
+    package = Path(__file__).parent
+    checkout = package.parent
+    if (checkout / "pyproject.toml").is_file() and (checkout / "models").is_dir():
+        return checkout / "models"
+    return package / "_models"
+
+
+def available() -> list[str]:
+    """
+    Return the names of the package's programs.
+
+    Examples
+    --------
+    >>> available()
+    ['asymmetric_gaussian', 'asymmetric_laplace', 'gaussian', 'laplace']
+    """
+    return sorted(path.stem for path in folder().glob("*.py"))
+
+
+def load(name_or_path: str | Path) -> Program:
+    """
+    Load a program by name, or from an explicit path to a .py file. Loading runs the file.
+
+    Parameters
+    ----------
+    name_or_path : str or Path
+        A name from `available()`, or a path that ends in ".py".
+
+    Raises
+    ------
+    ValueError
+        If there is no such program, or the file does not run, or defines no function `model`.
+
+    Examples
+    --------
+    >>> load("laplace").name
+    'laplace'
+    """
+    path = _find(name_or_path)
+    module = _run(path)
+    model = getattr(module, "model", None)
+    if not callable(model):
+        raise ValueError(
+            f"program {path} must define a function model(score, label, ...) that returns a"
+            " pymc.Model; it defines no `model`."
+        )
+    summary = (module.__doc__ or "").strip().splitlines()
+    return Program(
+        name=path.stem,
+        path=path,
+        model=model,
+        simulate=getattr(module, "simulate", None),
+        summary=summary[0] if summary else "",
+    )
+
+
+def _find(name_or_path: str | Path) -> Path:
+    text = str(name_or_path)
+    if not text.endswith(".py"):
+        path = folder() / f"{text}.py"
+        if text not in available():
+            raise ValueError(
+                f"there is no program {text!r}; expected one of {', '.join(available())},"
+                " or a path to a .py file."
+            )
+        return path
+    path = Path(text).expanduser()
+    if not path.is_file():
+        raise ValueError(f"there is no program file {text!r}; give the path of a .py file.")
+    return path.resolve()
+
+
+def _run(path: Path) -> ModuleType:
+    # A name of its own keeps two files of the same stem, or a stem like "random", apart.
+    spec = importlib.util.spec_from_file_location(f"_bayescal_program_{path.stem}", path)
+    if spec is None or spec.loader is None:  # pragma: no cover - only for odd suffixes
+        raise ValueError(f"program {path} cannot be read as Python.")
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as err:
+        raise ValueError(f"program {path} does not run: {type(err).__name__}: {err}") from err
+    return module

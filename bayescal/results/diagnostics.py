@@ -1,0 +1,114 @@
+"""Convergence of posterior draws: R-hat, effective sample sizes, divergences, and what to do."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+import xarray as xr
+
+RHAT_LIMIT = 1.01
+ESS_LIMIT = 400.0
+
+
+class ConvergenceWarning(UserWarning):
+    """Posterior draws that should not be used as they are; the message says what to do."""
+
+
+@dataclass(frozen=True)
+class Diagnostics:
+    """
+    Diagnostics of posterior draws, over all parameters.
+
+    Attributes
+    ----------
+    rhat : float
+        The largest rank-normalised R-hat; nan for a single chain.
+    ess_bulk, ess_tail : float
+        The smallest effective sample sizes, of the centre and of the tails.
+    divergences : int
+        Transitions of NUTS that diverged.
+    draws : int
+        Draws over all chains.
+    problems : tuple of str
+        What is wrong and what to do; empty when nothing is.
+    """
+
+    rhat: float
+    ess_bulk: float
+    ess_tail: float
+    divergences: int
+    draws: int
+    problems: tuple[str, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Return whether the draws can be used."""
+        return not self.problems
+
+
+def diagnose(tree: xr.DataTree) -> Diagnostics:
+    """
+    Check the groups posterior and sample_stats of a tree.
+
+    Limits: R-hat at most 1.01 and effective sample sizes at least 400 (Vehtari et al., Bayesian
+    Analysis 2021), no divergences.
+    """
+    import arviz_stats
+
+    posterior = tree["posterior"].to_dataset()
+    single = posterior.sizes["chain"] < 2
+    with np.errstate(divide="ignore", invalid="ignore"):  # a constant chain's R-hat is nan
+        rhat = (np.nan, "") if single else _worst(arviz_stats.rhat(posterior), largest=True)
+        bulk = _worst(arviz_stats.ess(posterior, method="bulk"))
+        tail = _worst(arviz_stats.ess(posterior, method="tail"))
+    divergences = int(tree["sample_stats"]["diverging"].sum()) if "sample_stats" in tree else 0
+    return Diagnostics(
+        rhat=rhat[0],
+        ess_bulk=bulk[0],
+        ess_tail=tail[0],
+        divergences=divergences,
+        draws=int(posterior.sizes["chain"] * posterior.sizes["draw"]),
+        problems=tuple(_problems(rhat, min(bulk, tail), divergences)),
+    )
+
+
+def warn_of_problems(diagnostics: Diagnostics | None) -> None:
+    """Warn, once, of all that is wrong with the draws of a fit, and say what to do."""
+    if diagnostics is not None and diagnostics.problems:
+        message = "the posterior draws are not to be trusted yet: "
+        warnings.warn(message + "; ".join(diagnostics.problems) + ".", ConvergenceWarning, 3)
+
+
+def _worst(dataset: xr.Dataset, *, largest: bool = False) -> tuple[float, str]:
+    sign = -1.0 if largest else 1.0
+    # nan (a constant chain) is the worst of all.
+    values = {str(name): np.ravel(array.values) for name, array in dataset.items()}
+    keyed = [
+        (-np.inf if np.isnan(v) else sign * v, float(v), name)
+        for name, array in values.items()
+        for v in array
+    ]
+    _, value, name = min(keyed)
+    return value, name
+
+
+def _problems(rhat: tuple[float, str], ess: tuple[float, str], divergences: int) -> list[str]:
+    problems = []
+    if rhat[1] and not rhat[0] <= RHAT_LIMIT:
+        problems.append(
+            f"R-hat of {rhat[1]} is {rhat[0]:.3f} (limit {RHAT_LIMIT}): the chains disagree; raise"
+            " sampler_options={'tune': ...} or draws"
+        )
+    if not ess[0] >= ESS_LIMIT:
+        problems.append(
+            f"the effective sample size of {ess[1]} is {ess[0]:.0f} (limit {ESS_LIMIT:.0f}):"
+            " raise draws or chains"
+        )
+    if divergences:
+        problems.append(
+            f"{divergences} divergent transitions: raise sampler_options={{'target_accept': ...}}"
+            " towards 0.99"
+        )
+    return problems

@@ -1,0 +1,54 @@
+"""Where a tree comes from: versions, arguments, classes; enough to make the estimator again."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+PACKAGES = ("bayescal", "pymc", "numpy", "scipy", "xarray")
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of Python and of the packages that results depend on."""
+    found = {"python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:  # a bare checkout on the path, not installed
+            found[package] = "not installed"
+    return found
+
+
+def describe(parameters: Mapping[str, Any], classes: NDArray[Any]) -> dict[str, str]:
+    """Return the attributes of a tree, as JSON texts."""
+    return {
+        "bayescal_versions": json.dumps(versions()),
+        "bayescal_parameters": json.dumps({k: _plain(v) for k, v in parameters.items()}),
+        "bayescal_classes": json.dumps({"dtype": classes.dtype.str, "values": classes.tolist()}),
+    }
+
+
+def read(tree: xr.DataTree) -> tuple[dict[str, Any], NDArray[Any]]:
+    """Return the estimator's parameters and classes from a tree's attributes."""
+    parameters = json.loads(tree.attrs["bayescal_parameters"])
+    classes = json.loads(tree.attrs["bayescal_classes"])
+    return parameters, np.array(classes["values"], dtype=np.dtype(classes["dtype"]))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, Path):
+        return str(value)
+    # A generator has no value that could be written down; its draws are in the tree.
+    return value if isinstance(value, str | int | float | bool | list | None) else None

@@ -1,0 +1,96 @@
+"""The tree of a fit: an xarray.DataTree in ArviZ's schema, with the maximum-likelihood fit beside.
+
+Groups: posterior and sample_stats (chain, draw, klass), observed_data and constant_data
+(document), maximum_likelihood and, for inference "map", mode (klass).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from bayescal.engines.data import KLASS, BinaryScores
+from bayescal.engines.maximum_likelihood import ClassFits
+from bayescal.families import Fit, Guard
+
+
+def build_tree(
+    data: BinaryScores,
+    fits: ClassFits,
+    *,
+    groups: Mapping[str, xr.Dataset] | None = None,
+    attrs: Mapping[str, Any] | None = None,
+) -> xr.DataTree:
+    """
+    Return the tree of a fit.
+
+    Parameters
+    ----------
+    data : BinaryScores
+        Goes into observed_data (score, label 0 or 1) and constant_data (weight, centre, spread).
+    fits : ClassFits
+        Goes into maximum_likelihood.
+    groups : mapping of str to Dataset
+        What the engine made: posterior and sample_stats, or mode.
+    attrs : mapping
+        Provenance: versions, seed, arguments.
+    """
+    centre, spread = data.centre_and_spread
+    weight = np.ones(data.score.size) if data.weight is None else data.weight
+    datasets = {
+        **(groups or {}),
+        "observed_data": xr.Dataset(
+            {
+                "score": ("document", data.score),
+                "label": ("document", data.positive.astype(np.int64)),
+            }
+        ),
+        "constant_data": xr.Dataset(
+            {"weight": ("document", weight), "centre": centre, "spread": spread}
+        ),
+        "maximum_likelihood": _fits_to_dataset(fits),
+    }
+    tree = xr.DataTree.from_dict(datasets)
+    tree.attrs.update(attrs or {})
+    return tree
+
+
+def read_fits(tree: xr.DataTree) -> ClassFits:
+    """Return the maximum-likelihood fits that `build_tree` stored."""
+    dataset = tree["maximum_likelihood"].to_dataset()
+    names = dataset.attrs["parameters"].split()
+    negative, positive = (_fit_of(dataset.sel(klass=k), names) for k in KLASS)
+    return ClassFits(negative, positive, float(dataset["prior"]))
+
+
+def _fits_to_dataset(fits: ClassFits) -> xr.Dataset:
+    both = (fits.negative, fits.positive)
+    names = list(fits.negative.parameters)
+    variables: dict[str, Any] = {
+        name: ("klass", [fit.parameters[name] for fit in both]) for name in names
+    }
+    variables |= {
+        "log_likelihood": ("klass", [fit.log_likelihood for fit in both]),
+        "total_weight": ("klass", [fit.weight for fit in both]),
+        "guard_floor": ("klass", [fit.guard.floor for fit in both]),
+        "guard_name": ("klass", [fit.guard.name for fit in both]),
+        "guard_acted": ("klass", [" ".join(fit.guard.acted) for fit in both]),
+        "prior": fits.prior,
+    }
+    return xr.Dataset(variables, {"klass": list(KLASS)}, {"parameters": " ".join(names)})
+
+
+def _fit_of(dataset: xr.Dataset, names: list[str]) -> Fit:
+    return Fit(
+        parameters={name: float(dataset[name]) for name in names},
+        log_likelihood=float(dataset["log_likelihood"]),
+        weight=float(dataset["total_weight"]),
+        guard=Guard(
+            str(dataset["guard_name"].item()),
+            float(dataset["guard_floor"]),
+            tuple(str(dataset["guard_acted"].item()).split()),
+        ),
+    )

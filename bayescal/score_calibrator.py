@@ -1,0 +1,408 @@
+"""ScoreCalibrator: from one classifier's raw scores to probabilities with posterior bands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from bayescal.bayes import probability
+from bayescal.engines.data import BinaryScores
+from bayescal.engines.inference import Settings, run
+from bayescal.families import FAMILIES, Family
+from bayescal.families._guard import GuardOption
+from bayescal.labels import encode_labels
+from bayescal.randomness import generator
+from bayescal.results import curves, diagnostics, provenance, storage, summaries, tree
+from bayescal.validation import (
+    Floats,
+    as_scores,
+    as_weights,
+    check_choice,
+    check_fraction,
+    check_same_length,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+INFERENCES = ("mle", "map", "nuts")
+POINTS = ("predictive", "mean")
+
+# Beyond so many spreads every curve has saturated; squares of larger numbers would overflow.
+FARTHEST = 1e100
+
+
+class ScoreCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """
+    Calibrate the raw scores of a binary classifier.
+
+    The scores of each class get a density p(s|class); Bayes' rule turns the two and the class
+    prior into log-odds(s) = logit P(+) + log p(s|+) - log p(s|-). With inference "nuts" the
+    parameters have a posterior, and so has every probability.
+
+    Parameters
+    ----------
+    family : str
+        One of `bayescal.families.FAMILIES`.
+    inference : {"nuts", "map", "mle"}
+        Posterior draws; the posterior mode; or Bennett's maximum likelihood, in closed form.
+    program : str or Path, optional
+        A model program: a name from `bayescal.programs.available()` or the path of a .py file,
+        which is run. Defaults to the program named like the family.
+    hyperparameters : dict, optional
+        Keyword arguments of the program's `model`, such as theta_scale.
+    candidates : {"exact", "bennett"}
+        Modes that maximum likelihood tries.
+    guard : "auto", float or None
+        Floor of the maximum-likelihood scales in score units; None switches it off.
+    point : {"predictive", "mean"}
+        What `predict_proba` returns given a posterior: Bayes' rule with the posterior predictive
+        densities, P(+ | s, data); or the posterior mean of the curve at s.
+    draws, chains : int
+        Posterior draws a chain, and chains, for "nuts".
+    sampler_options : dict, optional
+        Further arguments of pm.sample: tune, target_accept, cores, nuts_sampler, ...
+    random_state : int, numpy Generator, RandomState or None
+        Seeds the engines; the same seed gives the same bits.
+    progressbar : bool
+        Whether the sampler shows its progress.
+
+    Attributes
+    ----------
+    classes_ : array of shape (2,)
+        The labels in sorted order; the second is the positive class.
+    mle_ : bayescal.engines.maximum_likelihood.ClassFits
+        The maximum-likelihood fits of both classes, for every inference.
+    posterior_ : xarray.DataTree
+        Posterior, sample_stats, observed_data, constant_data and maximum_likelihood, in ArviZ's
+        schema; only for "nuts".
+    results_ : xarray.DataTree
+        The same tree for every inference, without posterior where there is none.
+    diagnostics_ : bayescal.results.diagnostics.Diagnostics or None
+        R-hat, effective sample sizes, divergences, and what to do about them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayescal import ScoreCalibrator
+    >>> scores, labels = np.array([-3.0, -2.0, -1.0, 0.5, 1.0, 2.0]), [0, 0, 0, 1, 0, 1]
+    >>> calibrator = ScoreCalibrator(inference="mle").fit(scores, labels)
+    >>> calibrator.predict_proba([-4.0, 3.0]).round(2)
+    array([[0.95, 0.05],
+           [0.12, 0.88]])
+    """
+
+    def __init__(
+        self,
+        family: str = "asymmetric_laplace",
+        inference: str = "nuts",
+        *,
+        program: str | Path | None = None,
+        hyperparameters: Mapping[str, float] | None = None,
+        candidates: str = "exact",
+        guard: GuardOption = "auto",
+        point: str = "predictive",
+        draws: int = 1000,
+        chains: int = 4,
+        sampler_options: Mapping[str, Any] | None = None,
+        random_state: Any = None,
+        progressbar: bool = False,
+    ) -> None:
+        self.family = family
+        self.inference = inference
+        self.program = program
+        self.hyperparameters = hyperparameters
+        self.candidates = candidates
+        self.guard = guard
+        self.point = point
+        self.draws = draws
+        self.chains = chains
+        self.sampler_options = sampler_options
+        self.random_state = random_state
+        self.progressbar = progressbar
+
+    def fit(self, scores: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """
+        Fit the densities of both classes.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,) or (n, 1)
+            Raw scores, larger for likelier positives; from documents the classifier was not
+            trained on (cross-validated scores).
+        y : array-like of shape (n,)
+            Labels, two classes, both present.
+        sample_weight : array-like of shape (n,), optional
+            A weight of 2 equals repeating the document: weights are powers of the likelihood.
+
+        Raises
+        ------
+        ValueError
+            If an argument is not as described; nothing is changed then.
+        """
+        self._check_parameters()
+        data, classes = _read_data(scores, y, sample_weight)
+        result = run(self._settings(), data)
+        attrs = provenance.describe(self.get_params(deep=False), classes)
+        results = tree.build_tree(data, result.fits, groups=result.groups, attrs=attrs)
+        self._set_results(results, classes)
+        diagnostics.warn_of_problems(self.diagnostics_)
+        return self
+
+    def decision_function(self, scores: ArrayLike) -> Floats:
+        """
+        Return calibrated natural log-odds of the positive class, shape (n,).
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,) or (n, 1)
+            Raw scores.
+        """
+        check_is_fitted(self, "results_")
+        values = self._read_scores(scores)
+        if self._draws is None:
+            return self.mle_.log_odds(self._family, values)
+        if self._draws.size == 1:
+            return self._draws.log_odds(values).ravel()
+        curve = {"predictive": curves.predictive_log_odds, "mean": curves.mean_log_odds}
+        return curve[self.point](self._draws, values)
+
+    def predict_proba(self, scores: ArrayLike) -> Floats:
+        """
+        Return probabilities of both classes, in the order of `classes_`; shape (n, 2).
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,) or (n, 1)
+            Raw scores.
+        """
+        log_odds = self.decision_function(scores)
+        out = np.empty((log_odds.size, 2))
+        out[:, 1] = probability(log_odds)
+        # Not 1 - P(+): that is 0 for every P(+) beyond 1 - 1e-16.
+        out[:, 0] = probability(np.negative(log_odds, out=log_odds))
+        return out
+
+    def predict(self, scores: ArrayLike) -> NDArray[Any]:
+        """
+        Return the likelier class of each score; the negative one where both are equal.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,) or (n, 1)
+            Raw scores.
+        """
+        log_odds = self.decision_function(scores)
+        likelier: NDArray[Any] = self.classes_[(log_odds > 0.0).astype(np.intp)]
+        return likelier
+
+    def predict_interval(self, scores: ArrayLike, level: float = 0.9) -> Floats:
+        """
+        Return the equal-tailed posterior interval of P(+|s); shape (n, 2), lower and upper.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,) or (n, 1)
+            Raw scores.
+        level : float
+            Posterior probability of the interval at each score, between 0 and 1.
+
+        Raises
+        ------
+        ValueError
+            If `level` is out of range, or inference is "mle" or "map", which know no interval.
+        """
+        check_fraction(level=level)
+        draws, values = self._posterior_draws("predict_interval"), self._read_scores(scores)
+        tails = np.array([0.5 - level / 2.0, 0.5 + level / 2.0])
+        return probability(curves.quantiles_of_log_odds(draws, values, tails)).T
+
+    def sample_proba(
+        self, scores: ArrayLike, draws: int | None = None, random_state: Any = None
+    ) -> Floats:
+        """
+        Return P_k(+|s) of posterior draws k; shape (draws, n).
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,) or (n, 1)
+            Raw scores.
+        draws : int, optional
+            So many draws chosen at random without replacement; all, in their order, by default.
+        random_state : int, Generator, RandomState or None
+            Chooses the draws.
+
+        Raises
+        ------
+        ValueError
+            If `draws` is not between 1 and the number of draws, or there is no posterior.
+        """
+        posterior, values = self._posterior_draws("sample_proba"), self._read_scores(scores)
+        if draws is not None:
+            if not 1 <= draws <= posterior.size:
+                raise ValueError(f"draws must be from 1 to {posterior.size}, got {draws}.")
+            rng = generator(random_state)
+            posterior = posterior.take(rng.choice(posterior.size, draws, replace=False))
+        return probability(posterior.log_odds(values))
+
+    def class_densities(self, scores: ArrayLike, level: float = 0.9) -> xr.Dataset:
+        """
+        Return the densities of both classes at scores, for plots and checks.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,) or (n, 1)
+            Raw scores.
+        level : float
+            Probability of the pointwise posterior interval.
+
+        Returns
+        -------
+        xarray.Dataset
+            Dimensions klass and score: `mle`, and with a posterior `predictive`, `lower`,
+            `upper`; per unit of score.
+        """
+        check_is_fitted(self, "results_")
+        check_fraction(level=level)
+        values = self._read_scores(scores)
+        return curves.density_dataset(self._family, self.mle_, self._draws, values, level)
+
+    def summary(self, level: float = 0.9) -> pd.DataFrame:
+        """
+        Return every parameter by class: maximum likelihood beside the posterior.
+
+        Parameters
+        ----------
+        level : float
+            Probability of the equal-tailed posterior interval.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Rows (class, parameter); columns mle, guard, and with a posterior mean, sd, lower,
+            upper, rhat, ess_bulk; with inference "map", map.
+        """
+        check_is_fitted(self, "results_")
+        check_fraction(level=level)
+        return summaries.parameter_table(self.results_, self._family, self.classes_, level)
+
+    @property
+    def posterior_(self) -> xr.DataTree:
+        """The tree of results, where it holds a posterior."""
+        check_is_fitted(self, "results_")
+        if "posterior" not in self.results_:
+            raise AttributeError(
+                f"inference={self.inference!r} has no posterior; fit with inference='nuts'."
+            )
+        return self.results_
+
+    def save(self, path: str | Path) -> Path:
+        """
+        Write the fitted calibrator to a netCDF file; `bayescal.load` reads it.
+
+        Raises
+        ------
+        FileNotFoundError
+            If the folder of `path` does not exist.
+        """
+        check_is_fitted(self, "results_")
+        return storage.write_tree(self.results_, path)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.one_d_array = True
+        tags.input_tags.two_d_array = False
+        return tags
+
+    @property
+    def _family(self) -> Family:
+        return FAMILIES[self.family]
+
+    def _settings(self) -> Settings:
+        return Settings(
+            family=self._family,
+            inference=self.inference,
+            program=self.program,
+            hyperparameters=self.hyperparameters,
+            candidates=self.candidates,
+            guard=self.guard,
+            draws=self.draws,
+            chains=self.chains,
+            sampler_options=self.sampler_options,
+            rng=generator(self.random_state),
+            progressbar=self.progressbar,
+        )
+
+    def _check_parameters(self) -> None:
+        check_choice("family", self.family, tuple(FAMILIES))
+        check_choice("inference", self.inference, INFERENCES)
+        check_choice("point", self.point, POINTS)
+        for name in ("draws", "chains"):
+            value = getattr(self, name)
+            if not isinstance(value, int | np.integer) or value < 1:
+                raise ValueError(f"{name} must be a positive whole number, got {value!r}.")
+
+    def _set_results(self, results: xr.DataTree, classes: NDArray[Any]) -> None:
+        draws = curves.draws_in_tree(self._family, results)
+        checked = diagnostics.diagnose(results) if "posterior" in results else None
+        self.classes_ = classes
+        self.results_ = results
+        self.mle_ = tree.read_fits(results)
+        self.diagnostics_ = checked
+        self._draws = draws
+
+    def _read_scores(self, scores: ArrayLike) -> Floats:
+        values = as_scores(scores)
+        constants = self.results_["constant_data"]
+        centre, reach = float(constants["centre"]), FARTHEST * float(constants["spread"])
+        return np.clip(values, centre - reach, centre + reach)
+
+    def _posterior_draws(self, method: str) -> curves.ClassDraws:
+        check_is_fitted(self, "results_")
+        if "posterior" not in self.results_ or self._draws is None:
+            raise ValueError(
+                f"{method} needs a posterior and inference={self.inference!r} has none:"
+                " fit with inference='nuts'."
+            )
+        return self._draws
+
+
+def load(path: str | Path) -> ScoreCalibrator:
+    """
+    Read a fitted calibrator that `ScoreCalibrator.save` wrote.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If it was not written by bayescal, or by a later version of it.
+    """
+    results = storage.read_tree(path)
+    parameters, classes = provenance.read(results)
+    calibrator = ScoreCalibrator(**parameters)
+    calibrator._set_results(results, classes)
+    return calibrator
+
+
+def _read_data(
+    scores: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None
+) -> tuple[BinaryScores, NDArray[Any]]:
+    if y is None:
+        raise ValueError(
+            "y must hold the labels: ScoreCalibrator requires y to be passed, but the target y is"
+            " None."
+        )
+    values = as_scores(scores)
+    check_same_length("scores", values.size, "y", len(np.asarray(y)))
+    weight = as_weights(sample_weight, values.size)
+    classes, positive = encode_labels(y, weight)
+    return BinaryScores(values, positive, weight), classes

@@ -1,0 +1,31 @@
+"""Time functions in turn, so that a machine that slows down slows both."""
+
+import time
+
+import numpy as np
+
+
+def ratios(candidate, peer, runs=7):
+    """Return the median time of each and the median of the ratios, run by run."""
+    times = []
+    for function in (candidate, peer):  # warm up
+        function()
+    for _ in range(runs):
+        pair = []
+        for function in (candidate, peer):
+            start = time.perf_counter()
+            function()
+            pair.append(time.perf_counter() - start)
+        times.append(pair)
+    mine, others = np.array(times).T
+    return np.median(mine), np.median(others), np.median(mine / others)
+
+
+def report(name, candidate, peer, peer_name, bar, runs=7):
+    """Print one comparison beside its bar."""
+    mine, other, ratio = ratios(candidate, peer, runs)
+    verdict = "holds" if ratio <= bar else "MISSED"
+    print(
+        f"{name:44} {mine * 1e3:9.2f} ms   {peer_name:30} {other * 1e3:9.2f} ms"
+        f"   ratio {ratio:6.3f}   bar {bar:5.2f}  {verdict}"
+    )

@@ -1,0 +1,50 @@
+r"""Laplace scores in each class (the symmetric baseline), with a uniform class prior.
+
+For each class, with centre m and spread S of all scores, labels ignored:
+
+    theta ~ Normal(m, 2 S)          mode
+    width ~ InverseGamma(2, S)      2/beta: the asymmetric program with equal sides
+    score ~ Laplace(theta, 1/beta)
+
+and P(+) ~ Beta(1, 1). Scores in raw units; label 0 negative, 1 positive.
+"""
+
+from typing import Any
+
+import numpy as np
+import pymc as pm
+from numpy.typing import ArrayLike
+
+from bayescal.distributions import Standardised
+
+
+def model(
+    score: ArrayLike,
+    label: ArrayLike,
+    *,
+    centre: float = 0.0,
+    spread: float = 1.0,
+    theta_scale: float = 2.0,
+    width_shape: float = 2.0,
+    width_scale: float = 1.0,
+    prior_alpha: float = 1.0,
+    prior_beta: float = 1.0,
+) -> pm.Model:
+    """Return the model of scores and labels; theta_scale and width_scale in units of `spread`."""
+    with pm.Model(coords={"klass": ["negative", "positive"]}) as program:
+        prior = pm.Beta("prior", prior_alpha, prior_beta)
+        mode = (centre, theta_scale * spread)
+        theta = pm.Normal("theta", *mode, transform=Standardised(*mode), dims="klass")
+        width = pm.InverseGamma("width", width_shape, width_scale * spread, dims="klass")
+        beta = pm.Deterministic("beta", 2 / width, dims="klass")
+        k = pm.Bernoulli("label", prior, observed=label)
+        pm.Laplace("score", theta[k], 1 / beta[k], observed=score)
+    return program
+
+
+def simulate(n: int, rng: np.random.Generator, **hyperparameters: float) -> dict[str, Any]:
+    """Return n scores and labels, and the parameters drawn from the prior that made them."""
+    program = model(np.zeros(n), np.zeros(n, dtype=int), **hyperparameters)
+    names = ["score", "label", "prior", "theta", "beta"]
+    draws = pm.draw([program[name] for name in names], random_seed=rng)
+    return dict(zip(names, draws, strict=True))

@@ -1,0 +1,54 @@
+"""Diagnostics: silent on good draws, and each problem named with what to do."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from bayescal.results.diagnostics import ConvergenceWarning, diagnose, warn_of_problems
+
+RNG = np.random.default_rng(1)
+
+
+def tree(draws, divergences=0):
+    chains, n = draws.shape[:2]
+    coords = {"chain": np.arange(chains), "draw": np.arange(n)}
+    diverging = np.zeros((chains, n), dtype=bool)
+    diverging.ravel()[:divergences] = True
+    return xr.DataTree.from_dict({
+        "posterior": xr.Dataset({"theta": (("chain", "draw", "klass"), draws)}, coords),
+        "sample_stats": xr.Dataset({"diverging": (("chain", "draw"), diverging)}, coords),
+    })
+
+
+GOOD = RNG.normal(size=(4, 500, 2))
+
+
+def test_independent_draws_pass():
+    found = diagnose(tree(GOOD))
+    assert found.ok
+    assert found.rhat < 1.01
+    assert found.ess_bulk > 1500
+    assert found.draws == 2000
+    warn_of_problems(found)  # a warning would be an error here
+
+
+@pytest.mark.parametrize(
+    ("draws", "divergences", "message"),
+    [
+        (GOOD + np.arange(4)[:, None, None], 0, r"R-hat of theta is [1-9].*raise .*tune"),
+        (np.repeat(GOOD[:, :20], 25, axis=1), 0, "effective sample size of theta.*raise draws"),
+        (GOOD, 3, "3 divergent transitions: raise .*target_accept"),
+        (np.zeros((4, 500, 2)), 0, "effective sample size|R-hat"),
+    ],
+)
+def test_each_problem_is_named(draws, divergences, message):
+    found = diagnose(tree(draws, divergences))
+    assert not found.ok
+    with pytest.warns(ConvergenceWarning, match=message):
+        warn_of_problems(found)
+
+
+def test_one_chain_has_no_rhat():
+    found = diagnose(tree(GOOD[:1]))
+    assert np.isnan(found.rhat)
+    assert found.ok

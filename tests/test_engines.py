@@ -1,0 +1,189 @@
+"""Engines on data small enough to check by other means."""
+
+import numpy as np
+import pymc as pm
+import pytest
+from scipy import integrate, special
+from scipy import stats as st
+
+from bayescal import programs
+from bayescal.engines._bfgs import minimise
+from bayescal.engines.data import BinaryScores
+from bayescal.engines.maximum_a_posteriori import ParameterSpace, find_mode
+from bayescal.engines.nuts import draw_posterior
+from bayescal.engines.program_model import build_model
+from bayescal.families import FAMILIES
+
+SCORE = np.array([-3.0, -1.5, -1.0, -0.2, 0.1, 0.8, 2.5, 4.0])
+POSITIVE = np.array([0, 0, 0, 0, 1, 0, 1, 1], dtype=bool)
+HYPER = {"centre": 0.0, "spread": 1.0}
+
+
+class TestBfgs:
+    def test_smooth(self):
+        def rosenbrock(p):
+            x, y = p
+            gradient = np.array([-2 * (1 - x) - 400 * x * (y - x * x), 200 * (y - x * x)])
+            return (1 - x) ** 2 + 100 * (y - x * x) ** 2, gradient
+
+        point, value, converged = minimise(rosenbrock, np.array([-1.2, 1.0]))
+        assert converged
+        assert point == pytest.approx([1.0, 1.0], abs=1e-5)
+        assert value < 1e-10
+
+    def test_kinks(self):
+        # Steep across a kink, flat along it: where steepest descent and strong Wolfe steps stop.
+        def kinked(p):
+            x, y = p
+            value = 10 * abs(y - x * x) + (1 - x) ** 2
+            sign = np.sign(y - x * x)
+            return value, np.array([-20 * x * sign - 2 * (1 - x), 10 * sign])
+
+        point, _, _ = minimise(kinked, np.array([-1.2, 1.0]))
+        assert point == pytest.approx([1.0, 1.0], abs=1e-4)
+
+    def test_says_when_steps_ran_out(self):
+        _, _, converged = minimise(
+            lambda p: (float(p @ p), 2 * p), np.array([3.0, 4.0]), iterations=1
+        )
+        assert not converged
+
+
+class TestWeights:
+    @pytest.mark.parametrize("name", programs.available())
+    def test_a_weight_is_a_number_of_repetitions(self, name):
+        weight = np.array([1.0, 2.0, 0.0, 3.0, 1.0, 1.0, 2.0, 1.0])
+        repeat = np.repeat(np.arange(SCORE.size), weight.astype(int))
+        program = programs.load(name)
+        weighted = build_model(program, BinaryScores(SCORE, POSITIVE, weight), HYPER)
+        repeated = build_model(program, BinaryScores(SCORE[repeat], POSITIVE[repeat]), HYPER)
+        # Uncompiled: three evaluations are not worth a compiler run.
+        densities = [model.compile_logp(mode="FAST_COMPILE") for model in (weighted, repeated)]
+        rng = np.random.default_rng(2)
+        for _ in range(3):
+            point = {
+                key: value + rng.normal(size=np.shape(value))
+                for key, value in weighted.initial_point().items()
+            }
+            left, right = (float(density(point)) for density in densities)
+            assert left == pytest.approx(right, rel=1e-10)
+
+    def test_equal_weights_of_one_add_nothing(self):
+        data = BinaryScores(SCORE, POSITIVE, np.ones(SCORE.size))
+        assert not build_model(programs.load("laplace"), data).potentials
+
+
+class TestBuildModel:
+    def test_centre_and_spread_come_from_the_data(self):
+        data = BinaryScores(SCORE * 10 + 100, POSITIVE)
+        model = build_model(programs.load("laplace"), data)
+        centre, spread = data.centre_and_spread
+        theta = model["theta"].owner.inputs
+        assert [v.eval().item() for v in theta[-2:]] == pytest.approx([centre, 2 * spread])
+
+    def test_unknown_hyperparameter(self):
+        with pytest.raises(ValueError, match=r"hyperparameters of program 'laplace'.*'slope'"):
+            build_model(programs.load("laplace"), BinaryScores(SCORE, POSITIVE), {"slope": 1.0})
+
+    @pytest.mark.parametrize(
+        ("body", "message"),
+        [
+            ("return 3", "must return a pymc.Model, got int"),
+            ("return pm.Model()", "must observe variables named 'score' and 'label'"),
+        ],
+    )
+    def test_models_that_are_none(self, tmp_path, body, message):
+        path = tmp_path / "mine.py"
+        path.write_text(f"import pymc as pm\ndef model(score, label):\n    {body}\n")
+        with pytest.raises(ValueError, match=message):
+            build_model(programs.load(path), BinaryScores(SCORE, POSITIVE))
+
+
+def test_mode_is_found_class_by_class_and_reproducibly():
+    model = build_model(programs.load("asymmetric_laplace"), BinaryScores(SCORE, POSITIVE))
+    space = ParameterSpace(model)
+    first, again = (find_mode(space, np.random.default_rng(1)) for _ in range(2))
+    assert first.log_density == again.log_density
+    other = find_mode(space, np.random.default_rng(2))
+    assert other.log_density == pytest.approx(first.log_density, abs=1e-6)
+    # No random point is better.
+    rng = np.random.default_rng(0)
+    points = space.initial + rng.normal(size=(2000, space.size))
+    assert max(-space.objective(p)[0] for p in points) < first.log_density
+
+
+def test_a_model_without_finite_density_is_an_error():
+    with pm.Model() as model:
+        x = pm.Normal("x")
+        pm.Potential("impossible", pm.math.log(-(x**2) - 1.0))
+    with pytest.raises(ValueError, match="not finite at any start"):
+        find_mode(ParameterSpace(model), np.random.default_rng(0))
+
+
+def laplace_posterior_of_mode(x):
+    """Mean and sd of theta by quadrature: the scale integrates out (an independent formula)."""
+
+    def density(theta):
+        # width s: likelihood s^-n exp(-A/s), A = 2 sum|x - theta|; prior InverseGamma(2, 1).
+        a = 2.0 * np.abs(x - theta).sum()
+        log = special.gammaln(2 + x.size) - (2 + x.size) * np.log(1.0 + a)
+        return np.exp(log + st.norm(0.0, 2.0).logpdf(theta) + 10.0)
+
+    moments = [
+        integrate.quad(lambda t, k=k: t**k * density(t), -15, 15, points=np.sort(x), limit=400)[0]
+        for k in (0, 1, 2)
+    ]
+    mean = moments[1] / moments[0]
+    return mean, np.sqrt(moments[2] / moments[0] - mean**2)
+
+
+@pytest.mark.slow
+def test_nuts_agrees_with_quadrature_and_never_beats_the_closed_form():
+    data = BinaryScores(SCORE, POSITIVE)
+    model = build_model(programs.load("laplace"), data, HYPER)
+    groups = draw_posterior(model, np.random.default_rng(4), draws=1500, chains=2)
+    posterior = groups["posterior"].stack(sample=("chain", "draw"))
+    for k, which in enumerate((~POSITIVE, POSITIVE)):
+        mean, sd = laplace_posterior_of_mode(SCORE[which])
+        draws = posterior["theta"].values[k]
+        # ESS is near 2,000: the mean is known to sd / 45; four of those.
+        assert draws.mean() == pytest.approx(mean, abs=4 * sd / 45)
+        assert draws.std() == pytest.approx(sd, rel=0.12)
+        # The negative: the other class's posterior is another.
+        wrong, _ = laplace_posterior_of_mode(SCORE[~which])
+        assert abs(draws.mean() - wrong) > 8 * sd / 45
+
+        family = FAMILIES["laplace"]
+        best = family.fit(SCORE[which], guard=None).log_likelihood
+        beta = posterior["beta"].values[k]
+        reached = family.logpdf(SCORE[which][:, None], draws, beta).sum(axis=0)
+        assert reached.max() <= best
+
+
+@pytest.mark.slow
+def test_no_nuts_draw_of_the_asymmetric_families_beats_the_closed_form():
+    rng = np.random.default_rng(8)
+    score = np.concatenate([rng.gumbel(-2, 1, 60), rng.gumbel(1, 1.5, 12)])
+    positive = np.arange(72) >= 60
+    for name in ("asymmetric_laplace", "asymmetric_gaussian"):
+        family = FAMILIES[name]
+        model = build_model(programs.load(name), BinaryScores(score, positive))
+        groups = draw_posterior(model, np.random.default_rng(1), draws=500, chains=2)
+        posterior = groups["posterior"].stack(sample=("chain", "draw"))
+        for k, which in enumerate((~positive, positive)):
+            best = family.fit(score[which], guard=None).log_likelihood
+            draws = [posterior[parameter].values[k] for parameter in family.parameters]
+            reached = family.logpdf(score[which][:, None], *draws).sum(axis=0)
+            assert best - 20 < reached.max() <= best
+
+
+def test_same_seed_same_draws():
+    model = build_model(programs.load("gaussian"), BinaryScores(SCORE, POSITIVE))
+    options = {"tune": 50}
+    runs = [
+        draw_posterior(model, np.random.default_rng(s), draws=20, chains=2, options=options)
+        for s in (1, 1, 2)
+    ]
+    first, again, other = (run["posterior"]["mu"].values for run in runs)
+    assert np.array_equal(first, again)
+    assert not np.array_equal(first, other)

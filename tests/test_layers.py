@@ -1,0 +1,113 @@
+"""Imports only go down, and heavy libraries stay out until they are used."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parent.parent / "bayescal"
+
+# Lowest first. A room may import its own layer's and lower ones; distributions and programs stand
+# apart from the core, so that each side is the other's test oracle.
+LAYERS = {
+    "validation": 0,
+    "robust": 1,
+    "bayes": 1,
+    "metrics": 2,
+    "randomness": 1,
+    "labels": 1,
+    "families": 2,
+    "datasets": 2,
+    "_compat": 1,
+    "distributions": 2,
+    "programs": 2,
+    "engines": 3,
+    "results": 4,
+    "score_calibrator": 5,
+    "plots": 6,
+    "cli": 7,
+    "__main__": 8,
+}
+CORE = {"validation", "robust", "bayes", "metrics", "randomness", "labels", "families"}
+PYMC_SIDE = {"distributions", "programs"}
+HEAVY = {"pymc", "pytensor", "pandas", "matplotlib", "sklearn", "arviz_stats", "arviz_base"}
+# At module level, which is paid at import; a function's imports are paid when it runs.
+ALLOWED_HEAVY = {
+    "distributions": {"pymc", "pytensor"},
+    "score_calibrator": {"sklearn"},
+}
+
+FILES = sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py")
+
+
+def room(path):
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imported_modules(tree, *, top_level_only):
+    nodes = tree.body if top_level_only else ast.walk(tree)
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            if node.module == "bayescal":
+                yield from (f"bayescal.{alias.name}" for alias in node.names)
+            else:
+                yield node.module
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_arrows_go_down(path):
+    own = room(path)
+    for module in imported_modules(ast.parse(path.read_text()), top_level_only=False):
+        parts = module.split(".")
+        if parts[0] != "bayescal" or len(parts) == 1 or parts[1] == own or parts[1] == "__version__":
+            continue
+        assert LAYERS[parts[1]] < LAYERS[own], f"{own} imports {module}"
+        if own in CORE:
+            assert parts[1] in CORE
+        if own in PYMC_SIDE:
+            assert parts[1] == "_compat"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_heavy_libraries_are_imported_where_they_are_used(path):
+    tree = ast.parse(path.read_text())
+    found = {module.split(".")[0] for module in imported_modules(tree, top_level_only=True)}
+    assert found & HEAVY <= ALLOWED_HEAVY.get(room(path), set())
+
+
+def test_every_room_has_a_layer():
+    assert {room(path) for path in FILES} == set(LAYERS)
+
+
+def test_programs_import_pymc_and_our_distributions_only():
+    for path in (PACKAGE.parent / "models").glob("*.py"):
+        modules = imported_modules(ast.parse(path.read_text()), top_level_only=False)
+        allowed = {"typing", "numpy", "numpy.typing", "pymc", "bayescal.distributions"}
+        assert set(modules) <= allowed
+
+
+@pytest.mark.parametrize(
+    ("statement", "absent"),
+    [
+        ("import bayescal", HEAVY | {"xarray", "rich", "typer"}),
+        ("import bayescal.families, bayescal.programs", HEAVY | {"xarray"}),
+        ("from bayescal import ScoreCalibrator", {"pymc", "pytensor", "matplotlib"}),
+        ("import bayescal.cli", {"pymc", "pytensor", "matplotlib", "pandas", "sklearn"}),
+    ],
+)
+def test_import_leaves_out(statement, absent):
+    code = f"{statement}; import sys; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not absent & set(done.stdout.split())
+
+
+def test_unknown_names_are_attribute_errors():
+    import bayescal
+
+    assert "ScoreCalibrator" in dir(bayescal)
+    with pytest.raises(AttributeError, match="no attribute 'no_such_thing'"):
+        _ = bayescal.no_such_thing

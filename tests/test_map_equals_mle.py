@@ -1,0 +1,137 @@
+"""Under flat priors the mode found through PyMC is the closed form's maximum of the likelihood."""
+
+import numpy as np
+import pymc as pm
+import pytest
+from scipy.optimize import minimize
+
+from bayescal.datasets import load_reuters_scores
+from bayescal.datasets.reuters_scores import CLASSIFIERS, TOPICS
+from bayescal.distributions import AsymmetricGaussian, AsymmetricLaplace
+from bayescal.engines.maximum_a_posteriori import STARTS, ParameterSpace, find_mode
+from bayescal.families import FAMILIES
+from bayescal.robust import centre_and_spread
+
+SAMPLES = {"auto": 100, None: 40}
+SIZES = (2, 3, 5, 8, 13, 30, 100, 300)
+
+# Parametrised by lengths, which the degenerate maxima of small samples send to 0, not infinity.
+LIKELIHOODS = {
+    "gaussian": (("sigma",), lambda t, s, x: pm.Normal("score", t, s, observed=x)),
+    "laplace": (("beta",), lambda t, u, x: pm.Laplace("score", t, u, observed=x)),
+    "asymmetric_gaussian": (
+        ("sigma_left", "sigma_right"),
+        lambda t, s, r, x: AsymmetricGaussian("score", t, s, r, observed=x),
+    ),
+    "asymmetric_laplace": (
+        ("beta", "gamma"),
+        lambda t, u, v, x: AsymmetricLaplace("score", t, 1 / u, 1 / v, observed=x),
+    ),
+}
+
+
+def lengths(name, values):
+    """Return the scales of a fit as lengths: 1/beta, 1/gamma, or the sigmas themselves."""
+    return [1 / v if key in {"beta", "gamma"} else v for key, v in values.items()][1:]
+
+
+class FlatModel:
+    """One class with flat priors on scales above a floor, compiled once; the scores change."""
+
+    def __init__(self, name):
+        self.name = name
+        self.scales, likelihood = LIKELIHOODS[name]
+        with pm.Model() as self.model:
+            data = pm.Data("data", np.zeros(3))
+            floor = pm.Data("floor", 0.0)
+            mode = pm.Flat("mode", initval=0.0)
+            excess = [pm.HalfFlat(f"{side}_excess", initval=1.0) for side in self.scales]
+            sides = [
+                pm.Deterministic(side, floor + e)
+                for side, e in zip(self.scales, excess, strict=True)
+            ]
+            likelihood(mode, *sides, data)
+        self.space = ParameterSpace(self.model)
+
+    def search(self, x, rng, floor=0.0, starts=STARTS):
+        """Return the log-likelihood and (mode, lengths) that the search through PyMC finds."""
+        with self.model:
+            pm.set_data({"data": x, "floor": floor})
+        mode = find_mode(self.space, rng, starts)
+        return mode.log_density, [float(mode.values[v]) for v in ("mode", *self.scales)]
+
+
+def agree(flat, x, rng, guard):
+    """Compare the search with the closed form on standardised scores; return what differs most."""
+    centre, spread = centre_and_spread(x)
+    z = (x - centre) / spread
+    fit = FAMILIES[flat.name].fit(z, guard=guard)
+    if fit.guard.name == "off" and fit.guard.acted:
+        # The likelihood's supremum is at scale 0, where no search arrives; above it, none may be.
+        assert flat.search(z, rng, starts=3)[0] <= fit.log_likelihood + 1e-9 * z.size
+        return None
+    floor = fit.guard.floor if fit.guard.name != "off" else 0.0
+    found, parameters = flat.search(z, rng, floor)
+    # Never above the closed form (to rounding), and not more than 1e-6 a score below it.
+    assert found <= fit.log_likelihood + 1e-9 * z.size
+    assert found >= fit.log_likelihood - 1e-6 * z.size
+    if not has_one_maximum(flat.name, z):
+        return 0.0
+    closed = [next(iter(fit.parameters.values())), *lengths(flat.name, fit.parameters)]
+    return np.abs(np.subtract(parameters, closed)).max()
+
+
+def has_one_maximum(name, z):
+    """Any point between the two middle scores is a median; two scores have two best modes."""
+    return not (name == "laplace" and z.size % 2 == 0) and z.size > 2
+
+
+def random_sample(rng):
+    n = rng.choice(SIZES)
+    kind = rng.integers(4)
+    if kind == 0:
+        return rng.gumbel(size=n) * rng.choice([-1, 1])
+    if kind == 1:
+        return rng.standard_t(2, size=n)
+    if kind == 2:
+        return np.where(rng.random(n) < 0.3, -0.2, 3.0) * rng.exponential(size=n)
+    return np.concatenate([rng.normal(-2, 0.5, n // 2), rng.normal(2, 1.5, n - n // 2)])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("guard", ["auto", None])
+@pytest.mark.parametrize("name", sorted(FAMILIES))
+def test_random_samples(name, guard):
+    flat = FlatModel(name)
+    rng = np.random.default_rng(20030728)
+    worst = [agree(flat, random_sample(rng), rng, guard) for _ in range(SAMPLES[guard])]
+    regular = np.array([w for w in worst if w is not None])
+    assert regular.size == SAMPLES[guard] or (guard is None and regular.size > SAMPLES[guard] / 5)
+    assert regular.max() < 1e-3, np.sort(regular)[-5:]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["asymmetric_gaussian", "asymmetric_laplace"])
+@pytest.mark.parametrize("classifier", CLASSIFIERS)
+def test_reuters_topics(name, classifier):
+    flat = FlatModel(name)
+    rng = np.random.default_rng(1)
+    worst = []
+    for topic in TOPICS:
+        rows = load_reuters_scores(classifier, topic, "calibration")
+        for label in (0, 1):
+            scores = rows["score"][rows["label"] == label].to_numpy()
+            worst.append(agree(flat, rng.permutation(scores)[:1000], rng, "auto"))
+    assert max(worst) < 1e-3
+
+
+def test_a_search_from_one_start_with_strong_wolfe_steps_gets_stuck():
+    """The negative: what pm.find_MAP did, L-BFGS from one start, is not enough."""
+    flat = FlatModel("asymmetric_laplace")
+    rng = np.random.default_rng(6)
+    x = 1 + 2 * rng.gumbel(size=20)
+    fit = FAMILIES["asymmetric_laplace"].fit(x)
+    found = flat.search(x, rng, fit.guard.floor)[0]
+    stuck = minimize(flat.space.objective, flat.space.initial, jac=True, method="L-BFGS-B")
+    assert found == pytest.approx(fit.log_likelihood, abs=1e-6 * x.size)
+    assert -stuck.fun < fit.log_likelihood - 0.01

@@ -1,0 +1,55 @@
+"""What a wheel and an sdist hold, and that the wheel works away from the checkout."""
+
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+CHECKOUT = Path(__file__).parent.parent
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("dist")
+    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder), str(CHECKOUT)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+def test_the_wheel_holds_the_package_and_nothing_else(built):
+    (wheel,) = built.glob("*.whl")
+    names = zipfile.ZipFile(wheel).namelist()
+    assert {name.split("/")[0].split("-")[0] for name in names} == {"bayescal"}
+    assert "bayescal/_models/asymmetric_laplace.py" in names
+    assert "bayescal/datasets/reuters_scores.npz" in names
+    assert "bayescal/py.typed" in names
+    assert not [name for name in names if "__pycache__" in name or name.startswith("models/")]
+
+
+def test_the_sdist_can_be_tested(built):
+    (sdist,) = built.glob("*.tar.gz")
+    names = {name.split("/", 1)[1] for name in tarfile.open(sdist).getnames() if "/" in name}
+    assert {"models/laplace.py", "bayescal/__init__.py", "tests/test_fit.py", "LICENSE"} <= names
+    assert not [name for name in names if name.startswith((".", "requirements", "demo_output"))
+                and name not in {".gitignore"}]  # fmt: skip
+
+
+def test_the_wheel_finds_its_programs(built, tmp_path):
+    (wheel,) = built.glob("*.whl")
+    zipfile.ZipFile(wheel).extractall(tmp_path)
+    code = (
+        "import bayescal, bayescal.programs as p, bayescal.datasets as d;"
+        "print(bayescal.__file__, p.folder().name, p.available(), len(d.load_reuters_scores()))"
+    )
+    environment = {"PYTHONPATH": str(tmp_path), "PATH": "/usr/bin:/bin"}
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True, text=True, check=True, cwd=tmp_path, env=environment,
+    )  # fmt: skip
+    assert str(tmp_path) in done.stdout
+    assert "_models ['asymmetric_gaussian'" in done.stdout
+    assert "258040" in done.stdout

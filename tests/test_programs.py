@@ -1,0 +1,130 @@
+"""Model programs: found, loaded, named by their log density, and telling what is wrong."""
+
+import numpy as np
+import pytest
+import scipy.stats as st
+
+from bayescal import programs
+from bayescal.families import FAMILIES
+
+SCORE = np.array([-3.0, -1.5, -1.0, -0.2, 0.1, 0.8, 2.5, 4.0])
+LABEL = np.array([0, 0, 0, 0, 1, 0, 1, 1])
+
+
+def test_one_program_a_family():
+    assert programs.available() == sorted(FAMILIES)
+
+
+@pytest.mark.parametrize("name", programs.available())
+def test_programs_describe_themselves(name):
+    program = programs.load(name)
+    assert program.summary.endswith(".")
+    assert program.hyperparameters()["centre"] == 0.0
+    assert program.hyperparameters()["spread"] == 1.0
+
+
+def reference_log_density(name, point, centre, spread):
+    """The log density written with scipy, hyperparameters spelled out; no code of the package."""
+    lines = [st.beta(1, 1).logpdf(point["prior"])]
+    theta = point["mu" if name == "gaussian" else "theta"]
+    lines.extend(st.norm(centre, 2 * spread).logpdf(theta))
+    w = point.get("left_share", np.array([0.5, 0.5]))
+    if "left_share" in point:
+        lines.extend(st.beta(2, 2).logpdf(w))
+    if name in {"gaussian", "asymmetric_gaussian"}:
+        squared = point["squared_width"]
+        lines.extend(st.invgamma(2, scale=spread**2).logpdf(squared))
+        width = np.sqrt(squared)
+        # Two half Gaussians, weighted by their lengths.
+        side = st.halfnorm
+    else:
+        width = point["width"]
+        lines.extend(st.invgamma(2, scale=spread).logpdf(width))
+        side = st.expon
+    for s, k in zip(SCORE, LABEL, strict=True):
+        left, right = w[k] * width[k], (1 - w[k]) * width[k]
+        share, length = (w[k], left) if s <= theta[k] else (1 - w[k], right)
+        lines.append(np.log(share) + side.logpdf(abs(s - theta[k]), scale=length))
+        lines.append(st.bernoulli(point["prior"]).logpmf(k))
+    return float(np.sum(lines))
+
+
+@pytest.mark.parametrize("name", programs.available())
+@pytest.mark.parametrize(("centre", "spread"), [(0.0, 1.0), (3.0, 0.5)])
+def test_a_name_is_bound_to_its_log_density(name, centre, spread):
+    model = programs.load(name).model(SCORE, LABEL, centre=centre, spread=spread)
+    log_density = model.compile_logp(jacobian=False, mode="FAST_COMPILE")
+    rng = np.random.default_rng(5)
+    for _ in range(3):
+        point = {"prior": rng.uniform(), "theta": rng.normal(size=2) * 2}
+        point["left_share"], point["width"] = rng.uniform(size=2), rng.gamma(3, size=2)
+        if name == "gaussian":
+            point["mu"] = point.pop("theta")
+        if name.endswith("gaussian"):
+            point["squared_width"] = point.pop("width")
+        if not name.startswith("asymmetric"):
+            del point["left_share"]
+        values = {
+            model.rvs_to_values[rv].name: to_value(model, rv, point[rv.name])
+            for rv in model.free_RVs
+        }
+        expected = reference_log_density(name, point, centre, spread)
+        # pytensor takes the logarithm of a constant such as 2.0 in single precision.
+        assert float(log_density(values)) == pytest.approx(expected, abs=1e-7)
+
+
+def to_value(model, rv, value):
+    transform = model.rvs_to_transforms[rv]
+    return transform.forward(np.asarray(value), *rv.owner.inputs).eval()
+
+
+@pytest.mark.parametrize("name", programs.available())
+def test_simulate_draws_scores_from_the_parameters_it_returns(name):
+    family = FAMILIES[name]
+    truth = programs.load(name).simulate(4000, np.random.default_rng(3), centre=1.0, spread=2.0)
+    score, label = truth["score"], truth["label"].astype(bool)
+    assert label.mean() == pytest.approx(float(truth["prior"]), abs=0.04)
+    for k in (0, 1):
+        own = [truth[parameter][k] for parameter in family.parameters]
+        other = [truth[parameter][1 - k] for parameter in family.parameters]
+        sample = score[label == k]
+        # The negative: the other class's parameters are rejected.
+        assert st.kstest(sample, lambda x, p=own: family.cdf(x, *p)).pvalue > 1e-3
+        assert st.kstest(sample, lambda x, p=other: family.cdf(x, *p)).pvalue < 1e-3
+
+
+def test_simulate_depends_on_the_seed_only():
+    simulate = programs.load("laplace").simulate
+    first, again, other = (simulate(5, np.random.default_rng(seed)) for seed in (1, 1, 2))
+    assert np.array_equal(first["score"], again["score"])
+    assert not np.array_equal(first["score"], other["score"])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x = 1\n", "must define a function model"),
+        ("model = 3\n", "must define a function model"),
+        ("import no_such_module\n", "does not run: ModuleNotFoundError"),
+        ("def model(:\n", "does not run: SyntaxError"),
+    ],
+)
+def test_files_that_are_no_programs(tmp_path, text, message):
+    path = tmp_path / "mine.py"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=message):
+        programs.load(path)
+
+
+@pytest.mark.parametrize("name", ["no_such_program", "../laplace", "no/such/file.py", "LAPLACE"])
+def test_unknown_programs_are_named(name):
+    with pytest.raises(ValueError, match="there is no program"):
+        programs.load(name)
+
+
+def test_the_working_directory_is_not_searched(tmp_path, monkeypatch):
+    (tmp_path / "mine.py").write_text("def model(score, label): ...\n")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match="there is no program 'mine'"):
+        programs.load("mine")
+    assert programs.load("mine.py").name == "mine"

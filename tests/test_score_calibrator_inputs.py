@@ -1,0 +1,129 @@
+"""Wrong input is refused by name; hard input gets finite, ordered answers."""
+
+import numpy as np
+import pytest
+
+from bayescal import ScoreCalibrator
+from bayescal.families import FAMILIES
+
+X = np.array([-2.0, -1.0, 0.0, 1.0, 2.0])
+Y = np.array([0, 0, 1, 0, 1])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([0.0, np.nan, 1.0], [0, 1, 0]), "scores must be finite, got nan at position 1"),
+        (([0.0, np.inf, 1.0], [0, 1, 0]), "scores must be finite, got inf at position 1"),
+        (([], []), "scores must hold at least one score"),
+        ((["a", "b"], [0, 1]), "scores must be real numbers"),
+        ((np.zeros((3, 2)), [0, 1, 0]), r"scores must have shape .* got \(3, 2\)"),
+        (([1e200, 0.0], [0, 1]), "scores must lie within 1e150"),
+        ((X, Y[:4]), "scores and y must have the same length, got 5 and 4"),
+        ((X, [0, 0, 0, 0, 0]), "only one class is present"),
+        ((X, [0, 1, 2, 0, 1]), "y must hold two classes, got 3 classes"),
+        ((X, [0.0, 1.0, np.nan, 0.0, 1.0]), "y must not hold nan"),
+        ((X, ["a", None, "b", "a", "b"]), "y must hold labels of one type"),
+        ((X, np.zeros((5, 2))), r"y must have shape \(n,\)"),
+        ((X, None), "y must hold the labels"),
+        ((X, Y, [1, 1, 1, 1]), r"sample_weight must have shape \(5,\)"),
+        ((X, Y, [1, 1, np.nan, 1, 1]), "sample_weight must be finite, got nan"),
+        ((X, Y, [1, 1, -1, 1, 1]), "sample_weight must not be negative, got -1"),
+        ((X, Y, [0, 0, 0, 0, 0]), "sample_weight must not be all zero"),
+        ((X, Y, [1, 1, 0, 1, 0]), "class np.int64.1. has none|class 1 has none"),
+    ],
+)
+def test_wrong_data(arguments, message):
+    calibrator = ScoreCalibrator(inference="mle")
+    with pytest.raises(ValueError, match=message):
+        calibrator.fit(*arguments)
+    assert not hasattr(calibrator, "classes_")
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"family": "weibull"}, "family must be one of 'gaussian'.*got 'weibull'"),
+        ({"inference": "vi"}, "inference must be one of 'mle', 'map', 'nuts', got 'vi'"),
+        ({"point": "mode"}, "point must be one of"),
+        ({"candidates": "all"}, "candidates must be one of 'exact', 'bennett', got 'all'"),
+        ({"guard": -1.0}, "guard must be 'auto', None .off. or a positive floor"),
+        ({"guard": "on"}, "guard must be"),
+        ({"draws": 0}, "draws must be a positive whole number, got 0"),
+        ({"chains": 2.5}, "chains must be a positive whole number, got 2.5"),
+        ({"inference": "map", "hyperparameters": {"slope": 1}}, "hyperparameters of program"),
+        ({"inference": "map", "program": "nothing"}, "there is no program 'nothing'"),
+    ],
+)
+def test_wrong_parameters(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        ScoreCalibrator(**{"inference": "mle"} | parameters).fit(X, Y)
+
+
+@pytest.mark.parametrize("level", [0.0, 1.0, 90, -0.1, float("nan")])
+def test_wrong_level(level):
+    calibrator = ScoreCalibrator(inference="mle").fit(X, Y)
+    for method in (calibrator.predict_interval, calibrator.class_densities):
+        with pytest.raises(ValueError, match="level must lie between 0 and 1"):
+            method(X, level=level)
+
+
+def test_before_fit():
+    for method in ("predict", "predict_proba", "decision_function", "predict_interval"):
+        with pytest.raises(ValueError, match="not fitted"):
+            getattr(ScoreCalibrator(), method)(X)
+
+
+HARD = {
+    "all scores equal": (np.full(6, 3.0), [0, 1, 0, 1, 0, 0]),
+    "all scores zero": (np.zeros(6), [0, 1, 0, 1, 0, 0]),
+    "one positive": (np.arange(6.0), [0, 0, 0, 0, 0, 1]),
+    "one of each": ([0.0, 1.0], [0, 1]),
+    "two distinct values": ([0.0, 1.0] * 10, [0, 1] * 5 + [0, 0] * 5),
+    "around 1e15": (1e15 + np.arange(8.0), [0, 0, 0, 0, 1, 0, 1, 1]),
+    "of size 1e15": (1e15 * np.arange(8.0), [0, 0, 0, 0, 1, 0, 1, 1]),
+    "of size 1e-15": (1e-15 * np.arange(8.0), [0, 0, 0, 0, 1, 0, 1, 1]),
+    "of size 1e-150": (1e-150 * np.arange(8.0), [0, 0, 0, 0, 1, 0, 1, 1]),
+    "of size 1e149": (1e149 * np.arange(8.0), [0, 0, 0, 0, 1, 0, 1, 1]),
+    "mostly ties": (np.r_[np.zeros(50), 1.0, 2.0], [0] * 49 + [1] * 3),
+    "separated": (np.r_[np.arange(10.0), 100 + np.arange(5.0)], [0] * 10 + [1] * 5),
+    "reversed": (np.r_[np.arange(10.0), -100 + np.arange(5.0)], [0] * 10 + [1] * 5),
+}
+
+
+@pytest.mark.parametrize("guard", ["auto", None])
+@pytest.mark.parametrize("family", sorted(FAMILIES))
+@pytest.mark.parametrize("case", HARD)
+def test_hard_data(case, family, guard):
+    scores, labels = (np.asarray(values) for values in HARD[case])
+    calibrator = ScoreCalibrator(family, "mle", guard=guard).fit(scores, labels)
+    new = np.r_[scores, -1e150, 1e150, scores.mean()]
+    probability = calibrator.predict_proba(new)
+    assert np.isfinite(calibrator.decision_function(new)).all()
+    assert ((probability >= 0) & (probability <= 1)).all()
+    if case in {"separated", "one of each", "of size 1e15", "of size 1e-15"} and guard == "auto":
+        low, high = calibrator.predict_proba([scores.min(), scores.max()])[:, 1]
+        assert low < 0.5 < high
+
+
+def test_a_million_ties():
+    scores = np.repeat([0.0, 1.0], 500_000)
+    labels = np.tile([0, 0, 0, 1], 250_000)
+    labels[750_000:] = np.tile([0, 1], 125_000)
+    for family in FAMILIES:
+        low, high = ScoreCalibrator(family, "mle").fit(scores, labels).predict_proba([0, 1])[:, 1]
+        assert 0.0 < low < high < 1.0
+
+
+def test_weights_of_zero_are_no_documents():
+    weight = np.array([1.0, 1.0, 1.0, 0.0, 1.0])
+    kept = weight > 0
+    left = ScoreCalibrator(inference="mle").fit(X, Y, weight)
+    right = ScoreCalibrator(inference="mle").fit(X[kept], Y[kept])
+    assert np.array_equal(left.decision_function(X), right.decision_function(X))
+
+
+def test_scores_as_they_are_shifted_and_scaled():
+    reference = ScoreCalibrator(inference="mle").fit(X, Y).decision_function(X)
+    moved = ScoreCalibrator(inference="mle").fit(1024 * X + 4096, Y)
+    assert moved.decision_function(1024 * X + 4096) == pytest.approx(reference, rel=1e-12)

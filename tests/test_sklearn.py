@@ -1,0 +1,94 @@
+"""The scikit-learn protocol: the whole set of checks, and the tools that rest on it."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import SkipTestWarning
+from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
+from sklearn.utils.estimator_checks import check_estimator, estimator_checks_generator
+from sklearn.utils.validation import validate_data
+
+from bayescal import ScoreCalibrator
+from bayescal.families import FAMILIES
+
+RNG = np.random.default_rng(5)
+SCORES = np.concatenate([RNG.normal(-1, 1, 120), RNG.normal(1, 1, 60)])
+LABELS = np.repeat(["no", "yes"], [120, 60])
+
+
+class FirstColumn(ScoreCalibrator):
+    """Two-dimensional X, as scikit-learn's checks want it; its first column holds the scores."""
+
+    def fit(self, X, y, sample_weight=None):
+        if y is None:
+            return super().fit(X, y)
+        X, y = validate_data(self, X, y, dtype=np.float64)
+        return super().fit(X[:, 0], y, sample_weight)
+
+    def decision_function(self, X):
+        return super().decision_function(self._column(X))
+
+    def _column(self, X):
+        from sklearn.utils.validation import check_is_fitted
+
+        check_is_fitted(self)
+        return validate_data(self, X, dtype=np.float64, reset=False)[:, 0]
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.one_d_array, tags.input_tags.two_d_array = False, True
+        tags.classifier_tags.poor_score = True  # one column of several cannot do better
+        return tags
+
+
+def checks():
+    for family in FAMILIES:
+        yield from estimator_checks_generator(FirstColumn(family, "mle"))
+
+
+@pytest.mark.parametrize(
+    ("estimator", "check"), [pytest.param(*c, id=f"{c[0].family}-{n}") for n, c in enumerate(checks())]
+)
+def test_every_check_of_scikit_learn(estimator, check):
+    check(estimator)
+
+
+def test_the_set_of_checks_is_the_whole_one():
+    # On one-dimensional estimators scikit-learn runs next to nothing.
+    assert sum(1 for _ in checks()) > 40 * len(FAMILIES)
+
+
+def test_one_dimensional_checks_pass_too():
+    with pytest.warns(SkipTestWarning, match="Can't test estimator"):
+        check_estimator(ScoreCalibrator(inference="mle"))
+
+
+def test_clone_and_parameters():
+    calibrator = ScoreCalibrator("gaussian", "map", hyperparameters={"theta_scale": 3.0}, draws=7)
+    copy = clone(calibrator)
+    assert copy.get_params() == calibrator.get_params()
+    assert copy.set_params(draws=9).draws == 9
+    assert "gaussian" in repr(calibrator)
+
+
+@pytest.mark.parametrize("scores", [SCORES, SCORES[:, None], pd.Series(SCORES)])
+def test_cross_validation(scores):
+    calibrator = ScoreCalibrator(inference="mle")
+    probability = cross_val_predict(calibrator, scores, LABELS, cv=4, method="predict_proba")
+    assert probability.shape == (180, 2)
+    assert cross_val_score(calibrator, scores, LABELS, scoring="neg_log_loss").mean() > -0.6
+
+
+def test_grid_search():
+    grid = {"family": list(FAMILIES), "guard": ["auto", None]}
+    search = GridSearchCV(ScoreCalibrator(inference="mle"), grid, scoring="neg_brier_score", cv=3)
+    search.fit(SCORES, LABELS == "yes", sample_weight=np.ones(180))
+    assert search.best_params_["family"] in FAMILIES
+    assert search.predict(SCORES).shape == (180,)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+
+
+def test_score_is_accuracy():
+    calibrator = ScoreCalibrator(inference="mle").fit(SCORES, LABELS)
+    assert calibrator.score(SCORES, LABELS) == np.mean(calibrator.predict(SCORES) == LABELS)
