@@ -64,7 +64,8 @@ def median(x: Floats, weight: Floats | None) -> float:
     order = np.argsort(x)
     share = np.cumsum(weight[order])
     share /= share[-1]
-    # The slack keeps rounding in the sum from moving the median off a tie at exactly one half.
-    lower = int(np.searchsorted(share, 0.5 - 1e-14))
-    upper = min(int(np.searchsorted(share, 0.5 + 1e-14, side="right")), x.size - 1)
+    # Rounding in a running sum of n terms must not move the median off a tie at exactly one half.
+    slack = x.size * np.finfo(np.float64).eps
+    lower = int(np.searchsorted(share, 0.5 - slack))
+    upper = min(int(np.searchsorted(share, 0.5 + slack, side="right")), x.size - 1)
     return float(0.5 * x[order[lower]] + 0.5 * x[order[upper]])

@@ -31,10 +31,7 @@ def as_scores(scores: ArrayLike, name: str = "scores") -> Floats:
     >>> as_scores([[1], [2]])
     array([1., 2.])
     """
-    try:
-        values = np.asarray(scores, dtype=np.float64)
-    except (TypeError, ValueError) as err:
-        raise ValueError(f"{name} must be real numbers, got {_shown(scores)}.") from err
+    values = _as_reals(scores, name)
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim != 1:
@@ -74,10 +71,7 @@ def as_weights(
     """
     if sample_weight is None:
         return None
-    try:
-        weight = np.asarray(sample_weight, dtype=np.float64)
-    except (TypeError, ValueError) as err:
-        raise ValueError(f"{name} must be real numbers, got {_shown(sample_weight)}.") from err
+    weight = _as_reals(sample_weight, name)
     if weight.ndim == 0:
         weight = np.full(n, weight)
     if weight.shape != (n,):
@@ -141,9 +135,23 @@ def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
     ...
     ValueError: inference must be one of 'mle', 'nuts', got 'nut'.
     """
-    if value not in choices:
+    if not isinstance(value, str) or value not in choices:
         expected = ", ".join(repr(choice) for choice in choices)
         raise ValueError(f"{name} must be one of {expected}, got {value!r}.")
+
+
+def _as_reals(values: ArrayLike, name: str) -> Floats:
+    if np.ma.is_masked(values):
+        raise ValueError(f"{name} must not be masked: leave those documents out.")
+    try:
+        array = np.asarray(values)
+        # numpy would read text as numbers and drop imaginary parts.
+        floats = None if array.dtype.kind in "cUSMm" else array.astype(np.float64, copy=False)
+    except (TypeError, ValueError):
+        floats = None
+    if floats is None:
+        raise ValueError(f"{name} must be real numbers, got {_shown(values)}.")
+    return floats
 
 
 def _check_finite(values: Floats, name: str) -> None:

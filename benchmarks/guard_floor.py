@@ -63,10 +63,14 @@ def main():
         for name, family in FAMILIES.items():
             for n_positive in POSITIVES:
                 rng = np.random.default_rng(n_positive)
-                bits = 1000 * np.array([
-                    np.mean([held_out_bits(family, rows, n_positive, rng) for rows in tables], 0)
-                    for _ in range(REPEATS)
-                ])
+                bits = 1000 * np.array(
+                    [
+                        np.mean(
+                            [held_out_bits(family, rows, n_positive, rng) for rows in tables], 0
+                        )
+                        for _ in range(REPEATS)
+                    ]
+                )
                 mean, error = bits.mean(0), bits.std(0, ddof=1) / REPEATS**0.5
                 cells = "".join(f"{m:>9.4g} +-{e:<5.2g}" for m, e in zip(mean, error, strict=True))
                 print(f"{classifier[:6]} {name[:14]:14} {n_positive:>3}  {cells}", flush=True)

@@ -18,8 +18,16 @@ def process(*arguments):
 def main():
     """Print times and ratios."""
     base = process("-c", "import numpy, scipy.special")
-    report("import bayescal", process("-c", "import bayescal"), base, "import numpy, scipy.special", 1.5)
-    report("bayescal --help", process("-m", "bayescal", "--help"), base, "(under 1 s)", float("inf"))
+    report(
+        "import bayescal",
+        process("-c", "import bayescal"),
+        base,
+        "import numpy, scipy.special",
+        1.5,
+    )
+    report(
+        "bayescal --help", process("-m", "bayescal", "--help"), base, "(under 1 s)", float("inf")
+    )
 
 
 if __name__ == "__main__":

@@ -15,7 +15,9 @@ def main():
     scores, positive = million()
     # The sigmoid alone, as scikit-learn applies it to scores it is given.
     base = FrozenEstimator(LogisticRegression().fit(scores[:1000, None], positive[:1000]))
-    fitted = CalibratedClassifierCV(base, method="sigmoid").fit(scores[:1000, None], positive[:1000])
+    fitted = CalibratedClassifierCV(base, method="sigmoid").fit(
+        scores[:1000, None], positive[:1000]
+    )
     sigmoid = fitted.calibrated_classifiers_[0].calibrators[0]
     for name in FAMILIES:
         calibrator = ScoreCalibrator(name, "mle").fit(scores[:1000], positive[:1000])

@@ -27,7 +27,9 @@ def test_log_odds_survive_where_probabilities_do_not():
     assert probability(-800.0) == 0.0  # what is lost by asking for a probability
 
 
-@pytest.mark.parametrize(("positive", "total", "expected"), [(0, 0, 0.5), (3, 8, 0.4), (7, 7, 8 / 9)])
+@pytest.mark.parametrize(
+    ("positive", "total", "expected"), [(0, 0, 0.5), (3, 8, 0.4), (7, 7, 8 / 9)]
+)
 def test_class_prior_is_the_mean_of_a_beta_posterior(positive, total, expected):
     assert class_prior(positive, total) == pytest.approx(expected)
     assert class_prior(positive, total) == pytest.approx(

@@ -14,10 +14,12 @@ def tree(draws, divergences=0):
     coords = {"chain": np.arange(chains), "draw": np.arange(n)}
     diverging = np.zeros((chains, n), dtype=bool)
     diverging.ravel()[:divergences] = True
-    return xr.DataTree.from_dict({
-        "posterior": xr.Dataset({"theta": (("chain", "draw", "klass"), draws)}, coords),
-        "sample_stats": xr.Dataset({"diverging": (("chain", "draw"), diverging)}, coords),
-    })
+    return xr.DataTree.from_dict(
+        {
+            "posterior": xr.Dataset({"theta": (("chain", "draw", "klass"), draws)}, coords),
+            "sample_stats": xr.Dataset({"diverging": (("chain", "draw"), diverging)}, coords),
+        }
+    )
 
 
 GOOD = RNG.normal(size=(4, 500, 2))

@@ -63,7 +63,12 @@ def test_arrows_go_down(path):
     own = room(path)
     for module in imported_modules(ast.parse(path.read_text()), top_level_only=False):
         parts = module.split(".")
-        if parts[0] != "bayescal" or len(parts) == 1 or parts[1] == own or parts[1] == "__version__":
+        if (
+            parts[0] != "bayescal"
+            or len(parts) == 1
+            or parts[1] == own
+            or parts[1] == "__version__"
+        ):
             continue
         assert LAYERS[parts[1]] < LAYERS[own], f"{own} imports {module}"
         if own in CORE:

@@ -14,7 +14,15 @@ CHECKOUT = Path(__file__).parent.parent
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
     folder = tmp_path_factory.mktemp("dist")
-    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder), str(CHECKOUT)]
+    command = [
+        sys.executable,
+        "-m",
+        "build",
+        "--no-isolation",
+        "--outdir",
+        str(folder),
+        str(CHECKOUT),
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return folder
@@ -32,7 +40,8 @@ def test_the_wheel_holds_the_package_and_nothing_else(built):
 
 def test_the_sdist_can_be_tested(built):
     (sdist,) = built.glob("*.tar.gz")
-    names = {name.split("/", 1)[1] for name in tarfile.open(sdist).getnames() if "/" in name}
+    with tarfile.open(sdist) as archive:
+        names = {name.split("/", 1)[1] for name in archive.getnames() if "/" in name}
     assert {"models/laplace.py", "bayescal/__init__.py", "tests/test_fit.py", "LICENSE"} <= names
     assert not [name for name in names if name.startswith((".", "requirements", "demo_output"))
                 and name not in {".gitignore"}]  # fmt: skip

@@ -253,7 +253,7 @@ class TestSaveAndLoad:
         tree = moded.results_.copy()
         tree.attrs["bayescal_schema"] = 99
         tree.to_netcdf(tmp_path / "newer.nc", engine="h5netcdf")
-        with pytest.raises(ValueError, match="schema 99.*update bayescal"):
+        with pytest.raises(ValueError, match=r"schema 99.*update bayescal"):
             bayescal.load(tmp_path / "newer.nc")
 
     def test_an_error_leaves_the_old_file(self, moded, tmp_path, monkeypatch):

@@ -48,7 +48,8 @@ def checks():
 
 
 @pytest.mark.parametrize(
-    ("estimator", "check"), [pytest.param(*c, id=f"{c[0].family}-{n}") for n, c in enumerate(checks())]
+    ("estimator", "check"),
+    [pytest.param(*c, id=f"{c[0].family}-{n}") for n, c in enumerate(checks())],
 )
 def test_every_check_of_scikit_learn(estimator, check):
     check(estimator)

@@ -1,4 +1,6 @@
-"""Make bayescal/datasets/reuters_scores.npz: python tools/make_reuters_scores.py SCORES.csv
+"""Make bayescal/datasets/reuters_scores.npz.
+
+    python tools/make_reuters_scores.py SCORES.csv
 
 The CSV has the columns classifier, topic, split, document, score, label. Scores are rounded to
 multiples of a step far below their spread and stored as differences from the classifier's

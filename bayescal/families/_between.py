@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from bayescal.families._gaussian_profile import scales, widths
 from bayescal.families._sorted import Indices, SquaredSums
-from bayescal.families._two_sided import Candidate, blocks, narrowest
+from bayescal.families._two_sided import ROUNDING, Candidate, blocks, narrowest
 from bayescal.validation import Floats
 
 PIECES = 16
@@ -27,7 +27,7 @@ ROUNDS = 4
 # From cells of 16^-4 of a gap the secant's error falls as 2^-16, 2^-32, 2^-48, ...
 SECANTS = 4
 # Near the optimum widths are flat and differ by rounding only; the slope tells the mode better.
-SLACK = 1e-14
+SLACK = ROUNDING
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,12 @@ class Nodes:
 
 def best_between(sums: SquaredSums, floor: float, best: Candidate) -> Candidate:
     """Return the best candidate inside the intervals, or `best` if none beats it."""
+    # Slopes at scales near 0 overflow to infinity, and their bounds to nan: such cells stay.
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        return _best_between(sums, floor, best)
+
+
+def _best_between(sums: SquaredSums, floor: float, best: Candidate) -> Candidate:
     gap, first = sums.scores.gap, sums.absolute
     at_scores = Nodes(first.left, first.right, sums.left, sums.right)
     for part in blocks(gap.size):
@@ -86,8 +92,7 @@ def _polish(
     low, high = previous, share
     previous_slope, slope = previous_slope[minimum], slope[minimum]
     for _ in range(SECANTS):
-        with np.errstate(divide="ignore", invalid="ignore"):
-            step = slope * (share - previous) / (slope - previous_slope)
+        step = slope * (share - previous) / (slope - previous_slope)
         following = np.clip(share - np.where(np.isfinite(step), step, 0.0), low, high)
         previous, share = share, following
         previous_slope, slope = slope, _slope(sums, floor, index, share)
@@ -101,13 +106,13 @@ def _may_hold_optimum(
 ) -> NDArray[np.bool_]:
     least_left, least_right = scales(low.left2, high.right2, total, floor)
     most_left, most_right = scales(high.left2, low.right2, total, floor)
-    least = (low.left / most_left**2 - low.right / least_right**2) / total
-    most = (high.left / least_left**2 - high.right / most_right**2) / total
+    # Twice divided: the squares of tiny scales would underflow.
+    least = (low.left / most_left / most_left - low.right / least_right / least_right) / total
+    most = (high.left / least_left / least_left - high.right / most_right / most_right) / total
     flat = (least <= 0.0) & (most >= 0.0)
     rise = np.where(flat, most - least, 1.0)
     log_low, log_high = _log_width(low, total, floor), _log_width(high, total, floor)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        bound = (log_low * most - log_high * least + least * most * length) / rise
+    bound = (log_low * most - log_high * least + least * most * length) / rise
     # Not "bound <= ...": where m = M = 0 the bound is nan, and the cell must stay.
     hopeless: NDArray[np.bool_] = bound > np.log(best.width) + SLACK
     return flat & ~hopeless
@@ -115,15 +120,14 @@ def _may_hold_optimum(
 
 def _log_width(nodes: Nodes, total: float, floor: float) -> Floats:
     shape = nodes.left2.shape
-    with np.errstate(divide="ignore"):
-        width = widths(nodes.left2.ravel(), nodes.right2.ravel(), total, floor)
+    width = widths(nodes.left2.ravel(), nodes.right2.ravel(), total, floor)
     return np.log(width).reshape(shape)
 
 
 def _slope(sums: SquaredSums, floor: float, index: Indices, share: Floats) -> Floats:
     nodes = _nodes(sums, index, share)
     left, right = scales(nodes.left2, nodes.right2, sums.scores.total, floor)
-    return nodes.left / left**2 - nodes.right / right**2
+    return nodes.left / left / left - nodes.right / right / right
 
 
 def _nodes(sums: SquaredSums, index: Indices, share: Floats) -> Nodes:

@@ -19,6 +19,24 @@ Moment = Callable[..., Floats]
 Sampler = Callable[..., Floats]
 
 
+def draw_shape(size: int | tuple[int, ...] | None, *parameters: Floats) -> tuple[int, ...]:
+    """
+    Return the shape of random draws: `size`, or the parameters' broadcast shape.
+
+    Raises
+    ------
+    ValueError
+        If the parameters do not broadcast to `size`: one draw would serve several of them.
+    """
+    own = np.broadcast_shapes(*(parameter.shape for parameter in parameters))
+    if size is None:
+        return own
+    shape = (size,) if isinstance(size, int) else tuple(size)
+    if len(own) > len(shape) or np.broadcast_shapes(own, shape) != shape:
+        raise ValueError(f"size must be a shape that parameters of shape {own} fit, got {size}.")
+    return shape
+
+
 @dataclass(frozen=True)
 class Guard:
     """

@@ -20,6 +20,9 @@ from bayescal.families._sorted import squared_sums
 from bayescal.families._two_sided import Sides
 from bayescal.validation import Floats
 
+# A floor, in units of the range, whose square is still a double. Above it both scales are held.
+SQUARE_LIMIT = 1e150
+
 
 def scales(left: Floats, right: Floats, total: float, floor: float) -> tuple[Floats, Floats]:
     """
@@ -52,14 +55,18 @@ def widths(left: Floats, right: Floats, total: float, floor: float) -> Floats:
         left, right = left[low], right[low]
         s, t = scales(left, right, total, floor)
         with np.errstate(over="ignore"):  # an impossible mode may be infinitely wide
-            width[low] = (s + t) * np.exp((left / s**2 + right / t**2) / (2.0 * total) - 0.5)
+            # Roots first: the squares of a tiny scale would underflow.
+            squares = (np.sqrt(left) / s) ** 2 + (np.sqrt(right) / t) ** 2
+            width[low] = (s + t) * np.exp(squares / (2.0 * total) - 0.5)
     return width
 
 
 def _beside_floor(deviation: Floats, total: float, floor: float) -> Floats:
-    """Return the positive root t of t^3 = p t + p f, p = D/N: Cardano's, or three real roots'."""
+    """Return the positive root t of t^3 = p t + p f, p = D/N, or 0 where it is below f."""
     p = deviation / total
-    half_q, third_p = 0.5 * p * floor, p / 3.0
+    above = p > 0.5 * floor * floor if floor < SQUARE_LIMIT else np.zeros_like(p, dtype=bool)
+    p = np.where(above, p, 0.0)
+    half_q, third_p = 0.5 * p * min(floor, SQUARE_LIMIT), p / 3.0
     inside = half_q**2 - third_p**3
     with np.errstate(invalid="ignore", divide="ignore"):
         first = np.cbrt(half_q + np.sqrt(np.maximum(inside, 0.0)))
@@ -67,7 +74,8 @@ def _beside_floor(deviation: Floats, total: float, floor: float) -> Floats:
         three = (
             2.0 * np.sqrt(third_p) * np.cos(np.arccos(np.minimum(half_q / third_p**1.5, 1.0)) / 3.0)
         )
-    return np.where(p > 0.0, np.where(inside >= 0.0, one, three), 0.0)
+    # Cardano's one real root, or the largest of three.
+    return np.where(above, np.where(inside >= 0.0, one, three), 0.0)
 
 
 GAUSSIAN_SIDES = Sides(

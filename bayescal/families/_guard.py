@@ -8,6 +8,7 @@ equal, the likelihood is unbounded. The guarded fit maximises over scales of at 
 from __future__ import annotations
 
 import math
+from numbers import Real
 from typing import Literal
 
 from bayescal.families._family import Guard
@@ -21,6 +22,9 @@ FLOOR_FACTOR = 1.5
 
 # "Off" still needs Bennett's "very large constant" for an inverse scale whose side is empty.
 OFF_FRACTION = 1e-12
+
+# The inverse of a smaller scale would be infinite.
+LEAST = 1e-300
 
 
 def scale_floor(spread: float, n: float, factor: float = FLOOR_FACTOR) -> float:
@@ -61,12 +65,18 @@ def resolve_guard(guard: GuardOption, x: Floats, weight: Floats | None) -> Guard
         If `guard` is neither "auto", None nor a positive number.
     """
     if guard is None:
-        return Guard("off", OFF_FRACTION * centre_and_spread(x, weight)[1], ())
-    if guard == "auto":
+        return Guard("off", max(OFF_FRACTION * centre_and_spread(x, weight)[1], LEAST), ())
+    if isinstance(guard, str) and guard == "auto":
         n = float(x.size) if weight is None else float(weight.sum())
-        return Guard("scale_floor", scale_floor(centre_and_spread(x, weight)[1], n), ())
-    if not isinstance(guard, int | float) or not 0.0 < guard < float("inf"):
+        floor = scale_floor(centre_and_spread(x, weight)[1], n)
+        return Guard("scale_floor", max(floor, LEAST), ())
+    if not _is_floor(guard):
         raise ValueError(
             f"guard must be 'auto', None (off) or a positive floor in score units, got {guard!r}."
         )
     return Guard("scale_floor", float(guard), ())
+
+
+def _is_floor(value: object) -> bool:
+    number = isinstance(value, Real) and not isinstance(value, bool)
+    return number and 0.0 < float(value) < math.inf

@@ -50,6 +50,8 @@ def _prepare(
     check_choice("candidates", candidates, CANDIDATES)
     raw = as_scores(x, "x")
     weight = as_weights(sample_weight, raw.size)
+    if weight is not None:
+        raw, weight = raw[weight > 0.0], weight[weight > 0.0]
     total = float(raw.size) if weight is None else float(weight.sum())
     return raw, weight, total, resolve_guard(guard, raw, weight)
 

@@ -21,6 +21,7 @@ from bayescal.validation import Floats, as_scores, as_weights, check_choice
 
 CANDIDATES = ("exact", "bennett")
 BLOCK = 1 << 15
+ROUNDING = 1e-14  # relative, of widths
 BENNETT_PIECES = 10  # "intervals between adjacent scores are divided into 10 pieces"
 
 
@@ -109,8 +110,12 @@ def narrowest(
     width: Floats,
     slack: float = 0.0,
 ) -> Candidate:
-    """Return the narrowest of some modes if it is narrower than `best` (1 + slack)."""
-    i = int(np.argmin(width))
+    """
+    Return the narrowest of some modes if it is narrower than `best` (1 + slack).
+
+    Of modes that are equally likely to rounding, as symmetric data have, the leftmost.
+    """
+    i = int(np.argmax(width <= width.min() * (1.0 + ROUNDING)))
     if not width[i] < best.width * (1.0 + slack):
         return best
     at = float(np.broadcast_to(share, width.shape)[i])

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from bayescal.families._between import best_between
-from bayescal.families._family import Family, Fit, Rng
+from bayescal.families._family import Family, Fit, Rng, draw_shape
 from bayescal.families._gaussian_profile import GAUSSIAN_SIDES
 from bayescal.families._guard import GuardOption
 from bayescal.families._two_sided import fit_two_sided
@@ -50,7 +50,8 @@ def logpdf(x: ArrayLike, theta: ArrayLike, sigma_left: ArrayLike, sigma_right: A
     theta, sigma_left, sigma_right = _arrays(theta, sigma_left, sigma_right)
     deviation = np.asarray(x, dtype=np.float64) - theta
     z = deviation / np.where(deviation > 0.0, sigma_right, sigma_left)
-    return _HALF_LOG_TWO_OVER_PI - np.log(sigma_left + sigma_right) - 0.5 * z * z
+    with np.errstate(over="ignore"):  # beyond 1e154 scales the log density is -infinity
+        return _HALF_LOG_TWO_OVER_PI - np.log(sigma_left + sigma_right) - 0.5 * z * z
 
 
 def logcdf(x: ArrayLike, theta: ArrayLike, sigma_left: ArrayLike, sigma_right: ArrayLike) -> Floats:
@@ -127,8 +128,7 @@ def rvs(
     (3,)
     """
     theta, sigma_left, sigma_right = _arrays(theta, sigma_left, sigma_right)
-    shapes = (theta.shape, sigma_left.shape, sigma_right.shape)
-    shape = np.broadcast_shapes(*shapes) if size is None else size
+    shape = draw_shape(size, theta, sigma_left, sigma_right)
     generator = np.random.default_rng(rng)
     left = generator.random(shape) * (sigma_left + sigma_right) < sigma_left
     length = np.abs(generator.standard_normal(shape))
@@ -183,13 +183,14 @@ def fit(
     x : array-like of shape (n,)
         Raw scores.
     sample_weight : array-like of shape (n,) or None
-        Weights; a weight of 2 equals repeating the score.
+        Weights, as counts: a weight of 2 equals repeating the score, and N is their sum.
     candidates : {"exact", "bennett"}
         "bennett" tries the scores and nine points in each interval between them, as the paper's
         tables did; it is never better.
     guard : "auto", float or None
-        Floor of both scales in score units: "auto" a share of the spread of `x`; None only the
-        1e-12 of it that stands for Bennett's very small scale of an empty side.
+        Floor of both scales, in score units. "auto": 1.5 spreads of `x` over sqrt(N), so that
+        it stops acting as N grows. None: only 1e-12 of the spread,
+        which stands for Bennett's very small scale.
 
     Raises
     ------
@@ -198,7 +199,7 @@ def fit(
 
     Examples
     --------
-    >>> result = fit([-1.0, 1.0, 2.0, 4.0, 9.0])
+    >>> result = fit([-1.0, 1.0, 2.0, 4.0, 9.0], guard=0.5)
     >>> list(result.parameters), result.guard.acted
     (['theta', 'sigma_left', 'sigma_right'], ('sigma_left',))
     """
@@ -219,15 +220,17 @@ def _arrays(
 
 def _log_below(deviation: Floats, sigma_left: Floats, sigma_right: Floats) -> Floats:
     width = sigma_left + sigma_right
-    left = np.log(2.0 * sigma_left / width) + special.log_ndtr(
-        np.minimum(deviation, 0.0) / sigma_left
-    )
+    z = np.minimum(deviation, 0.0) / sigma_left
+    # log1p keeps what is left of a share, or of 2 Phi(z), that rounds to 1.
+    half = np.log1p(special.erf(np.maximum(z, -1.0) / math.sqrt(2.0)))
+    left = np.where(z > -1.0, half, math.log(2.0) + special.log_ndtr(z))
+    left -= np.log1p(sigma_right / sigma_left)
     z = np.maximum(deviation, 0.0) / sigma_right
     above = 2.0 * sigma_right / width * special.ndtr(-z)
     # 1 - above, where it is small, is (sigma_left + sigma_right erf(z/sqrt 2)) / width: a sum,
     # no difference of near-equal numbers.
     near = np.log((sigma_left + sigma_right * special.erf(z / math.sqrt(2.0))) / width)
-    right = np.where(above < 0.5, np.log1p(-above), near)
+    right = np.where(above < 0.5, np.log1p(-np.minimum(above, 0.5)), near)
     return np.where(deviation <= 0.0, left, right)
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bayescal.families._family import Family, Fit, Rng
+from bayescal.families._family import Family, Fit, Rng, draw_shape
 from bayescal.families._guard import GuardOption
 from bayescal.families._laplace_profile import LAPLACE_SIDES
 from bayescal.families._two_sided import fit_two_sided
@@ -121,7 +121,7 @@ def rvs(
     (3,)
     """
     theta, beta, gamma = _arrays(theta, beta, gamma)
-    shape = np.broadcast_shapes(theta.shape, beta.shape, gamma.shape) if size is None else size
+    shape = draw_shape(size, theta, beta, gamma)
     generator = np.random.default_rng(rng)
     left = generator.random(shape) * (beta + gamma) < gamma
     length = generator.standard_exponential(shape)
@@ -176,13 +176,14 @@ def fit(
     x : array-like of shape (n,)
         Raw scores.
     sample_weight : array-like of shape (n,) or None
-        Weights; a weight of 2 equals repeating the score.
+        Weights, as counts: a weight of 2 equals repeating the score, and N is their sum.
     candidates : {"exact", "bennett"}
         "bennett" tries the scores and nine points in each interval between them, as the paper's
         tables did; it is never better.
     guard : "auto", float or None
-        Floor of both scales 1/beta and 1/gamma in score units: "auto" 1.5 robust spreads of
-        `x`; None only the 1e-12 of it that stands for Bennett's very large inverse scale.
+        Floor of 1/beta and 1/gamma, in score units. "auto": 1.5 spreads of `x` over sqrt(N), so
+        that it stops acting as N grows. None: only 1e-12 of the spread,
+        which stands for Bennett's very large inverse scale.
 
     Raises
     ------
@@ -191,7 +192,7 @@ def fit(
 
     Examples
     --------
-    >>> result = fit([0.0, 1.0, 2.0, 4.0, 9.0])
+    >>> result = fit([0.0, 1.0, 2.0, 4.0, 9.0], guard=0.5)
     >>> result.parameters["theta"], result.guard.acted
     (0.0, ('beta',))
     """
@@ -214,14 +215,14 @@ def _log_height(beta: Floats, gamma: Floats) -> Floats:
 
 
 def _log_below(deviation: Floats, beta: Floats, gamma: Floats) -> Floats:
-    left = np.log(gamma / (beta + gamma)) + beta * np.minimum(deviation, 0.0)
+    # log1p of the ratio: the logarithm of a share that rounds to 1 would be 0.
+    left = -np.log1p(beta / gamma) + beta * np.minimum(deviation, 0.0)
     z = gamma * np.maximum(deviation, 0.0)
     above = beta / (beta + gamma) * np.exp(-z)
     # 1 - above, where it is small, is (gamma - beta expm1(-z)) / (beta + gamma): a sum, no
     # difference of near-equal numbers.
-    right = np.where(
-        above < 0.5, np.log1p(-above), np.log((gamma - beta * np.expm1(-z)) / (beta + gamma))
-    )
+    near = np.log((gamma - beta * np.expm1(-z)) / (beta + gamma))
+    right = np.where(above < 0.5, np.log1p(-np.minimum(above, 0.5)), near)
     return np.where(deviation <= 0.0, left, right)
 
 

@@ -155,12 +155,13 @@ def fit(
     x : array-like of shape (n,)
         Raw scores.
     sample_weight : array-like of shape (n,) or None
-        Weights; a weight of 2 equals repeating the score.
+        Weights, as counts: a weight of 2 equals repeating the score, and N is their sum.
     candidates : {"exact", "bennett"}
         For the same call as its siblings'; both are this closed form.
     guard : "auto", float or None
-        Floor of the scale 1/beta in score units: "auto" a share of the spread of `x`; None only the
-        1e-12 of it that keeps the density finite when all scores are equal.
+        Floor of the scale 1/beta, in score units. "auto": 1.5 spreads of `x` over sqrt(N), so that
+        it stops acting as N grows. None: only 1e-12 of the spread,
+        which keeps the density finite when all scores are equal.
 
     Raises
     ------
@@ -169,7 +170,7 @@ def fit(
 
     Examples
     --------
-    >>> fit([0.0, 2.0, 4.0]).parameters
+    >>> fit([0.0, 2.0, 4.0], guard=None).parameters
     {'theta': 2.0, 'beta': 0.75}
     """
     return fit_laplace(PARAMETERS, x, sample_weight, candidates, guard)

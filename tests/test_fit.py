@@ -1,0 +1,294 @@
+"""Fits: never beaten by brute force, and unmoved by what must not move them."""
+
+import functools
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import optimize, stats
+
+from bayescal.families import FAMILIES, asymmetric_gaussian
+from bayescal.families._sorted import absolute_sums, sort_scores, squared_sums
+from tests.references import (
+    PARAMETERS,
+    SYMMETRIC_OF,
+    brute_force,
+    log_likelihood,
+    profile,
+    relative,
+    to_parameters,
+    to_scales,
+)
+
+RNG = np.random.default_rng(20)
+SAMPLES = {
+    "one": np.array([3.75]),
+    "two": np.array([-1.0, 2.0]),
+    "three": np.array([0.0, 1.0, 4.5]),
+    "normal 5": RNG.normal(size=5),
+    "normal 12": RNG.normal(size=12),
+    "normal 60": RNG.normal(3.0, 2.0, size=60),
+    "skewed 10": -RNG.exponential(size=10),
+    "skewed 50": RNG.exponential(size=50) - 0.3 * RNG.exponential(size=50),
+    "heavy tails": RNG.standard_t(1.3, size=40),
+    "over ten decades": np.exp(4.0 * RNG.normal(size=25)),
+    "tied": RNG.integers(0, 5, size=40).astype(float),
+    "mostly tied": np.repeat([0.0, 1.0, 7.0], [20, 2, 1]),
+    "two clumps": np.concatenate([0.01 * RNG.normal(size=20), 5.0 + 0.1 * RNG.normal(size=9)]),
+    "three clumps": np.concatenate([m + 0.05 * RNG.normal(size=9) for m in (-40.0, 0.0, 3.0)]),
+    "far from 0": 1e6 + RNG.normal(size=30),
+    "small": 1e-8 * RNG.gumbel(size=30),
+}
+WEIGHTS = {
+    "equal": lambda n: np.ones(n),
+    "counts": lambda n: np.arange(n) * 7 % 4 + (n == 1),
+    "uneven": lambda n: np.random.default_rng(n).exponential(size=n) ** 3,
+}
+ASYMMETRIC = tuple(SYMMETRIC_OF)
+
+each_family = pytest.mark.parametrize("family", PARAMETERS)
+each_asymmetric = pytest.mark.parametrize("family", ASYMMETRIC)
+each_sample = pytest.mark.parametrize("sample", SAMPLES)
+# Two scores have two equally likely modes, mirror images: rounding decides between them.
+each_lopsided_sample = pytest.mark.parametrize("sample", sorted(set(SAMPLES) - {"two"}))
+# Of one score scipy's scale is 0, and the spread is its distance from 0, which a shift changes.
+each_spread_sample = pytest.mark.parametrize("sample", list(SAMPLES)[1:])
+each_guard = pytest.mark.parametrize("guard", ["auto", None, "wide"])
+
+
+def fit(family, x, weight=None, **options):
+    return FAMILIES[family].fit(x, weight, **options)
+
+
+@functools.cache
+def case(family, sample, kind, guard):
+    """Return scores and weights that count, the fit, and its mode and scales."""
+    x, weight = SAMPLES[sample], WEIGHTS[kind](SAMPLES[sample].size).astype(float)
+    wide = 0.7 * float(np.ptp(x)) or 2.5  # holds one side in most samples, both in many
+    result = fit(family, x, weight, guard=wide if guard == "wide" else guard)
+    return x[weight > 0.0], weight[weight > 0.0], result, to_scales(family, result.parameters)
+
+
+# The global optimum
+
+
+@each_guard
+@each_sample
+@each_family
+def test_never_beaten_by_brute_force(family, sample, guard):
+    for kind in WEIGHTS if sample in ("normal 12", "tied") else ("equal", "uneven"):
+        x, weight, result, scales = case(family, sample, kind, guard)
+        assert min(scales[1:]) >= result.guard.floor * (1.0 - 1e-15)
+        best, own = brute_force(family, x, weight, result.guard.floor), result.log_likelihood
+        # A few units in the last place of log scale and of the exponents, for each score.
+        slack = 1e-14 * weight.sum() * (2.0 + abs(np.log(scales[1:])).max())
+        assert own >= best - slack
+        # And not by claiming more than the density of the parameters gives.
+        assert own == pytest.approx(log_likelihood(family, x, weight, *scales), abs=slack)
+        density = FAMILIES[family].logpdf(x, *result.parameters.values())
+        assert own == pytest.approx(np.sum(weight * density), abs=slack)
+        # Brute force comes near, or it would be no judge.
+        assert own <= best + 1e-4 * weight.sum()
+
+
+@each_guard
+@each_sample
+@each_family
+def test_no_small_change_is_better(family, sample, guard):
+    x, weight, result, (theta, left, right) = case(family, sample, "equal", guard)
+    floor, asymmetric = result.guard.floor, family in ASYMMETRIC
+    best = log_likelihood(family, x, weight, theta, left, right)
+    slack = 2e-14 * weight.sum() * (2.0 + abs(np.log([left, right])).max())
+    for step in 10.0 ** np.arange(-8, 0):
+        for d_theta, d_left, d_right in itertools.product([-step, 0.0, step], repeat=3):
+            a = max(left * np.exp(d_left), floor)
+            b = max(right * np.exp(d_right), floor) if asymmetric else a
+            for unit in (left, right):
+                other = log_likelihood(family, x, weight, theta + d_theta * unit, a, b)
+                assert other <= best + slack
+
+
+@each_asymmetric
+@pytest.mark.parametrize("guard", ["auto", None])
+@each_sample
+def test_exact_is_never_below_bennetts_grid(family, sample, guard):
+    x, weight, exact, _ = case(family, sample, "uneven", guard)
+    grid = fit(family, x, weight, candidates="bennett", guard=guard)
+    # His grid: the scores, and nine points in each interval that cut it into ten pieces.
+    knots = np.unique(x)
+    thetas = np.concatenate([knots, *(knots[:-1] + k / 10 * np.diff(knots) for k in range(1, 10))])
+    on_grid = profile(family, x, weight, thetas, grid.guard.floor).max()
+    slack = 1e-13 * weight.sum() * (1.0 + abs(np.log(grid.guard.floor)))
+    assert grid.log_likelihood == pytest.approx(on_grid, abs=slack)
+    assert exact.log_likelihood >= grid.log_likelihood - slack / 10
+
+
+@each_spread_sample
+def test_symmetric_fits_equal_scipys(sample):
+    x = SAMPLES[sample]
+    mu, sigma = stats.norm.fit(x)
+    # Scipy sums squares around the mean as it is; 1e-9 is what is left at 1e6 + noise.
+    got = fit("gaussian", x, guard=None).parameters
+    assert got == relative({"mu": mu, "sigma": sigma}, 1e-9)
+    theta, scale = stats.laplace.fit(x)
+    got = fit("laplace", x, guard=None)
+    if got.guard.acted == ():
+        assert got.parameters == relative({"theta": theta, "beta": 1.0 / scale}, 1e-9)
+
+
+@pytest.mark.parametrize("n", [30, 101, 1000])
+def test_mode_of_the_asymmetric_gaussian_to_the_last_digits(n):
+    x = asymmetric_gaussian.rvs(0.5, 1.0, 1.5, size=n, rng=n)
+    result = fit("asymmetric_gaussian", x, guard=None)
+    assert result.guard.acted == ()
+    scores = [Fraction(score) for score in x]
+
+    def slope(theta):  # of the profile, up to a positive factor: D_l^3 D_r2^2 - D_r^3 D_l2^2
+        left = [theta - score for score in scores if score < theta]
+        right = [score - theta for score in scores if score > theta]
+        squares_left, squares_right = (sum(d * d for d in side) for side in (left, right))
+        return sum(left) ** 3 * squares_right**2 - sum(right) ** 3 * squares_left**2
+
+    theta, step = Fraction(result.parameters["theta"]), Fraction(1, 10**13)
+    assert slope(theta - step) < 0 < slope(theta + step)
+
+
+@each_asymmetric
+def test_finds_the_global_of_two_optima(family):
+    # Seventeen scores close together, twenty-five spread out: a mode in either clump.
+    x = np.concatenate([0.02 * np.arange(-8, 9), 6.0 + 0.2 * np.arange(-12, 13)])
+    result = fit(family, x, guard=0.01)
+    thetas = np.linspace(-0.5, 9.0, 1901)
+    values = profile(family, x, np.ones(x.size), thetas, 0.01)
+    peaks = np.flatnonzero((values[1:-1] > values[:-2]) & (values[1:-1] > values[2:])) + 1
+    assert {bool(theta > 6.0) for theta in thetas[peaks]} == {False, True}
+
+    def objective(p):
+        return -log_likelihood(family, x, 1.0, p[0], *np.maximum(np.exp(p[1:]), 0.01))
+
+    start = [np.median(x), *np.log([x.std()] * 2)]
+    local = optimize.minimize(objective, start, method="Nelder-Mead", options={"maxiter": 2000})
+    assert local.success
+    assert local.x[0] > 6.0
+    assert result.parameters["theta"] < 0.0
+    assert result.log_likelihood > -local.fun + 5.0
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_sums_of_deviations_equal_direct_sums(weighted):
+    rng = np.random.default_rng(7)
+    x = 1e5 + rng.standard_t(3, size=200)
+    weight = 10.0 ** rng.uniform(-20.0, 0.0, size=200) if weighted else np.ones(200)
+    scores = sort_scores(x, weight if weighted else None)
+    index, share = np.arange(199), rng.random(199)
+    for power, sums in ((1, absolute_sums(scores)), (2, squared_sums(scores))):
+        at_scores = (scores.x, sums.left, sums.right, 1e-13)
+        between = (scores.x[:-1] + share * np.diff(scores.x), *sums.between(index, share), 1e-6)
+        for thetas, lefts, rights, rel in (at_scores, between):  # theta rounds by 1e-16 of 1e5
+            d = (x - thetas[:, None]) / scores.unit
+            for got, part in ((lefts, np.maximum(-d, 0.0)), (rights, np.maximum(d, 0.0))):
+                np.testing.assert_allclose(got, np.sum(weight * part**power, 1), rtol=rel, atol=0)
+
+
+# What must not move it
+
+
+def assert_same(got, expected, rel=1e-12):
+    """Compare all that two fits of the same scores say."""
+    assert got.guard.acted == expected.guard.acted
+    assert got.guard.floor == relative(expected.guard.floor, rel)
+    assert got.parameters == relative(expected.parameters, rel)
+    assert got.log_likelihood == relative(expected.log_likelihood, rel)
+    assert got.weight == relative(expected.weight, rel)
+
+
+@each_spread_sample
+@each_family
+def test_shift(family, sample):
+    unit = 2.0 ** np.round(np.log2(np.ptp(SAMPLES[sample])) - 20.0)
+    x = unit * np.round(SAMPLES[sample] / unit)  # so that sums with 64 units are exact
+    expected, shifted = fit(family, x), fit(family, x + 64.0 * unit)
+    # Equal but for the mean, which a distant 0 rounds.
+    rel = 1e-13 if family == "gaussian" else 0.0
+    theta, left, right = to_scales(family, expected.parameters)
+    moved = to_parameters(family, theta + 64.0 * unit, left, right)
+    assert tuple(shifted.parameters.values()) == relative(moved, max(rel, 1e-15))
+    assert shifted.guard == expected.guard
+    assert shifted.log_likelihood == relative(expected.log_likelihood, rel)
+
+
+@pytest.mark.parametrize("factor", [2.0**-40, 2.0**40, 3.0, 1e-9, 0.7e12])
+@each_lopsided_sample
+@each_family
+def test_scale(family, sample, factor):
+    x = SAMPLES[sample]
+    expected, scaled = fit(family, x), fit(family, factor * x)
+    parameters = [factor * value for value in to_scales(family, expected.parameters)]
+    # Other products than those with powers of two round: 1e6 + noise by 1e-10 of the noise.
+    rel = 1e-15 if np.log2(factor) % 1.0 == 0.0 else 1e-9
+    assert tuple(scaled.parameters.values()) == relative(to_parameters(family, *parameters), rel)
+    assert scaled.guard.acted == expected.guard.acted
+    difference = expected.log_likelihood - scaled.log_likelihood
+    assert difference == relative(x.size * np.log(factor), 1e-9)
+
+
+@each_sample
+@each_family
+def test_reflection_exchanges_the_sides(family, sample):
+    x, weight, *_ = case(family, sample, "uneven", "auto")  # no two modes are equally likely
+    got, expected = fit(family, -x, weight), fit(family, x, weight)
+    theta, left, right = to_scales(family, expected.parameters)
+    mirrored = to_parameters(family, -theta, right, left)
+    assert tuple(got.parameters.values()) == relative(mirrored, 1e-12)
+    assert got.log_likelihood == relative(expected.log_likelihood, 1e-13)
+    exchanged = dict(zip(PARAMETERS[family][1:], PARAMETERS[family][:0:-1], strict=True))
+    assert {exchanged[name] for name in got.guard.acted} == set(expected.guard.acted)
+
+
+@each_sample
+@each_family
+def test_permutation(family, sample):
+    x, weight, *_ = case(family, sample, "uneven", "auto")
+    order = np.random.default_rng(3).permutation(x.size)
+    assert_same(fit(family, x[order], weight[order]), fit(family, x, weight))
+    assert_same(fit(family, x[order]), fit(family, x))
+
+
+@pytest.mark.parametrize("guard", ["auto", None])
+@each_sample
+@each_family
+def test_a_weight_is_a_repetition_and_0_an_absence(family, sample, guard):
+    x, counts = SAMPLES[sample], WEIGHTS["counts"](SAMPLES[sample].size)
+    for candidates in ("exact", "bennett"):
+        options = {"guard": guard, "candidates": candidates}
+        weighted = fit(family, x, counts, **options)
+        assert_same(weighted, fit(family, np.repeat(x, counts), **options))
+        assert_same(weighted, fit(family, x[counts > 0], counts[counts > 0], **options))
+        assert weighted.weight == counts.sum()
+
+
+@pytest.mark.parametrize("family", list(PARAMETERS))
+def test_a_distant_score_of_weight_0_is_an_absence(family):
+    x, weight = np.array([1e17, 1.0, 2.0, 3.5, 9.0]), np.array([0.0, 1.0, 1.0, 1.0, 1.0])
+    assert_same(fit(family, x, weight), fit(family, x[1:]))
+
+
+@pytest.mark.parametrize("factor", [0.1, 7.0, 2.0**-60])
+@each_lopsided_sample
+@each_family
+def test_a_factor_on_all_weights_is_one_on_the_log_likelihood(family, sample, factor):
+    x, weight, expected, _ = case(family, sample, "equal", None)  # "auto" counts the weights
+    got = fit(family, x, factor * weight, guard=None)
+    assert got.parameters == relative(expected.parameters, 1e-11)
+    assert got.guard.acted == expected.guard.acted
+    assert got.log_likelihood == relative(factor * expected.log_likelihood, 1e-12)
+    assert got.weight == relative(factor * expected.weight, 1e-13)
+
+
+@pytest.mark.parametrize("family", list(PARAMETERS))
+def test_equal_weights_are_none_whatever_their_rounding(family):
+    # 0.1 a score: the running sum misses one half by more than a unit in the last place.
+    x = np.random.default_rng(1000).normal(size=1000)
+    got, expected = (fit(family, x, w, guard=None) for w in (np.full(1000, 0.1), None))
+    assert got.parameters == relative(expected.parameters, 1e-10)

@@ -1,0 +1,130 @@
+"""Robust centre and spread: against numpy and scipy, with weights, and positive whatever comes."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from bayescal.robust import MAD_TO_SIGMA, centre_and_spread, median
+from tests.references import relative
+
+RNG = np.random.default_rng(4)
+SAMPLES = {
+    "one": np.array([2.5]),
+    "two": np.array([-1.0, 4.0]),
+    "odd": RNG.normal(size=31),
+    "even": RNG.normal(size=40),
+    "heavy tails": RNG.standard_cauchy(size=33),
+    "tied": RNG.integers(0, 4, size=30).astype(float),
+    "far from 0": 1e12 + RNG.integers(0, 99, size=25),
+}
+COUNTS = {name: RNG.integers(0, 4, size=x.size) + (x.size < 3) for name, x in SAMPLES.items()}
+
+each_sample = pytest.mark.parametrize("name", SAMPLES)
+
+
+def test_constant_turns_the_deviation_into_a_gaussians_sigma():
+    assert relative(1.0 / stats.norm.ppf(0.75), 1e-15) == MAD_TO_SIGMA
+
+
+@pytest.mark.parametrize("name", ["two", "odd", "even", "heavy tails", "tied", "far from 0"])
+def test_centre_and_spread_equal_numpys_and_scipys(name):
+    x = SAMPLES[name]
+    centre, spread = centre_and_spread(x)
+    assert centre == np.median(x)
+    # Scipy's constant has the same digits but for the last.
+    assert spread == relative(stats.median_abs_deviation(x, scale="normal"), 1e-14)
+    assert type(centre) is type(spread) is float
+
+
+@each_sample
+def test_median_minimises_the_sum_of_deviations(name):
+    x, weight = SAMPLES[name], np.random.default_rng(5).exponential(size=SAMPLES[name].size)
+    sums = [np.sum(weight * np.abs(x - candidate)) for candidate in x]
+    centre = median(x, weight)
+    assert np.sum(weight * np.abs(x - centre)) <= min(sums) * (1.0 + 1e-13)
+    assert centre in x  # no share of these weights is one half
+
+
+@each_sample
+def test_a_weight_is_a_repetition_and_0_an_absence(name):
+    x, counts = SAMPLES[name], COUNTS[name]
+    repeated = centre_and_spread(np.repeat(x, counts))
+    assert centre_and_spread(x, counts.astype(float)) == relative(repeated, 1e-14)
+    kept = counts > 0
+    got = centre_and_spread(x[kept], counts[kept].astype(float))
+    assert got == relative(repeated, 1e-14)
+
+
+@pytest.mark.parametrize(
+    ("n", "weight"),
+    [
+        (1, 0.1),
+        (2, 0.1),
+        (30, 1.0 / 3.0),
+        (31, 0.1),
+        (1000, 2.0**-30),
+        (1001, 0.1),
+        (1000, 0.1),
+        (100_000, 1.0 / 3.0),
+    ],
+)
+def test_equal_weights_are_none_whatever_their_rounding(n, weight):
+    x = np.random.default_rng(n).normal(size=n)
+    got = centre_and_spread(x, np.full(n, weight))
+    assert got == relative(centre_and_spread(x), 1e-12)
+
+
+def test_midpoint_of_the_interval_of_medians():
+    assert median(np.array([0.0, 1.0, 5.0, 9.0]), np.array([2.0, 1.0, 1.0, 2.0])) == 3.0
+    assert median(np.array([9.0, 0.0, 5.0]), np.array([1.0, 3.0, 1.0])) == 0.0
+    assert median(np.array([1e150, -1e150]), np.array([1.0, 1.0])) == 0.0
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@each_sample
+def test_equivariance(name, weighted):
+    x = SAMPLES[name]
+    weight = COUNTS[name].astype(float) if weighted else None
+    centre, spread = centre_and_spread(x, weight)
+    order = np.random.default_rng(1).permutation(x.size)
+    permuted = centre_and_spread(x[order], None if weight is None else weight[order])
+    assert permuted == relative((centre, spread), 1e-14)
+    assert centre_and_spread(-x, weight) == relative((-centre, spread), 1e-14)
+    for factor in (2.0**40, 0.3, 1e-100, 1e130):
+        scaled = centre_and_spread(factor * x, weight)
+        # 1e12 + integers times 0.3 rounds in the 4th decimal.
+        assert scaled == relative((factor * centre, factor * spread), 1e-4)
+        assert scaled[0] == relative(factor * centre, 1e-14)
+    if x.size > 1:  # the spread of one score is its distance from 0
+        shifted = centre_and_spread(x + 8.0, weight)
+        assert shifted == pytest.approx((centre + 8.0, spread), rel=1e-14, abs=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("x", "expected"),
+    [
+        ([0.0], (0.0, 1.0)),
+        ([0.0, 0.0, 0.0], (0.0, 1.0)),
+        ([-3.0, -3.0], (-3.0, 3.0)),
+        ([1e-300], (1e-300, 1e-300)),
+        ([1e150, 1e150], (1e150, 1e150)),
+        ([2.0, 2.0, 2.0, 6.0], (2.0, 1.0)),  # more than half tie: the mean absolute deviation
+        ([0.0, 0.0, 0.0, -8.0], (0.0, 2.0)),
+        ([0.0, 1.0, 2.0], (1.0, MAD_TO_SIGMA)),
+    ],
+)
+def test_spread_is_positive_for_all_legal_data(x, expected):
+    assert centre_and_spread(np.array(x)) == relative(expected, 1e-15)
+    assert centre_and_spread(np.array(x), np.ones(len(x))) == relative(expected, 1e-15)
+
+
+def test_a_score_of_weight_0_gives_no_spread():
+    x, weight = np.array([1e6, 2.0, 2.0]), np.array([0.0, 1.0, 1.0])
+    assert centre_and_spread(x, weight) == (2.0, 2.0)
+
+
+def test_input_stays_as_it_was():
+    x, weight = np.array([3.0, 1.0, 2.0]), np.array([1.0, 0.0, 2.0])
+    x.flags.writeable = weight.flags.writeable = False
+    centre_and_spread(x)
+    centre_and_spread(x, weight)
