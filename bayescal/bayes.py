@@ -57,4 +57,4 @@ def probability(log_odds: ArrayLike) -> Floats:
     >>> float(probability(0.0))
     0.5
     """
-    return special.expit(np.asarray(log_odds, dtype=np.float64))
+    return np.asarray(special.expit(np.asarray(log_odds, dtype=np.float64)), dtype=np.float64)

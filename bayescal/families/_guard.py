@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from numbers import Real
-from typing import Literal
+from typing import Any, Literal
 
 from bayescal.families._family import Guard
 from bayescal.robust import centre_and_spread
@@ -77,6 +77,6 @@ def resolve_guard(guard: GuardOption, x: Floats, weight: Floats | None) -> Guard
     return Guard("scale_floor", float(guard), ())
 
 
-def _is_floor(value: object) -> bool:
+def _is_floor(value: Any) -> bool:
     number = isinstance(value, Real) and not isinstance(value, bool)
     return number and 0.0 < float(value) < math.inf

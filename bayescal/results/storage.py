@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from pathlib import Path
 
 import xarray as xr
@@ -25,13 +24,13 @@ def write_tree(tree: xr.DataTree, path: str | Path) -> Path:
         raise FileNotFoundError(f"there is no folder {target.parent}; make it first.")
     tree = tree.copy()
     tree.attrs["bayescal_schema"] = SCHEMA_VERSION
-    handle, temporary = tempfile.mkstemp(dir=target.parent, suffix=".part")
-    os.close(handle)
+    # Beside the target, so that the final step is one rename; the process number keeps two apart.
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         tree.to_netcdf(temporary, engine="h5netcdf")
-        Path(temporary).replace(target)
+        temporary.replace(target)
     finally:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
     return target
 
 

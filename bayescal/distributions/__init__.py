@@ -1,0 +1,7 @@
+"""PyMC distributions of scores: one mode, and a scale of its own on either side of it."""
+
+from bayescal.distributions.asymmetric_gaussian import AsymmetricGaussian
+from bayescal.distributions.asymmetric_laplace import AsymmetricLaplace
+from bayescal.distributions.transforms import Standardised
+
+__all__ = ["AsymmetricGaussian", "AsymmetricLaplace", "Standardised"]

@@ -1,0 +1,95 @@
+"""What both distributions need: masses on the two sides of a mode, draws by inversion, checks."""
+
+import numpy as np
+import pytensor.tensor as pt
+from pymc.distributions.dist_math import (
+    check_icdf_parameters,
+    check_icdf_value,
+    check_parameters,
+)
+from pymc.distributions.distribution import SymbolicRandomVariable
+from pymc.distributions.shape_utils import implicit_size_from_params, rv_size_is_none
+from pymc.pytensorf import floatX, normalize_rng_param
+from pytensor.tensor.random.utils import normalize_size_param
+
+from bayescal._compat import uniform
+
+
+def log_mass_up_to(left, right, body, tail):
+    """Log of the mass of the left side and of the first part of the right one.
+
+    ``left`` and ``right`` are the masses of the sides up to a common factor; ``body`` and ``tail``
+    (summing to 1) are the parts of the right side before and after the point in question.
+    """
+    mass_after = right / (left + right) * tail
+    near = mass_after > 0.5
+    # Close to the mode 1 - mass_after cancels if the left side is thin: add up what lies before.
+    # Far from it the sum rounds to 1, and only what lies after is known accurately.
+    log_near = pt.log((left + right * body) / (left + right))
+    log_far = pt.log1p(-pt.switch(near, 0.0, mass_after))
+    return pt.switch(near, log_near, log_far)
+
+
+def split(q, left, right):
+    """Find the side on which quantile ``q`` lies, and the tail and the body of that side.
+
+    The tail is the part of the side's mass beyond the quantile, the body the part between the
+    mode and the quantile. They sum to 1; each is accurate when it is small.
+    """
+    share_left, share_right = left / (left + right), right / (left + right)
+    # The maximum keeps rewrites from reordering the second difference below into
+    # (share_right + q) - 1, which rounds a thin right side away.
+    complement = pt.maximum(1.0 - q, 0.0)
+    past_mode = pt.switch(q < 0.5, q - share_left, share_right - complement)
+    below = past_mode <= 0
+    share = pt.switch(below, share_left, share_right)
+    tail = pt.switch(below, q, complement) / share
+    # Not abs(past_mode): its gradient vanishes at the mode, which is the median if left == right.
+    body = pt.switch(below, -past_mode, past_mode) / share
+    return below, tail, body
+
+
+def require_positive(result, **parameters):
+    """Make ``result`` depend on the named parameters being positive."""
+    return check_parameters(result, *_conditions(parameters), msg=_message(parameters))
+
+
+def require_positive_icdf(result, value, **parameters):
+    """Do the same for a quantile, never -inf; nan where ``value`` is no probability."""
+    result = check_icdf_value(result, value)
+    return check_icdf_parameters(result, *_conditions(parameters), msg=_message(parameters))
+
+
+def _conditions(parameters):
+    return [parameter > 0 for parameter in parameters.values()]
+
+
+def _message(parameters):
+    return ", ".join(f"{name} > 0" for name in parameters)
+
+
+class InverseCdfRV(SymbolicRandomVariable):
+    """Draws by inversion of the distribution function, which subclasses give as ``ppf``."""
+
+    extended_signature = "[rng],[size],(),(),()->[rng],()"
+
+    @staticmethod
+    def ppf(q, *params):
+        """Quantile function."""
+        raise NotImplementedError
+
+    @classmethod
+    def rv_op(cls, *params, size=None, rng=None):
+        """Build the graph of draws of shape ``size``."""
+        # Integer parameters of few bits would be divided in single precision.
+        parameters = [floatX(pt.as_tensor(param)) for param in params]
+        rng = normalize_rng_param(rng)
+        size = normalize_size_param(size)
+        if rv_size_is_none(size):
+            size = implicit_size_from_params(*parameters, ndims_params=cls.ndims_params)
+        next_rng, q = uniform(size, rng)
+        # 0, and in single precision 1, do come up; no draw may be infinite.
+        rounding = np.finfo(q.dtype).epsneg
+        draws = cls.ppf(pt.clip(q, rounding / 2, 1 - rounding), *parameters)
+        inputs = [rng, size, *parameters]
+        return cls(inputs=inputs, outputs=[next_rng, draws])(*inputs)

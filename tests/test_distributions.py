@@ -1,0 +1,353 @@
+"""The formulas: against independent references, in both tails, at the mode, and their gradients.
+
+One table of families drives every test; a family is given by its mode and the scales of its sides.
+"""
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal, localcontext
+from typing import Any
+
+import numpy as np
+import pymc as pm
+import pytensor
+import pytensor.tensor as pt
+import pytest
+from pymc.logprob.utils import ParameterValueError
+from pymc.testing import (
+    Domain,
+    R,
+    Rplusbig,
+    check_icdf,
+    check_logcdf,
+    check_logp,
+    check_selfconsistency_icdf,
+)
+from pytensor.compile.mode import Mode
+from scipy import stats
+
+from bayescal.distributions import AsymmetricGaussian, AsymmetricLaplace
+
+DIGITS = 900
+SMALLEST = Decimal("1e-450")
+
+
+class TwoHalfNormals:
+    """Reflected half-normal on the left, half-normal on the right, mixed by their scales."""
+
+    def __init__(self, theta, sigma_left, sigma_right):
+        self.theta = theta
+        self.left = stats.halfnorm(scale=sigma_left)
+        self.right = stats.halfnorm(scale=sigma_right)
+        self.share_left = sigma_left / (sigma_left + sigma_right)
+        self.share_right = sigma_right / (sigma_left + sigma_right)
+
+    def logpdf(self, x):
+        left = np.log(self.share_left) + self.left.logpdf(self.theta - x)
+        right = np.log(self.share_right) + self.right.logpdf(x - self.theta)
+        return np.where(x < self.theta, left, right)
+
+    def cdf(self, x):
+        left = self.share_left * self.left.sf(self.theta - x)
+        return left + self.share_right * self.right.cdf(x - self.theta)
+
+    def logcdf(self, x):
+        return np.log(self.cdf(x))
+
+    def ppf(self, q):
+        if q < self.share_left:
+            return self.theta - self.left.isf(q / self.share_left)
+        return self.theta + self.right.isf((1 - q) / self.share_right)
+
+
+def scipy_laplace(theta, beta, gamma):
+    return stats.laplace_asymmetric(
+        np.sqrt(gamma / beta), loc=theta, scale=1 / np.sqrt(beta * gamma)
+    )
+
+
+def exponential_tail(z):
+    return (-z).exp()
+
+
+def half_normal_tail(z):
+    """Survival of the half-normal: its integrated power series, normalised where it is 1."""
+    return 1 - power_series(z) / power_series(Decimal(45))
+
+
+@functools.cache
+def power_series(z):
+    total = term = z
+    n = 0
+    while abs(term) > SMALLEST:
+        n += 1
+        term *= -z * z / (2 * n)
+        total += term / (2 * n + 1)
+    return total
+
+
+@dataclass(frozen=True)
+class Family:
+    """A distribution of ours, the same from elsewhere, and what to call its parameters."""
+
+    distribution: Any
+    names: tuple[str, str, str]
+    reference: Callable
+    parameters: Callable  # of the mode and the scales of the two sides
+    scale: Callable  # of a side, from its parameter; its own inverse
+    tail: Callable  # mass of a side beyond z of its scales, in Decimal
+    log_far_tail: Callable  # its logarithm in floating point
+    furthest: float  # z where it is almost too small for a floating-point number
+
+    def dist(self, theta, left, right, **kwargs):
+        return self.distribution.dist(*self.parameters(theta, left, right), **kwargs)
+
+    def exact(self, value, theta, left, right):
+        """P(X <= value) and P(X > value), with all the digits that the smaller one needs."""
+        parameters = self.parameters(theta, left, right)
+        value, theta, left, right = (Decimal(float(number)) for number in (value, *parameters))
+        with localcontext(prec=DIGITS):
+            left, right = self.scale(left), self.scale(right)
+            if value <= theta:
+                below = left / (left + right) * self.tail((theta - value) / left)
+                return below, 1 - below
+            above = right / (left + right) * self.tail((value - theta) / right)
+            return 1 - above, above
+
+
+def same(scale):
+    return scale
+
+
+def reciprocal(scale):
+    return 1 / scale
+
+
+FAMILIES = [
+    Family(
+        AsymmetricLaplace,
+        ("theta", "beta", "gamma"),
+        scipy_laplace,
+        lambda theta, left, right: (theta, 1 / left, 1 / right),
+        reciprocal,
+        exponential_tail,
+        stats.expon.logsf,
+        700.0,
+    ),
+    Family(
+        AsymmetricGaussian,
+        ("theta", "sigma_left", "sigma_right"),
+        TwoHalfNormals,
+        lambda theta, left, right: (theta, left, right),
+        same,
+        half_normal_tail,
+        lambda z: np.log(2) + stats.norm.logsf(z),
+        37.0,
+    ),
+]
+# Mode, scale of the left side, scale of the right side.
+SHAPES = [
+    (0.0, 1.0, 1.0),
+    (1.5, 3.0, 0.25),
+    (-700.0, 0.5, 2.0),
+    (0.0, 1e-9, 1.0),
+    (0.0, 1.0, 1e-9),
+    (0.0, 1e-20, 1.0),
+]
+Z = np.array([0.0, 1e-12, 1e-3, 0.3, 0.7, 2.0, 8.0, 20.0, 37.0, 700.0])
+
+AS_WRITTEN = Mode(linker="py", optimizer=None)
+
+both = pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.distribution.__name__)
+every_shape = pytest.mark.parametrize("shape", SHAPES, ids=str)
+
+
+@functools.cache
+def compiled(distribution, method, mode=None):
+    """The method's graph, followed by its derivatives in the value and the three parameters."""
+    arguments = pt.dvectors("value", "first", "second", "third")
+    value, *parameters = arguments
+    result = getattr(pm, method)(distribution.dist(*parameters), value)
+    gradients = pt.grad(result.sum(), arguments)
+    return pytensor.function(arguments, [result, *gradients], mode=mode)
+
+
+def evaluate(family, method, value, shape, mode=None):
+    arguments = np.broadcast_arrays(np.atleast_1d(value), *family.parameters(*shape))
+    function = compiled(family.distribution, method, mode)
+    return function(*(np.array(a, dtype=float) for a in arguments))
+
+
+def values_around(family, shape):
+    """Both tails, the neighbourhood of the mode at both scales, the mode and its neighbours."""
+    theta, left, right = shape
+    distances = np.concatenate([-left * Z, -right * Z, left * Z, right * Z])
+    values = np.append(theta + distances, np.nextafter(theta, [-np.inf, np.inf]))
+    deviation = values - theta
+    inside = (deviation >= -family.furthest * left) & (deviation <= family.furthest * right)
+    return np.unique(values[inside])
+
+
+def log_of(probability):
+    with localcontext(prec=30):
+        return float(probability.ln())
+
+
+DOMAINS = {"theta": Domain([-np.inf, -2.1, 0.0, 3.0, np.inf])}
+
+
+@both
+def test_agrees_with_the_reference_on_the_domains_of_pymc(family):
+    domains = DOMAINS | dict.fromkeys(family.names[1:], Rplusbig)
+
+    def reference(method):
+        return lambda argument, **p: getattr(family.reference(**p), method)(argument)
+
+    def of_value(method):
+        return lambda value, **p: reference(method)(value, **p)
+
+    def of_q(q, **p):
+        return reference("ppf")(q, **p)
+
+    check_logp(family.distribution, R, domains, of_value("logpdf"), n_samples=-1)
+    check_logcdf(family.distribution, R, domains, of_value("logcdf"), n_samples=-1)
+    check_icdf(family.distribution, domains, of_q, n_samples=-1)
+    check_selfconsistency_icdf(family.distribution, domains, n_samples=-1)
+
+
+@both
+@every_shape
+def test_density_has_twelve_digits(family, shape):
+    values = values_around(family, shape)
+    reference = family.reference(*family.parameters(*shape)).logpdf(values)
+    logp, *_ = evaluate(family, "logp", values, shape)
+    # The log density crosses 0, where only its absolute error means anything.
+    np.testing.assert_allclose(logp, reference, rtol=1e-12, atol=1e-13)
+
+
+@both
+@every_shape
+def test_both_tails_have_twelve_digits(family, shape):
+    values = values_around(family, shape)
+    exact = np.array([[log_of(p) for p in family.exact(v, *shape)] for v in values])
+    for column, method in enumerate(["logcdf", "logccdf"]):
+        result, *_ = evaluate(family, method, values, shape)
+        np.testing.assert_allclose(result, exact[:, column], rtol=1e-12, err_msg=method)
+    assert exact.max() > -1e-296
+
+
+@both
+@every_shape
+def test_tails_beyond_the_smallest_number(family, shape):
+    theta, left, right = 0.0, *shape[1:]
+    expected = family.log_far_tail(1e3)
+    lower, *_ = evaluate(family, "logcdf", theta - 1e3 * left, (theta, left, right))
+    upper, *_ = evaluate(family, "logccdf", theta + 1e3 * right, (theta, left, right))
+    assert lower[0] == pytest.approx(expected - np.log1p(right / left), rel=1e-12)
+    assert upper[0] == pytest.approx(expected - np.log1p(left / right), rel=1e-12)
+
+
+@both
+@every_shape
+def test_quantiles_have_twelve_digits(family, shape):
+    shape = (0.0, *shape[1:])
+    share = shape[1] / (shape[1] + shape[2])
+    near = np.concatenate([share * (1 + np.array([-0.3, -1e-6, 1e-6])), [1.5 * share, 2.5 * share]])
+    q = np.concatenate([near, 1 - near, [1e-300, 1e-12, 0.25, 0.5, 0.75, 1 - 1e-12, 1 - 2**-53]])
+    q = q[(q > 0) & (q < 1)]
+    quantiles, *_ = evaluate(family, "icdf", q, shape)
+    density = np.exp(family.reference(*family.parameters(*shape)).logpdf(quantiles))
+    off = [
+        float(family.exact(x, *shape)[0] - Decimal(p)) for x, p in zip(quantiles, q, strict=True)
+    ]
+    # At the mode no formula is better than the rounded mass of the smaller side.
+    tolerance = 1e-12 * np.abs(quantiles) + 1e-15 * min(shape[1:])
+    np.testing.assert_array_less(np.abs(off / density), tolerance)
+
+
+@both
+def test_edges_of_the_line_and_of_probability(family):
+    shape, line = (0.5, 1.0, 2.0), np.array([-np.inf, np.inf])
+    np.testing.assert_array_equal(evaluate(family, "logp", line, shape)[0], -np.inf)
+    np.testing.assert_array_equal(evaluate(family, "logcdf", line, shape)[0], [-np.inf, 0])
+    np.testing.assert_array_equal(evaluate(family, "logccdf", line, shape)[0], [0, -np.inf])
+    outside = np.array([-0.1, 0.0, 1.0, 1.1])
+    expected = [np.nan, -np.inf, np.inf, np.nan]
+    np.testing.assert_array_equal(evaluate(family, "icdf", outside, shape)[0], expected)
+
+
+@both
+@pytest.mark.parametrize("method", ["logp", "logcdf", "logccdf", "icdf"])
+@pytest.mark.parametrize("bad", [(-1.0, 1.0), (1.0, -1.0), (0.0, 1.0), (1.0, np.nan)])
+def test_scales_must_be_positive(family, method, bad):
+    message = f"{family.names[1]} > 0, {family.names[2]} > 0"
+    with pytest.raises(ParameterValueError, match=message):
+        compiled(family.distribution, method)([0.5], [0.0], [bad[0]], [bad[1]])
+
+
+@both
+def test_integers_are_as_good_as_floats(family):
+    whole, real = family.distribution.dist(0, 3, 7), family.distribution.dist(0.0, 3.0, 7.0)
+    for method in (pm.logp, pm.logcdf, pm.logccdf):
+        assert method(whole, 2).eval() == pytest.approx(method(real, 2.0).eval(), rel=1e-14)
+    assert pm.icdf(whole, 0.3).eval() == pytest.approx(pm.icdf(real, 0.3).eval(), rel=1e-14)
+
+
+@both
+@every_shape
+def test_derivatives_of_the_distribution_function_are_the_density(family, shape):
+    values = values_around(family, shape)
+    logp, *_ = evaluate(family, "logp", values, shape)
+    logcdf, slope, theta_slope, *_ = evaluate(family, "logcdf", values, shape)
+    np.testing.assert_allclose(slope, np.exp(logp - logcdf), rtol=1e-9, atol=1e-290)
+    np.testing.assert_allclose(theta_slope, -slope, rtol=1e-12)
+    logccdf, slope, *_ = evaluate(family, "logccdf", values, shape)
+    np.testing.assert_allclose(slope, -np.exp(logp - logccdf), rtol=1e-9, atol=1e-290)
+
+
+@both
+@every_shape
+def test_derivative_of_a_quantile_is_one_over_the_density(family, shape):
+    q = np.array([1e-12, 0.1, 0.5, 0.9, shape[1] / (shape[1] + shape[2])])
+    quantiles, slope, *_ = evaluate(family, "icdf", q, shape)
+    logp, *_ = evaluate(family, "logp", quantiles, shape)
+    np.testing.assert_allclose(slope, np.exp(-logp), rtol=1e-6)
+
+
+@both
+@pytest.mark.parametrize("method", ["logp", "logcdf", "logccdf", "icdf"])
+def test_gradients_are_finite_differences(family, method):
+    parameters = family.parameters(0.4, 1.5, 0.7)
+    values = [0.2, 0.6, 0.95] if method == "icdf" else [-3.0, 0.3, 0.41, 2.5]
+    arguments = np.broadcast_arrays(values, *parameters)
+    function = compiled(family.distribution, method)
+    _, *gradients = function(*(np.array(a) for a in arguments))
+    for i, gradient in enumerate(gradients):
+        up, down = ([np.array(a) for a in arguments] for _ in range(2))
+        up[i] += 1e-6
+        down[i] -= 1e-6
+        np.testing.assert_allclose(
+            gradient, (function(*up)[0] - function(*down)[0]) / 2e-6, rtol=1e-6, atol=1e-8
+        )
+
+
+@both
+@every_shape
+@pytest.mark.parametrize("method", ["logp", "logcdf", "logccdf"])
+def test_gradients_are_finite_everywhere(family, shape, method):
+    """Also as written: rewrites hide a branch that is not finite, and numpy warns of overflow."""
+    shape = (0.0, *shape[1:])
+    values = np.concatenate([[-1e3, -1e-300, 0.0, 1e-300, 1e3], values_around(family, shape)])
+    for mode in (None, AS_WRITTEN):
+        for result in evaluate(family, method, values, shape, mode):
+            assert np.all(np.isfinite(result))
+
+
+@both
+@every_shape
+def test_gradients_of_quantiles_are_finite_inside(family, shape):
+    q = np.array([1e-300, 0.5, 1 - 2**-53, shape[1] / (shape[1] + shape[2])])
+    for mode in (None, AS_WRITTEN):
+        for result in evaluate(family, "icdf", q, shape, mode):
+            assert np.all(np.isfinite(result))

@@ -1,0 +1,301 @@
+"""The variables: draws, shapes, models, and the distributions that are built on others."""
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import cloudpickle
+import numpy as np
+import pymc as pm
+import pytensor.tensor as pt
+import pytest
+from pymc.distributions.shape_utils import change_dist_size
+from pymc.testing import (
+    BaseTestDistributionRandom,
+    Domain,
+    Rplusbig,
+    assert_support_point_is_expected,
+    continuous_random_tester,
+)
+from scipy import special, stats
+
+from bayescal._compat import uniform
+from bayescal.distributions import AsymmetricGaussian, AsymmetricLaplace, _symbolic
+
+ENDS = (-np.inf, np.inf)
+REFERENCE_RNG = np.random.default_rng(2003)
+
+
+def difference_of_exponentials(size, theta, beta, gamma):
+    up, down = REFERENCE_RNG.standard_exponential((2, size))
+    return theta + up / gamma - down / beta
+
+
+def half_normals(size, theta, sigma_left, sigma_right):
+    distance = np.abs(REFERENCE_RNG.standard_normal(size))
+    left = REFERENCE_RNG.random(size) * (sigma_left + sigma_right) < sigma_left
+    return theta + np.where(left, -sigma_left, sigma_right) * distance
+
+
+@dataclass(frozen=True)
+class Family:
+    """A distribution, parameters with unequal sides, and what is known about it from elsewhere."""
+
+    distribution: Any
+    parameters: dict[str, float]
+    slightly_wrong: dict[str, float]
+    draw: Callable
+    side: Any  # distribution of the distance from the mode, in units of the side's scale
+    left: float
+    right: float
+
+    def dist(self, **kwargs):
+        return self.distribution.dist(**self.parameters, **kwargs)
+
+    def cdf(self, x):
+        deviation = x - self.parameters["theta"]
+        share = self.left / (self.left + self.right)
+        below = share * self.side.sf(-deviation / self.left)
+        return below + (1 - share) * self.side.cdf(deviation / self.right)
+
+    @property
+    def mean(self):
+        return self.parameters["theta"] + self.side.mean() * (self.right - self.left)
+
+
+LAPLACE = Family(
+    AsymmetricLaplace,
+    {"theta": 1.0, "beta": 2.0, "gamma": 0.5},
+    {"beta": 1.8},
+    difference_of_exponentials,
+    stats.expon,
+    left=0.5,
+    right=2.0,
+)
+GAUSSIAN = Family(
+    AsymmetricGaussian,
+    {"theta": 1.0, "sigma_left": 0.5, "sigma_right": 2.0},
+    {"sigma_left": 0.55},
+    half_normals,
+    stats.halfnorm,
+    left=0.5,
+    right=2.0,
+)
+both = pytest.mark.parametrize(
+    "family", [LAPLACE, GAUSSIAN], ids=lambda family: family.distribution.__name__
+)
+
+
+class ChecksThatRan(BaseTestDistributionRandom):
+    """The checks of PyMC, which pass if none is named; here both have to have run."""
+
+    checks_to_run = ("check_pymc_params_match_rv_op", "check_rv_size")
+
+    def test_distribution(self):
+        ran = []
+
+        def recorded(check):
+            @functools.wraps(check)
+            def run():
+                check()
+                ran.append(check.__name__)
+
+            return run
+
+        for name in ChecksThatRan.checks_to_run:
+            setattr(self, name, recorded(getattr(self, name)))
+        super().test_distribution()
+        assert ran == ["check_pymc_params_match_rv_op", "check_rv_size"]
+
+
+class TestAsymmetricLaplaceRandom(ChecksThatRan):
+    pymc_dist = AsymmetricLaplace
+    pymc_dist_params = LAPLACE.parameters
+    expected_rv_op_params = LAPLACE.parameters
+
+
+class TestAsymmetricGaussianRandom(ChecksThatRan):
+    pymc_dist = AsymmetricGaussian
+    pymc_dist_params = GAUSSIAN.parameters
+    expected_rv_op_params = GAUSSIAN.parameters
+
+
+@both
+def test_draws_look_like_draws_from_elsewhere(family):
+    _, *scales = family.parameters
+    domains = {"theta": Domain([-2.0, 3.0], edges=(None, None))} | dict.fromkeys(scales, Rplusbig)
+    continuous_random_tester(family.distribution, domains, family.draw)
+
+
+@both
+def test_draws_follow_the_distribution_and_a_wrong_one_is_rejected(family):
+    draws = pm.draw(family.dist(size=20_000), random_seed=1)
+    assert stats.kstest(draws, family.cdf).pvalue > 0.01
+    wrong = family.distribution.dist(**family.parameters | family.slightly_wrong, size=20_000)
+    assert stats.kstest(pm.draw(wrong, random_seed=1), family.cdf).pvalue < 1e-3
+
+
+@both
+def test_a_seed_fixes_the_draws(family):
+    first, again, other = (pm.draw(family.dist(size=5), 2, random_seed=s) for s in (1, 1, 2))
+    np.testing.assert_array_equal(first, again)
+    assert np.unique([first, other]).size == 20
+
+
+@both
+@pytest.mark.parametrize("extreme", [0.0, 1.0])
+def test_no_draw_is_infinite(family, extreme, monkeypatch):
+    def at_the_end(size, rng):
+        next_rng, draws = uniform(size, rng)
+        return next_rng, pt.full_like(draws, extreme)
+
+    monkeypatch.setattr(_symbolic, "uniform", at_the_end)
+    draw = pm.draw(family.dist())
+    assert np.isfinite(draw)
+    assert (draw > family.mean) == (extreme == 1.0)
+
+
+@both
+@pytest.mark.parametrize(
+    ("shapes", "size", "expected"),
+    [
+        (((3, 1), (4,), ()), None, (3, 4)),
+        (((), (), (2,)), None, (2,)),
+        (((4,), (), (4,)), (3, 4), (3, 4)),
+        (((0,), (), ()), None, (0,)),
+    ],
+)
+def test_shapes_broadcast(family, shapes, size, expected):
+    arrays = [
+        value + np.arange(np.prod(shape, dtype=int)).reshape(shape)
+        for value, shape in zip(family.parameters.values(), shapes, strict=True)
+    ]
+    variable = family.distribution.dist(*arrays, size=size)
+    draws = pm.draw(variable, random_seed=3)
+    assert draws.shape == expected == tuple(variable.shape.eval())
+    assert np.unique(draws).size == draws.size
+    one_by_one = [
+        pm.logp(family.distribution.dist(*parameters), draw).eval()
+        for draw, *parameters in np.broadcast(draws, *arrays)
+    ]
+    np.testing.assert_allclose(pm.logp(variable, draws).eval(), np.reshape(one_by_one, expected))
+
+
+@both
+def test_a_variable_grows_in_front_of_its_parameters(family):
+    variable = family.distribution.dist(np.arange(3.0), 1.0, 2.0)
+    assert pm.draw(change_dist_size(variable, (5,), expand=True)).shape == (5, 3)
+
+
+@both
+def test_every_parameter_moves_its_own_draws(family):
+    theta = np.array([[0.0], [1e6]])
+    draws = pm.draw(family.distribution.dist(theta, 1.0, 1.0, size=(2, 500)), random_seed=4)
+    np.testing.assert_allclose(draws.mean(axis=1), theta[:, 0], atol=0.3)
+    _, first, second = family.parameters
+    skewed = {first: np.array([1.0, 100.0]), second: np.array([100.0, 1.0])}
+    draws = pm.draw(family.distribution.dist(theta=0.0, **skewed, size=(500, 2)), random_seed=4)
+    assert (np.mean(draws < 0, axis=0) > 0.9).tolist() == [
+        family is LAPLACE,
+        family is GAUSSIAN,
+    ]
+
+
+@both
+@pytest.mark.parametrize(
+    ("theta", "first", "size", "expected"),
+    [
+        (1.5, 2.0, None, 1.5),
+        (1.5, [1.0, 2.0], None, [1.5, 1.5]),
+        (np.arange(3.0), 1.0, (2, 3), np.tile(np.arange(3.0), (2, 1))),
+    ],
+)
+def test_support_point_is_the_mode(family, theta, first, size, expected):
+    with pm.Model() as model:
+        family.distribution("x", theta, first, 0.25, size=size)
+    assert_support_point_is_expected(model, expected)
+
+
+@both
+def test_mixture_is_the_sum_of_its_parts(family):
+    weights, values = np.array([0.3, 0.7]), np.array([-40.0, 0.0, 1.0, 60.0])
+    parts = [family.dist(), pm.Normal.dist(0.0, 2.0)]
+    by_hand = [pm.logp(part, values).eval() for part in parts]
+    mixture = pm.logp(pm.Mixture.dist(weights, parts), values).eval()
+    expected = special.logsumexp(by_hand, axis=0, b=weights[:, None])
+    np.testing.assert_allclose(mixture, expected, rtol=1e-12)
+
+
+@both
+@pytest.mark.parametrize("bounds", [(0.5, None), (None, 2.0), (0.5, 2.0)])
+def test_truncated_is_divided_by_the_mass_left(family, bounds):
+    lower, upper = (
+        end if bound is None else bound for bound, end in zip(bounds, ENDS, strict=True)
+    )
+    mass = family.cdf(upper) - family.cdf(lower)
+    truncated = pm.Truncated.dist(family.dist(), *bounds, size=1000)
+    draws = pm.draw(truncated, random_seed=5)
+    assert lower <= draws.min() < draws.max() <= upper
+    conditional = (family.cdf(draws) - family.cdf(lower)) / mass
+    assert stats.kstest(conditional, "uniform").pvalue > 0.01
+    expected = pm.logp(family.dist(), draws).eval() - np.log(mass)
+    np.testing.assert_allclose(pm.logp(truncated, draws).eval(), expected, rtol=1e-9)
+    outside = np.full(1000, lower - 1 if upper == np.inf else upper + 1)
+    assert np.all(pm.logp(truncated, outside).eval() == -np.inf)
+
+
+@both
+def test_truncated_keeps_a_tail_that_is_too_small_for_one_minus_cdf(family):
+    truncated = pm.Truncated.dist(family.dist(), lower=31.0)
+    log_mass = np.log(0.8) + family.side.logsf(30.0 / family.right)
+    expected = pm.logp(family.dist(), 32.0).eval() - log_mass
+    assert pm.logp(truncated, 32.0).eval() == pytest.approx(expected, rel=1e-12)
+
+
+@both
+def test_censored_collects_the_tails_at_its_bounds(family):
+    censored = pm.Censored.dist(family.dist(), -2.0, 31.0)
+    logp = pm.logp(censored, np.array([-2.5, -2.0, 1.0, 31.0, 31.5])).eval()
+    below = np.log(0.2) + family.side.logsf(3.0 / family.left)
+    above = np.log(0.8) + family.side.logsf(30.0 / family.right)
+    inside = pm.logp(family.dist(), 1.0).eval()
+    np.testing.assert_allclose(logp, [-np.inf, below, inside, above, -np.inf], rtol=1e-9)
+
+
+def latent_model(family):
+    with pm.Model(coords={"klass": ["-", "+"], "topic": ["a", "b", "c"]}) as model:
+        family.distribution("x", **family.parameters, dims=("topic", "klass"))
+    return model
+
+
+@both
+def test_latent_variable_has_dims_and_prior_draws(family):
+    with latent_model(family):
+        prior = pm.sample_prior_predictive(draws=2000, random_seed=6)["prior"]["x"]
+    assert prior.dims == ("chain", "draw", "topic", "klass")
+    assert prior.shape == (1, 2000, 3, 2)
+    assert stats.kstest(prior.to_numpy().ravel(), family.cdf).pvalue > 0.01
+
+
+@both
+def test_model_survives_pickling(family):
+    model = latent_model(family)
+    assert cloudpickle.loads(cloudpickle.dumps(model)).point_logps() == model.point_logps()
+    expected = 6 * pm.logp(family.dist(), 1.0).eval()
+    assert model.point_logps() == {"x": pytest.approx(expected, abs=0.005)}
+
+
+@both
+@pytest.mark.slow
+def test_nuts_finds_the_known_mean(family):
+    with pm.Model():
+        family.distribution("x", **family.parameters)
+        trace = pm.sample(
+            draws=2000, tune=1000, chains=2, cores=1, random_seed=7, progressbar=False
+        )
+    draws = trace["posterior"]["x"].to_numpy()
+    batches = draws.reshape(40, -1).mean(axis=1)
+    error = batches.std(ddof=1) / np.sqrt(batches.size)
+    assert error < 0.15
+    assert abs(draws.mean() - family.mean) < 4 * error
