@@ -1,0 +1,127 @@
+"""What the user sees: tables on stdout; progress and warnings on stderr; nothing when quiet."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console, RenderableType
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+)
+from rich.text import Text
+
+# Into a file or a pipe tables are written at full width, whatever the terminal's.
+WIDTH_OF_FILES = 160
+
+
+class Screen:
+    """
+    The two streams of a command.
+
+    Parameters
+    ----------
+    quiet : bool
+        Show nothing but errors, which are raised, not printed here.
+    """
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        self.quiet = quiet
+        self._out = _console(stderr=False)
+        self._err = _console(stderr=True)
+
+    def show(self, *renderables: RenderableType) -> None:
+        """Print tables on stdout, a blank line after each."""
+        if not self.quiet:
+            for renderable in renderables:
+                self._out.print(renderable)
+                self._out.print()
+
+    def say(self, text: str) -> None:
+        """Print a line on stdout, literally: names and paths may look like markup."""
+        if not self.quiet:
+            self._out.print(Text(text), soft_wrap=True)
+
+    def warn(self, text: str) -> None:
+        """Print a warning on stderr."""
+        if not self.quiet:
+            message = Text.assemble(("Warning: ", "bold yellow"), " ".join(text.split()))
+            self._err.print(message, soft_wrap=True)
+
+    @contextmanager
+    def progress(self, what: str, total: int) -> Iterator[Step]:
+        """Show a progress bar while a number of steps are made; only on a terminal."""
+        columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn())
+        bar = Progress(
+            *columns,
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            console=self._err,
+            transient=True,
+            disable=self.quiet or not self._err.is_terminal,
+        )
+        with bar:
+            yield Step(bar, what, total)
+
+    @contextmanager
+    def warnings(self, subject: str = "", advice: str = "") -> Iterator[None]:
+        """
+        Show Python's warnings as warnings of this program.
+
+        Parameters
+        ----------
+        subject, advice : str
+            Put around the message: which topic, and which options help.
+        """
+        from bayescal.results.diagnostics import ConvergenceWarning
+
+        def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+            hint = advice if issubclass(category, ConvergenceWarning) else ""
+            self.warn(f"{subject}{message} {hint}")
+
+        # Not catch_warnings(record=True): what other filters drop or turn into errors stays so.
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", ConvergenceWarning)
+            warnings.showwarning = show
+            yield
+
+
+class Step:
+    """
+    The steps of a progress bar.
+
+    Parameters
+    ----------
+    bar : Progress
+        Where they are shown.
+    what : str
+        What is being done.
+    total : int
+        Number of steps.
+    """
+
+    def __init__(self, bar: Progress, what: str, total: int) -> None:
+        self._bar, self._what = bar, what
+        self._task = bar.add_task(what, total=total)
+
+    def begin(self, name: str) -> None:
+        """Say what the step is about."""
+        self._bar.update(self._task, description=f"{self._what} {name}".strip())
+
+    def end(self) -> None:
+        """Count the step as done."""
+        self._bar.advance(self._task)
+
+
+def _console(*, stderr: bool) -> Console:
+    console = Console(stderr=stderr, highlight=False)
+    if not console.is_terminal:
+        console.width = WIDTH_OF_FILES
+    return console

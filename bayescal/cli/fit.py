@@ -1,0 +1,57 @@
+"""`bayescal fit`: calibrate the scores of a file.
+
+The parameters of the function are the options; it hands them on to `read_request` as they are.
+"""
+
+from __future__ import annotations
+
+from bayescal.cli import options
+from bayescal.cli.request import read_request
+from bayescal.cli.settings import InferenceName
+from bayescal.cli.tables import by_method, losses_table, parameter_table
+from bayescal.cli.writing import TableFormat
+
+
+def fit(
+    scores: options.ScoresFile,
+    score_column: options.ScoreColumn = "score",
+    label_column: options.LabelColumn = "label",
+    topic_column: options.TopicColumn = None,
+    weight_column: options.WeightColumn = None,
+    split_column: options.SplitColumn = None,
+    positive: options.Positive = None,
+    family: options.Family = None,
+    inference: options.Inference = InferenceName.NUTS,
+    model: options.Model = None,
+    draws: options.Draws = 1000,
+    chains: options.Chains = 4,
+    tune: options.Tune = 1000,
+    target_accept: options.TargetAccept = 0.9,
+    out: options.OutFolder = None,
+    table_format: options.Format = TableFormat.CSV,
+    level: options.Level = 0.9,
+    seed: options.Seed = 0,
+    quiet: options.Quiet = False,
+) -> None:
+    """Fit a calibrator to labelled scores, one a topic if there are topics.
+
+    [bold]bayescal fit scores.csv --out calibrated[/bold]
+
+    prints the parameters, maximum likelihood beside the posterior, and
+    writes into the folder calibrated: posterior.nc (the calibrator, for
+    bayescal predict and bayescal.load), probabilities.csv (every row with its
+    probability, band and log-odds) and summary.json.
+
+    [bold]bayescal fit scores.parquet --topic-column topic --inference mle[/bold]
+
+    fits every topic by maximum likelihood, in milliseconds. Scores should
+    come from documents that the classifier was not trained on, such as
+    cross-validated scores.
+    """
+    request = read_request("fit", locals())
+    calibrated = request.calibrate(request.table)
+    request.screen.show(*(parameter_table(one, level) for one in calibrated))
+    with_losses = [by_method(one) for one in calibrated if one.losses]
+    if with_losses:
+        request.screen.show(losses_table(with_losses))
+    request.save(calibrated)

@@ -1,0 +1,132 @@
+"""Fit the calibrators of all topics, and work out what they say about every row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal.cli.console import Screen
+from bayescal.cli.curve import Curve, curve_at, mle_log_odds
+from bayescal.cli.errors import blamed_on_use
+from bayescal.cli.problems import Problem, Rows
+from bayescal.cli.settings import SAMPLER_ADVICE, Settings
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bayescal.metrics import Losses
+    from bayescal.score_calibrator import ScoreCalibrator
+
+
+@dataclass(frozen=True)
+class Calibrated:
+    """
+    A fitted problem.
+
+    Attributes
+    ----------
+    problem : Problem
+        Its rows.
+    calibrator : ScoreCalibrator
+        Fitted to the rows to fit.
+    curve : Curve
+        At all rows of the problem, in their order.
+    losses : dict of str to Losses
+        On the rows to test on, by inference; empty if there are none.
+    """
+
+    problem: Problem
+    calibrator: ScoreCalibrator
+    curve: Curve
+    losses: dict[str, Losses]
+
+    def summary(self, level: float) -> pd.DataFrame:
+        """Return `ScoreCalibrator.summary` with the labels of the file."""
+        frame = self.calibrator.summary(level)
+        fitted, own = map(str, self.calibrator.classes_), map(str, self.problem.table.classes)
+        return frame.rename(index=dict(zip(fitted, own, strict=True)), level="class")
+
+
+def calibrate(
+    problems: Sequence[Problem], settings: Settings, screen: Screen, *, advice: str = SAMPLER_ADVICE
+) -> list[Calibrated]:
+    """
+    Fit a calibrator to every problem, one after the other.
+
+    Parameters
+    ----------
+    problems : sequence of Problem
+        What to fit.
+    settings : Settings
+        How, the same for all.
+    screen : Screen
+        Shows progress and warnings.
+    advice : str
+        Which options help against bad draws.
+
+    Raises
+    ------
+    UsageError
+        If a calibrator refuses its scores or its program.
+    """
+    done = []
+    with screen.progress(f"{settings.inference}:", len(problems)) as step:
+        for problem in problems:
+            step.begin(problem.name)
+            with screen.warnings(problem.subject, advice), blamed_on_use(problem.subject):
+                done.append(calibrate_one(problem, settings))
+            step.end()
+    return done
+
+
+def calibrate_one(problem: Problem, settings: Settings) -> Calibrated:
+    """Fit one problem; see `calibrate`."""
+    calibrator = fit_rows(settings.calibrator(), problem)
+    score = problem.table.score
+    return Calibrated(
+        problem=problem,
+        calibrator=calibrator,
+        curve=curve_at(calibrator, score[problem.rows], settings.level),
+        losses=held_out_losses(calibrator, problem),
+    )
+
+
+def fit_rows(calibrator: ScoreCalibrator, problem: Problem) -> ScoreCalibrator:
+    """Fit a calibrator to the rows to fit of a problem."""
+    table, rows = problem.table, problem.fit_rows
+    return calibrator.fit(
+        table.score[rows],
+        class_labels(problem, rows),
+        sample_weight=None if table.weight is None else table.weight[rows],
+    )
+
+
+def held_out_losses(calibrator: ScoreCalibrator, problem: Problem) -> dict[str, Losses]:
+    """Return the losses on the rows to test on, of maximum likelihood and of the inference."""
+    from bayescal.metrics import losses
+
+    rows = problem.test_rows
+    if rows.size == 0:
+        return {}
+    score, positive = problem.table.score[rows], problem.table.positive[rows]
+    found = {"mle": losses(mle_log_odds(calibrator, score), positive)}
+    if calibrator.inference != "mle":
+        found[calibrator.inference] = losses(calibrator.decision_function(score), positive)
+    return found
+
+
+def class_labels(problem: Problem, rows: Rows) -> NDArray[Any]:
+    """
+    Return labels for the estimator, whose positive class is the second in sorted order.
+
+    The file's own where that is the positive one, else False and True.
+    """
+    positive = problem.table.positive[rows]
+    negative_label, positive_label = problem.table.classes
+    if negative_label < positive_label:
+        return np.array([negative_label, positive_label])[positive.astype(np.intp)]
+    return positive

@@ -1,0 +1,127 @@
+"""`bayescal predict`: probabilities of new scores by a calibrator that was saved."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bayescal.cli import options
+from bayescal.cli.console import Screen
+from bayescal.cli.curve import Curve, curve_at, merge_curves
+from bayescal.cli.errors import UsageError, blamed_on_use
+from bayescal.cli.frames import SUFFIXES, write_frame
+from bayescal.cli.problems import rows_by_topic
+from bayescal.cli.reading import ColumnReader
+from bayescal.cli.record import read_files
+from bayescal.cli.writing import check_columns_free, staged_file, with_curve
+from bayescal.validation import Floats, check_fraction
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Calibrator = Annotated[
+    Path,
+    typer.Argument(
+        metavar="CALIBRATOR", help="A .nc file, or a folder, that bayescal fit has written."
+    ),
+]
+OutFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--out",
+        metavar="FILE",
+        help="A .csv or .parquet file to write. By default CSV on the screen, quiet or not.",
+        rich_help_panel=options.OUTPUT,
+    ),
+]
+
+
+def predict(
+    calibrator: Calibrator,
+    scores: options.ScoresFile,
+    score_column: options.ScoreColumn = "score",
+    topic_column: options.TopicColumn = None,
+    out: OutFile = None,
+    level: options.Level = 0.9,
+    quiet: options.Quiet = False,
+) -> None:
+    """Give new scores probabilities, with a band if the calibrator has a posterior.
+
+    [bold]bayescal predict calibrated/posterior.nc new.csv --out probabilities.csv[/bold]
+
+    copies the rows of new.csv and adds the columns probability, lower, upper
+    and log_odds.
+
+    [bold]bayescal predict calibrated new.csv --topic-column topic > probabilities.csv[/bold]
+
+    takes each topic's calibrator from the folder that bayescal fit wrote.
+    """
+    with blamed_on_use():
+        check_fraction(**{"--level": level})
+    _check_out(out)
+    reader = ColumnReader(scores)
+    check_columns_free(reader.frame, scores)
+    values = reader.scores(score_column)
+    topics = reader.topics(topic_column) if topic_column else None
+    files = _calibrator_files(calibrator, with_topics=topics is not None)
+    rows = rows_by_topic(topics, values.size)
+    _check_topics([topic for topic, _ in rows], files, reader.name(str(topic_column)))
+    screen = Screen(quiet=quiet)
+    with screen.progress("predict", len(rows)) as step:
+        curves = []
+        for topic, where in rows:
+            step.begin(topic or "")
+            curves.append(_curve(files[topic], values[where], level))
+            step.end()
+    curve = merge_curves([where for _, where in rows], curves)
+    _write(with_curve(reader.frame, curve), out, screen)
+
+
+def _calibrator_files(path: Path, *, with_topics: bool) -> dict[str | None, Path]:
+    files: dict[str | None, Path] = read_files(path) if path.is_dir() else {None: path}
+    if with_topics and None in files:
+        raise UsageError(
+            f"--topic-column needs a folder that bayescal fit wrote with --topic-column;"
+            f" {path} is one calibrator without topics."
+        )
+    if not with_topics and None not in files:
+        raise UsageError(
+            f"{path} has a calibrator a topic: name the column of topics with --topic-column."
+        )
+    return files
+
+
+def _check_topics(
+    topics: Sequence[str | None], files: Mapping[str | None, Path], column: str
+) -> None:
+    for topic in topics:
+        if topic not in files:
+            known = ", ".join(map(repr, files))
+            raise UsageError(
+                f"{column} must hold topics that have a calibrator, {known}; got {topic!r}."
+            )
+
+
+def _curve(path: Path, scores: Floats, level: float) -> Curve:
+    from bayescal.score_calibrator import load
+
+    with blamed_on_use():
+        return curve_at(load(path), scores, level)
+
+
+def _check_out(out: Path | None) -> None:
+    if out is not None and out.suffix.lower() not in SUFFIXES:
+        raise UsageError(f"--out must end in {' or '.join(SUFFIXES)}, got {out}.")
+
+
+def _write(frame: pd.DataFrame, out: Path | None, screen: Screen) -> None:
+    if out is None:
+        frame.to_csv(sys.stdout, index=False)
+        return
+    with staged_file(out) as path:
+        write_frame(frame, path)
+    screen.say(f"Written to {out}: {len(frame)} rows")

@@ -1,0 +1,220 @@
+"""Files of scores: CSV or Parquet with named columns, read into checked arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal.cli.errors import UsageError, blamed_on_use
+from bayescal.cli.frames import read_frame
+from bayescal.labels import encode_labels
+from bayescal.validation import Floats, as_scores, as_weights
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FIT_SPLITS, TEST_SPLIT = ("calibration", "train"), "test"
+DEFAULT_SPLIT_COLUMN = "split"
+
+
+@dataclass(frozen=True)
+class Columns:
+    """
+    Names of the columns that a command reads; None for those it does without.
+
+    Attributes
+    ----------
+    score, label, topic, weight, split : str or None
+        Raw scores; classes; which classifier or topic a score belongs to; weights; which rows to
+        fit to ("calibration" or "train") and which to test on ("test").
+    """
+
+    score: str = "score"
+    label: str | None = "label"
+    topic: str | None = None
+    weight: str | None = None
+    split: str | None = None
+
+
+@dataclass(frozen=True)
+class ScoreTable:
+    """
+    A file of labelled scores, checked.
+
+    Attributes
+    ----------
+    frame : pandas.DataFrame
+        All rows and columns; score, label and weight as what they mean, the rest of a CSV file
+        as the text it is.
+    score : array of shape (n,)
+        Raw scores, finite.
+    positive : array of shape (n,) of bool
+        Whether the label is the positive one.
+    classes : tuple
+        The negative and the positive label.
+    test : array of shape (n,) of bool
+        Rows to test on; the others are fitted.
+    topic : array of shape (n,) of str, or None
+        Topic of each row.
+    weight : array of shape (n,), or None
+        Weights in the fit.
+    """
+
+    frame: pd.DataFrame
+    score: Floats
+    positive: NDArray[np.bool_]
+    classes: tuple[Any, Any]
+    test: NDArray[np.bool_]
+    topic: NDArray[np.str_] | None = None
+    weight: Floats | None = None
+
+
+class ColumnReader:
+    """
+    Reads columns of one file; its errors name the file, the column and the row.
+
+    Parameters
+    ----------
+    path : Path
+        A file that ends in .csv or .parquet.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.frame = read_frame(path)
+
+    def name(self, column: str) -> str:
+        """Return how messages call a column."""
+        return f"column {column!r} of {self.path}"
+
+    def scores(self, column: str, option: str = "--score-column") -> Floats:
+        """Return a column of finite numbers, and keep it as numbers in the frame."""
+        cells = self._cells(column, option)
+        values = np.array([_number(cell) for cell in cells], dtype=np.float64)
+        self._refuse(column, ~np.isfinite(values), "a finite number")
+        with blamed_on_use():
+            values = as_scores(values, self.name(column))
+        self.frame[column] = values
+        return values
+
+    def weights(self, column: str) -> Floats | None:
+        """Return a column of weights."""
+        values = self.scores(column, "--weight-column")
+        with blamed_on_use():
+            return as_weights(values, values.size, self.name(column))
+
+    def labels(
+        self, column: str, positive: str | None
+    ) -> tuple[tuple[Any, Any], NDArray[np.bool_]]:
+        """Return the negative and the positive label, and which rows are positive."""
+        values = _labels(self._complete(column, "--label-column", "a label"))
+        with blamed_on_use():
+            classes, is_second = encode_labels(values, name=self.name(column))
+        self.frame[column] = values
+        first, second = classes.tolist()
+        if positive is not None and positive not in (str(first), str(second)):
+            raise UsageError(
+                f"--positive must be one of the labels in {self.name(column)},"
+                f" {str(first)!r} and {str(second)!r}, got {positive!r}."
+            )
+        if positive == str(first):
+            return (second, first), ~is_second
+        return (first, second), is_second
+
+    def topics(self, column: str) -> NDArray[np.str_]:
+        """Return a column of names."""
+        return self._complete(column, "--topic-column", "a topic").astype(np.str_)
+
+    def test_rows(self, column: str) -> NDArray[np.bool_]:
+        """Return which rows a column of splits sets apart for testing."""
+        values = self._complete(column, "--split-column", "a split").astype(np.str_)
+        expected = "'calibration' or 'train' (to fit) or 'test'"
+        self._refuse(column, ~np.isin(values, (*FIT_SPLITS, TEST_SPLIT)), expected)
+        test: NDArray[np.bool_] = values == TEST_SPLIT
+        return test
+
+    def _cells(self, column: str, option: str) -> pd.Series[Any]:
+        if column not in self.frame.columns:
+            known = ", ".join(repr(str(name)) for name in self.frame.columns)
+            raise UsageError(
+                f"{self.path} has no column {column!r}; its columns are {known}:"
+                f" name the one you mean with {option}."
+            )
+        return self.frame[column]
+
+    def _complete(self, column: str, option: str, what: str) -> NDArray[Any]:
+        cells = self._cells(column, option)
+        self._refuse(column, cells.isna().to_numpy(dtype=bool), what)
+        return cells.to_numpy(dtype=object)
+
+    def _refuse(self, column: str, bad: NDArray[np.bool_], expected: str) -> None:
+        if bad.any():
+            import pandas as pd
+
+            row = int(np.flatnonzero(bad)[0])
+            cell = self.frame[column].iloc[row]
+            came = "an empty cell" if pd.isna(cell) else repr(cell)
+            raise UsageError(
+                f"{self.name(column)} must hold {expected} in every row, got {came} in data row"
+                f" {row + 1} ({int(bad.sum())} of {bad.size} rows): correct or leave them out."
+            )
+
+
+def read_scores(path: Path, columns: Columns, positive: str | None = None) -> ScoreTable:
+    """
+    Read a file of labelled scores.
+
+    Parameters
+    ----------
+    path : Path
+        A file that ends in .csv or .parquet.
+    columns : Columns
+        What to read. Without a split column one named "split" is taken, if there is one.
+    positive : str, optional
+        The positive label; by default the second in sorted order.
+
+    Raises
+    ------
+    UsageError
+        If the file cannot be read, lacks a column, or a cell holds what it may not.
+    """
+    reader = ColumnReader(path)
+    split = columns.split
+    if split is None and DEFAULT_SPLIT_COLUMN in reader.frame.columns:
+        split = DEFAULT_SPLIT_COLUMN
+    score = reader.scores(columns.score)
+    classes, is_positive = reader.labels(columns.label or "label", positive)
+    return ScoreTable(
+        frame=reader.frame,
+        score=score,
+        positive=is_positive,
+        classes=classes,
+        test=reader.test_rows(split) if split else np.zeros(score.size, dtype=bool),
+        topic=reader.topics(columns.topic) if columns.topic else None,
+        weight=reader.weights(columns.weight) if columns.weight else None,
+    )
+
+
+def _number(cell: Any) -> float:
+    try:
+        return float(cell)
+    except (TypeError, ValueError):
+        return np.nan
+
+
+def _labels(cells: NDArray[Any]) -> NDArray[Any]:
+    """Return labels with a type of their own: whole numbers where every text is one."""
+    values = np.array(cells.tolist())
+    if values.dtype.kind != "U":
+        return values
+    try:
+        numbers = {text: int(text) for text in np.unique(values).tolist()}
+    except ValueError:
+        return values
+    if any(str(number) != text for text, number in numbers.items()):
+        return values
+    return np.array([numbers[text] for text in values.tolist()])

@@ -1,0 +1,103 @@
+"""The summary of a run: what was asked for, with which versions, and what came out, as JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from bayescal.cli.errors import UsageError
+from bayescal.cli.fitting import Calibrated
+
+SUMMARY = "summary.json"
+
+
+def write_record(record: Mapping[str, Any], folder: Path) -> None:
+    """Write a summary into a folder."""
+    text = json.dumps(_jsonable(record), indent=2, allow_nan=False, ensure_ascii=False)
+    (folder / SUMMARY).write_text(text + "\n", encoding="utf-8")
+
+
+def read_files(folder: Path) -> dict[str | None, Path]:
+    """
+    Return the calibrators of a folder by topic; None stands for a file without topics.
+
+    Raises
+    ------
+    UsageError
+        If the folder has no summary that this program wrote.
+    """
+    try:
+        record = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
+        return {topic["topic"]: folder / topic["file"] for topic in record["topics"]}
+    except (OSError, ValueError, KeyError, TypeError) as err:
+        raise UsageError(
+            f"{folder} must be a .nc file or a folder that bayescal fit wrote, but its"
+            f" {SUMMARY} is missing or unreadable."
+        ) from err
+
+
+def describe(
+    calibrated: Sequence[Calibrated], names: Sequence[str], arguments: Mapping[str, Any]
+) -> dict[str, Any]:
+    """
+    Return versions, arguments and, by topic, parameters, diagnostics and losses.
+
+    Parameters
+    ----------
+    calibrated : sequence of Calibrated
+        All problems of one table.
+    names : sequence of str
+        The files of their calibrators.
+    arguments : mapping
+        What the command was asked for; "level" and "seed" among it.
+    """
+    from bayescal.results.provenance import versions
+
+    negative, positive = calibrated[0].problem.table.classes
+    topics = zip(calibrated, names, strict=True)
+    return {
+        "versions": versions(),
+        "seed": arguments["seed"],
+        "arguments": dict(arguments),
+        "family": calibrated[0].calibrator.family,
+        "classes": {"negative": negative, "positive": positive},
+        "topics": [_topic_summary(one, name, arguments["level"]) for one, name in topics],
+    }
+
+
+def _topic_summary(one: Calibrated, name: str, level: float) -> dict[str, Any]:
+    negatives, positives = (part.size for part in one.problem.scores_by_class())
+    diagnostics = one.calibrator.diagnostics_
+    rows: dict[Any, dict[Any, Any]] = one.summary(level).to_dict("index")
+    parameters: dict[str, dict[str, Any]] = {}
+    for (label, parameter), values in rows.items():
+        parameters.setdefault(str(label), {})[str(parameter)] = values
+    return {
+        "topic": one.problem.topic,
+        "file": name,
+        "rows": {
+            "negatives": negatives,
+            "positives": positives,
+            "test": one.problem.test_rows.size,
+        },
+        "parameters": parameters,
+        "diagnostics": None if diagnostics is None else asdict(diagnostics),
+        "losses": {key: asdict(value) for key, value in one.losses.items()},
+    }
+
+
+def _jsonable(value: Any) -> Any:
+    """Return plain data: paths as text, and null for what JSON has no number for."""
+    if isinstance(value, Mapping):
+        return {str(key): _jsonable(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_jsonable(item) for item in value]
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

@@ -1,0 +1,119 @@
+"""What the options of `fit` and `compare` say about the calibrators, checked before any work."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from bayescal.cli.errors import UsageError, blamed_on_use
+
+if TYPE_CHECKING:
+    from bayescal.score_calibrator import ScoreCalibrator
+
+DEFAULT_FAMILY = "asymmetric_laplace"
+
+# How tables call what each inference gives.
+POINT_NAMES = {"mle": "MLE", "map": "MAP", "nuts": "posterior"}
+
+SAMPLER_ADVICE = "Options for this: --tune, --draws, --chains, --target-accept."
+
+
+class InferenceName(StrEnum):
+    """The values of --inference."""
+
+    NUTS = "nuts"
+    MAP = "map"
+    MLE = "mle"
+
+
+def check_at_least(least: int, **numbers: int) -> None:
+    """Raise UsageError unless every named number is large enough."""
+    for name, number in numbers.items():
+        if number < least:
+            raise UsageError(f"{name} must be at least {least}, got {number}.")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """
+    The options that make a calibrator.
+
+    Attributes
+    ----------
+    inference : str
+        "nuts", "map" or "mle".
+    family : str or None
+        By default the program's, where it is one of the package's, else asymmetric_laplace.
+    model : str or None
+        Name or path of a program.
+    draws, chains, tune : int
+        Of NUTS.
+    target_accept : float
+        Of NUTS.
+    level : float
+        Probability of the bands.
+    seed : int
+        Of every topic: a topic's result does not depend on which others are in the file.
+    """
+
+    inference: str = "nuts"
+    family: str | None = None
+    model: str | None = None
+    draws: int = 1000
+    chains: int = 4
+    tune: int = 1000
+    target_accept: float = 0.9
+    level: float = 0.9
+    seed: int = 0
+
+    @property
+    def family_name(self) -> str:
+        """Return the family, given or implied by the program."""
+        from bayescal.families import FAMILIES
+
+        if self.family is not None:
+            return self.family
+        return self.model if self.model in FAMILIES else DEFAULT_FAMILY
+
+    def check(self) -> None:
+        """
+        Check what can be checked without scores; a program is loaded, which runs it.
+
+        Raises
+        ------
+        UsageError
+            If an option is out of range, or a program cannot be used.
+        """
+        from bayescal import programs
+        from bayescal.families import FAMILIES
+        from bayescal.validation import check_choice, check_fraction
+
+        check_at_least(1, **{"--draws": self.draws, "--chains": self.chains})
+        check_at_least(0, **{"--tune": self.tune, "--seed": self.seed})
+        with blamed_on_use():
+            check_choice("--family", self.family_name, tuple(FAMILIES))
+            check_fraction(**{"--level": self.level, "--target-accept": self.target_accept})
+        if self.model is not None and self.inference == "mle":
+            raise UsageError(
+                f"--model needs --inference nuts or map, got --model {self.model} with mle:"
+                " maximum likelihood has no priors and uses --family only."
+            )
+        if self.model is not None:
+            with blamed_on_use("--model: "):
+                programs.load(self.model)
+
+    def calibrator(self, **others: Any) -> ScoreCalibrator:
+        """Return an unfitted calibrator; `others` replace its arguments."""
+        from bayescal.score_calibrator import ScoreCalibrator
+
+        arguments = {
+            "family": self.family_name,
+            "inference": self.inference,
+            "program": self.model,
+            "draws": self.draws,
+            "chains": self.chains,
+            "sampler_options": {"tune": self.tune, "target_accept": self.target_accept},
+            "random_state": self.seed,
+        }
+        return ScoreCalibrator(**(arguments | others))

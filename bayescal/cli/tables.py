@@ -1,0 +1,185 @@
+"""Tables on the screen: parameters, calibrated probabilities, losses."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from rich import box
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+from bayescal.cli.curve import Curve, curve_at, mle_log_odds
+from bayescal.cli.fitting import Calibrated
+from bayescal.cli.problems import Problem
+from bayescal.cli.settings import POINT_NAMES
+from bayescal.validation import Floats
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bayescal.metrics import Losses
+
+GUARD_NOTE = "* the guard against degenerate fits holds this parameter"
+ALL_TOPICS = "all"
+
+# Tables of scores show these quantiles of each class: both classes' heads and tails, however rare
+# the positives are.
+SHOWN_QUANTILES = (0.05, 0.5, 0.95)
+
+
+def parameter_table(one: Calibrated, level: float) -> Group:
+    """Return the parameters of a fitted problem: maximum likelihood beside the posterior."""
+    frame = one.summary(level)
+    negatives, positives = (part.size for part in one.problem.scores_by_class())
+    about = f"{one.calibrator.family}, {positives} positives, {negatives} negatives"
+    table = _table()
+    _add_columns(table, ["class", "parameter"], justify="left")
+    _add_columns(table, ["MLE", *_inferred_headers(frame, level)])
+    previous = ""
+    records: list[dict[Any, Any]] = frame.to_dict("records")
+    for (label, name), row in zip(frame.index, records, strict=True):
+        mle = _number(row["mle"]) + ("*" if row["guard"] else " ")
+        shown = "" if label == previous else str(label)
+        table.add_row(Text(shown), name, mle, *_inferred_cells(row))
+        previous = label
+    notes = [GUARD_NOTE] if (frame["guard"] != "").any() else []
+    return _titled(_title(one, about), table, *notes)
+
+
+def curve_table(one: Calibrated, level: float) -> Group:
+    """Return log-odds and probabilities at quantiles of the scores of each class."""
+    where, scores = shown_scores(one.problem)
+    columns = {"mle": Curve(mle_log_odds(one.calibrator, scores), None, None)}
+    if one.calibrator.inference != "mle":
+        columns[one.calibrator.inference] = curve_at(one.calibrator, scores, level)
+    last = list(columns.values())[-1]
+    positive = one.problem.table.classes[1]
+    about = f"P({positive}) at quantiles of the negatives (-) and positives (+)"
+    table = _table()
+    _add_columns(table, ["score", "at"])
+    _add_columns(table, [f"log-odds\n{POINT_NAMES[name]}" for name in columns])
+    _add_columns(table, [f"P\n{POINT_NAMES[name]}" for name in columns])
+    _add_columns(table, [f"P\n{_percent(level)} band"] if last.lower is not None else [])
+    for k, score in enumerate(scores):
+        cells = [_number(curve.log_odds[k]) for curve in columns.values()]
+        cells += [_probability(curve.probability[k]) for curve in columns.values()]
+        if last.lower is not None and last.upper is not None:
+            cells.append(f"[{_probability(last.lower[k])}, {_probability(last.upper[k])}]")
+        table.add_row(_number(score), where[k], *cells)
+    return _titled(_title(one, about), table)
+
+
+def shown_scores(problem: Problem) -> tuple[list[str], Floats]:
+    """Return scores across the range of both classes, in order, and which quantiles they are."""
+    found = [
+        (float(np.quantile(scores, q)), f"{sign} {_percent(q)}")
+        for sign, scores in zip("-+", problem.scores_by_class(), strict=True)
+        for q in SHOWN_QUANTILES
+    ]
+    found.sort()
+    return [where for _, where in found], np.array([score for score, _ in found])
+
+
+def losses_table(named: Sequence[tuple[str, Mapping[str, Losses]]], *, total: bool = True) -> Group:
+    """
+    Return the losses on test rows.
+
+    Parameters
+    ----------
+    named : sequence of (topic, {method: Losses})
+        Topics, and their losses by the name of the method.
+    total : bool
+        Whether to add the sums over topics, if there are several.
+    """
+    rows = list(named)
+    with_topics = any(topic for topic, _ in rows)
+    if total and len(rows) > 1:
+        rows.append((ALL_TOPICS, sum_losses(losses for _, losses in rows)))
+    table = _table()
+    _add_columns(table, ["topic"] if with_topics else [], justify="left")
+    _add_columns(table, ["method"], justify="left")
+    _add_columns(table, ["rows", "log-loss", "a row", "squared error", "errors"])
+    for topic, by_method in rows:
+        for k, (method, one) in enumerate(by_method.items()):
+            head = [Text("" if k else topic)] if with_topics else []
+            table.add_row(*head, method, *_loss_cells(one), end_section=k + 1 == len(by_method))
+    return _titled("Losses on test rows (base-2 log-loss; sums, and bits a row)", table)
+
+
+def sum_losses(many: Iterable[Mapping[str, Losses]]) -> dict[str, Losses]:
+    """Return the sums over topics, of the methods that every topic has."""
+    maps = list(many)
+    common = [method for method in maps[0] if all(method in other for other in maps)]
+    return {method: _sum([other[method] for other in maps]) for method in common}
+
+
+def by_method(one: Calibrated) -> tuple[str, dict[str, Losses]]:
+    """Return a fitted problem as a row of `losses_table`."""
+    return one.problem.name, {POINT_NAMES[key]: value for key, value in one.losses.items()}
+
+
+def _sum(parts: Sequence[Losses]) -> Losses:
+    from bayescal.metrics import Losses
+
+    return Losses(
+        n=sum(part.n for part in parts),
+        log_loss=math.fsum(part.log_loss for part in parts),
+        squared_error=math.fsum(part.squared_error for part in parts),
+        errors=sum(part.errors for part in parts),
+    )
+
+
+def _loss_cells(one: Losses) -> list[str]:
+    # Without a guard one document alone can cost 1e12 bits.
+    bits = f"{one.log_loss:.1f}" if one.log_loss < 1e6 else f"{one.log_loss:.1e}"
+    mean = f"{one.log_loss / one.n:.4g}"
+    return [str(one.n), bits, mean, f"{one.squared_error:.2f}", str(one.errors)]
+
+
+def _inferred_headers(frame: pd.DataFrame, level: float) -> list[str]:
+    if "mean" in frame.columns:
+        return ["posterior\nmean", "\nsd", f"\n{_percent(level)} band", "\nR-hat", "\nESS"]
+    return ["MAP"] if "map" in frame.columns else []
+
+
+def _inferred_cells(row: Mapping[str, float]) -> list[str]:
+    if "mean" not in row:
+        return [_number(row["map"])] if "map" in row else []
+    rhat = "-" if math.isnan(row["rhat"]) else f"{row['rhat']:.3f}"
+    band = f"[{_number(row['lower'])}, {_number(row['upper'])}]"
+    return [_number(row["mean"]), _number(row["sd"]), band, rhat, f"{row['ess_bulk']:.0f}"]
+
+
+def _title(one: Calibrated, what: str) -> str:
+    return f"{one.problem.topic}: {what}" if one.problem.topic else what
+
+
+def _table() -> Table:
+    # As narrow as it gets: parameters and curves fit into 80 columns.
+    return Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+
+
+def _titled(title: str, table: Table, *notes: str) -> Group:
+    # Rich would wrap a title to the table's width, which may be small.
+    return Group(Text(title, style="bold"), table, *(Text(note, style="dim") for note in notes))
+
+
+def _add_columns(table: Table, names: Iterable[str], justify: str = "right") -> None:
+    for name in names:
+        table.add_column(Text(name), justify=justify, no_wrap=True)  # type: ignore[arg-type]
+
+
+def _number(value: float) -> str:
+    return f"{value:.4g}"
+
+
+def _probability(value: float) -> str:
+    return f"{value:.4f}" if value >= 0.001 else f"{value:.1e}"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:g} %"

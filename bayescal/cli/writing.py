@@ -1,0 +1,167 @@
+"""Folders of results: prepared beside their place and moved there whole, or nothing changes."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bayescal.cli.curve import Curve, merge_curves
+from bayescal.cli.errors import UsageError, blamed_on_use
+from bayescal.cli.fitting import Calibrated
+from bayescal.cli.frames import write_frame
+from bayescal.cli.problems import HELD_OUT
+from bayescal.cli.record import describe, write_record
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SINGLE = "posterior.nc"
+CURVE_COLUMNS = ("probability", "lower", "upper", "log_odds")
+LONGEST_SLUG = 80
+
+
+class TableFormat(StrEnum):
+    """The values of --format."""
+
+    CSV = "csv"
+    PARQUET = "parquet"
+
+
+def check_folder(out: Path | None) -> None:
+    """
+    Check, before any work, that a folder of results can be made.
+
+    Raises
+    ------
+    UsageError
+        If the path is a file, or goes through one.
+    """
+    for part in () if out is None else (out, *out.parents):
+        if part.exists() and not part.is_dir():
+            raise UsageError(f"--out must be a folder, but {part} is a file: choose another.")
+
+
+@contextmanager
+def staged_folder(out: Path) -> Iterator[Path]:
+    """
+    Give a folder to write into, whose files move to `out` if nothing goes wrong.
+
+    Files of the same name in `out` are replaced, others stay.
+    """
+    # In the folder itself, where there is one: what is moved must not change file systems.
+    parent = next(part for part in (out, *out.absolute().parents) if part.is_dir())
+    with blamed_on_use("--out: ", (OSError,)):
+        stage = Path(tempfile.mkdtemp(prefix=".bayescal-", dir=parent))
+        try:
+            yield stage
+            paths = sorted(stage.iterdir())
+            check_replaceable([out / path.name for path in paths])
+            out.mkdir(parents=True, exist_ok=True)
+            for path in paths:
+                path.replace(out / path.name)
+        finally:
+            shutil.rmtree(stage, ignore_errors=True)
+
+
+def check_replaceable(paths: Sequence[Path]) -> None:
+    """Raise UsageError where a folder stands in the place of a file to write."""
+    for path in paths:
+        if path.is_dir():
+            raise UsageError(f"--out: {path} is a folder, where a file is to be written.")
+
+
+@contextmanager
+def staged_file(out: Path) -> Iterator[Path]:
+    """Give a path to write to, which becomes `out` if nothing goes wrong."""
+    if not out.parent.is_dir():
+        raise UsageError(f"--out: there is no folder {out.parent}; make it first.")
+    with staged_folder(out.parent) as stage:
+        yield stage / out.name
+
+
+def write_results(
+    folder: Path,
+    calibrated: Sequence[Calibrated],
+    arguments: Mapping[str, Any],
+    table_format: TableFormat = TableFormat.CSV,
+) -> None:
+    """
+    Write calibrators, probabilities and a summary.
+
+    Parameters
+    ----------
+    folder : Path
+        An existing folder.
+    calibrated : sequence of Calibrated
+        All problems of one table.
+    arguments : mapping
+        What the command was asked for; "level" and "seed" among it.
+    table_format : TableFormat
+        Of the probabilities.
+    """
+    names = calibrator_files([one.problem.topic for one in calibrated])
+    for one, name in zip(calibrated, names, strict=True):
+        one.calibrator.save(folder / name)
+    table = calibrated[0].problem.table
+    curve = merge_curves(
+        [one.problem.rows for one in calibrated], [one.curve for one in calibrated]
+    )
+    write_frame(with_curve(table.frame, curve), folder / f"probabilities.{table_format}")
+    write_record(describe(calibrated, names, arguments), folder)
+
+
+def calibrator_files(topics: Sequence[str | None]) -> list[str]:
+    """
+    Return file names for the calibrators of topics: safe everywhere, and no two the same.
+
+    Examples
+    --------
+    >>> calibrator_files(["corn", "money/fx", "money fx", "Corn"])
+    ['corn.nc', 'money_fx.nc', 'money_fx-2.nc', 'Corn-2.nc']
+    """
+    taken: set[str] = set()
+    names = []
+    for topic in topics:
+        stem = SINGLE.removesuffix(".nc") if topic is None else _slug(topic)
+        name, k = stem, 1
+        # Some file systems do not tell Corn from corn.
+        while name.casefold() in taken:
+            k += 1
+            name = f"{stem}-{k}"
+        taken.add(name.casefold())
+        names.append(f"{name}.nc")
+    return names
+
+
+def check_columns_free(frame: pd.DataFrame, path: Path) -> None:
+    """
+    Check that the columns to be added are not there yet.
+
+    Raises
+    ------
+    UsageError
+        If one of them is.
+    """
+    for name in (*CURVE_COLUMNS, HELD_OUT):
+        if name in frame.columns:
+            raise UsageError(
+                f"{path} has a column {name!r}, which the output adds: rename it in the input."
+            )
+
+
+def with_curve(frame: pd.DataFrame, curve: Curve) -> pd.DataFrame:
+    """Return the input with columns of probability, band and log-odds."""
+    values = (curve.probability, curve.lower, curve.upper, curve.log_odds)
+    columns = zip(CURVE_COLUMNS, values, strict=True)
+    return frame.assign(**{name: value for name, value in columns if value is not None})
+
+
+def _slug(topic: str) -> str:
+    text = re.sub(r"[^A-Za-z0-9._-]+", "_", topic).strip("._-")
+    return text[:LONGEST_SLUG] or "topic"

@@ -1,0 +1,309 @@
+"""The command line on wrong input: one line that says what, exit code 2, nothing on disk."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from bayescal.cli.app import app
+
+GOOD = "score,label,topic,weight,split\n" + "".join(
+    f"{score},{label},{topic},1,{split}\n"
+    for topic in "ab"
+    for score, label, split in (
+        (-2, 0, "train"),
+        (-1, 0, "train"),
+        (0.5, 1, "train"),
+        (1, 0, "test"),
+        (2, 1, "train"),
+    )
+)
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def snapshot(folder):
+    return {
+        path: path.read_bytes() if path.is_file() else None for path in sorted(folder.rglob("*"))
+    }
+
+
+def assert_refused(result, message, folder, before):
+    assert result.exit_code == 2, (result.output, result.exception)
+    assert re.fullmatch(f"Error: .*{message}.*\n", result.stderr), result.stderr
+    assert result.stdout == ""
+    assert snapshot(folder) == before
+
+
+@pytest.fixture
+def work(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "scores.csv").write_text(GOOD)
+    return tmp_path
+
+
+# Calls
+
+CALLS = {
+    "unknown command": ("refit", "No such command 'refit'"),
+    "unknown option": ("fit scores.csv --scores x", "No such option: --scores"),
+    "no file named": ("fit", "Missing argument 'SCORES'"),
+    "no such file": ("fit none.csv", "there is no file none.csv; expected a .csv or .parquet"),
+    "folder for a file": ("fit folder.csv", "there is no file folder.csv"),
+    "suffix": ("fit scores.txt", r"a \.csv or \.parquet file, got scores\.txt"),
+    "family": ("fit scores.csv --family cauchy", "--family must be one of .*, got 'cauchy'"),
+    "inference": ("fit scores.csv --inference exact", "--inference.*'exact'.*'nuts'"),
+    "level": ("fit scores.csv --level 90", "--level must lie between 0 and 1.*, got 90"),
+    "draws": ("fit scores.csv --draws 0", "--draws must be at least 1, got 0"),
+    "chains": ("fit scores.csv --chains -1", "--chains must be at least 1, got -1"),
+    "tune": ("fit scores.csv --tune -1", "--tune must be at least 0, got -1"),
+    "target": ("fit scores.csv --target-accept 1", "--target-accept must lie between 0 and 1"),
+    "seed": ("fit scores.csv --seed -1", "--seed must be at least 0, got -1"),
+    "not a number": ("fit scores.csv --draws many", "--draws.*integer"),
+    "format": ("fit scores.csv --format xlsx", "--format.*'xlsx'"),
+    "positive": ("fit scores.csv --positive 2", "--positive.*'0' and '1', got '2'"),
+    "score column": ("fit scores.csv --score-column s", "no column 's'; .*'score', 'label'"),
+    "label column": ("fit scores.csv --label-column y", "no column 'y'.*--label-column"),
+    "topic column": ("fit scores.csv --topic-column t", "no column 't'.*--topic-column"),
+    "weight column": ("fit scores.csv --weight-column w", "no column 'w'.*--weight-column"),
+    "split column": ("fit scores.csv --split-column s", "no column 's'.*--split-column"),
+    "text as scores": (
+        "fit scores.csv --score-column topic",
+        "'topic'.*finite.*got 'a' in data row 1",
+    ),
+    "topics as split": (
+        "fit scores.csv --split-column topic",
+        "'topic'.*or 'test' in every row, got 'a'",
+    ),
+    "scores as labels": ("fit scores.csv --label-column score", "'score'.*two classes, got 5"),
+    "one label": ("fit scores.csv --label-column weight", "'weight'.*only one class.*got only .*1"),
+    "no program": ("fit scores.csv --model none", "--model: there is no program 'none'"),
+    "no program file": ("fit scores.csv --model none.py", "--model: .*no program file 'none.py'"),
+    "program without model": ("fit scores.csv --model empty.py", "empty.py must define a function"),
+    "program that fails": ("fit scores.csv --model broken.py", "broken.py does not run: NameError"),
+    "program of mle": (
+        "fit scores.csv --model laplace --inference mle",
+        "--model needs --inference",
+    ),
+    "out is a file": ("fit scores.csv --out scores.txt", "--out must be a folder, but scores.txt"),
+    "out in a file": (
+        "fit scores.csv --out scores.txt/out",
+        "--out must be a folder, but scores.txt",
+    ),
+    "compare mle": ("compare scores.csv --inference mle", "must be nuts or map.*got mle"),
+    "compare holdout": ("compare scores.csv --holdout 1.5", "--holdout must lie between 0 and 1"),
+    "two hold-outs": (
+        "compare scores.csv --holdout 0.5",
+        "--holdout.*without test rows, got 0.5 and 2",
+    ),
+    "demo out": ("demo --out scores.txt", "--out must be a folder"),
+    "demo seed": ("demo --seed -3", "--seed must be at least 0, got -3"),
+    "demo argument": ("demo corn", "unexpected extra argument"),
+    "models name": ("models cauchy", "there is no program 'cauchy'; expected one of"),
+    "models file": ("models empty.py", "must define a function model"),
+    "predict nothing": ("predict none.nc scores.csv", "there is no file none.nc"),
+    "predict no scores": ("predict none.nc none.csv", "there is no file none.csv"),
+    "predict text": ("predict scores.txt scores.csv", "scores.txt is not a netCDF file"),
+    "predict folder": (
+        "predict folder.csv scores.csv",
+        "folder.csv must be a .nc file or a folder",
+    ),
+    "predict out": (
+        "predict none.nc scores.csv --out p.xlsx",
+        r"--out must end in \.csv or \.parquet",
+    ),
+    "predict level": ("predict none.nc scores.csv --level 0", "--level must lie between"),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_wrong_calls(name, work):
+    call, message = CALLS[name]
+    (work / "scores.txt").write_text(GOOD)
+    (work / "folder.csv").mkdir()
+    (work / "empty.py").write_text('"""No model."""\n')
+    (work / "broken.py").write_text("undefined_name\n")
+    before = snapshot(work)
+    assert_refused(run(*call.split()), message, work, before)
+
+
+# Files
+
+CELL = "column '{}' of bad.csv must hold .*in every row, got {} in data row {} "
+FILES = {
+    "empty": ("", "bad.csv cannot be read: No columns to parse"),
+    "header only": ("score,label\n", "bad.csv must hold a header and at least one row"),
+    "binary": (b"\xff\xfe\x00PK\x00", "bad.csv cannot be read"),
+    "ragged": ("score,label\n1,0\n2,1,3\n", "bad.csv cannot be read"),
+    "all rows too long": ("score,label\n1,0,5\n2,1,5\n", "more cells than its header"),
+    "no scores": (
+        "s,label\n1,0\n2,1\n",
+        "bad.csv has no column 'score'; its columns are 's', 'label'",
+    ),
+    "missing score": ("score,label\n1,0\n,1\n", CELL.format("score", "an empty cell", 2)),
+    "missing label": ("score,label\n1,\n2,1\n3,0\n", CELL.format("label", "an empty cell", 1)),
+    "text in scores": ("score,label\n1,0\n2,1\nhigh,1\n", CELL.format("score", "'high'", 3)),
+    "nan": ("score,label\n1,0\nnan,1\n", CELL.format("score", "'nan'", 2)),
+    "infinity": ("score,label\n1,0\n-inf,1\n", CELL.format("score", "'-inf'", 2)),
+    "too far": ("score,label\n1,0\n1e200,1\n", "column 'score' of bad.csv must lie within 1e150"),
+    "one class": (
+        "score,label\n1,0\n2,0\n",
+        "column 'label' of bad.csv.*only one class.*got only .*0",
+    ),
+    "three classes": ("score,label\n1,0\n2,1\n3,2\n", "column 'label' of bad.csv.*got 3 classes"),
+    "split": ("score,label,split\n1,0,train\n2,1,dev\n", CELL.format("split", "'dev'", 2)),
+    "no class left": (
+        "score,label,split\n1,0,train\n2,1,test\n",
+        "both classes need rows to fit.*got none with label 1",
+    ),
+    "probability": (
+        "score,label,probability\n1,0,0\n2,1,0\n",
+        "bad.csv has a column 'probability'",
+    ),
+    "held_out": ("score,label,held_out\n1,0,0\n2,1,0\n", "bad.csv has a column 'held_out'"),
+}
+
+
+@pytest.mark.parametrize("command", ["fit", "compare"])
+@pytest.mark.parametrize("name", FILES)
+def test_wrong_files(name, command, work):
+    content, message = FILES[name]
+    (work / "bad.csv").write_bytes(content if isinstance(content, bytes) else content.encode())
+    before = snapshot(work)
+    inference = ["--inference", "mle"] if command == "fit" else []
+    assert_refused(run(command, "bad.csv", *inference, "--out", "out"), message, work, before)
+
+
+WEIGHTS = {
+    "missing": (["1", "", "1", "1"], "column 'weight' of bad.csv.*an empty cell in data row 2"),
+    "negative": (["1", "1", "-2", "1"], "column 'weight' of bad.csv must not be negative, got -2"),
+    "infinite": (["1", "1", "1", "inf"], "column 'weight' of bad.csv.*got 'inf' in data row 4"),
+    "all zero": (["0"] * 4, "column 'weight' of bad.csv must not be all zero"),
+    "of one class": (["0", "0", "1", "1"], "both classes need rows to fit.*got none with label 0"),
+}
+
+
+@pytest.mark.parametrize("name", WEIGHTS)
+def test_wrong_weights(name, work):
+    weights, message = WEIGHTS[name]
+    rows = zip(("1,0", "2,0", "3,1", "4,1"), weights, strict=True)
+    lines = ["score,label,weight", *(",".join(row) for row in rows)]
+    (work / "bad.csv").write_text("\n".join(lines) + "\n")
+    before = snapshot(work)
+    result = run("fit", "bad.csv", "--inference", "mle", "--weight-column", "weight")
+    assert_refused(result, message, work, before)
+
+
+def test_parquet_is_checked_too(work):
+    (work / "bad.parquet").write_text(GOOD)
+    before = snapshot(work)
+    assert_refused(run("fit", "bad.parquet"), "bad.parquet cannot be read", work, before)
+    pd.DataFrame({"score": [1.0, np.nan], "label": [0, 1]}).to_parquet(work / "nan.parquet")
+    pd.DataFrame({"score": [1.0, 2.0], "label": ["no", None]}).to_parquet(work / "none.parquet")
+    before = snapshot(work)
+    assert_refused(run("fit", "nan.parquet"), "an empty cell in data row 2", work, before)
+    assert_refused(run("fit", "none.parquet"), "a label.*an empty cell in data row 2", work, before)
+
+
+def test_every_topic_is_checked_before_any_is_fitted(work, monkeypatch):
+    monkeypatch.setattr("bayescal.cli.fitting.calibrate_one", None)
+    (work / "bad.csv").write_text(GOOD + "3,1,c,1,train\n")
+    before = snapshot(work)
+    result = run("fit", "bad.csv", "--topic-column", "topic", "--inference", "mle")
+    assert_refused(result, "topic 'c': both classes need rows to fit.*label 0", work, before)
+
+
+def test_programs_that_do_not_fit_the_family_are_refused(work):
+    (work / "mine.py").write_text(
+        "def model(score, label):\n    '''Return no PyMC model.'''\n    return None\n"
+    )
+    before = snapshot(work)
+    result = run("fit", "scores.csv", "--model", "mine.py", "--out", "out")
+    assert_refused(result, "mine.py must return a pymc.Model, got NoneType", work, before)
+
+
+# Calibrators
+
+
+@pytest.fixture
+def fitted(work):
+    for arguments in ((), ("--topic-column", "topic")):
+        out = "topics" if arguments else "single"
+        result = run("fit", "scores.csv", "--inference", "mle", "--out", out, *arguments)
+        assert result.exit_code == 0, result.output
+    return work
+
+
+PREDICTIONS = {
+    "topics unnamed": ("topics scores.csv", "topics has a calibrator a topic.*--topic-column"),
+    "no topics": ("single scores.csv --topic-column topic", "--topic-column needs a folder"),
+    "one file": ("topics/a.nc scores.csv --topic-column topic", "--topic-column needs a folder"),
+    "unknown topic": (
+        "topics new.csv --topic-column topic",
+        "'topic' of new.csv.*'a', 'b'; got 'z'",
+    ),
+    "no such topics": ("topics scores.csv --topic-column t", "scores.csv has no column 't'"),
+    "no such folder": ("single scores.csv --out no/p.csv", "--out: there is no folder no"),
+    "folder": ("single scores.csv --out folder.csv", "--out: folder.csv is a folder"),
+    "again": ("single again.csv", "again.csv has a column 'probability'"),
+}
+
+
+@pytest.mark.parametrize("name", PREDICTIONS)
+def test_wrong_predictions(name, fitted):
+    call, message = PREDICTIONS[name]
+    (fitted / "new.csv").write_text("score,topic\n1,a\n2,z\n")
+    (fitted / "again.csv").write_text("score,probability\n1,0.5\n")
+    (fitted / "folder.csv").mkdir()
+    before = snapshot(fitted)
+    assert_refused(run("predict", *call.split()), message, fitted, before)
+
+
+# Failures on the way
+
+
+@pytest.mark.parametrize("existing", [True, False])
+def test_a_failure_while_writing_changes_nothing(existing, work, monkeypatch):
+    def fail(*_):
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr("bayescal.cli.writing.write_record", fail)
+    if existing:
+        (work / "out").mkdir()
+        (work / "out/summary.json").write_text("old")
+    before = snapshot(work)
+    result = run("fit", "scores.csv", "--inference", "mle", "--out", "out", "--quiet")
+    assert_refused(result, "--out: the disk is full", work, before)
+
+
+def test_a_folder_in_the_place_of_a_file_stops_all_of_them(work):
+    (work / "out/summary.json").mkdir(parents=True)
+    before = snapshot(work)
+    result = run("fit", "scores.csv", "--inference", "mle", "--out", "out", "--quiet")
+    assert_refused(result, "summary.json is a folder", work, before)
+
+
+def test_bugs_end_with_their_traceback_and_code_1(work, monkeypatch):
+    def fail(*_):
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr("bayescal.cli.fitting.calibrate_one", fail)
+    before = snapshot(work)
+    result = run("fit", "scores.csv", "--inference", "mle", "--out", "out")
+    assert result.exit_code == 1
+    assert isinstance(result.exception, RuntimeError)
+    assert snapshot(work) == before
+
+
+def test_interrupting_is_no_error(work, monkeypatch):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("bayescal.cli.fitting.calibrate_one", interrupt)
+    result = run("fit", "scores.csv", "--inference", "mle", "--out", "out")
+    assert (result.exit_code, result.stdout) == (130, "")
+    assert not (work / "out").exists()

@@ -1,0 +1,267 @@
+"""`bayescal fit`: what it prints and writes is what the estimator says."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bayescal
+from bayescal import ScoreCalibrator
+from bayescal.metrics import losses
+from tests.test_cli_tools import (
+    MLE,
+    NUTS,
+    fitted,
+    make_frame,
+    make_topics,
+    read,
+    replace_sampler,
+    run,
+    summary_of,
+    write,
+)
+
+
+@pytest.fixture
+def frame():
+    return make_frame()
+
+
+@pytest.fixture
+def scores(frame, tmp_path):
+    return write(frame, tmp_path / "scores.csv")
+
+
+@pytest.fixture
+def topics(tmp_path):
+    return write(make_topics(), tmp_path / "topics.csv")
+
+
+@pytest.fixture
+def fake_nuts(monkeypatch):
+    replace_sampler(monkeypatch)
+
+
+def test_fit_writes_what_the_estimator_says(scores, frame, tmp_path):
+    result = run("fit", scores, *MLE, "--out", tmp_path / "out")
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {
+        "posterior.nc",
+        "probabilities.csv",
+        "summary.json",
+    }
+    table, expected = read(tmp_path / "out/probabilities.csv"), fitted(frame)
+    pd.testing.assert_frame_equal(table[list(frame)], frame, check_dtype=False)
+    np.testing.assert_array_equal(
+        table["probability"], expected.predict_proba(frame["score"])[:, 1]
+    )
+    np.testing.assert_array_equal(table["log_odds"], expected.decision_function(frame["score"]))
+    assert "lower" not in table
+    assert "theta" in result.stdout
+    assert str(tmp_path / "out") in result.stdout
+
+
+def test_fit_prints_and_writes_nothing_without_out(scores, frame, tmp_path):
+    text = run("fit", scores, *MLE).stdout
+    assert list(tmp_path.iterdir()) == [scores]
+    assert "--out" in text
+    fit = fitted(frame).mle_.positive
+    assert all(f"{fit.parameters[name]:.4g}" in text for name in ("theta", "beta", "gamma"))
+    assert "asymmetric_laplace, 10 positives, 30 negatives" in text
+
+
+def test_parquet_equals_csv(scores, frame, tmp_path):
+    parquet = write(frame, tmp_path / "scores.parquet")
+    run("fit", scores, *MLE, "--out", tmp_path / "a")
+    run("fit", parquet, *MLE, "--out", tmp_path / "b", "--format", "parquet")
+    from_csv = read(tmp_path / "a/probabilities.csv")
+    from_parquet = pd.read_parquet(tmp_path / "b/probabilities.parquet")
+    pd.testing.assert_frame_equal(from_csv, from_parquet, check_dtype=False, check_exact=True)
+    assert summary_of(tmp_path / "a")["topics"] == summary_of(tmp_path / "b")["topics"]
+
+
+def test_summary_tells_what_was_asked_and_found(scores, frame, tmp_path):
+    run("fit", scores, *MLE, "--family", "gaussian", "--seed", "7", "--out", tmp_path / "out")
+    summary = summary_of(tmp_path / "out")
+    assert {"python", "bayescal", "pymc"} <= set(summary["versions"])
+    assert (summary["seed"], summary["family"]) == (7, "gaussian")
+    assert summary["classes"] == {"negative": 0, "positive": 1}
+    assert summary["arguments"]["command"] == "fit"
+    (topic,) = summary["topics"]
+    assert topic["rows"] == {"negatives": 30, "positives": 10, "test": 0}
+    assert topic["losses"] == {}
+    positives = frame.loc[frame["label"] == 1, "score"]
+    assert topic["parameters"]["1"]["mu"]["mle"] == pytest.approx(positives.mean())
+    assert topic["parameters"]["1"]["prior"]["mle"] == pytest.approx(11 / 42)
+
+
+def test_topics_get_a_calibrator_each(topics, tmp_path):
+    run("fit", topics, *MLE, "--topic-column", "topic", "--out", tmp_path / "out")
+    table = read(tmp_path / "out/probabilities.csv")
+    files = {topic["topic"]: topic["file"] for topic in summary_of(tmp_path / "out")["topics"]}
+    assert list(files) == table["topic"].drop_duplicates().tolist()
+    assert len({name.lower() for name in files.values()}) == 4
+    for topic, rows in table.groupby("topic"):
+        expected = fitted(rows).predict_proba(rows["score"])[:, 1]
+        np.testing.assert_array_equal(rows["probability"], expected)
+        loaded = bayescal.load(tmp_path / "out" / files[topic])
+        np.testing.assert_array_equal(loaded.predict_proba(rows["score"])[:, 1], expected)
+
+
+@pytest.mark.parametrize("option", [[], ["--split-column", "part"]], ids=["found", "named"])
+@pytest.mark.parametrize("fit_name", ["calibration", "train"])
+def test_test_rows_are_not_fitted_but_tested_on(option, fit_name, tmp_path):
+    name = option[1] if option else "split"
+    test = np.arange(60) >= 40
+    frame = make_frame(60, **{name: np.where(test, "test", fit_name)})
+    scores = write(frame, tmp_path / "scores.csv")
+    text = run("fit", scores, *MLE, *option, "--out", tmp_path / "out").stdout
+    expected = fitted(frame[~test])
+    table = read(tmp_path / "out/probabilities.csv")
+    np.testing.assert_array_equal(table["log_odds"], expected.decision_function(frame["score"]))
+    found = losses(expected.decision_function(frame["score"][test]), frame["label"][test] == 1)
+    (topic,) = summary_of(tmp_path / "out")["topics"]
+    assert topic["losses"]["mle"] == {
+        "n": 20,
+        "log_loss": found.log_loss,
+        "squared_error": found.squared_error,
+        "errors": found.errors,
+    }
+    assert f"{found.log_loss:.1f}" in text
+
+
+def test_weights_equal_repetition(tmp_path):
+    frame = make_frame(weight=np.arange(40) % 3 + 1)
+    repeated = frame.loc[frame.index.repeat(frame["weight"])]
+    weighted = write(frame, tmp_path / "weighted.csv")
+    run("fit", weighted, *MLE, "--weight-column", "weight", "--out", tmp_path / "out")
+    table = read(tmp_path / "out/probabilities.csv")
+    expected = fitted(repeated).predict_proba(frame["score"])[:, 1]
+    np.testing.assert_allclose(table["probability"], expected, rtol=1e-12)
+
+
+def test_positive_names_the_class_whatever_its_order(scores, frame, tmp_path):
+    run("fit", scores, *MLE, "--out", tmp_path / "one", "--positive", "1")
+    run("fit", scores, *MLE, "--out", tmp_path / "zero", "--positive", "0")
+    one, zero = (read(tmp_path / name / "probabilities.csv") for name in ("one", "zero"))
+    np.testing.assert_allclose(one["log_odds"], -zero["log_odds"])
+    assert summary_of(tmp_path / "zero")["classes"] == {"negative": 1, "positive": 0}
+    parameters = [
+        summary_of(tmp_path / name)["topics"][0]["parameters"] for name in ("one", "zero")
+    ]
+    assert parameters[0]["1"]["theta"] == parameters[1]["1"]["theta"]
+    assert bayescal.load(tmp_path / "one/posterior.nc").classes_.tolist() == [0, 1]
+
+
+KINDS = [("ham", "spam"), (-1, 1), (False, True), ("1.0", "2.0"), ("01", "02"), (2, 10)]
+
+
+@pytest.mark.parametrize("labels", KINDS, ids=str)
+def test_labels_of_every_kind(labels, frame, tmp_path):
+    named = frame.assign(label=np.where(frame["label"] == 1, labels[1], labels[0]))
+    for suffix in (".csv", ".parquet"):
+        scores = write(named, tmp_path / f"scores{suffix}")
+        run("fit", scores, *MLE, "--out", tmp_path / "out")
+        table = read(tmp_path / "out/probabilities.csv")
+        expected = fitted(frame).predict_proba(frame["score"])[:, 1]
+        np.testing.assert_array_equal(table["probability"], expected)
+        classes = summary_of(tmp_path / "out")["classes"]
+        assert [str(classes["negative"]), str(classes["positive"])] == [str(x) for x in labels]
+
+
+def test_text_of_other_columns_is_kept(tmp_path):
+    path = tmp_path / "scores.csv"
+    path.write_text("\ufeffscore,label,note\n-1,0,007\n1,1,NA\n2,1,\n-2,0,1.50\n", encoding="utf-8")
+    run("fit", path, *MLE, "--out", tmp_path / "out")
+    lines = (tmp_path / "out/probabilities.csv").read_text(encoding="utf-8").splitlines()
+    assert lines[0] == "score,label,note,probability,log_odds"
+    assert [line.split(",")[2] for line in lines[1:]] == ["007", "NA", "", "1.50"]
+
+
+def test_band_comes_with_nuts(scores, frame, fake_nuts, tmp_path):
+    text = run("fit", scores, *NUTS, "--level", "0.8", "--out", tmp_path / "out").stdout
+    table = read(tmp_path / "out/probabilities.csv")
+    calibrator = bayescal.load(tmp_path / "out/posterior.nc")
+    band = calibrator.predict_interval(frame["score"], 0.8)
+    np.testing.assert_array_equal(table[["lower", "upper"]], band)
+    np.testing.assert_array_equal(
+        table["probability"], calibrator.predict_proba(frame["score"])[:, 1]
+    )
+    assert list(table)[-4:] == ["probability", "lower", "upper", "log_odds"]
+    assert calibrator.posterior_["posterior"].sizes["draw"] == 200
+    (topic,) = summary_of(tmp_path / "out")["topics"]
+    assert topic["diagnostics"]["problems"] == []
+    assert topic["parameters"]["0"]["theta"]["rhat"] == pytest.approx(1.0, abs=0.01)
+    assert "80 % band" in text
+    assert "R-hat" in text
+
+
+def test_same_seed_same_bits(scores, topics, fake_nuts, tmp_path):
+    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
+        run("fit", scores, *NUTS, "--seed", seed, "--out", tmp_path / name)
+    a, b, c = ((tmp_path / name / "probabilities.csv").read_bytes() for name in "abc")
+    assert a == b != c
+    assert summary_of(tmp_path / "a") == summary_of(tmp_path / "b")
+
+
+def test_single_chain_has_no_r_hat(scores, fake_nuts, tmp_path):
+    run("fit", scores, "--draws", 800, "--chains", 1, "--out", tmp_path / "out")
+    assert summary_of(tmp_path / "out")["topics"][0]["diagnostics"]["rhat"] is None
+
+
+def test_bad_draws_are_told_on_stderr(topics, fake_nuts, recwarn):
+    result = run("fit", topics, "--topic-column", "topic", "--draws", 10)
+    lines = result.stderr.splitlines()
+    assert len(lines) == 4
+    assert lines[0].startswith("Warning: topic '")
+    assert "effective sample size" in lines[0]
+    assert "--draws" in lines[0]
+    assert not recwarn.list
+
+
+def test_other_warnings_are_told_on_stderr(scores, monkeypatch):
+    def fit(self, *_, **__):
+        warnings.warn("a word of caution", UserWarning, stacklevel=1)
+        return original(self, *_, **__)
+
+    original = ScoreCalibrator.fit
+    monkeypatch.setattr(ScoreCalibrator, "fit", fit)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        result = run("fit", scores, *MLE)
+    assert result.stderr.strip() == "Warning: a word of caution"
+
+
+def test_quiet_prints_nothing(scores, topics, fake_nuts, tmp_path):
+    for arguments in (
+        ("fit", scores, *MLE),
+        ("fit", topics, "--topic-column", "topic", "--draws", 10),
+        ("compare", scores, "--draws", 10, "--out", tmp_path / "out"),
+    ):
+        result = run(*arguments, "--quiet")
+        assert result.output == ""
+    assert (tmp_path / "out/summary.json").is_file()
+
+
+def test_existing_folder_keeps_its_other_files(scores, tmp_path):
+    out = tmp_path / "deep" / "out"
+    out.mkdir(parents=True)
+    (out / "mine.txt").write_text("mine")
+    (out / "summary.json").write_text("old")
+    run("fit", scores, *MLE, "--out", out)
+    assert (out / "mine.txt").read_text() == "mine"
+    assert summary_of(out)["seed"] == 0
+    assert sorted(path.name for path in out.iterdir())[0] == "mine.txt"  # no .bayescal- folder left
+
+
+def test_programs_of_the_user_run(scores, fake_nuts, tmp_path):
+    mine = tmp_path / "mine.py"
+    mine.write_text(run("models", "asymmetric_laplace").stdout, encoding="utf-8")
+    run("fit", scores, *NUTS, "--model", mine, "--out", tmp_path / "out")
+    assert summary_of(tmp_path / "out")["arguments"]["model"] == str(mine)
+    assert bayescal.load(tmp_path / "out/posterior.nc").program == str(mine)
+
+
+def test_model_of_the_package_implies_its_family(scores, fake_nuts, tmp_path):
+    run("fit", scores, *NUTS, "--model", "gaussian", "--out", tmp_path / "out")
+    assert summary_of(tmp_path / "out")["family"] == "gaussian"

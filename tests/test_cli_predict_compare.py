@@ -1,0 +1,154 @@
+"""`bayescal predict` and `bayescal compare`."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bayescal.metrics import losses
+from tests.test_cli_tools import (
+    MLE,
+    NUTS,
+    fitted,
+    make_frame,
+    make_topics,
+    read,
+    replace_sampler,
+    run,
+    summary_of,
+    write,
+)
+
+
+@pytest.fixture
+def frame():
+    return make_frame()
+
+
+@pytest.fixture
+def scores(frame, tmp_path):
+    return write(frame, tmp_path / "scores.csv")
+
+
+@pytest.fixture
+def topics(tmp_path):
+    return write(make_topics(), tmp_path / "topics.csv")
+
+
+@pytest.fixture
+def fake_nuts(monkeypatch):
+    replace_sampler(monkeypatch)
+
+
+# predict
+
+
+def test_predict_equals_what_fit_wrote(scores, fake_nuts, tmp_path):
+    run("fit", scores, *NUTS, "--out", tmp_path / "out")
+    for calibrator in (tmp_path / "out", tmp_path / "out/posterior.nc"):
+        new = tmp_path / "new.csv"
+        result = run("predict", calibrator, scores, "--out", new)
+        assert new.read_bytes() == (tmp_path / "out/probabilities.csv").read_bytes()
+        assert str(new) in result.stdout
+
+
+def test_predict_needs_scores_only(scores, frame, tmp_path):
+    run("fit", scores, *MLE, "--out", tmp_path / "out")
+    margins = write(frame[["score"]].rename(columns={"score": "margin"}), tmp_path / "m.parquet")
+    arguments = ("predict", tmp_path / "out/posterior.nc", margins, "--score-column", "margin")
+    run(*arguments, "--out", tmp_path / "new.parquet")
+    table = pd.read_parquet(tmp_path / "new.parquet")
+    assert list(table) == ["margin", "probability", "log_odds"]
+    np.testing.assert_array_equal(
+        table["probability"], fitted(frame).predict_proba(frame["score"])[:, 1]
+    )
+
+
+def test_predict_without_out_is_a_table_on_stdout_quiet_or_not(scores, tmp_path):
+    run("fit", scores, *MLE, "--out", tmp_path / "out")
+    for quiet in ([], ["--quiet"]):
+        result = run("predict", tmp_path / "out", scores, *quiet)
+        assert result.stdout == (tmp_path / "out/probabilities.csv").read_text()
+        assert result.stderr == ""
+
+
+def test_predict_takes_the_calibrator_of_each_topic(topics, tmp_path):
+    run("fit", topics, *MLE, "--topic-column", "topic", "--out", tmp_path / "out")
+    result = run("predict", tmp_path / "out", topics, "--topic-column", "topic")
+    assert result.stdout == (tmp_path / "out/probabilities.csv").read_text()
+
+
+# compare
+
+
+def test_compare_holds_out_three_tenths_of_each_class(scores, frame, fake_nuts, tmp_path):
+    result = run("compare", scores, *NUTS, "--seed", 3, "--out", tmp_path / "out")
+    table = read(tmp_path / "out/probabilities.csv")
+    held = table["held_out"].to_numpy(dtype=bool)
+    assert table[held].groupby("label").size().to_dict() == {0: 9, 1: 3}
+    assert "12 of 40 rows held out at random, 30 % of each class" in result.stdout
+    (topic,) = summary_of(tmp_path / "out")["topics"]
+    expected = fitted(frame[~held]).decision_function(frame["score"][held])
+    found = losses(expected, frame["label"][held] == 1)
+    assert topic["losses"]["mle"]["log_loss"] == found.log_loss
+    assert set(topic["losses"]) == {"mle", "nuts"}
+    lines = result.stdout.splitlines()
+    assert sum(line.startswith(("MLE ", "posterior ")) for line in lines) == 2
+
+
+def test_compare_leaves_each_class_a_row_to_fit(fake_nuts, tmp_path):
+    frame = make_frame(9)
+    scores = write(frame[(frame["label"] == 0) | (frame.index == 0)], tmp_path / "scores.csv")
+    run("compare", scores, *NUTS, "--holdout", 0.9, "--out", tmp_path / "out")
+    table = read(tmp_path / "out/probabilities.csv")
+    assert table.groupby("label")["held_out"].sum().to_dict() == {0: 5, 1: 0}
+
+
+def test_compare_holds_out_by_seed(scores, fake_nuts, tmp_path):
+    held = []
+    for seed in (1, 1, 2):
+        run("compare", scores, *NUTS, "--seed", seed, "--out", tmp_path / "out")
+        held.append(read(tmp_path / "out/probabilities.csv")["held_out"].tolist())
+    assert held[0] == held[1] != held[2]
+
+
+def test_compare_shows_both_curves_at_scores_of_both_classes(scores, frame, fake_nuts):
+    text = run("compare", scores, *NUTS, "--holdout", 0.1).stdout
+    start = text.splitlines().index("P(1) at quantiles of the negatives (-) and positives (+)")
+    rows = [line.split() for line in text.splitlines()[start + 4 : start + 10]]
+    shown = [float(row[0]) for row in rows]
+    assert shown == sorted(shown)
+    # The rows held out are few: the quantiles are near those of all rows.
+    for sign, label in (("-", 0), ("+", 1)):
+        expected = frame.loc[frame["label"] == label, "score"].quantile([0.05, 0.5, 0.95])
+        found = [score for score, row in zip(shown, rows, strict=True) if row[1] == sign]
+        np.testing.assert_allclose(found, expected, atol=0.4)
+    for row in rows:
+        log_odds, probability = np.array(row[4:6], float), np.array(row[6:8], float)
+        np.testing.assert_allclose(1 / (1 + np.exp(-log_odds)), probability, atol=6e-4)
+        lower, upper = (float(cell.strip("[],")) for cell in row[8:])
+        assert lower < upper
+
+
+def test_compare_tests_on_the_test_rows_of_the_file(fake_nuts, tmp_path):
+    frame = make_frame(60, split=np.where(np.arange(60) < 40, "train", "test"))
+    scores = write(frame, tmp_path / "scores.csv")
+    result = run("compare", scores, *NUTS, "--out", tmp_path / "out")
+    assert "held out" not in result.stdout
+    (topic,) = summary_of(tmp_path / "out")["topics"]
+    assert topic["rows"]["test"] == topic["losses"]["nuts"]["n"] == 20
+
+
+def test_compare_adds_topics_up(topics, fake_nuts, tmp_path):
+    arguments = ("--topic-column", "topic", *NUTS, "--out", tmp_path / "out")
+    text = run("compare", topics, *arguments).stdout
+    each = [topic["losses"]["mle"]["log_loss"] for topic in summary_of(tmp_path / "out")["topics"]]
+    (line,) = (line.split() for line in text.splitlines() if line.startswith("all "))
+    assert line[:3] == ["all", "MLE", "48"]
+    assert float(line[3]) == pytest.approx(sum(each), abs=0.06)
+
+
+@pytest.mark.slow
+def test_map_is_compared_without_a_band(scores):
+    text = run("compare", scores, "--inference", "map").stdout
+    assert "MAP" in text
+    assert "band" not in text
