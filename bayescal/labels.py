@@ -51,7 +51,7 @@ def encode_labels(
         ) from err
     _check_two(classes, name)
     positive: NDArray[np.bool_] = codes == 1
-    for which, label in zip((~positive, positive), classes, strict=True):
+    for which, label in zip((~positive, positive), classes.tolist(), strict=True):
         if weight is not None and not weight[which].any():
             raise ValueError(
                 f"sample_weight must leave both classes some weight, class {label!r} has none."
@@ -63,7 +63,7 @@ def _check_two(classes: NDArray[Any], name: str) -> None:
     if classes.size == 1:
         raise ValueError(
             f"{name} must hold both classes: a calibrator can't be fit when only one class is"
-            f" present, got only {classes[0]!r}."
+            f" present, got only {classes.tolist()[0]!r}."
         )
     if classes.size == 0:
         raise ValueError(f"{name} must hold at least one label of each class, got none.")

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-INFERENCES = ("mle", "map", "nuts")
+INFERENCES = ("exact", "nuts", "map", "mle")
 POINTS = ("predictive", "mean")
 
 # Beyond so many spreads every curve has saturated; squares of larger numbers would overflow.
@@ -44,20 +44,21 @@ class ScoreCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Calibrate the raw scores of a binary classifier.
 
     The scores of each class get a density p(s|class); Bayes' rule turns the two and the class
-    prior into log-odds(s) = logit P(+) + log p(s|+) - log p(s|-). With inference "nuts" the
-    parameters have a posterior, and so has every probability.
+    prior into log-odds(s) = logit P(+) + log p(s|+) - log p(s|-). With inference "exact" or "nuts"
+    the parameters have a posterior, and so has every probability.
 
     Parameters
     ----------
     family : str
         One of `bayescal.families.FAMILIES`.
-    inference : {"nuts", "map", "mle"}
-        Posterior draws; the posterior mode; or Bennett's maximum likelihood, in closed form.
+    inference : {"exact", "nuts", "map", "mle"}
+        Independent posterior draws, in milliseconds; the same posterior by PyMC's NUTS, also for
+        programs of your own; the posterior mode; or Bennett's maximum likelihood.
     program : str or Path, optional
-        A model program: a name from `bayescal.programs.available()` or the path of a .py file,
-        which is run. Defaults to the program named like the family.
+        A model program for "nuts" and "map": a name from `bayescal.programs.available()` or the
+        path of a .py file, which is run. Defaults to the program named like the family.
     hyperparameters : dict, optional
-        Keyword arguments of the program's `model`, such as theta_scale.
+        Keyword arguments of the program's `model`, such as theta_scale; see models/.
     candidates : {"exact", "bennett"}
         Modes that maximum likelihood tries.
     guard : "auto", float or None
@@ -66,7 +67,7 @@ class ScoreCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         What `predict_proba` returns given a posterior: Bayes' rule with the posterior predictive
         densities, P(+ | s, data); or the posterior mean of the curve at s.
     draws, chains : int
-        Posterior draws a chain, and chains, for "nuts".
+        Posterior draws a chain, and chains; for "exact" all draws are independent.
     sampler_options : dict, optional
         Further arguments of pm.sample: tune, target_accept, cores, nuts_sampler, ...
     random_state : int, numpy Generator, RandomState or None
@@ -82,7 +83,10 @@ class ScoreCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         The maximum-likelihood fits of both classes, for every inference.
     posterior_ : xarray.DataTree
         Posterior, sample_stats, observed_data, constant_data and maximum_likelihood, in ArviZ's
-        schema; only for "nuts".
+        schema; for "exact" (with the group evidence) and "nuts".
+    log_evidence_ : dict of str to float
+        For "exact": natural log of the density of each class's scores under the family, all
+        parameters integrated out.
     results_ : xarray.DataTree
         The same tree for every inference, without posterior where there is none.
     diagnostics_ : bayescal.results.diagnostics.Diagnostics or None
@@ -102,7 +106,7 @@ class ScoreCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def __init__(
         self,
         family: str = "asymmetric_laplace",
-        inference: str = "nuts",
+        inference: str = "exact",
         *,
         program: str | Path | None = None,
         hyperparameters: Mapping[str, float] | None = None,
@@ -299,9 +303,20 @@ class ScoreCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "results_")
         if "posterior" not in self.results_:
             raise AttributeError(
-                f"inference={self.inference!r} has no posterior; fit with inference='nuts'."
+                f"inference={self.inference!r} has no posterior; fit with inference='exact'."
             )
         return self.results_
+
+    @property
+    def log_evidence_(self) -> dict[str, float]:
+        """The log evidence of each class, by the labels' text."""
+        check_is_fitted(self, "results_")
+        if "evidence" not in self.results_:
+            raise AttributeError(
+                f"inference={self.inference!r} has no evidence; fit with inference='exact'."
+            )
+        values = self.results_["evidence"].to_dataset()["log_evidence"].to_numpy().tolist()
+        return dict(zip(map(str, self.classes_), values, strict=True))
 
     def save(self, path: str | Path) -> Path:
         """
@@ -370,7 +385,7 @@ class ScoreCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if "posterior" not in self.results_ or self._draws is None:
             raise ValueError(
                 f"{method} needs a posterior and inference={self.inference!r} has none:"
-                " fit with inference='nuts'."
+                " fit with inference='exact'."
             )
         return self._draws
 

@@ -11,7 +11,7 @@ from bayescal import ScoreCalibrator
 from bayescal.cli.app import app
 
 MLE = ("--inference", "mle")
-NUTS = ("--draws", "200")
+NUTS = ("--inference", "nuts", "--draws", "200")
 
 
 def run(*arguments, code=0):

@@ -8,7 +8,7 @@ import pytest
 import bayescal
 from bayescal import programs
 from bayescal.families import FAMILIES
-from tests.test_cli_tools import MLE, make_frame, read, run, summary_of, write
+from tests.cli_tools import MLE, make_frame, read, run, summary_of, write
 
 COMMANDS = ("demo", "fit", "predict", "compare", "models")
 HEAVY = ("pandas", "pymc", "pytensor", "matplotlib", "sklearn", "xarray", "scipy")
@@ -76,7 +76,7 @@ def test_models_prints_the_source_as_it_is(name):
 def test_fit_samples(tmp_path):
     frame = make_frame()
     scores = write(frame, tmp_path / "scores.csv")
-    arguments = ("--draws", 60, "--tune", 60, "--chains", 2, "--seed", 5)
+    arguments = ("--inference", "nuts", "--draws", 60, "--tune", 60, "--chains", 2, "--seed", 5)
     run("fit", scores, *arguments, "--out", tmp_path / "out", "--quiet")
     own = bayescal.load(tmp_path / "out/posterior.nc")
     assert own.posterior_["posterior"].sizes["chain"] == 2
@@ -98,7 +98,7 @@ def test_demo_runs_and_says_where_the_files_are(tmp_path):
         assert topic["rows"] == {"negatives": 521, "positives": 10, "test": 3299}
         assert topic["diagnostics"]["problems"] == []
         # Ten positives teach more than the share of positives alone, 0.124 bits a document.
-        assert topic["losses"]["nuts"]["log_loss"] / 3299 < 0.1
+        assert topic["losses"]["exact"]["log_loss"] / 3299 < 0.1
     assert text.count("MLE without guard") == 2
     run("fit", out / "scores.csv", *MLE, "--topic-column", "classifier", "--out", out / "again")
     assert {topic["topic"] for topic in summary_of(out / "again")["topics"]} == {

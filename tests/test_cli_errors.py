@@ -56,7 +56,7 @@ CALLS = {
     "folder for a file": ("fit folder.csv", "there is no file folder.csv"),
     "suffix": ("fit scores.txt", r"a \.csv or \.parquet file, got scores\.txt"),
     "family": ("fit scores.csv --family cauchy", "--family must be one of .*, got 'cauchy'"),
-    "inference": ("fit scores.csv --inference exact", "--inference.*'exact'.*'nuts'"),
+    "inference": ("fit scores.csv --inference vi", "--inference.*'vi'.*'exact'"),
     "level": ("fit scores.csv --level 90", "--level must lie between 0 and 1.*, got 90"),
     "draws": ("fit scores.csv --draws 0", "--draws must be at least 1, got 0"),
     "chains": ("fit scores.csv --chains -1", "--chains must be at least 1, got -1"),
@@ -94,7 +94,7 @@ CALLS = {
         "fit scores.csv --out scores.txt/out",
         "--out must be a folder, but scores.txt",
     ),
-    "compare mle": ("compare scores.csv --inference mle", "must be nuts or map.*got mle"),
+    "compare mle": ("compare scores.csv --inference mle", "must be exact, nuts or map.*got mle"),
     "compare holdout": ("compare scores.csv --holdout 1.5", "--holdout must lie between 0 and 1"),
     "two hold-outs": (
         "compare scores.csv --holdout 0.5",

@@ -9,7 +9,7 @@ import pytest
 import bayescal
 from bayescal import ScoreCalibrator
 from bayescal.metrics import losses
-from tests.test_cli_tools import (
+from tests.cli_tools import (
     MLE,
     NUTS,
     fitted,

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from bayescal.metrics import losses
-from tests.test_cli_tools import (
+from tests.cli_tools import (
     MLE,
     NUTS,
     fitted,

@@ -11,7 +11,7 @@ from bayescal import ScoreCalibrator
 from bayescal.bayes import probability
 from bayescal.families import FAMILIES
 from bayescal.plots import plot_probability_curve
-from tests.test_cli_tools import replace_sampler
+from tests.cli_tools import replace_sampler
 
 SCORES = np.array([-3.0, -2.0, -1.5, -1.0, 0.0, 0.5, 1.0, 2.0])
 LABELS = np.array(["no", "no", "no", "yes", "no", "yes", "yes", "yes"])

@@ -23,7 +23,7 @@ NEW = np.linspace(-8, 10, 19)
 def sampled():
     """One real posterior of few draws, which says itself that they are few."""
     calibrator = ScoreCalibrator(
-        "laplace", draws=60, chains=2, sampler_options={"tune": 200}, random_state=3
+        "laplace", "nuts", draws=60, chains=2, sampler_options={"tune": 200}, random_state=3
     )
     with pytest.warns(ConvergenceWarning, match="effective sample size"):
         return calibrator.fit(SCORES, LABELS)
@@ -201,12 +201,12 @@ class TestWithoutPosterior:
 
     @pytest.mark.parametrize("method", ["predict_interval", "sample_proba"])
     def test_asking_for_one_says_what_to_do(self, moded, method):
-        with pytest.raises(ValueError, match=f"{method} needs a posterior.*inference='nuts'"):
+        with pytest.raises(ValueError, match=f"{method} needs a posterior.*inference='exact'"):
             getattr(moded, method)(NEW)
 
     def test_there_is_no_posterior_attribute(self, moded):
         assert not hasattr(moded, "posterior_")
-        with pytest.raises(AttributeError, match="fit with inference='nuts'"):
+        with pytest.raises(AttributeError, match="fit with inference='exact'"):
             _ = moded.posterior_
 
 

@@ -44,7 +44,7 @@ def test_wrong_data(arguments, message):
     ("parameters", "message"),
     [
         ({"family": "weibull"}, "family must be one of 'gaussian'.*got 'weibull'"),
-        ({"inference": "vi"}, "inference must be one of 'mle', 'map', 'nuts', got 'vi'"),
+        ({"inference": "vi"}, "inference must be one of 'exact', 'nuts', 'map', 'mle', got 'vi'"),
         ({"point": "mode"}, "point must be one of"),
         ({"candidates": "all"}, "candidates must be one of 'exact', 'bennett', got 'all'"),
         ({"guard": -1.0}, "guard must be 'auto', None .off. or a positive floor"),
@@ -53,6 +53,13 @@ def test_wrong_data(arguments, message):
         ({"chains": 2.5}, "chains must be a positive whole number, got 2.5"),
         ({"inference": "map", "hyperparameters": {"slope": 1}}, "hyperparameters of program"),
         ({"inference": "map", "program": "nothing"}, "there is no program 'nothing'"),
+        ({"inference": "exact", "program": "laplace"}, "a program needs inference 'nuts' or 'map'"),
+        ({"inference": "exact", "hyperparameters": {"slope": 1}}, "hyperparameters of family"),
+        ({"inference": "exact", "hyperparameters": {"spread": 0}}, "spread must be positive"),
+        (
+            {"inference": "exact", "family": "laplace", "hyperparameters": {"share_alpha": 1}},
+            "hyperparameters of family 'laplace' are centre.*got 'share_alpha'",
+        ),
     ],
 )
 def test_wrong_parameters(parameters, message):
@@ -102,6 +109,21 @@ def test_hard_data(case, family, guard):
     assert np.isfinite(calibrator.decision_function(new)).all()
     assert ((probability >= 0) & (probability <= 1)).all()
     if case in {"separated", "one of each", "of size 1e15", "of size 1e-15"} and guard == "auto":
+        low, high = calibrator.predict_proba([scores.min(), scores.max()])[:, 1]
+        assert low < 0.5 < high
+
+
+@pytest.mark.parametrize("family", sorted(FAMILIES))
+@pytest.mark.parametrize("case", HARD)
+def test_hard_data_with_a_posterior(case, family):
+    scores, labels = (np.asarray(values) for values in HARD[case])
+    calibrator = ScoreCalibrator(family, draws=250, random_state=0).fit(scores, labels)
+    new = np.r_[scores, -1e150, 1e150, scores.mean()]
+    lower, upper = calibrator.predict_interval(new).T
+    assert np.isfinite(calibrator.decision_function(new)).all()
+    assert ((lower >= 0) & (lower <= upper) & (upper <= 1)).all()
+    assert calibrator.diagnostics_.efficiency > 0.95
+    if case in {"separated", "of size 1e15", "of size 1e-15"}:
         low, high = calibrator.predict_proba([scores.min(), scores.max()])[:, 1]
         assert low < 0.5 < high
 

@@ -43,7 +43,7 @@ def compare(
     holdout: Holdout = None,
     positive: options.Positive = None,
     family: options.Family = None,
-    inference: options.Inference = InferenceName.NUTS,
+    inference: options.Inference = None,
     model: options.Model = None,
     draws: options.Draws = 1000,
     chains: options.Chains = 4,
@@ -74,10 +74,11 @@ def compare(
     request.save(calibrated)
 
 
-def _check(inference: InferenceName, holdout: float | None) -> None:
+def _check(inference: InferenceName | None, holdout: float | None) -> None:
     if inference is InferenceName.MLE:
         raise UsageError(
-            "--inference must be nuts or map, to be compared with maximum likelihood; got mle."
+            "--inference must be exact, nuts or map, to be compared with maximum likelihood;"
+            " got mle."
         )
     if holdout is not None:
         with blamed_on_use():

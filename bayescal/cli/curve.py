@@ -43,7 +43,7 @@ class Curve:
 def curve_at(calibrator: ScoreCalibrator, scores: Floats, level: float) -> Curve:
     """Return what a calibrator says at some scores."""
     log_odds = calibrator.decision_function(scores)
-    if calibrator.inference != "nuts":
+    if "posterior" not in calibrator.results_:
         return Curve(log_odds, None, None)
     lower, upper = calibrator.predict_interval(scores, level).T
     return Curve(log_odds, lower, upper)

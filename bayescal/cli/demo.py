@@ -33,7 +33,7 @@ SCORE_NAMES = {
     "naive_bayes": "naive Bayes score (natural log-odds)",
     "linear_svm": "linear SVM score (margin)",
 }
-SETTINGS = Settings(draws=750, tune=750, target_accept=0.95, level=LEVEL)
+SETTINGS = Settings(level=LEVEL)
 FIGURE, SCORES = "demo.png", "scores.csv"
 
 Out = Annotated[
@@ -54,8 +54,7 @@ def demo(
     takes the topic corn of Reuters-21578 with 10 positive documents, scored
     by naive Bayes and by a linear SVM; prints maximum likelihood against the
     posterior, and the losses of both on 3,299 test documents; draws the
-    curves. It takes about a minute, the first time longer: PyMC compiles the
-    model.
+    curves. It takes a few seconds.
     """
     check_at_least(0, **{"--seed": seed})
     check_folder(out)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from bayescal.cli import options
 from bayescal.cli.request import read_request
-from bayescal.cli.settings import InferenceName
 from bayescal.cli.tables import by_method, losses_table, parameter_table
 from bayescal.cli.writing import TableFormat
 
@@ -21,7 +20,7 @@ def fit(
     split_column: options.SplitColumn = None,
     positive: options.Positive = None,
     family: options.Family = None,
-    inference: options.Inference = InferenceName.NUTS,
+    inference: options.Inference = None,
     model: options.Model = None,
     draws: options.Draws = 1000,
     chains: options.Chains = 4,

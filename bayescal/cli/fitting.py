@@ -74,7 +74,7 @@ def calibrate(
         If a calibrator refuses its scores or its program.
     """
     done = []
-    with screen.progress(f"{settings.inference}:", len(problems)) as step:
+    with screen.progress(f"{settings.inference_name}:", len(problems)) as step:
         for problem in problems:
             step.begin(problem.name)
             with screen.warnings(problem.subject, advice), blamed_on_use(problem.subject):

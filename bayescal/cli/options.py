@@ -64,10 +64,11 @@ Family = Annotated[
     ),
 ]
 Inference = Annotated[
-    InferenceName,
+    InferenceName | None,
     typer.Option(
         "--inference",
-        help="Posterior draws (nuts), its mode (map), or maximum likelihood (mle).",
+        help="Posterior draws without MCMC (exact) or by NUTS (nuts), its mode (map), or maximum"
+        " likelihood (mle). By default exact, or nuts where a model is given.",
         rich_help_panel=FIT,
     ),
 ]

@@ -91,7 +91,7 @@ def read_request(command: str, given: Mapping[str, Any]) -> Request:
         table=table,
         out=given["out"],
         table_format=given["table_format"],
-        arguments=recorded(command, given),
+        arguments=recorded(command, {**given, "inference": settings.inference_name}),
         screen=Screen(quiet=given["quiet"]),
     )
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 DEFAULT_FAMILY = "asymmetric_laplace"
 
 # How tables call what each inference gives.
-POINT_NAMES = {"mle": "MLE", "map": "MAP", "nuts": "posterior"}
+POINT_NAMES = {"mle": "MLE", "map": "MAP", "nuts": "posterior", "exact": "posterior"}
 
 SAMPLER_ADVICE = "Options for this: --tune, --draws, --chains, --target-accept."
 
@@ -22,6 +22,7 @@ SAMPLER_ADVICE = "Options for this: --tune, --draws, --chains, --target-accept."
 class InferenceName(StrEnum):
     """The values of --inference."""
 
+    EXACT = "exact"
     NUTS = "nuts"
     MAP = "map"
     MLE = "mle"
@@ -41,8 +42,8 @@ class Settings:
 
     Attributes
     ----------
-    inference : str
-        "nuts", "map" or "mle".
+    inference : str or None
+        "exact", "nuts", "map" or "mle"; by default exact, or nuts where a program is given.
     family : str or None
         By default the program's, where it is one of the package's, else asymmetric_laplace.
     model : str or None
@@ -57,7 +58,7 @@ class Settings:
         Of every topic: a topic's result does not depend on which others are in the file.
     """
 
-    inference: str = "nuts"
+    inference: str | None = None
     family: str | None = None
     model: str | None = None
     draws: int = 1000
@@ -75,6 +76,13 @@ class Settings:
         if self.family is not None:
             return self.family
         return self.model if self.model in FAMILIES else DEFAULT_FAMILY
+
+    @property
+    def inference_name(self) -> str:
+        """Return the inference, given or implied by a program."""
+        if self.inference is not None:
+            return str(self.inference)
+        return "exact" if self.model is None else "nuts"
 
     def check(self) -> None:
         """
@@ -94,10 +102,10 @@ class Settings:
         with blamed_on_use():
             check_choice("--family", self.family_name, tuple(FAMILIES))
             check_fraction(**{"--level": self.level, "--target-accept": self.target_accept})
-        if self.model is not None and self.inference == "mle":
+        if self.model is not None and self.inference_name in ("exact", "mle"):
             raise UsageError(
-                f"--model needs --inference nuts or map, got --model {self.model} with mle:"
-                " maximum likelihood has no priors and uses --family only."
+                f"--model needs --inference nuts or map, got --model {self.model} with"
+                f" {self.inference_name}, which uses --family only."
             )
         if self.model is not None:
             with blamed_on_use("--model: "):
@@ -107,13 +115,17 @@ class Settings:
         """Return an unfitted calibrator; `others` replace its arguments."""
         from bayescal.score_calibrator import ScoreCalibrator
 
-        arguments = {
+        arguments: dict[str, Any] = {
             "family": self.family_name,
-            "inference": self.inference,
+            "inference": self.inference_name,
             "program": self.model,
             "draws": self.draws,
             "chains": self.chains,
-            "sampler_options": {"tune": self.tune, "target_accept": self.target_accept},
             "random_state": self.seed,
         }
+        if self.inference_name == "nuts":
+            arguments["sampler_options"] = {
+                "tune": self.tune,
+                "target_accept": self.target_accept,
+            }
         return ScoreCalibrator(**(arguments | others))

@@ -45,7 +45,8 @@ class Inference:
     fits : ClassFits
         Maximum likelihood.
     groups : dict of str to xarray.Dataset
-        posterior and sample_stats for "nuts", mode for "map", nothing for "mle".
+        posterior and evidence for "exact", posterior and sample_stats for "nuts", mode for "map",
+        nothing for "mle".
     """
 
     fits: ClassFits
@@ -57,6 +58,8 @@ def run(settings: Settings, data: BinaryScores) -> Inference:
     fits = fit_classes(settings.family, data, candidates=settings.candidates, guard=settings.guard)
     if settings.inference == "mle":
         return Inference(fits, {})
+    if settings.inference == "exact":
+        return Inference(fits, _exact(settings, data))
     # PyMC takes seconds to import: only where it is used.
     from bayescal.engines.program_model import build_model
 
@@ -64,6 +67,24 @@ def run(settings: Settings, data: BinaryScores) -> Inference:
     model = build_model(program, data, settings.hyperparameters)
     engine = {"map": _mode, "nuts": _draws}[settings.inference]
     return Inference(fits, engine(settings, model))
+
+
+def _exact(settings: Settings, data: BinaryScores) -> dict[str, xr.Dataset]:
+    from bayescal.engines.exact.engine import draw_posterior
+
+    if settings.program is not None:
+        raise ValueError(
+            f"a program needs inference 'nuts' or 'map', got program={str(settings.program)!r} with"
+            " 'exact', which knows the families' own priors only."
+        )
+    return draw_posterior(
+        settings.family,
+        data,
+        settings.rng,
+        draws=settings.draws,
+        chains=settings.chains,
+        hyperparameters=settings.hyperparameters,
+    )
 
 
 def _mode(settings: Settings, model: Any) -> dict[str, xr.Dataset]:

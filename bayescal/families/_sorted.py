@@ -105,10 +105,10 @@ def absolute_sums(scores: SortedScores) -> AbsoluteSums:
     return AbsoluteSums(scores, left, _accumulate((gap * after)[::-1])[::-1])
 
 
-def squared_sums(scores: SortedScores) -> SquaredSums:
+def squared_sums(scores: SortedScores, first: AbsoluteSums | None = None) -> SquaredSums:
     """Build D_l2(i + 1) = D_l2(i) + gap(i) (2 D_l(i) + gap(i) W(i)), and D_r2 backward."""
     gap, before, after = scores.gap, scores.before[:-1], scores.after[:-1]
-    first = absolute_sums(scores)
+    first = first or absolute_sums(scores)
     left = _accumulate(_square_step(gap, first.left[:-1], before))
     right = _accumulate(_square_step(gap, first.right[1:], after)[::-1])[::-1]
     return SquaredSums(scores, left, right, first)

@@ -23,7 +23,7 @@ MARGIN = 0.02
 # Ticks of the data stand beyond 0 and 1, where no curve goes.
 TICK_GAP = 0.05
 
-CURVE_NAMES = {"nuts": "posterior", "map": "posterior mode"}
+CURVE_NAMES = {"exact": "posterior", "nuts": "posterior", "map": "posterior mode"}
 
 
 def plot_probability_curve(
@@ -41,7 +41,7 @@ def plot_probability_curve(
     Parameters
     ----------
     calibrator : ScoreCalibrator
-        Fitted; with inference "nuts" there is a band.
+        Fitted; with a posterior there is a band.
     scores : array-like of shape (m,), optional
         Where to evaluate the curves, in ascending order; by default 512 points over the scores
         that the calibrator was fitted to, and a little beyond.
@@ -87,7 +87,7 @@ def plot_probability_curve(
 
 
 def _draw_posterior(ax: Axes, calibrator: ScoreCalibrator, grid: Floats, level: float) -> None:
-    if calibrator.inference == "nuts":
+    if "posterior" in calibrator.results_:
         lower, upper = calibrator.predict_interval(grid, level).T
         band = ax.fill_between(grid, lower, upper, color=POSTERIOR_COLOUR, alpha=0.25, linewidth=0)
         band.set_label(f"{100 * level:g} % band")

@@ -9,6 +9,7 @@ import numpy as np
 import xarray as xr
 
 RHAT_LIMIT = 1.01
+EFFICIENCY_LIMIT = 0.9
 ESS_LIMIT = 400.0
 
 
@@ -31,6 +32,9 @@ class Diagnostics:
         Transitions of NUTS that diverged.
     draws : int
         Draws over all chains.
+    efficiency : float or None
+        For exact draws, the importance effective sample size of their proposals as a share of
+        their number, of the worse class; else None.
     problems : tuple of str
         What is wrong and what to do; empty when nothing is.
     """
@@ -40,6 +44,7 @@ class Diagnostics:
     ess_tail: float
     divergences: int
     draws: int
+    efficiency: float | None
     problems: tuple[str, ...]
 
     @property
@@ -64,13 +69,18 @@ def diagnose(tree: xr.DataTree) -> Diagnostics:
         bulk = _worst(arviz_stats.ess(posterior, method="bulk"))
         tail = _worst(arviz_stats.ess(posterior, method="tail"))
     divergences = int(tree["sample_stats"]["diverging"].sum()) if "sample_stats" in tree else 0
+    efficiency = float(tree["evidence"]["efficiency"].min()) if "evidence" in tree else None
+    resolved = bool(tree["evidence"]["resolved"].all()) if "evidence" in tree else True
     return Diagnostics(
         rhat=rhat[0],
         ess_bulk=bulk[0],
         ess_tail=tail[0],
         divergences=divergences,
         draws=int(posterior.sizes["chain"] * posterior.sizes["draw"]),
-        problems=tuple(_problems(rhat, min(bulk, tail), divergences)),
+        efficiency=efficiency,
+        problems=tuple(
+            _problems(rhat, min(bulk, tail), divergences) + _grid_problems(efficiency, resolved)
+        ),
     )
 
 
@@ -110,5 +120,20 @@ def _problems(rhat: tuple[float, str], ess: tuple[float, str], divergences: int)
         problems.append(
             f"{divergences} divergent transitions: raise sampler_options={{'target_accept': ...}}"
             " towards 0.99"
+        )
+    return problems
+
+
+def _grid_problems(efficiency: float | None, resolved: bool) -> list[str]:
+    problems = []
+    if not resolved:
+        problems.append(
+            "the exact engine's grid did not resolve the posterior: check the scores for extreme"
+            " outliers, or use inference='nuts'"
+        )
+    if efficiency is not None and efficiency < EFFICIENCY_LIMIT:
+        problems.append(
+            f"the exact engine's proposals have efficiency {efficiency:.2f} (limit"
+            f" {EFFICIENCY_LIMIT}): use inference='nuts'"
         )
     return problems
