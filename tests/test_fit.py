@@ -292,3 +292,18 @@ def test_equal_weights_are_none_whatever_their_rounding(family):
     x = np.random.default_rng(1000).normal(size=1000)
     got, expected = (fit(family, x, w, guard=None) for w in (np.full(1000, 0.1), None))
     assert got.parameters == relative(expected.parameters, 1e-10)
+
+
+@pytest.mark.parametrize("family", ["asymmetric_laplace", "asymmetric_gaussian"])
+def test_the_guard_says_it_acted_exactly_where_it_changed_the_fit(family):
+    # Also where the guarded optimum is another mode, away from the floor.
+    rng = np.random.default_rng(40)
+    elsewhere = 0
+    for _ in range(150):
+        x = rng.gumbel(size=rng.integers(5, 40))
+        guarded, free = (FAMILIES[family].fit(x, guard=guard) for guard in ("auto", None))
+        same = guarded.log_likelihood == pytest.approx(free.log_likelihood, abs=1e-9)
+        assert (guarded.guard.acted == ()) == same
+        scales = to_scales(family, guarded.parameters)[1:]
+        elsewhere += bool(guarded.guard.acted) and min(scales) > guarded.guard.floor * 1.001
+    assert elsewhere > 3

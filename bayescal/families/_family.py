@@ -49,7 +49,8 @@ class Guard:
     floor : float
         The smallest scale allowed, in raw score units.
     acted : tuple of str
-        The parameters that the floor holds; empty when it changed nothing.
+        The parameters whose scales fall below the floor in the fit without it; empty when it
+        changed nothing.
     """
 
     name: str

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from bayescal.families._family import Fit, Guard
-from bayescal.families._guard import GuardOption, resolve_guard
+from bayescal.families._guard import OFF_FRACTION, GuardOption, resolve_guard
 from bayescal.families._sorted import Indices, SortedScores, sort_scores
 from bayescal.validation import Floats, as_scores, as_weights, check_choice
 
@@ -74,14 +75,13 @@ class SidesFit:
     log_likelihood: float
     weight: float
     guard: Guard
+    below: tuple[bool, bool] = (False, False)  # whether the free left and right scale break it
 
     def as_fit(self, names: tuple[str, str, str], values: tuple[float, float, float]) -> Fit:
         """Return the record of the fit under the family's own parameters."""
-        held = (self.left <= self.guard.floor, self.right <= self.guard.floor)
-        acted = tuple(name for name, low in zip(names[1:], held, strict=True) if low)
-        guard = replace(self.guard, acted=acted)
+        acted = tuple(name for name, low in zip(names[1:], self.below, strict=True) if low)
         parameters = dict(zip(names, values, strict=True))
-        return Fit(parameters, self.log_likelihood, self.weight, guard)
+        return Fit(parameters, self.log_likelihood, self.weight, replace(self.guard, acted=acted))
 
 
 @dataclass(frozen=True)
@@ -142,15 +142,22 @@ def fit_two_sided(
     raw = as_scores(x, "x")
     weight = as_weights(sample_weight, raw.size)
     resolved = resolve_guard(guard, raw, weight)
-    scores = sort_scores(raw, weight)
-    floor = resolved.floor / scores.unit
-    sums = sides.sums(scores)
-    best = _best_score(sides, sums, floor)
-    if candidates == "bennett":
-        best = _best_on_grid(sides, sums, floor, best)
-    elif between is not None:
-        best = between(sums, floor, best)
-    return _finish(sides, scores, resolved, best)
+    sums = sides.sums(sort_scores(raw, weight))
+    unit = sums.scores.unit
+    search = between if candidates == "exact" else partial(_best_on_grid, sides)
+
+    def fit(floor: float) -> SidesFit:
+        best = _best_score(sides, sums, floor / unit)
+        if search is not None:
+            best = search(sums, floor / unit, best)
+        return _finish(sides, sums.scores, resolved, best, floor)
+
+    # The guard acts where the optimum without it breaks the floor; elsewhere both are the same.
+    free_floor = min(OFF_FRACTION * unit, resolved.floor)
+    free = fit(free_floor)
+    below = (free.left <= resolved.floor, free.right <= resolved.floor)
+    found = fit(resolved.floor) if any(below) and free_floor < resolved.floor else free
+    return replace(found, below=below)
 
 
 def _best_score(sides: Sides[S], sums: S, floor: float) -> Candidate:
@@ -174,9 +181,11 @@ def _best_on_grid(sides: Sides[S], sums: S, floor: float, best: Candidate) -> Ca
     return best
 
 
-def _finish(sides: Sides[S], scores: SortedScores, guard: Guard, best: Candidate) -> SidesFit:
+def _finish(
+    sides: Sides[S], scores: SortedScores, guard: Guard, best: Candidate, floor: float
+) -> SidesFit:
     left, right = np.asarray(best.left), np.asarray(best.right)
-    scale_left, scale_right = sides.scales(left, right, scores.total, guard.floor / scores.unit)
+    scale_left, scale_right = sides.scales(left, right, scores.total, floor / scores.unit)
     theta = scores.x[best.index]
     if best.share > 0.0:
         theta += best.share * (scores.x[best.index + 1] - theta)
