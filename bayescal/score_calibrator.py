@@ -99,8 +99,8 @@ class ScoreCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     >>> scores, labels = np.array([-3.0, -2.0, -1.0, 0.5, 1.0, 2.0]), [0, 0, 0, 1, 0, 1]
     >>> calibrator = ScoreCalibrator(inference="mle").fit(scores, labels)
     >>> calibrator.predict_proba([-4.0, 3.0]).round(2)
-    array([[0.95, 0.05],
-           [0.12, 0.88]])
+    array([[0.82, 0.18],
+           [0.31, 0.69]])
     """
 
     def __init__(

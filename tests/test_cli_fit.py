@@ -14,33 +14,11 @@ from tests.cli_tools import (
     NUTS,
     fitted,
     make_frame,
-    make_topics,
     read,
-    replace_sampler,
     run,
     summary_of,
     write,
 )
-
-
-@pytest.fixture
-def frame():
-    return make_frame()
-
-
-@pytest.fixture
-def scores(frame, tmp_path):
-    return write(frame, tmp_path / "scores.csv")
-
-
-@pytest.fixture
-def topics(tmp_path):
-    return write(make_topics(), tmp_path / "topics.csv")
-
-
-@pytest.fixture
-def fake_nuts(monkeypatch):
-    replace_sampler(monkeypatch)
 
 
 def test_fit_writes_what_the_estimator_says(scores, frame, tmp_path):

@@ -8,7 +8,7 @@ from bayescal import ScoreCalibrator
 from bayescal.engines.data import BinaryScores
 from bayescal.engines.exact.cells import cover
 from bayescal.engines.exact.deviations import DeviationSums
-from bayescal.engines.exact.draws import log_mean_exponential, piecewise
+from bayescal.engines.exact.draws import LogLinear, log_mean_exponential
 from bayescal.engines.exact.joint import Prior
 from bayescal.engines.exact.posterior import draw_class
 from bayescal.families import FAMILIES
@@ -146,7 +146,9 @@ class TestPieces:
     def test_draws_of_a_log_linear_density(self):
         edge = np.array([-1.0, 0.0, 2.0])
         log_edge = np.array([-3.0, 0.5, -60.0])
-        draws, log_density = piecewise(np.random.default_rng(0), edge, log_edge, 50_000)
+        density_of = LogLinear(edge, np.stack([log_edge, 0 * log_edge]))
+        rows = np.zeros(50_000, dtype=int)
+        draws, log_density = density_of.draw(np.random.default_rng(0), rows)
         grid = np.linspace(-1, 2, 300_001)
         density = np.exp(np.interp(grid, edge, log_edge))
         distribution = np.cumsum(density) / density.sum()
@@ -154,6 +156,9 @@ class TestPieces:
         assert test.pvalue > 1e-3
         expected = np.interp(draws, edge, log_edge) - np.log(density.sum() * 1e-5)
         assert log_density == pytest.approx(expected, abs=1e-3)
+        uniform, log_uniform = density_of.draw(np.random.default_rng(0), rows + 1)
+        assert st.kstest(uniform, st.uniform(-1, 3).cdf).pvalue > 1e-3
+        assert log_uniform == pytest.approx(-np.log(3.0))
 
     @pytest.mark.parametrize("rise", [-800.0, -1.0, -1e-9, 0.0, 1e-9, 1.0, 800.0])
     def test_mean_of_an_exponential(self, rise):

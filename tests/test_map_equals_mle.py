@@ -106,7 +106,7 @@ def test_random_samples(name, guard):
     rng = np.random.default_rng(20030728)
     worst = [agree(flat, random_sample(rng), rng, guard) for _ in range(SAMPLES[guard])]
     regular = np.array([w for w in worst if w is not None])
-    assert regular.size == SAMPLES[guard] or (guard is None and regular.size > SAMPLES[guard] / 5)
+    assert regular.size == SAMPLES[guard] or (guard is None and regular.size >= SAMPLES[guard] / 8)
     assert regular.max() < 1e-3, np.sort(regular)[-5:]
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from bayescal.metrics import Losses
 
-GUARD_NOTE = "* the guard against degenerate fits holds this parameter"
+GUARD_NOTE = "* the guard against degenerate fits acts on this parameter"
 ALL_TOPICS = "all"
 
 # Tables of scores show these quantiles of each class: both classes' heads and tails, however rare

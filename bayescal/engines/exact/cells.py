@@ -40,6 +40,14 @@ class Cells:
     log_middle: Floats
     good: bool
 
+    def nodes(self) -> tuple[Floats, Floats]:
+        """Return ends and middles in order, and the log density there."""
+        node = np.empty(2 * self.edge.size - 1)
+        log_node = np.empty_like(node)
+        node[::2], node[1::2] = self.edge, _middle(self.edge)
+        log_node[::2], log_node[1::2] = self.log_edge, self.log_middle
+        return node, log_node
+
     @property
     def log_mass(self) -> Floats:
         """Return the log of Simpson's integral over each cell."""

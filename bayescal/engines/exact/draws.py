@@ -1,71 +1,62 @@
-"""Independent draws from log-linear pieces, made exact by rejection."""
+"""Draws from densities whose logarithm is linear between nodes."""
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bayescal.validation import Floats
 
 
-def piecewise(
-    rng: np.random.Generator, edge: Floats, log_edge: Floats, size: int
-) -> tuple[Floats, Floats]:
+class LogLinear:
     """
-    Draw from the density whose logarithm is linear between nodes.
+    Densities whose logarithm is linear between nodes.
 
     Parameters
     ----------
-    rng : numpy.random.Generator
-        Source of randomness.
-    edge : array of shape (k,) or (size, k)
-        Nodes, ascending; one set for all draws or one for each.
-    log_edge : array of the same shape
-        Log density at the nodes, up to a constant.
-    size : int
-        Number of draws.
-
-    Returns
-    -------
-    draws, log_density : array of shape (size,)
-        The draws and the normalised log density of the proposal at each.
+    node : array of shape (k,)
+        Ascending, the same for all densities.
+    log_density : array of shape (m, k)
+        Log density of each at the nodes, up to a constant of its own.
     """
-    rise = np.diff(log_edge, axis=-1)
-    length = np.diff(edge, axis=-1)
-    log_mass = log_edge[..., :-1] + np.log(length) + log_mean_exponential(rise)
-    top = log_mass.max(axis=-1, keepdims=True)
-    cumulative = np.cumsum(np.exp(log_mass - top), axis=-1)
-    total = cumulative[..., -1:]
-    target = rng.random(size)
-    if edge.ndim == 1:
-        piece = np.searchsorted(cumulative, target * total[0], side="right")
-        piece = np.minimum(piece, rise.size - 1)
-        picked = [edge[piece], length[piece], log_edge[piece], rise[piece]]
-        log_total = np.log(total[0]) + top[0]
-    else:
-        piece = (cumulative <= target[:, None] * total).sum(axis=-1)
-        piece = np.minimum(piece, rise.shape[-1] - 1)[:, None]
-        sources = (edge, length, log_edge, rise)
-        picked = [np.take_along_axis(s, piece, axis=-1)[:, 0] for s in sources]
-        log_total = (np.log(total) + top)[:, 0]
-    start, step, log_start, climb = picked
-    share = _inverse(rng.random(size), climb)
-    return start + share * step, log_start + share * climb - log_total
+
+    def __init__(self, node: Floats, log_density: Floats) -> None:
+        self._node, self._log_density = node, log_density
+        self._rise = np.diff(log_density, axis=1)
+        length = np.diff(node)
+        log_mass = log_density[:, :-1] + np.log(length) + log_mean_exponential(self._rise)
+        top = log_mass.max(axis=1, keepdims=True)
+        self._cumulative = np.cumsum(np.exp(log_mass - top), axis=1)
+        self._log_total = np.log(self._cumulative[:, -1]) + top[:, 0]
+
+    def draw(self, rng: np.random.Generator, row: NDArray[np.intp]) -> tuple[Floats, Floats]:
+        """Return a draw from the density of each row, and its normalised log density there."""
+        target = rng.random(row.size) * self._cumulative[row, -1]
+        if self._cumulative.shape[0] == 1:
+            piece = np.searchsorted(self._cumulative[0], target, side="right")
+        else:
+            piece = (self._cumulative[row] <= target[:, None]).sum(axis=1)
+        piece = np.minimum(piece, self._rise.shape[1] - 1)
+        rise = self._rise[row, piece]
+        share = _inverse(rng.random(row.size), rise)
+        start, end = self._node[piece], self._node[piece + 1]
+        log_density = self._log_density[row, piece] + share * rise - self._log_total[row]
+        return start + share * (end - start), log_density
 
 
 def log_mean_exponential(rise: Floats) -> Floats:
     """Return log of the mean of exp(rise t) over t in [0, 1]: log((e^rise - 1)/rise)."""
     small = np.abs(rise) < 1e-6
-    safe = np.where(small, 1.0, rise)
-    # For large rises expm1 overflows: e^r - 1 = e^max(r, 0) (1 - e^-|r|).
-    log = np.maximum(safe, 0.0) + np.log(-np.expm1(-np.abs(safe))) - np.log(np.abs(safe))
+    steep = np.where(small, 1.0, np.abs(rise))
+    # For large rises expm1 overflows: (e^r - 1)/r = e^max(r, 0) (1 - e^-|r|)/|r|.
+    log = np.maximum(rise, 0.0) + np.log(-np.expm1(-steep) / steep)
     return np.where(small, 0.5 * rise, log)
 
 
 def _inverse(u: Floats, rise: Floats) -> Floats:
     small = np.abs(rise) < 1e-6
-    safe = np.where(small, 1.0, rise)
+    steep = np.where(small, 1.0, np.abs(rise))
     # From the higher end, so that nothing overflows; then turned around.
-    steep = np.abs(safe)
     from_high = -np.log1p(u * np.expm1(-steep)) / steep
-    share = np.where(safe > 0.0, 1.0 - from_high, from_high)
+    share = np.where(rise > 0.0, 1.0 - from_high, from_high)
     return np.clip(np.where(small, u, share), 0.0, 1.0)

@@ -27,6 +27,7 @@ from bayescal.engines.exact.deviations import DeviationSums
 from bayescal.validation import Floats
 
 TAU = np.linspace(-3.5, 3.5, 21)
+LOG_COSH = np.log(np.cosh(TAU))
 NEWTON_STEPS = 12
 LONGEST_STEP = 2.0
 HALF_LOG_TWO_OVER_PI = 0.5 * math.log(2.0 / math.pi)
@@ -88,37 +89,47 @@ class JointDensity:
 
     def log_density(self, theta: Floats, v: Floats, left: Floats, right: Floats) -> Floats:
         """Return log p(x, theta, v), v = logit(w), given D_l and D_r at theta."""
-        spread = self.scale + self.spread(v, left, right)
         out = self.constant - 0.5 * (theta / self.prior.theta_scale) ** 2
-        out = out - self.shape * np.log(spread)
         if self.prior.symmetric:
-            return out
+            return out - self.shape * np.log(self.scale + self.spread(v, left, right))
+        # With e = exp(-|v|), the smaller share is e/(1 + e): one exponential serves all.
+        small = np.exp(-np.abs(v))
+        whole = 1.0 + small
+        larger, smaller = np.where(v > 0.0, (left, right), (right, left))
+        spread = self._spread(larger, smaller, whole, whole / small)
         # The Jacobian w (1 - w) turns Beta's exponents a - 1 into a.
-        log_w, log_rest = -np.logaddexp(0.0, -v), -np.logaddexp(0.0, v)
-        return out + self.prior.share_alpha * log_w + self.prior.share_beta * log_rest
+        exponents = self.prior.share_alpha + self.prior.share_beta
+        beta = np.where(v > 0.0, self.prior.share_beta, self.prior.share_alpha)
+        of_share: Floats = exponents * np.log(whole) + beta * np.abs(v)
+        return out - self.shape * np.log(self.scale + spread) - of_share
 
     def spread(self, v: Floats, left: Floats, right: Floats) -> Floats:
         """Return A, the sum that the width's posterior adds to its scale."""
-        w, rest = special.expit(v), special.expit(-v)
+        return self._spread(left, right, 1.0 + np.exp(-v), 1.0 + np.exp(v))
+
+    def _spread(self, one: Floats, other: Floats, inverse: Floats, other_inverse: Floats) -> Floats:
+        """Return the same from the two sides and the inverses of their shares."""
         if self.sums.power == 1:
-            return left / w + right / rest
-        return 0.5 * (left / w / w + right / rest / rest)
+            return one * inverse + other * other_inverse
+        return 0.5 * (one * inverse * inverse + other * other_inverse * other_inverse)
 
     def log_marginal(self, theta: Floats) -> Floats:
         """Return log p(x, theta), the share integrated out; shape of theta."""
         left, right = self.sums(theta)
         if self.prior.symmetric:
             return self.log_density(theta, np.zeros_like(theta), left, right)
-        v, jacobian = self.share_grid(left, right)
-        values = self.log_density(theta[:, None], v, left[:, None], right[:, None]) + jacobian
-        return special.logsumexp(values, axis=1) + math.log(TAU[1] - TAU[0])
+        mode, step = self.share_grid(left, right)
+        v = mode[:, None] + step[:, None] * np.sinh(TAU)
+        values = self.log_density(theta[:, None], v, left[:, None], right[:, None]) + LOG_COSH
+        top = values.max(axis=1)
+        integral = np.exp(values - top[:, None]).sum(axis=1) * (TAU[1] - TAU[0])
+        marginal: Floats = top + np.log(integral * step)
+        return marginal
 
     def share_grid(self, left: Floats, right: Floats) -> tuple[Floats, Floats]:
-        """Return v on the grid tau and log dv/dtau, shape (len(left), len(TAU))."""
+        """Return mode and step of the grid v = mode + step sinh(tau) at given deviations."""
         mode, curvature = self._share_mode(left, right)
-        step = 1.0 / np.sqrt(curvature)
-        v = mode[:, None] + step[:, None] * np.sinh(TAU)
-        return v, np.log(step)[:, None] + np.log(np.cosh(TAU))
+        return mode, 1.0 / np.sqrt(curvature)
 
     def _share_mode(self, left: Floats, right: Floats) -> tuple[Floats, Floats]:
         power = 1.0 / (self.sums.power + 1.0)

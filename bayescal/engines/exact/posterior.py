@@ -9,7 +9,7 @@ from scipy import special
 
 from bayescal.engines.exact.cells import Cells, cover
 from bayescal.engines.exact.deviations import DeviationSums
-from bayescal.engines.exact.draws import piecewise
+from bayescal.engines.exact.draws import LogLinear
 from bayescal.engines.exact.joint import TAU, JointDensity, Prior
 from bayescal.validation import Floats
 
@@ -75,12 +75,12 @@ def draw_class(
     """
     joint = JointDensity(DeviationSums(x, weight, power), prior)
     cells = cover(joint.log_marginal, _first_nodes(joint), joint.sums.scores)
-    log_mass = float(special.logsumexp(cells.log_mass))
+    proposals = _Proposals(joint, cells)
     kept: list[Floats] = []
     log_weights: list[Floats] = []
     missing, bound = draws, -np.inf
     for _ in range(ROUNDS):
-        theta, v, log_weight = _propose(joint, cells, rng, missing + missing // 5 + 64)
+        theta, v, log_weight = proposals.draw(rng, missing + missing // 2 + 64)
         log_weights.append(log_weight)
         bound = max(bound, float(log_weight.max()))
         accepted = np.log(rng.random(theta.size)) < log_weight - bound
@@ -95,7 +95,7 @@ def draw_class(
         theta=theta,
         left_share=special.expit(v),
         width=_draw_width(joint, theta, v, rng),
-        log_evidence=log_mass,
+        log_evidence=float(special.logsumexp(cells.log_mass)),
         efficiency=float(ratios.sum() ** 2 / (ratios**2).sum() / ratios.size),
         acceptance=float(ratios.mean()),
         resolved=cells.good,
@@ -112,27 +112,43 @@ def _first_nodes(joint: JointDensity) -> Floats:
     return np.concatenate([nodes, scores[picked]])
 
 
-def _propose(
-    joint: JointDensity, cells: Cells, rng: np.random.Generator, size: int
-) -> tuple[Floats, Floats, Floats]:
-    edge = np.empty(2 * cells.edge.size - 1)
-    log_edge = np.empty_like(edge)
-    edge[::2], edge[1::2] = cells.edge, 0.5 * (cells.edge[:-1] + cells.edge[1:])
-    log_edge[::2], log_edge[1::2] = cells.log_edge, cells.log_middle
-    theta, log_proposal = piecewise(rng, edge, log_edge, size)
-    left, right = joint.sums(theta)
-    if joint.prior.symmetric:
-        v = np.zeros_like(theta)
-        return theta, v, joint.log_density(theta, v, left, right) - log_proposal
-    grid, jacobian = joint.share_grid(left, right)
-    log_grid = joint.log_density(theta[:, None], grid, left[:, None], right[:, None]) + jacobian
-    tau, log_share = piecewise(rng, np.broadcast_to(TAU, log_grid.shape), log_grid, size)
-    # The grid is mode + step sinh(tau) in every row: two of its columns give both back.
-    middle = TAU.size // 2
-    step = (grid[:, -1] - grid[:, middle]) / np.sinh(TAU[-1])
-    v = grid[:, middle] + step * np.sinh(tau)
-    log_target = joint.log_density(theta, v, left, right) + np.log(step * np.cosh(tau))
-    return theta, v, log_target - log_proposal - log_share
+class _Proposals:
+    """
+    Proposals of (theta, v) near the posterior.
+
+    theta from the log-linear cover; then v = logit(share) = mode + step sinh(tau), where mode and
+    step are interpolated between theta's neighbouring nodes and tau comes from the nearer one's
+    conditional density.
+    """
+
+    def __init__(self, joint: JointDensity, cells: Cells) -> None:
+        self._joint = joint
+        self._node, log_node = cells.nodes()
+        self._of_theta = LogLinear(self._node, log_node[None, :])
+        if not joint.prior.symmetric:
+            left, right = joint.sums(self._node)
+            self._mode, self._step = joint.share_grid(left, right)
+            v = self._mode[:, None] + self._step[:, None] * np.sinh(TAU)
+            log_density = joint.log_density(self._node[:, None], v, left[:, None], right[:, None])
+            self._of_tau = LogLinear(TAU, log_density + np.log(np.cosh(TAU)))
+
+    def draw(self, rng: np.random.Generator, size: int) -> tuple[Floats, Floats, Floats]:
+        """Return theta, v and the log of the importance weights."""
+        joint = self._joint
+        theta, log_proposal = self._of_theta.draw(rng, np.zeros(size, dtype=np.intp))
+        left, right = joint.sums(theta)
+        if joint.prior.symmetric:
+            v = np.zeros_like(theta)
+            return theta, v, joint.log_density(theta, v, left, right) - log_proposal
+        after = np.clip(np.searchsorted(self._node, theta), 1, self._node.size - 1)
+        gap = self._node[after] - self._node[after - 1]
+        share = (theta - self._node[after - 1]) / gap
+        mode = (1.0 - share) * self._mode[after - 1] + share * self._mode[after]
+        step = (1.0 - share) * self._step[after - 1] + share * self._step[after]
+        tau, log_tau = self._of_tau.draw(rng, np.where(share > 0.5, after, after - 1))
+        v = mode + step * np.sinh(tau)
+        log_target = joint.log_density(theta, v, left, right) + np.log(step * np.cosh(tau))
+        return theta, v, log_target - log_proposal - log_tau
 
 
 def _draw_width(joint: JointDensity, theta: Floats, v: Floats, rng: np.random.Generator) -> Floats:

@@ -1,0 +1,25 @@
+"""Fixtures that several files of tests share: files of scores for the command line."""
+
+import pytest
+
+from tests.cli_tools import make_frame, make_topics, replace_sampler, write
+
+
+@pytest.fixture
+def frame():
+    return make_frame()
+
+
+@pytest.fixture
+def scores(frame, tmp_path):
+    return write(frame, tmp_path / "scores.csv")
+
+
+@pytest.fixture
+def topics(tmp_path):
+    return write(make_topics(), tmp_path / "topics.csv")
+
+
+@pytest.fixture
+def fake_nuts(monkeypatch):
+    replace_sampler(monkeypatch)

@@ -1,0 +1,28 @@
+"""Notebooks run from top to bottom, and carry no outputs in git."""
+
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+NOTEBOOKS = sorted((Path(__file__).parent.parent / "notebooks").glob("*.ipynb"))
+
+
+def test_there_are_notebooks():
+    assert NOTEBOOKS
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
+def test_outputs_are_stripped(path):
+    cells = nbformat.read(path, as_version=4).cells
+    assert not [cell for cell in cells if cell.get("outputs") or cell.get("execution_count")]
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of the notebook client's own loop
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
+def test_runs(path, tmp_path):
+    notebook = nbformat.read(path, as_version=4)
+    NotebookClient(notebook, timeout=120, resources={"metadata": {"path": tmp_path}}).execute()
+    assert all(cell.get("execution_count") for cell in notebook.cells if cell.cell_type == "code")
