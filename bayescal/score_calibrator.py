@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -14,11 +15,18 @@ from sklearn.utils.validation import check_is_fitted
 from bayescal.bayes import probability
 from bayescal.engines.data import BinaryScores
 from bayescal.engines.inference import Settings, run
-from bayescal.families import FAMILIES, Family
-from bayescal.families._guard import GuardOption
+from bayescal.families import FAMILIES, Family, GuardOption
 from bayescal.labels import encode_labels
 from bayescal.randomness import generator
-from bayescal.results import curves, diagnostics, provenance, storage, summaries, tree
+from bayescal.results import (
+    curves,
+    diagnostics,
+    interpolation,
+    provenance,
+    storage,
+    summaries,
+    tree,
+)
 from bayescal.validation import (
     Floats,
     as_scores,
@@ -164,6 +172,9 @@ class ScoreCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         Return calibrated natural log-odds of the positive class, shape (n,).
 
+        More than 2,048 scores are read off a table of the posterior's curve, within 1e-4 in
+        probability; with "mle" and "map" all are evaluated.
+
         Parameters
         ----------
         scores : array-like of shape (n,) or (n, 1)
@@ -176,7 +187,7 @@ class ScoreCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if self._draws.size == 1:
             return self._draws.log_odds(values).ravel()
         curve = {"predictive": curves.predictive_log_odds, "mean": curves.mean_log_odds}
-        return curve[self.point](self._draws, values)
+        return self._on_curve(partial(curve[self.point], self._draws), values, band=False)
 
     def predict_proba(self, scores: ArrayLike) -> Floats:
         """
@@ -211,6 +222,9 @@ class ScoreCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         Return the equal-tailed posterior interval of P(+|s); shape (n, 2), lower and upper.
 
+        More than 2,048 scores are read off a table of the interval, within 2e-3 in probability,
+        less than the Monte Carlo error of the interval itself.
+
         Parameters
         ----------
         scores : array-like of shape (n,) or (n, 1)
@@ -226,7 +240,8 @@ class ScoreCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_fraction(level=level)
         draws, values = self._posterior_draws("predict_interval"), self._read_scores(scores)
         tails = np.array([0.5 - level / 2.0, 0.5 + level / 2.0])
-        return probability(curves.quantiles_of_log_odds(draws, values, tails)).T
+        quantiles = partial(curves.quantiles_of_log_odds, draws, levels=tails)
+        return probability(self._on_curve(quantiles, values, band=True)).T
 
     def sample_proba(
         self, scores: ArrayLike, draws: int | None = None, random_state: Any = None
@@ -379,6 +394,11 @@ class ScoreCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         constants = self.results_["constant_data"]
         centre, reach = float(constants["centre"]), FARTHEST * float(constants["spread"])
         return np.clip(values, centre - reach, centre + reach)
+
+    def _on_curve(self, curve: interpolation.Curve, values: Floats, *, band: bool) -> Floats:
+        constants = self.results_["constant_data"]
+        centre, spread = float(constants["centre"]), float(constants["spread"])
+        return interpolation.evaluate(curve, values, centre, spread, band=band)
 
     def _posterior_draws(self, method: str) -> curves.ClassDraws:
         check_is_fitted(self, "results_")

@@ -14,8 +14,7 @@ import xarray as xr
 from bayescal import programs
 from bayescal.engines.data import KLASS, BinaryScores
 from bayescal.engines.maximum_likelihood import ClassFits, fit_classes
-from bayescal.families import Family
-from bayescal.families._guard import GuardOption
+from bayescal.families import Family, GuardOption
 
 
 @dataclass(frozen=True)

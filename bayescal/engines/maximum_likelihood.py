@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from bayescal.bayes import class_prior, log_odds
 from bayescal.engines.data import BinaryScores
-from bayescal.families import Family, Fit, scale_floor
-from bayescal.families._guard import GuardOption
+from bayescal.families import Family, Fit, GuardOption, scale_floor
 from bayescal.validation import Floats
 
 

@@ -14,7 +14,7 @@ Examples
 
 from bayescal.families import asymmetric_gaussian, asymmetric_laplace, gaussian, laplace
 from bayescal.families._family import Family, Fit, Guard
-from bayescal.families._guard import scale_floor
+from bayescal.families._guard import GuardOption, scale_floor
 
 FAMILIES: dict[str, Family] = {
     module.FAMILY.name: module.FAMILY
@@ -26,6 +26,7 @@ __all__ = [
     "Family",
     "Fit",
     "Guard",
+    "GuardOption",
     "asymmetric_gaussian",
     "asymmetric_laplace",
     "gaussian",
