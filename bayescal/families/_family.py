@@ -31,7 +31,7 @@ def draw_shape(size: int | tuple[int, ...] | None, *parameters: Floats) -> tuple
     own = np.broadcast_shapes(*(parameter.shape for parameter in parameters))
     if size is None:
         return own
-    shape = (size,) if isinstance(size, int) else tuple(size)
+    shape = tuple(int(n) for n in np.atleast_1d(size))
     if len(own) > len(shape) or np.broadcast_shapes(own, shape) != shape:
         raise ValueError(f"size must be a shape that parameters of shape {own} fit, got {size}.")
     return shape

@@ -1,0 +1,78 @@
+"""The exact engine against PyMC's NUTS: effective draws a second; large data; many scores."""
+
+import time
+
+import numpy as np
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+
+from bayescal import ScoreCalibrator
+from bayescal.engines.data import BinaryScores
+from bayescal.engines.exact.engine import draw_posterior
+from bayescal.families import FAMILIES
+from bayescal.families._sorted import absolute_sums, sort_scores
+from benchmarks.data import million
+from benchmarks.timing import ratios, report
+
+
+def small():
+    """Return 20 positive and 100 negative scores."""
+    rng = np.random.default_rng(0)
+    scores = np.concatenate([rng.standard_t(4, 100) - 1, 1 + rng.gumbel(size=20)])
+    return BinaryScores(scores, np.arange(120) >= 100)
+
+
+def exact(data, name="asymmetric_laplace", draws=1000):
+    """Return a function that draws 4 x `draws` of both classes."""
+    return lambda: draw_posterior(
+        FAMILIES[name], data, np.random.default_rng(1), draws=draws, chains=4
+    )
+
+
+def against_nuts(data):
+    """Print effective draws a second of both engines, NUTS compiled beforehand."""
+    for name in ("asymmetric_laplace", "asymmetric_gaussian"):
+        seconds, _, _ = ratios(exact(data, name), lambda: None)
+        per_second = 4000 / seconds
+        for _ in range(2):  # the first run compiles
+            start = time.perf_counter()
+            nuts = ScoreCalibrator(name, "nuts", random_state=1).fit(data.score, data.positive)
+            elapsed = time.perf_counter() - start
+        slow = nuts.diagnostics_.ess_bulk / elapsed
+        print(
+            f"{name:24} exact {seconds * 1e3:6.1f} ms for 4,000 draws (bar 20),"
+            f" {per_second:9.0f} effective draws/s; NUTS {slow:6.1f}:"
+            f" ratio {per_second / slow:7.0f}"
+            f"   bar 500"
+        )
+
+
+def main():
+    """Print times and ratios."""
+    against_nuts(small())
+    scores, positive = million()
+    report(
+        "exact posterior, 1e6 scores",
+        exact(BinaryScores(scores, positive)),
+        lambda: [absolute_sums(sort_scores(scores[k], None)) for k in (positive, ~positive)],
+        "sorting and prefix sums",
+        5.0,
+        runs=3,
+    )
+    base = FrozenEstimator(LogisticRegression().fit(scores[:1000, None], positive[:1000]))
+    fitted = CalibratedClassifierCV(base, method="sigmoid")
+    sigmoid = fitted.fit(scores[:1000, None], positive[:1000]).calibrated_classifiers_[0]
+    calibrator = ScoreCalibrator(random_state=0).fit(scores[:1000], positive[:1000])
+    report(
+        "predict_proba and 90 % band, 1e6 scores",
+        lambda: (calibrator.predict_proba(scores), calibrator.predict_interval(scores)),
+        lambda: sigmoid.calibrators[0].predict(scores),
+        "sklearn sigmoid predict",
+        30.0,
+        runs=3,
+    )
+
+
+if __name__ == "__main__":
+    main()
