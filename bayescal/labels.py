@@ -69,8 +69,9 @@ def _check_two(classes: NDArray[Any], name: str) -> None:
         raise ValueError(f"{name} must hold at least one label of each class, got none.")
     if classes.size > 2:
         shown = ", ".join(repr(value) for value in classes[:4].tolist())
+        shown += ", ..." if classes.size > 4 else ""
         kind = "continuous values" if classes.dtype.kind == "f" and classes.size > 10 else "classes"
         raise ValueError(
             f"Only binary classification is supported: {name} must hold two classes, got"
-            f" {classes.size} {kind} ({shown}, ...)."
+            f" {classes.size} {kind} ({shown})."
         )

@@ -6,7 +6,6 @@ read, never the working directory.
 
 from __future__ import annotations
 
-import importlib.util
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -121,13 +120,13 @@ def _find(name_or_path: str | Path) -> Path:
 
 
 def _run(path: Path) -> ModuleType:
-    # A name of its own keeps two files of the same stem, or a stem like "random", apart.
-    spec = importlib.util.spec_from_file_location(f"_bayescal_program_{path.stem}", path)
-    if spec is None or spec.loader is None:  # pragma: no cover - only for odd suffixes
-        raise ValueError(f"program {path} cannot be read as Python.")
-    module = importlib.util.module_from_spec(spec)
+    # A name of its own keeps two files of the same stem, or a stem like "random", apart. Compiled
+    # here and not imported: an import would leave a __pycache__ beside the user's file.
+    module = ModuleType(f"_bayescal_program_{path.stem}")
+    module.__file__ = str(path)
     try:
-        spec.loader.exec_module(module)
+        code = compile(path.read_text(encoding="utf-8"), str(path), "exec")
+        exec(code, module.__dict__)
     except Exception as err:
         raise ValueError(f"program {path} does not run: {type(err).__name__}: {err}") from err
     return module

@@ -116,6 +116,14 @@ def test_files_that_are_no_programs(tmp_path, text, message):
         programs.load(path)
 
 
+def test_loading_leaves_nothing_on_disk(tmp_path, monkeypatch):
+    monkeypatch.setattr("sys.dont_write_bytecode", False)
+    path = tmp_path / "mine.py"
+    path.write_text("def model(score, label): ...\n")
+    programs.load(path)
+    assert list(tmp_path.iterdir()) == [path]
+
+
 @pytest.mark.parametrize("name", ["no_such_program", "../laplace", "no/such/file.py", "LAPLACE"])
 def test_unknown_programs_are_named(name):
     with pytest.raises(ValueError, match="there is no program"):
