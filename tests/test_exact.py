@@ -233,3 +233,25 @@ def test_one_class_may_be_empty_for_the_engine():
         0.0, abs=1e-5
     )
     assert np.isfinite(groups["posterior"]["theta"]).all()
+
+
+@pytest.mark.parametrize("family", sorted(FAMILIES))
+def test_the_tree_holds_the_family_s_parameters(family):
+    x = np.concatenate([RNG.normal(-3, 1, 40), RNG.exponential(2, 10)])
+    positive = np.arange(50) >= 40
+    calibrator = ScoreCalibrator(family, draws=2000, random_state=0).fit(x, positive)
+    posterior = calibrator.posterior_["posterior"].to_dataset()
+    # Beta(1 + 10, 1 + 40), within four standard errors.
+    assert posterior["prior"].mean().item() == pytest.approx(11 / 52, abs=4 * 0.057 / 8000**0.5)
+    names = FAMILIES[family].parameters
+    scales = [posterior[name] for name in names[1:]]
+    lengths = [1 / s if "laplace" in family else s for s in scales]
+    width = posterior["width"] if "width" in posterior else np.sqrt(posterior["squared_width"])
+    share = posterior.get("left_share", 0.5)
+    assert np.allclose(lengths[0], share * width)
+    assert np.allclose(lengths[-1], (1 - share) * width)
+    # The draws surround the maximum-likelihood fit of the large class.
+    fit = calibrator.mle_.negative.parameters
+    for name in names:
+        low, high = posterior[name].sel(klass="negative").quantile([0.001, 0.999])
+        assert low < fit[name] < high

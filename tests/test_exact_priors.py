@@ -1,0 +1,86 @@
+"""The exact engine's joint density is the programs', for every family and hyperparameter."""
+
+import numpy as np
+import pytest
+import scipy.stats as st
+from scipy import special
+
+from bayescal import programs
+from bayescal.engines.data import BinaryScores
+from bayescal.engines.exact.deviations import DeviationSums
+from bayescal.engines.exact.engine import POWERS, SYMMETRIC
+from bayescal.engines.exact.joint import JointDensity, Prior
+from bayescal.families import FAMILIES
+from tests.test_programs import to_value
+
+RNG = np.random.default_rng(21)
+SCORE = np.concatenate([RNG.normal(2, 3, 7), RNG.normal(9, 2, 4)])
+POSITIVE = np.arange(11) >= 7
+
+
+def class_log_density(x, power, prior, hyper, theta, share, width):
+    """log p(x, theta, share, width^power) in raw units, from the exact engine's pieces."""
+    centre, spread = hyper["centre"], hyper["spread"]
+    joint = JointDensity(DeviationSums((x - centre) / spread, None, power), prior)
+    mode = np.array([(theta - centre) / spread])
+    left, right = joint.sums(mode)
+    v = np.array([0.0 if prior.symmetric else special.logit(share)])
+    density = joint.log_density(mode, v, left, right).item()
+    if not prior.symmetric:
+        density -= np.log(share) + np.log1p(-share)
+    scale = joint.scale + joint.spread(v, left, right).item()
+    density += st.invgamma(joint.shape, scale=scale).logpdf((width / spread) ** power)
+    return density - np.log(spread) * (1 + power + x.size)
+
+
+@pytest.mark.parametrize("family", sorted(FAMILIES))
+def test_joint_density_is_the_program_s(family):
+    program, power, symmetric = programs.load(family), POWERS[family], family in SYMMETRIC
+    for _ in range(3):
+        hyper = {
+            name: float(RNG.uniform(0.5, 4.0)) if name != "centre" else float(RNG.normal(0, 5))
+            for name in program.hyperparameters()
+        }
+        model = program.model(SCORE, POSITIVE.astype(int), **hyper)
+        log_density = model.compile_logp(jacobian=False, mode="FAST_COMPILE")
+        theta, width, prior_positive = RNG.normal(3, 3, 2), RNG.gamma(4, 1, 2), RNG.uniform()
+        share = np.full(2, 0.5) if symmetric else RNG.uniform(0.1, 0.9, 2)
+        point = {
+            "prior": prior_positive,
+            "theta": theta,
+            "mu": theta,
+            "left_share": share,
+            "width": width,
+            "squared_width": width**2,
+        }
+        values = {
+            model.rvs_to_values[rv].name: to_value(model, rv, point[rv.name])
+            for rv in model.free_RVs
+        }
+        names = ("theta_scale", "width_shape", "width_scale", "share_alpha", "share_beta")
+        prior = Prior(**{n: hyper[n] for n in names if n in hyper}, symmetric=symmetric)
+        expected = st.beta(hyper["prior_alpha"], hyper["prior_beta"]).logpdf(prior_positive)
+        expected += st.bernoulli(prior_positive).logpmf(POSITIVE).sum()
+        for k, which in enumerate((~POSITIVE, POSITIVE)):
+            expected += class_log_density(
+                SCORE[which], power, prior, hyper, theta[k], share[k], width[k]
+            )
+        assert float(log_density(values)) == pytest.approx(float(expected), abs=1e-6)
+
+
+def test_every_hyperparameter_is_taken():
+    from bayescal.engines.exact.engine import draw_posterior
+
+    data = BinaryScores(SCORE, POSITIVE)
+    for family in FAMILIES:
+        defaults = programs.load(family).hyperparameters()
+        plain = draw_posterior(
+            FAMILIES[family], data, np.random.default_rng(0), draws=200, chains=1
+        )
+        for name in defaults:
+            changed = {name: 3.7}
+            groups = draw_posterior(
+                FAMILIES[family], data, np.random.default_rng(0), draws=200, chains=1,
+                hyperparameters=changed,
+            )  # fmt: skip
+            assert not groups["posterior"].equals(plain["posterior"]), (family, name)
