@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -13,28 +12,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from bayescal.bayes import probability
-from bayescal.engines.data import BinaryScores
+from bayescal.engines.data import read_binary_scores
 from bayescal.engines.inference import Settings, run
-from bayescal.families import FAMILIES, Family, GuardOption
-from bayescal.labels import encode_labels
+from bayescal.families import FAMILIES, GuardOption
 from bayescal.randomness import generator
-from bayescal.results import (
-    curves,
-    diagnostics,
-    interpolation,
-    provenance,
-    storage,
-    summaries,
-    tree,
-)
-from bayescal.validation import (
-    Floats,
-    as_scores,
-    as_weights,
-    check_choice,
-    check_fraction,
-    check_same_length,
-)
+from bayescal.results import curves, diagnostics, provenance, storage, summaries, tree
+from bayescal.results.calibration import read_calibration
+from bayescal.validation import Floats, check_choice, check_fraction
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,9 +26,6 @@ if TYPE_CHECKING:
 
 INFERENCES = ("exact", "nuts", "map", "mle")
 POINTS = ("predictive", "mean")
-
-# Beyond so many spreads every curve has saturated; squares of larger numbers would overflow.
-FARTHEST = 1e100
 
 
 class ScoreCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -160,7 +141,7 @@ class ScoreCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             If an argument is not as described; nothing is changed then.
         """
         self._check_parameters()
-        data, classes = _read_data(scores, y, sample_weight)
+        data, classes = read_binary_scores(scores, y, sample_weight)
         result = run(self._settings(), data)
         attrs = provenance.describe(self.get_params(deep=False), classes)
         results = tree.build_tree(data, result.fits, groups=result.groups, attrs=attrs)
@@ -181,13 +162,7 @@ class ScoreCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Raw scores.
         """
         check_is_fitted(self, "results_")
-        values = self._read_scores(scores)
-        if self._draws is None:
-            return self.mle_.log_odds(self._family, values)
-        if self._draws.size == 1:
-            return self._draws.log_odds(values).ravel()
-        curve = {"predictive": curves.predictive_log_odds, "mean": curves.mean_log_odds}
-        return self._on_curve(partial(curve[self.point], self._draws), values, band=False)
+        return self._calibration.log_odds(scores, self.point)
 
     def predict_proba(self, scores: ArrayLike) -> Floats:
         """
@@ -238,10 +213,8 @@ class ScoreCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             If `level` is out of range, or inference is "mle" or "map", which know no interval.
         """
         check_fraction(level=level)
-        draws, values = self._posterior_draws("predict_interval"), self._read_scores(scores)
-        tails = np.array([0.5 - level / 2.0, 0.5 + level / 2.0])
-        quantiles = partial(curves.quantiles_of_log_odds, draws, levels=tails)
-        return probability(self._on_curve(quantiles, values, band=True)).T
+        draws = self._posterior_draws("predict_interval")
+        return self._calibration.interval(scores, draws, level)
 
     def sample_proba(
         self, scores: ArrayLike, draws: int | None = None, random_state: Any = None
@@ -263,13 +236,13 @@ class ScoreCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ValueError
             If `draws` is not between 1 and the number of draws, or there is no posterior.
         """
-        posterior, values = self._posterior_draws("sample_proba"), self._read_scores(scores)
+        posterior = self._posterior_draws("sample_proba")
         if draws is not None:
             if not 1 <= draws <= posterior.size:
                 raise ValueError(f"draws must be from 1 to {posterior.size}, got {draws}.")
             rng = generator(random_state)
             posterior = posterior.take(rng.choice(posterior.size, draws, replace=False))
-        return probability(posterior.log_odds(values))
+        return self._calibration.sample(scores, posterior)
 
     def class_densities(self, scores: ArrayLike, level: float = 0.9) -> xr.Dataset:
         """
@@ -290,8 +263,7 @@ class ScoreCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self, "results_")
         check_fraction(level=level)
-        values = self._read_scores(scores)
-        return curves.density_dataset(self._family, self.mle_, self._draws, values, level)
+        return self._calibration.densities(scores, level)
 
     def summary(self, level: float = 0.9) -> pd.DataFrame:
         """
@@ -310,7 +282,8 @@ class ScoreCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self, "results_")
         check_fraction(level=level)
-        return summaries.parameter_table(self.results_, self._family, self.classes_, level)
+        family = self._calibration.family
+        return summaries.parameter_table(self.results_, family, self.classes_, level)
 
     @property
     def posterior_(self) -> xr.DataTree:
@@ -352,13 +325,9 @@ class ScoreCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.two_d_array = False
         return tags
 
-    @property
-    def _family(self) -> Family:
-        return FAMILIES[self.family]
-
     def _settings(self) -> Settings:
         return Settings(
-            family=self._family,
+            family=FAMILIES[self.family],
             inference=self.inference,
             program=self.program,
             hyperparameters=self.hyperparameters,
@@ -381,33 +350,23 @@ class ScoreCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 raise ValueError(f"{name} must be a positive whole number, got {value!r}.")
 
     def _set_results(self, results: xr.DataTree, classes: NDArray[Any]) -> None:
-        draws = curves.draws_in_tree(self._family, results)
+        calibration = read_calibration(results, self.family)
         checked = diagnostics.diagnose(results) if "posterior" in results else None
         self.classes_ = classes
         self.results_ = results
-        self.mle_ = tree.read_fits(results)
+        self.mle_ = calibration.fits
         self.diagnostics_ = checked
-        self._draws = draws
-
-    def _read_scores(self, scores: ArrayLike) -> Floats:
-        values = as_scores(scores)
-        constants = self.results_["constant_data"]
-        centre, reach = float(constants["centre"]), FARTHEST * float(constants["spread"])
-        return np.clip(values, centre - reach, centre + reach)
-
-    def _on_curve(self, curve: interpolation.Curve, values: Floats, *, band: bool) -> Floats:
-        constants = self.results_["constant_data"]
-        centre, spread = float(constants["centre"]), float(constants["spread"])
-        return interpolation.evaluate(curve, values, centre, spread, band=band)
+        self._calibration = calibration
 
     def _posterior_draws(self, method: str) -> curves.ClassDraws:
         check_is_fitted(self, "results_")
-        if "posterior" not in self.results_ or self._draws is None:
+        draws = self._calibration.draws
+        if "posterior" not in self.results_ or draws is None:
             raise ValueError(
                 f"{method} needs a posterior and inference={self.inference!r} has none:"
                 " fit with inference='exact'."
             )
-        return self._draws
+        return draws
 
 
 def load(path: str | Path) -> ScoreCalibrator:
@@ -426,18 +385,3 @@ def load(path: str | Path) -> ScoreCalibrator:
     calibrator = ScoreCalibrator(**parameters)
     calibrator._set_results(results, classes)
     return calibrator
-
-
-def _read_data(
-    scores: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None
-) -> tuple[BinaryScores, NDArray[Any]]:
-    if y is None:
-        raise ValueError(
-            "y must hold the labels: ScoreCalibrator requires y to be passed, but the target y is"
-            " None."
-        )
-    values = as_scores(scores)
-    check_same_length("scores", values.size, "y", len(np.asarray(y)))
-    weight = as_weights(sample_weight, values.size)
-    classes, positive = encode_labels(y, weight)
-    return BinaryScores(values, positive, weight), classes

@@ -190,6 +190,13 @@ class TestPosterior:
         assert "raise draws or chains" in " ".join(sampled.diagnostics_.problems)
 
 
+def test_parameters_changed_after_the_fit_do_not_change_its_family():
+    calibrator = ScoreCalibrator("laplace", "mle").fit(SCORES, LABELS)
+    before = calibrator.decision_function(NEW)
+    calibrator.set_params(family="gaussian")
+    assert np.array_equal(calibrator.decision_function(NEW), before)
+
+
 class TestWithoutPosterior:
     def test_mode_is_bayes_rule_at_the_mode(self, moded):
         mode = moded.results_["mode"]

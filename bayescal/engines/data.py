@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from bayescal.labels import encode_labels
 from bayescal.robust import centre_and_spread
-from bayescal.validation import Floats
+from bayescal.validation import Floats, as_scores, as_weights, check_same_length
 
 # The dimension "klass" of every result, in this order.
 KLASS = ("negative", "positive")
@@ -50,3 +52,26 @@ class BinaryScores:
         if self.weight is None:
             return float(self.positive[mask].size)
         return float(self.weight[mask].sum())
+
+
+def read_binary_scores(
+    scores: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None
+) -> tuple[BinaryScores, NDArray[Any]]:
+    """
+    Return the checked data of one problem, and its two classes in sorted order.
+
+    Raises
+    ------
+    ValueError
+        If scores, labels or weights are not legal, or do not belong together.
+    """
+    if y is None:
+        raise ValueError(
+            "y must hold the labels: a calibrator requires y to be passed, but the target y is"
+            " None."
+        )
+    values = as_scores(scores)
+    check_same_length("scores", values.size, "y", len(np.asarray(y)))
+    weight = as_weights(sample_weight, values.size)
+    classes, positive = encode_labels(y, weight)
+    return BinaryScores(values, positive, weight), classes
