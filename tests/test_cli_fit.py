@@ -183,12 +183,12 @@ def test_same_seed_same_bits(scores, topics, fake_nuts, tmp_path):
 
 
 def test_single_chain_has_no_r_hat(scores, fake_nuts, tmp_path):
-    run("fit", scores, "--draws", 800, "--chains", 1, "--out", tmp_path / "out")
+    run("fit", scores, *NUTS, "--draws", 800, "--chains", 1, "--out", tmp_path / "out")
     assert summary_of(tmp_path / "out")["topics"][0]["diagnostics"]["rhat"] is None
 
 
 def test_bad_draws_are_told_on_stderr(topics, fake_nuts, recwarn):
-    result = run("fit", topics, "--topic-column", "topic", "--draws", 10)
+    result = run("fit", topics, "--topic-column", "topic", *NUTS, "--draws", 10)
     lines = result.stderr.splitlines()
     assert len(lines) == 4
     assert lines[0].startswith("Warning: topic '")
@@ -213,8 +213,8 @@ def test_other_warnings_are_told_on_stderr(scores, monkeypatch):
 def test_quiet_prints_nothing(scores, topics, fake_nuts, tmp_path):
     for arguments in (
         ("fit", scores, *MLE),
-        ("fit", topics, "--topic-column", "topic", "--draws", 10),
-        ("compare", scores, "--draws", 10, "--out", tmp_path / "out"),
+        ("fit", topics, "--topic-column", "topic", *NUTS, "--draws", 10),
+        ("compare", scores, *NUTS, "--draws", 10, "--out", tmp_path / "out"),
     ):
         result = run(*arguments, "--quiet")
         assert result.output == ""

@@ -52,5 +52,23 @@ def test_each_problem_is_named(draws, divergences, message):
 
 def test_one_chain_has_no_rhat():
     found = diagnose(tree(GOOD[:1]))
-    assert np.isnan(found.rhat)
+    assert found.rhat is None
     assert found.ok
+
+
+@pytest.mark.parametrize(
+    ("efficiency", "resolved", "message"),
+    [(0.5, 1, "efficiency 0.50 .limit 0.9.*inference='nuts'"), (0.99, 0, "did not resolve")],
+)
+def test_problems_of_exact_draws(efficiency, resolved, message):
+    def exact(efficiency, resolved):
+        groups = {"posterior": tree(GOOD)["posterior"].to_dataset()}
+        values = {"efficiency": ("klass", [1.0, efficiency]), "resolved": ("klass", [1, resolved])}
+        return diagnose(xr.DataTree.from_dict(groups | {"evidence": xr.Dataset(values)}))
+
+    with pytest.warns(ConvergenceWarning, match=message):
+        warn_of_problems(exact(efficiency, resolved))
+    fine = exact(0.99, 1)
+    assert fine.ok
+    assert fine.ess_bulk == fine.draws == 2000
+    assert fine.rhat is None

@@ -24,10 +24,11 @@ class Diagnostics:
 
     Attributes
     ----------
-    rhat : float
-        The largest rank-normalised R-hat; nan for a single chain.
+    rhat : float or None
+        The largest rank-normalised R-hat; None for a single chain and for exact draws.
     ess_bulk, ess_tail : float
-        The smallest effective sample sizes, of the centre and of the tails.
+        The smallest effective sample sizes, of the centre and of the tails; for exact draws,
+        which are independent, their number.
     divergences : int
         Transitions of NUTS that diverged.
     draws : int
@@ -39,7 +40,7 @@ class Diagnostics:
         What is wrong and what to do; empty when nothing is.
     """
 
-    rhat: float
+    rhat: float | None
     ess_bulk: float
     ess_tail: float
     divergences: int
@@ -60,28 +61,47 @@ def diagnose(tree: xr.DataTree) -> Diagnostics:
     Limits: R-hat at most 1.01 and effective sample sizes at least 400 (Vehtari et al., Bayesian
     Analysis 2021), no divergences.
     """
+    posterior = tree["posterior"].to_dataset()
+    return _of_exact_draws(tree, posterior) if "evidence" in tree else _of_chains(tree, posterior)
+
+
+def _of_exact_draws(tree: xr.DataTree, posterior: xr.Dataset) -> Diagnostics:
+    evidence = tree["evidence"].to_dataset()
+    efficiency = float(evidence["efficiency"].min())
+    draws = _count(posterior)
+    return Diagnostics(
+        rhat=None,
+        ess_bulk=float(draws),
+        ess_tail=float(draws),
+        divergences=0,
+        draws=draws,
+        efficiency=efficiency,
+        problems=tuple(_grid_problems(efficiency, bool(evidence["resolved"].all()))),
+    )
+
+
+def _of_chains(tree: xr.DataTree, posterior: xr.Dataset) -> Diagnostics:
     import arviz_stats
 
-    posterior = tree["posterior"].to_dataset()
-    single = posterior.sizes["chain"] < 2
+    single = posterior.sizes["chain"] == 1
     with np.errstate(divide="ignore", invalid="ignore"):  # a constant chain's R-hat is nan
-        rhat = (np.nan, "") if single else _worst(arviz_stats.rhat(posterior), largest=True)
+        rhat = None if single else _worst(arviz_stats.rhat(posterior), largest=True)
         bulk = _worst(arviz_stats.ess(posterior, method="bulk"))
         tail = _worst(arviz_stats.ess(posterior, method="tail"))
-    divergences = int(tree["sample_stats"]["diverging"].sum()) if "sample_stats" in tree else 0
-    efficiency = float(tree["evidence"]["efficiency"].min()) if "evidence" in tree else None
-    resolved = bool(tree["evidence"]["resolved"].all()) if "evidence" in tree else True
+    divergences = int(tree["sample_stats"]["diverging"].sum())
     return Diagnostics(
-        rhat=rhat[0],
+        rhat=None if rhat is None else rhat[0],
         ess_bulk=bulk[0],
         ess_tail=tail[0],
         divergences=divergences,
-        draws=int(posterior.sizes["chain"] * posterior.sizes["draw"]),
-        efficiency=efficiency,
-        problems=tuple(
-            _problems(rhat, min(bulk, tail), divergences) + _grid_problems(efficiency, resolved)
-        ),
+        draws=_count(posterior),
+        efficiency=None,
+        problems=tuple(_problems(rhat, min(bulk, tail), divergences)),
     )
+
+
+def _count(posterior: xr.Dataset) -> int:
+    return int(posterior.sizes["chain"] * posterior.sizes["draw"])
 
 
 def warn_of_problems(diagnostics: Diagnostics | None) -> None:
@@ -104,9 +124,11 @@ def _worst(dataset: xr.Dataset, *, largest: bool = False) -> tuple[float, str]:
     return value, name
 
 
-def _problems(rhat: tuple[float, str], ess: tuple[float, str], divergences: int) -> list[str]:
+def _problems(
+    rhat: tuple[float, str] | None, ess: tuple[float, str], divergences: int
+) -> list[str]:
     problems = []
-    if rhat[1] and not rhat[0] <= RHAT_LIMIT:
+    if rhat is not None and not rhat[0] <= RHAT_LIMIT:
         problems.append(
             f"R-hat of {rhat[1]} is {rhat[0]:.3f} (limit {RHAT_LIMIT}): the chains disagree; raise"
             " sampler_options={'tune': ...} or draws"
@@ -124,14 +146,14 @@ def _problems(rhat: tuple[float, str], ess: tuple[float, str], divergences: int)
     return problems
 
 
-def _grid_problems(efficiency: float | None, resolved: bool) -> list[str]:
+def _grid_problems(efficiency: float, resolved: bool) -> list[str]:
     problems = []
     if not resolved:
         problems.append(
             "the exact engine's grid did not resolve the posterior: check the scores for extreme"
             " outliers, or use inference='nuts'"
         )
-    if efficiency is not None and efficiency < EFFICIENCY_LIMIT:
+    if efficiency < EFFICIENCY_LIMIT:
         problems.append(
             f"the exact engine's proposals have efficiency {efficiency:.2f} (limit"
             f" {EFFICIENCY_LIMIT}): use inference='nuts'"
