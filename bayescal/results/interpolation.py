@@ -53,9 +53,14 @@ def evaluate(curve: Curve, scores: Floats, centre: float, spread: float, *, band
         return curve(scores)
     node = first_nodes(scores, centre, spread)
     node, values = refine(curve, node, band=band)
-    rows = values.reshape(-1, node.size)
-    out = np.stack([np.interp(scores, node, row) for row in rows])
-    return out.reshape(*values.shape[:-1], scores.size)
+    if node.size == 1:
+        return np.repeat(values, scores.size, axis=-1)
+    # One search for all rows; np.interp would search for each.
+    index = np.clip(np.searchsorted(node, scores, side="right") - 1, 0, node.size - 2)
+    share = (scores - node[index]) / (node[index + 1] - node[index])
+    out: Floats = (1.0 - share) * values[..., index]
+    out += share * values[..., index + 1]
+    return out
 
 
 def first_nodes(scores: Floats, centre: float, spread: float) -> Floats:
