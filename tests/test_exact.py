@@ -10,7 +10,7 @@ from bayescal.engines.exact.cells import cover
 from bayescal.engines.exact.deviations import DeviationSums
 from bayescal.engines.exact.draws import LogLinear, log_mean_exponential
 from bayescal.engines.exact.joint import Prior
-from bayescal.engines.exact.posterior import draw_class
+from bayescal.engines.exact.posterior import _accepted, draw_class
 from bayescal.families import FAMILIES
 
 RNG = np.random.default_rng(3)
@@ -255,3 +255,31 @@ def test_the_tree_holds_the_family_s_parameters(family):
     for name in names:
         low, high = posterior[name].sel(klass="negative").quantile([0.001, 0.999])
         assert low < fit[name] < high
+
+
+class Uneven:
+    """Proposals whose weights turn out larger in the second round than in the first."""
+
+    def __init__(self, *levels):
+        self.levels = list(levels)
+
+    def draw(self, rng, size):
+        level = self.levels.pop(0) if len(self.levels) > 1 else self.levels[0]
+        weight = np.zeros(size)
+        weight[0] = level
+        return np.full(size, level), np.zeros(size), weight
+
+
+def test_a_weight_found_late_counts_for_early_rounds_too():
+    # The first round is accepted in part only; the second shows that its weights were small.
+    theta, _, ratios = _accepted(Uneven(1.0, 3.0), 150, np.random.default_rng(0))
+    assert theta.size == 150
+    # Of its 289 proposals exp(-3), about 14, are kept; by its own bound it would be 106.
+    assert np.sum(theta == 1.0) < 40
+    assert ratios.max() == 1.0
+    assert ratios.min() == pytest.approx(np.exp(-3.0))
+
+
+def test_proposals_that_are_never_accepted_are_an_error():
+    with pytest.raises(RuntimeError, match=r"accepted .* gave up at 100 draws"):
+        _accepted(Uneven(400.0), 100, np.random.default_rng(0))

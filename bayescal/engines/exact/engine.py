@@ -21,7 +21,6 @@ from bayescal.validation import Floats, check_positive
 
 SYMMETRIC = ("gaussian", "laplace")
 POWERS = {"laplace": 1, "asymmetric_laplace": 1, "gaussian": 2, "asymmetric_gaussian": 2}
-PRIOR_COUNTS = ("prior_alpha", "prior_beta")
 
 
 @dataclass(frozen=True)

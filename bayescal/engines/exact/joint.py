@@ -115,21 +115,26 @@ class JointDensity:
 
     def log_marginal(self, theta: Floats) -> Floats:
         """Return log p(x, theta), the share integrated out; shape of theta."""
-        left, right = self.sums(theta)
         if self.prior.symmetric:
-            return self.log_density(theta, np.zeros_like(theta), left, right)
-        mode, step = self.share_grid(left, right)
-        v = mode[:, None] + step[:, None] * np.sinh(TAU)
-        values = self.log_density(theta[:, None], v, left[:, None], right[:, None]) + LOG_COSH
+            return self.log_density(theta, np.zeros_like(theta), *self.sums(theta))
+        _, step, values = self.on_share_grid(theta)
         top = values.max(axis=1)
         integral = np.exp(values - top[:, None]).sum(axis=1) * (TAU[1] - TAU[0])
         marginal: Floats = top + np.log(integral * step)
         return marginal
 
-    def share_grid(self, left: Floats, right: Floats) -> tuple[Floats, Floats]:
-        """Return mode and step of the grid v = mode + step sinh(tau) at given deviations."""
+    def on_share_grid(self, theta: Floats) -> tuple[Floats, Floats, Floats]:
+        """
+        Return mode and step of the grid v = mode + step sinh(tau) at each theta, and log p there.
+
+        The log density is that of (theta, tau) less log(step), of shape (len(theta), len(TAU)).
+        """
+        left, right = self.sums(theta)
         mode, curvature = self._share_mode(left, right)
-        return mode, 1.0 / np.sqrt(curvature)
+        step = 1.0 / np.sqrt(curvature)
+        v = mode[:, None] + step[:, None] * np.sinh(TAU)
+        values = self.log_density(theta[:, None], v, left[:, None], right[:, None])
+        return mode, step, values + LOG_COSH
 
     def _share_mode(self, left: Floats, right: Floats) -> tuple[Floats, Floats]:
         power = 1.0 / (self.sums.power + 1.0)

@@ -76,21 +76,7 @@ def draw_class(
     joint = JointDensity(DeviationSums(x, weight, power), prior)
     cells = cover(joint.log_marginal, _first_nodes(joint), joint.sums.scores)
     proposals = _Proposals(joint, cells)
-    kept: list[Floats] = []
-    log_weights: list[Floats] = []
-    missing, bound = draws, -np.inf
-    for _ in range(ROUNDS):
-        theta, v, log_weight = proposals.draw(rng, missing + missing // 2 + 64)
-        log_weights.append(log_weight)
-        bound = max(bound, float(log_weight.max()))
-        accepted = np.log(rng.random(theta.size)) < log_weight - bound
-        kept.append(np.stack([theta[accepted], v[accepted]]))
-        missing = draws - sum(part.shape[1] for part in kept)
-        if missing <= 0:
-            break
-    theta, v = np.concatenate(kept, axis=1)[:, :draws]
-    log_weight = np.concatenate(log_weights) - bound
-    ratios = np.exp(log_weight)
+    theta, v, ratios = _accepted(proposals, draws, rng)
     return ClassPosterior(
         theta=theta,
         left_share=special.expit(v),
@@ -99,6 +85,29 @@ def draw_class(
         efficiency=float(ratios.sum() ** 2 / (ratios**2).sum() / ratios.size),
         acceptance=float(ratios.mean()),
         resolved=cells.good,
+    )
+
+
+def _accepted(
+    proposals: _Proposals, draws: int, rng: np.random.Generator
+) -> tuple[Floats, Floats, Floats]:
+    """Return accepted theta and v, and all importance weights as shares of the largest."""
+    rounds: list[Floats] = []
+    missing = draws
+    for _ in range(ROUNDS):
+        size = missing + missing // 2 + 64
+        proposed = proposals.draw(rng, size)
+        rounds.append(np.stack([*proposed, np.log(rng.random(size))]))
+        theta, v, log_weight, log_uniform = np.concatenate(rounds, axis=1)
+        # One bound for all rounds: a larger weight found late counts for the early ones too.
+        log_ratio = log_weight - log_weight.max()
+        kept = np.flatnonzero(log_uniform < log_ratio)[:draws]
+        missing = draws - kept.size
+        if missing <= 0:
+            return theta[kept], v[kept], np.exp(log_ratio)
+    raise RuntimeError(
+        f"the exact engine accepted {kept.size} of {theta.size} proposals and gave up at"
+        f" {draws} draws: fit with inference='nuts', and please report the data."
     )
 
 
@@ -126,11 +135,8 @@ class _Proposals:
         self._node, log_node = cells.nodes()
         self._of_theta = LogLinear(self._node, log_node[None, :])
         if not joint.prior.symmetric:
-            left, right = joint.sums(self._node)
-            self._mode, self._step = joint.share_grid(left, right)
-            v = self._mode[:, None] + self._step[:, None] * np.sinh(TAU)
-            log_density = joint.log_density(self._node[:, None], v, left[:, None], right[:, None])
-            self._of_tau = LogLinear(TAU, log_density + np.log(np.cosh(TAU)))
+            self._mode, self._step, log_density = joint.on_share_grid(self._node)
+            self._of_tau = LogLinear(TAU, log_density)
 
     def draw(self, rng: np.random.Generator, size: int) -> tuple[Floats, Floats, Floats]:
         """Return theta, v and the log of the importance weights."""
