@@ -7,12 +7,13 @@ ERA := $(shell $(PYTHON) -c 'import sys; print("3.11" if sys.version_info < (3, 
 PINS = requirements/python-$(ERA).txt
 STAMP = $(VENV)/.installed
 
-.PHONY: help demo test lint types tests bench lock clean
+.PHONY: help demo test lint types tests bench validate lock clean
 
 help:
 	@echo "make demo    calibrate real Reuters scores, print the comparison, draw the figure"
 	@echo "make test    lint, types and the whole test suite"
 	@echo "make bench   performance ratios against peers"
+	@echo "make validate  rerun the studies behind docs/validation (about 25 minutes)"
 	@echo "make lock    pin the newest versions again (needs uv)"
 
 $(STAMP): $(PINS) pyproject.toml
@@ -39,6 +40,9 @@ tests: $(STAMP)
 
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks
+
+validate: $(STAMP)
+	OMP_NUM_THREADS=1 $(BIN)/python -m studies
 
 lock:
 	for era in 3.11 3.12; do \

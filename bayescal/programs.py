@@ -60,7 +60,7 @@ def available() -> list[str]:
 
     Examples
     --------
-    >>> available()
+    >>> available()[:4]
     ['asymmetric_gaussian', 'asymmetric_laplace', 'gaussian', 'laplace']
     """
     return sorted(path.stem for path in folder().glob("*.py"))

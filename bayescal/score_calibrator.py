@@ -13,19 +13,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayescal.bayes import probability
 from bayescal.engines.data import read_binary_scores
-from bayescal.engines.inference import Settings, run
-from bayescal.families import FAMILIES, GuardOption
+from bayescal.engines.inference import run
+from bayescal.families import GuardOption
 from bayescal.randomness import generator
-from bayescal.results import curves, diagnostics, provenance, storage, summaries, tree
-from bayescal.results.calibration import read_calibration
+from bayescal.results import averages, diagnostics, provenance, storage, summaries, tree
+from bayescal.results.calibration import KINDS, read_calibration
+from bayescal.results.class_prior import Prior
+from bayescal.settings import read_settings
 from bayescal.validation import Floats, check_choice, check_fraction
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
-
-INFERENCES = ("exact", "nuts", "map", "mle")
-POINTS = ("predictive", "mean")
 
 
 class ScoreCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -33,13 +32,18 @@ class ScoreCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Calibrate the raw scores of a binary classifier.
 
     The scores of each class get a density p(s|class); Bayes' rule turns the two and the class
-    prior into log-odds(s) = logit P(+) + log p(s|+) - log p(s|-). With inference "exact" or "nuts"
-    the parameters have a posterior, and so has every probability.
+    prior into log-odds(s) = logit P(+) + log p(s|+) - log p(s|-). Beside it log-odds that rise with
+    the score are fitted to the labels directly; by default both are combined. With inference
+    "exact" or "nuts" the parameters have a posterior, and so has every probability.
 
     Parameters
     ----------
     family : str
-        One of `bayescal.families.FAMILIES`.
+        "combined": asymmetric Laplace densities of both classes, monotone log-odds and logistic
+        regression fitted to the labels, stacked by what each says of labels left out; one of
+        `bayescal.families.FAMILIES`; "average", a mixture of all of them, each class with weights
+        of its own; "monotone", the direct fit alone; "logistic", its case of one slope. "auto" is
+        "combined" for inference "exact", else "asymmetric_laplace".
     inference : {"exact", "nuts", "map", "mle"}
         Independent posterior draws, in milliseconds; the same posterior by PyMC's NUTS, also for
         programs of your own; the posterior mode; or Bennett's maximum likelihood.
@@ -52,9 +56,22 @@ class ScoreCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Modes that maximum likelihood tries.
     guard : "auto", float or None
         Floor of the maximum-likelihood scales in score units; None switches it off.
-    point : {"predictive", "mean"}
+    scores_are : {"scores", "log_odds", "probabilities"}
+        What the scores are. Log-odds, and probabilities by their log-odds, may be right as they
+        are: then the identity, "do not calibrate", joins the combination as a part.
+    warp : "auto", "none", "average" or float
+        Whether x = m + c asinh((s - m)/c), which draws in heavy tails, stands for the scores: not;
+        averaged over c = inf, 10, 3 and 1 spreads; or c in spreads. "auto" averages for
+        "combined", "average" and "monotone".
+    averaging : {"stacking", "evidence"}
+        How families and warps are weighed: by the leave-one-out predictive density of their
+        mixture, or by their posterior probabilities. Stacking measured better on real scores.
+    monotone : bool
+        Condition the posterior on log-odds that never fall; for "exact".
+    point : {"predictive", "mean", "median"}, optional
         What `predict_proba` returns given a posterior: Bayes' rule with the posterior predictive
-        densities, P(+ | s, data); or the posterior mean of the curve at s.
+        densities, P(+ | s, data); or the posterior mean or median of the curve at s. By default
+        "predictive", or with monotone=True "mean", which cannot fall either.
     draws, chains : int
         Posterior draws a chain, and chains; for "exact" all draws are independent.
     sampler_options : dict, optional
@@ -75,7 +92,19 @@ class ScoreCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         schema; for "exact" (with the group evidence) and "nuts".
     log_evidence_ : dict of str to float
         For "exact": natural log of the density of each class's scores under the family, all
-        parameters integrated out.
+        parameters integrated out; for several families or warps that of their equal mixture.
+    family_weight_ : pandas.DataFrame
+        For "exact": of each class, the weight of each family: by `averaging` its share in the
+        stack or its posterior probability.
+    family_probability_ : pandas.DataFrame
+        For "exact": of each class, the posterior probability of each family, all alike a priori.
+    warp_weight_ : pandas.Series
+        For "exact": the weight of each warp, by its c in score units.
+    monotone_probability_ : float
+        P(log-odds of the class densities never fall | data), before any condition.
+    combination_ : pandas.DataFrame
+        For "combined": of each part the weight, its leave-one-out log score (elpd, natural
+        logarithm) and the standard error of its difference to the best.
     results_ : xarray.DataTree
         The same tree for every inference, without posterior where there is none.
     diagnostics_ : bayescal.results.diagnostics.Diagnostics or None
@@ -94,14 +123,18 @@ class ScoreCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def __init__(
         self,
-        family: str = "asymmetric_laplace",
+        family: str = "auto",
         inference: str = "exact",
         *,
         program: str | Path | None = None,
         hyperparameters: Mapping[str, float] | None = None,
+        scores_are: str = "scores",
+        warp: str | float = "auto",
+        averaging: str = "stacking",
+        monotone: bool = False,
         candidates: str = "exact",
         guard: GuardOption = "auto",
-        point: str = "predictive",
+        point: str | None = None,
         draws: int = 1000,
         chains: int = 4,
         sampler_options: Mapping[str, Any] | None = None,
@@ -112,6 +145,10 @@ class ScoreCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.inference = inference
         self.program = program
         self.hyperparameters = hyperparameters
+        self.scores_are = scores_are
+        self.warp = warp
+        self.averaging = averaging
+        self.monotone = monotone
         self.candidates = candidates
         self.guard = guard
         self.point = point
@@ -140,16 +177,16 @@ class ScoreCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ValueError
             If an argument is not as described; nothing is changed then.
         """
-        self._check_parameters()
-        data, classes = read_binary_scores(scores, y, sample_weight)
-        result = run(self._settings(), data)
+        settings = read_settings(self)
+        data, classes = read_binary_scores(scores, y, sample_weight, self.scores_are)
+        result = run(settings, data)
         attrs = provenance.describe(self.get_params(deep=False), classes)
         results = tree.build_tree(data, result.fits, groups=result.groups, attrs=attrs)
         self._set_results(results, classes)
         diagnostics.warn_of_problems(self.diagnostics_)
         return self
 
-    def decision_function(self, scores: ArrayLike) -> Floats:
+    def decision_function(self, scores: ArrayLike, prior: Prior | None = None) -> Floats:
         """
         Return calibrated natural log-odds of the positive class, shape (n,).
 
@@ -160,11 +197,19 @@ class ScoreCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ----------
         scores : array-like of shape (n,) or (n, 1)
             Raw scores.
+        prior : float, array-like or frozen scipy.stats distribution, optional
+            P(+) of the population predicted for, if it is not that of the data fitted: a number,
+            draws of one, or a distribution on (0, 1) whose uncertainty the band then shows.
+
+        Raises
+        ------
+        ValueError
+            If `prior` is not inside (0, 1).
         """
         check_is_fitted(self, "results_")
-        return self._calibration.log_odds(scores, self.point)
+        return self._calibration.with_prior(prior).log_odds(scores, self._point)
 
-    def predict_proba(self, scores: ArrayLike) -> Floats:
+    def predict_proba(self, scores: ArrayLike, prior: Prior | None = None) -> Floats:
         """
         Return probabilities of both classes, in the order of `classes_`; shape (n, 2).
 
@@ -172,15 +217,17 @@ class ScoreCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ----------
         scores : array-like of shape (n,) or (n, 1)
             Raw scores.
+        prior : float, array-like or frozen scipy.stats distribution, optional
+            See `decision_function`.
         """
-        log_odds = self.decision_function(scores)
+        log_odds = self.decision_function(scores, prior)
         out = np.empty((log_odds.size, 2))
         out[:, 1] = probability(log_odds)
         # Not 1 - P(+): that is 0 for every P(+) beyond 1 - 1e-16.
         out[:, 0] = probability(np.negative(log_odds, out=log_odds))
         return out
 
-    def predict(self, scores: ArrayLike) -> NDArray[Any]:
+    def predict(self, scores: ArrayLike, prior: Prior | None = None) -> NDArray[Any]:
         """
         Return the likelier class of each score; the negative one where both are equal.
 
@@ -188,36 +235,55 @@ class ScoreCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ----------
         scores : array-like of shape (n,) or (n, 1)
             Raw scores.
+        prior : float, array-like or frozen scipy.stats distribution, optional
+            See `decision_function`.
         """
-        log_odds = self.decision_function(scores)
+        log_odds = self.decision_function(scores, prior)
         likelier: NDArray[Any] = self.classes_[(log_odds > 0.0).astype(np.intp)]
         return likelier
 
-    def predict_interval(self, scores: ArrayLike, level: float = 0.9) -> Floats:
+    def predict_interval(
+        self,
+        scores: ArrayLike,
+        level: float = 0.9,
+        kind: str = "pointwise",
+        prior: Prior | None = None,
+    ) -> Floats:
         """
-        Return the equal-tailed posterior interval of P(+|s); shape (n, 2), lower and upper.
+        Return the posterior interval of P(+|s); shape (n, 2), lower and upper.
 
-        More than 2,048 scores are read off a table of the interval, within 2e-3 in probability,
-        less than the Monte Carlo error of the interval itself.
+        More than 2,048 scores are read off a table of the interval, within 1e-4 in probability
+        ("hdi": all are evaluated).
 
         Parameters
         ----------
         scores : array-like of shape (n,) or (n, 1)
             Raw scores.
         level : float
-            Posterior probability of the interval at each score, between 0 and 1.
+            Posterior probability, between 0 and 1: of the interval at each score; for
+            "simultaneous", that the whole curve lies within the band.
+        kind : {"pointwise", "hdi", "simultaneous"}
+            Equal tails at each score; the shortest interval at each score; or a band for the
+            curve between the smallest and the largest score fitted, of equal tails at each.
+        prior : float, array-like or frozen scipy.stats distribution, optional
+            See `decision_function`.
 
         Raises
         ------
         ValueError
-            If `level` is out of range, or inference is "mle" or "map", which know no interval.
+            If an argument is out of range, or inference is "mle" or "map", which know no interval.
         """
         check_fraction(level=level)
-        draws = self._posterior_draws("predict_interval")
-        return self._calibration.interval(scores, draws, level)
+        check_choice("kind", kind, KINDS)
+        self._posterior_draws("predict_interval")
+        return self._calibration.with_prior(prior).interval(scores, level, kind)
 
     def sample_proba(
-        self, scores: ArrayLike, draws: int | None = None, random_state: Any = None
+        self,
+        scores: ArrayLike,
+        draws: int | None = None,
+        random_state: Any = None,
+        prior: Prior | None = None,
     ) -> Floats:
         """
         Return P_k(+|s) of posterior draws k; shape (draws, n).
@@ -230,19 +296,23 @@ class ScoreCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             So many draws chosen at random without replacement; all, in their order, by default.
         random_state : int, Generator, RandomState or None
             Chooses the draws.
+        prior : float, array-like or frozen scipy.stats distribution, optional
+            See `decision_function`.
 
         Raises
         ------
         ValueError
             If `draws` is not between 1 and the number of draws, or there is no posterior.
         """
-        posterior = self._posterior_draws("sample_proba")
+        size = self._posterior_draws("sample_proba")
+        calibration = self._calibration.with_prior(prior)
         if draws is not None:
-            if not 1 <= draws <= posterior.size:
-                raise ValueError(f"draws must be from 1 to {posterior.size}, got {draws}.")
-            rng = generator(random_state)
-            posterior = posterior.take(rng.choice(posterior.size, draws, replace=False))
-        return self._calibration.sample(scores, posterior)
+            if not 1 <= draws <= size:
+                raise ValueError(f"draws must be from 1 to {size}, got {draws}.")
+            calibration = calibration.take(
+                generator(random_state).choice(size, draws, replace=False)
+            )
+        return calibration.sample(scores)
 
     def class_densities(self, scores: ArrayLike, level: float = 0.9) -> xr.Dataset:
         """
@@ -282,8 +352,7 @@ class ScoreCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self, "results_")
         check_fraction(level=level)
-        family = self._calibration.family
-        return summaries.parameter_table(self.results_, family, self.classes_, level)
+        return summaries.parameter_table(self.results_, self.classes_, level)
 
     @property
     def posterior_(self) -> xr.DataTree:
@@ -298,13 +367,35 @@ class ScoreCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     @property
     def log_evidence_(self) -> dict[str, float]:
         """The log evidence of each class, by the labels' text."""
+        return averages.log_evidence(self._evidence(), self.classes_)
+
+    @property
+    def family_weight_(self) -> pd.DataFrame:
+        """The weight of each family, a row for each class."""
+        return averages.family_weight(self._evidence(), self.classes_)
+
+    @property
+    def family_probability_(self) -> pd.DataFrame:
+        """The posterior probability of each family, a row for each class."""
+        return averages.family_probability(self._evidence(), self.classes_)
+
+    @property
+    def warp_weight_(self) -> pd.Series[float]:
+        """The weight of each warp, by its c in score units."""
+        return averages.warp_weight(self._evidence())
+
+    @property
+    def combination_(self) -> pd.DataFrame:
+        """The parts of the combination: weight, and the log scores behind it."""
         check_is_fitted(self, "results_")
-        if "evidence" not in self.results_:
-            raise AttributeError(
-                f"inference={self.inference!r} has no evidence; fit with inference='exact'."
-            )
-        values = self.results_["evidence"].to_dataset()["log_evidence"].to_numpy().tolist()
-        return dict(zip(map(str, self.classes_), values, strict=True))
+        if "combination" not in self.results_:
+            raise AttributeError(f"family={self.family!r} combines nothing; use 'combined'.")
+        return self.results_["combination"].to_dataset().to_dataframe()
+
+    @property
+    def monotone_probability_(self) -> float:
+        """P(log-odds never fall | data), the share of such draws before any condition."""
+        return float(self._evidence()["monotone"])
 
     def save(self, path: str | Path) -> Path:
         """
@@ -325,32 +416,20 @@ class ScoreCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.two_d_array = False
         return tags
 
-    def _settings(self) -> Settings:
-        return Settings(
-            family=FAMILIES[self.family],
-            inference=self.inference,
-            program=self.program,
-            hyperparameters=self.hyperparameters,
-            candidates=self.candidates,
-            guard=self.guard,
-            draws=self.draws,
-            chains=self.chains,
-            sampler_options=self.sampler_options,
-            rng=generator(self.random_state),
-            progressbar=self.progressbar,
-        )
+    @property
+    def _point(self) -> str:
+        return self.point or ("mean" if self.monotone else "predictive")
 
-    def _check_parameters(self) -> None:
-        check_choice("family", self.family, tuple(FAMILIES))
-        check_choice("inference", self.inference, INFERENCES)
-        check_choice("point", self.point, POINTS)
-        for name in ("draws", "chains"):
-            value = getattr(self, name)
-            if not isinstance(value, int | np.integer) or value < 1:
-                raise ValueError(f"{name} must be a positive whole number, got {value!r}.")
+    def _evidence(self) -> xr.Dataset:
+        check_is_fitted(self, "results_")
+        if "evidence" not in self.results_:
+            raise AttributeError(
+                f"inference={self.inference!r} has no evidence; fit with inference='exact'."
+            )
+        return self.results_["evidence"].to_dataset()
 
     def _set_results(self, results: xr.DataTree, classes: NDArray[Any]) -> None:
-        calibration = read_calibration(results, self.family)
+        calibration = read_calibration(results)
         checked = diagnostics.diagnose(results) if "posterior" in results else None
         self.classes_ = classes
         self.results_ = results
@@ -358,7 +437,7 @@ class ScoreCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.diagnostics_ = checked
         self._calibration = calibration
 
-    def _posterior_draws(self, method: str) -> curves.ClassDraws:
+    def _posterior_draws(self, method: str) -> int:
         check_is_fitted(self, "results_")
         draws = self._calibration.draws
         if "posterior" not in self.results_ or draws is None:
@@ -366,7 +445,7 @@ class ScoreCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"{method} needs a posterior and inference={self.inference!r} has none:"
                 " fit with inference='exact'."
             )
-        return draws
+        return draws.size
 
 
 def load(path: str | Path) -> ScoreCalibrator:

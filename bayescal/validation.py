@@ -44,6 +44,37 @@ def as_scores(scores: ArrayLike, name: str = "scores") -> Floats:
     return values
 
 
+def as_scores_of(scores: ArrayLike, scores_are: str) -> Floats:
+    """
+    Return scores as a float64 array of shape (n,); of probabilities the natural log-odds.
+
+    Parameters
+    ----------
+    scores : array-like of shape (n,) or (n, 1)
+        Raw scores, finite.
+    scores_are : {"scores", "log_odds", "probabilities"}
+        Probabilities of 0 and 1 stand for 1e-15 and 1 - 1e-15.
+
+    Raises
+    ------
+    ValueError
+        As `as_scores`; or if a probability lies outside [0, 1].
+
+    Examples
+    --------
+    >>> as_scores_of([0.5, 1.0], "probabilities").round(2)
+    array([ 0.  , 34.54])
+    """
+    values = as_scores(scores)
+    if scores_are != "probabilities":
+        return values
+    if values.min() < 0.0 or values.max() > 1.0:
+        outside = values[(values < 0.0) | (values > 1.0)][0]
+        raise ValueError(f"probabilities must lie between 0 and 1, got {outside}.")
+    inside = np.clip(values, 1e-15, 1.0 - 1e-15)
+    return np.log(inside) - np.log1p(-inside)
+
+
 def as_weights(
     sample_weight: ArrayLike | None, n: int, name: str = "sample_weight"
 ) -> Floats | None:

@@ -1,1 +1,1 @@
-"""Benchmarks and the comparisons that chose defaults. Not tests: the figures are for reading."""
+"""Benchmarks against peers. Not tests: the figures are for reading."""

@@ -42,9 +42,17 @@ def model(
     return program
 
 
-def simulate(n: int, rng: np.random.Generator, **hyperparameters: float) -> dict[str, Any]:
-    """Return n scores and labels, and the parameters drawn from the prior that made them."""
+def simulate(
+    n: int, rng: np.random.Generator, *, draws: int | None = None, **hyperparameters: float
+) -> dict[str, Any]:
+    """
+    Return n scores and labels, and the parameters drawn from the prior that made them.
+
+    With `draws`, so many data sets, each from parameters of its own: a leading axis everywhere.
+    """
     program = model(np.zeros(n), np.zeros(n, dtype=int), **hyperparameters)
     names = ["score", "label", "prior", "theta", "beta"]
-    draws = pm.draw([program[name] for name in names], random_seed=rng)
-    return dict(zip(names, draws, strict=True))
+    values = pm.draw([program[name] for name in names], draws=draws or 1, random_seed=rng)
+    if draws == 1:  # pm.draw gives one draw no axis
+        values = [value[np.newaxis] for value in values]
+    return dict(zip(names, values, strict=True))

@@ -63,6 +63,8 @@ CALLS = {
     "tune": ("fit scores.csv --tune -1", "--tune must be at least 0, got -1"),
     "target": ("fit scores.csv --target-accept 1", "--target-accept must lie between 0 and 1"),
     "seed": ("fit scores.csv --seed -1", "--seed must be at least 0, got -1"),
+    "prior": ("predict none.nc scores.csv --prior 1", "--prior must lie between 0 and 1.*got 1"),
+    "band": ("predict none.nc scores.csv --band wide", "--band must be one of .*, got 'wide'"),
     "not a number": ("fit scores.csv --draws many", "--draws.*integer"),
     "format": ("fit scores.csv --format xlsx", "--format.*'xlsx'"),
     "positive": ("fit scores.csv --positive 2", "--positive.*'0' and '1', got '2'"),

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import bayescal
 from bayescal.metrics import losses
 from tests.cli_tools import (
     MLE,
@@ -38,6 +39,21 @@ def test_predict_needs_scores_only(scores, frame, tmp_path):
     np.testing.assert_array_equal(
         table["probability"], fitted(frame).predict_proba(frame["score"])[:, 1]
     )
+
+
+def test_predict_for_another_prior_with_another_band(scores, frame, tmp_path):
+    fit = ("--family", "average", "--draws", "200", "--seed", "3")
+    run("fit", scores, *fit, "--out", tmp_path / "out")
+    options = ("--prior", "0.01", "--band", "simultaneous", "--level", "0.5")
+    run("predict", tmp_path / "out", scores, *options, "--out", tmp_path / "new.csv")
+    table = pd.read_csv(tmp_path / "new.csv")
+    calibrator = bayescal.load(tmp_path / "out/posterior.nc")
+    assert calibrator.family == "average"
+    shifted = calibrator.predict_proba(frame["score"], prior=0.01)[:, 1]
+    np.testing.assert_allclose(table["probability"], shifted)
+    assert (table["probability"] < calibrator.predict_proba(frame["score"])[:, 1]).all()
+    band = calibrator.predict_interval(frame["score"], 0.5, "simultaneous", 0.01)
+    np.testing.assert_allclose(table[["lower", "upper"]], band)
 
 
 def test_predict_without_out_is_a_table_on_stdout_quiet_or_not(scores, tmp_path):

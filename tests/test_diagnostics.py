@@ -64,6 +64,7 @@ def test_problems_of_exact_draws(efficiency, resolved, message):
     def exact(efficiency, resolved):
         groups = {"posterior": tree(GOOD)["posterior"].to_dataset()}
         values = {"efficiency": ("klass", [1.0, efficiency]), "resolved": ("klass", [1, resolved])}
+        values["pareto_k"] = ("klass", [-1.0, 0.2])
         return diagnose(xr.DataTree.from_dict(groups | {"evidence": xr.Dataset(values)}))
 
     with pytest.warns(ConvergenceWarning, match=message):
@@ -72,3 +73,4 @@ def test_problems_of_exact_draws(efficiency, resolved, message):
     assert fine.ok
     assert fine.ess_bulk == fine.draws == 2000
     assert fine.rhat is None
+    assert fine.pareto_k == 0.2

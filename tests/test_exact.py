@@ -1,4 +1,4 @@
-"""The exact engine against integration by brute force, closed forms and NUTS."""
+"""The exact engine against integration by brute force and closed forms."""
 
 import numpy as np
 import pytest
@@ -10,8 +10,9 @@ from bayescal.engines.exact.cells import cover
 from bayescal.engines.exact.deviations import DeviationSums
 from bayescal.engines.exact.draws import LogLinear, log_mean_exponential
 from bayescal.engines.exact.joint import Prior
-from bayescal.engines.exact.posterior import _accepted, draw_class
+from bayescal.engines.exact.posterior import _accepted
 from bayescal.families import FAMILIES
+from tests.exact_tools import draw_class
 
 RNG = np.random.default_rng(3)
 SAMPLES = {
@@ -171,39 +172,6 @@ class TestPieces:
         monkeypatch.setattr("bayescal.engines.exact.cells.MOST_CELLS", 20)
         cells = cover(lambda t: -0.5 * t**2, np.linspace(-10, 10, 11), np.zeros(0))
         assert not cells.good
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:the posterior draws are not:UserWarning")  # a divergence
-@pytest.mark.parametrize("family", sorted(FAMILIES))
-@pytest.mark.parametrize("n_positive", [3, 20])
-def test_nuts_draws_from_the_same_posterior(family, n_positive):
-    rng = np.random.default_rng(17)
-    scores = np.concatenate([rng.gumbel(-2, 1, 60), rng.gumbel(1, 1.5, n_positive)])
-    positive = np.arange(scores.size) >= 60
-    exact = ScoreCalibrator(family, draws=5000, random_state=1).fit(scores, positive)
-    options = {"target_accept": 0.97}
-    nuts = ScoreCalibrator(
-        family, "nuts", draws=1500, chains=2, sampler_options=options, random_state=1
-    ).fit(scores, positive)
-    left, right = exact.summary(), nuts.summary()
-    # Scales and lengths are heavy-tailed with few scores: compare what has moments, in the
-    # standard errors of both; 14 comparisons a family, so 4.5 of them is far out.
-    for row in left.index:
-        a, b = left.loc[row], right.loc[row]
-        if row[1] not in {"theta", "mu", "prior"}:
-            continue
-        error = np.hypot(a["sd"] / np.sqrt(20_000), b["sd"] / np.sqrt(b["ess_bulk"]))
-        assert abs(a["mean"] - b["mean"]) < 4.5 * error, row
-        assert a["sd"] == pytest.approx(b["sd"], rel=0.15), row
-    assert nuts.diagnostics_.divergences < 10
-    new = np.quantile(scores, [0.05, 0.25, 0.5, 0.75, 0.95])
-    ess = min(nuts.diagnostics_.ess_bulk, nuts.diagnostics_.ess_tail)
-    for a, b in zip(exact.sample_proba(new).T, nuts.sample_proba(new).T, strict=True):
-        for q in (0.05, 0.25, 0.5, 0.75, 0.95):
-            # The share of exact draws below a quantile of NUTS's draws.
-            below = np.mean(a < np.quantile(b, q))
-            assert abs(below - q) < 4.5 * np.sqrt(q * (1 - q) * (1 / ess + 1 / a.size))
 
 
 def test_same_seed_same_bits_and_units():

@@ -8,7 +8,6 @@ from scipy import special
 from bayescal import programs
 from bayescal.engines.data import BinaryScores
 from bayescal.engines.exact.deviations import DeviationSums
-from bayescal.engines.exact.engine import POWERS, SYMMETRIC
 from bayescal.engines.exact.joint import JointDensity, Prior
 from bayescal.families import FAMILIES
 from tests.test_programs import to_value
@@ -35,7 +34,11 @@ def class_log_density(x, power, prior, hyper, theta, share, width):
 
 @pytest.mark.parametrize("family", sorted(FAMILIES))
 def test_joint_density_is_the_program_s(family):
-    program, power, symmetric = programs.load(family), POWERS[family], family in SYMMETRIC
+    program, power, symmetric = (
+        programs.load(family),
+        FAMILIES[family].power,
+        FAMILIES[family].symmetric,
+    )
     for _ in range(3):
         hyper = {
             name: float(RNG.uniform(0.5, 4.0)) if name != "centre" else float(RNG.normal(0, 5))

@@ -16,7 +16,7 @@ SIDES = np.array([0.0, 1e-12, 1e-3, 0.1, 0.5, 1.0, 2.0, 3.0, 5.0, 8.0, 20.0, 40.
 Z = np.concatenate([-SIDES[:0:-1], SIDES])
 FUNCTIONS_OF_X = ("logpdf", "cdf", "logcdf", "logsf", "ppf")
 MOMENTS = ("mean", "variance")
-FIELDS = ("name", "parameters", *FUNCTIONS_OF_X, "rvs", *MOMENTS, "fit")
+FIELDS = ("name", "parameters", "power", "symmetric", *FUNCTIONS_OF_X, "rvs", *MOMENTS, "fit")
 
 each_row = pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.family}-{row.name}")
 each_family = pytest.mark.parametrize("name", PARAMETERS)
@@ -55,9 +55,23 @@ def test_registry_holds_these_families_with_these_parameters():
 def test_record_holds_the_functions_of_the_module(name):
     family, module = FAMILIES[name], getattr(families, name)
     assert family.name == name
-    assert all(getattr(family, field) is getattr(module, field) for field in FIELDS[2:])
+    assert all(getattr(family, field) is getattr(module, field) for field in FIELDS[4:])
     with pytest.raises(dataclasses.FrozenInstanceError):
         family.name = "another"
+
+
+@each_family
+def test_sides_and_parameters_are_each_other_s_inverse(name):
+    family = FAMILIES[name]
+    theta, left = np.array([1.0, -2.0]), np.array([0.5, 3.0])
+    right = left if family.symmetric else np.array([2.0, 0.1])
+    parameters = family.from_sides(theta, left, right)
+    assert len(parameters) == len(family.parameters)
+    assert np.allclose(family.sides(*parameters), [theta, left, right])
+    # Sides are where the density has fallen by e (power 1) or by the root of e (power 2).
+    at_mode = family.logpdf(theta, *parameters)
+    for x in (theta - left, theta + right):
+        assert at_mode - family.logpdf(x, *parameters) == pytest.approx(1 / family.power)
 
 
 @each_family

@@ -1,4 +1,7 @@
-"""Curves read off a table are the curves themselves, to the stated tolerance."""
+"""Curves read off a table are the curves themselves, to the stated tolerance: points and bands."""
+
+from copy import copy
+from functools import cache
 
 import numpy as np
 import pytest
@@ -6,27 +9,100 @@ from scipy import special
 
 from bayescal import ScoreCalibrator
 from bayescal.families import FAMILIES
-from bayescal.results import interpolation
+from bayescal.results import interpolation, quantiles
 
 RNG = np.random.default_rng(0)
 POSITIVE = np.arange(120) < 20
-SCORES = np.where(POSITIVE, 1 + RNG.gumbel(size=120), RNG.standard_t(4, size=120) - 1)
-MANY = np.r_[RNG.standard_t(2, size=20_000), -1e6, 1e6, -1e90, 1e90]
-SOME = np.r_[RNG.choice(20_000, 1500), np.arange(20_000, 20_004)]
+SKEWED = np.where(POSITIVE, 1 + RNG.gumbel(size=120), RNG.standard_t(4, size=120) - 1)
+OUTLIERS = np.where(RNG.random(120) < 0.1, 40 * RNG.standard_cauchy(120), SKEWED)
+# name: scores of a fit, and where the others lie, in spreads of standard_t(2).
+PROBLEMS = {
+    "skewed": (SKEWED, 1.0),
+    "near-separable": (np.where(POSITIVE, 3.0, -3.0) + 0.3 * RNG.normal(size=120), 1.0),
+    "heavy outliers": (OUTLIERS, 10.0),
+    "range of 1,000": (1000 * SKEWED, 1000.0),
+    "far off": (SKEWED + 1e6, 1.0),
+    "few": (np.r_[SKEWED[:3], SKEWED[20:30]], 1.0),
+}
+FAR = np.array([-1e4, 1e4, -1e90, 1e90])
+# The combination of densities and direct log-odds, with warps and kinks at knots, is "auto".
+CURVES = [*sorted(FAMILIES), "auto"]
+NAMES = [
+    pytest.param(name, marks=() if name == "skewed" else pytest.mark.slow) for name in PROBLEMS
+]
 
 
-@pytest.mark.parametrize("family", sorted(FAMILIES))
+@cache
+def problem(name, family):
+    """Return a fitted calibrator, many scores, and the positions of some that are checked."""
+    scores, unit = PROBLEMS[name]
+    positive = POSITIVE if scores.size == 120 else np.arange(scores.size) < 3
+    calibrator = ScoreCalibrator(family, draws=500, random_state=1).fit(scores, positive)
+    rng = np.random.default_rng(1)
+    far = FAR if name == "skewed" else FAR[:2]
+    many = np.median(scores) + unit * np.r_[rng.standard_t(2, size=20_000), far]
+    # Half of those checked where the curve is steepest: P of 1 to 99 %.
+    steep = np.flatnonzero(np.abs(calibrator.decision_function(many[:20_000])) < 4.6)
+    chosen = [rng.choice(20_000, 800), np.arange(20_000, many.size)]
+    return calibrator, many, np.concatenate([*chosen, steep[:1000]])
+
+
+def bands(calibrator, scores, levels=(0.05, 0.95)):
+    """Return quantiles of P(+|s), shape (levels, scores)."""
+    fitted = calibrator._calibration
+    return special.expit(
+        quantiles.evaluate(fitted.draws, scores, np.array(levels), fitted.centre, fitted.spread)
+    )
+
+
+@pytest.mark.parametrize("family", CURVES)
+@pytest.mark.parametrize("name", NAMES)
+def test_bands_of_many_scores_are_those_of_few(name, family):
+    calibrator, many, some = problem(name, family)
+    for levels in ([0.05, 0.95], [0.25, 0.5, 0.75]):
+        tabulated = bands(calibrator, many, levels)[:, some]
+        direct = bands(calibrator, many[some], levels)
+        assert np.abs(tabulated - direct).max() < interpolation.TOLERANCE
+        assert (np.diff(tabulated, axis=0) >= 0.0).all()
+
+
+@pytest.mark.parametrize("family", CURVES)
+@pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("point", ["predictive", "mean"])
-def test_many_scores_get_the_answers_of_few(family, point):
-    calibrator = ScoreCalibrator(family, draws=500, point=point, random_state=1)
-    calibrator.fit(SCORES, POSITIVE)
-    tabulated, direct = calibrator.predict_proba(MANY)[SOME], calibrator.predict_proba(MANY[SOME])
-    assert tabulated == pytest.approx(direct, abs=interpolation.POINT_TOLERANCE)
-    bands = calibrator.predict_interval(MANY)[SOME], calibrator.predict_interval(MANY[SOME])
-    assert bands[0] == pytest.approx(bands[1], abs=interpolation.BAND_TOLERANCE)
-    log_odds = calibrator.decision_function(MANY)[SOME], calibrator.decision_function(MANY[SOME])
-    near = np.abs(log_odds[1]) < interpolation.SATURATED
-    assert log_odds[0][near] == pytest.approx(log_odds[1][near], rel=2e-3, abs=2e-3)
+def test_points_of_many_scores_are_those_of_few(name, family, point):
+    calibrator, many, some = problem(name, family)
+    calibrator = copy(calibrator).set_params(point=point)
+    tabulated, direct = calibrator.predict_proba(many)[some], calibrator.predict_proba(many[some])
+    assert np.abs(tabulated - direct).max() < interpolation.TOLERANCE
+    found, true = calibrator.decision_function(many)[some], calibrator.decision_function(many[some])
+    near = np.abs(true) < interpolation.SATURATED
+    assert found[near] == pytest.approx(true[near], rel=2e-3, abs=2e-3)
+
+
+@pytest.mark.parametrize("draws", [1, 2, 30, 4000])
+def test_bands_of_few_and_of_many_draws(draws):
+    calibrator = ScoreCalibrator(draws=draws, chains=1, random_state=1).fit(SKEWED, POSITIVE)
+    many = RNG.normal(size=3000)
+    difference = bands(calibrator, many)[:, :2000] - bands(calibrator, many[:2000])
+    assert np.abs(difference).max() < interpolation.TOLERANCE
+
+
+def off_by(calibrator, many, some):
+    """Return the largest errors of points and of bands."""
+    points = calibrator.predict_proba(many)[some] - calibrator.predict_proba(many[some])
+    quantile = bands(calibrator, many)[:, some] - bands(calibrator, many[some])
+    return np.abs(points).max(), np.abs(quantile).max()
+
+
+def test_coarser_tables_are_caught(monkeypatch):
+    args = problem("skewed", "asymmetric_laplace")
+    assert max(off_by(*args)) < interpolation.TOLERANCE
+    # Points of first nodes only; bands of a table good to twenty times the tolerance.
+    monkeypatch.setattr(interpolation, "ROUNDS", 0)
+    monkeypatch.setattr(quantiles, "SAFETY", (20.0, 20.0))
+    point, band = off_by(*args)
+    assert point > interpolation.TOLERANCE
+    assert band > interpolation.TOLERANCE
 
 
 @pytest.mark.parametrize(
@@ -40,7 +116,7 @@ def test_many_scores_get_the_answers_of_few(family, point):
 )
 def test_any_curve(curve):
     scores = RNG.uniform(-2, 2, 5000)
-    found = interpolation.evaluate(curve, scores, 0.0, 1.0, band=False)
+    found = interpolation.evaluate(curve, scores, 0.0, 1.0)
     expected = curve(scores)
     assert found.shape == expected.shape
     assert special.expit(found) == pytest.approx(special.expit(expected), abs=1e-4)
@@ -53,13 +129,25 @@ def test_few_points_are_evaluated():
         calls.append(s.size)
         return 3 * np.sin(s)
 
-    interpolation.evaluate(curve, RNG.normal(size=1_000_000), 0.0, 1.0, band=False)
-    assert sum(calls) < 5000
+    interpolation.evaluate(curve, RNG.normal(size=1_000_000), 0.0, 1.0)
+    assert sum(calls) < 1000
     calls.clear()
-    interpolation.evaluate(curve, RNG.normal(size=interpolation.DIRECT), 0.0, 1.0, band=False)
+    interpolation.evaluate(curve, RNG.normal(size=interpolation.DIRECT), 0.0, 1.0)
     assert calls == [interpolation.DIRECT]
+
+
+@pytest.mark.parametrize("reach", [1.0, 1e-12, 1e80])
+def test_reading_a_table_is_interpolation(reach):
+    # Nodes close together, in one bucket, and far apart; scores at nodes, between and at the ends.
+    node = np.unique(np.r_[RNG.normal(size=50), 0.5 + reach * RNG.normal(size=50)])
+    values = RNG.normal(size=(2, node.size))
+    scores = np.r_[RNG.uniform(node[0], node[-1], 5000), node, RNG.normal(size=5000)]
+    scores = np.clip(scores, node[0], node[-1])
+    found = interpolation.read(node, values, scores)
+    for row, expected in zip(found, values, strict=True):
+        assert row == pytest.approx(np.interp(scores, node, expected), abs=1e-9)
 
 
 def test_equal_scores():
     same = np.full(5000, 0.7)
-    assert interpolation.evaluate(lambda s: 2 * s, same, 0.0, 1.0, band=False) == pytest.approx(1.4)
+    assert interpolation.evaluate(lambda s: 2 * s, same, 0.0, 1.0) == pytest.approx(1.4)

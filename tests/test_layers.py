@@ -17,20 +17,35 @@ LAYERS = {
     "bayes": 1,
     "metrics": 2,
     "randomness": 1,
+    "warps": 1,
+    "monotonicity": 1,
     "labels": 1,
     "families": 2,
     "datasets": 2,
     "_compat": 1,
     "distributions": 2,
     "programs": 2,
-    "engines": 3,
-    "results": 4,
-    "score_calibrator": 5,
-    "plots": 6,
-    "cli": 7,
-    "__main__": 8,
+    "density_draws": 3,
+    "engines": 4,
+    "results": 5,
+    "settings": 6,
+    "score_calibrator": 7,
+    "plots": 8,
+    "cli": 9,
+    "__main__": 10,
 }
-CORE = {"validation", "robust", "bayes", "metrics", "randomness", "labels", "families"}
+CORE = {
+    "validation",
+    "robust",
+    "bayes",
+    "metrics",
+    "randomness",
+    "labels",
+    "warps",
+    "monotonicity",
+    "families",
+    "density_draws",
+}
 PYMC_SIDE = {"distributions", "programs"}
 HEAVY = {"pymc", "pytensor", "pandas", "matplotlib", "sklearn", "arviz_stats", "arviz_base"}
 # At module level, which is paid at import; a function's imports are paid when it runs.

@@ -9,7 +9,6 @@ from matplotlib.figure import Figure
 
 from bayescal import ScoreCalibrator
 from bayescal.bayes import probability
-from bayescal.families import FAMILIES
 from bayescal.plots import plot_probability_curve
 from tests.cli_tools import replace_sampler
 
@@ -40,7 +39,7 @@ def line(ax, label):
 
 
 def mle_curve(calibrator, x):
-    return probability(calibrator.mle_.log_odds(FAMILIES["asymmetric_laplace"], x))
+    return probability(calibrator.mle_.log_odds(x))
 
 
 def test_curves_and_band_are_the_calibrator_s(nuts, ax):

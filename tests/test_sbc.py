@@ -1,16 +1,23 @@
-"""Simulation-based calibration of the exact engine, and that it rejects wrong engines.
+"""Simulation-based calibration of the engines, and that it rejects wrong engines.
+
+First of one class, against scipy's priors; then of everything, against the programs' own
+`simulate`, as studies/sbc.py does with more data.
 
 Parameters from the prior, data from the parameters, posterior from the data: the rank of each true
 parameter among its posterior draws is uniform (Talts et al., arXiv:1804.06788).
 """
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import scipy.stats as st
 
 from bayescal.engines.exact.joint import Prior
-from bayescal.engines.exact.posterior import draw_class
 from bayescal.families import FAMILIES
+from studies import ranks as program_ranks
+from studies.sbc import ASYMMETRIC, LEVEL, NUTS_DRAWS, WRONG, adjusted_p, nuts_ranks, wrong_engines
+from tests.exact_tools import draw_class
 
 SIMULATIONS, DRAWS, BINS = 1000, 99, 20
 POWERS = {"laplace": 1, "asymmetric_laplace": 1, "gaussian": 2, "asymmetric_gaussian": 2}
@@ -71,3 +78,37 @@ def test_ranks_are_uniform(name):
 )
 def test_a_wrong_engine_is_rejected(parameter, engine):
     assert uniform_pvalue(ranks("asymmetric_laplace", engine)[:, parameter]) < 1e-4
+
+
+DATA_SETS, FEW_DOCUMENTS = 300, 12
+
+
+def p_of(name, engine):
+    sets = program_ranks.simulate(name, FEW_DOCUMENTS, DATA_SETS, seed=7)
+    return adjusted_p(program_ranks.rank_truths(sets, engine, DRAWS, seed=8), DRAWS)
+
+
+@pytest.mark.parametrize("name", sorted(FAMILIES))
+def test_the_engine_draws_from_the_posterior_of_the_program(name):
+    assert p_of(name, program_ranks.exact) > LEVEL / len(FAMILIES)
+
+
+@pytest.mark.parametrize("wrong", list(WRONG))
+def test_an_engine_of_another_program_is_rejected(wrong):
+    assert p_of("asymmetric_laplace", WRONG[wrong]) < LEVEL / len(FAMILIES)
+
+
+def test_engines_that_are_wrong_for_a_family():
+    # Equal sides cannot be swapped, and have no share.
+    assert {name: len(wrong_engines(name)) for name in FAMILIES} == {
+        name: 4 if name in ASYMMETRIC else 2 for name in FAMILIES
+    }
+
+
+@pytest.mark.slow
+def test_nuts_draws_from_the_posterior_of_the_program():
+    sets = program_ranks.simulate("asymmetric_laplace", FEW_DOCUMENTS, 20, seed=9)
+    assert adjusted_p(nuts_ranks(sets, "asymmetric_laplace", seed=10), NUTS_DRAWS) > LEVEL
+    # The negative: the sampler sees other scores, mirrored ones.
+    mirrored = [replace(data, score=-data.score) for data in sets]
+    assert adjusted_p(nuts_ranks(mirrored, "asymmetric_laplace", seed=10), NUTS_DRAWS) < LEVEL

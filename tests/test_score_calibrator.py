@@ -130,7 +130,7 @@ class TestPosterior:
         assert curves.shape == (120, 19)
         sampled.set_params(point="mean")
         mean = sampled.predict_proba(NEW)
-        sampled.set_params(point="predictive")
+        sampled.set_params(point=None)
         assert mean[:, 1] == pytest.approx(curves.mean(axis=0), rel=1e-9)
         assert mean[:, 0] == pytest.approx(1 - curves.mean(axis=0), rel=1e-9)
 
@@ -245,7 +245,7 @@ class TestSaveAndLoad:
     def test_no_pickle_and_a_version(self, moded, tmp_path):
         tree = xr.open_datatree(moded.save(tmp_path / "fit.nc"), engine="h5netcdf")
         with tree:
-            assert tree.attrs["bayescal_schema"] == 1
+            assert tree.attrs["bayescal_schema"] == 2
             assert "numpy" in tree.attrs["bayescal_versions"]
 
     def test_what_cannot_be_read(self, moded, tmp_path):

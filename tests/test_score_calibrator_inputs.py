@@ -43,7 +43,10 @@ def test_wrong_data(arguments, message):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"family": "weibull"}, "family must be one of 'gaussian'.*got 'weibull'"),
+        (
+            {"family": "weibull"},
+            "family must be one of 'auto', 'combined', 'gaussian'.*got 'weibull'",
+        ),
         ({"inference": "vi"}, "inference must be one of 'exact', 'nuts', 'map', 'mle', got 'vi'"),
         ({"point": "mode"}, "point must be one of"),
         ({"candidates": "all"}, "candidates must be one of 'exact', 'bennett', got 'all'"),

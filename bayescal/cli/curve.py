@@ -40,20 +40,25 @@ class Curve:
         return probability(self.log_odds)
 
 
-def curve_at(calibrator: ScoreCalibrator, scores: Floats, level: float) -> Curve:
-    """Return what a calibrator says at some scores."""
-    log_odds = calibrator.decision_function(scores)
+def curve_at(
+    calibrator: ScoreCalibrator,
+    scores: Floats,
+    level: float,
+    *,
+    band: str = "pointwise",
+    prior: float | None = None,
+) -> Curve:
+    """Return what a calibrator says at some scores; see `ScoreCalibrator.predict_interval`."""
+    log_odds = calibrator.decision_function(scores, prior)
     if "posterior" not in calibrator.results_:
         return Curve(log_odds, None, None)
-    lower, upper = calibrator.predict_interval(scores, level).T
+    lower, upper = calibrator.predict_interval(scores, level, band, prior).T
     return Curve(log_odds, lower, upper)
 
 
 def mle_log_odds(calibrator: ScoreCalibrator, scores: Floats) -> Floats:
     """Return what maximum likelihood says, which every fitted calibrator knows."""
-    from bayescal.families import FAMILIES
-
-    return calibrator.mle_.log_odds(FAMILIES[calibrator.family], scores)
+    return calibrator.mle_.log_odds(scores)
 
 
 def merge_curves(rows: Sequence[NDArray[np.intp]], curves: Sequence[Curve]) -> Curve:

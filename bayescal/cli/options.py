@@ -58,8 +58,9 @@ Family = Annotated[
     str | None,
     typer.Option(
         "--family",
-        help="Densities of a class's scores: gaussian, laplace, asymmetric_gaussian or"
-        " asymmetric_laplace. By default the model's, or asymmetric_laplace.",
+        help="combined: class densities and direct log-odds, weighed; or one part alone: gaussian,"
+        " laplace, asymmetric_gaussian, asymmetric_laplace, average of these four, monotone or"
+        " logistic. By default combined, or the model's with nuts, map and mle.",
         rich_help_panel=FIT,
     ),
 ]
@@ -97,6 +98,23 @@ TargetAccept = Annotated[
 ]
 Level = Annotated[
     float, typer.Option("--level", help="Probability of the bands.", rich_help_panel=OUTPUT)
+]
+Band = Annotated[
+    str,
+    typer.Option(
+        "--band",
+        help="pointwise: equal tails at each score; hdi: the shortest interval at each score;"
+        " simultaneous: holds the whole curve.",
+        rich_help_panel=OUTPUT,
+    ),
+]
+Prior = Annotated[
+    float | None,
+    typer.Option(
+        "--prior",
+        help="P(+) of the documents predicted, if it is not that of the ones fitted.",
+        rich_help_panel=OUTPUT,
+    ),
 ]
 Seed = Annotated[
     int,

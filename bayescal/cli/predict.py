@@ -11,17 +11,19 @@ import typer
 
 from bayescal.cli import options
 from bayescal.cli.console import Screen
-from bayescal.cli.curve import Curve, curve_at, merge_curves
+from bayescal.cli.curve import curve_at, merge_curves
 from bayescal.cli.errors import UsageError, blamed_on_use
 from bayescal.cli.frames import SUFFIXES, write_frame
 from bayescal.cli.problems import rows_by_topic
 from bayescal.cli.reading import ColumnReader
 from bayescal.cli.record import read_files
 from bayescal.cli.writing import check_columns_free, staged_file, with_curve
-from bayescal.validation import Floats, check_fraction
+from bayescal.validation import check_choice, check_fraction
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from bayescal.score_calibrator import ScoreCalibrator
 
 Calibrator = Annotated[
     Path,
@@ -47,6 +49,8 @@ def predict(
     topic_column: options.TopicColumn = None,
     out: OutFile = None,
     level: options.Level = 0.9,
+    band: options.Band = "pointwise",
+    prior: options.Prior = None,
     quiet: options.Quiet = False,
 ) -> None:
     """Give new scores probabilities, with a band if the calibrator has a posterior.
@@ -60,8 +64,7 @@ def predict(
 
     takes each topic's calibrator from the folder that bayescal fit wrote.
     """
-    with blamed_on_use():
-        check_fraction(**{"--level": level})
+    _check_options(level, band, prior)
     _check_out(out)
     reader = ColumnReader(scores)
     check_columns_free(reader.frame, scores)
@@ -75,7 +78,8 @@ def predict(
         curves = []
         for topic, where in rows:
             step.begin(topic or "")
-            curves.append(_curve(files[topic], values[where], level))
+            fitted = _read(files[topic])
+            curves.append(curve_at(fitted, values[where], level, band=band, prior=prior))
             step.end()
     curve = merge_curves([where for _, where in rows], curves)
     _write(with_curve(reader.frame, curve), out, screen)
@@ -106,11 +110,21 @@ def _check_topics(
             )
 
 
-def _curve(path: Path, scores: Floats, level: float) -> Curve:
+def _read(path: Path) -> ScoreCalibrator:
     from bayescal.score_calibrator import load
 
     with blamed_on_use():
-        return curve_at(load(path), scores, level)
+        return load(path)
+
+
+def _check_options(level: float, band: str, prior: float | None) -> None:
+    from bayescal.results.calibration import KINDS
+
+    with blamed_on_use():
+        check_fraction(**{"--level": level})
+        check_choice("--band", band, KINDS)
+        if prior is not None:
+            check_fraction(**{"--prior": prior})
 
 
 def _check_out(out: Path | None) -> None:

@@ -11,7 +11,6 @@ from bayescal.cli.errors import UsageError, blamed_on_use
 if TYPE_CHECKING:
     from bayescal.score_calibrator import ScoreCalibrator
 
-DEFAULT_FAMILY = "asymmetric_laplace"
 
 # How tables call what each inference gives.
 POINT_NAMES = {"mle": "MLE", "map": "MAP", "nuts": "posterior", "exact": "posterior"}
@@ -72,10 +71,13 @@ class Settings:
     def family_name(self) -> str:
         """Return the family, given or implied by the program."""
         from bayescal.families import FAMILIES
+        from bayescal.settings import AUTO, resolve_family
 
         if self.family is not None:
             return self.family
-        return self.model if self.model in FAMILIES else DEFAULT_FAMILY
+        if self.model in FAMILIES:
+            return str(self.model)
+        return resolve_family(AUTO, self.inference_name)
 
     @property
     def inference_name(self) -> str:
@@ -94,13 +96,13 @@ class Settings:
             If an option is out of range, or a program cannot be used.
         """
         from bayescal import programs
-        from bayescal.families import FAMILIES
+        from bayescal.settings import FAMILY_NAMES
         from bayescal.validation import check_choice, check_fraction
 
         check_at_least(1, **{"--draws": self.draws, "--chains": self.chains})
         check_at_least(0, **{"--tune": self.tune, "--seed": self.seed})
         with blamed_on_use():
-            check_choice("--family", self.family_name, tuple(FAMILIES))
+            check_choice("--family", self.family_name, FAMILY_NAMES)
             check_fraction(**{"--level": self.level, "--target-accept": self.target_accept})
         if self.model is not None and self.inference_name in ("exact", "mle"):
             raise UsageError(

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayescal.labels import encode_labels
 from bayescal.robust import centre_and_spread
-from bayescal.validation import Floats, as_scores, as_weights, check_same_length
+from bayescal.validation import Floats, as_scores_of, as_weights, check_same_length
 
 # The dimension "klass" of every result, in this order.
 KLASS = ("negative", "positive")
@@ -30,11 +30,15 @@ class BinaryScores:
         True for documents of the positive class.
     weight : array of shape (n,) or None
         Non-negative weights; None for 1 each.
+    scores_are : str
+        What they were to the user: scores, log-odds, or probabilities, of which `score` holds the
+        log-odds.
     """
 
     score: Floats
     positive: NDArray[np.bool_]
     weight: Floats | None = None
+    scores_are: str = "scores"
 
     @cached_property
     def centre_and_spread(self) -> tuple[float, float]:
@@ -55,7 +59,10 @@ class BinaryScores:
 
 
 def read_binary_scores(
-    scores: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None
+    scores: ArrayLike,
+    y: ArrayLike,
+    sample_weight: ArrayLike | None,
+    scores_are: str = "scores",
 ) -> tuple[BinaryScores, NDArray[Any]]:
     """
     Return the checked data of one problem, and its two classes in sorted order.
@@ -70,8 +77,8 @@ def read_binary_scores(
             "y must hold the labels: a calibrator requires y to be passed, but the target y is"
             " None."
         )
-    values = as_scores(scores)
+    values = as_scores_of(scores, scores_are)
     check_same_length("scores", values.size, "y", len(np.asarray(y)))
     weight = as_weights(sample_weight, values.size)
     classes, positive = encode_labels(y, weight)
-    return BinaryScores(values, positive, weight), classes
+    return BinaryScores(values, positive, weight, scores_are), classes

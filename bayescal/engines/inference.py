@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
@@ -16,19 +16,44 @@ from bayescal.engines.data import KLASS, BinaryScores
 from bayescal.engines.maximum_likelihood import ClassFits, fit_classes
 from bayescal.families import Family, GuardOption
 
+if TYPE_CHECKING:
+    from bayescal.engines.exact.engine import Densities
+    from bayescal.engines.monotone.engine import Direct
+
+
+@dataclass(frozen=True)
+class DirectFit:
+    """Direct log-odds: a name, how many linear pieces at most, and warps to choose from."""
+
+    name: str
+    segments: int
+    bends: tuple[float, ...]
+
 
 @dataclass(frozen=True)
 class Settings:
-    """What an estimator's parameters say about inference; see `ScoreCalibrator`."""
+    """
+    What an estimator's parameters say about inference; see `ScoreCalibrator`.
 
-    family: Family
+    Of the families, `reference` is the one that maximum likelihood fits and programs are named
+    after; bends are those of the warps to average over, in spreads; With families and
+    direct fits all are combined.
+    """
+
+    families: tuple[Family, ...]
+    reference: Family
     inference: str
     program: str | Path | None
     hyperparameters: Mapping[str, float] | None
     candidates: str
     guard: GuardOption
+    bends: tuple[float, ...]
+    averaging: str
+    monotone: bool
     draws: int
     chains: int
+    direct: tuple[DirectFit, ...]
+    direct_hyperparameters: Mapping[str, float] | None
     sampler_options: Mapping[str, Any] | None
     rng: np.random.Generator
     progressbar: bool
@@ -54,7 +79,9 @@ class Inference:
 
 def run(settings: Settings, data: BinaryScores) -> Inference:
     """Return the maximum-likelihood fits of the data, and the posterior if one is wanted."""
-    fits = fit_classes(settings.family, data, candidates=settings.candidates, guard=settings.guard)
+    fits = fit_classes(
+        settings.reference, data, candidates=settings.candidates, guard=settings.guard
+    )
     if settings.inference == "mle":
         return Inference(fits, {})
     if settings.inference == "exact":
@@ -62,28 +89,92 @@ def run(settings: Settings, data: BinaryScores) -> Inference:
     # PyMC takes seconds to import: only where it is used.
     from bayescal.engines.program_model import build_model
 
-    program = programs.load(settings.program or settings.family.name)
+    program = programs.load(settings.program or settings.reference.name)
     model = build_model(program, data, settings.hyperparameters)
+    _check_model(model, settings)
     engine = {"map": _mode, "nuts": _draws}[settings.inference]
     return Inference(fits, engine(settings, model))
 
 
 def _exact(settings: Settings, data: BinaryScores) -> dict[str, xr.Dataset]:
-    from bayescal.engines.exact.engine import draw_posterior
-
     if settings.program is not None:
         raise ValueError(
             f"a program needs inference 'nuts' or 'map', got program={str(settings.program)!r} with"
             " 'exact', which knows the families' own priors only."
         )
-    return draw_posterior(
-        settings.family,
+    if not settings.families:
+        direct = _direct(settings, settings.direct[0], data)
+        posterior = direct.dataset(settings.chains, settings.draws)
+        return {"posterior": posterior, "evidence": direct.evidence()}
+    densities = _densities(settings, data)
+    groups = {
+        "posterior": densities.dataset(settings.chains, settings.draws),
+        "evidence": densities.evidence(),
+    }
+    return groups | _combined(settings, data, densities) if settings.direct else groups
+
+
+def _check_model(model: Any, settings: Settings) -> None:
+    """Refuse a program that posterior curves cannot be read from, before sampling it."""
+    wanted = (*settings.reference.parameters, "prior")
+    if missing := [name for name in wanted if name not in model.named_vars]:
+        raise ValueError(
+            f"the program's posterior must hold {', '.join(wanted)} for family"
+            f" {settings.reference.name!r}; it holds no {', '.join(missing)}. (Of programs for"
+            " labels given scores there is family='monotone' or 'logistic' with"
+            " inference='exact'.)"
+        )
+
+
+def _densities(settings: Settings, data: BinaryScores) -> Densities:
+    from bayescal.engines.exact.engine import fit_densities
+
+    return fit_densities(
+        settings.families,
         data,
         settings.rng,
-        draws=settings.draws,
-        chains=settings.chains,
+        draws=settings.draws * settings.chains,
         hyperparameters=settings.hyperparameters,
+        bends=settings.bends,
+        averaging=settings.averaging,
+        monotone=settings.monotone,
     )
+
+
+def _direct(settings: Settings, fit: DirectFit, data: BinaryScores) -> Direct:
+    from bayescal.engines.monotone.engine import fit_direct
+
+    return fit_direct(
+        data,
+        settings.rng,
+        draws=settings.draws * settings.chains,
+        bends=fit.bends,
+        hyperparameters=settings.direct_hyperparameters,
+        n_segments=fit.segments,
+    )
+
+
+def _combined(
+    settings: Settings, data: BinaryScores, densities: Densities
+) -> dict[str, xr.Dataset]:
+    from bayescal.engines import combined
+
+    documents = combined.pick_documents(data, settings.rng)
+    log_odds = {
+        "densities": combined.leave_one_out_of_densities(
+            densities.of_class(0), densities.of_class(1), data, documents
+        )
+    }
+    groups = {}
+    for fit in settings.direct:
+        direct = _direct(settings, fit, data)
+        log_odds[fit.name] = direct.leave_one_out(documents.index, settings.rng)
+        groups[fit.name] = direct.dataset(settings.chains, settings.draws)
+        groups[f"{fit.name}_evidence"] = direct.evidence()
+    if data.scores_are != "scores":
+        log_odds["identity"] = data.score[documents.index]
+    groups["combination"] = combined.combination_dataset(log_odds, data, documents)
+    return groups
 
 
 def _mode(settings: Settings, model: Any) -> dict[str, xr.Dataset]:

@@ -17,22 +17,25 @@ class ClassFits:
 
     Attributes
     ----------
+    family : Family
+        The densities.
     negative, positive : Fit
         The fit of each class's scores.
     prior : float
         Smoothed share of positives, (n_+ + 1)/(n + 2).
     """
 
+    family: Family
     negative: Fit
     positive: Fit
     prior: float
 
-    def log_odds(self, family: Family, scores: Floats) -> Floats:
+    def log_odds(self, scores: Floats) -> Floats:
         """Return logit(prior) + log p(s|+) - log p(s|-) at raw scores."""
         return log_odds(
             self.prior,
-            family.logpdf(scores, *self.positive.parameters.values()),
-            family.logpdf(scores, *self.negative.parameters.values()),
+            self.family.logpdf(scores, *self.positive.parameters.values()),
+            self.family.logpdf(scores, *self.negative.parameters.values()),
         )
 
 
@@ -62,4 +65,4 @@ def fit_classes(
         return family.fit(*data.of_class(positive), candidates=candidates, guard=floor)
 
     prior = class_prior(data.total(True), data.total())
-    return ClassFits(fit(False), fit(True), prior)
+    return ClassFits(family, fit(False), fit(True), prior)

@@ -92,6 +92,11 @@ class Family:
         The name in the registry, also of its program in models/.
     parameters : tuple of str
         Parameter names, in the order in which every function takes them.
+    power : int
+        p of exp(-(distance / side)^p) to either side of the mode, up to factors: 1 for the
+        Laplace families, 2 for the Gaussian ones.
+    symmetric : bool
+        Whether both sides are the same.
     logpdf, cdf, logcdf, logsf, ppf : callable
         Functions of (x, *parameters); logarithms are natural, x in raw score units.
     rvs : callable
@@ -104,6 +109,8 @@ class Family:
 
     name: str
     parameters: tuple[str, ...]
+    power: int
+    symmetric: bool
     logpdf: Density
     cdf: Density
     logcdf: Density
@@ -113,3 +120,18 @@ class Family:
     mean: Moment
     variance: Moment
     fit: Callable[..., Fit]
+
+    def from_sides(self, theta: Floats, left: Floats, right: Floats) -> tuple[Floats, ...]:
+        """
+        Return the family's parameters for a mode and two sides.
+
+        Sides are mean distances 1/beta, 1/gamma for the Laplace families, sigmas for the Gaussian
+        ones; a symmetric family takes the left one.
+        """
+        scales = (1.0 / left, 1.0 / right) if self.power == 1 else (left, right)
+        return (theta, *scales)[: len(self.parameters)]
+
+    def sides(self, *parameters: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return mode, left and right side of parameters; the inverse of `from_sides`."""
+        theta, left, right = parameters[0], parameters[1], parameters[-1]
+        return (theta, 1.0 / left, 1.0 / right) if self.power == 1 else (theta, left, right)

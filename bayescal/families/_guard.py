@@ -17,7 +17,7 @@ from bayescal.validation import Floats
 
 GuardOption = float | Literal["auto"] | None
 
-# Chosen by held-out log-loss on calibration data: benchmarks/guard_floor.py.
+# Chosen by held-out log-loss on calibration data: studies/guard_floor.py.
 FLOOR_FACTOR = 1.5
 
 # "Off" still needs Bennett's "very large constant" for an inverse scale whose side is empty.

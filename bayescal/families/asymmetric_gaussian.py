@@ -235,5 +235,17 @@ def _log_below(deviation: Floats, sigma_left: Floats, sigma_right: Floats) -> Fl
 
 
 FAMILY = Family(
-    "asymmetric_gaussian", PARAMETERS, logpdf, cdf, logcdf, logsf, ppf, rvs, mean, variance, fit
+    name="asymmetric_gaussian",
+    parameters=PARAMETERS,
+    power=2,
+    symmetric=False,
+    logpdf=logpdf,
+    cdf=cdf,
+    logcdf=logcdf,
+    logsf=logsf,
+    ppf=ppf,
+    rvs=rvs,
+    mean=mean,
+    variance=variance,
+    fit=fit,
 )

@@ -227,5 +227,17 @@ def _log_below(deviation: Floats, beta: Floats, gamma: Floats) -> Floats:
 
 
 FAMILY = Family(
-    "asymmetric_laplace", PARAMETERS, logpdf, cdf, logcdf, logsf, ppf, rvs, mean, variance, fit
+    name="asymmetric_laplace",
+    parameters=PARAMETERS,
+    power=1,
+    symmetric=False,
+    logpdf=logpdf,
+    cdf=cdf,
+    logcdf=logcdf,
+    logsf=logsf,
+    ppf=ppf,
+    rvs=rvs,
+    mean=mean,
+    variance=variance,
+    fit=fit,
 )

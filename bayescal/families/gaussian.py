@@ -176,4 +176,18 @@ def fit(
     return fit_gaussian(PARAMETERS, x, sample_weight, candidates, guard)
 
 
-FAMILY = Family("gaussian", PARAMETERS, logpdf, cdf, logcdf, logsf, ppf, rvs, mean, variance, fit)
+FAMILY = Family(
+    name="gaussian",
+    parameters=PARAMETERS,
+    power=2,
+    symmetric=True,
+    logpdf=logpdf,
+    cdf=cdf,
+    logcdf=logcdf,
+    logsf=logsf,
+    ppf=ppf,
+    rvs=rvs,
+    mean=mean,
+    variance=variance,
+    fit=fit,
+)

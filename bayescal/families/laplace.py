@@ -176,4 +176,18 @@ def fit(
     return fit_laplace(PARAMETERS, x, sample_weight, candidates, guard)
 
 
-FAMILY = Family("laplace", PARAMETERS, logpdf, cdf, logcdf, logsf, ppf, rvs, mean, variance, fit)
+FAMILY = Family(
+    name="laplace",
+    parameters=PARAMETERS,
+    power=1,
+    symmetric=True,
+    logpdf=logpdf,
+    cdf=cdf,
+    logcdf=logcdf,
+    logsf=logsf,
+    ppf=ppf,
+    rvs=rvs,
+    mean=mean,
+    variance=variance,
+    fit=fit,
+)

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayescal.bayes import probability
-from bayescal.families import FAMILIES
 from bayescal.validation import Floats, as_scores, check_fraction
 
 if TYPE_CHECKING:
@@ -75,7 +74,7 @@ def plot_probability_curve(
     if calibrator.inference != "mle":
         _draw_posterior(ax, calibrator, grid, level)
     if mle or calibrator.inference == "mle":
-        log_odds = calibrator.mle_.log_odds(FAMILIES[calibrator.family], grid)
+        log_odds = calibrator.mle_.log_odds(grid)
         ax.plot(grid, probability(log_odds), "--", color=MLE_COLOUR, label="maximum likelihood")
     if ticks:
         _draw_ticks(ax, calibrator)

@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 import xarray as xr
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from bayescal.bayes import probability
 from bayescal.engines.maximum_likelihood import ClassFits
-from bayescal.families import FAMILIES, Family
+from bayescal.families import Family
 from bayescal.results import curves, interpolation
+from bayescal.results.class_draws import ClassDraws, density_dataset, read_draws
+from bayescal.results.class_prior import Prior, prior_draws
+from bayescal.results.combined_draws import CombinedDraws, read_combined
+from bayescal.results.identity_draws import IdentityDraws
+from bayescal.results.intervals import highest_density, simultaneous_tail
+from bayescal.results.monotone_draws import read_monotone
 from bayescal.results.tree import read_fits
-from bayescal.validation import Floats, as_scores
+from bayescal.validation import Floats, as_scores_of
 
 # Beyond so many spreads every curve has saturated; squares of larger numbers would overflow.
 FARTHEST = 1e100
+POINTS = {
+    "predictive": curves.predictive_log_odds,
+    "mean": curves.mean_log_odds,
+    "median": curves.median_log_odds,
+}
+KINDS = ("pointwise", "hdi", "simultaneous")
+NODES = 256  # at which simultaneous bands are made sure of
 
 
 @dataclass(frozen=True)
@@ -27,62 +40,127 @@ class Calibration:
 
     Attributes
     ----------
-    family : Family
-        The densities of both classes.
     fits : ClassFits
         Maximum likelihood.
-    draws : ClassDraws or None
+    draws : Curves or None
         Posterior draws, or the one posterior mode; None for maximum likelihood alone.
     centre, spread : float
         Of the scores fitted.
+    reach : tuple of float
+        Smallest and largest score fitted.
+    scores_are : str
+        What users' scores are; see `bayescal.validation.as_scores_of`.
     """
 
-    family: Family
     fits: ClassFits
-    draws: curves.ClassDraws | None
+    draws: curves.Curves | None
     centre: float
     spread: float
+    reach: tuple[float, float]
+    scores_are: str
+
+    def with_prior(self, prior: Prior | None) -> Calibration:
+        """Return the same calibration for a population with another class prior."""
+        if prior is None:
+            return self
+        mean = float(prior_draws(prior, 1000).mean())
+        draws = self.draws
+        if draws is not None:
+            draws = draws.with_prior(prior_draws(prior, draws.size))
+        return replace(self, fits=replace(self.fits, prior=mean), draws=draws)
 
     def log_odds(self, scores: ArrayLike, point: str) -> Floats:
-        """Return natural log-odds by the point estimate "predictive" or "mean"; shape (n,)."""
+        """Return natural log-odds by a point estimate, one of POINTS; shape (n,)."""
         values = self._read(scores)
         if self.draws is None:
-            return self.fits.log_odds(self.family, values)
+            return self.fits.log_odds(values)
         if self.draws.size == 1:
             return self.draws.log_odds(values).ravel()
-        estimate = {"predictive": curves.predictive_log_odds, "mean": curves.mean_log_odds}
-        return self._tabulated(partial(estimate[point], self.draws), values, band=False)
+        return self._tabulated(partial(POINTS[point], self.draws), values, band=False)
 
-    def interval(self, scores: ArrayLike, draws: curves.ClassDraws, level: float) -> Floats:
-        """Return the equal-tailed interval of P(+|s) over draws; shape (n, 2)."""
-        tails = np.array([0.5 - level / 2.0, 0.5 + level / 2.0])
-        quantiles = partial(curves.quantiles_of_log_odds, draws, levels=tails)
-        return probability(self._tabulated(quantiles, self._read(scores), band=True)).T
+    def take(self, index: NDArray[np.intp]) -> Calibration:
+        """Return the same calibration with the draws at some positions."""
+        return replace(self, draws=self._posterior.take(index))
 
-    def sample(self, scores: ArrayLike, draws: curves.ClassDraws) -> Floats:
+    def interval(self, scores: ArrayLike, level: float, kind: str) -> Floats:
+        """Return an interval over draws of P(+|s), one of KINDS; shape (n, 2)."""
+        values, draws = self._read(scores), self._posterior
+        if kind == "hdi":
+            parts = [
+                highest_density(probability(draws.log_odds(values[part])), level)
+                for part in curves.blocks(draws.size, values.size)
+            ]
+            return np.concatenate(parts, axis=1).T
+        tail = 0.5 - level / 2.0
+        if kind == "simultaneous":
+            nodes = np.linspace(*self.reach, NODES)
+            tail = simultaneous_tail(draws.log_odds(nodes), level)
+        quantiles = partial(
+            curves.quantiles_of_log_odds, draws, levels=np.array([tail, 1.0 - tail])
+        )
+        return probability(self._tabulated(quantiles, values, band=True)).T
+
+    def sample(self, scores: ArrayLike) -> Floats:
         """Return P_k(+|s) of every draw k; shape (draws, n)."""
-        return probability(draws.log_odds(self._read(scores)))
+        return probability(self._posterior.log_odds(self._read(scores)))
 
     def densities(self, scores: ArrayLike, level: float) -> xr.Dataset:
         """Return the densities of both classes; see `ScoreCalibrator.class_densities`."""
-        values = self._read(scores)
-        return curves.density_dataset(self.family, self.fits, self.draws, values, level)
+        densities = self.draws
+        if isinstance(densities, CombinedDraws):
+            densities = densities.densities
+        if densities is not None and not isinstance(densities, ClassDraws):
+            raise ValueError(
+                "class densities need a family of densities; monotone log-odds have none."
+            )
+        return density_dataset(self.fits, densities, self._read(scores), level)
+
+    @property
+    def _posterior(self) -> curves.Curves:
+        if self.draws is None:
+            raise ValueError("maximum likelihood has no draws: fit with inference='exact'.")
+        return self.draws
 
     def _read(self, scores: ArrayLike) -> Floats:
         reach = FARTHEST * self.spread
-        return np.clip(as_scores(scores), self.centre - reach, self.centre + reach)
+        values = as_scores_of(scores, self.scores_are)
+        return np.clip(values, self.centre - reach, self.centre + reach)
 
     def _tabulated(self, curve: interpolation.Curve, values: Floats, *, band: bool) -> Floats:
         return interpolation.evaluate(curve, values, self.centre, self.spread, band=band)
 
 
-def read_calibration(tree: xr.DataTree, family: str) -> Calibration:
+def read_calibration(tree: xr.DataTree) -> Calibration:
     """Return the calibration that a tree of results holds."""
-    constants = tree["constant_data"]
+    constants, score = tree["constant_data"], tree["observed_data"]["score"]
+    fits = read_fits(tree)
     return Calibration(
-        family=FAMILIES[family],
-        fits=read_fits(tree),
-        draws=curves.draws_in_tree(FAMILIES[family], tree),
+        fits=fits,
+        draws=_read_draws(fits.family, tree),
         centre=float(constants["centre"]),
         spread=float(constants["spread"]),
+        reach=(float(score.min()), float(score.max())),
+        scores_are=str(constants.attrs["scores_are"]),
     )
+
+
+def _read_draws(family: Family, tree: xr.DataTree) -> curves.Curves | None:
+    centre = float(tree["constant_data"]["centre"])
+    if "mode" in tree:
+        return read_draws(family, tree["mode"].to_dataset(), centre)
+    if "posterior" not in tree:
+        return None
+    posterior = tree["posterior"].to_dataset()
+    if "knot" in posterior:
+        return read_monotone(posterior)
+    densities = read_draws(family, posterior, centre)
+    if "combination" not in tree:
+        return densities
+    combination = tree["combination"].to_dataset()
+    others: list[curves.Curves] = [
+        read_monotone(tree[name].to_dataset())
+        if name in tree
+        else IdentityDraws(densities.prior, np.zeros(densities.size))
+        for name in combination["part"].values[1:].tolist()
+    ]
+    return read_combined(densities, tuple(others), combination)

@@ -11,6 +11,7 @@ import xarray as xr
 RHAT_LIMIT = 1.01
 EFFICIENCY_LIMIT = 0.9
 ESS_LIMIT = 400.0
+EVIDENCE = ("evidence", "monotone_evidence", "logistic_evidence")
 
 
 class ConvergenceWarning(UserWarning):
@@ -33,9 +34,10 @@ class Diagnostics:
         Transitions of NUTS that diverged.
     draws : int
         Draws over all chains.
-    efficiency : float or None
+    efficiency, pareto_k : float or None
         For exact draws, the importance effective sample size of their proposals as a share of
-        their number, of the worse class; else None.
+        their number, and the Pareto shape of the importance weights (reliable below 0.7), of the
+        worst part; else None.
     problems : tuple of str
         What is wrong and what to do; empty when nothing is.
     """
@@ -46,6 +48,7 @@ class Diagnostics:
     divergences: int
     draws: int
     efficiency: float | None
+    pareto_k: float | None
     problems: tuple[str, ...]
 
     @property
@@ -66,18 +69,32 @@ def diagnose(tree: xr.DataTree) -> Diagnostics:
 
 
 def _of_exact_draws(tree: xr.DataTree, posterior: xr.Dataset) -> Diagnostics:
-    evidence = tree["evidence"].to_dataset()
-    efficiency = float(evidence["efficiency"].min())
+    groups = [tree[name].to_dataset() for name in EVIDENCE if name in tree]
     draws = _count(posterior)
+    problems = [problem for group in groups for problem in _independence_problems(group)]
     return Diagnostics(
         rhat=None,
         ess_bulk=float(draws),
         ess_tail=float(draws),
         divergences=0,
         draws=draws,
-        efficiency=efficiency,
-        problems=tuple(_grid_problems(efficiency, bool(evidence["resolved"].all()))),
+        efficiency=min(float(group["efficiency"].min()) for group in groups),
+        pareto_k=max(float(group["pareto_k"].max()) for group in groups),
+        problems=tuple(problems),
     )
+
+
+def _independence_problems(evidence: xr.Dataset) -> list[str]:
+    resolved = bool(evidence["resolved"].all())
+    if "likelihood_error" not in evidence:
+        return _grid_problems(float(evidence["efficiency"].min()), resolved)
+    if resolved:
+        return []
+    return [
+        "the importance weights of the monotone log-odds are too uneven (Pareto k"
+        f" {float(evidence['pareto_k']):.2f}): raise draws, or use the program monotone_log_odds"
+        " with inference='nuts'"
+    ]
 
 
 def _of_chains(tree: xr.DataTree, posterior: xr.Dataset) -> Diagnostics:
@@ -96,6 +113,7 @@ def _of_chains(tree: xr.DataTree, posterior: xr.Dataset) -> Diagnostics:
         divergences=divergences,
         draws=_count(posterior),
         efficiency=None,
+        pareto_k=None,
         problems=tuple(_problems(rhat, min(bulk, tail), divergences)),
     )
 

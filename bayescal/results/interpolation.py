@@ -1,7 +1,8 @@
 """Curves of log-odds for many scores: tabulated where it matters, linear between.
 
 A curve has one argument, the score: a million scores need the draws' densities at a few hundred
-points only. Intervals are cut until the table is well within the tolerance inside them.
+points only. Between these a smooth interpolant fills a finer table, and intervals are cut until
+that table is well within the tolerance inside them.
 """
 
 from __future__ import annotations
@@ -17,19 +18,22 @@ from bayescal.validation import Floats
 Curve = Callable[[Floats], Floats]
 
 DIRECT = 2048  # so few scores are evaluated one by one
-POINT_TOLERANCE = 1e-4  # in probability
-# A quantile of thousands of draws is rough at the size of its Monte Carlo error, some times this:
-# a finer table would follow the noise.
-BAND_TOLERANCE = 2e-3
-SAFETY = 0.2  # share of a tolerance that is allowed at the points tried
+TOLERANCE = 1e-4  # in probability
+BAND_TOLERANCE = 2e-3  # of curves that are no smooth function of the score
+SAFETY = 0.4  # share of a tolerance that is allowed at the points tried
 LOG_ODDS_TOLERANCE = 1e-3  # relative to 1 + |log-odds|, where probabilities have not saturated
 SATURATED = 40.0
 ROUNDS = 30
+FINER = 8  # parts of the finer table in an interval
+BUCKETS = 1 << 16
+BLOCK = 1 << 15  # scores that stay in cache while they are looked up
 
 
-def evaluate(curve: Curve, scores: Floats, centre: float, spread: float, *, band: bool) -> Floats:
+def evaluate(
+    curve: Curve, scores: Floats, centre: float, spread: float, *, band: bool = False
+) -> Floats:
     """
-    Return a curve's log-odds at scores, by a table if there are more than 2,048 of them.
+    Return a smooth curve's log-odds at scores, by a table if there are more than 2,048 of them.
 
     Parameters
     ----------
@@ -40,27 +44,17 @@ def evaluate(curve: Curve, scores: Floats, centre: float, spread: float, *, band
     centre, spread : float
         Robust centre and spread of the scores fitted: where the curve bends.
     band : bool
-        Whether the curve is a quantile over draws, of which the probability is wanted; else it is
-        a smooth curve, of which the log-odds are wanted too.
+        Whether the curve is a rough quantile over draws, wanted in probability only.
 
     Returns
     -------
     array of shape (..., n)
-        Of a point estimate: within 1e-4 of the curve in probability, and within 1e-3 of
-        1 + |log-odds| up to 40. Of a band: within 2e-3 in probability.
+        Within 1e-4 of the curve in probability, and within 1e-3 of 1 + |log-odds| up to 40.
+        Of a band: within 2e-3 in probability.
     """
     if scores.size <= DIRECT:
         return curve(scores)
-    node = first_nodes(scores, centre, spread)
-    node, values = refine(curve, node, band=band)
-    if node.size == 1:
-        return np.repeat(values, scores.size, axis=-1)
-    # One search for all rows; np.interp would search for each.
-    index = np.clip(np.searchsorted(node, scores, side="right") - 1, 0, node.size - 2)
-    share = (scores - node[index]) / (node[index + 1] - node[index])
-    out: Floats = (1.0 - share) * values[..., index]
-    out += share * values[..., index + 1]
-    return out
+    return read(*refine(curve, first_nodes(scores, centre, spread), band=band), scores)
 
 
 def first_nodes(scores: Floats, centre: float, spread: float) -> Floats:
@@ -72,9 +66,10 @@ def first_nodes(scores: Floats, centre: float, spread: float) -> Floats:
     return np.unique(node[(node >= low) & (node <= high)])
 
 
-def refine(curve: Curve, node: Floats, *, band: bool) -> tuple[Floats, Floats]:
+def refine(curve: Curve, node: Floats, *, band: bool = False) -> tuple[Floats, Floats]:
     """Return nodes and the curve there, cutting intervals until the table is good enough."""
     values = curve(node)
+    table = (node, values) if band else _finer(node, values)
     left = np.arange(node.size - 1)
     for _ in range(ROUNDS):
         if left.size == 0:
@@ -82,24 +77,103 @@ def refine(curve: Curve, node: Floats, *, band: bool) -> tuple[Floats, Floats]:
         # Thirds, not halves: a bend may leave the middle where it was, but not both thirds.
         start, end = node[left], node[left + 1]
         points = start + np.multiply.outer(np.array([1 / 3, 2 / 3]), end - start)
-        true = curve(points.ravel()).reshape(*values.shape[:-1], *points.shape)
-        low, high = values[..., None, left], values[..., None, left + 1]
-        linear = low + np.array([[1 / 3], [2 / 3]]) * (high - low)
-        wrong = _off(true, linear, band=band)
+        shape = (*values.shape[:-1], *points.shape)
+        true = curve(points.ravel()).reshape(shape)
+        wrong = _off(true, read(*table, points.ravel()).reshape(shape), band=band)
         where = np.repeat(left + 1, 2)
         node = np.insert(node, where, points.T.ravel())
         values = np.insert(
             values, where, true.swapaxes(-1, -2).reshape(*true.shape[:-2], -1), axis=-1
         )
-        # All three parts of a wrong interval stay; each has moved right by two for each before it.
+        table = (node, values) if band else _finer(node, values)
+        # All three parts of a wrong interval stay, and its neighbours, whose cubics have changed;
+        # each has moved right by two for each before it.
         moved = (left + 2 * np.arange(left.size))[wrong]
-        left = (moved[:, None] + np.arange(3)).ravel()
-    return node, values
+        left = np.unique(np.clip(moved[:, None] + np.arange(-1, 4), 0, node.size - 2))
+    return table
+
+
+def read(node: Floats, values: Floats, scores: Floats) -> Floats:
+    """
+    Return the values of a table at scores, linear between its nodes.
+
+    Parameters
+    ----------
+    node : array of shape (k,)
+        Ascending.
+    values : array of shape (..., k)
+        One or more rows.
+    scores : array of shape (n,)
+        From the first node to the last.
+
+    Returns
+    -------
+    array of shape (..., n)
+    """
+    if node.size == 1:
+        return np.repeat(values, scores.size, axis=-1)
+    rise = np.diff(values) / np.diff(node)
+    interval = _Lookup(node, scores[:: scores.size // 1000 + 1])
+    out: Floats = np.empty((*values.shape[:-1], scores.size))
+    for first in range(0, scores.size, BLOCK):
+        part = slice(first, first + BLOCK)
+        index = interval(scores[part])
+        step = scores[part] - node[index]
+        for row in np.ndindex(values.shape[:-1]):
+            out[row][part] = rise[row][index] * step + values[row][index]
+    return out
+
+
+class _Lookup:
+    """
+    The interval of a table that a score is in, without a binary search for most scores.
+
+    Equal buckets cover the bulk of the scores; each knows how many nodes lie in lower ones.
+    """
+
+    def __init__(self, node: Floats, sample: Floats) -> None:
+        self._node = node
+        self._low, high = np.quantile(sample, [0.01, 0.99])
+        width = high - self._low
+        self._per_unit = BUCKETS / width if width > 0.0 else 0.0
+        edges = np.searchsorted(self._bucket(node), np.arange(BUCKETS + 1))
+        self._before = edges[:-1]
+        self._crowded = np.diff(edges) > 1
+        self._next = np.append(node, np.inf)
+
+    def __call__(self, scores: Floats) -> NDArray[np.intp]:
+        """Return i with node[i] <= score < node[i + 1], the last interval closed."""
+        bucket = self._bucket(scores)
+        before = self._before[bucket]
+        # A bucket with one node lies in two intervals, one with none in one.
+        index: NDArray[np.intp] = before - (scores < self._next[before])
+        search = np.flatnonzero(self._crowded[bucket])
+        index[search] = np.searchsorted(self._node, scores[search], side="right") - 1
+        np.clip(index, 0, self._node.size - 2, out=index)
+        return index
+
+    def _bucket(self, scores: Floats) -> NDArray[np.intp]:
+        # Monotone whatever is rounded, and the same for nodes and scores: so counts are right.
+        position = (scores - self._low) * self._per_unit
+        bucket: NDArray[np.intp] = np.clip(position, 0.0, BUCKETS - 1.0).astype(np.intp)
+        return bucket
+
+
+def _finer(node: Floats, values: Floats) -> tuple[Floats, Floats]:
+    """Return a table with eight parts to an interval, by Akima's cubics, which keep bends local."""
+    from scipy.interpolate import Akima1DInterpolator
+
+    if node.size < 3:
+        return node, values
+    share = np.arange(FINER) / FINER
+    inner = node[:-1, None] + share * np.diff(node)[:, None]
+    finer = np.append(inner.ravel(), node[-1])
+    return finer, np.asarray(Akima1DInterpolator(node, values, axis=-1)(finer), dtype=np.float64)
 
 
 def _off(true: Floats, linear: Floats, *, band: bool) -> NDArray[np.bool_]:
     """Return which intervals, the last axis, are off at any point of any curve."""
-    tolerance = SAFETY * (BAND_TOLERANCE if band else POINT_TOLERANCE)
+    tolerance = SAFETY * (BAND_TOLERANCE if band else TOLERANCE)
     off = np.asarray(np.abs(special.expit(true) - special.expit(linear)) > tolerance)
     if not band:
         saturated = np.minimum(np.abs(true), np.abs(linear)) > SATURATED

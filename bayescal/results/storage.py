@@ -7,7 +7,7 @@ from pathlib import Path
 
 import xarray as xr
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 
 def write_tree(tree: xr.DataTree, path: str | Path) -> Path:
@@ -43,7 +43,7 @@ def read_tree(path: str | Path) -> xr.DataTree:
     FileNotFoundError
         If there is no such file.
     ValueError
-        If it is no netCDF file of bayescal, or one of a newer schema.
+        If it is no netCDF file of bayescal, or one of another schema.
     """
     source = Path(path)
     if not source.is_file():
@@ -56,9 +56,9 @@ def read_tree(path: str | Path) -> xr.DataTree:
     version = tree.attrs.get("bayescal_schema")
     if version is None:
         raise ValueError(f"{source} was not written by bayescal: it has no bayescal_schema.")
-    if version > SCHEMA_VERSION:
+    if version != SCHEMA_VERSION:
+        advice = "update bayescal" if version > SCHEMA_VERSION else "fit and save it again"
         raise ValueError(
-            f"{source} has schema {version}, this version reads up to {SCHEMA_VERSION}:"
-            " update bayescal."
+            f"{source} has schema {version}, this version reads schema {SCHEMA_VERSION}: {advice}."
         )
     return tree

@@ -9,25 +9,27 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayescal.engines.data import KLASS
-from bayescal.families import Family
+from bayescal.families import Family, Fit
 from bayescal.results.tree import read_fits
 
 if TYPE_CHECKING:
     import pandas as pd
 
+# The variables of a mixture's draws: mode, and mean length or sigma of either side.
+SIDES = ("theta", "left", "right")
 
-def parameter_table(
-    tree: xr.DataTree, family: Family, classes: NDArray[Any], level: float
-) -> pd.DataFrame:
-    """Return the family's parameters and the class prior; see `ScoreCalibrator.summary`."""
+
+def parameter_table(tree: xr.DataTree, classes: NDArray[Any], level: float) -> pd.DataFrame:
+    """Return the parameters and the class prior; see `ScoreCalibrator.summary`."""
     import pandas as pd
 
     fits = read_fits(tree)
+    if "posterior" in tree and "slope" in tree["posterior"]:
+        return _direct_table(tree["posterior"].to_dataset(), level)
+    mixed = "posterior" in tree and "family" in tree["posterior"]
     rows = {}
     for klass, label, fit in zip(KLASS, classes, (fits.negative, fits.positive), strict=True):
-        for name in family.parameters:
-            guarded = fit.guard.name if name in fit.guard.acted else ""
-            row = {"mle": fit.parameters[name], "guard": guarded}
+        for name, row in _fitted_rows(fits.family, fit, mixed=mixed).items():
             rows[str(label), name] = row | _inferred(tree, name, {"klass": klass}, level)
     rows[str(classes[1]), "prior"] = {"mle": fits.prior, "guard": ""} | _inferred(
         tree, "prior", {}, level
@@ -35,6 +37,30 @@ def parameter_table(
     table = pd.DataFrame.from_dict(rows, orient="index")
     table.index = pd.MultiIndex.from_tuples(rows, names=["class", "parameter"])
     return table
+
+
+def _direct_table(posterior: xr.Dataset, level: float) -> pd.DataFrame:
+    """Return intercept and slopes of direct log-odds, which maximum likelihood has no values of."""
+    import pandas as pd
+
+    slopes = {f"slope_{k + 1}": posterior["slope"][..., k] for k in posterior["segment"].values}
+    named = {"intercept": posterior["intercept"], **slopes, "prior": posterior["prior"]}
+    rows = {name: _posterior_row(draws, level) for name, draws in named.items()}
+    table = pd.DataFrame.from_dict(rows, orient="index")
+    table.index = pd.MultiIndex.from_product([["log-odds"], rows], names=["class", "parameter"])
+    return table
+
+
+def _fitted_rows(family: Family, fit: Fit, *, mixed: bool) -> dict[str, dict[str, Any]]:
+    """Return mle and guard by parameter; for a mixture by the sides that its draws have."""
+    shown = dict(fit.parameters)
+    if mixed:
+        sides = family.sides(*map(np.asarray, fit.parameters.values()))
+        shown = dict(zip(SIDES, map(float, sides), strict=True))
+    return {
+        name: {"mle": value, "guard": fit.guard.name if own in fit.guard.acted else ""}
+        for own, (name, value) in zip(fit.parameters, shown.items(), strict=True)
+    }
 
 
 def _inferred(

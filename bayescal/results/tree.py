@@ -14,7 +14,7 @@ import xarray as xr
 
 from bayescal.engines.data import KLASS, BinaryScores
 from bayescal.engines.maximum_likelihood import ClassFits
-from bayescal.families import Fit, Guard
+from bayescal.families import FAMILIES, Fit, Guard
 
 
 def build_tree(
@@ -49,7 +49,8 @@ def build_tree(
             }
         ),
         "constant_data": xr.Dataset(
-            {"weight": ("document", weight), "centre": centre, "spread": spread}
+            {"weight": ("document", weight), "centre": centre, "spread": spread},
+            attrs={"scores_are": data.scores_are},
         ),
         "maximum_likelihood": _fits_to_dataset(fits),
     }
@@ -63,7 +64,8 @@ def read_fits(tree: xr.DataTree) -> ClassFits:
     dataset = tree["maximum_likelihood"].to_dataset()
     names = dataset.attrs["parameters"].split()
     negative, positive = (_fit_of(dataset.sel(klass=k), names) for k in KLASS)
-    return ClassFits(negative, positive, float(dataset["prior"]))
+    family = FAMILIES[dataset.attrs["family"]]
+    return ClassFits(family, negative, positive, float(dataset["prior"]))
 
 
 def _fits_to_dataset(fits: ClassFits) -> xr.Dataset:
@@ -80,7 +82,8 @@ def _fits_to_dataset(fits: ClassFits) -> xr.Dataset:
         "guard_acted": ("klass", [" ".join(fit.guard.acted) for fit in both]),
         "prior": fits.prior,
     }
-    return xr.Dataset(variables, {"klass": list(KLASS)}, {"parameters": " ".join(names)})
+    attrs = {"family": fits.family.name, "parameters": " ".join(names)}
+    return xr.Dataset(variables, {"klass": list(KLASS)}, attrs)
 
 
 def _fit_of(dataset: xr.Dataset, names: list[str]) -> Fit:

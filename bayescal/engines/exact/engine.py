@@ -1,41 +1,130 @@
 """The exact engine: the posterior of both classes and the class prior, without MCMC.
 
-The priors are those of the program named like the family. The classes and the class prior are
+The priors are those of the programs named like the families. The classes and the class prior are
 independent given the labels, so each is drawn on its own.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 import xarray as xr
 
+from bayescal.density_draws import DensityDraws
 from bayescal.engines.data import KLASS, BinaryScores
-from bayescal.engines.exact.joint import Prior
-from bayescal.engines.exact.posterior import ClassPosterior, draw_class
+from bayescal.engines.exact.components import Component, build_components
+from bayescal.engines.exact.hyperparameters import resolve
+from bayescal.engines.exact.mixture import MixtureDraws, Weights, by_evidence, draw_mixture
+from bayescal.engines.exact.stacking import by_stacking
+from bayescal.engines.pareto import smooth
 from bayescal.families import Family
-from bayescal.validation import Floats, check_positive
-
-SYMMETRIC = ("gaussian", "laplace")
-POWERS = {"laplace": 1, "asymmetric_laplace": 1, "gaussian": 2, "asymmetric_gaussian": 2}
+from bayescal.validation import Floats
+from bayescal.warps import IDENTITY
 
 
 @dataclass(frozen=True)
-class Hyperparameters:
-    """The programs' keyword arguments, with their defaults; see models/."""
+class Densities:
+    """
+    Posterior draws of both class densities and of the class prior.
 
+    Attributes
+    ----------
+    components : list of Component
+        Every family on every warp.
+    weights : Weights
+        Of the components.
+    found : MixtureDraws
+        The draws.
+    prior : array of shape (draws,)
+        Draws of the class prior.
+    centre : float
+        Of the warps.
+    """
+
+    components: list[Component]
+    weights: Weights
+    found: MixtureDraws
+    prior: Floats
     centre: float
-    spread: float
-    theta_scale: float = 2.0
-    share_alpha: float = 2.0
-    share_beta: float = 2.0
-    width_shape: float = 2.0
-    width_scale: float = 1.0
-    prior_alpha: float = 1.0
-    prior_beta: float = 1.0
+
+    def of_class(self, klass: int) -> DensityDraws:
+        """Return the draws of one class's density, 0 negative or 1 positive."""
+        chosen = self.found.component[:, klass]
+        families = tuple(dict.fromkeys(component.family for component in self.components))
+        family = np.array([families.index(component.family) for component in self.components])
+        bend = np.array([component.bend for component in self.components])
+        found = self.found
+        sides = np.stack([side[:, klass] for side in (found.theta, found.left, found.right)])
+        return DensityDraws(families, family[chosen], sides, bend[chosen], self.centre)
+
+    def dataset(self, chains: int, draws: int) -> xr.Dataset:
+        """Return the draws: those of a family's program, or of a mixture (chain, draw, klass)."""
+        plain = len(self.components) == 1 and self.components[0].bend == IDENTITY
+        variables = _of_one_family if plain else _of_mixture
+        arrays = variables(self.components, self.found) | {"prior": self.prior}
+        posterior = _posterior_dataset(arrays, (chains, draws))
+        if "family" in posterior:
+            # The convention for codes: CF metadata, section 3.5.
+            names = dict.fromkeys(component.family.name for component in self.components)
+            posterior["family"].attrs["flag_meanings"] = " ".join(names)
+        return posterior
+
+    def evidence(self) -> xr.Dataset:
+        """Return evidence, weights and diagnostics (klass, family, bend)."""
+        return _evidence_dataset(self.components, self.weights, self.found)
+
+
+def fit_densities(
+    families: tuple[Family, ...],
+    data: BinaryScores,
+    rng: np.random.Generator,
+    *,
+    draws: int,
+    hyperparameters: Mapping[str, float] | None = None,
+    bends: tuple[float, ...] = (IDENTITY,),
+    averaging: str = "stacking",
+    monotone: bool = False,
+) -> Densities:
+    """
+    Draw independently from the posterior of a family, or of a mixture of several.
+
+    Parameters
+    ----------
+    families : tuple of Family
+        Ones with a closed form for their scale: gaussian, laplace and the asymmetric ones.
+    data : BinaryScores
+        Weights are powers of the likelihood.
+    rng : numpy.random.Generator
+        Source of randomness.
+    draws : int
+        How many.
+    hyperparameters : mapping, optional
+        Keyword arguments of the programs named like the families.
+    bends : tuple of float
+        Warps to average over, in units of the spread; see `bayescal.warps`.
+    averaging : {"stacking", "evidence"}
+        How several families and warps are weighed.
+    monotone : bool
+        Whether to condition the posterior on log-odds that never fall.
+
+    Raises
+    ------
+    ValueError
+        If a hyperparameter is unknown or not legal, or a monotone curve out of the question.
+    """
+    settings = resolve(families, data.centre_and_spread, hyperparameters)
+    components = build_components(families, bends, data, settings)
+    if averaging == "stacking" and len(components) > 1:
+        weights = by_stacking(components, len(families), data, rng)
+    else:
+        weights = by_evidence(components, len(families))
+    found = draw_mixture(components, weights, draws, rng, monotone=monotone)
+    prior = rng.beta(
+        settings.prior_alpha + data.total(True), settings.prior_beta + data.total(False), draws
+    )
+    return Densities(components, weights, found, prior, settings.centre)
 
 
 def draw_posterior(
@@ -47,124 +136,89 @@ def draw_posterior(
     chains: int,
     hyperparameters: Mapping[str, float] | None = None,
 ) -> dict[str, xr.Dataset]:
-    """
-    Draw independently from the posterior of a family.
-
-    Parameters
-    ----------
-    family : Family
-        One with a closed form for its scale: gaussian, laplace and the asymmetric ones.
-    data : BinaryScores
-        Weights are powers of the likelihood.
-    rng : numpy.random.Generator
-        Source of randomness.
-    draws, chains : int
-        The draws, all independent, come as `chains` rows of `draws`.
-    hyperparameters : mapping, optional
-        Keyword arguments of the program named like the family.
-
-    Returns
-    -------
-    dict of xarray.Dataset
-        "posterior" (chain, draw, klass) and "evidence" (klass): log_evidence, natural log of the
-        density of the class's scores; efficiency and acceptance of the proposals; resolved.
-
-    Raises
-    ------
-    ValueError
-        If a hyperparameter is unknown or not legal.
-    """
-    settings = _resolve(family, data, hyperparameters)
-    classes = [
-        _draw_class(family, data, settings, positive, draws * chains, rng)
-        for positive in (False, True)
-    ]
-    prior = rng.beta(
-        settings.prior_alpha + data.total(True),
-        settings.prior_beta + data.total(False),
-        draws * chains,
+    """Return the groups "posterior" and "evidence" of one family, chains x draws draws."""
+    found = fit_densities(
+        (family,), data, rng, draws=draws * chains, hyperparameters=hyperparameters
     )
+    return {"posterior": found.dataset(chains, draws), "evidence": found.evidence()}
+
+
+def _of_one_family(components: list[Component], found: MixtureDraws) -> dict[str, Floats]:
+    """Return the variables of the program named like the family."""
+    family = components[0].family
+    variables = dict(
+        zip(
+            family.parameters,
+            family.from_sides(found.theta, found.left, found.right),
+            strict=True,
+        )
+    )
+    width = found.left + found.right
+    if not family.symmetric:
+        variables["left_share"] = found.left / width
+    variables["width" if family.power == 1 else "squared_width"] = width**family.power
+    return variables
+
+
+def _of_mixture(components: list[Component], found: MixtureDraws) -> dict[str, Floats]:
+    """Return mode and sides, with the family and the warp of each draw."""
+    names = list(dict.fromkeys(component.family.name for component in components))
+    code = np.array([names.index(component.family.name) for component in components], np.int8)
+    bend = np.array([component.bend for component in components])
     return {
-        "posterior": _posterior_dataset(family, classes, prior, settings, (chains, draws)),
-        "evidence": _evidence_dataset(data, classes, settings),
+        "family": code[found.component],
+        "bend": bend[found.component[:, 0]],
+        "theta": found.theta,
+        "left": found.left,
+        "right": found.right,
     }
 
 
-def _resolve(
-    family: Family, data: BinaryScores, given: Mapping[str, float] | None
-) -> Hyperparameters:
-    known = [field.name for field in fields(Hyperparameters)]
-    if family.name in SYMMETRIC:
-        known = [name for name in known if not name.startswith("share")]
-    unknown = sorted(set(given or {}) - set(known))
-    if unknown:
-        raise ValueError(
-            f"hyperparameters of family {family.name!r} are {', '.join(known)};"
-            f" got {', '.join(map(repr, unknown))}."
-        )
-    centre, spread = data.centre_and_spread
-    settings = Hyperparameters(**({"centre": centre, "spread": spread} | dict(given or {})))
-    check_positive(**{name: getattr(settings, name) for name in known if name != "centre"})
-    if not math.isfinite(settings.centre):
-        raise ValueError(f"centre must be finite, got {settings.centre}.")
-    return settings
-
-
-def _draw_class(
-    family: Family,
-    data: BinaryScores,
-    settings: Hyperparameters,
-    positive: bool,
-    draws: int,
-    rng: np.random.Generator,
-) -> ClassPosterior:
-    scores, weight = data.of_class(positive)
-    prior = Prior(
-        theta_scale=settings.theta_scale,
-        share_alpha=settings.share_alpha,
-        share_beta=settings.share_beta,
-        width_shape=settings.width_shape,
-        width_scale=settings.width_scale,
-        symmetric=family.name in SYMMETRIC,
-    )
-    standardised = (scores - settings.centre) / settings.spread
-    return draw_class(standardised, weight, POWERS[family.name], prior, draws, rng)
-
-
-def _posterior_dataset(
-    family: Family,
-    classes: list[ClassPosterior],
-    prior: Floats,
-    settings: Hyperparameters,
-    shape: tuple[int, int],
-) -> xr.Dataset:
-    theta = settings.centre + settings.spread * np.stack([c.theta for c in classes], axis=-1)
-    share = np.stack([c.left_share for c in classes], axis=-1)
-    width = settings.spread * np.stack([c.width for c in classes], axis=-1)
-    left, right = share * width, (1.0 - share) * width
-    power = POWERS[family.name]
-    scales = (1.0 / left, 1.0 / right) if power == 1 else (left, right)
-    variables = dict(zip(family.parameters, (theta, *scales), strict=False))
-    if family.name not in SYMMETRIC:
-        variables["left_share"] = share
-    variables["width" if power == 1 else "squared_width"] = width**power
+def _posterior_dataset(variables: dict[str, Floats], shape: tuple[int, int]) -> xr.Dataset:
     dims = ("chain", "draw", "klass")
-    arrays = {name: (dims, value.reshape(*shape, 2)) for name, value in variables.items()}
+    arrays = {
+        name: (dims[: value.ndim + 1], value.reshape(*shape, *value.shape[1:]))
+        for name, value in variables.items()
+    }
     coords = {"chain": np.arange(shape[0]), "draw": np.arange(shape[1]), "klass": list(KLASS)}
-    dataset = xr.Dataset(arrays, coords)
-    return dataset.assign(prior=(("chain", "draw"), prior.reshape(shape)))
+    return xr.Dataset(arrays, coords)
 
 
 def _evidence_dataset(
-    data: BinaryScores, classes: list[ClassPosterior], settings: Hyperparameters
+    components: list[Component], weights: Weights, found: MixtureDraws
 ) -> xr.Dataset:
-    # Densities of standardised scores are `spread` times those of raw ones.
-    totals = np.array([data.total(positive) for positive in (False, True)])
-    evidence = np.array([c.log_evidence for c in classes]) - totals * math.log(settings.spread)
-    variables = {
-        "log_evidence": ("klass", evidence),
-        "efficiency": ("klass", [c.efficiency for c in classes]),
-        "acceptance": ("klass", [c.acceptance for c in classes]),
-        "resolved": ("klass", [int(c.resolved) for c in classes]),
+    shape = weights.family.shape
+    families = [component.family.name for component in components[: shape[1]]]
+    bends = [component.bend for component in components[:: shape[1]]]
+    evidence = np.array([component.log_evidence for component in components]).reshape(shape)
+    worst = {
+        name: [
+            pick([measure(r) for (_, k), r in found.ratios.items() if k == klass])
+            for klass in range(2)
+        ]
+        for name, pick, measure in (
+            ("efficiency", min, efficiency),
+            ("pareto_k", max, pareto_k),
+        )
     }
-    return xr.Dataset(variables, {"klass": list(KLASS)})
+    dims = ("bend", "family", "klass")
+    variables = {
+        "log_evidence": (dims, evidence),
+        "family_weight": (dims, weights.family),
+        "warp_weight": ("bend", weights.warp),
+        "resolved": int(all(component.resolved for component in components)),
+        "monotone": found.monotone,
+        **{name: ("klass", values) for name, values in worst.items()},
+    }
+    return xr.Dataset(variables, {"bend": bends, "family": families, "klass": list(KLASS)})
+
+
+def efficiency(ratios: Floats) -> float:
+    """Return the importance effective sample size of proposals over their number."""
+    return float(ratios.sum() ** 2 / (ratios**2).sum() / ratios.size)
+
+
+def pareto_k(ratios: Floats) -> float:
+    """Return the Pareto shape of the proposals' importance weights; see `engines.pareto`."""
+    with np.errstate(divide="ignore"):
+        return float(smooth(np.log(ratios)[None])[1][0])

@@ -1,8 +1,9 @@
-"""Exact, independent posterior draws of one class, and its evidence."""
+"""The exact posterior of one class: its evidence, and independent draws."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy import special
@@ -19,73 +20,70 @@ ROUNDS = 50
 
 
 @dataclass(frozen=True)
-class ClassPosterior:
+class ExactDraws:
     """
-    Draws of one class, in the units of the scores given.
+    Independent draws of one class's parameters, in the units of the scores given.
 
     Attributes
     ----------
     theta, left_share, width : array of shape (draws,)
         Mode, share of the left side, sum of the side lengths (or scales).
-    log_evidence : float
-        Natural log of p(x | family): the density of the class's scores, all parameters
-        integrated out.
-    efficiency : float
-        Importance effective sample size of the proposals, as a share of their number.
-    acceptance : float
-        Share of proposals kept.
-    resolved : bool
-        Whether the cells became as fine as asked for.
+    ratios : array
+        Importance weights of all proposals, as shares of the largest.
     """
 
     theta: Floats
     left_share: Floats
     width: Floats
-    log_evidence: float
-    efficiency: float
-    acceptance: float
-    resolved: bool
+    ratios: Floats
+
+    @property
+    def sides(self) -> tuple[Floats, Floats]:
+        """Return the left and the right side."""
+        return self.left_share * self.width, (1.0 - self.left_share) * self.width
 
 
-def draw_class(
-    x: Floats,
-    weight: Floats | None,
-    power: int,
-    prior: Prior,
-    draws: int,
-    rng: np.random.Generator,
-) -> ClassPosterior:
+class ClassPosterior:
     """
-    Draw from the posterior of one class.
+    The posterior of one class: its evidence, and draws.
 
     Parameters
     ----------
-    x : array of shape (n,)
-        Standardised scores of the class; may be empty: the prior answers.
-    weight : array of shape (n,) or None
-        Powers of the likelihood.
-    power : int
-        1 for the Laplace families, 2 for the Gaussian ones.
+    sums : DeviationSums
+        Of the standardised scores of the class; without any the prior answers. Their power is
+        that of the family, weights are powers of the likelihood.
     prior : Prior
         In standardised units.
-    draws : int
-        How many independent draws.
-    rng : numpy.random.Generator
-        Source of randomness.
+
+    Attributes
+    ----------
+    log_evidence : float
+        Natural log of p(x | family): the density of the class's scores, all parameters
+        integrated out.
+    resolved : bool
+        Whether the cells became as fine as asked for.
     """
-    joint = JointDensity(DeviationSums(x, weight, power), prior)
-    cells = cover(joint.log_marginal, _first_nodes(joint), joint.sums.scores)
-    proposals = _Proposals(joint, cells)
-    theta, v, ratios = _accepted(proposals, draws, rng)
-    return ClassPosterior(
-        theta=theta,
-        left_share=special.expit(v),
-        width=_draw_width(joint, theta, v, rng),
-        log_evidence=float(special.logsumexp(cells.log_mass)),
-        efficiency=float(ratios.sum() ** 2 / (ratios**2).sum() / ratios.size),
-        acceptance=float(ratios.mean()),
-        resolved=cells.good,
-    )
+
+    def __init__(self, sums: DeviationSums, prior: Prior) -> None:
+        joint = JointDensity(sums, prior)
+        cells = cover(joint.log_marginal, _first_nodes(joint), joint.sums.scores)
+        self.log_evidence = float(special.logsumexp(cells.log_mass))
+        self.resolved = cells.good
+        self._joint, self._cells = joint, cells
+
+    @cached_property
+    def _proposals(self) -> _Proposals:
+        return _Proposals(self._joint, self._cells)
+
+    def draw(self, draws: int, rng: np.random.Generator) -> ExactDraws:
+        """Return independent draws from the posterior."""
+        theta, v, ratios = _accepted(self._proposals, draws, rng)
+        return ExactDraws(
+            theta=theta,
+            left_share=special.expit(v),
+            width=_draw_width(self._joint, theta, v, rng),
+            ratios=ratios,
+        )
 
 
 def _accepted(

@@ -1,0 +1,107 @@
+"""The combination of class densities and direct log-odds, weighed by labels left out.
+
+The parts are complements: with few positives the shapes of the classes tell more than the labels
+alone; with many a direct fit does not suffer from a wrong family; a straight line needs least.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+from scipy import special
+
+from bayescal.density_draws import DensityDraws
+from bayescal.engines.data import BinaryScores
+from bayescal.engines.pareto import smooth
+from bayescal.engines.stacking import stack
+from bayescal.validation import Floats
+
+# Documents that weights are learnt from, half of them positive where there are so many.
+MOST_DOCUMENTS = 1000
+# So many documents' worth of belief in equal weights.
+PSEUDO_DOCUMENTS = 2.0
+
+
+@dataclass(frozen=True)
+class Documents:
+    """
+    The documents that weights are learnt from.
+
+    Attributes
+    ----------
+    index : integer array
+        Their positions in the data.
+    weight : array
+        How many documents each stands for.
+    """
+
+    index: NDArray[np.intp]
+    weight: Floats
+
+
+def pick_documents(data: BinaryScores, rng: np.random.Generator) -> Documents:
+    """Return all documents, or a sample of each class that stands for all of it."""
+    own = np.ones(data.score.size) if data.weight is None else data.weight
+    picked, weight = [], []
+    positives = int(np.count_nonzero(data.positive))
+    rarer = min(positives, data.score.size - positives)
+    most = max(MOST_DOCUMENTS // 2, MOST_DOCUMENTS - rarer)
+    for positive in (False, True):
+        index = np.flatnonzero((data.positive == positive) & (own > 0.0))
+        if index.size > most:
+            index = np.sort(rng.choice(index, most, replace=False))
+        picked.append(index)
+        weight.append(own[index] * data.total(positive) / own[index].sum())
+    return Documents(np.concatenate(picked), np.concatenate(weight))
+
+
+def leave_one_out_of_densities(
+    negative: DensityDraws, positive: DensityDraws, data: BinaryScores, documents: Documents
+) -> Floats:
+    """
+    Return the log-odds of + of documents, each given all others, by two class densities.
+
+    Bayes' rule with log p(s_i | own class, others) by Pareto-smoothed importance sampling, the
+    other class's posterior predictive density, and the class prior without the document.
+    """
+    scores, label = data.score[documents.index], data.positive[documents.index]
+    log_density = []
+    for klass, draws in ((False, negative), (True, positive)):
+        log_p = draws.logpdf(scores).T
+        predictive = special.logsumexp(log_p, axis=1) - np.log(log_p.shape[1])
+        own = label == klass
+        log_weight, _ = smooth(-log_p[own])
+        predictive[own] = special.logsumexp(log_weight + log_p[own], axis=1)
+        log_density.append(predictive)
+    n_negative, n_positive = data.total(False), data.total(True)
+    # Means of Beta(1 + n+, 1 + n-) less the document; no class is left with less than nothing.
+    prior = np.log(np.maximum(n_positive - label, 0.0) + 1.0)
+    prior -= np.log(np.maximum(n_negative - ~label, 0.0) + 1.0)
+    log_odds: Floats = prior + log_density[1] - log_density[0]
+    return log_odds
+
+
+def combination_dataset(
+    log_odds: dict[str, Floats], data: BinaryScores, documents: Documents
+) -> xr.Dataset:
+    """
+    Return the weights of the parts in their mixture and why: leave-one-out log scores.
+
+    `elpd` is the sum over documents of log p(y_i | s_i, others), natural logarithm, and `se` the
+    standard error of its difference to the best part's.
+    """
+    label = data.positive[documents.index]
+    values = np.stack(list(log_odds.values()))
+    score = special.log_expit(np.where(label, values, -values))
+    elpd = score @ documents.weight
+    difference = (score - score[elpd.argmax()]) * documents.weight
+    se = np.sqrt(label.size) * difference.std(axis=1)
+    variables = {
+        "weight": ("part", stack(score, documents.weight, PSEUDO_DOCUMENTS / len(log_odds))),
+        "elpd": ("part", elpd),
+        "se": ("part", se),
+    }
+    return xr.Dataset(variables, {"part": list(log_odds)})

@@ -1,0 +1,102 @@
+"""Components of a mixture: every family on every warp of the scores, both classes of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from bayescal.engines.data import BinaryScores
+from bayescal.engines.exact.deviations import DeviationSums
+from bayescal.engines.exact.hyperparameters import Hyperparameters
+from bayescal.engines.exact.posterior import ClassPosterior
+from bayescal.families import Family
+from bayescal.validation import Floats
+from bayescal.warps import log_jacobian, warp
+
+
+@dataclass(frozen=True)
+class Component:
+    """
+    One family on one warp of the scores.
+
+    Attributes
+    ----------
+    family : Family
+        Of both classes.
+    bend : float
+        Of the warp, in score units; inf for none.
+    centre, spread : float
+        What the posteriors' standardised units stand for.
+    classes : tuple of ClassPosterior
+        Negative, positive.
+    log_evidence : array of shape (2,)
+        Of each class, per unit of raw score.
+    """
+
+    family: Family
+    bend: float
+    centre: float
+    spread: float
+    classes: tuple[ClassPosterior, ClassPosterior]
+    log_evidence: Floats
+
+    @property
+    def resolved(self) -> bool:
+        """Return whether both posteriors are."""
+        return all(posterior.resolved for posterior in self.classes)
+
+
+def build_components(
+    families: tuple[Family, ...],
+    bends: tuple[float, ...],
+    data: BinaryScores,
+    settings: Hyperparameters,
+) -> list[Component]:
+    """
+    Return the components, warps in the outer order.
+
+    Parameters
+    ----------
+    families : tuple of Family
+        Each with its own prior, the programs'.
+    bends : tuple of float
+        Of the warps, in units of the scores' spread; inf for none.
+    data : BinaryScores
+        Weights are powers of the likelihood.
+    settings : Hyperparameters
+        In raw score units; a warp takes them along.
+    """
+    return list(_components(families, bends, data, settings))
+
+
+def _components(
+    families: tuple[Family, ...],
+    bends: tuple[float, ...],
+    data: BinaryScores,
+    settings: Hyperparameters,
+) -> Iterator[Component]:
+    centre = settings.centre
+    for bend in np.asarray(bends) * settings.spread:
+        spread = float(warp(np.asarray(centre + settings.spread), centre, bend)) - centre
+        warped = [_warped(*data.of_class(k), centre, bend, spread) for k in (False, True)]
+        sums = {
+            power: [DeviationSums(x, weight, power) for x, weight, _ in warped]
+            for power in {family.power for family in families}
+        }
+        for family in families:
+            prior = settings.prior_of(family)
+            negative, positive = (ClassPosterior(side, prior) for side in sums[family.power])
+            evidence = np.array([negative.log_evidence, positive.log_evidence])
+            evidence += [jacobian for *_, jacobian in warped]
+            yield Component(family, float(bend), centre, spread, (negative, positive), evidence)
+
+
+def _warped(
+    scores: Floats, weight: Floats | None, centre: float, bend: float, spread: float
+) -> tuple[Floats, Floats | None, float]:
+    """Return standardised warped scores, their weights, and the log Jacobian of all of them."""
+    jacobian = log_jacobian(scores, centre, bend) - np.log(spread)
+    total = jacobian.sum() if weight is None else weight @ jacobian
+    return (warp(scores, centre, bend) - centre) / spread, weight, float(total)

@@ -1,0 +1,1 @@
+"""Monotone piecewise-linear log-odds, fitted to labels: independent draws without MCMC."""

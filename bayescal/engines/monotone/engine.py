@@ -1,0 +1,166 @@
+"""The monotone engine on raw scores: warps compared by evidence, draws as a dataset."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from bayescal.engines.data import BinaryScores
+from bayescal.engines.monotone.density import Prior
+from bayescal.engines.monotone.leave_one_out import leave_one_out
+from bayescal.engines.monotone.posterior import MonotonePosterior, draw_monotone
+from bayescal.validation import Floats
+from bayescal.warps import warp
+
+SEGMENTS = 9
+
+
+@dataclass(frozen=True)
+class Direct:
+    """
+    The posterior of monotone log-odds on the warp that the labels favour.
+
+    Attributes
+    ----------
+    posterior : MonotonePosterior
+        In standardised warped scores.
+    prior : Prior
+        Its prior.
+    data : BinaryScores
+        What it was fitted to.
+    bend, centre, spread : float
+        The warp, in score units, and the standardisation.
+    log_evidence : array of shape (warps,)
+        log p(labels | scores, warp).
+    bends : array of shape (warps,)
+        The warps compared, in score units.
+    base : array of shape (draws,)
+        Draws of the class prior.
+    """
+
+    posterior: MonotonePosterior
+    prior: Prior
+    data: BinaryScores
+    bend: float
+    centre: float
+    spread: float
+    log_evidence: Floats
+    bends: Floats
+    base: Floats
+
+    def leave_one_out(self, index: NDArray[np.intp], rng: np.random.Generator) -> Floats:
+        """Return the log-odds of + of some documents, each given all others."""
+        x = _standardised(self.data.score, self.centre, self.spread, self.bend)
+        found = leave_one_out(
+            self.posterior, x, self.data.positive, self.data.weight, self.prior, rng
+        )
+        own = np.minimum(found.log_probability[index], -1e-12)
+        log_odds: Floats = own - np.log(-np.expm1(own))
+        return np.where(self.data.positive[index], log_odds, -log_odds)
+
+    def dataset(self, chains: int, draws: int) -> xr.Dataset:
+        """Return the draws (chain, draw, segment) and what they are of."""
+        found, shape = self.posterior, (chains, draws)
+        variables = {
+            "intercept": (("chain", "draw"), found.intercept.reshape(shape)),
+            "slope": (("chain", "draw", "segment"), found.slopes.reshape(*shape, -1)),
+            "prior": (("chain", "draw"), self.base.reshape(shape)),
+            "knot": ("knot", found.pieces.knots),
+            "reference": found.pieces.reference,
+            "bend": self.bend,
+            "centre": self.centre,
+            "spread": self.spread,
+        }
+        coords = {
+            "chain": np.arange(chains),
+            "draw": np.arange(draws),
+            "segment": np.arange(found.slopes.shape[1]),
+        }
+        return xr.Dataset(variables, coords)
+
+    def evidence(self) -> xr.Dataset:
+        """Return the evidence of every warp, and how well the draws were made."""
+        found = self.posterior
+        variables = {
+            "log_evidence": ("bend", self.log_evidence),
+            "warp_weight": ("bend", (self.bends == self.bend).astype(float)),
+            "pareto_k": found.pareto_k,
+            "efficiency": found.efficiency,
+            "likelihood_error": found.likelihood_error,
+            "resolved": int(not found.problem),
+            "monotone": 1.0,
+        }
+        return xr.Dataset(variables, {"bend": self.bends})
+
+
+def fit_direct(
+    data: BinaryScores,
+    rng: np.random.Generator,
+    *,
+    draws: int,
+    bends: tuple[float, ...],
+    hyperparameters: Mapping[str, float] | None = None,
+    n_segments: int = SEGMENTS,
+) -> Direct:
+    """
+    Draw from the posterior of monotone log-odds on each warp, and keep the likeliest warp.
+
+    Parameters
+    ----------
+    data : BinaryScores
+        Weights are powers of the likelihood.
+    rng : numpy.random.Generator
+        Source of randomness.
+    draws : int
+        How many.
+    bends : tuple of float
+        Warps in units of the spread; inf for none.
+    hyperparameters : mapping, optional
+        Keyword arguments of the program monotone_log_odds.
+    n_segments : int
+        Pieces of the log-odds, at most; 1 is logistic regression.
+
+    Raises
+    ------
+    ValueError
+        If a hyperparameter is unknown or not legal.
+    """
+    given = dict(hyperparameters or {})
+    centre, spread = data.centre_and_spread
+    centre, spread = given.pop("centre", centre), given.pop("spread", spread)
+    known = [field.name for field in fields(Prior)]
+    if unknown := sorted(set(given) - set(known)):
+        raise ValueError(
+            f"hyperparameters of monotone log-odds are centre, spread, {', '.join(known)};"
+            f" got {', '.join(map(repr, unknown))}."
+        )
+    prior, scaled = Prior(**given), np.asarray(bends) * spread
+    spreads = [float(warp(np.asarray(centre + spread), centre, b)) - centre for b in scaled]
+    found = [
+        draw_monotone(
+            _standardised(data.score, centre, s, bend),
+            data.positive, data.weight, prior, draws, rng, n_segments=n_segments,
+        )
+        for bend, s in zip(scaled, spreads, strict=True)
+    ]  # fmt: skip
+    evidence = np.array([posterior.log_evidence for posterior in found])
+    best = int(evidence.argmax())
+    return Direct(
+        posterior=found[best],
+        prior=prior,
+        data=data,
+        bend=float(scaled[best]),
+        centre=centre,
+        spread=spreads[best],
+        log_evidence=evidence,
+        bends=scaled,
+        base=rng.beta(1 + data.total(True), 1 + data.total(False), draws),
+    )
+
+
+def _standardised(scores: Floats, centre: float, spread: float, bend: float) -> Floats:
+    return (warp(scores, centre, bend) - centre) / spread

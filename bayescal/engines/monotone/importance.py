@@ -1,0 +1,203 @@
+"""Importance sampling with a Student t proposal that learns the target's mean and covariance."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import special
+
+from bayescal.engines.pareto import smooth
+from bayescal.validation import Floats
+
+FREEDOM = 5.0
+PILOT, PILOTS = 2000, 4
+GOOD_EFFICIENCY = 0.3
+FINALS = 4
+# Beyond these, averages over the weighted draws are not to be trusted; k is the Pareto shape.
+WORST_EFFICIENCY, WORST_K = 0.03, 0.7
+SMALLEST_SHARE = 0.01
+
+
+@dataclass(frozen=True)
+class StudentT:
+    """
+    A multivariate Student t density.
+
+    Attributes
+    ----------
+    mean : array of shape (d,)
+        Its centre.
+    root : array of shape (d, d)
+        Lower Cholesky factor of its scale matrix.
+    """
+
+    mean: Floats
+    root: Floats
+
+    def draw(self, rng: np.random.Generator, size: int) -> Floats:
+        """Return draws of shape (size, d)."""
+        gaussian = rng.standard_normal((size, self.mean.size)) @ self.root.T
+        stretch = np.sqrt(FREEDOM / rng.chisquare(FREEDOM, size))
+        draws: Floats = self.mean + stretch[:, None] * gaussian
+        return draws
+
+    def log_density(self, points: Floats) -> Floats:
+        """Return the log density at points of shape (m, d)."""
+        d, power = self.mean.size, 0.5 * (FREEDOM + self.mean.size)
+        standard = (points - self.mean) @ np.linalg.inv(self.root).T
+        constant = math.lgamma(power) - math.lgamma(0.5 * FREEDOM)
+        constant -= 0.5 * d * math.log(FREEDOM * math.pi) + float(np.log(np.diag(self.root)).sum())
+        log: Floats = constant - power * np.log1p(
+            np.einsum("ij,ij->i", standard, standard) / FREEDOM
+        )
+        return log
+
+
+@dataclass(frozen=True)
+class Sample:
+    """
+    Weighted draws.
+
+    Attributes
+    ----------
+    points : array of shape (m, d)
+        Proposals.
+    log_weight : array of shape (m,)
+        Pareto-smoothed log weights that sum to one.
+    log_evidence : float
+        Log of the target's integral.
+    pareto_k : float
+        Shape of the weights' tail.
+    efficiency : float
+        Effective share of the draws, 1 / (m sum weight^2).
+    """
+
+    points: Floats
+    log_weight: Floats
+    log_evidence: float
+    pareto_k: float
+    efficiency: float
+
+    @property
+    def trusted(self) -> bool:
+        """Return whether averages over the weighted draws may be trusted."""
+        return self.pareto_k <= WORST_K and self.efficiency >= WORST_EFFICIENCY
+
+    def resample(self, draws: int, rng: np.random.Generator) -> Floats:
+        """Return draws of equal weight in random order, by systematic resampling."""
+        cumulative = np.cumsum(np.exp(self.log_weight))
+        at = (np.arange(draws) + rng.random()) / draws * cumulative[-1]
+        chosen: Floats = self.points[np.searchsorted(cumulative, at)]
+        return rng.permutation(chosen)
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """
+    A mixture of Student t densities.
+
+    Attributes
+    ----------
+    parts : tuple of StudentT
+    share : array of shape (parts,)
+        Of each part; sums to one.
+    """
+
+    parts: tuple[StudentT, ...]
+    share: Floats
+
+    def draw(self, rng: np.random.Generator, size: int) -> Floats:
+        """Return draws of shape (size, d)."""
+        sizes = rng.multinomial(size, self.share)
+        return np.concatenate([p.draw(rng, m) for p, m in zip(self.parts, sizes, strict=True)])
+
+    def log_densities(self, points: Floats) -> Floats:
+        """Return log share + log density of each part, of shape (parts, m)."""
+        logs = np.stack([part.log_density(points) for part in self.parts])
+        return logs + np.log(self.share)[:, None]
+
+    def matched(self, found: Sample) -> Mixture:
+        """Return the mixture after one step of expectation-maximisation on weighted draws."""
+        logs = self.log_densities(found.points)
+        belongs = np.exp(logs - special.logsumexp(logs, axis=0) + found.log_weight)
+        share = belongs.sum(axis=1)
+        kept = share > SMALLEST_SHARE * share.max()
+        parts = tuple(match(found.points, weight) for weight in belongs[kept])
+        return Mixture(parts, share[kept] / share[kept].sum())
+
+
+def student(mean: Floats, covariance: Floats) -> StudentT:
+    """Return the Student t of a mean and a scale matrix."""
+    # Few effective points span too little: never narrower than a prior's unit over 10^6.
+    root = np.linalg.cholesky(covariance + 1e-12 * np.eye(mean.size))
+    return StudentT(mean, root.astype(np.float64))
+
+
+def match(points: Floats, weight: Floats) -> StudentT:
+    """Return the Student t with the mean and covariance of weighted points."""
+    share = weight / weight.sum()
+    mean = share @ points
+    deviation = points - mean
+    return student(mean, (deviation.T * share) @ deviation)
+
+
+def weigh(
+    log_density: Callable[[Floats], Floats],
+    proposal: Mixture,
+    size: int,
+    rng: np.random.Generator,
+) -> Sample:
+    """Return `size` draws of a proposal, weighted for a density known up to its integral."""
+    points = proposal.draw(rng, size)
+    log_ratio = log_density(points) - special.logsumexp(proposal.log_densities(points), axis=0)
+    log_weight, k = smooth(log_ratio[None])
+    return Sample(
+        points=points,
+        log_weight=log_weight[0],
+        log_evidence=float(special.logsumexp(log_ratio) - math.log(size)),
+        pareto_k=float(k[0]),
+        efficiency=float(np.exp(-special.logsumexp(2.0 * log_weight[0])) / size),
+    )
+
+
+def improve(
+    log_density: Callable[[Floats], Floats], proposal: Mixture, rng: np.random.Generator
+) -> tuple[Mixture, Sample]:
+    """Return a proposal improved by pilot draws until their weights are even, and the last ones."""
+    pilot = weigh(log_density, proposal, PILOT, rng)
+    for _ in range(PILOTS):
+        if pilot.efficiency > GOOD_EFFICIENCY:
+            break
+        proposal = proposal.matched(pilot)
+        pilot = weigh(log_density, proposal, PILOT, rng)
+    return proposal, pilot
+
+
+def sample(
+    log_density: Callable[[Floats], Floats], proposal: Mixture, draws: int, rng: np.random.Generator
+) -> Sample:
+    """
+    Return weighted draws from a density, at least two for each draw asked for.
+
+    If their weights are not to be trusted, they improve the proposal, and twice as many are drawn.
+
+    Parameters
+    ----------
+    log_density : callable
+        Unnormalised log density of points of shape (m, d).
+    proposal : Mixture
+        Near the density.
+    draws : int
+        How many draws will be taken from the sample.
+    rng : numpy.random.Generator
+        Source of randomness.
+    """
+    for size in (2 * draws) * 2 ** np.arange(FINALS):
+        found = weigh(log_density, proposal, max(int(size), PILOT), rng)
+        if found.trusted:
+            break
+        proposal = proposal.matched(found)
+    return found

@@ -1,0 +1,187 @@
+"""The posterior of monotone piecewise-linear log-odds: independent draws and the evidence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal.engines.monotone.basis import Pieces, place_pieces
+from bayescal.engines.monotone.compression import TOLERANCE, Nodes, ScoreSums
+from bayescal.engines.monotone.density import PosteriorDensity, Prior
+from bayescal.engines.monotone.importance import Sample, improve, sample
+from bayescal.engines.monotone.proposal import propose
+from bayescal.validation import Floats, as_scores, as_weights, check_same_length
+
+CURVES = 64
+COMPRESSIONS = 3
+FIRST_SLOPE = 3.0
+# Between the tolerance that the nodes aim at and the error that would be seen.
+WORST_ERROR = 0.1
+
+
+@dataclass(frozen=True)
+class MonotonePosterior:
+    """
+    Independent draws of monotone log-odds f(x) = a + sum_j b_j h_j(x).
+
+    Attributes
+    ----------
+    pieces : Pieces
+        Knots, and the reference where f is the intercept.
+    intercept : array of shape (draws,)
+    slopes : array of shape (draws, J)
+        Positive, in log-odds a unit of x.
+    log_evidence : float
+        Natural log of p(labels | scores).
+    pareto_k, efficiency : float
+        Pareto shape and effective share of the importance weights behind the draws.
+    likelihood_error : float
+        Bound on the error of the log likelihood from compressing many scores, the worst of some
+        draws.
+    problem : str
+        What keeps the draws from being trusted; empty where nothing does.
+    """
+
+    pieces: Pieces
+    intercept: Floats
+    slopes: Floats
+    log_evidence: float
+    pareto_k: float
+    efficiency: float
+    likelihood_error: float
+    problem: str
+
+    def log_odds(self, x: Floats) -> Floats:
+        """Return f at scores of shape (n,), of shape (draws, n)."""
+        return log_odds(self.pieces, self.intercept, self.slopes, x)
+
+
+def log_odds(pieces: Pieces, intercept: Floats, slopes: Floats, x: Floats) -> Floats:
+    """Return a + sum_j b_j h_j(x) for each draw and score, of shape (draws, n)."""
+    curves: Floats = intercept[:, None] + slopes @ pieces.basis(x).T
+    return curves
+
+
+def draw_monotone(
+    x: Floats,
+    positive: NDArray[np.bool_],
+    weight: Floats | None,
+    prior: Prior,
+    draws: int,
+    rng: np.random.Generator,
+    *,
+    n_segments: int = 9,
+    pieces: Pieces | None = None,
+) -> MonotonePosterior:
+    """
+    Draw from the posterior of monotone piecewise-linear log-odds.
+
+    Parameters
+    ----------
+    x : array of shape (n,)
+        Standardised scores.
+    positive : array of shape (n,) of bool
+        Their labels; one class may be empty.
+    weight : array of shape (n,) or None
+        Powers of the likelihood: 2 equals repeating the document.
+    prior : Prior
+        Of intercept and slopes.
+    draws : int
+        How many.
+    rng : numpy.random.Generator
+        Source of randomness.
+    n_segments : int
+        J, at most: few distinct scores have fewer. 1 is logistic regression.
+    pieces : Pieces, optional
+        Knots and reference instead of those at quantiles of the two classes.
+
+    Raises
+    ------
+    ValueError
+        If scores, labels, weights or settings are not legal, or do not belong together.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x, positive = np.array([-2.0, -1.0, 0.0, 1.0]), np.array([False, False, True, True])
+    >>> found = draw_monotone(x, positive, None, Prior(), 1000, np.random.default_rng(0))
+    >>> found.slopes.shape, found.problem
+    ((1000, 3), '')
+    """
+    if draws < 1:
+        raise ValueError(f"draws must be at least 1, got {draws}.")
+    x, weight = as_scores(x), as_weights(weight, x.size)
+    check_same_length("scores", x.size, "labels", positive.size)
+    weight = np.ones(x.size) if weight is None else weight
+    # Sorted once: what follows sorts again, which costs little then.
+    order = np.argsort(x)
+    order = order[weight[order] > 0.0]
+    x, positive, weight = x[order], positive[order], weight[order]
+    if pieces is None:
+        pieces = place_pieces(x, positive, weight, n_segments)
+    found, density, error = _sample(x, positive, weight, pieces, prior, draws, rng)
+    points = found.resample(draws, rng)
+    return MonotonePosterior(
+        pieces=pieces,
+        intercept=points[:, 0],
+        slopes=density.slopes(points),
+        log_evidence=found.log_evidence,
+        pareto_k=found.pareto_k,
+        efficiency=found.efficiency,
+        likelihood_error=error,
+        problem=_describe_problem(found, error),
+    )
+
+
+def _sample(
+    x: Floats,
+    positive: NDArray[np.bool_],
+    weight: Floats,
+    pieces: Pieces,
+    prior: Prior,
+    draws: int,
+    rng: np.random.Generator,
+) -> tuple[Sample, PosteriorDensity, float]:
+    """Return weighted draws, the density on nodes fine enough for them, and its error."""
+    classes = [ScoreSums(x[positive == k], weight[positive == k]) for k in (False, True)]
+    intercept, slopes = np.zeros(1), np.full((1, pieces.segments), FIRST_SLOPE)
+    nodes = [scores.compress(pieces, intercept, slopes) for scores in classes]
+    density = PosteriorDensity(pieces, (nodes[0], nodes[1]), prior)
+    proposal, found = improve(density.log_density, propose(density, rng), rng)
+    curves, error = _worst_error(found, density, nodes, pieces, rng)
+    for _ in range(COMPRESSIONS):
+        if error > 2.0 * TOLERANCE:
+            nodes = [scores.compress(pieces, *curves) for scores in classes]
+            density = PosteriorDensity(pieces, (nodes[0], nodes[1]), prior)
+        found = sample(density.log_density, proposal, draws, rng)
+        curves, error = _worst_error(found, density, nodes, pieces, rng)
+        if error <= WORST_ERROR:
+            break
+    return found, density, error
+
+
+def _worst_error(
+    found: Sample,
+    density: PosteriorDensity,
+    nodes: list[Nodes],
+    pieces: Pieces,
+    rng: np.random.Generator,
+) -> tuple[tuple[Floats, Floats], float]:
+    """Return some curves of a sample and the worst bound on their log likelihoods' errors."""
+    points = found.resample(CURVES, rng)
+    curves = points[:, 0], density.slopes(points)
+    errors = [of_class.errors(pieces, *curves).sum(axis=1) for of_class in nodes]
+    return curves, float(np.sum(errors, axis=0).max())
+
+
+def _describe_problem(found: Sample, error: float) -> str:
+    if not found.trusted:
+        return (
+            f"importance weights are too uneven: Pareto k {found.pareto_k:.2f},"
+            f" efficiency {found.efficiency:.3f}"
+        )
+    if error > WORST_ERROR:
+        return f"compressing the scores may move the log likelihood by {error:.2g} nats"
+    return ""

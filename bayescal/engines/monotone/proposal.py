@@ -1,0 +1,87 @@
+r"""A proposal near the posterior: a mixture over the scale of the walk's steps.
+
+A Student t of steps is a Gaussian of unknown scale tau, tau^2 ~ InverseGamma(nu/2, nu/2). Given
+tau the posterior is close to a Gaussian, so that a Student t with its mean and covariance follows
+it; over a grid of tau, weighted by prior and evidence, such parts follow the whole.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from bayescal.engines.monotone.density import PosteriorDensity
+from bayescal.engines.monotone.importance import Mixture, match, student, weigh
+from bayescal.engines.monotone.mode import Mode, find_mode
+from bayescal.validation import Floats
+
+RATIO = 1.6
+MOST_STEPS_OUT = 15
+# Scales whose share is exp(-6) of the largest are left to the tails of their neighbours.
+DEPTH = 6.0
+PILOT = 1000
+
+
+@dataclass(frozen=True)
+class _Part:
+    scale: float
+    mode: Mode
+    log_share: float
+
+
+def propose(density: PosteriorDensity, rng: np.random.Generator) -> Mixture:
+    """
+    Return a mixture that follows a posterior.
+
+    Parameters
+    ----------
+    density : PosteriorDensity
+        The posterior.
+    rng : numpy.random.Generator
+        Source of the pilot draws that turn modes into means and covariances.
+    """
+    parts = _parts(density)
+    top = max(part.log_share for part in parts)
+    students, log_shares = [], []
+    for part in parts:
+        if part.log_share < top - DEPTH:
+            continue
+        laplace = student(part.mode.point, part.mode.covariance)
+
+        def given_scale(points: Floats, scale: float = part.scale) -> Floats:
+            return density.log_density(points, scale)
+
+        pilot = weigh(given_scale, Mixture((laplace,), np.ones(1)), PILOT, rng)
+        students.append(match(pilot.points, np.exp(pilot.log_weight)))
+        log_shares.append(_log_prior(part.scale, density.prior.walk_freedom) + pilot.log_evidence)
+    share = np.exp(np.array(log_shares) - max(log_shares))
+    return Mixture(tuple(students), share / share.sum())
+
+
+def _parts(density: PosteriorDensity) -> list[_Part]:
+    """Return modes over a grid of scales, outward from 1 until nothing is left."""
+    parts = [_part(density, 1.0, np.zeros(density.dimension))]
+    if density.dimension == 2:
+        return parts
+    for direction in (RATIO, 1.0 / RATIO):
+        here = parts[0]
+        for _ in range(MOST_STEPS_OUT):
+            here = _part(density, here.scale * direction, here.mode.point)
+            parts.append(here)
+            if here.log_share < max(part.log_share for part in parts) - DEPTH:
+                break
+    return parts
+
+
+def _part(density: PosteriorDensity, scale: float, start: Floats) -> _Part:
+    mode = find_mode(density, start, scale)
+    log_volume = 0.5 * float(np.linalg.slogdet(2.0 * math.pi * mode.covariance)[1])
+    log_share = mode.log_density + log_volume + _log_prior(scale, density.prior.walk_freedom)
+    return _Part(scale, mode, log_share)
+
+
+def _log_prior(scale: float, freedom: float) -> float:
+    """Return the log density of log tau, up to a constant."""
+    return -freedom * (math.log(scale) + 0.5 / scale**2)

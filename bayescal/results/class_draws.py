@@ -1,0 +1,131 @@
+"""Draws of two class densities and a prior as a curve of log-odds.
+
+Draw k gives log-odds(s) = logit(prior_k) + log p(s|+, k) - log p(s|-, k).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+from scipy import special
+
+from bayescal.bayes import log_odds
+from bayescal.density_draws import DensityDraws
+from bayescal.engines.data import KLASS
+from bayescal.engines.maximum_likelihood import ClassFits
+from bayescal.families import Family
+from bayescal.results.curves import blocks
+from bayescal.results.densities import read_densities
+from bayescal.validation import Floats
+
+
+@dataclass(frozen=True)
+class ClassDraws:
+    """
+    Draws of both classes' densities and of the class prior.
+
+    Attributes
+    ----------
+    negative, positive : DensityDraws
+        The densities.
+    prior : array of shape (draws,)
+        Probability of the positive class.
+    """
+
+    negative: DensityDraws
+    positive: DensityDraws
+    prior: Floats
+
+    @property
+    def size(self) -> int:
+        """Return the number of draws."""
+        return int(self.prior.size)
+
+    def take(self, index: NDArray[np.intp]) -> ClassDraws:
+        """Return the draws at some positions."""
+        return ClassDraws(self.negative.take(index), self.positive.take(index), self.prior[index])
+
+    def with_prior(self, prior: Floats) -> ClassDraws:
+        """Return the same densities with another class prior, of shape (draws,)."""
+        return ClassDraws(self.negative, self.positive, prior)
+
+    def log_densities(self, scores: Floats) -> tuple[Floats, Floats]:
+        """Return log p(s|-) and log p(s|+), shape (draws, scores)."""
+        return self.negative.logpdf(scores), self.positive.logpdf(scores)
+
+    def log_odds(self, scores: Floats) -> Floats:
+        """Return the calibrated log-odds, shape (draws, scores)."""
+        negative, positive = self.log_densities(scores)
+        return log_odds(self.prior[:, None], positive, negative)
+
+    def predictive(self, scores: Floats) -> Floats:
+        """
+        Return the log-odds of P(+ | s, data): Bayes' rule with posterior predictive densities.
+
+        logit(mean prior) + log mean_k p(s|+, k) - log mean_k p(s|-, k); shape (scores,).
+        """
+        negative, positive = (
+            special.logsumexp(log_density, axis=0) for log_density in self.log_densities(scores)
+        )
+        return log_odds(float(self.prior.mean()), positive, negative)
+
+
+def read_draws(family: Family, dataset: xr.Dataset, centre: float) -> ClassDraws:
+    """
+    Return the draws in a posterior (or mode) dataset.
+
+    Parameters
+    ----------
+    family : Family
+        Whose parameters they are, unless each draw names its own.
+    dataset : xarray.Dataset
+        With dimensions chain, draw and klass, or klass alone.
+    centre : float
+        Of the warps.
+
+    Raises
+    ------
+    ValueError
+        If a variable of the family is missing or lacks the dimension klass.
+    """
+    if "chain" in dataset.dims:
+        dataset = dataset.stack(sample=("chain", "draw"))
+    else:
+        dataset = dataset.expand_dims("sample")
+    if "family" not in dataset:
+        _check_variables(family, dataset)
+    negative, positive = (read_densities(family, dataset, k, centre) for k in range(len(KLASS)))
+    return ClassDraws(negative, positive, dataset["prior"].values.ravel())
+
+
+def _check_variables(family: Family, dataset: xr.Dataset) -> None:
+    for name in (*family.parameters, "prior"):
+        if name not in dataset:
+            raise ValueError(
+                f"the program's posterior must hold {', '.join(family.parameters)} (dims 'klass')"
+                f" and prior for family {family.name!r}; it holds no {name!r}."
+            )
+        if name != "prior" and dataset[name].sizes.get("klass") != len(KLASS):
+            raise ValueError(f"variable {name!r} of the program must have dims 'klass'.")
+
+
+def density_dataset(
+    fits: ClassFits, draws: ClassDraws | None, scores: Floats, level: float
+) -> xr.Dataset:
+    """Return the densities of both classes at scores; see `ScoreCalibrator.class_densities`."""
+    coords = {"klass": list(KLASS), "score": scores}
+    both = [fit.parameters.values() for fit in (fits.negative, fits.positive)]
+    variables = {"mle": np.exp([fits.family.logpdf(scores, *values) for values in both])}
+    if draws is not None:
+        out = np.empty((3, len(KLASS), scores.size))
+        tails = [0.5 - level / 2.0, 0.5 + level / 2.0]
+        for part in blocks(draws.size, scores.size):
+            for k, log_density in enumerate(draws.log_densities(scores[part])):
+                density = np.exp(log_density)
+                out[0, k, part] = density.mean(axis=0)
+                out[1:, k, part] = np.quantile(density, tails, axis=0)
+        variables |= dict(zip(("predictive", "lower", "upper"), out, strict=True))
+    return xr.Dataset({name: (("klass", "score"), v) for name, v in variables.items()}, coords)

@@ -1,0 +1,66 @@
+"""Shortest intervals, and the level at which pointwise intervals hold a whole curve."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import stats
+
+from bayescal.validation import Floats
+
+
+def highest_density(values: Floats, level: float) -> Floats:
+    """
+    Return the shortest interval that holds a share of draws, pointwise.
+
+    Parameters
+    ----------
+    values : array of shape (draws, n)
+        Draws at each of n points.
+    level : float
+        The share, between 0 and 1.
+
+    Returns
+    -------
+    array of shape (2, n)
+        Ends: draws, of which the interval holds ceil(level draws).
+
+    Examples
+    --------
+    >>> highest_density(np.array([[0.0], [0.1], [0.2], [5.0]]), 0.7)
+    array([[0. ],
+           [0.2]])
+    """
+    ordered = np.sort(values, axis=0)
+    inside = int(np.ceil(level * ordered.shape[0]))
+    start = (ordered[inside - 1 :] - ordered[: ordered.shape[0] - inside + 1]).argmin(axis=0)
+    point = np.arange(ordered.shape[1])
+    return np.stack([ordered[start, point], ordered[start + inside - 1, point]])
+
+
+def simultaneous_tail(curves: Floats, level: float) -> float:
+    """
+    Return the tail share at which pointwise equal-tailed intervals hold whole curves.
+
+    The largest t such that at least `level` of the curves lie within their pointwise t and 1 - t
+    quantiles at all points at once (Besag et al., Statistical Science 1995, section 6.3).
+
+    Parameters
+    ----------
+    curves : array of shape (draws, n)
+        Values of each draw's curve at n points.
+    level : float
+        Share of curves to hold, between 0 and 1.
+
+    Examples
+    --------
+    >>> straight = np.linspace(0.0, 1.0, 101)[:, None] * np.ones(7)
+    >>> simultaneous_tail(straight, 0.9)
+    0.05
+    """
+    draws = curves.shape[0]
+    rank = stats.rankdata(curves, axis=0, method="min") - 1
+    reverse = draws - stats.rankdata(curves, axis=0, method="max")
+    depth = np.minimum(rank, reverse).min(axis=1)
+    # So many curves must be at least as deep as the tail is.
+    kept = int(np.ceil(level * draws))
+    return float(np.sort(depth)[draws - kept] / (draws - 1)) if draws > 1 else 0.0

@@ -1,0 +1,88 @@
+"""Draws of monotone piecewise-linear log-odds as a curve of the raw score."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+from scipy import special
+
+from bayescal.engines.monotone.basis import Pieces
+from bayescal.engines.monotone.posterior import log_odds
+from bayescal.validation import Floats
+from bayescal.warps import warp
+
+
+@dataclass(frozen=True)
+class MonotoneDraws:
+    """
+    Draws of log-odds that never fall.
+
+    Attributes
+    ----------
+    pieces : Pieces
+        Knots and reference, in standardised (warped) scores.
+    intercept : array of shape (draws,)
+        Log-odds at the reference.
+    slope : array of shape (draws, segments)
+        In log-odds a standardised unit.
+    prior : array of shape (draws,)
+        P(+) of the population fitted, whose log-odds another prior replaces.
+    centre, spread, bend : float
+        Of the standardisation, and of the warp in score units.
+    """
+
+    pieces: Pieces
+    intercept: Floats
+    slope: Floats
+    prior: Floats
+    centre: float
+    spread: float
+    bend: float
+
+    @property
+    def size(self) -> int:
+        """Return the number of draws."""
+        return int(self.intercept.size)
+
+    def take(self, index: NDArray[np.intp]) -> MonotoneDraws:
+        """Return the draws at some positions."""
+        return replace(
+            self,
+            intercept=self.intercept[index],
+            slope=self.slope[index],
+            prior=self.prior[index],
+        )
+
+    def with_prior(self, prior: Floats) -> MonotoneDraws:
+        """Return the same draws for a class prior of shape (draws,): the intercept moves."""
+        moved = self.intercept + special.logit(prior) - special.logit(self.prior)
+        return replace(self, intercept=moved, prior=prior)
+
+    def log_odds(self, scores: Floats) -> Floats:
+        """Return the log-odds at raw scores, shape (draws, scores)."""
+        x = (warp(scores, self.centre, self.bend) - self.centre) / self.spread
+        return log_odds(self.pieces, self.intercept, self.slope, x)
+
+    def predictive(self, scores: Floats) -> Floats:
+        """Return the log-odds of P(+ | s, data), the mean over draws of P_k(+|s)."""
+        curve = self.log_odds(scores)
+        positive = special.logsumexp(special.log_expit(curve), axis=0)
+        mean: Floats = positive - special.logsumexp(special.log_expit(-curve), axis=0)
+        return mean
+
+
+def read_monotone(dataset: xr.Dataset) -> MonotoneDraws:
+    """Return the draws in a dataset with dimensions chain, draw and segment."""
+    draws = dataset.stack(sample=("chain", "draw"))
+    return MonotoneDraws(
+        pieces=Pieces(dataset["knot"].values, float(dataset["reference"])),
+        intercept=draws["intercept"].values,
+        slope=draws["slope"].transpose("sample", "segment").values,
+        prior=draws["prior"].values,
+        centre=float(dataset["centre"]),
+        spread=float(dataset["spread"]),
+        bend=float(dataset["bend"]),
+    )

@@ -1,0 +1,192 @@
+"""Quantiles over draws of the curve at many scores: exact ones at thousands of nodes, cheaply.
+
+A quantile of thousands of draws bends wherever two draws change places: following it to 1e-4 takes
+thousands of nodes. Between two scores close together, though, most draws stay on one side of it:
+those are only counted, and the few that come near are evaluated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from bayescal.results import interpolation
+from bayescal.results.curves import Curves, quantiles_of_log_odds
+from bayescal.validation import Floats
+
+PARTS = (64, 256)  # into which an interval is divided, until the table is good enough
+# Share of the tolerance that a table of half as many parts may be off: the fewer the draws, the
+# sharper the turns where two of them change places, and the more a table may miss.
+SAFETY, SAFE_DRAWS = (0.1, 0.5), 8000
+# An interval is cut in two if more draws than one in so many come near, and more than so many.
+FEW, AT_LEAST = 16, 128
+# Room beside a chord for the roughness of a quantile: that of so many draws next to it. More
+# room lets more draws come near, less has more intervals cut.
+ROOM = 8
+# A curve leaves the chord of an interval by so many times what it does half-way, at most: one that
+# has a kink by twice that, a parabola by as much.
+BEND = 4.0
+CUTS = 16  # scores at which all draws are evaluated together
+NARROWEST = 1e-9  # share of a first interval that is not cut further
+
+
+def evaluate(draws: Curves, scores: Floats, levels: Floats, centre: float, spread: float) -> Floats:
+    """
+    Return pointwise quantiles over draws of the log-odds, by a table if there are many scores.
+
+    Parameters
+    ----------
+    draws : Curves
+        Posterior draws.
+    scores : array of shape (n,)
+        Raw scores.
+    levels : array of shape (l,)
+        Of the quantiles.
+    centre, spread : float
+        Robust centre and spread of the scores fitted: where the curves bend.
+
+    Returns
+    -------
+    array of shape (l, n)
+        Those of np.quantile up to 2,048 scores, for more within 1e-4 of them in probability.
+    """
+    if scores.size <= interpolation.DIRECT or draws.size == 1:
+        return quantiles_of_log_odds(draws, scores, levels)
+    first = interpolation.first_nodes(scores, centre, spread)
+    return interpolation.read(*tabulate(draws, first, levels), scores)
+
+
+def tabulate(draws: Curves, node: Floats, levels: Floats) -> tuple[Floats, Floats]:
+    """
+    Return nodes and pointwise quantiles over draws of the log-odds there, to interpolate linearly.
+
+    Parameters
+    ----------
+    draws : Curves
+        Posterior draws.
+    node : array of shape (k,)
+        Ascending scores, the first nodes.
+    levels : array of shape (l,)
+        Of the quantiles.
+
+    Returns
+    -------
+    node : array of shape (m,)
+        The nodes given and others between them.
+    values : array of shape (l, m)
+        The quantiles at the nodes, as np.quantile has them; between the nodes, linear
+        interpolation is within `interpolation.TOLERANCE` of them in probability.
+    """
+    rank = _Rank.of(levels, draws.size)
+    middles = 0.5 * (node[:-1] + node[1:])
+    cuts = _cuts(draws, np.append(np.stack([node[:-1], middles], axis=1), node[-1]), rank)
+    start = next(cuts)
+    nodes, values = [np.array([start.score])], [start.quantile[:, None]]
+    for middle_of_all, end_of_all in zip(cuts, cuts, strict=True):
+        narrowest = NARROWEST * (end_of_all.score - start.score)
+        ahead = [(middle_of_all, end_of_all)]  # a stack, the nearest interval on top
+        while ahead:
+            middle, end = ahead.pop()
+            inner = _between(draws, start, middle, end, rank)
+            if inner is None and end.score - start.score > narrowest:
+                halves = 0.5 * np.array([start.score + middle.score, middle.score + end.score])
+                first, second = _cuts(draws, halves, rank)
+                ahead += [(second, end), (first, middle)]
+                continue
+            if inner is None:
+                inner = middle.quantile[:, None]
+            nodes.append(np.linspace(start.score, end.score, inner.shape[1] + 2)[1:])
+            values += [inner, end.quantile[:, None]]
+            start = end
+    return np.concatenate(nodes), np.concatenate(values, axis=1)
+
+
+@dataclass(frozen=True)
+class _Rank:
+    """Positions of quantiles in sorted draws: of np.quantile's default, linear between ranks."""
+
+    low: NDArray[np.intp]
+    share: Floats
+
+    @classmethod
+    def of(cls, levels: Floats, size: int) -> _Rank:
+        position = levels * (size - 1)
+        low = np.minimum(position.astype(np.intp), size - 2)
+        return cls(low, position - low)
+
+    def read(self, ordered: Floats, left_out: NDArray[np.intp]) -> Floats:
+        """Return quantiles of ordered draws, the last axis, but for so many smaller ones."""
+        below, above = ordered[..., self.low - left_out], ordered[..., self.low - left_out + 1]
+        return np.moveaxis(below + self.share * (above - below), -1, 0)
+
+
+@dataclass(frozen=True)
+class _Cut:
+    """All draws at one score: log-odds, their quantiles, and how far the draws beside are."""
+
+    score: float
+    curve: Floats
+    quantile: Floats
+    room: Floats
+
+
+def _cuts(draws: Curves, scores: Floats, rank: _Rank) -> Iterator[_Cut]:
+    neighbours = np.clip(rank.low + np.array([[-ROOM], [0], [1], [1 + ROOM]]), 0, draws.size - 1)
+    for first in range(0, scores.size, CUTS):
+        part = scores[first : first + CUTS]
+        for score, curve in zip(part.tolist(), _rows(draws, part), strict=True):
+            ordered = np.partition(curve, np.unique(neighbours))
+            quantile = rank.read(ordered, np.zeros_like(rank.low))
+            room = np.maximum(quantile - ordered[neighbours[0]], ordered[neighbours[3]] - quantile)
+            yield _Cut(score, curve, quantile, room)
+
+
+def _rows(draws: Curves, scores: Floats) -> Floats:
+    """Return log-odds of shape (scores, draws): side by side what is to be put in order."""
+    return np.ascontiguousarray(draws.log_odds(scores).T)
+
+
+def _between(draws: Curves, start: _Cut, middle: _Cut, end: _Cut, rank: _Rank) -> Floats | None:
+    """Return quantiles inside an interval, at equal steps; None where it must be cut in two."""
+    three = np.stack([start.quantile, middle.quantile, end.quantile], axis=1)
+    tolerance = interpolation.TOLERANCE * np.clip(draws.size / SAFE_DRAWS, *SAFETY)
+    # Where probabilities are all 0 or all 1, a line will do.
+    same_side = (np.sign(three) == np.sign(three[:, :1])).all()
+    if same_side and special.expit(-np.abs(three)).max() < tolerance:
+        return three[:, 1:2]
+    # How far a quantile may leave the chord between its ends: looked at afterwards.
+    slack = 4.0 * np.abs(three[:, 1] - 0.5 * (three[:, 0] + three[:, 2])) + middle.room
+    near, left_out = _near(start, middle, end, slack)
+    held = (left_out <= rank.low) & (rank.low + 1 < left_out + near.size)
+    if near.size > max(draws.size // FEW, AT_LEAST) or not held.all():
+        return None
+    few = draws.take(near)
+    for parts in PARTS:
+        share = np.linspace(0.0, 1.0, parts + 1)
+        curves = _rows(few, start.score + share[1:-1] * (end.score - start.score))
+        inner = rank.read(np.sort(curves, axis=-1), left_out)
+        table = np.concatenate([three[:, :1], inner, three[:, 2:]], axis=1)
+        chord = np.outer(three[:, 0], 1.0 - share) + np.outer(three[:, 2], share)
+        if (np.abs(table - chord) > slack[:, None]).any():
+            return None
+        halves = 0.5 * (table[:, :-2:2] + table[:, 2::2])
+        if np.abs(special.expit(halves) - special.expit(table[:, 1::2])).max() < tolerance:
+            return inner
+    return None
+
+
+def _near(
+    start: _Cut, middle: _Cut, end: _Cut, slack: Floats
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the draws that may come near a quantile, and how many others lie below each."""
+    bend = BEND * np.abs(middle.curve - 0.5 * (start.curve + end.curve))
+    first = start.curve - start.quantile[:, None]
+    last = end.curve - end.quantile[:, None]
+    above = np.minimum(first, last) - bend > slack[:, None]
+    below = np.maximum(first, last) + bend < -slack[:, None]
+    far = (above | below).all(axis=0)
+    return np.flatnonzero(~far), below[:, far].sum(axis=1)

@@ -1,0 +1,158 @@
+"""What an estimator's parameters say about inference, checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from bayescal.engines.inference import DirectFit, Settings
+from bayescal.engines.monotone.density import Prior as DirectPrior
+from bayescal.families import FAMILIES, Family
+from bayescal.randomness import generator
+from bayescal.results.calibration import POINTS
+from bayescal.validation import check_choice, check_positive
+from bayescal.warps import IDENTITY
+
+AUTO, AVERAGE, COMBINED = "auto", "average", "combined"
+# Direct fits of the log-odds: how many linear pieces they have, at most.
+SEGMENTS = {"monotone": 9, "logistic": 1}
+DIRECT = tuple(SEGMENTS)
+# Families that average over warps unless told otherwise; the others are what their name says.
+WARPED = (COMBINED, AVERAGE, "monotone")
+FAMILY_NAMES = (AUTO, COMBINED, *FAMILIES, AVERAGE, *DIRECT)
+INFERENCES = ("exact", "nuts", "map", "mle")
+SCORES_ARE = ("scores", "log_odds", "probabilities")
+AVERAGINGS = ("stacking", "evidence")
+# What maximum likelihood fits beside an average of families, the programs' default, and the
+# densities of the combination.
+REFERENCE = "asymmetric_laplace"
+# Direct log-odds bend where they like: no warp and the strongest are enough.
+DIRECT_BENDS = (IDENTITY, 1.0)
+# From no warp to one that bends at the scores' own spread, in steps that evidence can tell apart.
+BENDS = (IDENTITY, 10.0, 3.0, 1.0)
+
+
+def read_settings(estimator: Any) -> Settings:
+    """
+    Return the settings that an estimator's parameters mean.
+
+    Parameters
+    ----------
+    estimator : ScoreCalibrator
+        Or any object with its parameters as attributes.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is unknown, out of range, or does not go with another.
+    """
+    check_choice("family", estimator.family, FAMILY_NAMES)
+    check_choice("inference", estimator.inference, INFERENCES)
+    check_choice("scores_are", estimator.scores_are, SCORES_ARE)
+    check_choice("averaging", estimator.averaging, AVERAGINGS)
+    if estimator.point is not None:
+        check_choice("point", estimator.point, tuple(POINTS))
+    for name in ("draws", "chains"):
+        _check_count(name, getattr(estimator, name))
+    family = resolve_family(estimator.family, estimator.inference)
+    bends = _read_warp(estimator.warp, average=family in WARPED)
+    _check_exact_only(estimator, family, bends)
+    of_densities, of_direct = _split(estimator.hyperparameters, family)
+    return Settings(
+        families=_families(family),
+        reference=FAMILIES.get(family, FAMILIES[REFERENCE]),
+        inference=estimator.inference,
+        program=estimator.program,
+        hyperparameters=of_densities,
+        candidates=estimator.candidates,
+        guard=estimator.guard,
+        bends=bends,
+        averaging=estimator.averaging,
+        monotone=bool(estimator.monotone),
+        draws=int(estimator.draws),
+        chains=int(estimator.chains),
+        direct=_direct(family, bends),
+        direct_hyperparameters=of_direct,
+        sampler_options=estimator.sampler_options,
+        rng=generator(estimator.random_state),
+        progressbar=estimator.progressbar,
+    )
+
+
+def resolve_family(family: str, inference: str) -> str:
+    """Return the family that "auto" stands for: the combination where there is an engine for it."""
+    if family != AUTO:
+        return family
+    return COMBINED if inference == "exact" else REFERENCE
+
+
+def _families(name: str) -> tuple[Family, ...]:
+    if name in FAMILIES:
+        return (FAMILIES[name],)
+    if name in DIRECT:
+        return ()
+    return (FAMILIES[REFERENCE],) if name == COMBINED else tuple(FAMILIES.values())
+
+
+def _direct(family: str, bends: tuple[float, ...]) -> tuple[DirectFit, ...]:
+    """Return the direct fits; the logistic one is a line in the raw score where others warp."""
+    warped = DIRECT_BENDS if bends == BENDS else bends
+    straight = (IDENTITY,) if family == COMBINED else bends
+    fits = (
+        DirectFit("monotone", SEGMENTS["monotone"], warped),
+        DirectFit("logistic", SEGMENTS["logistic"], straight),
+    )
+    return tuple(fit for fit in fits if family in (COMBINED, fit.name))
+
+
+def _split(
+    given: Mapping[str, float] | None, family: str
+) -> tuple[Mapping[str, float] | None, Mapping[str, float] | None]:
+    """Return the hyperparameters of densities and those of direct log-odds."""
+    if given is None or family != COMBINED:
+        return given, given
+    own = {field.name for field in fields(DirectPrior)}
+    return (
+        {name: value for name, value in given.items() if name not in own},
+        {name: value for name, value in given.items() if name in own | {"centre", "spread"}},
+    )
+
+
+def _check_count(name: str, value: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise ValueError(f"{name} must be a positive whole number, got {value!r}.")
+
+
+def _read_warp(warp: Any, *, average: bool) -> tuple[float, ...]:
+    if isinstance(warp, str):
+        check_choice("warp", warp, ("auto", "none", "average"))
+        if warp == "auto":
+            warp = "average" if average else "none"
+        return BENDS if warp == "average" else (IDENTITY,)
+    if isinstance(warp, bool) or not isinstance(warp, int | float | np.number):
+        raise ValueError(
+            f"warp must be 'auto', 'none', 'average' or a positive number, got {warp!r}."
+        )
+    check_positive(warp=warp)
+    return (float(warp),)
+
+
+def _check_exact_only(estimator: Any, family: str, bends: tuple[float, ...]) -> None:
+    several = family not in FAMILIES
+    asked = {
+        f"family={family!r}": several,
+        f"warp={estimator.warp!r}": bends != (IDENTITY,),
+        "monotone=True": bool(estimator.monotone),
+    }
+    for what, is_asked in asked.items():
+        if is_asked and estimator.inference != "exact":
+            raise ValueError(f"{what} needs inference='exact', got {estimator.inference!r}.")
+    symmetric = not several and FAMILIES[family].symmetric
+    if estimator.monotone and symmetric:
+        raise ValueError(
+            "monotone=True needs an asymmetric family: log-odds of two symmetric densities always"
+            f" fall somewhere unless their scales are equal; got family={family!r}."
+        )

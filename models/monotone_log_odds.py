@@ -1,0 +1,108 @@
+r"""Monotone piecewise-linear log-odds of the label given the score, all slopes positive.
+
+With x = (score - centre)/spread, and the log-odds rising by slope_j a unit of x in segment j,
+
+    intercept ~ Normal(0, intercept_scale)                       log-odds at the reference
+    level     ~ Normal(slope_location, slope_scale)              log slope in its segment
+    walk      ~ Student t, walk_freedom, in n_segments - 1 dimensions
+    slope_j   = exp(level + walk_scale/sqrt(n_segments - 1) sum of walk from there to j)
+    label     ~ Bernoulli(logit = intercept + sum_j slope_j (length of segment j between
+                          reference and x))
+
+Knots and reference are quantiles of the scores, the two classes weighing one half each, unless
+given. The density of scores is fixed: it tells nothing, and serves to simulate. Scores, knots and
+reference in raw units; label 0 negative, 1 positive.
+"""
+
+from typing import Any
+
+import numpy as np
+import pymc as pm
+from numpy.typing import ArrayLike, NDArray
+
+SCORE_FREEDOM = 4.0  # of the Student t that simulates scores
+
+
+def model(
+    score: ArrayLike,
+    label: ArrayLike,
+    *,
+    centre: float = 0.0,
+    spread: float = 1.0,
+    intercept_scale: float = 5.0,
+    slope_location: float = 0.5,
+    slope_scale: float = 1.0,
+    walk_scale: float = 1.5,
+    walk_freedom: float = 4.0,
+    n_segments: int = 9,
+    knots: ArrayLike | None = None,
+    reference: float | None = None,
+) -> pm.Model:
+    """Return the model of labels given scores; with `knots`, n_segments is one more than they."""
+    quantiles, median = place_knots(np.asarray(score), np.asarray(label), n_segments)
+    knot = np.asarray(quantiles if knots is None else knots, dtype=float)
+    origin = median if reference is None else reference
+    low, high = np.r_[-np.inf, knot], np.r_[knot, np.inf]
+    steps = walk_steps(knot.size, int(np.searchsorted(knot, origin, side="right")))
+    with pm.Model() as program:
+        intercept = pm.Normal("intercept", 0.0, intercept_scale)
+        log_slope = pm.Normal("level", slope_location, slope_scale)
+        if knot.size:
+            walk = pm.MvStudentT(
+                "walk", walk_freedom, mu=np.zeros(knot.size), scale=np.eye(knot.size)
+            )
+            log_slope = log_slope + walk_scale / np.sqrt(knot.size) * (steps * walk).sum(axis=-1)
+        slope = pm.Deterministic("slope", pm.math.exp(log_slope) * np.ones(knot.size + 1))
+        s = pm.StudentT("score", SCORE_FREEDOM, mu=centre, sigma=spread, observed=score)
+        length = pm.math.clip(s[..., None], low, high) - np.clip(origin, low, high)
+        pm.Bernoulli(
+            "label", logit_p=intercept + (length * slope).sum(axis=-1) / spread, observed=label
+        )
+    return program
+
+
+def place_knots(
+    score: NDArray[Any], label: NDArray[Any], n_segments: int
+) -> tuple[NDArray[Any], float]:
+    """Return knots and reference: balanced quantiles, at distinct scores inside the range."""
+    positives = label.sum()
+    share = np.where(label == 1, 1 / max(positives, 1), 1 / max(label.size - positives, 1))
+    order = np.argsort(score, kind="stable")
+    level = np.cumsum(share[order])
+    # A running sum may miss a level that it should meet exactly.
+    level = level / level[-1] + score.size * np.finfo(float).eps
+    at = np.searchsorted(level, np.r_[np.arange(1, n_segments) / n_segments, 0.5])
+    chosen = score[order][at]
+    knots = np.unique(chosen[:-1])
+    return knots[(knots > score.min()) & (knots < score.max())], float(chosen[-1])
+
+
+def walk_steps(knots: int, origin: int) -> NDArray[Any]:
+    """Return which steps lead from the reference's segment to each: (segments, knots), 0 or 1."""
+    j, k = np.arange(knots + 1)[:, None], np.arange(knots)
+    return (((k >= origin) & (k < j)) | ((k < origin) & (k >= j))).astype(float)
+
+
+def simulate(
+    n: int, rng: np.random.Generator, *, draws: int | None = None, **hyperparameters: Any
+) -> dict[str, Any]:
+    """
+    Return n scores and labels, and the parameters drawn from the prior that made them.
+
+    With `draws`, so many data sets, each from parameters of its own: a leading axis everywhere.
+    Knots, unless given, are equally spaced over four spreads about the centre.
+    """
+    given = {"centre": 0.0, "spread": 1.0, "n_segments": 9} | hyperparameters
+    inside = np.linspace(-2.0, 2.0, given["n_segments"] + 1)[1:-1]
+    given = {
+        "knots": given["centre"] + given["spread"] * inside,
+        "reference": given["centre"],
+    } | given
+    program = model(np.zeros(n), np.zeros(n, dtype=int), **given)
+    names = [
+        name for name in ("score", "label", "intercept", "slope") if name in program.named_vars
+    ]
+    values = pm.draw([program[name] for name in names], draws=draws or 1, random_seed=rng)
+    if draws == 1:  # pm.draw gives one draw no axis
+        values = [value[np.newaxis] for value in values]
+    return dict(zip(names, values, strict=True))

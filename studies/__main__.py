@@ -1,0 +1,23 @@
+"""All studies, and the index of what they wrote: python -m studies [--quick]."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from studies import coverage, guard_floor, reuters, sbc, synthetic
+from studies.command import Options, main
+from studies.reporting import write_index
+
+STUDIES = (sbc, coverage, synthetic, reuters, guard_floor)
+
+
+def run(options: Options) -> None:
+    """Run all studies, then write README.md."""
+    for study in STUDIES:
+        study.run(options)
+    reuters.run(replace(options, choose=True))
+    write_index(options.out)
+
+
+if __name__ == "__main__":
+    main("__main__")

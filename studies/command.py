@@ -1,0 +1,71 @@
+"""How a study is run: options, processes, seeds."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import joblib
+
+DOCS = Path("docs/validation")
+# A short version must not replace what the documentation shows.
+SCRATCH = Path("build/validation")
+
+
+@dataclass(frozen=True)
+class Options:
+    """
+    How to run a study.
+
+    Attributes
+    ----------
+    quick : bool
+        A short version: everything runs, no figure means anything.
+    out : Path
+        The folder for pages, tables and figures.
+    jobs : int
+        Processes.
+    choose : bool
+        Reuters scores: compare within the calibration split, to choose defaults.
+    """
+
+    quick: bool = False
+    out: Path = DOCS
+    jobs: int = 2
+    choose: bool = False
+
+    def size(self, full: int, quick: int) -> int:
+        """Return how many repetitions to make."""
+        return quick if self.quick else full
+
+
+def main(*names: str) -> None:
+    """Run studies, modules of this package with a function `run`, as the command line says."""
+    # By name: processes could not find the functions of a module that runs as __main__.
+    modules = [importlib.import_module(f"studies.{name}") for name in names]
+    parser = argparse.ArgumentParser(description=str(modules[0].__doc__).partition("\n")[0])
+    parser.add_argument("--quick", action="store_true", help="a short version, to try it out")
+    parser.add_argument("--out", type=Path, help=f"folder (default {DOCS}, quick {SCRATCH})")
+    parser.add_argument("--jobs", type=int, default=2, help="processes (default 2)")
+    parser.add_argument("--choose", action="store_true", help="leave Reuters' test split alone")
+    given = parser.parse_args()
+    out = given.out or (SCRATCH if given.quick else DOCS)
+    options = Options(given.quick, out, given.jobs, given.choose)
+    options.out.mkdir(parents=True, exist_ok=True)
+    for module in modules:
+        module.run(options)
+
+
+def spread_over(
+    jobs: int, function: Callable[..., Any], arguments: Iterable[tuple[Any, ...]]
+) -> list[Any]:
+    """Return the function's results in order, computed by so many processes of one thread each."""
+    if jobs == 1:
+        return [function(*each) for each in arguments]
+    with joblib.parallel_config("loky", inner_max_num_threads=1):
+        tasks = (joblib.delayed(function)(*each) for each in arguments)
+        return list(joblib.Parallel(n_jobs=jobs)(tasks))

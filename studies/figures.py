@@ -1,0 +1,125 @@
+"""Figures of the studies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from studies.envelope import ecdf_difference, envelope, least_uniform
+
+# Okabe and Ito's palette: apart for every kind of colour vision; then dashes.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#444444")
+MARKERS = "os^Dv<>"
+COLUMNS = 4
+
+
+def panels(count: int, columns: int = COLUMNS, height: float = 2.1) -> tuple[Figure, list[Axes]]:
+    """Return a figure of `count` small axes in rows."""
+    rows = -(-count // columns)
+    figure = Figure(figsize=(2.9 * columns, height * rows), layout="constrained")
+    grid = figure.subplots(rows, columns, squeeze=False).ravel()
+    for ax in grid[count:]:
+        ax.remove()
+    return figure, list(grid[:count])
+
+
+def draw_ranks(ax: Axes, ranks: np.ndarray, draws: int, alpha: float) -> None:
+    """Draw the ECDF difference of ranks over its simultaneous envelope."""
+    z, difference = ecdf_difference(ranks, draws)
+    lower, upper = envelope(ranks.size, draws, alpha)
+    ax.fill_between(z, lower, upper, step="post", color="#BBBBBB", linewidth=0)
+    ax.step(z, difference, where="post", color=COLOURS[0], linewidth=1.2)
+    ax.axhline(0.0, color="#444444", linewidth=0.5)
+    ax.set_xlim(0.0, 1.0)
+    ax.tick_params(labelsize=7)
+
+
+def rank_panels(ranks: Mapping[str, np.ndarray], draws: int, alpha: float) -> Figure:
+    """Return one panel a quantity."""
+    figure, axes = panels(len(ranks))
+    for ax, (name, each) in zip(axes, ranks.items(), strict=True):
+        draw_ranks(ax, each, draws, alpha)
+        ax.set_title(name, fontsize=9)
+    figure.supxlabel("rank of the truth / (draws + 1)", fontsize=9)
+    figure.supylabel("ECDF - uniform", fontsize=9)
+    return figure
+
+
+def rejections(engines: Mapping[str, Mapping[str, np.ndarray]], draws: int, level: float) -> Figure:
+    """Return one panel a wrong engine: the quantity that gives it away most clearly."""
+    figure, axes = panels(len(engines))
+    for ax, (engine, ranks) in zip(axes, engines.items(), strict=True):
+        worst, _ = least_uniform(ranks, draws)
+        draw_ranks(ax, ranks[worst], draws, level / len(ranks))
+        ax.set_title(f"{engine}:\n{worst}", fontsize=7)
+    figure.supxlabel("rank of the truth / (draws + 1)", fontsize=9)
+    figure.supylabel("ECDF - uniform", fontsize=9)
+    return figure
+
+
+def lines(
+    table: pd.DataFrame,
+    x: str,
+    by: str,
+    panel: str,
+    labels: tuple[str, str],
+    *,
+    columns: int,
+    level: float | None = None,
+) -> Figure:
+    """
+    Return lines of columns `mean` and `error` against x, one a value of `by`, by panels.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        Columns x, by, panel, mean, error.
+    x, by, panel : str
+        Names of columns.
+    labels : tuple of str
+        Of both axes.
+    columns : int
+        Panels a row.
+    level : float, optional
+        Where to draw a line across.
+    """
+    names = list(dict.fromkeys(table[panel]))
+    methods = list(dict.fromkeys(table[by]))
+    ticks = sorted(set(table[x]))
+    figure, axes = panels(len(names), columns, height=3.2)
+    for ax, name in zip(axes, names, strict=True):
+        part = table[table[panel] == name]
+        for k, method in enumerate(methods):
+            _draw_line(ax, part[part[by] == method], x, k, method)
+        if level is not None:
+            ax.axhline(level, color="#444444", linewidth=0.7, linestyle=":")
+        ax.set_xscale("log")
+        ax.set_xticks(ticks, [f"{v:g}" for v in ticks])
+        ax.minorticks_off()
+        ax.set_title(name, fontsize=9)
+        # Not one label for the figure: the legend would lie on it.
+        ax.set_xlabel(labels[0], fontsize=9)
+        ax.tick_params(labelsize=8)
+    figure.supylabel(labels[1], fontsize=9)
+    handles = axes[0].get_legend_handles_labels()
+    figure.legend(*handles, loc="outside lower center", ncols=6 if columns > 2 else 4, fontsize=8)
+    return figure
+
+
+def _draw_line(ax: Axes, points: pd.DataFrame, x: str, k: int, label: str) -> None:
+    """Draw the k-th line of a panel, with bars of two standard errors."""
+    ax.errorbar(
+        points[x],
+        points["mean"],
+        2 * points["error"],
+        label=label,
+        color=COLOURS[k % len(COLOURS)],
+        marker=MARKERS[k % len(MARKERS)],
+        linestyle="-" if k < len(COLOURS) else "--",
+        markersize=4,
+        linewidth=1.2,
+    )

@@ -1,0 +1,87 @@
+"""Choose the default floor under maximum-likelihood scales, by held-out log-loss.
+
+Calibration split only: fit on a random subset with n+ positives a topic (negatives in
+proportion), score the rest of the split. The test split is not read.
+
+    python -m studies.guard_floor [--quick]
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from bayescal.bayes import class_prior, log_odds
+from bayescal.datasets import load_reuters_scores
+from bayescal.datasets.reuters_scores import CLASSIFIERS, TOPICS
+from bayescal.engines.data import BinaryScores
+from bayescal.families import FAMILIES, Family, scale_floor
+from bayescal.metrics import losses
+from bayescal.validation import Floats
+from studies.command import Options, main, spread_over
+from studies.reporting import markdown, write_page, write_table
+from studies.subsets import few_positives
+
+FACTORS = (1e-12, 0.1, 0.3, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0)
+POSITIVES = (3, 10, 30, 100)
+REPEATS = 10
+
+
+def run(options: Options) -> None:
+    """Compare floors; write page and table."""
+    sizes = POSITIVES[:1] if options.quick else POSITIVES
+    cases = [(c, f, n) for c in CLASSIFIERS for f in sorted(FAMILIES) for n in sizes]
+    tasks = [(*case, options.size(REPEATS, 2)) for case in cases]
+    rows = []
+    for case, bits in zip(cases, spread_over(options.jobs, held_out_bits, tasks), strict=True):
+        mean, error = bits.mean(axis=0), bits.std(axis=0, ddof=1) / len(bits) ** 0.5
+        rows += [(*case, *each) for each in zip(FACTORS, mean, error, strict=True)]
+    columns = ["classifier", "family", "n", "factor", "mean", "error"]
+    table = pd.DataFrame(rows, columns=columns)
+    write_table(table, options.out, "guard_floor")
+    texts = table.assign(
+        text=[f"{m:.4g} ± {e:.2g}" for m, e in zip(table["mean"], table["error"], strict=True)]
+    )
+    wide = texts.pivot(index=["classifier", "family", "n"], columns="factor", values="text")
+    wide.columns = pd.Index([f"{factor:g}" for factor in wide.columns])
+    write_page("guard_floor", options.out, [], table=markdown(wide.reset_index()))
+
+
+def held_out_bits(classifier: str, family: str, n_positive: int, repeats: int) -> np.ndarray:
+    """Return held-out bits x 1000 a decision, mean over topics; shape (repeats, factors)."""
+    rng = np.random.default_rng(n_positive)
+    tables = [load_reuters_scores(classifier, topic, "calibration") for topic in TOPICS]
+    columns = [(rows["score"].to_numpy(), rows["label"].to_numpy()) for rows in tables]
+    return 1000 * np.array(
+        [
+            np.mean([_of_topic(FAMILIES[family], *each, n_positive, rng) for each in columns], 0)
+            for _ in range(repeats)
+        ]
+    )
+
+
+def _of_topic(
+    family: Family, score: np.ndarray, label: np.ndarray, n_positive: int, rng: np.random.Generator
+) -> list[float]:
+    mask = few_positives(label, n_positive, rng)
+    data = BinaryScores(score[mask], label[mask] == 1)
+    out = []
+    for factor in FACTORS:
+        clipped = np.clip(_log_odds(family, data, factor, score[~mask]), -1e12, 1e12)
+        out.append(losses(clipped, label[~mask] == 1).log_loss / int((~mask).sum()))
+    return out
+
+
+def _log_odds(family: Family, data: BinaryScores, factor: float, new: Floats) -> Floats:
+    """Return log-odds of fits with floor factor * pooled spread / sqrt(class size)."""
+    spread = data.centre_and_spread[1]
+    negative, positive = (
+        family.fit(*data.of_class(k), guard=scale_floor(spread, data.total(k), factor))
+        for k in (False, True)
+    )
+    densities = (family.logpdf(new, *fit.parameters.values()) for fit in (positive, negative))
+    return log_odds(class_prior(data.total(True), data.total()), *densities)
+
+
+if __name__ == "__main__":
+    main("guard_floor")

@@ -1,0 +1,142 @@
+"""Data from a program's prior, and the rank of the truth among posterior draws.
+
+Parameters from the prior, data from the parameters, posterior from the data: the rank of a true
+quantity among independent posterior draws of it is uniform (Talts et al., arXiv:1804.06788). A
+posterior that sees part of the data has uniform ranks of parameters too; the likelihood of all
+data, a quantity as well, gives it away (Modrák et al., Bayesian Analysis 2023).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal import programs
+from bayescal.bayes import log_odds
+from bayescal.engines.data import KLASS, BinaryScores
+from bayescal.engines.exact.engine import draw_posterior
+from bayescal.families import FAMILIES
+from bayescal.validation import Floats
+
+STANDARD = {"centre": 0.0, "spread": 1.0}
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """
+    Draws of a family's parameters in both classes, and of the class prior.
+
+    Attributes
+    ----------
+    family : str
+        Whose parameters.
+    values : tuple of arrays of shape (draws, 2)
+        In the family's order; negative class first.
+    prior : array of shape (draws,)
+        Probability of the positive class.
+    """
+
+    family: str
+    values: tuple[Floats, ...]
+    prior: Floats
+
+    def log_densities(self, score: Floats) -> Floats:
+        """Return log p(s|class), shape (2, draws, scores)."""
+        logpdf = FAMILIES[self.family].logpdf
+        return np.stack([logpdf(score, *(v[:, [k]] for v in self.values)) for k in (0, 1)])
+
+    def log_odds(self, score: Floats) -> Floats:
+        """Return the log-odds of P(+|s), shape (draws, scores)."""
+        negative, positive = self.log_densities(score)
+        return log_odds(self.prior[:, None], positive, negative)
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """Scores, whether each is positive, and the parameters (one draw) behind them."""
+
+    score: Floats
+    positive: NDArray[np.bool_]
+    truth: Parameters
+
+
+Engine = Callable[[DataSet, int, np.random.Generator], Parameters]
+
+
+def simulate(family: str, n: int, count: int, seed: int) -> list[DataSet]:
+    """Return `count` data sets of n documents, each from the prior of the family's program."""
+    draw = programs.load(family).simulate
+    if draw is None:
+        raise ValueError(f"program {family!r} must define simulate(n, rng, *, draws=None).")
+    truth = draw(n, np.random.default_rng(seed), draws=count, **STANDARD)
+    columns = [truth[name] for name in FAMILIES[family].parameters]
+    return [
+        DataSet(
+            truth["score"][r],
+            truth["label"][r] == 1,
+            Parameters(family, tuple(c[r : r + 1] for c in columns), truth["prior"][r : r + 1]),
+        )
+        for r in range(count)
+    ]
+
+
+def exact(data: DataSet, draws: int, rng: np.random.Generator, **wrong: float) -> Parameters:
+    """Return draws of the exact engine, under hyperparameters other than the data's if given."""
+    name = data.truth.family
+    scores = BinaryScores(data.score, data.positive)
+    hyperparameters = STANDARD | wrong
+    groups = draw_posterior(
+        FAMILIES[name], scores, rng, draws=draws, chains=1, hyperparameters=hyperparameters
+    )
+    return read_posterior(name, groups["posterior"])
+
+
+def read_posterior(family: str, posterior: Any) -> Parameters:
+    """Return the one chain of a posterior dataset."""
+    values = tuple(posterior[name].values[0] for name in FAMILIES[family].parameters)
+    return Parameters(family, values, posterior["prior"].values[0])
+
+
+def half_of_the_data(data: DataSet, draws: int, rng: np.random.Generator) -> Parameters:
+    """Return draws given every second document only: a wrong engine."""
+    return exact(replace(data, score=data.score[::2], positive=data.positive[::2]), draws, rng)
+
+
+def sides_swapped(data: DataSet, draws: int, rng: np.random.Generator) -> Parameters:
+    """Return draws with the scales of the two sides exchanged: a wrong engine."""
+    found = exact(data, draws, rng)
+    theta, left, right = found.values
+    return replace(found, values=(theta, right, left))
+
+
+def quantities(parameters: Parameters, data: DataSet) -> dict[str, Floats]:
+    """Return everything that is ranked, by name; each of shape (draws,)."""
+    names = FAMILIES[parameters.family].parameters
+    out = {"prior": parameters.prior}
+    for k, klass in enumerate(KLASS):
+        out |= {f"{name} {klass}": parameters.values[i][:, k] for i, name in enumerate(names)}
+        if len(names) == 3:
+            out[f"skew {klass}"] = parameters.values[1][:, k] / parameters.values[2][:, k]
+    negative, positive = parameters.log_densities(data.score)
+    log_prior = np.where(
+        data.positive, *np.log([parameters.prior, 1 - parameters.prior])[..., None]
+    )
+    terms = np.where(data.positive, positive, negative) + log_prior
+    out["log likelihood"] = terms.sum(axis=1)
+    out["log-odds at 0"] = parameters.log_odds(np.zeros(1))[:, 0]
+    return out
+
+
+def rank_truths(sets: list[DataSet], engine: Engine, draws: int, seed: int) -> dict[str, Any]:
+    """Return the rank of every quantity's truth among `draws` draws, each of shape (sets,)."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for data in sets:
+        drawn = quantities(engine(data, draws, rng), data)
+        true = quantities(data.truth, data)
+        rows.append({name: int((drawn[name] < true[name][0]).sum()) for name in drawn})
+    return {name: np.array([row[name] for row in rows]) for name in rows[0]}

@@ -1,0 +1,150 @@
+"""Few positives a topic: total log-loss on ten Reuters topics, all methods.
+
+python -m studies.reuters [--quick]    on the test split: the report
+python -m studies.reuters --choose     within the calibration split: to choose defaults
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pandas as pd
+
+from bayescal.datasets import load_reuters_scores
+from bayescal.datasets.reuters_scores import CLASSIFIERS, TOPICS
+from bayescal.metrics import losses
+from studies import figures
+from studies.command import Options, main, spread_over
+from studies.peers import PEERS, Labels, Method, Settings, accepted, calibrator
+from studies.reporting import Bar, markdown, with_error, write_figure, write_page, write_table
+from studies.subsets import few_positives, random_half
+
+SIZES = (3, 5, 10, 20, 50, 100)
+FEWER_DRAWS = {"draws": 250}
+OURS: dict[str, Settings] = {
+    "A.Laplace MLE": {"inference": "mle"},
+    "A.Laplace": {"family": "asymmetric_laplace"} | FEWER_DRAWS,
+    "A.Laplace, mean": {"family": "asymmetric_laplace", "point": "mean"} | FEWER_DRAWS,
+    "A.Laplace, median": {"family": "asymmetric_laplace", "point": "median"} | FEWER_DRAWS,
+    "A.Gaussian": {"family": "asymmetric_gaussian"} | FEWER_DRAWS,
+    "Laplace": {"family": "laplace"} | FEWER_DRAWS,
+    "average": {"family": "average"} | FEWER_DRAWS,
+    "default": FEWER_DRAWS,
+}
+PUBLISHED = {
+    "linear_svm": {
+        "Platt": (3472, 2799, 2404, 2120, 1968, 1915),
+        "isotonic": (4336, 3842, 3705, 3053, 2400, 2191),
+        "beta": (6905, 5249, 3787, 2708, 1948, 1879),
+        "Venn-Abers": (5371, 4192, 3208, 2615, 2157, 1992),
+        "A.Laplace": (2247, 2189, 2064, 2001, 1993, 1982),
+    },
+    "naive_bayes": {
+        "Platt": (6083, 5339, 4874, 4406, 4134, 3976),
+        "isotonic": (7244, 7420, 5405, 4488, 3766, 3415),
+        "beta": (9397, 10060, 5120, 4256, 3645, 3545),
+        "Venn-Abers": (6386, 5281, 4432, 3855, 3449, 3252),
+        "A.Laplace": (4790, 4313, 4059, 3939, 3819, 3701),
+    },
+}
+"""The figures to beat, n+ = SIZES: peers, and a prototype of the asymmetric Laplace posterior."""
+
+Split = tuple[np.ndarray, Labels]
+
+
+def run(options: Options) -> None:
+    """Compare all methods; write page, table and figure."""
+    methods = PEERS | {name: calibrator(**each) for name, each in accepted(OURS).items()}
+    if options.quick:
+        methods = {name: methods[name] for name in ("Platt", "beta", "Venn-Abers", "default")}
+    name = "reuters_choose" if options.choose else "reuters"
+    repeats = options.size(10, 2)
+    cases = [(c, n, r) for c in CLASSIFIERS for n in SIZES for r in range(repeats)]
+    tasks = [(*case, methods, options.choose) for case in cases]
+    parts = spread_over(options.jobs, totals, tasks)
+    index = pd.MultiIndex.from_tuples(cases, names=["classifier", "n", "repeat"])
+    bits = pd.DataFrame(parts, index)
+    grouped = bits.groupby(["classifier", "n"], sort=False)
+    table = pd.DataFrame({"mean": grouped.mean().stack(), "error": grouped.sem().stack()})
+    table = table.rename_axis(["classifier", "n", "method"]).reset_index()
+    write_table(table, options.out, name)
+    labels = ("positives a topic", "log-loss (bits)")
+    # Temperature has no intercept, and is off by orders of magnitude: in the table only.
+    shown = table[table["method"] != "temperature"]
+    figure = figures.lines(shown, "n", "method", "classifier", labels, columns=2)
+    for ax in figure.axes:
+        ax.set_yscale("log")
+    write_figure(figure, options.out, name)
+    bars = [] if options.choose else _bars(bits)
+    write_page(name, options.out, bars, table=_wide(table, options), repeats=str(repeats))
+
+
+def totals(
+    classifier: str, n_positive: int, repeat: int, methods: dict[str, Method], choose: bool
+) -> dict[str, float]:
+    """Return each method's log-loss in bits, summed over topics and test documents."""
+    rng = np.random.default_rng((CLASSIFIERS.index(classifier), n_positive, repeat))
+    out = dict.fromkeys(methods, 0.0)
+    for topic in TOPICS:
+        (score, label), (new, truth) = _splits(classifier, topic)
+        if choose:
+            # One half to calibrate with, the other to test on: the test split is not read.
+            half = random_half(label, rng)
+            (new, truth), (score, label) = (score[~half], label[~half]), (score[half], label[half])
+        mask = few_positives(label, n_positive, rng)
+        for name, method in methods.items():
+            log_odds = method(score[mask], label[mask], new)
+            out[name] += losses(log_odds, truth == 1).log_loss
+    return out
+
+
+@cache
+def _splits(classifier: str, topic: str) -> tuple[Split, Split]:
+    def read(split: str) -> Split:
+        rows = load_reuters_scores(classifier, topic, split)
+        return rows["score"].to_numpy(), rows["label"].to_numpy()
+
+    return read("calibration"), read("test")
+
+
+def _wide(table: pd.DataFrame, options: Options) -> str:
+    rows = []
+    for (classifier, method), part in table.groupby(["classifier", "method"], sort=False):
+        row = {"scores": classifier, "method": method}
+        published = {} if options.choose else PUBLISHED[str(classifier)]
+        for each in part.to_dict("records"):
+            text = with_error(each["mean"], each["error"], 0)
+            if method in published:
+                text += f" ({published[str(method)][SIZES.index(each['n'])]})"
+            row[f"n+ = {each['n']}"] = text
+        rows.append(row)
+    return markdown(pd.DataFrame(rows))
+
+
+def _bars(bits: pd.DataFrame) -> list[Bar]:
+    """Return: the default no worse than Platt, than the best peer here and than the prototype."""
+    out = []
+    for classifier, n in [(classifier, n) for classifier in CLASSIFIERS for n in SIZES]:
+        repeats = bits.xs((classifier, n), level=("classifier", "n"))
+        totals_of = {str(name): each.to_numpy() for name, each in repeats.items()}
+        mean_of = {name: each.mean() for name, each in totals_of.items() if name in PEERS}
+        peer = min(mean_of, key=mean_of.__getitem__)
+        prototype = PUBLISHED[classifier]["A.Laplace"][SIZES.index(n)]
+        limits = {name: totals_of[name] for name in dict.fromkeys(("Platt", peer))}
+        for name, limit in {**limits, "the prototype": prototype}.items():
+            excess = totals_of["default"] - limit
+            mean, error = excess.mean(), excess.std(ddof=1) / excess.size**0.5
+            out.append(
+                Bar(
+                    claim=f"{classifier}, n+ = {n}: default against {name}",
+                    measured=f"{with_error(mean, error, 0)} bits more",
+                    limit="≤ 0, two errors allowed",
+                    holds=bool(mean <= 2 * error),
+                )
+            )
+    return out
+
+
+if __name__ == "__main__":
+    main("reuters")

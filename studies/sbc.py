@@ -1,0 +1,166 @@
+"""Simulation-based calibration: ranks of the truth among posterior draws are uniform.
+
+python -m studies.sbc [--quick]
+"""
+
+from __future__ import annotations
+
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from bayescal.families import FAMILIES
+from studies import figures
+from studies.command import Options, main, spread_over
+from studies.envelope import least_uniform, p_value
+from studies.nuts import CompiledNuts
+from studies.ranks import (
+    DataSet,
+    Engine,
+    exact,
+    half_of_the_data,
+    rank_truths,
+    sides_swapped,
+    simulate,
+)
+from studies.reporting import Bar, markdown, write_figure, write_page, write_table
+
+DOCUMENTS = 40
+DRAWS = 99
+NUTS_DRAWS = 39
+CHUNK = 50
+# Probability that a right engine is called wrong, a family: over all its quantities.
+LEVEL = 0.01
+ASYMMETRIC = ("asymmetric_gaussian", "asymmetric_laplace")
+
+WRONG: dict[str, Engine] = {
+    "prior scale of theta halved": partial(exact, theta_scale=1.0),
+    "half of the data": half_of_the_data,
+    "share prior forgotten": partial(exact, share_alpha=1.0, share_beta=1.0),
+    "sides swapped": sides_swapped,
+}
+"""Engines that must be rejected."""
+
+Ranks = dict[str, np.ndarray]
+
+
+def wrong_engines(family: str) -> dict[str, Engine]:
+    """Return the wrong engines that are wrong for the family: equal sides cannot be swapped."""
+    names = list(WRONG) if family in ASYMMETRIC else list(WRONG)[:2]
+    return {name: WRONG[name] for name in names}
+
+
+def adjusted_p(ranks: Ranks, draws: int) -> float:
+    """Return the smallest p-value of all quantities times their number, at most 1."""
+    return min(1.0, len(ranks) * least_uniform(ranks, draws)[1])
+
+
+def run(options: Options) -> None:
+    """Rank truths by both engines and by wrong ones; write page, tables and figures."""
+    bars, rows = [], []
+    count = options.size(2000, 60)
+    rejected: dict[str, Ranks] = {}
+    for seed, family in enumerate(sorted(FAMILIES)):
+        sets = simulate(family, DOCUMENTS, count, seed)
+        ranks = _ranks(sets, exact, options)
+        bars.append(_bar(f"{family}: exact engine", ranks, DRAWS, uniform=True))
+        rows.append(_rows(family, "exact", ranks, DRAWS))
+        figure = figures.rank_panels(ranks, DRAWS, LEVEL / len(ranks))
+        write_figure(figure, options.out, f"sbc_{family}")
+        for name, engine in wrong_engines(family).items():
+            ranks = _ranks(sets, engine, options)
+            bars.append(_bar(f"{family}: {name}", ranks, DRAWS, uniform=False))
+            rows.append(_rows(family, name, ranks, DRAWS))
+            rejected[f"{family.replace('_', ' ')}, {name}"] = ranks
+        ranks = _nuts_ranks(sets[: options.size(100, 4)], family, options)
+        bars.append(_bar(f"{family}: NUTS", ranks, NUTS_DRAWS, uniform=True))
+        rows.append(_rows(family, "NUTS", ranks, NUTS_DRAWS))
+        figure = figures.rank_panels(ranks, NUTS_DRAWS, LEVEL / len(ranks))
+        write_figure(figure, options.out, f"sbc_nuts_{family}")
+    write_figure(figures.rejections(rejected, DRAWS, LEVEL), options.out, "sbc_rejected")
+    _write(options, pd.concat(rows), bars)
+
+
+def _ranks(sets: list[DataSet], engine: Engine, options: Options) -> Ranks:
+    chunks = [sets[i : i + CHUNK] for i in range(0, len(sets), CHUNK)]
+    tasks = [(chunk, engine, DRAWS, seed) for seed, chunk in enumerate(chunks)]
+    return _joined(spread_over(options.jobs, rank_truths, tasks))
+
+
+def _nuts_ranks(sets: list[DataSet], family: str, options: Options) -> Ranks:
+    parts = [sets[k :: options.jobs] for k in range(options.jobs)]
+    tasks = [(part, family, seed) for seed, part in enumerate(parts)]
+    return _joined(spread_over(options.jobs, nuts_ranks, tasks))
+
+
+def nuts_ranks(sets: list[DataSet], family: str, seed: int) -> Ranks:
+    """Return the ranks by NUTS of the family's program, compiled once a process."""
+    return rank_truths(sets, _compiled(family), NUTS_DRAWS, seed)
+
+
+@cache
+def _compiled(family: str) -> CompiledNuts:
+    return CompiledNuts(family)
+
+
+def _joined(parts: list[Ranks]) -> Ranks:
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+def _bar(claim: str, ranks: Ranks, draws: int, *, uniform: bool) -> Bar:
+    p = adjusted_p(ranks, draws)
+    worst, _ = least_uniform(ranks, draws)
+    size = next(iter(ranks.values())).size
+    what = "uniform" if uniform else "rejected"
+    return Bar(
+        claim=f"{claim} {what}, {size:,} data sets",
+        measured=f"p = {p:.4f} ({worst})",
+        limit=f"p {'≥' if uniform else '<'} {LEVEL}",
+        holds=(p >= LEVEL) == uniform,
+    )
+
+
+def _rows(family: str, engine: str, ranks: Ranks, draws: int) -> pd.DataFrame:
+    rows: list[dict[str, Any]] = [
+        {
+            "family": family,
+            "engine": engine,
+            "quantity": name,
+            "data sets": each.size,
+            "mean rank": (each.mean() + 0.5) / (draws + 1),
+            "error": each.std() / (draws + 1) / each.size**0.5,
+            "p": p_value(each, draws),
+        }
+        for name, each in ranks.items()
+    ]
+    return pd.DataFrame(rows)
+
+
+def _write(options: Options, table: pd.DataFrame, bars: list[Bar]) -> None:
+    write_table(table, options.out, "sbc")
+    shown = table[table["engine"].isin(["exact", "NUTS"])]
+    shown = shown.assign(column=shown["engine"] + ", " + shown["family"])
+    wide = shown.pivot_table(index="quantity", columns="column", values="p", sort=False)
+    texts = wide.map(lambda p: "" if np.isnan(p) else f"{p:.3f}").reset_index()
+    images = "\n\n".join(
+        f"![Ranks, {engine}, {family}](sbc_{prefix}{family}.png)"
+        for engine, prefix in (("exact engine", ""), ("NUTS", "nuts_"))
+        for family in sorted(FAMILIES)
+    )
+    write_page(
+        "sbc",
+        options.out,
+        bars,
+        table=markdown(texts),
+        images=images,
+        documents=str(DOCUMENTS),
+        draws=str(DRAWS),
+        nuts_draws=str(NUTS_DRAWS),
+        level=str(LEVEL),
+    )
+
+
+if __name__ == "__main__":
+    main("sbc")

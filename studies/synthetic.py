@@ -1,0 +1,150 @@
+"""Synthetic truths, few documents: mean divergence of the estimated from the true P(+|s).
+
+python -m studies.synthetic [--quick]
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import special
+
+from bayescal.validation import Floats
+from studies import figures
+from studies.command import Options, main, spread_over
+from studies.peers import PEERS, Method, Settings, accepted, calibrator
+from studies.reporting import Bar, markdown, with_error, write_figure, write_page, write_table
+from studies.truths import TRUTHS, Truth
+
+SIZES = (20, 50, 100)
+TEST = 2000
+CHUNK = 10
+FEWER_DRAWS = {"draws": 250}
+OURS: dict[str, Settings] = {
+    "A.Laplace": {"family": "asymmetric_laplace"} | FEWER_DRAWS,
+    "A.Laplace, mean": {"family": "asymmetric_laplace", "point": "mean"} | FEWER_DRAWS,
+    "A.Laplace, median": {"family": "asymmetric_laplace", "point": "median"} | FEWER_DRAWS,
+    "A.Gaussian": {"family": "asymmetric_gaussian"} | FEWER_DRAWS,
+    "Laplace": {"family": "laplace"} | FEWER_DRAWS,
+    "Gaussian": {"family": "gaussian"} | FEWER_DRAWS,
+    "average": {"family": "average"} | FEWER_DRAWS,
+    "default": FEWER_DRAWS,
+}
+PUBLISHED = {
+    "Platt": ((0.082, 0.066, 0.054), (0.048, 0.024, 0.007), (0.049, 0.032, 0.020)),
+    "Venn-Abers": ((0.062, 0.045, 0.028), (0.078, 0.044, 0.024), (0.093, 0.041, 0.027)),
+    "A.Laplace": ((0.043, 0.030, 0.013), (0.057, 0.039, 0.022), (0.044, 0.027, 0.022)),
+    "Bayes logistic": ((0.081, 0.065, 0.052), (0.037, 0.020, 0.007), (0.045, 0.025, 0.018)),
+}
+"""The figures to beat, by method, truth and size: prototypes and peers, 60 sets each."""
+
+
+def divergence(true: Floats, estimate: Floats) -> float:
+    """
+    Return the mean Kullback-Leibler divergence of Bernoulli distributions, in nats.
+
+    Parameters
+    ----------
+    true, estimate : array of shape (n,)
+        Log-odds.
+
+    Examples
+    --------
+    >>> divergence(np.zeros(1), np.zeros(1))
+    0.0
+    """
+    p = special.expit(true)
+    positive = special.log_expit(true) - special.log_expit(estimate)
+    negative = special.log_expit(-true) - special.log_expit(-estimate)
+    return float(np.mean(p * positive + (1.0 - p) * negative))
+
+
+def divergences(
+    truth: Truth, n: int, sets: int, seed: tuple[int, ...], methods: dict[str, Method]
+) -> pd.DataFrame:
+    """Return one row a data set, one column a method."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for _ in range(sets):
+        score, positive = truth.draw(n, rng)
+        new, _ = truth.draw(TEST, rng)
+        true, labels = truth.log_odds(new), positive.astype(np.int64)
+        rows.append({k: divergence(true, m(score, labels, new)) for k, m in methods.items()})
+    return pd.DataFrame(rows)
+
+
+def run(options: Options) -> None:
+    """Compare all methods on all truths; write page, table and figure."""
+    methods = PEERS | {name: calibrator(**each) for name, each in accepted(OURS).items()}
+    chunks = options.size(300, CHUNK) // CHUNK
+    cases = [(name, n) for name in TRUTHS for n in SIZES]
+    tasks: list[tuple[Any, ...]] = [
+        (TRUTHS[name], n, CHUNK, (list(TRUTHS).index(name), n, k), methods)
+        for name, n in cases
+        for k in range(chunks)
+    ]
+    parts = spread_over(options.jobs, divergences, tasks)
+    rows: list[dict[str, Any]] = []
+    for i, (name, n) in enumerate(cases):
+        found = pd.concat(parts[i * chunks : (i + 1) * chunks])
+        mean, error = found.mean(), found.sem()
+        rows += [
+            {"truth": name, "n": n, "method": m, "mean": mean[m], "error": error[m]}
+            for m in methods
+        ]
+    table = pd.DataFrame(rows)
+    write_table(table, options.out, "synthetic")
+    labels = ("documents", "mean KL (nats)")
+    # Temperature has no intercept, and is far off: in the table only.
+    shown = table[table["method"] != "temperature"]
+    figure = figures.lines(shown, "n", "method", "truth", labels, columns=3)
+    for ax in figure.axes:
+        ax.set_yscale("log")
+    write_figure(figure, options.out, "synthetic")
+    sets = f"{chunks * CHUNK:,}"
+    write_page("synthetic", options.out, _bars(table), table=_wide(table), sets=sets)
+
+
+def _published(method: str, truth: str, n: int) -> float:
+    return PUBLISHED[method][list(TRUTHS).index(truth)][SIZES.index(n)]
+
+
+def _wide(table: pd.DataFrame) -> str:
+    rows = []
+    for method, part in table.groupby("method", sort=False):
+        row = {"method": method}
+        for each in part.to_dict("records"):
+            text = with_error(each["mean"], each["error"], 4)
+            if method in PUBLISHED:
+                text += f" ({_published(str(method), each['truth'], each['n']):.3f})"
+            row[f"{each['truth']}, {each['n']}"] = text
+        rows.append(row)
+    return markdown(pd.DataFrame(rows))
+
+
+def _bars(table: pd.DataFrame) -> list[Bar]:
+    """Return: the default no worse than any peer, and than the prototype, by two errors."""
+    out = []
+    for truth, n in [(truth, n) for truth in TRUTHS for n in SIZES]:
+        part = table[(table["truth"] == truth) & (table["n"] == n)]
+        mean = dict(zip(part["method"], part["mean"], strict=True))
+        error = dict(zip(part["method"], part["error"], strict=True))["default"]
+        peer = min(PEERS, key=mean.__getitem__)
+        limits = {f"the best peer here, {peer}": mean[peer]}
+        limits["the prototype"] = _published("A.Laplace", truth, n)
+        out += [
+            Bar(
+                claim=f"{truth}, n = {n}: default against {name}",
+                measured=with_error(mean["default"], error, 4),
+                limit=f"≤ {limit:.4f}, two errors allowed",
+                holds=mean["default"] - 2 * error <= limit,
+            )
+            for name, limit in limits.items()
+        ]
+    return out
+
+
+if __name__ == "__main__":
+    main("synthetic")

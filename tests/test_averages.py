@@ -1,0 +1,163 @@
+"""Mixtures of families and warps: weights, draws, evidence, stacking."""
+
+import numpy as np
+import pytest
+import scipy.stats as st
+from scipy import special
+
+from bayescal import ScoreCalibrator, load
+from bayescal.engines.data import BinaryScores
+from bayescal.engines.exact.components import build_components
+from bayescal.engines.exact.hyperparameters import resolve
+from bayescal.engines.exact.stacking import loo_log_density
+from bayescal.engines.stacking import stack
+from bayescal.families import FAMILIES
+from bayescal.warps import IDENTITY, log_jacobian, warp
+
+RNG = np.random.default_rng(12)
+SCORES = np.concatenate([RNG.standard_t(3, 40) - 1, 1 + RNG.gumbel(size=9)])
+POSITIVE = np.arange(49) >= 40
+BENDS = (IDENTITY, 3.0, 1.0)
+
+
+def components(families, scores=SCORES, bends=BENDS, positive=POSITIVE):
+    data = BinaryScores(scores, positive)
+    settings = resolve(families, BinaryScores(SCORES, POSITIVE).centre_and_spread, None)
+    return build_components(families, bends, data, settings)
+
+
+@pytest.mark.parametrize("bend", [0.3, 2.0, 50.0, np.inf])
+def test_jacobian_is_the_derivative_of_the_warp(bend):
+    s = np.array([-300.0, -2.0, 0.5, 0.7, 4.0, 1e5])
+    step = 1e-5 * (1 + np.abs(s))
+    slope = (warp(s + step, 0.7, bend) - warp(s - step, 0.7, bend)) / (2 * step)
+    assert np.exp(log_jacobian(s, 0.7, bend)) == pytest.approx(slope, rel=1e-6)
+    assert warp(np.array([0.7]), 0.7, bend) == 0.7
+
+
+def test_evidence_of_a_warp_is_a_density_of_raw_scores():
+    # A class of one score: its evidence, as a function of the score, integrates to one.
+    def density(s):
+        scores = np.r_[SCORES[:40], s]
+        found = components((FAMILIES["laplace"],), scores, (1.5,), np.arange(41) >= 40)
+        return np.exp(found[0].log_evidence[1])
+
+    # Far tails of one score's evidence are powers: a grid that is even in log distance.
+    t = np.linspace(-12, 12, 1201)
+    s = -1 + np.sinh(t)
+    values = np.array([density(x) for x in s]) * np.cosh(t)
+    assert np.trapezoid(values, t) == pytest.approx(1.0, abs=2e-3)
+
+
+def test_draws_follow_the_posterior_probabilities():
+    calibrator = ScoreCalibrator(
+        "average", warp="average", averaging="evidence", draws=5000, random_state=0
+    ).fit(SCORES, POSITIVE)
+    posterior = calibrator.posterior_["posterior"].to_dataset().stack(sample=("chain", "draw"))
+    names = posterior["family"].attrs["flag_meanings"].split()
+    weight = calibrator.family_weight_
+    for klass, label in enumerate(("False", "True")):
+        share = [(posterior["family"][klass] == code).mean() for code in range(4)]
+        assert share == pytest.approx(weight.loc[label, names], abs=0.02)
+    for bend, probability in calibrator.warp_weight_.items():
+        assert (posterior["bend"] == bend).mean() == pytest.approx(probability, abs=0.02)
+    assert calibrator.warp_weight_.sum() == pytest.approx(1.0)
+    # By hand: warps by both classes' evidence together, families within each.
+    evidence = calibrator.results_["evidence"]["log_evidence"].values
+    of_warp = special.softmax(special.logsumexp(evidence, axis=1).sum(axis=-1))
+    assert calibrator.warp_weight_.to_numpy() == pytest.approx(of_warp)
+
+
+def test_one_family_of_the_average_is_that_family_s_posterior():
+    calibrator = ScoreCalibrator("average", warp="none", draws=10_000, random_state=0).fit(
+        SCORES, POSITIVE
+    )
+    alone = ScoreCalibrator("laplace", draws=10_000, random_state=1).fit(SCORES, POSITIVE)
+    posterior = calibrator.posterior_["posterior"].to_dataset().stack(sample=("chain", "draw"))
+    code = posterior["family"].attrs["flag_meanings"].split().index("laplace")
+    theta = posterior["theta"][0].values[posterior["family"][0].values == code]
+    own = alone.posterior_["posterior"]["theta"].values[..., 0].ravel()
+    other = alone.posterior_["posterior"]["theta"].values[..., 1].ravel()
+    assert st.ks_2samp(theta, own).pvalue > 1e-3
+    assert st.ks_2samp(theta, other).pvalue < 1e-3
+
+
+def test_family_probability_is_the_ratio_of_evidences():
+    both = ScoreCalibrator("average", warp="none", random_state=0).fit(SCORES, POSITIVE)
+    alone = {
+        name: ScoreCalibrator(name, draws=10, chains=1).fit(SCORES, POSITIVE).log_evidence_["True"]
+        for name in FAMILIES
+    }
+    expected = special.softmax(list(alone.values()))
+    assert both.family_probability_.loc["True", list(alone)].to_numpy() == pytest.approx(
+        expected, abs=1e-3
+    )
+    assert both.log_evidence_["True"] == pytest.approx(
+        special.logsumexp(list(alone.values())) - np.log(4), abs=1e-3
+    )
+
+
+@pytest.mark.parametrize("bend", [IDENTITY, 1.0])
+def test_leave_one_out_densities_are_ratios_of_evidences(bend):
+    whole = components((FAMILIES["asymmetric_laplace"],), bends=(bend,))[0]
+    rng = np.random.default_rng(0)
+    found = np.mean([loo_log_density(whole, 1, SCORES[40:], rng) for _ in range(8)], axis=0)
+    for k in range(9):
+        keep = np.arange(49) != 40 + k
+        rest = components((FAMILIES["asymmetric_laplace"],), SCORES[keep], (bend,), POSITIVE[keep])[
+            0
+        ]
+        # p(x_k | others) = p(all) / p(others); the extreme one is the hardest to reweigh.
+        expected = whole.log_evidence[1] - rest.log_evidence[1]
+        assert found[k] == pytest.approx(expected, abs=0.25 if found[k] == found.min() else 0.06)
+
+
+def test_stacking_weights_are_the_best_of_a_grid():
+    density = np.log(RNG.gamma(2, 1, (2, 30)))
+    best = stack(density, np.ones(30), 0.25)
+    share = np.linspace(0.001, 0.999, 999)
+    objective = special.logsumexp(
+        density[:, :, None], axis=0, b=np.stack([share, 1 - share])[:, None, :]
+    ).sum(axis=0) + 0.25 * (np.log(share) + np.log1p(-share))
+    assert best[0] == pytest.approx(share[objective.argmax()], abs=2e-3)
+
+
+def test_a_wrong_family_cannot_dominate():
+    # Gaussian but for one far score in fifty: evidence may not choose a Gaussian alone.
+    scores = np.r_[RNG.normal(0, 1, 100), RNG.normal(4, 1, 49), 30.0]
+    calibrator = ScoreCalibrator("average", random_state=0).fit(scores, np.arange(150) >= 100)
+    weight = calibrator.family_weight_.loc["True"]
+    assert weight["laplace"] + weight["asymmetric_laplace"] > 0.5
+    assert calibrator.family_weight_.loc["False", ["gaussian", "asymmetric_gaussian"]].sum() > 0.5
+
+
+@pytest.mark.parametrize("settings", [{"warp": 2.0}, {"family": "average", "warp": "average"}])
+def test_a_mixture_survives_saving(settings, tmp_path):
+    fitted = ScoreCalibrator(**settings, random_state=0).fit(SCORES, POSITIVE)
+    again = load(fitted.save(tmp_path / "fit.nc"))
+    x = np.linspace(-9, 9, 50)
+    assert np.array_equal(again.predict_proba(x), fitted.predict_proba(x))
+    assert np.array_equal(again.predict_interval(x), fitted.predict_interval(x))
+    assert list(again.summary().index) == list(fitted.summary().index)
+    plain = ScoreCalibrator(random_state=0).fit(SCORES, POSITIVE)
+    assert np.abs(plain.predict_proba(x) - fitted.predict_proba(x)).max() > 1e-3
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"family": "average", "inference": "nuts"}, "family='average' needs inference='exact'"),
+        ({"warp": 2.0, "inference": "mle"}, "warp=2.0 needs inference='exact'"),
+        ({"warp": 0.0}, "warp must be positive and finite, got 0.0"),
+        ({"warp": "log"}, "warp must be one of 'auto', 'none', 'average', got 'log'"),
+        ({"warp": True}, "warp must be 'auto', 'none', 'average' or a positive number, got True"),
+        ({"averaging": "bic"}, "averaging must be one of"),
+        ({"point": "mode"}, "point must be one of 'predictive', 'mean', 'median'"),
+        ({"draws": 0}, "draws must be a positive whole number, got 0"),
+        ({"draws": True}, "draws must be a positive whole number, got True"),
+        ({"hyperparameters": {"theta_scale": -1.0}}, "theta_scale must be positive"),
+    ],
+)
+def test_settings_that_are_none(settings, message):
+    with pytest.raises(ValueError, match=message):
+        ScoreCalibrator(**settings).fit(SCORES, POSITIVE)

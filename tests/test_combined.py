@@ -1,0 +1,224 @@
+"""The combination: parts, weights by labels left out, curves, "do not calibrate", hard data."""
+
+import numpy as np
+import pytest
+from scipy import special
+
+from bayescal import ScoreCalibrator, load
+from bayescal.bayes import probability
+from bayescal.engines.combined import leave_one_out_of_densities, pick_documents
+from bayescal.engines.data import BinaryScores
+from bayescal.engines.exact.engine import fit_densities
+from bayescal.families import FAMILIES
+from bayescal.metrics import losses
+
+RNG = np.random.default_rng(31)
+SCORES = np.concatenate([RNG.gumbel(-2, 1, 60), RNG.gumbel(1, 1.5, 12)])
+POSITIVE = np.arange(72) >= 60
+X = np.linspace(-6, 8, 60)
+
+
+@pytest.fixture(scope="module")
+def calibrator():
+    return ScoreCalibrator(random_state=0).fit(SCORES, POSITIVE)
+
+
+def alone(family):
+    warp = "none" if family == "logistic" else "average"
+    return ScoreCalibrator(family, warp=warp, random_state=0).fit(SCORES, POSITIVE)
+
+
+def test_default_is_the_weighted_mean_of_its_parts(calibrator):
+    weight = calibrator.combination_["weight"]
+    assert list(weight.index) == ["densities", "monotone", "logistic"]
+    assert weight.sum() == pytest.approx(1.0)
+    names = ("asymmetric_laplace", "monotone", "logistic")
+    parts = [alone(name).predict_proba(X)[:, 1] for name in names]
+    expected = weight.to_numpy() @ np.stack(parts)
+    # Other draws of the same posteriors, another warp's knots now and then.
+    assert calibrator.predict_proba(X)[:, 1] == pytest.approx(expected, abs=0.02)
+    assert np.abs(parts[0] - parts[1]).max() > 0.04
+
+
+def test_bands_hold_the_draws_of_both_parts(calibrator):
+    draws = calibrator.sample_proba(X)
+    assert draws.shape == (4000, 60)
+    low, high = calibrator.predict_interval(X).T
+    assert (
+        pytest.approx(np.stack([low, high], axis=1), abs=1e-5)
+        == np.quantile(draws, [0.05, 0.95], axis=0).T
+    )
+    point = calibrator.predict_proba(X)[:, 1]
+    assert np.all((low < point) & (point < high))
+    assert draws.mean(axis=0) == pytest.approx(point, abs=0.1)
+
+
+def test_leave_one_out_of_densities_is_a_refit():
+    family, rng = (FAMILIES["laplace"],), np.random.default_rng(0)
+    data = BinaryScores(SCORES, POSITIVE)
+    hyper = dict(zip(("centre", "spread"), data.centre_and_spread, strict=True))
+    whole = fit_densities(family, data, rng, draws=20_000, hyperparameters=hyper)
+    documents = pick_documents(data, rng)
+    found = leave_one_out_of_densities(whole.of_class(0), whole.of_class(1), data, documents)
+    for k in range(0, 72, 5):
+        i = documents.index[k]
+        keep = np.arange(72) != i
+        rest = BinaryScores(SCORES[keep], POSITIVE[keep])
+        again = fit_densities(family, rest, rng, draws=4000, hyperparameters=hyper)
+        log_p = [special.logsumexp(again.of_class(c).logpdf(SCORES[[i]])) for c in (0, 1)]
+        prior = np.log((rest.total(True) + 1) / (rest.total(False) + 1))
+        assert found[k] == pytest.approx(prior + log_p[1] - log_p[0], abs=0.12)
+
+
+def test_documents_stand_for_their_classes():
+    positive = RNG.random(5000) < 0.02
+    data = BinaryScores(RNG.normal(size=5000), positive, RNG.integers(0, 3, 5000).astype(float))
+    documents = pick_documents(data, RNG)
+    assert documents.index.size <= 1000
+    assert np.unique(documents.index).size == documents.index.size
+    assert np.count_nonzero(positive[documents.index]) == np.count_nonzero(
+        positive & (data.weight > 0)
+    )
+    for label in (False, True):
+        total = documents.weight[positive[documents.index] == label].sum()
+        assert total == pytest.approx(data.total(label))
+
+
+def test_a_part_that_is_wrong_loses_its_weight():
+    # Bimodal negatives: two-sided densities cannot follow, monotone log-odds can.
+    rng = np.random.default_rng(2)
+    negative = np.where(rng.random(1400) < 0.6, rng.normal(-4, 0.5, 1400), rng.normal(1, 0.5, 1400))
+    scores = np.concatenate([negative, rng.normal(2.5, 0.8, 600)])
+    calibrator = ScoreCalibrator(random_state=0).fit(scores, np.arange(2000) >= 1400)
+    table = calibrator.combination_
+    assert table["weight"].idxmax() == "monotone"
+    assert table.loc["densities", "weight"] < 0.1
+    assert table.loc["monotone", "elpd"] > table.loc["densities", "elpd"] + 2 * table["se"].max()
+
+
+class TestDoNotCalibrate:
+    def data(self, n, slope=1.0):
+        rng = np.random.default_rng(4)
+        log_odds = 2.0 * rng.normal(size=n)
+        return slope * log_odds, rng.random(n) < special.expit(log_odds)
+
+    def test_identity_wins_where_it_is_right_and_loses_where_it_is_not(self):
+        scores, positive = self.data(600)
+        right = ScoreCalibrator(scores_are="log_odds", random_state=0).fit(scores, positive)
+        assert right.combination_["weight"].idxmax() == "identity"
+        scores, positive = self.data(600, slope=3.0)
+        wrong = ScoreCalibrator(scores_are="log_odds", random_state=0).fit(scores, positive)
+        table = wrong.combination_
+        assert table["weight"].idxmin() == "identity"
+        assert table["elpd"].max() - table.loc["identity", "elpd"] > 3 * table.loc["identity", "se"]
+        plain = ScoreCalibrator(random_state=0).fit(scores, positive)
+        assert "identity" not in plain.combination_.index
+
+    def test_probabilities_are_their_log_odds(self, tmp_path):
+        scores, positive = self.data(60)
+        of_log_odds = ScoreCalibrator(scores_are="log_odds", random_state=0).fit(scores, positive)
+        p = probability(scores)
+        fitted = ScoreCalibrator(scores_are="probabilities", random_state=0).fit(p, positive)
+        assert fitted.predict_proba(p) == pytest.approx(of_log_odds.predict_proba(scores), abs=1e-6)
+        again = load(fitted.save(tmp_path / "fit.nc"))
+        assert np.array_equal(again.predict_proba(p), fitted.predict_proba(p))
+        assert np.isfinite(fitted.predict_proba([0.0, 1.0])).all()
+        with pytest.raises(ValueError, match=r"between 0 and 1, got 1\.5"):
+            fitted.predict_proba([0.5, 1.5])
+        with pytest.raises(ValueError, match="scores_are must be one of"):
+            ScoreCalibrator(scores_are="odds").fit(p, positive)
+
+
+@pytest.mark.parametrize("family", ["combined", "monotone", "logistic"])
+def test_saved_is_the_same_and_another_prior_moves_it(family, tmp_path):
+    fitted = ScoreCalibrator(family, random_state=0).fit(SCORES, POSITIVE)
+    again = load(fitted.save(tmp_path / "fit.nc"))
+    for method in ("predict_proba", "predict_interval"):
+        assert np.array_equal(getattr(again, method)(X), getattr(fitted, method)(X))
+        rare, common = (getattr(fitted, method)(X, prior=p)[:, 1] for p in (0.01, 0.9))
+        assert np.all(rare < common)
+    assert list(again.summary().index) == list(fitted.summary().index)
+    assert fitted.diagnostics_.ok
+
+
+def test_logistic_is_monotone_of_one_piece():
+    fitted = ScoreCalibrator("logistic", random_state=0).fit(SCORES, POSITIVE)
+    curves = special.logit(fitted.sample_proba(X, 50, 0))
+    assert np.abs(np.diff(curves, 2, axis=1)).max() < 1e-6
+    several = ScoreCalibrator("monotone", random_state=0).fit(SCORES, POSITIVE)
+    curves = special.logit(several.sample_proba(X, 50, 0))
+    assert np.diff(curves, axis=1).min() > 0
+    assert np.abs(np.diff(curves, 2, axis=1)).max() > 0.01
+
+
+HARD = {
+    "constant scores": (np.ones(20), np.arange(20) < 5),
+    "zero median absolute deviation": (np.r_[np.zeros(30), 1, 2, 3, -1.0], np.arange(34) >= 28),
+    "fewer distinct scores than knots": (np.tile([0.0, 1.0, 2.0], 20), np.arange(60) % 3 == 2),
+    "all positives above all negatives": (np.arange(40.0), np.arange(40) >= 30),
+    "all positives below all negatives": (-np.arange(40.0), np.arange(40) >= 30),
+    "two documents": (np.array([0.0, 1.0]), np.array([False, True])),
+    "far outliers": (np.r_[SCORES, 1e9, -1e9], np.r_[POSITIVE, True, False]),
+}
+
+
+@pytest.mark.parametrize("name", HARD)
+def test_hard_data(name):
+    scores, positive = HARD[name]
+    fitted = ScoreCalibrator(random_state=0).fit(scores, positive)
+    x = np.r_[scores, scores.min() - 1, scores.max() + 1, 0.0]
+    found = fitted.predict_proba(x)
+    assert np.all((found > 0) & (found < 1))
+    low, high = fitted.predict_interval(x).T
+    assert np.all(low <= high)
+    rate = (positive.sum() + 1) / (positive.size + 2)
+    if name == "constant scores":
+        assert fitted.predict_proba([1.0])[0, 1] == pytest.approx(rate, abs=0.12)
+    else:
+        smoothed = losses(np.full(positive.size, special.logit(rate)), positive).log_loss
+        assert losses(fitted.decision_function(scores), positive).log_loss <= 1.25 * smoothed
+
+
+def test_weights_that_leave_one_effective_document_a_class():
+    weight = np.zeros(72)
+    weight[[3, 70]] = 1.0
+    fitted = ScoreCalibrator(random_state=0).fit(SCORES, POSITIVE, weight)
+    two = ScoreCalibrator(random_state=0).fit(SCORES[[3, 70]], POSITIVE[[3, 70]])
+    assert np.all(np.isfinite(fitted.predict_interval(X)))
+    assert two.predict_proba(X).shape == fitted.predict_proba(X).shape
+
+
+def test_a_weight_of_two_repeats_the_document():
+    twice = ScoreCalibrator(random_state=0).fit(SCORES, POSITIVE, np.full(72, 2.0))
+    repeated = ScoreCalibrator(random_state=0).fit(np.tile(SCORES, 2), np.tile(POSITIVE, 2))
+    once = ScoreCalibrator(random_state=0).fit(SCORES, POSITIVE)
+    assert twice.predict_proba(X) == pytest.approx(repeated.predict_proba(X), abs=0.015)
+    width = [np.diff(c.predict_interval(X)).mean() for c in (once, twice)]
+    assert width[1] < 0.9 * width[0]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"family": "combined", "inference": "nuts"}, "family='combined' needs inference='exact'"),
+        ({"family": "monotone", "inference": "mle"}, "family='monotone' needs inference='exact'"),
+        ({"program": "logistic", "inference": "map"}, "it holds no theta.*family='monotone'"),
+        ({"hyperparameters": {"walk": 1.0}}, "got 'walk'"),
+        ({"hyperparameters": {"walk_scale": -1.0}}, "walk_scale must be positive"),
+        ({"family": "logistic", "hyperparameters": {"theta_scale": 1.0}}, "got 'theta_scale'"),
+    ],
+)
+def test_settings_that_are_none(settings, message):
+    with pytest.raises(ValueError, match=message):
+        ScoreCalibrator(**settings).fit(SCORES, POSITIVE)
+
+
+def test_what_a_direct_fit_does_not_have():
+    fitted = ScoreCalibrator("monotone", random_state=0).fit(SCORES, POSITIVE)
+    assert fitted.monotone_probability_ == 1.0
+    with pytest.raises(ValueError, match="class densities need a family of densities"):
+        fitted.class_densities(X)
+    with pytest.raises(AttributeError, match="no class densities to compare"):
+        _ = fitted.family_weight_
+    with pytest.raises(AttributeError, match="combines nothing"):
+        _ = fitted.combination_

@@ -1,0 +1,48 @@
+"""Leave-one-out probabilities of the monotone engine against fits of all other documents."""
+
+import numpy as np
+import pytest
+from scipy import special
+
+from bayescal.engines.monotone.density import Prior
+from bayescal.engines.monotone.leave_one_out import leave_one_out
+from tests.test_monotone_posterior import POSITIVE, SAMPLES, X, fit
+
+RNG = np.random.default_rng(6)
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_leaving_one_out_is_fitting_the_others(name):
+    x, positive = SAMPLES[name]
+    whole, rng = fit(x, positive), np.random.default_rng(2)
+    found = leave_one_out(whole, x, positive, None, Prior(), rng)
+    assert np.all(found.pareto_k < 0.7)
+    in_sample = np.log(special.expit(np.where(positive, 1, -1) * whole.log_odds(x)).mean(axis=0))
+    for i in range(x.size):
+        rest = fit(np.delete(x, i), np.delete(positive, i), pieces=whole.pieces, draws=20_000)
+        p = special.expit((1 if positive[i] else -1) * rest.log_odds(x[[i]])).mean()
+        assert found.log_probability[i] == pytest.approx(np.log(p), abs=0.1)
+    # The negative: probabilities of labels that were not left out are higher.
+    assert in_sample.sum() > found.log_probability.sum() + 0.1
+
+
+def test_leaving_out_of_weights_and_of_many():
+    weight = np.array([1.0, 2.0, 1.0, 3.0, 1.0, 1.0, 2.0, 0.5])
+    whole = fit(X, POSITIVE, weight)
+    found = leave_one_out(whole, X, POSITIVE, weight, Prior(), np.random.default_rng(2))
+    for i in (1, 3, 7):
+        rest = weight.copy()
+        rest[i] = max(rest[i] - 1.0, 0.0)
+        others = fit(X, POSITIVE, rest, pieces=whole.pieces)
+        p = special.expit((1 if POSITIVE[i] else -1) * others.log_odds(X[[i]])).mean()
+        assert found.log_probability[i] == pytest.approx(np.log(p), abs=0.05)
+    x = RNG.normal(size=4000)
+    labels = RNG.random(4000) < special.expit(2 * x)
+    large = fit(x, labels, draws=1000)
+    table = leave_one_out(large, x, labels, None, Prior(), np.random.default_rng(2))
+    sign = np.where(labels, 1, -1)
+    inside = np.log(special.expit(sign * large.log_odds(x)).mean(axis=0))
+    # One document of 4,000 matters little, and always against itself.
+    difference = inside - table.log_probability
+    assert 0.0 < difference.sum() < 20.0
+    assert np.abs(difference).max() < 0.5

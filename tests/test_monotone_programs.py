@@ -1,0 +1,185 @@
+"""The monotone engine's density is its programs', and NUTS draws from the same posterior."""
+
+import numpy as np
+import pytest
+import scipy.stats as st
+from scipy import special
+
+from bayescal import programs
+from bayescal.engines import nuts
+from bayescal.engines.data import BinaryScores
+from bayescal.engines.monotone.basis import Pieces, place_pieces
+from bayescal.engines.monotone.compression import ScoreSums
+from bayescal.engines.monotone.density import PosteriorDensity, Prior
+from bayescal.engines.monotone.posterior import draw_monotone
+from bayescal.engines.program_model import build_model
+
+RNG = np.random.default_rng(21)
+SCORE = np.concatenate([RNG.normal(2, 3, 9), RNG.normal(6, 2, 5)])
+LABEL = np.repeat([0, 1], [9, 5])
+NAMES = ("logistic", "monotone_log_odds")
+PRIOR_NAMES = {
+    "logistic": ("intercept_scale", "slope_location", "slope_scale"),
+    "monotone_log_odds": (
+        "intercept_scale",
+        "slope_location",
+        "slope_scale",
+        "walk_scale",
+        "walk_freedom",
+    ),
+}
+
+
+def random_hyperparameters(name):
+    # Moderate slopes: without its rewrites pytensor's log(1 - sigmoid) is -inf from 37 on.
+    hyper = {key: float(RNG.uniform(0.5, 1.5)) for key in PRIOR_NAMES[name]}
+    return hyper, float(RNG.normal(4.0)), float(RNG.uniform(3.0, 5.0))
+
+
+def reference_log_density(point, pieces, hyper, centre, spread):
+    """The log density of labels and parameters, written with scipy; pieces in raw units."""
+    lines = [st.norm(0, hyper["intercept_scale"]).logpdf(point["intercept"])]
+    lines.append(st.norm(hyper["slope_location"], hyper["slope_scale"]).logpdf(point["level"]))
+    knots = pieces.knots
+    if knots.size:
+        walk = st.multivariate_t(np.zeros(knots.size), np.eye(knots.size), hyper["walk_freedom"])
+        lines.append(walk.logpdf(point["walk"]))
+    lines.extend(st.t(4, centre, spread).logpdf(SCORE))
+    edges = np.r_[-np.inf, knots, np.inf]
+    home = np.flatnonzero((edges[:-1] <= pieces.reference) & (pieces.reference < edges[1:])).item()
+    for s, k in zip(SCORE, LABEL, strict=True):
+        log_odds = point["intercept"]
+        for j in range(knots.size + 1):
+            between = np.r_[point["walk"][home:j], point["walk"][j:home]].sum() if j != home else 0
+            step = hyper["walk_scale"] / np.sqrt(knots.size) if knots.size else 0.0
+            slope = np.exp(point["level"] + step * between) / spread
+            span = sorted((s, pieces.reference))
+            overlap = max(min(span[1], edges[j + 1]) - max(span[0], edges[j]), 0.0)
+            log_odds += np.sign(s - pieces.reference) * slope * overlap
+        lines.append(special.log_expit(log_odds if k else -log_odds))
+    return float(np.sum(lines))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_engine_s_density_is_the_program_s_and_scipy_s(name):
+    program = programs.load(name)
+    n_segments = 1 if name == "logistic" else 5
+    for _ in range(3):
+        hyper, centre, spread = random_hyperparameters(name)
+        shape = {} if name == "logistic" else {"n_segments": n_segments}
+        model = program.model(SCORE, LABEL, centre=centre, spread=spread, **hyper, **shape)
+        log_density = model.compile_logp(mode="FAST_COMPILE")
+        x, positive = (SCORE - centre) / spread, LABEL == 1
+        pieces = place_pieces(x, positive, None, n_segments)
+        raw = place_pieces(SCORE, positive, None, n_segments)
+        assert pieces.segments == n_segments
+        ones = np.ones(x.size)
+        sums = [ScoreSums(x[positive == k], ones[positive == k]) for k in (False, True)]
+        flat = np.zeros(1), np.ones((1, n_segments))
+        nodes = tuple(scores.compress(pieces, *flat) for scores in sums)
+        engine = PosteriorDensity(pieces, nodes, Prior(**hyper))
+        # The program's level is not standardised, and its scores have a density.
+        constant = st.t(4, centre, spread).logpdf(SCORE).sum() - np.log(hyper["slope_scale"])
+        for _ in range(3):
+            u = RNG.normal(size=n_segments + 1)
+            level = hyper["slope_location"] + hyper["slope_scale"] * u[1]
+            point = {"intercept": u[0], "level": level, "walk": u[2:]}
+            expected = reference_log_density(point, raw, hyper | {"walk_scale": hyper.get(
+                "walk_scale", 1.0)}, centre, spread)  # fmt: skip
+            if not raw.knots.size:
+                del point["walk"]
+            assert float(log_density(point)) == pytest.approx(expected, abs=1e-7)
+            assert engine.log_density(u[None])[0] + constant == pytest.approx(expected, abs=1e-7)
+
+
+@pytest.mark.parametrize("n_segments", [1, 2, 4, 9, 30])
+@pytest.mark.parametrize("positives", [0, 5, 14])
+def test_program_and_engine_place_the_same_knots(n_segments, positives):
+    label = np.repeat([0, 1], [14 - positives, positives])
+    model = programs.load("monotone_log_odds").model(SCORE, label, n_segments=n_segments)
+    pieces = place_pieces(SCORE, label == 1, None, n_segments)
+    given = programs.load("monotone_log_odds").model(
+        SCORE, label, knots=pieces.knots, reference=pieces.reference
+    )
+    point = {"intercept": 0.3, "level": 0.2, "walk": RNG.normal(size=pieces.knots.size)}
+    if not pieces.knots.size:
+        del point["walk"]
+    values = [m.compile_logp(mode="FAST_COMPILE")(point) for m in (model, given)]
+    assert values[0] == pytest.approx(values[1], abs=1e-9)
+
+
+def test_one_segment_is_the_logistic_program():
+    one = programs.load("monotone_log_odds").model(SCORE, LABEL, spread=2.0, n_segments=1)
+    logistic = programs.load("logistic").model(SCORE, LABEL, spread=2.0)
+    for point in ({"intercept": 0.3, "level": 0.2}, {"intercept": -1.0, "level": 1.0}):
+        values = [m.compile_logp(mode="FAST_COMPILE")(point) for m in (one, logistic)]
+        assert values[0] == pytest.approx(values[1], abs=1e-9)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("draws", [None, 1, 3])
+def test_simulate_draws_labels_from_the_curve_it_returns(name, draws):
+    simulate = programs.load(name).simulate
+    tame = {"intercept_scale": 0.5, "slope_scale": 0.2, "centre": 1.0, "spread": 2.0}
+    truth = simulate(2000, np.random.default_rng(3), draws=draws, **tame)
+    lead = () if draws is None else (draws,)
+    assert truth["score"].shape == truth["label"].shape == (*lead, 2000)
+    assert truth["intercept"].shape == lead
+    first = {key: value if draws is None else value[0] for key, value in truth.items()}
+    x = (first["score"] - 1.0) / 2.0
+    knots = np.linspace(-2, 2, 10)[1:-1] if name == "monotone_log_odds" else np.zeros(0)
+    rise = Pieces(knots, 0.0).basis(x) @ np.atleast_1d(first["slope"])
+    assert abs(score_statistic(first["label"], first["intercept"] + rise, rise)) < 4
+    assert abs(score_statistic(first["label"], first["intercept"] + 0.7 * rise, rise)) > 4
+
+
+def score_statistic(label, log_odds, direction):
+    """Standard Gaussian if labels have these log-odds."""
+    p = special.expit(log_odds)
+    return (label - p) @ direction / np.sqrt((p * (1 - p)) @ direction**2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("case", ["overlapping", "separable", "three positives"])
+def test_nuts_draws_from_the_same_posterior(name, case):
+    rng = np.random.default_rng(17)
+    n_positive = 3 if case == "three positives" else 20
+    x = np.r_[rng.gumbel(-1, 1, 60), rng.gumbel(6 if case == "separable" else 1, 1, n_positive)]
+    positive = np.arange(x.size) >= 60
+    data = BinaryScores(x, positive)
+    centre, spread = data.centre_and_spread
+    model = build_model(programs.load(name), data)
+    options = {"target_accept": 0.97, "tune": 1500}
+    found = nuts.draw_posterior(
+        model, np.random.default_rng(1), draws=2000, chains=2, options=options
+    )["posterior"]
+    standard = (x - centre) / spread
+    shape = {"n_segments": 1} if name == "logistic" else {}
+    engine = draw_monotone(
+        standard, positive, None, Prior(), 20_000, np.random.default_rng(2), **shape
+    )
+    assert not engine.problem
+    at = np.quantile(standard, [0.02, 0.3, 0.6, 0.9, 1.0])
+    slopes = found["slope"].to_numpy().reshape(4000, -1)
+    theirs = found["intercept"].to_numpy().reshape(-1, 1) + slopes @ engine.pieces.basis(at).T
+    ours = engine.log_odds(at)
+    size = 20_000 * engine.efficiency
+    for a, b in zip(ours.T, theirs.T, strict=True):
+        ess = effective(b.reshape(2, 2000))
+        for q in (0.05, 0.25, 0.5, 0.75, 0.95):
+            # The share of the engine's draws below a quantile of NUTS's; 5 x 5 comparisons.
+            below = np.mean(a < np.quantile(b, q))
+            assert abs(below - q) < 4.5 * np.sqrt(q * (1 - q) * (1 / ess + 1 / size))
+        p, r = special.expit(a), special.expit(b)
+        error = np.hypot(p.std() / size**0.5, r.std() / ess**0.5)
+        assert abs(p.mean() - r.mean()) < 4.5 * error
+        # Of probabilities near 0 or 1 the spread is that of a few draws far out.
+        if r.std() > 0.01:
+            assert p.std() == pytest.approx(r.std(), rel=0.15)
+
+
+def effective(chains):
+    from arviz_stats.base import array_stats
+
+    return float(array_stats.ess(chains, method="bulk"))

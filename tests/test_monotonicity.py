@@ -1,0 +1,80 @@
+"""When log-odds never fall: the closed form against slopes counted on a grid."""
+
+import numpy as np
+import pytest
+
+from bayescal import ScoreCalibrator
+from bayescal.families import FAMILIES
+from bayescal.monotonicity import is_monotone
+
+TWO_SIDED = {1: FAMILIES["asymmetric_laplace"], 2: FAMILIES["asymmetric_gaussian"]}
+RNG = np.random.default_rng(8)
+
+
+def random_sides(draws):
+    """Powers, modes and sides of many draws, a tenth of them with equal modes or sides."""
+    power = RNG.integers(1, 3, draws)
+    theta = np.round(RNG.normal(0, 2, draws), 1)
+    left, right = np.round(RNG.gamma(2, 1, (2, draws)) + 0.1, 1)
+    return power, theta, left, right
+
+
+def log_density(sides, k, x):
+    power, theta, left, right = (side[k] for side in sides)
+    family = TWO_SIDED[int(power)]
+    return family.logpdf(x, *family.from_sides(theta, left, right))
+
+
+def test_closed_form_is_what_a_grid_shows():
+    negative, positive = random_sides(600), random_sides(600)
+    claimed = is_monotone(negative, positive)
+    near = np.linspace(-12, 12, 2401)
+    x = np.concatenate([-np.geomspace(1e4, 13, 50), near, np.geomspace(13, 1e4, 50)])
+    seen = np.array(
+        [
+            np.all(np.diff(log_density(positive, k, x) - log_density(negative, k, x)) >= -1e-9)
+            for k in range(600)
+        ]
+    )
+    assert np.array_equal(claimed, seen)
+    assert 20 < claimed.sum() < 580
+
+
+@pytest.fixture(scope="module")
+def data():
+    scores = np.concatenate([RNG.gumbel(-2, 1, 60), RNG.gumbel(1, 1.5, 6)])
+    return scores, np.arange(66) >= 60
+
+
+def test_conditioned_draws_never_fall_and_are_the_right_share(data):
+    scores, positive = data
+    free = ScoreCalibrator("asymmetric_laplace", random_state=0).fit(scores, positive)
+    bound = ScoreCalibrator("asymmetric_laplace", monotone=True, random_state=1).fit(
+        scores, positive
+    )
+    x = np.linspace(scores.min() - 20, scores.max() + 20, 1501)
+    falls = np.diff(free.sample_proba(x, 1000, 0), axis=1).min(axis=1) < -1e-12
+    assert 0.05 < falls.mean() < 0.95
+    assert 1 - falls.mean() == pytest.approx(free.monotone_probability_, abs=4 * 0.5 / 1000**0.5)
+    share = bound.monotone_probability_
+    assert share == pytest.approx(free.monotone_probability_, abs=4 * 0.5 / 3000**0.5)
+    assert np.diff(bound.sample_proba(x), axis=1).min() > -1e-12
+    assert bound.sample_proba(x).shape[0] == 4000
+    assert np.diff(bound.predict_proba(x)[:, 1]).min() > -1e-12
+    # Conditioning is rejection: what is left of the free draws has the same law.
+    kept = free.sample_proba(np.array([0.0]))[~_falls(free, x)]
+    assert np.median(bound.sample_proba([0.0])) == pytest.approx(np.median(kept), abs=0.03)
+
+
+def _falls(calibrator, x):
+    return np.diff(calibrator.sample_proba(x), axis=1).min(axis=1) < -1e-12
+
+
+def test_data_that_speak_against_it_are_an_error(data):
+    scores, positive = data
+    with pytest.raises(ValueError, match=r"monotone=True kept \d+ of \d+ draws"):
+        ScoreCalibrator(monotone=True, draws=50).fit(np.tile(-scores, 30), np.tile(positive, 30))
+    with pytest.raises(ValueError, match="needs an asymmetric family"):
+        ScoreCalibrator("laplace", monotone=True).fit(scores, positive)
+    with pytest.raises(ValueError, match="monotone=True needs inference='exact'"):
+        ScoreCalibrator(inference="mle", monotone=True).fit(scores, positive)

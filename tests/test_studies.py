@@ -1,0 +1,165 @@
+"""The studies behind docs/validation: their parts against references, each in its smallest unit."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import special, stats
+from sklearn.isotonic import IsotonicRegression
+from sklearn.linear_model import LogisticRegression
+
+from studies import reuters, sbc, synthetic
+from studies.command import Options
+from studies.coverage import OTHERS, under_truth
+from studies.coverage_report import write_report
+from studies.envelope import ecdf_difference, envelope, p_value
+from studies.guard_floor import FACTORS, held_out_bits
+from studies.logistic import PRIOR_SCALES, platt_coefficients, posterior_mean_log_odds
+from studies.peers import PEERS, accepted, platt, venn_abers
+from studies.reporting import Bar, write_index, write_page
+from studies.truths import TRUTHS
+
+RNG = np.random.default_rng(3)
+SCORES, POSITIVE = TRUTHS["Gaussian, equal variances"].draw(60, RNG)
+LABELS = POSITIVE.astype(np.int64)
+NEW = np.linspace(-4.0, 4.0, 9)
+
+
+def test_platt_of_many_weightings_is_scikit_learns():
+    counts = np.array([np.ones(60), RNG.multinomial(60, np.full(60, 1 / 60))])
+    fitted = platt_coefficients(SCORES, LABELS, counts)
+    repeated = np.repeat(np.arange(60), counts[1].astype(int))
+    for (intercept, slope), which in zip(fitted, (np.arange(60), repeated), strict=True):
+        expected = platt(SCORES[which], LABELS[which], NEW)
+        assert intercept + slope * NEW == pytest.approx(expected, abs=2e-4)
+
+
+def test_bayesian_logistic_is_the_integral():
+    z, new = (SCORES - SCORES.mean()) / SCORES.std(), 1.0
+    intercept, slope = np.linspace(-15, 10, 251)[:, None, None], np.linspace(-3, 20, 231)[:, None]
+    prior = stats.norm(0, PRIOR_SCALES[0]).logpdf(intercept) + stats.norm(
+        0, PRIOR_SCALES[1]
+    ).logpdf(slope)
+    curve = intercept + slope * z
+    log_density = (LABELS * curve - np.logaddexp(0, curve)).sum(-1) + prior[..., 0]
+    density = np.exp(log_density - log_density.max())
+    positive = special.expit(intercept + slope * new)[..., 0]
+    expected = (density * positive).sum() / density.sum()
+    found = posterior_mean_log_odds(SCORES, LABELS, np.array([SCORES.mean() + SCORES.std()]))
+    assert special.expit(found[0]) == pytest.approx(expected, abs=1e-4)
+    # The negative: the most likely curve is another one.
+    plain = LogisticRegression(C=np.inf).fit(z[:, None], LABELS)
+    assert plain.predict_proba([[new]])[0, 1] != pytest.approx(expected, abs=1e-3)
+
+
+def test_venn_abers_is_two_isotonic_regressions():
+    def fitted(extra, at):
+        both = np.append(SCORES, at), np.append(LABELS, extra)
+        return IsotonicRegression().fit(*both).predict([at])[0]
+
+    p0, p1 = (np.array([fitted(k, at) for at in NEW]) for k in (0, 1))
+    assert special.expit(venn_abers(SCORES, LABELS, NEW)) == pytest.approx(p1 / (1 - p0 + p1))
+
+
+@pytest.mark.parametrize("name", sorted(PEERS))
+def test_peers_give_finite_rising_log_odds_and_keep_the_warnings(name):
+    before = list(warnings.filters), np.geterr()
+    found = PEERS[name](SCORES, LABELS, NEW)
+    assert np.isfinite(found).all()
+    assert (np.diff(found) >= -1e-9).all()
+    assert found[-1] > found[0]
+    assert (list(warnings.filters), np.geterr()) == before
+
+
+def test_settings_that_the_calibrator_does_not_know_are_left_out():
+    known = accepted({"a": {"family": "laplace"}, "b": {"family": "no such"}, "c": {"nonsense": 1}})
+    assert list(known) == ["a"]
+
+
+def test_p_values_of_uniform_ranks_are_uniform_and_agree_with_the_envelope():
+    draws, size = 39, 200
+    lower, upper = envelope(size, draws, alpha=0.1)
+    p, outside = [], []
+    for ranks in np.random.default_rng(5).integers(0, draws + 1, (200, size)):
+        p.append(p_value(ranks, draws))
+        _, difference = ecdf_difference(ranks, draws)
+        outside.append(((difference < lower - 1e-12) | (difference > upper + 1e-12)).any())
+    # Discrete counts make the test a little conservative: stochastically larger, hardly.
+    assert stats.kstest(p, "uniform").pvalue > 1e-3
+    assert np.mean(outside) == pytest.approx(0.1, abs=0.07)
+    assert np.mean(outside == (np.array(p) < 0.1)) > 0.97
+    # The negative: a posterior 20 % too wide.
+    narrow = stats.norm(0, 1 / 1.2).rvs(2000, random_state=1)
+    assert p_value((stats.norm.cdf(narrow) * (draws + 1)).astype(int), draws) < 1e-3
+
+
+def test_divergence_is_that_of_bernoulli_distributions():
+    expected = stats.entropy([0.3, 0.7], [0.2, 0.8])
+    found = synthetic.divergence(special.logit(np.array([0.3])), special.logit(np.array([0.2])))
+    assert found == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("name", sorted(TRUTHS))
+def test_truths_have_the_log_odds_that_their_scores_show(name):
+    truth = TRUTHS[name]
+    score, positive = truth.draw(40_000, np.random.default_rng(2))
+    p = special.expit(truth.log_odds(score))
+    assert positive.mean() == pytest.approx(truth.prior)
+    # z of calibration within fifths of the scores.
+    fifth = np.argsort(np.argsort(p)) * 5 // p.size
+    excess = np.bincount(fifth, positive - p) / np.sqrt(np.bincount(fifth, p * (1 - p)))
+    assert np.abs(excess).max() < 4
+
+
+def test_synthetic_orders_methods_as_published():
+    methods = {name: PEERS[name] for name in ("Platt", "Bayes logistic", "isotonic")}
+    found = synthetic.divergences(TRUTHS["Gaussian, equal variances"], 20, 20, (1,), methods)
+    mean = found.mean()
+    assert mean["Bayes logistic"] < mean["Platt"] < mean["isotonic"]
+
+
+def test_reuters_has_the_published_figure_of_platt():
+    found = [reuters.totals("linear_svm", 100, r, {"Platt": platt}, False)["Platt"] for r in (0, 1)]
+    assert np.mean(found) == pytest.approx(reuters.PUBLISHED["linear_svm"]["Platt"][-1], rel=0.05)
+    # Within the calibration split there are 4,802 documents a topic to test on, not 3,299.
+    half = reuters.totals("linear_svm", 100, 0, {"Platt": platt}, True)["Platt"]
+    assert half > 1.2 * np.mean(found)
+
+
+def test_the_guard_study_finds_that_no_floor_is_worst():
+    bits = held_out_bits("linear_svm", "asymmetric_laplace", 3, repeats=1)[0]
+    assert bits.shape == (len(FACTORS),)
+    assert bits[0] == bits.max()
+
+
+def test_sbc_adjusts_for_its_quantities():
+    ranks = {name: np.arange(200) % 100 for name in "abc"} | {"d": np.zeros(200, dtype=int)}
+    assert sbc.adjusted_p({"a": ranks["a"]}, 99) > 0.9
+    assert sbc.adjusted_p(ranks, 99) == pytest.approx(4 * p_value(ranks["d"], 99))
+
+
+def test_pages_hold_their_tables_and_the_index_what_is_missed(tmp_path):
+    truth = TRUTHS["t4 against Gumbel"]
+    fixed = under_truth(truth, 20, 2, (1,), OTHERS)
+    columns = ["family", "n", "case", "level", "mean", "error", "sets"]
+    rows = [
+        ("laplace", 10, case, 0.95, mean, 0.01, 9)
+        for case, mean in (("predictive", 0.96), ("30 % too narrow", 0.94), ("new documents", 0.9))
+    ]
+    own = pd.DataFrame(rows, columns=columns)
+    fixed = fixed.groupby(["method", "level"]).agg("mean").reset_index()
+    fixed = fixed.rename(columns={"coverage": "mean"}).assign(
+        error=0.01, n=20, truth="t4 against Gumbel", sets=2, **{"width error": 0.01}
+    )
+    fixed.loc[0, "method"] = "default"
+    write_report(own, fixed, Options(out=tmp_path))
+    write_page("guard_floor", tmp_path, [], table="| a |")
+    write_page("reuters", tmp_path, [Bar("x", "2", "≤ 1", False)], table="| b |", repeats="3")
+    write_index(tmp_path)
+    index = (tmp_path / "README.md").read_text()
+    assert "| [reuters.md](reuters.md) | x | 2 | ≤ 1 |" in index
+    # |0.94 - 0.95| is one standard error: bands that narrow are not found out, and it says so.
+    assert "laplace: bands 30 % too narrow, found out" in index
+    assert "laplace: bands cover" not in index.split("Bars that are missed")[1]
+    assert (tmp_path / "coverage_own_model.png").stat().st_size > 10_000
