@@ -21,6 +21,8 @@ from bayescal.validation import Floats
 
 # Documents that weights are learnt from, half of them positive where there are so many.
 MOST_DOCUMENTS = 1000
+# Scores and draws that leave-one-out densities are worked out at, at most.
+MOST_NODES, MOST_DRAWS = 256, 1000
 # So many documents' worth of belief in equal weights.
 PSEUDO_DOCUMENTS = 2.0
 
@@ -68,14 +70,19 @@ def leave_one_out_of_densities(
     other class's posterior predictive density, and the class prior without the document.
     """
     scores, label = data.score[documents.index], data.positive[documents.index]
+    node = np.unique(scores)
+    if node.size > MOST_NODES:
+        node = np.unique(np.quantile(node, np.linspace(0.0, 1.0, MOST_NODES)))
+    thinned = np.arange(min(MOST_DRAWS, negative.which.size))
     log_density = []
     for klass, draws in ((False, negative), (True, positive)):
-        log_p = draws.logpdf(scores).T
-        predictive = special.logsumexp(log_p, axis=1) - np.log(log_p.shape[1])
-        own = label == klass
-        log_weight, _ = smooth(-log_p[own])
-        predictive[own] = special.logsumexp(log_weight + log_p[own], axis=1)
-        log_density.append(predictive)
+        log_p = draws.take(thinned).logpdf(node).T
+        log_weight, _ = smooth(-log_p)
+        others = special.logsumexp(log_weight + log_p, axis=1)
+        whole = special.logsumexp(log_p, axis=1) - np.log(thinned.size)
+        # What a document says when left out depends on its score alone, and smoothly.
+        own, other = (np.interp(scores, node, values) for values in (others, whole))
+        log_density.append(np.where(label == klass, own, other))
     n_negative, n_positive = data.total(False), data.total(True)
     # Means of Beta(1 + n+, 1 + n-) less the document; no class is left with less than nothing.
     prior = np.log(np.maximum(n_positive - label, 0.0) + 1.0)

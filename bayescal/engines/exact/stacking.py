@@ -14,7 +14,7 @@ from bayescal.validation import Floats
 from bayescal.warps import log_jacobian, warp
 
 DRAWS = 1000
-MOST_SCORES = 1000  # of a class that weights are learnt from, evenly spaced in rank
+MOST_SCORES = 256  # of a class that weights are learnt from, evenly spaced in rank
 # Dirichlet(1 + PSEUDO_COUNT) on the weights: keeps families that a few scores cannot rule out.
 PSEUDO_COUNT = 0.25
 
