@@ -39,8 +39,9 @@ class ScoreCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     family : str
-        "combined": asymmetric Laplace densities of both classes, monotone log-odds and logistic
-        regression fitted to the labels, stacked by what each says of labels left out; one of
+        "combined": densities of both classes (Gaussian and asymmetric Laplace, warped or not),
+        monotone log-odds, and logistic regression, stacked by what each says of labels left out;
+        one of
         `bayescal.families.FAMILIES`; "average", a mixture of all of them, each class with weights
         of its own; "monotone", the direct fit alone; "logistic", its case of one slope. "auto" is
         "combined" for inference "exact", else "asymmetric_laplace".

@@ -26,8 +26,9 @@ FAMILY_NAMES = (AUTO, COMBINED, *FAMILIES, AVERAGE, *DIRECT)
 INFERENCES = ("exact", "nuts", "map", "mle")
 SCORES_ARE = ("scores", "log_odds", "probabilities")
 AVERAGINGS = ("stacking", "evidence")
-# What maximum likelihood fits beside an average of families, the programs' default, and the
-# densities of the combination.
+# The densities of the combination: with stacking and warps the other two add nothing.
+DENSITIES = ("gaussian", "asymmetric_laplace")
+# What maximum likelihood fits beside an average of families, and the programs' default.
 REFERENCE = "asymmetric_laplace"
 # Direct log-odds bend where they like: no warp and the strongest are enough.
 DIRECT_BENDS = (IDENTITY, 1.0)
@@ -94,7 +95,8 @@ def _families(name: str) -> tuple[Family, ...]:
         return (FAMILIES[name],)
     if name in DIRECT:
         return ()
-    return (FAMILIES[REFERENCE],) if name == COMBINED else tuple(FAMILIES.values())
+    names = DENSITIES if name == COMBINED else FAMILIES
+    return tuple(FAMILIES[each] for each in names)
 
 
 def _direct(family: str, bends: tuple[float, ...]) -> tuple[DirectFit, ...]:

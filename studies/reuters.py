@@ -20,7 +20,11 @@ from studies.peers import PEERS, Labels, Method, Settings, accepted, calibrator
 from studies.reporting import Bar, markdown, with_error, write_figure, write_page, write_table
 from studies.subsets import few_positives, random_half
 
-SIZES = (3, 5, 10, 20, 50, 100)
+# Where there are no more, half of each topic's documents: the whole calibration split would leave
+# nothing to repeat.
+ALL = 10**6
+SIZES = (3, 5, 10, 20, 30, 50, 100, ALL)
+PUBLISHED_SIZES = (3, 5, 10, 20, 50, 100)
 FEWER_DRAWS = {"draws": 250}
 OURS: dict[str, Settings] = {
     "A.Laplace MLE": {"inference": "mle"},
@@ -29,9 +33,14 @@ OURS: dict[str, Settings] = {
     "A.Laplace, median": {"family": "asymmetric_laplace", "point": "median"} | FEWER_DRAWS,
     "A.Gaussian": {"family": "asymmetric_gaussian"} | FEWER_DRAWS,
     "Laplace": {"family": "laplace"} | FEWER_DRAWS,
-    "average": {"family": "average"} | FEWER_DRAWS,
+    "average, stacked": {"family": "average"} | FEWER_DRAWS,
+    "average, evidence": {"family": "average", "averaging": "evidence"} | FEWER_DRAWS,
+    "monotone": {"family": "monotone"} | FEWER_DRAWS,
+    "logistic": {"family": "logistic"} | FEWER_DRAWS,
     "default": FEWER_DRAWS,
 }
+PARTS = ("A.Laplace", "monotone", "logistic")
+"""What the default combines, alone."""
 PUBLISHED = {
     "linear_svm": {
         "Platt": (3472, 2799, 2404, 2120, 1968, 1915),
@@ -60,7 +69,8 @@ def run(options: Options) -> None:
         methods = {name: methods[name] for name in ("Platt", "beta", "Venn-Abers", "default")}
     name = "reuters_choose" if options.choose else "reuters"
     repeats = options.size(10, 2)
-    cases = [(c, n, r) for c in CLASSIFIERS for n in SIZES for r in range(repeats)]
+    sizes = SIZES[:: 3 if options.quick else 1]
+    cases = [(c, n, r) for c in CLASSIFIERS for n in sizes for r in range(repeats)]
     tasks = [(*case, methods, options.choose) for case in cases]
     parts = spread_over(options.jobs, totals, tasks)
     index = pd.MultiIndex.from_tuples(cases, names=["classifier", "n", "repeat"])
@@ -115,32 +125,41 @@ def _wide(table: pd.DataFrame, options: Options) -> str:
         published = {} if options.choose else PUBLISHED[str(classifier)]
         for each in part.to_dict("records"):
             text = with_error(each["mean"], each["error"], 0)
-            if method in published:
-                text += f" ({published[str(method)][SIZES.index(each['n'])]})"
-            row[f"n+ = {each['n']}"] = text
+            if method in published and each["n"] in PUBLISHED_SIZES:
+                text += f" ({published[str(method)][PUBLISHED_SIZES.index(each['n'])]})"
+            row[_size(each["n"])] = text
         rows.append(row)
     return markdown(pd.DataFrame(rows))
 
 
+def _size(n: int) -> str:
+    return f"n+ = {n}" if n < ALL else "half of all"
+
+
 def _bars(bits: pd.DataFrame) -> list[Bar]:
-    """Return: the default no worse than Platt, than the best peer here and than the prototype."""
+    """Return: the default no worse than Platt, the best peer, the best part and the prototype."""
     out = []
-    for classifier, n in [(classifier, n) for classifier in CLASSIFIERS for n in SIZES]:
+    for classifier, n in [(classifier, n) for classifier in CLASSIFIERS for n in bits.index.unique("n")]:
         repeats = bits.xs((classifier, n), level=("classifier", "n"))
         totals_of = {str(name): each.to_numpy() for name, each in repeats.items()}
         mean_of = {name: each.mean() for name, each in totals_of.items() if name in PEERS}
         peer = min(mean_of, key=mean_of.__getitem__)
-        prototype = PUBLISHED[classifier]["A.Laplace"][SIZES.index(n)]
-        limits = {name: totals_of[name] for name in dict.fromkeys(("Platt", peer))}
-        for name, limit in {**limits, "the prototype": prototype}.items():
+        parts = [name for name in totals_of if name in PEERS or name in PARTS]
+        best = min(parts, key=lambda name: float(totals_of[name].mean()))
+        limits = {name: totals_of[name] for name in dict.fromkeys(("Platt", peer, best))}
+        if n in PUBLISHED_SIZES:
+            prototype = PUBLISHED[classifier]["A.Laplace"][PUBLISHED_SIZES.index(n)]
+            limits["the prototype"] = np.full(len(repeats), float(prototype))
+        for name, limit in limits.items():
             excess = totals_of["default"] - limit
             mean, error = excess.mean(), excess.std(ddof=1) / excess.size**0.5
+            allowed = max(2.0 * error, 0.02 * float(limit.mean()))
             out.append(
                 Bar(
-                    claim=f"{classifier}, n+ = {n}: default against {name}",
+                    claim=f"{classifier}, {_size(n)}: default against {name}",
                     measured=f"{with_error(mean, error, 0)} bits more",
-                    limit="≤ 0, two errors allowed",
-                    holds=bool(mean <= 2 * error),
+                    limit="≤ 0, two errors or 2 % allowed",
+                    holds=bool(mean <= allowed),
                 )
             )
     return out
