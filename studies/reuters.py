@@ -68,7 +68,7 @@ def run(options: Options) -> None:
     if options.quick:
         methods = {name: methods[name] for name in ("Platt", "beta", "Venn-Abers", "default")}
     name = "reuters_choose" if options.choose else "reuters"
-    repeats = options.size(10, 2)
+    repeats = options.size(4 if options.choose else 10, 2)
     sizes = SIZES[:: 3 if options.quick else 1]
     cases = [(c, n, r) for c in CLASSIFIERS for n in sizes for r in range(repeats)]
     tasks = [(*case, methods, options.choose) for case in cases]
@@ -139,7 +139,8 @@ def _size(n: int) -> str:
 def _bars(bits: pd.DataFrame) -> list[Bar]:
     """Return: the default no worse than Platt, the best peer, the best part and the prototype."""
     out = []
-    for classifier, n in [(classifier, n) for classifier in CLASSIFIERS for n in bits.index.unique("n")]:
+    sizes = bits.index.unique("n")
+    for classifier, n in [(classifier, n) for classifier in CLASSIFIERS for n in sizes]:
         repeats = bits.xs((classifier, n), level=("classifier", "n"))
         totals_of = {str(name): each.to_numpy() for name, each in repeats.items()}
         mean_of = {name: each.mean() for name, each in totals_of.items() if name in PEERS}

@@ -270,7 +270,7 @@ class TestSaveAndLoad:
         def fail(*_args, **_kwargs):
             raise OSError("disk full")
 
-        monkeypatch.setattr(xr.DataTree, "to_netcdf", fail)
+        monkeypatch.setattr("bayescal.results.storage._write", fail)
         with pytest.raises(OSError, match="disk full"):
             moded.save(path)
         assert path.read_bytes() == before

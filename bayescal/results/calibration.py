@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from bayescal.bayes import probability
 from bayescal.engines.maximum_likelihood import ClassFits
 from bayescal.families import Family
-from bayescal.results import curves, interpolation
+from bayescal.results import curves, interpolation, quantiles
 from bayescal.results.class_draws import ClassDraws, density_dataset, read_draws
 from bayescal.results.class_prior import Prior, prior_draws
 from bayescal.results.combined_draws import CombinedDraws, read_combined
@@ -76,7 +76,11 @@ class Calibration:
             return self.fits.log_odds(values)
         if self.draws.size == 1:
             return self.draws.log_odds(values).ravel()
-        return self._tabulated(partial(POINTS[point], self.draws), values, band=False)
+        if point == "median":
+            median: Floats = self._quantiles(values, np.array([0.5]))[0]
+            return median
+        curve = partial(POINTS[point], self.draws)
+        return interpolation.evaluate(curve, values, self.centre, self.spread)
 
     def take(self, index: NDArray[np.intp]) -> Calibration:
         """Return the same calibration with the draws at some positions."""
@@ -95,10 +99,7 @@ class Calibration:
         if kind == "simultaneous":
             nodes = np.linspace(*self.reach, NODES)
             tail = simultaneous_tail(draws.log_odds(nodes), level)
-        quantiles = partial(
-            curves.quantiles_of_log_odds, draws, levels=np.array([tail, 1.0 - tail])
-        )
-        return probability(self._tabulated(quantiles, values, band=True)).T
+        return probability(self._quantiles(values, np.array([tail, 1.0 - tail]))).T
 
     def sample(self, scores: ArrayLike) -> Floats:
         """Return P_k(+|s) of every draw k; shape (draws, n)."""
@@ -126,8 +127,8 @@ class Calibration:
         values = as_scores_of(scores, self.scores_are)
         return np.clip(values, self.centre - reach, self.centre + reach)
 
-    def _tabulated(self, curve: interpolation.Curve, values: Floats, *, band: bool) -> Floats:
-        return interpolation.evaluate(curve, values, self.centre, self.spread, band=band)
+    def _quantiles(self, values: Floats, levels: Floats) -> Floats:
+        return quantiles.evaluate(self._posterior, values, levels, self.centre, self.spread)
 
 
 def read_calibration(tree: xr.DataTree) -> Calibration:

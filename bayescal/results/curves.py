@@ -51,16 +51,32 @@ def predictive_log_odds(draws: Curves, scores: Floats) -> Floats:
 
 
 def mean_log_odds(draws: Curves, scores: Floats) -> Floats:
-    """
-    Return the log-odds of the mean over draws of P_k(+|s); shape (scores,).
-
-    Computed as log mean P_k(+) - log mean P_k(-), which stays finite where the mean rounds to 1.
-    """
+    """Return the log-odds of the mean over draws of P_k(+|s); shape (scores,)."""
     out = np.empty_like(scores)
     for part in blocks(draws.size, scores.size):
-        curve = draws.log_odds(scores[part])
-        positive = special.logsumexp(special.log_expit(curve), axis=0)
-        out[part] = positive - special.logsumexp(special.log_expit(-curve), axis=0)
+        out[part] = log_odds_of_mean(draws.log_odds(scores[part]))
+    return out
+
+
+def log_odds_of_mean(curves: Floats) -> Floats:
+    """
+    Return the log-odds of the mean over draws of the probability; shape (scores,).
+
+    Computed as log mean P_k(+) - log mean P_k(-), which stays finite where the mean rounds to 1.
+
+    Parameters
+    ----------
+    curves : array of shape (draws, scores)
+        Natural log-odds.
+    """
+    positive, negative = special.expit(curves).mean(axis=0), special.expit(-curves).mean(axis=0)
+    # Beyond log-odds of 700 a probability underflows: those few columns by logarithms.
+    far = np.flatnonzero(np.minimum(positive, negative) < 1e-290)
+    with np.errstate(divide="ignore"):
+        out: Floats = np.log(positive) - np.log(negative)
+    if far.size:
+        log_p = special.log_expit(curves[:, far]), special.log_expit(-curves[:, far])
+        out[far] = special.logsumexp(log_p[0], axis=0) - special.logsumexp(log_p[1], axis=0)
     return out
 
 

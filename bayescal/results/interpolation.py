@@ -19,7 +19,6 @@ Curve = Callable[[Floats], Floats]
 
 DIRECT = 2048  # so few scores are evaluated one by one
 TOLERANCE = 1e-4  # in probability
-BAND_TOLERANCE = 2e-3  # of curves that are no smooth function of the score
 SAFETY = 0.4  # share of a tolerance that is allowed at the points tried
 LOG_ODDS_TOLERANCE = 1e-3  # relative to 1 + |log-odds|, where probabilities have not saturated
 SATURATED = 40.0
@@ -29,9 +28,7 @@ BUCKETS = 1 << 16
 BLOCK = 1 << 15  # scores that stay in cache while they are looked up
 
 
-def evaluate(
-    curve: Curve, scores: Floats, centre: float, spread: float, *, band: bool = False
-) -> Floats:
+def evaluate(curve: Curve, scores: Floats, centre: float, spread: float) -> Floats:
     """
     Return a smooth curve's log-odds at scores, by a table if there are more than 2,048 of them.
 
@@ -43,18 +40,15 @@ def evaluate(
         Raw scores.
     centre, spread : float
         Robust centre and spread of the scores fitted: where the curve bends.
-    band : bool
-        Whether the curve is a rough quantile over draws, wanted in probability only.
 
     Returns
     -------
     array of shape (..., n)
         Within 1e-4 of the curve in probability, and within 1e-3 of 1 + |log-odds| up to 40.
-        Of a band: within 2e-3 in probability.
     """
     if scores.size <= DIRECT:
         return curve(scores)
-    return read(*refine(curve, first_nodes(scores, centre, spread), band=band), scores)
+    return read(*refine(curve, first_nodes(scores, centre, spread)), scores)
 
 
 def first_nodes(scores: Floats, centre: float, spread: float) -> Floats:
@@ -66,10 +60,10 @@ def first_nodes(scores: Floats, centre: float, spread: float) -> Floats:
     return np.unique(node[(node >= low) & (node <= high)])
 
 
-def refine(curve: Curve, node: Floats, *, band: bool = False) -> tuple[Floats, Floats]:
+def refine(curve: Curve, node: Floats) -> tuple[Floats, Floats]:
     """Return nodes and the curve there, cutting intervals until the table is good enough."""
     values = curve(node)
-    table = (node, values) if band else _finer(node, values)
+    table = _finer(node, values)
     left = np.arange(node.size - 1)
     for _ in range(ROUNDS):
         if left.size == 0:
@@ -79,13 +73,13 @@ def refine(curve: Curve, node: Floats, *, band: bool = False) -> tuple[Floats, F
         points = start + np.multiply.outer(np.array([1 / 3, 2 / 3]), end - start)
         shape = (*values.shape[:-1], *points.shape)
         true = curve(points.ravel()).reshape(shape)
-        wrong = _off(true, read(*table, points.ravel()).reshape(shape), band=band)
+        wrong = _off(true, read(*table, points.ravel()).reshape(shape))
         where = np.repeat(left + 1, 2)
         node = np.insert(node, where, points.T.ravel())
         values = np.insert(
             values, where, true.swapaxes(-1, -2).reshape(*true.shape[:-2], -1), axis=-1
         )
-        table = (node, values) if band else _finer(node, values)
+        table = _finer(node, values)
         # All three parts of a wrong interval stay, and its neighbours, whose cubics have changed;
         # each has moved right by two for each before it.
         moved = (left + 2 * np.arange(left.size))[wrong]
@@ -171,11 +165,9 @@ def _finer(node: Floats, values: Floats) -> tuple[Floats, Floats]:
     return finer, np.asarray(Akima1DInterpolator(node, values, axis=-1)(finer), dtype=np.float64)
 
 
-def _off(true: Floats, linear: Floats, *, band: bool) -> NDArray[np.bool_]:
+def _off(true: Floats, linear: Floats) -> NDArray[np.bool_]:
     """Return which intervals, the last axis, are off at any point of any curve."""
-    tolerance = SAFETY * (BAND_TOLERANCE if band else TOLERANCE)
-    off = np.asarray(np.abs(special.expit(true) - special.expit(linear)) > tolerance)
-    if not band:
-        saturated = np.minimum(np.abs(true), np.abs(linear)) > SATURATED
-        off |= (np.abs(true - linear) > LOG_ODDS_TOLERANCE * (1.0 + np.abs(true))) & ~saturated
+    off = np.asarray(np.abs(special.expit(true) - special.expit(linear)) > SAFETY * TOLERANCE)
+    saturated = np.minimum(np.abs(true), np.abs(linear)) > SATURATED
+    off |= (np.abs(true - linear) > LOG_ODDS_TOLERANCE * (1.0 + np.abs(true))) & ~saturated
     return np.asarray(off.reshape(-1, off.shape[-1]).any(axis=0), dtype=np.bool_)

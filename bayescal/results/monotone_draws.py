@@ -11,6 +11,7 @@ from scipy import special
 
 from bayescal.engines.monotone.basis import Pieces
 from bayescal.engines.monotone.posterior import log_odds
+from bayescal.results.curves import log_odds_of_mean
 from bayescal.validation import Floats
 from bayescal.warps import warp
 
@@ -68,10 +69,7 @@ class MonotoneDraws:
 
     def predictive(self, scores: Floats) -> Floats:
         """Return the log-odds of P(+ | s, data), the mean over draws of P_k(+|s)."""
-        curve = self.log_odds(scores)
-        positive = special.logsumexp(special.log_expit(curve), axis=0)
-        mean: Floats = positive - special.logsumexp(special.log_expit(-curve), axis=0)
-        return mean
+        return log_odds_of_mean(self.log_odds(scores))
 
 
 def read_monotone(dataset: xr.Dataset) -> MonotoneDraws:

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import xarray as xr
 
+if TYPE_CHECKING:
+    import h5py
+
 SCHEMA_VERSION = 2
+# The name that netCDF-4 gives a dimension without coordinates.
+NO_VARIABLE = "This is a netCDF dimension but not a netCDF variable. {:9d}"
 
 
 def write_tree(tree: xr.DataTree, path: str | Path) -> Path:
@@ -22,12 +28,10 @@ def write_tree(tree: xr.DataTree, path: str | Path) -> Path:
     target = Path(path)
     if not target.parent.is_dir():
         raise FileNotFoundError(f"there is no folder {target.parent}; make it first.")
-    tree = tree.copy()
-    tree.attrs["bayescal_schema"] = SCHEMA_VERSION
     # Beside the target, so that the final step is one rename; the process number keeps two apart.
     temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        tree.to_netcdf(temporary, engine="h5netcdf")
+        _write(tree, temporary)
         temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
@@ -62,3 +66,48 @@ def read_tree(path: str | Path) -> xr.DataTree:
             f"{source} has schema {version}, this version reads schema {SCHEMA_VERSION}: {advice}."
         )
     return tree
+
+
+def _write(tree: xr.DataTree, path: Path) -> None:
+    """Write netCDF-4 by h5py: DataTree.to_netcdf takes twelve times as long for small data."""
+    import h5py
+
+    # netCDF-4 wants to know the order in which groups and variables were made.
+    with h5py.File(path, "w", track_order=True) as file:
+        file.attrs.update(tree.attrs | {"bayescal_schema": SCHEMA_VERSION})
+        for node in tree.descendants:
+            group = file.create_group(node.path, track_order=True)
+            group.attrs.update(node.attrs)
+            _write_group(group, node.to_dataset())
+
+
+def _write_group(group: h5py.Group, dataset: xr.Dataset) -> None:
+    scales = {}
+    for name, size in dataset.sizes.items():
+        if name in dataset.coords:
+            scales[name] = _write_variable(group, str(name), dataset[name].variable)
+            scales[name].make_scale(str(name))
+        else:
+            scales[name] = group.create_dataset(str(name), (size,), ">f4")
+            scales[name].make_scale(NO_VARIABLE.format(size))
+    for name, variable in dataset.variables.items():
+        if name not in scales:
+            written = _write_variable(group, str(name), variable)
+            for axis, dim in enumerate(variable.dims):
+                written.dims[axis].attach_scale(scales[dim])
+
+
+def _write_variable(group: h5py.Group, name: str, variable: xr.Variable) -> h5py.Dataset:
+    import h5py
+
+    if variable.dtype.kind in "OU":
+        texts = variable.values.astype(object)
+        written = group.create_dataset(name, data=texts, dtype=h5py.string_dtype())
+    else:
+        # netCDF has no booleans: integers with a note.
+        variable = (
+            xr.conventions.encode_cf_variable(variable) if variable.dtype == bool else variable
+        )
+        written = group.create_dataset(name, data=variable.values)
+    written.attrs.update(variable.attrs)
+    return written

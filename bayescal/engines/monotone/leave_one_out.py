@@ -23,7 +23,7 @@ from bayescal.validation import Floats
 MOST_SCORES = 256
 ROWS_AT_ONCE = 64
 # Few documents sway large data, and fitting those again costs more.
-MOST_TO_FIT_AGAIN, MOST_FITS = 5000, 40
+MOST_TO_FIT_AGAIN, MOST_FITS = 5000, 10
 # A fit costs hundredths of a second: no need to stretch importance sampling to its limit of 0.7.
 GOOD_K = 0.5
 

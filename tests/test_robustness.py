@@ -1,0 +1,137 @@
+"""The study of robustness: its shapes against their own draws, its measures and bars by hand."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import special, stats
+
+from studies.robustness import DEFAULT, NEW_SCORES, measure, stratified
+from studies.robustness_report import bars, summarise, versus, write_report
+from studies.shapes import GAUSSIAN, MOST_DOCUMENTS, SHAPES, Rounded, with_positives
+
+LARGEST_Z = 4.5
+
+
+def largest_z(truth, shown, n):
+    """Deviation of labels from the log-odds that `truth` claims, in fifths of what `shown` draws."""
+    score, positive = shown.draw(n, np.random.default_rng(2))
+    p = special.expit(truth.log_odds(score))
+    fifth = np.argsort(np.argsort(p)) * 5 // p.size
+    excess = np.bincount(fifth, positive - p) / np.sqrt(np.bincount(fifth, p * (1 - p)))
+    return np.abs(excess).max()
+
+
+@pytest.mark.parametrize("name", sorted(SHAPES))
+def test_shapes_have_the_log_odds_that_their_scores_show(name):
+    truth, n = with_positives(SHAPES[name], 1000)
+    assert largest_z(truth, truth, n) < LARGEST_Z
+    # The negatives: another prior, and the two classes exchanged.
+    odds = 1.5 * truth.prior / (1 - truth.prior)
+    assert largest_z(replace(truth, prior=odds / (1 + odds)), truth, n) > LARGEST_Z
+    swapped = replace(truth, negative=truth.positive, positive=truth.negative)
+    assert largest_z(swapped, truth, n) > LARGEST_Z
+
+
+def test_rounded_scores_have_probabilities_that_sum_to_one_and_ties():
+    rounded = Rounded(stats.norm(1.5, 1.2), 0.5)
+    values = np.arange(-20.0, 25.0, 0.5)
+    probability = np.exp(rounded.logpdf(values))
+    assert probability.sum() == pytest.approx(1.0)
+    expected = stats.norm(1.5, 1.2).cdf(2.25) - stats.norm(1.5, 1.2).cdf(1.75)
+    assert probability[values == 2.0] == pytest.approx(expected)
+    assert np.isin(rounded.rvs(100, np.random.default_rng(1)), values).all()
+
+
+@pytest.mark.parametrize("positives", [3, 100, 1000])
+def test_data_sets_have_the_positives_asked_for_and_the_prior_of_their_truth(positives):
+    for name, shape in SHAPES.items():
+        truth, n = with_positives(shape, positives)
+        _, positive = truth.draw(n, np.random.default_rng(0))
+        assert positive.sum() == positives
+        assert n <= MOST_DOCUMENTS
+        assert truth.prior == pytest.approx(positives / n, rel=0.5 / n + 1e-9)
+        assert (truth.prior > shape.prior) == (positives / shape.prior > MOST_DOCUMENTS), name
+
+
+def test_stratified_scores_follow_the_distribution_closer_than_draws():
+    middles = (np.arange(NEW_SCORES) + 0.5) / NEW_SCORES
+
+    def distance(scores):
+        return np.abs(stats.norm.cdf(np.sort(scores)) - middles).max()
+
+    rng = np.random.default_rng(4)
+    assert distance(stratified(stats.norm(), rng)) < 0.025
+    assert distance(stats.norm.rvs(size=NEW_SCORES, random_state=rng)) > 0.025
+
+
+def made(default_kl, coverage, shape="heavy tails"):
+    """Two data sets a size, Platt at 10 and 20, isotonic and beta at 30."""
+    kl = {"Platt": (10.0, 20.0), "isotonic": (30.0, 30.0), "beta": (30.0, 30.0)}
+    rows = [
+        (shape, n, repeat, method, each[repeat], band, 0.2, 0.01)
+        for n in (3, 1000)
+        for method, each, band in [
+            *((name, each, np.nan) for name, each in kl.items()),
+            ("default", default_kl, coverage),
+        ]
+        for repeat in (0, 1)
+    ]
+    names = ["shape", "n", "repeat", "method", "kl", "coverage", "width", "seconds"]
+    return pd.DataFrame(rows, columns=names)
+
+
+def test_differences_are_taken_data_set_by_data_set():
+    found = made((11.0, 21.0), 0.9)
+    row = versus(found, "Platt").loc[("heavy tails", 3, "default")]
+    assert row.to_dict() == pytest.approx(
+        {"peer": 15.0, "difference": 1.0, "difference error": 0.0}
+    )
+    # A method that has seen the second data set only is compared on that one.
+    rest = found[(found["method"] != "default") | (found["repeat"] == 1)]
+    row = versus(rest, "Platt").loc[("heavy tails", 3, "default")]
+    assert (row["peer"], row["difference"]) == (20.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("default_kl", "coverage", "missed"),
+    [
+        ((11.9, 21.9), 0.9, []),
+        ((12.1, 22.1), 0.9, ["minus Platt"]),
+        ((10.0, 26.0), 0.9, []),
+        ((31.0, 31.0), 0.9, ["minus Platt", "minus isotonic", "minus beta"][1:]),
+        ((40.0, 50.0), 0.9, ["minus Platt", "minus beta"]),
+        ((9.0, 19.0), 0.79, ["mean over sizes", "worst size"]),
+        ((9.0, 19.0), 0.995, ["mean over sizes", "worst size"]),
+    ],
+)
+def test_bars_miss_what_is_over_the_limit(default_kl, coverage, missed):
+    found = [bar.claim for bar in bars(made(default_kl, coverage)) if not bar.holds]
+    assert len(found) == len(missed)
+    assert all(part in claim for part, claim in zip(missed, found, strict=True))
+
+
+def test_gaussian_shapes_owe_isotonic_nothing():
+    claims = [bar.claim for bar in bars(made((50.0, 60.0), 0.9, GAUSSIAN[0]))]
+    assert not any("isotonic" in claim for claim in claims)
+
+
+def test_the_page_shows_what_was_measured(tmp_path):
+    found = pd.DataFrame(
+        row
+        for shape in ("heavy tails", "probabilities")
+        for n in (3, 10)
+        for repeat in range(3)
+        for row in measure(shape, n, repeat, DEFAULT)
+    )
+    write_report(found, tmp_path)
+    kl = found.groupby("method")["kl"].mean()
+    assert 0.0 < kl["default"] < kl["isotonic"]
+    ours = found[found["method"] == "default"]
+    assert ours["coverage"].between(0.3, 1.0).all()
+    assert ours["width"].between(0.01, 0.99).all()
+    table = summarise(found).set_index(["shape", "n", "method"])
+    page = (tmp_path / "robustness.md").read_text()
+    assert f"{table.loc[('heavy tails', 3, 'default'), 'kl']:.1f} ± " in page
+    assert (tmp_path / "robustness.png").stat().st_size > 10_000
