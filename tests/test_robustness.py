@@ -15,7 +15,7 @@ LARGEST_Z = 4.5
 
 
 def largest_z(truth, shown, n):
-    """Deviation of labels from the log-odds that `truth` claims, in fifths of what `shown` draws."""
+    """Deviation of labels from the log-odds that `truth` claims, by fifths of scores drawn."""
     score, positive = shown.draw(n, np.random.default_rng(2))
     p = special.expit(truth.log_odds(score))
     fifth = np.argsort(np.argsort(p)) * 5 // p.size
@@ -28,7 +28,7 @@ def test_shapes_have_the_log_odds_that_their_scores_show(name):
     truth, n = with_positives(SHAPES[name], 1000)
     assert largest_z(truth, truth, n) < LARGEST_Z
     # The negatives: another prior, and the two classes exchanged.
-    odds = 1.5 * truth.prior / (1 - truth.prior)
+    odds = 3.0 * truth.prior / (1 - truth.prior)
     assert largest_z(replace(truth, prior=odds / (1 + odds)), truth, n) > LARGEST_Z
     swapped = replace(truth, negative=truth.positive, positive=truth.negative)
     assert largest_z(swapped, truth, n) > LARGEST_Z
@@ -66,9 +66,9 @@ def test_stratified_scores_follow_the_distribution_closer_than_draws():
     assert distance(stats.norm.rvs(size=NEW_SCORES, random_state=rng)) > 0.025
 
 
-def made(default_kl, coverage, shape="heavy tails"):
-    """Two data sets a size, Platt at 10 and 20, isotonic and beta at 30."""
-    kl = {"Platt": (10.0, 20.0), "isotonic": (30.0, 30.0), "beta": (30.0, 30.0)}
+def made(default_kl, coverage=0.9, beta_kl=(30.0, 30.0), shape="heavy tails"):
+    """Two data sets a size, Platt at 10 and 20, isotonic at 30."""
+    kl = {"Platt": (10.0, 20.0), "isotonic": (30.0, 30.0), "beta": beta_kl}
     rows = [
         (shape, n, repeat, method, each[repeat], band, 0.2, 0.01)
         for n in (3, 1000)
@@ -83,11 +83,9 @@ def made(default_kl, coverage, shape="heavy tails"):
 
 
 def test_differences_are_taken_data_set_by_data_set():
-    found = made((11.0, 21.0), 0.9)
+    found = made((11.0, 21.0))
     row = versus(found, "Platt").loc[("heavy tails", 3, "default")]
-    assert row.to_dict() == pytest.approx(
-        {"peer": 15.0, "difference": 1.0, "difference error": 0.0}
-    )
+    assert tuple(row) == (15.0, 1.0, 0.0)
     # A method that has seen the second data set only is compared on that one.
     rest = found[(found["method"] != "default") | (found["repeat"] == 1)]
     row = versus(rest, "Platt").loc[("heavy tails", 3, "default")]
@@ -95,26 +93,28 @@ def test_differences_are_taken_data_set_by_data_set():
 
 
 @pytest.mark.parametrize(
-    ("default_kl", "coverage", "missed"),
-    [
-        ((11.9, 21.9), 0.9, []),
-        ((12.1, 22.1), 0.9, ["minus Platt"]),
-        ((10.0, 26.0), 0.9, []),
-        ((31.0, 31.0), 0.9, ["minus Platt", "minus isotonic", "minus beta"][1:]),
-        ((40.0, 50.0), 0.9, ["minus Platt", "minus beta"]),
-        ((9.0, 19.0), 0.79, ["mean over sizes", "worst size"]),
-        ((9.0, 19.0), 0.995, ["mean over sizes", "worst size"]),
-    ],
+    ("default_kl", "missed"),
+    [((11.9, 21.9), 0), ((12.1, 22.1), 1), ((10.0, 26.0), 0), ((10.0, 20.9), 0)],
 )
-def test_bars_miss_what_is_over_the_limit(default_kl, coverage, missed):
-    found = [bar.claim for bar in bars(made(default_kl, coverage)) if not bar.holds]
-    assert len(found) == len(missed)
-    assert all(part in claim for part, claim in zip(missed, found, strict=True))
+def test_no_worse_than_platt_by_slack_or_two_errors(default_kl, missed):
+    assert [bar.holds for bar in bars(made(default_kl))].count(False) == missed
 
 
-def test_gaussian_shapes_owe_isotonic_nothing():
-    claims = [bar.claim for bar in bars(made((50.0, 60.0), 0.9, GAUSSIAN[0]))]
-    assert not any("isotonic" in claim for claim in claims)
+def test_no_worse_than_beta_with_most_positives():
+    found = made((9.0, 19.0), beta_kl=(8.5, 18.5))
+    assert [bar.claim for bar in bars(found) if not bar.holds] == [
+        "heavy tails: default minus beta, n+ = 1000"
+    ]
+    # Two errors are allowed.
+    assert all(bar.holds for bar in bars(made((9.0, 19.0), beta_kl=(8.5, 19.0))))
+    shapes = {bar.claim for bar in bars(made((50.0, 60.0), shape=GAUSSIAN[0]))}
+    assert not any("beta" in claim for claim in shapes)
+
+
+@pytest.mark.parametrize(("coverage", "holds"), [(0.79, False), (0.81, True), (0.995, False)])
+def test_bands_that_cover_too_seldom_or_nearly_always_are_found_out(coverage, holds):
+    of_bands = [bar.holds for bar in bars(made((9.0, 19.0), coverage)) if "band" in bar.claim]
+    assert of_bands == [holds, holds]
 
 
 def test_the_page_shows_what_was_measured(tmp_path):
@@ -122,7 +122,7 @@ def test_the_page_shows_what_was_measured(tmp_path):
         row
         for shape in ("heavy tails", "probabilities")
         for n in (3, 10)
-        for repeat in range(3)
+        for repeat in range(2)
         for row in measure(shape, n, repeat, DEFAULT)
     )
     write_report(found, tmp_path)

@@ -73,7 +73,11 @@ def _fit(x: Floats) -> tuple[Floats, Floats]:
 
 def _quantiles(k: Floats, scale: Floats, n: int) -> Floats:
     log_survival = np.log1p(-(np.arange(n) + 0.5) / n)
-    quantiles: Floats = scale * np.where(
-        np.abs(k) < 1e-12, -log_survival, np.expm1(-k * log_survival) / np.where(k == 0.0, 1.0, k)
-    )
+    # Tails of k in the hundreds reach infinity: their weights are cut at the largest one anyway.
+    with np.errstate(over="ignore"):
+        quantiles: Floats = scale * np.where(
+            np.abs(k) < 1e-12,
+            -log_survival,
+            np.expm1(-k * log_survival) / np.where(k == 0.0, 1.0, k),
+        )
     return quantiles

@@ -31,6 +31,7 @@ ROOM = 8
 # has a kink by twice that, a parabola by as much.
 BEND = 4.0
 CUTS = 16  # scores at which all draws are evaluated together
+ROUNDING = 1e-9
 NARROWEST = 1e-9  # share of a first interval that is not cut further
 
 
@@ -141,7 +142,11 @@ def _cuts(draws: Curves, scores: Floats, rank: _Rank) -> Iterator[_Cut]:
         for score, curve in zip(part.tolist(), _rows(draws, part), strict=True):
             ordered = np.partition(curve, np.unique(neighbours))
             quantile = rank.read(ordered, np.zeros_like(rank.low))
-            room = np.maximum(quantile - ordered[neighbours[0]], ordered[neighbours[3]] - quantile)
+            # Of the nearer side: a quantile at the edge of a gap would let all draws beyond it in.
+            below, above = quantile - ordered[neighbours[:2]], ordered[neighbours[2:]] - quantile
+            room = np.minimum(below[0], above[1])
+            # The two draws that the quantile lies between must come near, whatever the gap.
+            room = np.maximum(room, 1.5 * np.maximum(below[1], above[0]))
             yield _Cut(score, curve, quantile, room)
 
 
@@ -160,6 +165,8 @@ def _between(draws: Curves, start: _Cut, middle: _Cut, end: _Cut, rank: _Rank) -
         return three[:, 1:2]
     # How far a quantile may leave the chord between its ends: looked at afterwards.
     slack = 4.0 * np.abs(three[:, 1] - 0.5 * (three[:, 0] + three[:, 2])) + middle.room
+    # Draws may repeat, then there is no room between them: never less than rounding.
+    slack += ROUNDING * (1.0 + np.abs(three).max(axis=1))
     near, left_out = _near(start, middle, end, slack)
     held = (left_out <= rank.low) & (rank.low + 1 < left_out + near.size)
     if near.size > max(draws.size // FEW, AT_LEAST) or not held.all():
