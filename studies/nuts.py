@@ -40,7 +40,10 @@ class CompiledNuts:
         self._score.set_value(data.score)
         self._label.set_value(data.positive.astype(np.int64))
         self._step.reset_tuning()
-        self._step.set_rng(rng)
+        if hasattr(self._step, "setup_chain"):  # PyMC 6
+            self._step.setup_chain(rng, TUNE, draws * THIN)
+        else:
+            self._step.set_rng(rng)
         start = self._model.initial_point()
         point = {name: value + rng.uniform(-1, 1, np.shape(value)) for name, value in start.items()}
         for _ in range(TUNE):
