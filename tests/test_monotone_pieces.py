@@ -144,6 +144,12 @@ class TestParetoSmoothing:
         assert log_weight == pytest.approx(-np.log(100))
         assert np.all(k == -np.inf)
 
+    @pytest.mark.parametrize("spread", [100.0, 300.0, 500.0, 700.0])
+    def test_a_few_ratios_that_are_all_there_is(self, spread):
+        log_weight, k = smooth(spread * RNG.standard_normal((5, 1000)))
+        assert np.isfinite(log_weight).all()
+        assert np.all(k > 2.0)
+
     def test_impossible_draws_get_no_weight(self):
         log_ratio = np.r_[np.full(50, -np.inf), RNG.normal(size=50)][None]
         log_weight, k = smooth(log_ratio)

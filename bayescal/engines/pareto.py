@@ -11,6 +11,7 @@ from bayescal.validation import Floats
 # The prior of the shape: ten weights' worth of k = 1/2, as in the paper.
 PRIOR_WEIGHTS, PRIOR_SHAPE = 10, 0.5
 SHORTEST_TAIL = 5
+SMALLEST_QUARTILE = 1e-100
 
 
 def smooth(log_ratio: Floats) -> tuple[Floats, Floats]:
@@ -30,7 +31,7 @@ def smooth(log_ratio: Floats) -> tuple[Floats, Floats]:
     -------
     log_weight : array of shape (rows, S)
     k : array of shape (rows,)
-        -inf where the tail has no spread: equal ratios.
+        -inf where the tail has no spread: equal ratios; inf where a few ratios are all there is.
     """
     log_weight = log_ratio - log_ratio.max(axis=1, keepdims=True)
     size = log_weight.shape[1]
@@ -45,7 +46,10 @@ def smooth(log_ratio: Floats) -> tuple[Floats, Floats]:
         # Nothing below the smallest normal number: ratios of -inf have no logarithm to smooth.
         threshold = np.exp(np.maximum(values[:, :1], math.log(np.finfo(float).tiny)))
         excess = np.maximum(np.exp(values[:, 1:]) - threshold, 0.0)
-        rows = np.flatnonzero(excess[:, (tail + 2) // 4 - 1] > 0.0)
+        fitted = excess[:, (tail + 2) // 4 - 1] > 0.0
+        # A few ratios next to which all others round to nothing: no tail is heavier.
+        k[~fitted & (excess[:, -1] > 0.0)] = np.inf
+        rows = np.flatnonzero(fitted)
         k[rows], scale = _fit(excess[rows])
         smoothed = np.log(_quantiles(k[rows, None], scale[:, None], tail) + threshold[rows])
         log_weight[rows[:, None], largest[rows]] = np.minimum(smoothed, 0.0)
@@ -57,9 +61,12 @@ def _fit(x: Floats) -> tuple[Floats, Floats]:
     """Return shape and scale for rows of ascending excesses (Zhang and Stephens, 2009)."""
     n = x.shape[1]
     grid = 30 + math.isqrt(n)
-    quartile = x[:, (n + 2) // 4 - 1, None]
+    # In units of the largest, and no quartile so small that its inverse would overflow.
+    largest = x[:, -1]
+    x = x / largest[:, None]
+    quartile = np.maximum(x[:, (n + 2) // 4 - 1, None], SMALLEST_QUARTILE)
     steps = 1.0 - np.sqrt(grid / (np.arange(1, grid + 1) - 0.5))
-    b = steps / (3.0 * quartile) + 1.0 / x[:, -1:]
+    b = steps / (3.0 * quartile) + 1.0
     shape = np.log1p(-b[:, :, None] * x[:, None, :]).mean(axis=2)
     log_profile = n * (np.log(-b / shape) - shape - 1.0)
     weight = np.exp(log_profile - log_profile.max(axis=1, keepdims=True))
@@ -67,7 +74,7 @@ def _fit(x: Floats) -> tuple[Floats, Floats]:
     weight[weight < 10.0 * np.finfo(float).eps] = 0.0
     best = (b * weight).sum(axis=1, keepdims=True) / weight.sum(axis=1, keepdims=True)
     k = np.log1p(-best * x).mean(axis=1)
-    scale = -k / best[:, 0]
+    scale = -k / best[:, 0] * largest
     return (n * k + PRIOR_WEIGHTS * PRIOR_SHAPE) / (n + PRIOR_WEIGHTS), scale
 
 
