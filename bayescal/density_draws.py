@@ -15,9 +15,76 @@ from bayescal.warps import log_jacobian, warp
 @dataclass(frozen=True)
 class DensityDraws:
     """
-    Draws of one class's density.
+    Draws of one class's density, whatever their family.
+
+        log p(s) = peak - z (linear + quadratic z) + log |dx/ds|,    z = |x - theta|/side,
+
+    with x the warped score and side the left or the right one.
 
     Attributes
+    ----------
+    coefficients : array of shape (6, draws)
+        theta, inverses of the left and of the right side, peak, linear and quadratic.
+    warp : integer array of shape (draws,)
+        Each draw's warp, a position in `bends`.
+    bends : tuple of float
+        Bends of the warps; inf for none.
+    centre : float
+        Of the warps.
+    """
+
+    coefficients: Floats
+    warp: NDArray[np.intp]
+    bends: tuple[float, ...]
+    centre: float
+
+    @property
+    def size(self) -> int:
+        """Return the number of draws."""
+        return int(self.warp.size)
+
+    def take(self, index: NDArray[np.intp]) -> DensityDraws:
+        """Return the draws at some positions."""
+        return DensityDraws(self.coefficients[:, index], self.warp[index], self.bends, self.centre)
+
+    def logpdf(self, scores: Floats) -> Floats:
+        """Return log p(s | class) of every draw per unit of raw score, shape (draws, scores)."""
+        jacobian = np.stack([log_jacobian(scores, self.centre, bend) for bend in self.bends])
+        log_density: Floats = self.log_density_warped(scores) + self._of_each(jacobian)
+        return log_density
+
+    def log_density_warped(self, scores: Floats) -> Floats:
+        """Return log p(x | class) of every draw per unit of warped score at raw scores."""
+        theta, left, right, peak, linear, quadratic = self.coefficients[:, :, None]
+        x = np.stack([warp(scores, self.centre, bend) for bend in self.bends])
+        deviation = self._of_each(x) - theta
+        with np.errstate(over="ignore"):  # far out the log density is -infinity
+            # The larger of the two is the one whose side the score is on.
+            z = np.multiply(deviation, -left)
+            deviation *= right
+            np.maximum(z, deviation, out=z)
+            depth = np.multiply(z, quadratic, out=deviation)
+            depth += linear
+            depth *= z
+        log_density: Floats = np.subtract(peak, depth, out=depth)
+        return log_density
+
+    def _of_each(self, values: Floats) -> Floats:
+        """Return each draw's own row of values (warps, scores), or one row for all."""
+        return values if len(self.bends) == 1 else values[self.warp]
+
+
+def density_draws(
+    family: tuple[Family, ...],
+    which: NDArray[np.intp],
+    sides: Floats,
+    bend: Floats,
+    centre: float,
+) -> DensityDraws:
+    """
+    Return draws of families.
+
+    Parameters
     ----------
     family : tuple of Family
         The families that draws may be of.
@@ -30,33 +97,12 @@ class DensityDraws:
     centre : float
         Of the warps.
     """
-
-    family: tuple[Family, ...]
-    which: NDArray[np.intp]
-    sides: Floats
-    bend: Floats
-    centre: float
-
-    def take(self, index: NDArray[np.intp]) -> DensityDraws:
-        """Return the draws at some positions."""
-        return DensityDraws(
-            self.family, self.which[index], self.sides[:, index], self.bend[index], self.centre
-        )
-
-    def logpdf(self, scores: Floats) -> Floats:
-        """Return log p(s | class) of every draw per unit of raw score, shape (draws, scores)."""
-        if len(self.family) == 1 and np.isinf(self.bend).all():
-            return self._of_family(self.family[0], self.sides, scores)
-        out = np.empty((self.which.size, scores.size))
-        for bend in np.unique(self.bend):
-            warped = warp(scores, self.centre, bend)
-            jacobian = log_jacobian(scores, self.centre, bend)
-            for k, family in enumerate(self.family):
-                rows = np.flatnonzero((self.bend == bend) & (self.which == k))
-                if rows.size:
-                    out[rows] = self._of_family(family, self.sides[:, rows], warped) + jacobian
-        return out
-
-    @staticmethod
-    def _of_family(family: Family, sides: Floats, x: Floats) -> Floats:
-        return family.logpdf(x, *family.from_sides(*sides[:, :, None]))
+    theta, left, right = sides
+    coefficients = np.empty((6, which.size))
+    coefficients[:3] = theta, 1.0 / left, 1.0 / right
+    for k, each in enumerate(family):
+        rows = which == k
+        coefficients[3, rows] = each.logpdf(theta[rows], *each.from_sides(*sides[:, rows]))
+        coefficients[4:, rows] = [[1.0], [0.0]] if each.power == 1 else [[0.0], [0.5]]
+    bends, of_bend = np.unique(bend, return_inverse=True)
+    return DensityDraws(coefficients, of_bend, tuple(bends.tolist()), centre)

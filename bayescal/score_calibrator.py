@@ -64,9 +64,10 @@ class ScoreCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Whether x = m + c asinh((s - m)/c), which draws in heavy tails, stands for the scores: not;
         averaged over c = inf, 10, 3 and 1 spreads; or c in spreads. "auto" averages for
         "combined", "average" and "monotone".
-    averaging : {"stacking", "evidence"}
+    averaging : {"auto", "stacking", "evidence"}
         How families and warps are weighed: by the leave-one-out predictive density of their
-        mixture, or by their posterior probabilities. Stacking measured better on real scores.
+        mixture, or by their posterior probabilities. "auto" is stacking, which measured better on
+        real scores, but evidence within "combined", where the labels weigh the parts anyway.
     monotone : bool
         Condition the posterior on log-odds that never fall; for "exact".
     point : {"predictive", "mean", "median"}, optional
@@ -131,7 +132,7 @@ class ScoreCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         hyperparameters: Mapping[str, float] | None = None,
         scores_are: str = "scores",
         warp: str | float = "auto",
-        averaging: str = "stacking",
+        averaging: str = "auto",
         monotone: bool = False,
         candidates: str = "exact",
         guard: GuardOption = "auto",

@@ -25,7 +25,7 @@ WARPED = (COMBINED, AVERAGE, "monotone")
 FAMILY_NAMES = (AUTO, COMBINED, *FAMILIES, AVERAGE, *DIRECT)
 INFERENCES = ("exact", "nuts", "map", "mle")
 SCORES_ARE = ("scores", "log_odds", "probabilities")
-AVERAGINGS = ("stacking", "evidence")
+AVERAGINGS = (AUTO, "stacking", "evidence")
 # The densities of the combination: with stacking and warps the other two add nothing.
 DENSITIES = ("gaussian", "asymmetric_laplace")
 # What maximum likelihood fits beside an average of families, and the programs' default.
@@ -71,7 +71,7 @@ def read_settings(estimator: Any) -> Settings:
         candidates=estimator.candidates,
         guard=estimator.guard,
         bends=bends,
-        averaging=estimator.averaging,
+        averaging=_averaging(estimator.averaging, family),
         monotone=bool(estimator.monotone),
         draws=int(estimator.draws),
         chains=int(estimator.chains),
@@ -88,6 +88,13 @@ def resolve_family(family: str, inference: str) -> str:
     if family != AUTO:
         return family
     return COMBINED if inference == "exact" else REFERENCE
+
+
+def _averaging(asked: str, family: str) -> str:
+    """Return how families are weighed: a combination's own weights guard it from wrong ones."""
+    if asked != AUTO:
+        return asked
+    return "evidence" if family == COMBINED else "stacking"
 
 
 def _families(name: str) -> tuple[Family, ...]:

@@ -17,7 +17,7 @@ from bayescal.bayes import probability
 from bayescal.validation import Floats
 from studies.command import Options, main, spread_over
 from studies.peers import PEERS, Labels, Method, Settings
-from studies.robustness_report import write_report
+from studies.robustness_report import PROBABILITIES, TOLD_NAME, write_report
 from studies.shapes import SHAPES, with_positives
 from studies.synthetic import divergence
 
@@ -34,6 +34,8 @@ OTHERS = {name: method for name, method in PEERS.items() if name != "Bayes logis
 ON_LOG_ODDS = ("beta", "temperature")
 FEWER_DRAWS = {"draws": 250}
 DEFAULT: dict[str, Settings] = {"default": FEWER_DRAWS}
+# And so does the default where it is told what beta calibration takes for granted.
+TOLD: dict[str, Settings] = {TOLD_NAME: {"scores_are": "probabilities"} | FEWER_DRAWS}
 PARTS: dict[str, Settings] = {
     "A.Laplace": {"family": "asymmetric_laplace"} | FEWER_DRAWS,
     "A.Laplace, mean": {"family": "asymmetric_laplace", "point": "mean"} | FEWER_DRAWS,
@@ -96,10 +98,10 @@ def measure(shape: str, n_positive: int, repeat: int, settings: dict[str, Settin
     true, shares = truth.log_odds(new), (1.0 - truth.prior, truth.prior)
     rows = []
     for name, method in OTHERS.items():
-        change = special.logit if shape == "probabilities" and name in ON_LOG_ODDS else np.asarray
+        change = special.logit if shape == PROBABILITIES and name in ON_LOG_ODDS else np.asarray
         estimate, seconds = _timed(method, change(score), labels, change(new))
         rows.append({"method": name, "kl": _divergence(true, estimate, shares), "seconds": seconds})
-    for name, each in settings.items():
+    for name, each in (settings | (TOLD if shape == PROBABILITIES else {})).items():
         fitted = ScoreCalibrator(random_state=0, **each)
         estimate, seconds = _timed(_predictions(fitted), score, labels, new)
         band = _band(fitted.predict_interval(new, LEVEL), probability(true), shares)

@@ -21,6 +21,8 @@ SHARE, ERRORS, SLACK = 0.05, 2.0, 2.0
 COVERAGE = (0.80, 0.99)
 # Methods that need many positives, and should pay where there are many.
 DATA_HUNGRY = ("isotonic", "beta")
+# The shape whose scores are probabilities, and the default told so, as beta calibration is.
+PROBABILITIES, TOLD_NAME = "probabilities", "default, told"
 
 
 def write_report(found: pd.DataFrame, out: Path) -> None:
@@ -100,9 +102,11 @@ def bars(found: pd.DataFrame) -> list[Bar]:
     parts = dict(iter(default.groupby("shape", sort=False)))
     out = [_against_platt(str(shape), part) for shape, part in parts.items()]
     for peer in DATA_HUNGRY:
-        excess = versus(found, peer).xs("default", level="method")
-        excess = excess.rename_axis(CELL).reset_index()
-        last = excess[(excess["n"] == excess["n"].max()) & ~excess["shape"].isin(GAUSSIAN)]
+        excess = versus(found, peer).reset_index()
+        told = (excess["shape"] == PROBABILITIES) & (peer == "beta")
+        ours = excess["method"] == np.where(told, TOLD_NAME, "default")
+        most = excess["n"] == excess["n"].max()
+        last = excess[ours & most & ~excess["shape"].isin(GAUSSIAN)]
         out += [_at_most(peer, row) for row in last.to_dict("records")]
     for shape, part in parts.items():
         out += _coverage(str(shape), part)
@@ -125,7 +129,7 @@ def _against_platt(shape: str, default: pd.DataFrame) -> Bar:
 def _at_most(peer: str, row: dict[Hashable, Any]) -> Bar:
     limit = ERRORS * row["difference error"]
     return Bar(
-        claim=f"{row['shape']}: default minus {peer}, n+ = {row['n']}",
+        claim=f"{row['shape']}: {row['method']} minus {peer}, n+ = {row['n']}",
         measured=f"{with_error(row['difference'], row['difference error'], 2)}"
         f" ({peer} {row['peer']:.2f})",
         limit=f"≤ {limit:.2f}, two errors",

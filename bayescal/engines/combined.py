@@ -23,8 +23,10 @@ from bayescal.validation import Floats
 MOST_DOCUMENTS = 1000
 # Scores and draws that leave-one-out densities are worked out at, at most.
 MOST_NODES, MOST_DRAWS = 256, 1000
-# So many documents' worth of belief in equal weights.
-PSEUDO_DOCUMENTS = 2.0
+# So many documents' worth of belief in each part: with few documents of classes that overlap, two
+# densities apart promise more than they hold.
+PSEUDO_DOCUMENTS = {"densities": 0.5}
+PSEUDO_DOCUMENTS_OF_OTHERS = 1.0
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,7 @@ def leave_one_out_of_densities(
     node = np.unique(scores)
     if node.size > MOST_NODES:
         node = np.unique(np.quantile(node, np.linspace(0.0, 1.0, MOST_NODES)))
-    thinned = np.arange(min(MOST_DRAWS, negative.which.size))
+    thinned = np.arange(min(MOST_DRAWS, negative.size))
     log_density = []
     for klass, draws in ((False, negative), (True, positive)):
         log_p = draws.take(thinned).logpdf(node).T
@@ -106,8 +108,9 @@ def combination_dataset(
     elpd = score @ documents.weight
     difference = (score - score[elpd.argmax()]) * documents.weight
     se = np.sqrt(label.size) * difference.std(axis=1)
+    belief = [PSEUDO_DOCUMENTS.get(part, PSEUDO_DOCUMENTS_OF_OTHERS) for part in log_odds]
     variables = {
-        "weight": ("part", stack(score, documents.weight, PSEUDO_DOCUMENTS / len(log_odds))),
+        "weight": ("part", stack(score, documents.weight, np.array(belief))),
         "elpd": ("part", elpd),
         "se": ("part", se),
     }

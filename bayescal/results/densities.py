@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-from bayescal.density_draws import DensityDraws
+from bayescal.density_draws import DensityDraws, density_draws
 from bayescal.families import FAMILIES, Family
 from bayescal.validation import Floats
 from bayescal.warps import IDENTITY
@@ -36,9 +36,9 @@ def read_densities(
         sides = np.stack(family.sides(*(column(name) for name in family.parameters)))
         size = sides.shape[1]
         which, bend = np.zeros(size, dtype=np.intp), np.full(size, IDENTITY)
-        return DensityDraws((family,), which, sides, bend, centre)
+        return density_draws((family,), which, sides, bend, centre)
     names = posterior["family"].attrs["flag_meanings"].split()
-    return DensityDraws(
+    return density_draws(
         tuple(FAMILIES[name] for name in names),
         column("family").astype(np.intp),
         np.stack([column(name) for name in ("theta", "left", "right")]),

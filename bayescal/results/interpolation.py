@@ -25,6 +25,7 @@ SATURATED = 40.0
 ROUNDS = 30
 FINER = 8  # parts of the finer table in an interval
 BUCKETS = 1 << 16
+SAMPLE, BULK = 10_000, (0.001, 0.999)  # of the scores, whose bulk the buckets cover
 BLOCK = 1 << 15  # scores that stay in cache while they are looked up
 
 
@@ -107,7 +108,7 @@ def read(node: Floats, values: Floats, scores: Floats) -> Floats:
     if node.size == 1:
         return np.repeat(values, scores.size, axis=-1)
     rise = np.diff(values) / np.diff(node)
-    interval = _Lookup(node, scores[:: scores.size // 1000 + 1])
+    interval = _Lookup(node, scores[:: scores.size // SAMPLE + 1])
     out: Floats = np.empty((*values.shape[:-1], scores.size))
     for first in range(0, scores.size, BLOCK):
         part = slice(first, first + BLOCK)
@@ -127,7 +128,7 @@ class _Lookup:
 
     def __init__(self, node: Floats, sample: Floats) -> None:
         self._node = node
-        self._low, high = np.quantile(sample, [0.01, 0.99])
+        self._low, high = np.quantile(sample, BULK)
         width = high - self._low
         self._per_unit = BUCKETS / width if width > 0.0 else 0.0
         edges = np.searchsorted(self._bucket(node), np.arange(BUCKETS + 1))

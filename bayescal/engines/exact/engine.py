@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import xarray as xr
 
-from bayescal.density_draws import DensityDraws
+from bayescal.density_draws import DensityDraws, density_draws
 from bayescal.engines.data import KLASS, BinaryScores
 from bayescal.engines.exact.components import Component, build_components
 from bayescal.engines.exact.hyperparameters import resolve
@@ -57,7 +57,7 @@ class Densities:
         bend = np.array([component.bend for component in self.components])
         found = self.found
         sides = np.stack([side[:, klass] for side in (found.theta, found.left, found.right)])
-        return DensityDraws(families, family[chosen], sides, bend[chosen], self.centre)
+        return density_draws(families, family[chosen], sides, bend[chosen], self.centre)
 
     def dataset(self, chains: int, draws: int) -> xr.Dataset:
         """Return the draws: those of a family's program, or of a mixture (chain, draw, klass)."""

@@ -9,6 +9,7 @@ the reference r.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -51,9 +52,13 @@ class Pieces:
 
     def basis(self, x: Floats) -> Floats:
         """Return h_j(x), of shape (len(x), J)."""
+        low, high, at_reference = self._bounds
+        return np.minimum(np.maximum(x[:, None], low), high) - at_reference
+
+    @cached_property
+    def _bounds(self) -> tuple[Floats, Floats, Floats]:
         low, high = np.r_[-np.inf, self.knots], np.r_[self.knots, np.inf]
-        pieces: Floats = np.clip(x[:, None], low, high) - np.clip(self.reference, low, high)
-        return pieces
+        return low, high, np.clip(self.reference, low, high)
 
 
 def place_pieces(x: Floats, positive: np.ndarray, weight: Floats | None, n_segments: int) -> Pieces:

@@ -45,7 +45,7 @@ class Prior:
     """
 
     intercept_scale: float = 5.0
-    slope_location: float = 0.5
+    slope_location: float = 0.0
     slope_scale: float = 1.0
     walk_scale: float = 1.5
     walk_freedom: float = 4.0
