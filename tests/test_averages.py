@@ -12,6 +12,7 @@ from bayescal.engines.exact.hyperparameters import resolve
 from bayescal.engines.exact.stacking import loo_log_density
 from bayescal.engines.stacking import stack
 from bayescal.families import FAMILIES
+from bayescal.settings import AVERAGED
 from bayescal.warps import IDENTITY, log_jacobian, warp
 
 RNG = np.random.default_rng(12)
@@ -86,9 +87,10 @@ def test_family_probability_is_the_ratio_of_evidences():
     both = ScoreCalibrator("average", warp="none", random_state=0).fit(SCORES, POSITIVE)
     alone = {
         name: ScoreCalibrator(name, draws=10, chains=1).fit(SCORES, POSITIVE).log_evidence_["True"]
-        for name in FAMILIES
+        for name in AVERAGED
     }
     expected = special.softmax(list(alone.values()))
+    assert list(both.family_probability_.columns) == list(AVERAGED)
     assert both.family_probability_.loc["True", list(alone)].to_numpy() == pytest.approx(
         expected, abs=1e-3
     )
