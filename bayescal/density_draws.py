@@ -23,8 +23,11 @@ class DensityDraws:
 
     Attributes
     ----------
-    coefficients : array of shape (6, draws)
-        theta, inverses of the left and of the right side, peak, linear and quadratic.
+    coefficients : array of shape (8, draws)
+        theta, inverses of the left and of the right side, peak, linear and quadratic on the left
+        and on the right.
+    same_sides : bool
+        Whether linear and quadratic are the same on the left and on the right of every draw.
     warp : integer array of shape (draws,)
         Each draw's warp, a position in `bends`.
     bends : tuple of float
@@ -34,6 +37,7 @@ class DensityDraws:
     """
 
     coefficients: Floats
+    same_sides: bool
     warp: NDArray[np.intp]
     bends: tuple[float, ...]
     centre: float
@@ -45,7 +49,8 @@ class DensityDraws:
 
     def take(self, index: NDArray[np.intp]) -> DensityDraws:
         """Return the draws at some positions."""
-        return DensityDraws(self.coefficients[:, index], self.warp[index], self.bends, self.centre)
+        coefficients, warp = self.coefficients[:, index], self.warp[index]
+        return DensityDraws(coefficients, self.same_sides, warp, self.bends, self.centre)
 
     def logpdf(self, scores: Floats) -> Floats:
         """Return log p(s | class) of every draw per unit of raw score, shape (draws, scores)."""
@@ -55,9 +60,12 @@ class DensityDraws:
 
     def log_density_warped(self, scores: Floats) -> Floats:
         """Return log p(x | class) of every draw per unit of warped score at raw scores."""
-        theta, left, right, peak, linear, quadratic = self.coefficients[:, :, None]
+        theta, left, right, peak, *shape = self.coefficients[:, :, None]
         x = np.stack([warp(scores, self.centre, bend) for bend in self.bends])
         deviation = self._of_each(x) - theta
+        linear, quadratic = shape[:2]
+        if not self.same_sides:
+            linear, quadratic = np.where(deviation > 0.0, shape[2:], shape[:2])
         with np.errstate(over="ignore"):  # far out the log density is -infinity
             # The larger of the two is the one whose side the score is on.
             z = np.multiply(deviation, -left)
@@ -98,11 +106,14 @@ def density_draws(
         Of the warps.
     """
     theta, left, right = sides
-    coefficients = np.empty((6, which.size))
+    coefficients = np.empty((8, which.size))
     coefficients[:3] = theta, 1.0 / left, 1.0 / right
     for k, each in enumerate(family):
         rows = which == k
         coefficients[3, rows] = each.logpdf(theta[rows], *each.from_sides(*sides[:, rows]))
-        coefficients[4:, rows] = [[1.0], [0.0]] if each.power == 1 else [[0.0], [0.5]]
+        # Of |z|^power/power: z itself, or half its square.
+        shape = [[1.0, 0.0] if power == 1 else [0.0, 0.5] for power in each.powers]
+        coefficients[4:, rows] = np.reshape(shape, (4, 1))
+    same_sides = all(each.powers[0] == each.powers[1] for each in family)
     bends, of_bend = np.unique(bend, return_inverse=True)
-    return DensityDraws(coefficients, of_bend, tuple(bends.tolist()), centre)
+    return DensityDraws(coefficients, same_sides, of_bend, tuple(bends.tolist()), centre)

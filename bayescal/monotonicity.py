@@ -1,10 +1,11 @@
 """When log-odds of two-sided densities never fall.
 
-The derivative of log p of either family is linear in the score to each side of its mode: 1/left
-and -1/right for mean sides (power 1), -(x - theta)/side^2 for sigmas (power 2). So is the
+The derivative of log p is linear in the score to each side of its mode: 1/left and -1/right for
+exponential sides (power 1), -(x - theta)/side^2 for Gaussian ones (power 2). So is the
 difference of two classes, on the three pieces between their modes; it is never negative if it is
 not at the ends of the pieces, infinity included (for the asymmetric Laplace: beta_+ >= beta_- and
-gamma_- >= gamma_+, where theta_+ >= theta_-).
+gamma_- >= gamma_+, where theta_+ >= theta_-; for the hybrid never: on its outer side a Gaussian
+falls below any exponential).
 """
 
 from __future__ import annotations
@@ -24,17 +25,17 @@ def is_monotone(negative: Sides, positive: Sides) -> NDArray[np.bool_]:
     Parameters
     ----------
     negative, positive : tuple of arrays of shape (draws,)
-        Of each class: the family's power, the mode, the left and the right side, on the same
-        warp of the scores.
+        Of each class: the family's powers, of shape (2, draws), the mode, the left and the right
+        side, on the same warp of the scores.
 
     Examples
     --------
-    >>> one = np.ones(1)
-    >>> is_monotone((np.array([1]), 0 * one, one, one), (np.array([1]), 2 * one, one, one))
+    >>> one, laplace = np.ones(1), np.ones((2, 1), dtype=int)
+    >>> is_monotone((laplace, 0 * one, one, one), (laplace, 2 * one, one, one))
     array([ True])
-    >>> is_monotone((np.array([1]), 0 * one, one, one), (np.array([1]), 2 * one, one, 3 * one))
+    >>> is_monotone((laplace, 0 * one, one, one), (laplace, 2 * one, one, 3 * one))
     array([ True])
-    >>> is_monotone((np.array([1]), 0 * one, one, 3 * one), (np.array([1]), 2 * one, one, one))
+    >>> is_monotone((laplace, 0 * one, one, 3 * one), (laplace, 2 * one, one, one))
     array([False])
     """
     first = np.minimum(negative[1], positive[1])
@@ -53,13 +54,14 @@ def is_monotone(negative: Sides, positive: Sides) -> NDArray[np.bool_]:
 
 def _slope(sides: Sides, x: Floats, *, left: bool | NDArray[np.bool_]) -> Floats:
     """Return the derivative of log p at x by the formula of one side."""
-    power, theta, below, above = sides
+    powers, theta, below, above = sides
     side, sign = np.where(left, below, above), np.where(left, 1.0, -1.0)
+    power = np.where(left, powers[0], powers[1])
     return np.where(power == 1, sign / side, (theta - x) / side**2)
 
 
 def _bend(sides: Sides, *, left: bool) -> Floats:
     """Return the second derivative of log p on one side."""
-    power, _, below, above = sides
-    side = below if left else above
+    powers, _, below, above = sides
+    power, side = (powers[0], below) if left else (powers[1], above)
     return np.where(power == 1, 0.0, -1.0 / side**2)

@@ -61,7 +61,7 @@ def available() -> list[str]:
     Examples
     --------
     >>> available()[:4]
-    ['asymmetric_gaussian', 'asymmetric_laplace', 'gaussian', 'laplace']
+    ['asymmetric_gaussian', 'asymmetric_laplace', 'gaussian', 'hybrid']
     """
     return sorted(path.stem for path in folder().glob("*.py"))
 

@@ -41,10 +41,9 @@ class ScoreCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     family : str
         "combined": densities of both classes (Gaussian and asymmetric Laplace, warped or not),
         monotone log-odds, and logistic regression, stacked by what each says of labels left out;
-        one of
-        `bayescal.families.FAMILIES`; "average", a mixture of all of them, each class with weights
-        of its own; "monotone", the direct fit alone; "logistic", its case of one slope. "auto" is
-        "combined" for inference "exact", else "asymmetric_laplace".
+        one of `bayescal.families.FAMILIES`; "average", a mixture of all but the hybrid, each
+        class with weights of its own; "monotone", the direct fit alone; "logistic", its case of
+        one slope. "auto" is "combined" for inference "exact", else "asymmetric_laplace".
     inference : {"exact", "nuts", "map", "mle"}
         Independent posterior draws, in milliseconds; the same posterior by PyMC's NUTS, also for
         programs of your own; the posterior mode; or Bennett's maximum likelihood.

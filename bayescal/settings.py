@@ -26,6 +26,8 @@ FAMILY_NAMES = (AUTO, COMBINED, *FAMILIES, AVERAGE, *DIRECT)
 INFERENCES = ("exact", "nuts", "map", "mle")
 SCORES_ARE = ("scores", "log_odds", "probabilities")
 AVERAGINGS = (AUTO, "stacking", "evidence")
+# The families of "average"; all but the hybrid, whose log-odds fall far out on either side.
+AVERAGED = ("gaussian", "laplace", "asymmetric_laplace", "asymmetric_gaussian")
 # The densities of the combination: with stacking and warps the other two add nothing.
 DENSITIES = ("gaussian", "asymmetric_laplace")
 # What maximum likelihood fits beside an average of families, and the programs' default.
@@ -102,7 +104,7 @@ def _families(name: str) -> tuple[Family, ...]:
         return (FAMILIES[name],)
     if name in DIRECT:
         return ()
-    names = DENSITIES if name == COMBINED else FAMILIES
+    names = DENSITIES if name == COMBINED else AVERAGED
     return tuple(FAMILIES[each] for each in names)
 
 
@@ -159,9 +161,19 @@ def _check_exact_only(estimator: Any, family: str, bends: tuple[float, ...]) -> 
     for what, is_asked in asked.items():
         if is_asked and estimator.inference != "exact":
             raise ValueError(f"{what} needs inference='exact', got {estimator.inference!r}.")
-    symmetric = not several and FAMILIES[family].symmetric
-    if estimator.monotone and symmetric:
+    if estimator.monotone and not several:
+        _check_may_be_monotone(FAMILIES[family])
+
+
+def _check_may_be_monotone(family: Family) -> None:
+    if family.symmetric:
         raise ValueError(
             "monotone=True needs an asymmetric family: log-odds of two symmetric densities always"
-            f" fall somewhere unless their scales are equal; got family={family!r}."
+            f" fall somewhere unless their scales are equal; got family={family.name!r}."
+        )
+    if family.mirrored is not None:
+        raise ValueError(
+            "monotone=True needs another family: far out on its outer side a Gaussian lies below"
+            " the other class's exponential, so that log-odds always fall there; got"
+            f" family={family.name!r}."
         )

@@ -80,8 +80,11 @@ def predictive(drawn: Parameters, rng: np.random.Generator) -> Floats:
     """Return scores of the posterior predictive, each from a draw of its own."""
     pick = rng.choice(drawn.prior.size, SCORES, replace=False)
     klass = (rng.random(SCORES) < drawn.prior[pick]).astype(np.intp)
-    values = (value[pick, klass] for value in drawn.values)
-    return FAMILIES[drawn.family].rvs(*values, rng=rng)
+    score = np.empty(SCORES)
+    for k in (0, 1):
+        values = (value[pick[klass == k], k] for value in drawn.values)
+        score[klass == k] = FAMILIES[drawn.family].of_class(k == 1).rvs(*values, rng=rng)
+    return score
 
 
 def under_truth(

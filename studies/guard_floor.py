@@ -11,10 +11,11 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from bayescal.bayes import class_prior, log_odds
+from bayescal.bayes import class_prior
 from bayescal.datasets import load_reuters_scores
 from bayescal.datasets.reuters_scores import CLASSIFIERS, TOPICS
 from bayescal.engines.data import BinaryScores
+from bayescal.engines.maximum_likelihood import ClassFits
 from bayescal.families import FAMILIES, Family, scale_floor
 from bayescal.metrics import losses
 from bayescal.validation import Floats
@@ -76,11 +77,11 @@ def _log_odds(family: Family, data: BinaryScores, factor: float, new: Floats) ->
     """Return log-odds of fits with floor factor * pooled spread / sqrt(class size)."""
     spread = data.centre_and_spread[1]
     negative, positive = (
-        family.fit(*data.of_class(k), guard=scale_floor(spread, data.total(k), factor))
+        family.of_class(k).fit(*data.of_class(k), guard=scale_floor(spread, data.total(k), factor))
         for k in (False, True)
     )
-    densities = (family.logpdf(new, *fit.parameters.values()) for fit in (positive, negative))
-    return log_odds(class_prior(data.total(True), data.total()), *densities)
+    prior = class_prior(data.total(True), data.total())
+    return ClassFits(family, negative, positive, prior).log_odds(new)
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ NUTS_DRAWS = 39
 CHUNK = 50
 # Probability that a right engine is called wrong, a family: over all its quantities.
 LEVEL = 0.01
-ASYMMETRIC = ("asymmetric_gaussian", "asymmetric_laplace")
+ASYMMETRIC = ("asymmetric_gaussian", "asymmetric_laplace", "hybrid")
 
 WRONG: dict[str, Engine] = {
     "prior scale of theta halved": partial(exact, theta_scale=1.0),

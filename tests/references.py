@@ -14,6 +14,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from bayescal.families import FAMILIES
+
 # Mode, left scale, right scale: skew of 1e3 to both sides, tiny and huge scores, a distant mode.
 SHAPES = {
     "standard": (0.0, 1.0, 1.0),
@@ -26,13 +28,31 @@ SHAPES = {
     "huge": (-2e99, 1e99, 5e98),
 }
 SYMMETRIC_OF = {"asymmetric_gaussian": "gaussian", "asymmetric_laplace": "laplace"}
-# The power of |x - theta| in the exponent.
-POWER = {"laplace": 1, "asymmetric_laplace": 1, "gaussian": 2, "asymmetric_gaussian": 2}
+# The power of |x - theta| in the exponent, left and right of the mode.
+POWERS = {
+    "laplace": (1, 1),
+    "asymmetric_laplace": (1, 1),
+    "gaussian": (2, 2),
+    "asymmetric_gaussian": (2, 2),
+    "hybrid": (2, 1),
+    "mirrored hybrid": (1, 2),
+}
+# The integral of exp(-z^power/power) over z > 0: side times it is a side's share of the width.
+HALF_WIDTH = {1: 1.0, 2: np.sqrt(np.pi / 2.0)}
 PARAMETERS = {
     "gaussian": ("mu", "sigma"),
     "laplace": ("theta", "beta"),
     "asymmetric_laplace": ("theta", "beta", "gamma"),
     "asymmetric_gaussian": ("theta", "sigma_left", "sigma_right"),
+    "hybrid": ("theta", "rate", "sigma"),
+    "mirrored hybrid": ("theta", "rate", "sigma"),
+}
+ASYMMETRIC = tuple(name for name in PARAMETERS if len(PARAMETERS[name]) == 3)
+RECORDS = FAMILIES | {"mirrored hybrid": FAMILIES["hybrid"].of_class(True)}
+# What the densities of -x are of.
+MIRRORED = {name: name for name in PARAMETERS} | {
+    "hybrid": "mirrored hybrid",
+    "mirrored hybrid": "hybrid",
 }
 
 
@@ -52,7 +72,7 @@ class Row:
 
     @property
     def reference(self) -> Any:
-        """Scipy's distribution, or the mixture of two reflected half-normals."""
+        """Scipy's distribution, or the mixture of one for each side."""
         if self.family == "gaussian":
             return stats.norm(self.theta, self.left)
         if self.family == "laplace":
@@ -61,7 +81,7 @@ class Row:
             # scipy: exp(-kappa (x - loc)/scale) right, exp((x - loc)/(kappa scale)) left.
             scale, kappa = np.sqrt(self.left) * np.sqrt(self.right), np.sqrt(self.left / self.right)
             return Quiet(stats.laplace_asymmetric(kappa, loc=self.theta, scale=scale))
-        return TwoHalfNormals(self.theta, self.left, self.right)
+        return TwoSides(POWERS[self.family], self.theta, self.left, self.right)
 
     def at(self, z: Any) -> Any:
         """Return the scores at z scales from the mode: negative z on the left."""
@@ -77,12 +97,14 @@ class Quiet:
         self.cdf = np.errstate(over="ignore", invalid="ignore")(frozen.cdf)
 
 
-class TwoHalfNormals:
-    """A half-normal to the right, a reflected one to the left, in proportion to their scales."""
+class TwoSides:
+    """A half-normal or exponential to the right, a reflected one to the left, alike at the mode."""
 
-    def __init__(self, theta, left, right):
+    def __init__(self, powers, theta, left, right):
         self.theta = theta
-        self.left, self.right = stats.halfnorm(scale=left), stats.halfnorm(scale=right)
+        side = {1: stats.expon, 2: stats.halfnorm}
+        self.left, self.right = side[powers[0]](scale=left), side[powers[1]](scale=right)
+        left, right = left * HALF_WIDTH[powers[0]], right * HALF_WIDTH[powers[1]]
         self.share_left, self.share_right = left / (left + right), right / (left + right)
 
     def logpdf(self, x):
@@ -97,15 +119,21 @@ class TwoHalfNormals:
 
 def to_parameters(family, theta, left, right):
     """Return a family's own parameters, in its order."""
-    scales = (left, right) if family.startswith("asymmetric") else (left,)
-    return (theta, *(1.0 / scale if POWER[family] == 1 else scale for scale in scales))
+    scales = [
+        1.0 / scale if power == 1 else scale
+        for scale, power in zip((left, right), POWERS[family], strict=True)
+    ]
+    if family == "hybrid":  # the exponential side's parameter comes first
+        scales.reverse()
+    return (theta, *scales[: len(PARAMETERS[family]) - 1])
 
 
 def to_scales(family, parameters):
     """Return (theta, left, right) of a fit's parameters."""
     theta, *scales = parameters.values()
-    scales = [1.0 / scale if POWER[family] == 1 else scale for scale in scales]
-    return theta, scales[0], scales[-1]
+    scales = [scales[-1], scales[0]] if family == "hybrid" else [scales[0], scales[-1]]
+    powers = POWERS[family]
+    return theta, *(1 / s if p == 1 else s for s, p in zip(scales, powers, strict=True))
 
 
 def relative(expected, rel):
@@ -117,7 +145,7 @@ ROWS = [
     Row(family, name, theta, left, right)
     for family in PARAMETERS
     for name, (theta, left, right) in SHAPES.items()
-    if family.startswith("asymmetric")
+    if family in ASYMMETRIC
 ] + [
     Row(family, name, theta, scale, scale)
     for family in SYMMETRIC_OF.values()
@@ -133,13 +161,15 @@ PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494459")
 
 def exact_log_tails(row: Row, x: float) -> tuple[float, float]:
     """Return log P(X <= x) and log P(X > x)."""
-    power = POWER[row.family]
+    powers = POWERS[row.family]
     with localcontext(DIGITS):
-        theta, *scales = map(Decimal, row.parameters)
-        left, right = (1 / scales[0], 1 / scales[-1]) if power == 1 else (scales[0], scales[-1])
+        values = dict(zip(PARAMETERS[row.family], map(Decimal, row.parameters), strict=True))
+        theta, left, right = to_scales(row.family, values)
         z = Decimal(float(x)) - theta
-        side = left if z <= 0 else right
-        tail = side / (left + right) * _side_tail(abs(z) / side, power)
+        side, power = (left, powers[0]) if z <= 0 else (right, powers[1])
+        half = {1: Decimal(1), 2: (PI / 2).sqrt()}
+        share = side * half[power] / (left * half[powers[0]] + right * half[powers[1]])
+        tail = share * _side_tail(abs(z) / side, power)
         # 1 - tail would end at its 60th digit.
         rest = (1 - tail).ln() if tail > Decimal("1e-20") else -tail - tail * tail / 2
         return (float(tail.ln()), float(rest)) if z <= 0 else (float(rest), float(tail.ln()))
@@ -171,8 +201,9 @@ def _rising_series(z: Decimal) -> Decimal:
 
 def log_likelihood(family, x, weight, theta, left, right):
     """Return the log-likelihood as a sum over scores, of the densities as the paper writes them."""
-    power, scale = POWER[family], np.where(x <= theta, left, right)
-    height = 1.0 / (left + right) if power == 1 else np.sqrt(2.0 / np.pi) / (left + right)
+    (first, second), scale = POWERS[family], np.where(x <= theta, left, right)
+    power = np.where(x <= theta, first, second)
+    height = 1.0 / (HALF_WIDTH[first] * left + HALF_WIDTH[second] * right)
     return float(np.sum(weight * (np.log(height) - (np.abs(x - theta) / scale) ** power / power)))
 
 
@@ -202,12 +233,13 @@ def profile(family, x, weight, thetas, floor, rounds=50):
     In the logs of the scales minus log-likelihood is convex, so that a grid around the best point
     of a grid twice as wide closes in on the minimum.
     """
-    power, total = POWER[family], weight.sum()
+    (p, q), total = POWERS[family], weight.sum()
     deviation = x - thetas[:, None]
-    left = np.sum(weight * np.maximum(-deviation, 0.0) ** power, axis=1)[:, None] / total / power
-    right = np.sum(weight * np.maximum(deviation, 0.0) ** power, axis=1)[:, None] / total / power
+    left = np.sum(weight * np.maximum(-deviation, 0.0) ** p, axis=1)[:, None] / total / p
+    right = np.sum(weight * np.maximum(deviation, 0.0) ** q, axis=1)[:, None] / total / q
     lowest, steps = np.log(floor), np.linspace(-1.0, 1.0, 7)
-    symmetric = not family.startswith("asymmetric")
+    log_p, log_q = np.log(HALF_WIDTH[p]), np.log(HALF_WIDTH[q])
+    symmetric = family not in ASYMMETRIC
     first, second = (steps, steps) if symmetric else map(np.ravel, np.meshgrid(steps, steps))
     half = 0.5 * (np.log(np.ptp(x) + floor) + 1.0 - lowest)
     a = b = np.full((thetas.size, 1), lowest + half)
@@ -215,12 +247,11 @@ def profile(family, x, weight, thetas, floor, rounds=50):
         grid_a = np.maximum(a + half * first, lowest)
         grid_b = np.maximum(b + half * second, lowest)
         value = (
-            np.logaddexp(grid_a, grid_b)
-            + left * np.exp(-power * grid_a)
-            + right * np.exp(-power * grid_b)
+            np.logaddexp(log_p + grid_a, log_q + grid_b)
+            + left * np.exp(-p * grid_a)
+            + right * np.exp(-q * grid_b)
         )
         best = np.argmin(value, axis=1)[:, None]
         a, b = np.take_along_axis(grid_a, best, 1), np.take_along_axis(grid_b, best, 1)
         half *= 0.6
-    offset = 0.0 if power == 1 else 0.5 * np.log(2.0 / np.pi)
-    return total * (offset - np.take_along_axis(value, best, 1)[:, 0])
+    return -total * np.take_along_axis(value, best, 1)[:, 0]

@@ -12,6 +12,7 @@ from bayescal.engines.exact.hyperparameters import resolve
 from bayescal.engines.exact.stacking import loo_log_density
 from bayescal.engines.stacking import stack
 from bayescal.families import FAMILIES
+from bayescal.settings import AVERAGED
 from bayescal.warps import IDENTITY, log_jacobian, warp
 
 RNG = np.random.default_rng(12)
@@ -86,9 +87,10 @@ def test_family_probability_is_the_ratio_of_evidences():
     both = ScoreCalibrator("average", warp="none", random_state=0).fit(SCORES, POSITIVE)
     alone = {
         name: ScoreCalibrator(name, draws=10, chains=1).fit(SCORES, POSITIVE).log_evidence_["True"]
-        for name in FAMILIES
+        for name in AVERAGED
     }
     expected = special.softmax(list(alone.values()))
+    assert list(both.family_probability_.columns) == list(AVERAGED)
     assert both.family_probability_.loc["True", list(alone)].to_numpy() == pytest.approx(
         expected, abs=1e-3
     )
@@ -161,3 +163,16 @@ def test_a_mixture_survives_saving(settings, tmp_path):
 def test_settings_that_are_none(settings, message):
     with pytest.raises(ValueError, match=message):
         ScoreCalibrator(**settings).fit(SCORES, POSITIVE)
+
+
+@pytest.mark.parametrize("family", ["gaussian", "hybrid"])
+def test_summary_of_a_warped_family_has_the_sides_of_each_class(family):
+    calibrator = ScoreCalibrator(family, warp="average", random_state=0).fit(SCORES, POSITIVE)
+    table, fits = calibrator.summary(), calibrator.mle_
+    for label, fit in (("False", fits.negative), ("True", fits.positive)):
+        own = FAMILIES[family].of_class(label == "True")
+        sides = own.sides(*fit.parameters.values())
+        assert table.loc[label].index.tolist()[:3] == ["theta", "left", "right"]
+        assert table.loc[label]["mle"].tolist()[:3] == pytest.approx(sides)
+        acted = [own.parameters[k] in fit.guard.acted for k in own.by_side]
+        assert (table.loc[label]["guard"][:3] != "").tolist() == acted

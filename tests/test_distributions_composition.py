@@ -11,6 +11,7 @@ import pymc as pm
 import pytensor.tensor as pt
 import pytest
 from pymc.distributions.shape_utils import change_dist_size
+from pymc.logprob.utils import ParameterValueError
 from pymc.testing import (
     BaseTestDistributionRandom,
     Domain,
@@ -21,7 +22,7 @@ from pymc.testing import (
 from scipy import special, stats
 
 from bayescal._compat import uniform
-from bayescal.distributions import AsymmetricGaussian, AsymmetricLaplace, _symbolic
+from bayescal.distributions import AsymmetricGaussian, AsymmetricLaplace, Hybrid, _symbolic
 
 ENDS = (-np.inf, np.inf)
 REFERENCE_RNG = np.random.default_rng(2003)
@@ -30,6 +31,12 @@ REFERENCE_RNG = np.random.default_rng(2003)
 def difference_of_exponentials(size, theta, beta, gamma):
     up, down = REFERENCE_RNG.standard_exponential((2, size))
     return theta + up / gamma - down / beta
+
+
+def exponential_or_half_normal(size, theta, rate, sigma, facing=1.0):
+    up = REFERENCE_RNG.random(size) * (1 / rate + sigma * np.sqrt(np.pi / 2)) < 1 / rate
+    outside = np.abs(REFERENCE_RNG.standard_normal(size)) * sigma
+    return theta + facing * np.where(up, REFERENCE_RNG.exponential(1 / rate, size), -outside)
 
 
 def half_normals(size, theta, sigma_left, sigma_right):
@@ -46,22 +53,25 @@ class Family:
     parameters: dict[str, float]
     slightly_wrong: dict[str, float]
     draw: Callable
-    side: Any  # distribution of the distance from the mode, in units of the side's scale
-    left: float
-    right: float
+    left: Any  # distribution of the distance from the mode on the left side
+    right: Any
 
     def dist(self, **kwargs):
         return self.distribution.dist(**self.parameters, **kwargs)
 
     def cdf(self, x):
         deviation = x - self.parameters["theta"]
-        share = self.left / (self.left + self.right)
-        below = share * self.side.sf(-deviation / self.left)
-        return below + (1 - share) * self.side.cdf(deviation / self.right)
+        return self.share * self.left.sf(-deviation) + (1 - self.share) * self.right.cdf(deviation)
+
+    @property
+    def share(self):
+        """The mass on the left, where both sides are as high at the mode."""
+        return self.right.pdf(0) / (self.left.pdf(0) + self.right.pdf(0))
 
     @property
     def mean(self):
-        return self.parameters["theta"] + self.side.mean() * (self.right - self.left)
+        excess = (1 - self.share) * self.right.mean() - self.share * self.left.mean()
+        return self.parameters["theta"] + excess
 
 
 LAPLACE = Family(
@@ -69,21 +79,27 @@ LAPLACE = Family(
     {"theta": 1.0, "beta": 2.0, "gamma": 0.5},
     {"beta": 1.8},
     difference_of_exponentials,
-    stats.expon,
-    left=0.5,
-    right=2.0,
+    left=stats.expon(scale=0.5),
+    right=stats.expon(scale=2.0),
 )
 GAUSSIAN = Family(
     AsymmetricGaussian,
     {"theta": 1.0, "sigma_left": 0.5, "sigma_right": 2.0},
     {"sigma_left": 0.55},
     half_normals,
-    stats.halfnorm,
-    left=0.5,
-    right=2.0,
+    left=stats.halfnorm(scale=0.5),
+    right=stats.halfnorm(scale=2.0),
 )
-both = pytest.mark.parametrize(
-    "family", [LAPLACE, GAUSSIAN], ids=lambda family: family.distribution.__name__
+HYBRID = Family(
+    Hybrid,
+    {"theta": 1.0, "rate": 0.5, "sigma": 0.5},
+    {"sigma": 0.6},
+    exponential_or_half_normal,
+    left=stats.halfnorm(scale=0.5),
+    right=stats.expon(scale=2.0),
+)
+every_family = pytest.mark.parametrize(
+    "family", [LAPLACE, GAUSSIAN, HYBRID], ids=lambda family: family.distribution.__name__
 )
 
 
@@ -121,14 +137,38 @@ class TestAsymmetricGaussianRandom(ChecksThatRan):
     expected_rv_op_params = GAUSSIAN.parameters
 
 
-@both
+class TestHybridRandom(ChecksThatRan):
+    pymc_dist = Hybrid
+    pymc_dist_params = HYBRID.parameters | {"facing": -1.0}
+    expected_rv_op_params = pymc_dist_params
+
+
+def test_a_hybrid_that_faces_left_is_the_mirror_image():
+    x = np.array([-4.0, -1.0, 0.5, 1.0, 1.5, 9.0])
+    left = Hybrid.dist(1.0, 0.5, 0.5, -1)
+    np.testing.assert_array_equal(pm.logp(left, x).eval(), pm.logp(HYBRID.dist(), 2 - x).eval())
+    draws = pm.draw(Hybrid.dist(1.0, 0.5, 0.5, [1.0, -1.0], size=(20_000, 2)), random_seed=1)
+    assert stats.kstest(draws[:, 0], HYBRID.cdf).pvalue > 0.01
+    assert stats.kstest(2 - draws[:, 1], HYBRID.cdf).pvalue > 0.01
+    assert stats.kstest(draws[:, 1], HYBRID.cdf).pvalue < 1e-3
+
+
+@pytest.mark.parametrize("method", ["logp", "logcdf", "logccdf", "icdf"])
+@pytest.mark.parametrize("facing", [0.0, 2.0, np.nan])
+def test_a_hybrid_faces_left_or_right(method, facing):
+    variable = Hybrid.dist(1.0, 0.5, 0.5, pt.as_tensor(facing))
+    with pytest.raises(ParameterValueError, match="facing is 1 or -1"):
+        getattr(pm, method)(variable, 0.5).eval()
+
+
+@every_family
 def test_draws_look_like_draws_from_elsewhere(family):
     _, *scales = family.parameters
     domains = {"theta": Domain([-2.0, 3.0], edges=(None, None))} | dict.fromkeys(scales, Rplusbig)
     continuous_random_tester(family.distribution, domains, family.draw)
 
 
-@both
+@every_family
 def test_draws_follow_the_distribution_and_a_wrong_one_is_rejected(family):
     draws = pm.draw(family.dist(size=20_000), random_seed=1)
     assert stats.kstest(draws, family.cdf).pvalue > 0.01
@@ -136,14 +176,14 @@ def test_draws_follow_the_distribution_and_a_wrong_one_is_rejected(family):
     assert stats.kstest(pm.draw(wrong, random_seed=1), family.cdf).pvalue < 1e-3
 
 
-@both
+@every_family
 def test_a_seed_fixes_the_draws(family):
     first, again, other = (pm.draw(family.dist(size=5), 2, random_seed=s) for s in (1, 1, 2))
     np.testing.assert_array_equal(first, again)
     assert np.unique([first, other]).size == 20
 
 
-@both
+@every_family
 @pytest.mark.parametrize("extreme", [0.0, 1.0])
 def test_no_draw_is_infinite(family, extreme, monkeypatch):
     def at_the_end(size, rng):
@@ -156,7 +196,7 @@ def test_no_draw_is_infinite(family, extreme, monkeypatch):
     assert (draw > family.mean) == (extreme == 1.0)
 
 
-@both
+@every_family
 @pytest.mark.parametrize(
     ("shapes", "size", "expected"),
     [
@@ -182,27 +222,29 @@ def test_shapes_broadcast(family, shapes, size, expected):
     np.testing.assert_allclose(pm.logp(variable, draws).eval(), np.reshape(one_by_one, expected))
 
 
-@both
+@every_family
 def test_a_variable_grows_in_front_of_its_parameters(family):
     variable = family.distribution.dist(np.arange(3.0), 1.0, 2.0)
     assert pm.draw(change_dist_size(variable, (5,), expand=True)).shape == (5, 3)
 
 
-@both
+@every_family
 def test_every_parameter_moves_its_own_draws(family):
     theta = np.array([[0.0], [1e6]])
     draws = pm.draw(family.distribution.dist(theta, 1.0, 1.0, size=(2, 500)), random_seed=4)
     np.testing.assert_allclose(draws.mean(axis=1), theta[:, 0], atol=0.3)
     _, first, second = family.parameters
-    skewed = {first: np.array([1.0, 100.0]), second: np.array([100.0, 1.0])}
+    left, right = np.array([0.01, 1.0]), np.array([1.0, 0.01])
+    if family is LAPLACE:
+        left, right = 1 / left, 1 / right
+    elif family is HYBRID:  # whose first parameter is the rate on the right
+        left, right = 1 / right, left
+    skewed = {first: left, second: right}
     draws = pm.draw(family.distribution.dist(theta=0.0, **skewed, size=(500, 2)), random_seed=4)
-    assert (np.mean(draws < 0, axis=0) > 0.9).tolist() == [
-        family is LAPLACE,
-        family is GAUSSIAN,
-    ]
+    assert (np.mean(draws < 0, axis=0) > 0.9).tolist() == [False, True]
 
 
-@both
+@every_family
 @pytest.mark.parametrize(
     ("theta", "first", "size", "expected"),
     [
@@ -217,7 +259,7 @@ def test_support_point_is_the_mode(family, theta, first, size, expected):
     assert_support_point_is_expected(model, expected)
 
 
-@both
+@every_family
 def test_mixture_is_the_sum_of_its_parts(family):
     weights, values = np.array([0.3, 0.7]), np.array([-40.0, 0.0, 1.0, 60.0])
     parts = [family.dist(), pm.Normal.dist(0.0, 2.0)]
@@ -227,7 +269,7 @@ def test_mixture_is_the_sum_of_its_parts(family):
     np.testing.assert_allclose(mixture, expected, rtol=1e-12)
 
 
-@both
+@every_family
 @pytest.mark.parametrize("bounds", [(0.5, None), (None, 2.0), (0.5, 2.0)])
 def test_truncated_is_divided_by_the_mass_left(family, bounds):
     lower, upper = (
@@ -245,20 +287,20 @@ def test_truncated_is_divided_by_the_mass_left(family, bounds):
     assert np.all(pm.logp(truncated, outside).eval() == -np.inf)
 
 
-@both
+@every_family
 def test_truncated_keeps_a_tail_that_is_too_small_for_one_minus_cdf(family):
     truncated = pm.Truncated.dist(family.dist(), lower=31.0)
-    log_mass = np.log(0.8) + family.side.logsf(30.0 / family.right)
+    log_mass = np.log(1 - family.share) + family.right.logsf(30.0)
     expected = pm.logp(family.dist(), 32.0).eval() - log_mass
     assert pm.logp(truncated, 32.0).eval() == pytest.approx(expected, rel=1e-12)
 
 
-@both
+@every_family
 def test_censored_collects_the_tails_at_its_bounds(family):
     censored = pm.Censored.dist(family.dist(), -2.0, 31.0)
     logp = pm.logp(censored, np.array([-2.5, -2.0, 1.0, 31.0, 31.5])).eval()
-    below = np.log(0.2) + family.side.logsf(3.0 / family.left)
-    above = np.log(0.8) + family.side.logsf(30.0 / family.right)
+    below = np.log(family.share) + family.left.logsf(3.0)
+    above = np.log(1 - family.share) + family.right.logsf(30.0)
     inside = pm.logp(family.dist(), 1.0).eval()
     np.testing.assert_allclose(logp, [-np.inf, below, inside, above, -np.inf], rtol=1e-9)
 
@@ -269,7 +311,7 @@ def latent_model(family):
     return model
 
 
-@both
+@every_family
 def test_latent_variable_has_dims_and_prior_draws(family):
     with latent_model(family):
         prior = pm.sample_prior_predictive(draws=2000, random_seed=6)["prior"]["x"]
@@ -278,7 +320,7 @@ def test_latent_variable_has_dims_and_prior_draws(family):
     assert stats.kstest(prior.to_numpy().ravel(), family.cdf).pvalue > 0.01
 
 
-@both
+@every_family
 def test_model_survives_pickling(family):
     model = latent_model(family)
     assert cloudpickle.loads(cloudpickle.dumps(model)).point_logps() == model.point_logps()
@@ -286,7 +328,7 @@ def test_model_survives_pickling(family):
     assert model.point_logps() == {"x": pytest.approx(expected, abs=0.005)}
 
 
-@both
+@every_family
 @pytest.mark.slow
 def test_nuts_finds_the_known_mean(family):
     with pm.Model():

@@ -165,12 +165,12 @@ def test_no_nuts_draw_beats_the_closed_form():
     rng = np.random.default_rng(8)
     score = np.concatenate([rng.gumbel(-2, 1, 60), rng.gumbel(1, 1.5, 12)])
     positive = np.arange(72) >= 60
-    for name in ("asymmetric_laplace", "asymmetric_gaussian", "gaussian"):
-        family = FAMILIES[name]
+    for name in ("asymmetric_laplace", "asymmetric_gaussian", "gaussian", "hybrid"):
         model = build_model(programs.load(name), BinaryScores(score, positive))
         groups = draw_posterior(model, np.random.default_rng(1), draws=500, chains=2)
         posterior = groups["posterior"].stack(sample=("chain", "draw"))
         for k, which in enumerate((~positive, positive)):
+            family = FAMILIES[name].of_class(k == 1)
             best = family.fit(score[which], guard=None).log_likelihood
             draws = [posterior[parameter].values[k] for parameter in family.parameters]
             reached = family.logpdf(score[which][:, None], *draws).sum(axis=0)

@@ -7,8 +7,10 @@ from scipy import special
 
 from bayescal import programs
 from bayescal.engines.data import BinaryScores
+from bayescal.engines.exact.conjugate import ConjugateDensity
 from bayescal.engines.exact.deviations import DeviationSums
-from bayescal.engines.exact.joint import JointDensity, Prior
+from bayescal.engines.exact.hybrid import HybridDensity
+from bayescal.engines.exact.joint import Prior
 from bayescal.families import FAMILIES
 from tests.test_programs import to_value
 
@@ -17,28 +19,30 @@ SCORE = np.concatenate([RNG.normal(2, 3, 7), RNG.normal(9, 2, 4)])
 POSITIVE = np.arange(11) >= 7
 
 
-def class_log_density(x, power, prior, hyper, theta, share, width):
+def class_log_density(x, powers, prior, hyper, theta, share, width):
     """log p(x, theta, share, width^power) in raw units, from the exact engine's pieces."""
     centre, spread = hyper["centre"], hyper["spread"]
-    joint = JointDensity(DeviationSums((x - centre) / spread, None, power), prior)
+    sums, power = DeviationSums((x - centre) / spread, None, powers), min(powers)
+    joint = (ConjugateDensity if powers[0] == powers[1] else HybridDensity)(sums, prior)
     mode = np.array([(theta - centre) / spread])
     left, right = joint.sums(mode)
     v = np.array([0.0 if prior.symmetric else special.logit(share)])
     density = joint.log_density(mode, v, left, right).item()
     if not prior.symmetric:
         density -= np.log(share) + np.log1p(-share)
-    scale = joint.scale + joint.spread(v, left, right).item()
-    density += st.invgamma(joint.shape, scale=scale).logpdf((width / spread) ** power)
+    if powers[0] == powers[1]:
+        scale = joint.scale + joint.spread(v, left, right).item()
+        density += st.invgamma(joint.shape, scale=scale).logpdf((width / spread) ** power)
+    else:
+        b, c = joint._coefficients(left, right, np.array([1 / share]), np.array([1 / (1 - share)]))
+        s, shape = width / spread, joint.integral.shape
+        density += (-(shape + 1) * np.log(s) - b / s - c / s**2 - joint.integral.log(b, c)).item()
     return density - np.log(spread) * (1 + power + x.size)
 
 
 @pytest.mark.parametrize("family", sorted(FAMILIES))
 def test_joint_density_is_the_program_s(family):
-    program, power, symmetric = (
-        programs.load(family),
-        FAMILIES[family].power,
-        FAMILIES[family].symmetric,
-    )
+    program, symmetric = programs.load(family), FAMILIES[family].symmetric
     for _ in range(3):
         hyper = {
             name: float(RNG.uniform(0.5, 4.0)) if name != "centre" else float(RNG.normal(0, 5))
@@ -66,7 +70,13 @@ def test_joint_density_is_the_program_s(family):
         expected += st.bernoulli(prior_positive).logpmf(POSITIVE).sum()
         for k, which in enumerate((~POSITIVE, POSITIVE)):
             expected += class_log_density(
-                SCORE[which], power, prior, hyper, theta[k], share[k], width[k]
+                SCORE[which],
+                FAMILIES[family].of_class(k == 1).powers,
+                prior,
+                hyper,
+                theta[k],
+                share[k],
+                width[k],
             )
         assert float(log_density(values)) == pytest.approx(float(expected), abs=1e-6)
 

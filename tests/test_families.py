@@ -9,14 +9,27 @@ from scipy import integrate, stats
 
 from bayescal import families
 from bayescal.families import FAMILIES, Family
-from tests.references import PARAMETERS, ROWS, SYMMETRIC_OF, Row, exact_log_tails, to_parameters
+from tests.references import (
+    ASYMMETRIC,
+    HALF_WIDTH,
+    MIRRORED,
+    PARAMETERS,
+    POWERS,
+    RECORDS,
+    ROWS,
+    SYMMETRIC_OF,
+    Row,
+    exact_log_tails,
+    to_parameters,
+)
 
 EPS = np.finfo(float).eps
 SIDES = np.array([0.0, 1e-12, 1e-3, 0.1, 0.5, 1.0, 2.0, 3.0, 5.0, 8.0, 20.0, 40.0, 1e2, 1e3])
 Z = np.concatenate([-SIDES[:0:-1], SIDES])
 FUNCTIONS_OF_X = ("logpdf", "cdf", "logcdf", "logsf", "ppf")
 MOMENTS = ("mean", "variance")
-FIELDS = ("name", "parameters", "power", "symmetric", *FUNCTIONS_OF_X, "rvs", *MOMENTS, "fit")
+FUNCTIONS = (*FUNCTIONS_OF_X, "rvs", *MOMENTS, "fit")
+FIELDS = ("name", "parameters", "powers", "symmetric", *FUNCTIONS, "mirrored")
 
 each_row = pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.family}-{row.name}")
 each_family = pytest.mark.parametrize("name", PARAMETERS)
@@ -25,11 +38,11 @@ one_row_a_family = pytest.mark.parametrize("row", NARROW_LEFT, ids=lambda row: r
 
 
 def call(row: Row, function: str, *x):
-    return getattr(FAMILIES[row.family], function)(*x, *row.parameters)
+    return getattr(RECORDS[row.family], function)(*x, *row.parameters)
 
 
 def call_rvs(row, parameters=None, **options):
-    return FAMILIES[row.family].rvs(*(parameters or row.parameters), **options)
+    return RECORDS[row.family].rvs(*(parameters or row.parameters), **options)
 
 
 def side_integral(row, power):
@@ -47,22 +60,30 @@ def side_integral(row, power):
 
 
 def test_registry_holds_these_families_with_these_parameters():
-    assert {name: family.parameters for name, family in FAMILIES.items()} == PARAMETERS
+    assert {name: family.parameters for name, family in RECORDS.items()} == PARAMETERS
+    assert {name: family.powers for name, family in RECORDS.items()} == POWERS
+    assert list(FAMILIES) == [name for name in PARAMETERS if not name.startswith("mirrored")]
     assert [field.name for field in dataclasses.fields(Family)] == list(FIELDS)
 
 
-@each_family
+@pytest.mark.parametrize("name", FAMILIES)
 def test_record_holds_the_functions_of_the_module(name):
     family, module = FAMILIES[name], getattr(families, name)
     assert family.name == name
-    assert all(getattr(family, field) is getattr(module, field) for field in FIELDS[4:])
+    assert all(getattr(family, field) is getattr(module, field) for field in FUNCTIONS)
     with pytest.raises(dataclasses.FrozenInstanceError):
         family.name = "another"
 
 
+def test_positives_have_the_mirror_images_of_the_negatives_densities():
+    for name, family in FAMILIES.items():
+        assert family.of_class(False) is family
+        assert family.of_class(True) is RECORDS[MIRRORED[name]]
+
+
 @each_family
 def test_sides_and_parameters_are_each_other_s_inverse(name):
-    family = FAMILIES[name]
+    family = RECORDS[name]
     theta, left = np.array([1.0, -2.0]), np.array([0.5, 3.0])
     right = left if family.symmetric else np.array([2.0, 0.1])
     parameters = family.from_sides(theta, left, right)
@@ -70,13 +91,19 @@ def test_sides_and_parameters_are_each_other_s_inverse(name):
     assert np.allclose(family.sides(*parameters), [theta, left, right])
     # Sides are where the density has fallen by e (power 1) or by the root of e (power 2).
     at_mode = family.logpdf(theta, *parameters)
-    for x in (theta - left, theta + right):
-        assert at_mode - family.logpdf(x, *parameters) == pytest.approx(1 / family.power)
+    for x, power in zip((theta - left, theta + right), family.powers, strict=True):
+        assert at_mode - family.logpdf(x, *parameters) == pytest.approx(1 / power)
+    # The parameters of mode, left and right side.
+    own = dict(zip(family.parameters, to_parameters(name, 1.0, 2.0, 3.0), strict=True))
+    right = 2.0 if family.symmetric else 3.0
+    sides = [own[family.parameters[k]] for k in family.by_side]
+    powers = zip((2.0, right), family.powers, strict=True)
+    assert sides == [1.0, *(1 / side if power == 1 else side for side, power in powers)]
 
 
 @each_family
 def test_parameters_come_in_the_same_order_everywhere(name):
-    family = FAMILIES[name]
+    family = RECORDS[name]
 
     def arguments(function):
         return tuple(inspect.signature(getattr(family, function)).parameters)
@@ -141,7 +168,7 @@ def test_tails_equal_exact_decimals(row):
         assert got == pytest.approx(exact, rel=1e-12, abs=0)
 
 
-@pytest.mark.parametrize("family", SYMMETRIC_OF)
+@pytest.mark.parametrize("family", ASYMMETRIC)
 def test_tails_beside_a_side_of_almost_no_width(family):
     # What an unguarded fit returns where one side is empty and a score lies far out.
     for row in (Row(family, "", 0.0, 1e-20, 1.0), Row(family, "", 0.0, 1.0, 1e-20)):
@@ -161,7 +188,7 @@ def test_both_tails_sum_to_one(row):
 
 @each_row
 def test_tails_exchange_under_reflection(row):
-    mirror = Row(row.family, row.name, -row.theta, row.right, row.left)
+    mirror = Row(MIRRORED[row.family], row.name, -row.theta, row.right, row.left)
     for x in row.at(Z):
         assert call(row, "logcdf", x) == call(mirror, "logsf", -x)
 
@@ -171,7 +198,11 @@ def test_tails_exchange_under_reflection(row):
 
 @each_row
 def test_exact_distribution_function_of_ppf_is_identity(row):
-    share = row.left / (row.left + row.right)
+    left, right = (
+        side * HALF_WIDTH[power]
+        for side, power in zip((row.left, row.right), POWERS[row.family], strict=True)
+    )
+    share = left / (left + right)
     inner = [share * (1.0 - 1e-9), share, share * (1.0 + 1e-9), 0.3, 0.5, 0.999]
     for q in [1e-300, 1e-100, 1e-16, 1e-5, *inner, 1.0 - 2.0**-53]:
         x = float(call(row, "ppf", q))
@@ -224,7 +255,7 @@ def test_draws_follow_the_reference(row):
 def test_kolmogorov_test_rejects_a_wrong_parameter(row):
     # What the test above is able to notice: one scale 20 % off.
     wrong = Row(row.family, row.name, row.theta, row.left * 1.2, row.right)
-    if not row.family.startswith("asymmetric"):
+    if row.family not in ASYMMETRIC:
         wrong = dataclasses.replace(wrong, right=wrong.left)
     draws = call_rvs(row, size=20_000, rng=8)
     assert stats.kstest(draws, wrong.reference.cdf).pvalue < 1e-6
@@ -284,7 +315,7 @@ def test_a_scale_that_is_not_positive_is_named(name, function, bad):
         arguments[position] = np.array([1.0, bad])
         x = [0.5] if function in FUNCTIONS_OF_X else []
         with pytest.raises(ValueError, match=f"{parameter} must be positive and finite, got {bad}"):
-            getattr(FAMILIES[name], function)(*x, *arguments)
+            getattr(RECORDS[name], function)(*x, *arguments)
 
 
 @one_row_a_family
@@ -292,11 +323,11 @@ def test_arguments_broadcast(row):
     theta, *scales = row.parameters
     parameters = (np.array([[theta], [theta + 1.0]]), *(np.full(3, scale) for scale in scales))
     for function in FUNCTIONS_OF_X:
-        got = getattr(FAMILIES[row.family], function)(0.25, *parameters)
+        got = getattr(RECORDS[row.family], function)(0.25, *parameters)
         assert got.shape == (2, 3)
         assert got[0, 1] == call(row, function, 0.25)
     for moment in MOMENTS:
-        got = getattr(FAMILIES[row.family], moment)(*parameters)
+        got = getattr(RECORDS[row.family], moment)(*parameters)
         assert got.shape == (2, 3)
         assert got[0, 1] == call(row, moment)
 

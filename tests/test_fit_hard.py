@@ -10,8 +10,11 @@ from scipy import stats
 
 from bayescal.families import FAMILIES, Guard, scale_floor
 from tests.references import (
+    ASYMMETRIC,
+    MIRRORED,
     PARAMETERS,
-    SYMMETRIC_OF,
+    POWERS,
+    RECORDS,
     brute_force,
     log_likelihood,
     relative,
@@ -43,14 +46,13 @@ HARD = {
     "mostly ties": np.repeat([0.0, 1.0, 2.5], [400, 2, 1]),
 }
 INVALID_GUARDS = (0.0, -1.0, np.nan, np.inf, "off", [1.0])
-ASYMMETRIC = tuple(SYMMETRIC_OF)
 
 each_family = pytest.mark.parametrize("family", PARAMETERS)
 each_asymmetric = pytest.mark.parametrize("family", ASYMMETRIC)
 
 
 def fit(family, x, weight=None, **options):
-    return FAMILIES[family].fit(x, weight, **options)
+    return RECORDS[family].fit(x, weight, **options)
 
 
 # Hard data
@@ -69,7 +71,7 @@ def test_answers_are_finite_and_in_order(family, name, guard, candidates):
     assert x.min() <= theta <= x.max()
     assert 0.0 < result.guard.floor <= min(left, right) * (1.0 + 1e-15)
     assert tuple(result.parameters) == PARAMETERS[family]
-    functions, parameters = FAMILIES[family], result.parameters
+    functions, parameters = RECORDS[family], result.parameters
     density = functions.logpdf(x, **parameters)
     assert np.isfinite(density).all()
     # The mode rounds to a double; a score's log-density falls by at most 8 a scale near it.
@@ -128,10 +130,11 @@ def test_weights_over_24_decades(family, guard):
 def test_more_scores_than_are_worked_on_at_once(family):
     # The scores of a mode in the first fifth, then, reflected, in the last.
     shape = to_parameters(family, 0.0, 0.2, 1.0)
-    x = FAMILIES[family].rvs(*shape, size=100_000, rng=5)
+    x = RECORDS[family].rvs(*shape, size=100_000, rng=5)
     got = to_scales(family, fit(family, x).parameters)
     assert got == pytest.approx((0.0, 0.2, 1.0), abs=0.03)  # six standard errors or more
-    theta, left, right = to_scales(family, fit(family, -x).parameters)
+    mirrored = MIRRORED[family]
+    theta, left, right = to_scales(mirrored, fit(mirrored, -x).parameters)
     assert (-theta, right, left) == relative(got, 1e-9)
 
 
@@ -208,18 +211,17 @@ def test_floor_falls_with_the_root_of_the_number_of_scores():
 @pytest.mark.parametrize("guard", [None, 1e-3, 0.5])
 def test_acted_names_the_empty_side(guard, sign):
     x = sign * np.array([0.0, 0.1, 2.0, 4.0, 9.0])  # a mode at the end, one side empty
-    for family, free in (
-        ("asymmetric_laplace", np.mean(np.abs(x))),
-        ("asymmetric_gaussian", np.sqrt(np.mean(x**2))),
-    ):
+    for family in ASYMMETRIC:
         result = fit(family, x, guard=guard)
         theta, *scales = to_scales(family, result.parameters)
         empty = 0 if sign > 0.0 else 1
-        assert result.guard.acted == (PARAMETERS[family][1 + empty],)
+        position = RECORDS[family].by_side[1 + empty]
+        assert result.guard.acted == (PARAMETERS[family][position],)
         assert scales[empty] == relative(result.guard.floor, 1e-15)
         if guard is None:  # so low a floor changes nothing else
+            power = POWERS[family][1 - empty]
             assert theta == 0.0
-            assert scales[1 - empty] == relative(free, 1e-10)
+            assert scales[1 - empty] == relative(np.mean(np.abs(x) ** power) ** (1 / power), 1e-10)
 
 
 @each_family
@@ -235,7 +237,7 @@ def test_acted_names_every_scale_of_equal_scores(family):
 @each_family
 def test_a_guard_that_does_not_act_changes_nothing(family):
     shape = to_parameters(family, 1.0, 1.0, 1.5)
-    x = FAMILIES[family].rvs(*shape, size=300, rng=2)
+    x = RECORDS[family].rvs(*shape, size=300, rng=2)
     free, guarded = fit(family, x, guard=None), fit(family, x, guard="auto")
     assert free.guard.acted == guarded.guard.acted == ()
     assert guarded.parameters == relative(free.parameters, 1e-12)

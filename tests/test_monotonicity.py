@@ -7,37 +7,44 @@ from bayescal import ScoreCalibrator
 from bayescal.families import FAMILIES
 from bayescal.monotonicity import is_monotone
 
-TWO_SIDED = {1: FAMILIES["asymmetric_laplace"], 2: FAMILIES["asymmetric_gaussian"]}
+TWO_SIDED = {
+    (1, 1): FAMILIES["asymmetric_laplace"],
+    (2, 2): FAMILIES["asymmetric_gaussian"],
+    (2, 1): FAMILIES["hybrid"],
+    (1, 2): FAMILIES["hybrid"].of_class(True),
+}
 RNG = np.random.default_rng(8)
 
 
 def random_sides(draws):
     """Powers, modes and sides of many draws, a tenth of them with equal modes or sides."""
-    power = RNG.integers(1, 3, draws)
+    powers = RNG.integers(1, 3, (2, draws))
     theta = np.round(RNG.normal(0, 2, draws), 1)
     left, right = np.round(RNG.gamma(2, 1, (2, draws)) + 0.1, 1)
-    return power, theta, left, right
+    return powers, theta, left, right
 
 
 def log_density(sides, k, x):
-    power, theta, left, right = (side[k] for side in sides)
-    family = TWO_SIDED[int(power)]
+    first, second, theta, left, right = (side[k] for side in (*sides[0], *sides[1:]))
+    family = TWO_SIDED[int(first), int(second)]
     return family.logpdf(x, *family.from_sides(theta, left, right))
 
 
 def test_closed_form_is_what_a_grid_shows():
-    negative, positive = random_sides(600), random_sides(600)
+    negative, positive = random_sides(1500), random_sides(1500)
     claimed = is_monotone(negative, positive)
-    near = np.linspace(-12, 12, 2401)
+    near = np.linspace(-12, 12, 12_001)
     x = np.concatenate([-np.geomspace(1e4, 13, 50), near, np.geomspace(13, 1e4, 50)])
     seen = np.array(
         [
             np.all(np.diff(log_density(positive, k, x) - log_density(negative, k, x)) >= -1e-9)
-            for k in range(600)
+            for k in range(1500)
         ]
     )
     assert np.array_equal(claimed, seen)
-    assert 20 < claimed.sum() < 580
+    mixed = (negative[0][0] != negative[0][1]) | (positive[0][0] != positive[0][1])
+    assert claimed[mixed].sum() > 20
+    assert 40 < claimed.sum() < 1460
 
 
 @pytest.fixture(scope="module")
@@ -76,5 +83,15 @@ def test_data_that_speak_against_it_are_an_error(data):
         ScoreCalibrator(monotone=True, draws=50).fit(np.tile(-scores, 30), np.tile(positive, 30))
     with pytest.raises(ValueError, match="needs an asymmetric family"):
         ScoreCalibrator("laplace", monotone=True).fit(scores, positive)
+    with pytest.raises(ValueError, match=r"log-odds always fall there; got family='hybrid'"):
+        ScoreCalibrator("hybrid", monotone=True).fit(scores, positive)
     with pytest.raises(ValueError, match="monotone=True needs inference='exact'"):
         ScoreCalibrator(inference="mle", monotone=True).fit(scores, positive)
+
+
+def test_log_odds_of_the_hybrid_always_fall_somewhere(data):
+    scores, positive = data
+    calibrator = ScoreCalibrator("hybrid", random_state=0).fit(scores, positive)
+    assert calibrator.monotone_probability_ == 0.0
+    x = np.linspace(-200, 200, 2001)
+    assert _falls(calibrator, x).all()

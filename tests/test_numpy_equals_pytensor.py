@@ -5,12 +5,14 @@ import pytensor
 import pytensor.tensor as pt
 import pytest
 
-from bayescal.distributions import _asymmetric_gaussian, _asymmetric_laplace
-from bayescal.families import FAMILIES
+from bayescal.distributions import _asymmetric_gaussian, _asymmetric_laplace, _hybrid
+from tests.references import RECORDS
 
 PYTENSOR = {
-    "asymmetric_laplace": _asymmetric_laplace,
-    "asymmetric_gaussian": _asymmetric_gaussian,
+    "asymmetric_laplace": (_asymmetric_laplace,),
+    "asymmetric_gaussian": (_asymmetric_gaussian,),
+    "hybrid": (_hybrid, 1.0),
+    "mirrored hybrid": (_hybrid, -1.0),
 }
 PARAMETERS = [
     (0.0, 1.0, 1.0),
@@ -24,7 +26,8 @@ DEVIATIONS = np.r_[-1e3, -30.0, -np.logspace(1, -12, 27), 0.0, np.logspace(-12, 
 
 def compiled(name, function):
     value, *parameters = pt.dvector("value"), *(pt.dscalar(p) for p in "tab")
-    graph = getattr(PYTENSOR[name], function)(value, *parameters)
+    module, *facing = PYTENSOR[name]
+    graph = getattr(module, function)(value, *parameters, *map(pt.constant, facing))
     # Python operations: what is compared is the formula, not a compiler.
     return pytensor.function([value, *parameters], graph, mode="FAST_COMPILE")
 
@@ -35,7 +38,7 @@ def test_functions_of_scores(name, function):
     compiled_function = compiled(name, function)
     for parameters in PARAMETERS:
         x = parameters[0] + DEVIATIONS
-        expected = getattr(FAMILIES[name], function)(x, *parameters)
+        expected = getattr(RECORDS[name], function)(x, *parameters)
         assert compiled_function(x, *parameters) == pytest.approx(expected, rel=1e-12, abs=1e-15)
 
 
@@ -44,7 +47,7 @@ def test_quantiles(name):
     q = np.r_[1e-300, 1e-20, np.linspace(0.001, 0.999, 99), 1 - 1e-12]
     compiled_function = compiled(name, "ppf")
     for parameters in PARAMETERS:
-        expected = FAMILIES[name].ppf(q, *parameters)
+        expected = RECORDS[name].ppf(q, *parameters)
         off = np.abs(compiled_function(q, *parameters) - expected)
         # 1e-12 of the distances to the mode and to 0, and of the median distance: at the mode
         # both sides round.

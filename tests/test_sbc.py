@@ -20,29 +20,33 @@ from studies.sbc import ASYMMETRIC, LEVEL, NUTS_DRAWS, WRONG, adjusted_p, nuts_r
 from tests.exact_tools import draw_class
 
 SIMULATIONS, DRAWS, BINS = 1000, 99, 20
-POWERS = {"laplace": 1, "asymmetric_laplace": 1, "gaussian": 2, "asymmetric_gaussian": 2}
 PRIOR = Prior()
+# Families, and whether of positives: only the hybrid's two classes differ.
+CLASSES = [(name, False) for name in sorted(FAMILIES)] + [("hybrid", True)]
 
 
-def simulate(name, n, rng):
+def simulate(family, n, rng):
     """Return true (theta, share, width) from the prior and n scores from them; scipy's priors."""
-    power = POWERS[name]
     theta = rng.normal(0, 2)
-    share = 0.5 if name in {"laplace", "gaussian"} else rng.beta(2, 2)
-    width = (1 / rng.gamma(2)) ** (1 / power)
+    share = 0.5 if family.symmetric else rng.beta(2, 2)
+    width = (1 / rng.gamma(2)) ** (1 / min(family.powers))
     left, right = share * width, (1 - share) * width
-    scales = (1 / left, 1 / right) if power == 1 else (left, right)
-    family = FAMILIES["asymmetric_laplace" if power == 1 else "asymmetric_gaussian"]
-    return (theta, share, width), family.rvs(theta, *scales, size=n, rng=rng)
+    if family.powers == (2, 1):
+        left /= np.sqrt(np.pi / 2)
+    elif family.powers == (1, 2):
+        right /= np.sqrt(np.pi / 2)
+    return (theta, share, width), family.rvs(
+        *family.from_sides(theta, left, right), size=n, rng=rng
+    )
 
 
-def ranks(name, engine):
+def ranks(family, engine):
     """Return the ranks of theta, share and width; shape (simulations, 3)."""
     rng = np.random.default_rng(11)
     out = []
     for _ in range(SIMULATIONS):
-        truth, x = simulate(name, rng.integers(0, 30), rng)
-        found = engine(x, POWERS[name], name in {"laplace", "gaussian"}, rng)
+        truth, x = simulate(family, rng.integers(0, 30), rng)
+        found = engine(x, family.powers, family.symmetric, rng)
         draws = (found.theta, found.left_share, found.width)
         out.append([np.sum(d < t) for d, t in zip(draws, truth, strict=True)])
     return np.array(out)
@@ -53,16 +57,17 @@ def uniform_pvalue(rank):
     return st.chisquare(counts).pvalue
 
 
-def exact(x, power, symmetric, rng, **wrong):
+def exact(x, powers, symmetric, rng, **wrong):
     prior = Prior(symmetric=symmetric, **wrong)
-    return draw_class(x, None, power, prior, DRAWS, rng)
+    return draw_class(x, None, powers, prior, DRAWS, rng)
 
 
-@pytest.mark.parametrize("name", sorted(FAMILIES))
-def test_ranks_are_uniform(name):
-    found = ranks(name, exact)
-    parameters = (0, 2) if name in {"laplace", "gaussian"} else (0, 1, 2)
-    # Eleven tests over the four families: one in ten thousand would be a surprise.
+@pytest.mark.parametrize(("name", "positive"), CLASSES)
+def test_ranks_are_uniform(name, positive):
+    family = FAMILIES[name].of_class(positive)
+    found = ranks(family, exact)
+    parameters = (0, 2) if family.symmetric else (0, 1, 2)
+    # Sixteen tests over the families: one in ten thousand would be a surprise.
     assert min(uniform_pvalue(found[:, k]) for k in parameters) > 1e-4
 
 
@@ -77,7 +82,13 @@ def test_ranks_are_uniform(name):
     ],
 )
 def test_a_wrong_engine_is_rejected(parameter, engine):
-    assert uniform_pvalue(ranks("asymmetric_laplace", engine)[:, parameter]) < 1e-4
+    for name in ("asymmetric_laplace", "hybrid"):
+        assert uniform_pvalue(ranks(FAMILIES[name], engine)[:, parameter]) < 1e-4
+
+
+def test_an_engine_of_the_mirror_image_is_rejected():
+    found = ranks(FAMILIES["hybrid"], lambda x, p, s, rng: exact(x, p[::-1], s, rng))
+    assert min(uniform_pvalue(found[:, k]) for k in range(3)) < 1e-4
 
 
 DATA_SETS, FEW_DOCUMENTS = 300, 12
@@ -95,7 +106,8 @@ def test_the_engine_draws_from_the_posterior_of_the_program(name):
 
 @pytest.mark.parametrize("wrong", list(WRONG))
 def test_an_engine_of_another_program_is_rejected(wrong):
-    assert p_of("asymmetric_laplace", WRONG[wrong]) < LEVEL / len(FAMILIES)
+    for name in ("asymmetric_laplace", "hybrid"):
+        assert p_of(name, WRONG[wrong]) < LEVEL / len(FAMILIES)
 
 
 def test_engines_that_are_wrong_for_a_family():

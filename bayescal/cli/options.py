@@ -59,8 +59,8 @@ Family = Annotated[
     typer.Option(
         "--family",
         help="combined: class densities and direct log-odds, weighed; or one part alone: gaussian,"
-        " laplace, asymmetric_gaussian, asymmetric_laplace, average of these four, monotone or"
-        " logistic. By default combined, or the model's with nuts, map and mle.",
+        " laplace, asymmetric_gaussian, asymmetric_laplace, average of these four, hybrid, monotone"
+        " or logistic. By default combined, or the model's with nuts, map and mle.",
         rich_help_panel=FIT,
     ),
 ]

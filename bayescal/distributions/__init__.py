@@ -2,6 +2,7 @@
 
 from bayescal.distributions.asymmetric_gaussian import AsymmetricGaussian
 from bayescal.distributions.asymmetric_laplace import AsymmetricLaplace
+from bayescal.distributions.hybrid import Hybrid
 from bayescal.distributions.transforms import Standardised
 
-__all__ = ["AsymmetricGaussian", "AsymmetricLaplace", "Standardised"]
+__all__ = ["AsymmetricGaussian", "AsymmetricLaplace", "Hybrid", "Standardised"]

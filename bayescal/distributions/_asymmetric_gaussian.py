@@ -4,9 +4,14 @@ import math
 
 import pytensor.tensor as pt
 
-from bayescal.distributions._symbolic import log_mass_up_to, split
+from bayescal.distributions._symbolic import (
+    SQRT2,
+    half_normal_quantile,
+    log_erfc,
+    log_mass_up_to,
+    split,
+)
 
-SQRT2 = math.sqrt(2.0)
 LOG_TWICE_STANDARD_MODE = 0.5 * math.log(2.0 / math.pi)
 
 
@@ -26,7 +31,7 @@ def logcdf(value, theta, sigma_left, sigma_right):
     # Each branch sees the mode where the other one is taken: neither overflows.
     z_left = pt.switch(below, -deviation, 0.0) / (SQRT2 * sigma_left)
     z_right = pt.switch(below, 0.0, deviation) / (SQRT2 * sigma_right)
-    left = _log_erfc(z_left) - pt.log1p(sigma_right / sigma_left)
+    left = log_erfc(z_left) - pt.log1p(sigma_right / sigma_left)
     right = log_mass_up_to(sigma_left, sigma_right, body=pt.erf(z_right), tail=pt.erfc(z_right))
     return pt.switch(below, left, right)
 
@@ -40,16 +45,5 @@ def logsf(value, theta, sigma_left, sigma_right):
 def ppf(q, theta, sigma_left, sigma_right):
     """Quantile function."""
     below, tail, body = split(q, sigma_left, sigma_right)
-    near = body < 0.5
-    # erfcinv(tail) loses digits where the tail is nearly 1; there the body is the accurate one.
-    z_near = pt.erfinv(pt.switch(near, body, 0.0))
-    distance = SQRT2 * pt.switch(near, z_near, pt.erfcinv(tail))
+    distance = half_normal_quantile(tail, body)
     return theta + pt.switch(below, -sigma_left * distance, sigma_right * distance)
-
-
-def _log_erfc(z):
-    """Log of erfc for z >= 0."""
-    near = z < 0.5
-    # erfcx carries the far tail, where erfc underflows; near 0 it rounds log(1 - small).
-    log_near = pt.log1p(-pt.erf(pt.switch(near, z, 0.0)))
-    return pt.switch(near, log_near, pt.log(pt.erfcx(z)) - z**2)

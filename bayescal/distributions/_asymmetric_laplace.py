@@ -2,7 +2,7 @@
 
 import pytensor.tensor as pt
 
-from bayescal.distributions._symbolic import log_mass_up_to, split
+from bayescal.distributions._symbolic import exponential_quantile, log_mass_up_to, split
 
 
 def logpdf(value, theta, beta, gamma):
@@ -33,9 +33,5 @@ def logsf(value, theta, beta, gamma):
 def ppf(q, theta, beta, gamma):
     """Quantile function."""
     below, tail, body = split(q, gamma, beta)
-    near = body < 0.5
-    # log(tail) loses digits where the tail is nearly 1; there the body is the accurate one.
-    distance_near = -pt.log1p(-pt.switch(near, body, 0.0))
-    distance_far = -pt.log(tail)
-    distance = pt.switch(near, distance_near, distance_far)
+    distance = exponential_quantile(tail, body)
     return theta + pt.switch(below, -distance / beta, distance / gamma)

@@ -1,4 +1,6 @@
-"""What both distributions need: masses on the two sides of a mode, draws by inversion, checks."""
+"""What the distributions share: unit sides, masses beside a mode, draws by inversion, checks."""
+
+import math
 
 import numpy as np
 import pytensor.tensor as pt
@@ -13,6 +15,32 @@ from pymc.pytensorf import floatX, normalize_rng_param
 from pytensor.tensor.random.utils import normalize_size_param
 
 from bayescal._compat import uniform
+
+SQRT2 = math.sqrt(2.0)
+
+
+def log_erfc(z):
+    """Log of erfc for z >= 0."""
+    near = z < 0.5
+    # erfcx carries the far tail, where erfc underflows; near 0 it rounds log(1 - small).
+    log_near = pt.log1p(-pt.erf(pt.switch(near, z, 0.0)))
+    return pt.switch(near, log_near, pt.log(pt.erfcx(z)) - z**2)
+
+
+def half_normal_quantile(tail, body):
+    """Distance with mass ``tail`` beyond it, ``body`` before it, on a Gaussian side."""
+    near = body < 0.5
+    # erfcinv(tail) loses digits where the tail is nearly 1; there the body is the accurate one.
+    z_near = pt.erfinv(pt.switch(near, body, 0.0))
+    return SQRT2 * pt.switch(near, z_near, pt.erfcinv(tail))
+
+
+def exponential_quantile(tail, body):
+    """Distance with mass ``tail`` beyond it, ``body`` before it, on an exponential side."""
+    near = body < 0.5
+    # log(tail) loses digits where the tail is nearly 1; there the body is the accurate one.
+    distance_near = -pt.log1p(-pt.switch(near, body, 0.0))
+    return pt.switch(near, distance_near, -pt.log(tail))
 
 
 def log_mass_up_to(left, right, body, tail):

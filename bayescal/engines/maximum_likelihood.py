@@ -32,10 +32,14 @@ class ClassFits:
 
     def log_odds(self, scores: Floats) -> Floats:
         """Return logit(prior) + log p(s|+) - log p(s|-) at raw scores."""
-        return log_odds(
-            self.prior,
-            self.family.logpdf(scores, *self.positive.parameters.values()),
-            self.family.logpdf(scores, *self.negative.parameters.values()),
+        negative, positive = self.log_densities(scores)
+        return log_odds(self.prior, positive, negative)
+
+    def log_densities(self, scores: Floats) -> tuple[Floats, Floats]:
+        """Return log p(s|-) and log p(s|+) at raw scores."""
+        return (
+            self.family.of_class(False).logpdf(scores, *self.negative.parameters.values()),
+            self.family.of_class(True).logpdf(scores, *self.positive.parameters.values()),
         )
 
 
@@ -62,7 +66,8 @@ def fit_classes(
         floor = guard
         if guard == "auto":
             floor = scale_floor(data.centre_and_spread[1], data.total(positive))
-        return family.fit(*data.of_class(positive), candidates=candidates, guard=floor)
+        densities = family.of_class(positive)
+        return densities.fit(*data.of_class(positive), candidates=candidates, guard=floor)
 
     prior = class_prior(data.total(True), data.total())
     return ClassFits(family, fit(False), fit(True), prior)

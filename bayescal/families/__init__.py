@@ -7,18 +7,18 @@ Examples
 --------
 >>> from bayescal.families import FAMILIES
 >>> sorted(FAMILIES)
-['asymmetric_gaussian', 'asymmetric_laplace', 'gaussian', 'laplace']
+['asymmetric_gaussian', 'asymmetric_laplace', 'gaussian', 'hybrid', 'laplace']
 >>> FAMILIES["laplace"].fit([1.0, 2.0, 4.0]).parameters["theta"]
 2.0
 """
 
-from bayescal.families import asymmetric_gaussian, asymmetric_laplace, gaussian, laplace
-from bayescal.families._family import Family, Fit, Guard
+from bayescal.families import asymmetric_gaussian, asymmetric_laplace, gaussian, hybrid, laplace
+from bayescal.families._family import Family, Fit, Guard, side_units
 from bayescal.families._guard import GuardOption, scale_floor
 
 FAMILIES: dict[str, Family] = {
     module.FAMILY.name: module.FAMILY
-    for module in (gaussian, laplace, asymmetric_laplace, asymmetric_gaussian)
+    for module in (gaussian, laplace, asymmetric_laplace, asymmetric_gaussian, hybrid)
 }
 
 __all__ = [
@@ -30,6 +30,8 @@ __all__ = [
     "asymmetric_gaussian",
     "asymmetric_laplace",
     "gaussian",
+    "hybrid",
     "laplace",
     "scale_floor",
+    "side_units",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -35,6 +36,24 @@ def draw_shape(size: int | tuple[int, ...] | None, *parameters: Floats) -> tuple
     if len(own) > len(shape) or np.broadcast_shapes(own, shape) != shape:
         raise ValueError(f"size must be a shape that parameters of shape {own} fit, got {size}.")
     return shape
+
+
+def side_units(powers: tuple[int, int]) -> tuple[float, float]:
+    """
+    Return what a unit of the left and of the right side adds to the width of a density.
+
+    The width is the mass over the height at the mode, sqrt(pi/2) of it for each sigma; between two
+    Gaussian sides that factor is left out: their width is the sum of the sigmas.
+
+    Examples
+    --------
+    >>> side_units((1, 1)), side_units((2, 2))
+    ((1.0, 1.0), (1.0, 1.0))
+    """
+    if powers[0] == powers[1]:
+        return 1.0, 1.0
+    gaussian = math.sqrt(math.pi / 2.0)
+    return (gaussian, 1.0) if powers[0] == 2 else (1.0, gaussian)
 
 
 @dataclass(frozen=True)
@@ -92,9 +111,9 @@ class Family:
         The name in the registry, also of its program in models/.
     parameters : tuple of str
         Parameter names, in the order in which every function takes them.
-    power : int
-        p of exp(-(distance / side)^p) to either side of the mode, up to factors: 1 for the
-        Laplace families, 2 for the Gaussian ones.
+    powers : tuple of int
+        p of exp(-(distance / side)^p) left and right of the mode, up to factors: 1 for an
+        exponential side, 2 for a Gaussian one.
     symmetric : bool
         Whether both sides are the same.
     logpdf, cdf, logcdf, logsf, ppf : callable
@@ -105,11 +124,14 @@ class Family:
         Functions of (*parameters).
     fit : callable
         Maximum likelihood, from (x, sample_weight=None, *, candidates=, guard=).
+    mirrored : Family or None
+        The positive class's densities where they are the negative class's mirror images; None
+        where both classes have the same family.
     """
 
     name: str
     parameters: tuple[str, ...]
-    power: int
+    powers: tuple[int, int]
     symmetric: bool
     logpdf: Density
     cdf: Density
@@ -120,18 +142,36 @@ class Family:
     mean: Moment
     variance: Moment
     fit: Callable[..., Fit]
+    mirrored: Family | None = None
+
+    def of_class(self, positive: bool) -> Family:
+        """Return the family of one class's densities."""
+        return self.mirrored if positive and self.mirrored is not None else self
+
+    @property
+    def by_side(self) -> tuple[int, int, int]:
+        """Return the positions of mode, left and right parameter; exponential sides come first."""
+        if self.symmetric:
+            return 0, 1, 1
+        return (0, 2, 1) if self.powers[0] > self.powers[1] else (0, 1, 2)
 
     def from_sides(self, theta: Floats, left: Floats, right: Floats) -> tuple[Floats, ...]:
         """
         Return the family's parameters for a mode and two sides.
 
-        Sides are mean distances 1/beta, 1/gamma for the Laplace families, sigmas for the Gaussian
-        ones; a symmetric family takes the left one.
+        Sides are mean distances, 1/rate, where the power is 1, sigmas where it is 2; a symmetric
+        family takes the left one.
         """
-        scales = (1.0 / left, 1.0 / right) if self.power == 1 else (left, right)
-        return (theta, *scales)[: len(self.parameters)]
+        values = (theta, *self._inverted(left, right))
+        # Of three positions `by_side` is its own inverse.
+        return tuple(values[k] for k in self.by_side[: len(self.parameters)])
 
     def sides(self, *parameters: Floats) -> tuple[Floats, Floats, Floats]:
         """Return mode, left and right side of parameters; the inverse of `from_sides`."""
-        theta, left, right = parameters[0], parameters[1], parameters[-1]
-        return (theta, 1.0 / left, 1.0 / right) if self.power == 1 else (theta, left, right)
+        theta, left, right = (parameters[k] for k in self.by_side)
+        return (theta, *self._inverted(left, right))
+
+    def _inverted(self, left: Floats, right: Floats) -> tuple[Floats, Floats]:
+        """Return rates for mean distances and the other way round; sigmas as they are."""
+        first, second = self.powers
+        return 1.0 / left if first == 1 else left, 1.0 / right if second == 1 else right

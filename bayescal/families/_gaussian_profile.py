@@ -36,10 +36,10 @@ def scales(left: Floats, right: Floats, total: float, floor: float) -> tuple[Flo
     sigma_left, sigma_right = root_left * common, root_right * common
     return (
         np.maximum(
-            np.where(sigma_right < floor, _beside_floor(left, total, floor), sigma_left), floor
+            np.where(sigma_right < floor, beside_floor(left, total, floor), sigma_left), floor
         ),
         np.maximum(
-            np.where(sigma_left < floor, _beside_floor(right, total, floor), sigma_right), floor
+            np.where(sigma_left < floor, beside_floor(right, total, floor), sigma_right), floor
         ),
     )
 
@@ -61,7 +61,7 @@ def widths(left: Floats, right: Floats, total: float, floor: float) -> Floats:
     return width
 
 
-def _beside_floor(deviation: Floats, total: float, floor: float) -> Floats:
+def beside_floor(deviation: Floats, total: float, floor: float) -> Floats:
     """Return the positive root t of t^3 = p t + p f, p = D/N, or 0 where it is below f."""
     p = deviation / total
     above = p > 0.5 * floor * floor if floor < SQUARE_LIMIT else np.zeros_like(p, dtype=bool)

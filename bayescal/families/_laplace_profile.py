@@ -30,8 +30,8 @@ def scales(left: Floats, right: Floats, total: float, floor: float) -> tuple[Flo
     # If both are low, at most one of the two fallbacks exceeds the floor: D_l > N f/2 and
     # D_r > N f/2 together would make the free u exceed it.
     return (
-        np.maximum(np.where(v < floor, _beside_floor(left, total, floor), u), floor),
-        np.maximum(np.where(u < floor, _beside_floor(right, total, floor), v), floor),
+        np.maximum(np.where(v < floor, beside_floor(left, total, floor), u), floor),
+        np.maximum(np.where(u < floor, beside_floor(right, total, floor), v), floor),
     )
 
 
@@ -50,7 +50,7 @@ def widths(left: Floats, right: Floats, total: float, floor: float) -> Floats:
     return width
 
 
-def _beside_floor(deviation: Floats, total: float, floor: float) -> Floats:
+def beside_floor(deviation: Floats, total: float, floor: float) -> Floats:
     mean = deviation / total
     return 0.5 * (mean + np.sqrt(mean * (mean + 4.0 * floor)))
 

@@ -7,6 +7,7 @@ All sums are built up from one score to the next, as sums of positive terms. The
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,6 +64,7 @@ class AbsoluteSums:
 class SquaredSums:
     """D_l2, D_r2: sums of w (x - theta)^2 left and right of theta, for theta at every score."""
 
+    powers: ClassVar = (2, 2)
     scores: SortedScores
     left: Floats
     right: Floats
@@ -76,6 +78,34 @@ class SquaredSums:
             self.left[index] + _square_step(to_left, first.left[index], before),
             self.right[index + 1] + _square_step(to_right, first.right[index + 1], after),
         )
+
+    def lower(self, index: Indices, share: Floats | float) -> tuple[Floats, Floats]:
+        """Return the sums of one power less: half their derivatives, the right one's negated."""
+        return self.absolute.between(index, share)
+
+
+@dataclass(frozen=True)
+class MixedSums:
+    """D_l2, D_r: squared deviations left of theta, absolute ones right of it, at every score."""
+
+    powers: ClassVar = (2, 1)
+    scores: SortedScores
+    left: Floats
+    right: Floats
+    absolute: AbsoluteSums
+
+    def between(self, index: Indices, share: Floats | float) -> tuple[Floats, Floats]:
+        """Return the sums for modes at `share` of the gap after score `index`."""
+        to_left, to_right, before, after = _position(self.scores, index, share)
+        return (
+            self.left[index] + _square_step(to_left, self.absolute.left[index], before),
+            self.right[index + 1] + to_right * after,
+        )
+
+    def lower(self, index: Indices, share: Floats | float) -> tuple[Floats, Floats]:
+        """Return the sums of one power less: D_l, and the weight right of the mode."""
+        left, _ = self.absolute.between(index, share)
+        return left, np.broadcast_to(self.scores.after[index], left.shape)
 
 
 def sort_scores(x: Floats, weight: Floats | None) -> SortedScores:
@@ -107,11 +137,19 @@ def absolute_sums(scores: SortedScores) -> AbsoluteSums:
 
 def squared_sums(scores: SortedScores, first: AbsoluteSums | None = None) -> SquaredSums:
     """Build D_l2(i + 1) = D_l2(i) + gap(i) (2 D_l(i) + gap(i) W(i)), and D_r2 backward."""
-    gap, before, after = scores.gap, scores.before[:-1], scores.after[:-1]
     first = first or absolute_sums(scores)
-    left = _accumulate(_square_step(gap, first.left[:-1], before))
-    right = _accumulate(_square_step(gap, first.right[1:], after)[::-1])[::-1]
-    return SquaredSums(scores, left, right, first)
+    right = _accumulate(_square_step(scores.gap, first.right[1:], scores.after[:-1])[::-1])[::-1]
+    return SquaredSums(scores, _squares_left(scores, first), right, first)
+
+
+def mixed_sums(scores: SortedScores, first: AbsoluteSums | None = None) -> MixedSums:
+    """Build D_l2 as `squared_sums` does; D_r is that of `absolute_sums`."""
+    first = first or absolute_sums(scores)
+    return MixedSums(scores, _squares_left(scores, first), first.right, first)
+
+
+def _squares_left(scores: SortedScores, first: AbsoluteSums) -> Floats:
+    return _accumulate(_square_step(scores.gap, first.left[:-1], scores.before[:-1]))
 
 
 def _position(

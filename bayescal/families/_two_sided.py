@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Generic, Protocol, TypeVar
 
 import numpy as np
@@ -27,7 +26,7 @@ BENNETT_PIECES = 10  # "intervals between adjacent scores are divided into 10 pi
 
 
 class Sums(Protocol):
-    """Sums of deviations left and right of a mode: `AbsoluteSums` or `SquaredSums`."""
+    """Sums of deviations left and right of a mode: `AbsoluteSums` and its siblings."""
 
     @property
     def scores(self) -> SortedScores: ...
@@ -128,7 +127,7 @@ def fit_two_sided(
     sample_weight: ArrayLike | None,
     candidates: str,
     guard: GuardOption,
-    between: Callable[[S, float, Candidate], Candidate] | None = None,
+    between: Callable[[Sides[S], S, float, Candidate], Candidate] | None = None,
 ) -> SidesFit:
     """
     Fit mode and scales; `between` searches the intervals where the optimum can lie inside one.
@@ -144,12 +143,12 @@ def fit_two_sided(
     resolved = resolve_guard(guard, raw, weight)
     sums = sides.sums(sort_scores(raw, weight))
     unit = sums.scores.unit
-    search = between if candidates == "exact" else partial(_best_on_grid, sides)
+    search = between if candidates == "exact" else _best_on_grid
 
     def fit(floor: float) -> SidesFit:
         best = _best_score(sides, sums, floor / unit)
         if search is not None:
-            best = search(sums, floor / unit, best)
+            best = search(sides, sums, floor / unit, best)
         return _finish(sides, sums.scores, resolved, best, floor)
 
     # The guard acts where the optimum without it breaks the floor; elsewhere both are the same.

@@ -237,7 +237,7 @@ def _log_below(deviation: Floats, sigma_left: Floats, sigma_right: Floats) -> Fl
 FAMILY = Family(
     name="asymmetric_gaussian",
     parameters=PARAMETERS,
-    power=2,
+    powers=(2, 2),
     symmetric=False,
     logpdf=logpdf,
     cdf=cdf,

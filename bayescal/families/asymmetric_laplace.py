@@ -229,7 +229,7 @@ def _log_below(deviation: Floats, beta: Floats, gamma: Floats) -> Floats:
 FAMILY = Family(
     name="asymmetric_laplace",
     parameters=PARAMETERS,
-    power=1,
+    powers=(1, 1),
     symmetric=False,
     logpdf=logpdf,
     cdf=cdf,

@@ -179,7 +179,7 @@ def fit(
 FAMILY = Family(
     name="gaussian",
     parameters=PARAMETERS,
-    power=2,
+    powers=(2, 2),
     symmetric=True,
     logpdf=logpdf,
     cdf=cdf,

@@ -179,7 +179,7 @@ def fit(
 FAMILY = Family(
     name="laplace",
     parameters=PARAMETERS,
-    power=1,
+    powers=(1, 1),
     symmetric=True,
     logpdf=logpdf,
     cdf=cdf,

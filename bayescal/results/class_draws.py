@@ -130,8 +130,7 @@ def density_dataset(
 ) -> xr.Dataset:
     """Return the densities of both classes at scores; see `ScoreCalibrator.class_densities`."""
     coords = {"klass": list(KLASS), "score": scores}
-    both = [fit.parameters.values() for fit in (fits.negative, fits.positive)]
-    variables = {"mle": np.exp([fits.family.logpdf(scores, *values) for values in both])}
+    variables = {"mle": np.exp(fits.log_densities(scores))}
     if draws is not None:
         out = np.empty((3, len(KLASS), scores.size))
         tails = [0.5 - level / 2.0, 0.5 + level / 2.0]

@@ -32,14 +32,16 @@ def read_densities(
     def column(name: str) -> Floats:
         return np.asarray(posterior[name].transpose("sample", "klass").values[:, klass])
 
+    positive = klass == 1
     if "family" not in posterior:
+        family = family.of_class(positive)
         sides = np.stack(family.sides(*(column(name) for name in family.parameters)))
         size = sides.shape[1]
         which, bend = np.zeros(size, dtype=np.intp), np.full(size, IDENTITY)
         return density_draws((family,), which, sides, bend, centre)
     names = posterior["family"].attrs["flag_meanings"].split()
     return density_draws(
-        tuple(FAMILIES[name] for name in names),
+        tuple(FAMILIES[name].of_class(positive) for name in names),
         column("family").astype(np.intp),
         np.stack([column(name) for name in ("theta", "left", "right")]),
         posterior["bend"].values,

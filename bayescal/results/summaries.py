@@ -28,8 +28,9 @@ def parameter_table(tree: xr.DataTree, classes: NDArray[Any], level: float) -> p
         return _direct_table(tree["posterior"].to_dataset(), level)
     mixed = "posterior" in tree and "family" in tree["posterior"]
     rows = {}
-    for klass, label, fit in zip(KLASS, classes, (fits.negative, fits.positive), strict=True):
-        for name, row in _fitted_rows(fits.family, fit, mixed=mixed).items():
+    both = ((False, fits.negative), (True, fits.positive))
+    for klass, label, (positive, fit) in zip(KLASS, classes, both, strict=True):
+        for name, row in _fitted_rows(fits.family.of_class(positive), fit, mixed=mixed).items():
             rows[str(label), name] = row | _inferred(tree, name, {"klass": klass}, level)
     rows[str(classes[1]), "prior"] = {"mle": fits.prior, "guard": ""} | _inferred(
         tree, "prior", {}, level
@@ -53,13 +54,14 @@ def _direct_table(posterior: xr.Dataset, level: float) -> pd.DataFrame:
 
 def _fitted_rows(family: Family, fit: Fit, *, mixed: bool) -> dict[str, dict[str, Any]]:
     """Return mle and guard by parameter; for a mixture by the sides that its draws have."""
-    shown = dict(fit.parameters)
+    rows = [(name, name, value) for name, value in fit.parameters.items()]
     if mixed:
+        own = [family.parameters[k] for k in family.by_side]
         sides = family.sides(*map(np.asarray, fit.parameters.values()))
-        shown = dict(zip(SIDES, map(float, sides), strict=True))
+        rows = list(zip(own, SIDES, map(float, sides), strict=True))
     return {
         name: {"mle": value, "guard": fit.guard.name if own in fit.guard.acted else ""}
-        for own, (name, value) in zip(fit.parameters, shown.items(), strict=True)
+        for own, name, value in rows
     }
 
 

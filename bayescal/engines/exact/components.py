@@ -81,16 +81,24 @@ def _components(
     for bend in np.asarray(bends) * settings.spread:
         spread = float(warp(np.asarray(centre + settings.spread), centre, bend)) - centre
         warped = [_warped(*data.of_class(k), centre, bend, spread) for k in (False, True)]
-        sums = {
-            power: [DeviationSums(x, weight, power) for x, weight, _ in warped]
-            for power in {family.power for family in families}
-        }
+        both = [_sums(families, bool(k), *warped[k][:2]) for k in range(len(warped))]
         for family in families:
             prior = settings.prior_of(family)
-            negative, positive = (ClassPosterior(side, prior) for side in sums[family.power])
+            negative, positive = (
+                ClassPosterior(sums[family.of_class(bool(k)).powers], prior)
+                for k, sums in enumerate(both)
+            )
             evidence = np.array([negative.log_evidence, positive.log_evidence])
             evidence += [jacobian for *_, jacobian in warped]
             yield Component(family, float(bend), centre, spread, (negative, positive), evidence)
+
+
+def _sums(
+    families: tuple[Family, ...], positive: bool, x: Floats, weight: Floats | None
+) -> dict[tuple[int, int], DeviationSums]:
+    """Return a class's sums for the powers of all families."""
+    every = {family.of_class(positive).powers for family in families}
+    return {powers: DeviationSums(x, weight, powers) for powers in every}
 
 
 def _warped(

@@ -6,8 +6,10 @@ import numpy as np
 
 from bayescal.families._sorted import (
     AbsoluteSums,
+    MixedSums,
     SquaredSums,
     absolute_sums,
+    mixed_sums,
     sort_scores,
     squared_sums,
 )
@@ -24,8 +26,8 @@ class DeviationSums:
         Scores, in the units of theta; may be empty.
     weight : array of shape (n,) or None
         Their weights.
-    power : int
-        1 or 2.
+    powers : tuple of int
+        Left and right, each 1 or 2.
 
     Attributes
     ----------
@@ -35,44 +37,58 @@ class DeviationSums:
         The scores of positive weight, ascending.
     """
 
-    def __init__(self, x: Floats, weight: Floats | None, power: int) -> None:
-        self.power = power
+    def __init__(self, x: Floats, weight: Floats | None, powers: tuple[int, int]) -> None:
+        self.powers = powers
         self.total = 0.0
         self.scores = x[:0]
+        # Mixed sums have their squares on the left.
+        self._mirrored = powers[0] < powers[1]
+        self._powers = powers[::-1] if self._mirrored else powers
         if x.size and (weight is None or weight.any()):
-            sorted_scores = sort_scores(x, weight)
-            self.scores, self.total = sorted_scores.x, sorted_scores.total
+            sorted_scores = sort_scores(-x if self._mirrored else x, weight)
+            self._ordered, self.total = sorted_scores.x, sorted_scores.total
+            self.scores = -self._ordered[::-1] if self._mirrored else self._ordered
             self._first = absolute_sums(sorted_scores)
-            self._sums: AbsoluteSums | SquaredSums = self._first
-            if power == 2:
-                self._sums = squared_sums(sorted_scores, self._first)
+            self._sums: AbsoluteSums | SquaredSums | MixedSums = self._first
+            if self._powers != (1, 1):
+                build = squared_sums if self._powers == (2, 2) else mixed_sums
+                self._sums = build(sorted_scores, self._first)
 
     def __call__(self, theta: Floats) -> tuple[Floats, Floats]:
         """Return D_l and D_r at modes of any shape."""
         if self.total == 0.0:
             return np.zeros_like(theta), np.zeros_like(theta)
-        inside = np.clip(theta, self.scores[0], self.scores[-1])
+        if self._mirrored:
+            right, left = self._at(-theta)
+            return left, right
+        return self._at(theta)
+
+    def _at(self, theta: Floats) -> tuple[Floats, Floats]:
+        inside = np.clip(theta, self._ordered[0], self._ordered[-1])
         left, right = self._inside(inside)
         # Beyond the scores one side is empty and the other moves off as a whole.
         below, above = np.maximum(inside - theta, 0.0), np.maximum(theta - inside, 0.0)
-        return self._moved(left, above, left=True), self._moved(right, below, left=False)
+        unit = self._sums.scores.unit
+        return (
+            self._moved(left, above, self._powers[0], self._first.left[-1] * unit),
+            self._moved(right, below, self._powers[1], self._first.right[0] * unit),
+        )
 
     def _inside(self, theta: Floats) -> tuple[Floats, Floats]:
-        sums, scores = self._sums, self._sums.scores
-        if self.scores.size == 1:
+        sums, ordered = self._sums, self._ordered
+        if ordered.size == 1:
             return np.zeros_like(theta), np.zeros_like(theta)
-        index = np.searchsorted(self.scores, theta, side="right") - 1
-        index = np.minimum(index, self.scores.size - 2)
-        gap = self.scores[index + 1] - self.scores[index]
-        share = np.divide(theta - self.scores[index], gap, out=np.ones_like(theta), where=gap > 0.0)
+        index = np.searchsorted(ordered, theta, side="right") - 1
+        index = np.minimum(index, ordered.size - 2)
+        gap = ordered[index + 1] - ordered[index]
+        share = np.divide(theta - ordered[index], gap, out=np.ones_like(theta), where=gap > 0.0)
         left, right = sums.between(index, share)
-        unit = scores.unit**self.power
-        return left * unit, right * unit
+        unit = sums.scores.unit
+        return left * unit ** self._powers[0], right * unit ** self._powers[1]
 
-    def _moved(self, at_end: Floats, distance: Floats, *, left: bool) -> Floats:
-        if self.power == 1:
+    def _moved(self, at_end: Floats, distance: Floats, power: int, moment: float) -> Floats:
+        """Return the sum after moving off by a distance, `moment` being that of power 1."""
+        if power == 1:
             return at_end + self.total * distance
-        first = self._first
-        moment = (first.left[-1] if left else first.right[0]) * first.scores.unit
         moved: Floats = at_end + distance * (2.0 * moment + distance * self.total)
         return moved

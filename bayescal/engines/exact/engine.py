@@ -19,7 +19,7 @@ from bayescal.engines.exact.hyperparameters import resolve
 from bayescal.engines.exact.mixture import MixtureDraws, Weights, by_evidence, draw_mixture
 from bayescal.engines.exact.stacking import by_stacking
 from bayescal.engines.pareto import smooth
-from bayescal.families import Family
+from bayescal.families import Family, side_units
 from bayescal.validation import Floats
 from bayescal.warps import IDENTITY
 
@@ -52,8 +52,9 @@ class Densities:
     def of_class(self, klass: int) -> DensityDraws:
         """Return the draws of one class's density, 0 negative or 1 positive."""
         chosen = self.found.component[:, klass]
-        families = tuple(dict.fromkeys(component.family for component in self.components))
-        family = np.array([families.index(component.family) for component in self.components])
+        own = [component.family.of_class(klass == 1) for component in self.components]
+        families = tuple(dict.fromkeys(own))
+        family = np.array([families.index(each) for each in own])
         bend = np.array([component.bend for component in self.components])
         found = self.found
         sides = np.stack([side[:, klass] for side in (found.theta, found.left, found.right)])
@@ -93,7 +94,7 @@ def fit_densities(
     Parameters
     ----------
     families : tuple of Family
-        Ones with a closed form for their scale: gaussian, laplace and the asymmetric ones.
+        Each with the prior of its program.
     data : BinaryScores
         Weights are powers of the likelihood.
     rng : numpy.random.Generator
@@ -145,19 +146,22 @@ def draw_posterior(
 
 def _of_one_family(components: list[Component], found: MixtureDraws) -> dict[str, Floats]:
     """Return the variables of the program named like the family."""
-    family = components[0].family
-    variables = dict(
-        zip(
-            family.parameters,
-            family.from_sides(found.theta, found.left, found.right),
-            strict=True,
-        )
-    )
-    width = found.left + found.right
+    both = []
+    for k, positive in enumerate((False, True)):
+        family = components[0].family.of_class(positive)
+        both.append(_of_class(family, found.theta[:, k], found.left[:, k], found.right[:, k]))
+    return {name: np.stack([one[name] for one in both], axis=1) for name in both[0]}
+
+
+def _of_class(family: Family, theta: Floats, left: Floats, right: Floats) -> dict[str, Floats]:
+    variables = dict(zip(family.parameters, family.from_sides(theta, left, right), strict=True))
+    left_unit, right_unit = side_units(family.powers)
+    width = left_unit * left + right_unit * right
     if not family.symmetric:
-        variables["left_share"] = found.left / width
-    variables["width" if family.power == 1 else "squared_width"] = width**family.power
-    return variables
+        variables["left_share"] = left_unit * left / width
+    if family.powers == (2, 2):
+        return variables | {"squared_width": width**2}
+    return variables | {"width": width}
 
 
 def _of_mixture(components: list[Component], found: MixtureDraws) -> dict[str, Floats]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from bayescal.engines.exact.components import Component
-from bayescal.monotonicity import is_monotone
+from bayescal.monotonicity import Sides, is_monotone
 from bayescal.validation import Floats
 
 # With fewer than one draw in so many monotone, P(monotone | data) is taken for 0.
@@ -147,11 +147,12 @@ def _propose(
 
 
 def _monotone(components: list[Component], found: MixtureDraws) -> NDArray[np.bool_]:
-    power = np.array([component.family.power for component in components])[found.component]
-    negative, positive = (
-        (power[:, k], found.theta[:, k], found.left[:, k], found.right[:, k]) for k in range(2)
-    )
-    return is_monotone(negative, positive)
+    def sides(k: int) -> Sides:
+        powers = np.array([c.family.of_class(k == 1).powers for c in components])
+        of_draw = powers[found.component[:, k]].T
+        return of_draw, found.theta[:, k], found.left[:, k], found.right[:, k]
+
+    return is_monotone(sides(0), sides(1))
 
 
 def _joined(rounds: list[MixtureDraws], chosen: NDArray[np.bool_], monotone: float) -> MixtureDraws:

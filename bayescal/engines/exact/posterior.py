@@ -9,9 +9,12 @@ import numpy as np
 from scipy import special
 
 from bayescal.engines.exact.cells import Cells, cover
+from bayescal.engines.exact.conjugate import ConjugateDensity
 from bayescal.engines.exact.deviations import DeviationSums
 from bayescal.engines.exact.draws import LogLinear
+from bayescal.engines.exact.hybrid import HybridDensity
 from bayescal.engines.exact.joint import TAU, JointDensity, Prior
+from bayescal.families import side_units
 from bayescal.validation import Floats
 
 MOST_SCORES_AS_NODES = 512
@@ -27,20 +30,25 @@ class ExactDraws:
     Attributes
     ----------
     theta, left_share, width : array of shape (draws,)
-        Mode, share of the left side, sum of the side lengths (or scales).
+        Mode, share of the left side, and width; see `families.side_units`.
     ratios : array
         Importance weights of all proposals, as shares of the largest.
+    powers : tuple of int
+        Of the two sides.
     """
 
     theta: Floats
     left_share: Floats
     width: Floats
     ratios: Floats
+    powers: tuple[int, int]
 
     @property
     def sides(self) -> tuple[Floats, Floats]:
         """Return the left and the right side."""
-        return self.left_share * self.width, (1.0 - self.left_share) * self.width
+        left_unit, right_unit = side_units(self.powers)
+        left = self.left_share * self.width / left_unit
+        return left, (1.0 - self.left_share) * self.width / right_unit
 
 
 class ClassPosterior:
@@ -50,8 +58,8 @@ class ClassPosterior:
     Parameters
     ----------
     sums : DeviationSums
-        Of the standardised scores of the class; without any the prior answers. Their power is
-        that of the family, weights are powers of the likelihood.
+        Of the standardised scores of the class; without any the prior answers. Their powers are
+        those of the family, weights are powers of the likelihood.
     prior : Prior
         In standardised units.
 
@@ -65,7 +73,8 @@ class ClassPosterior:
     """
 
     def __init__(self, sums: DeviationSums, prior: Prior) -> None:
-        joint = JointDensity(sums, prior)
+        equal = sums.powers[0] == sums.powers[1]
+        joint = ConjugateDensity(sums, prior) if equal else HybridDensity(sums, prior)
         cells = cover(joint.log_marginal, _first_nodes(joint), joint.sums.scores)
         self.log_evidence = float(special.logsumexp(cells.log_mass))
         self.resolved = cells.good
@@ -81,8 +90,9 @@ class ClassPosterior:
         return ExactDraws(
             theta=theta,
             left_share=special.expit(v),
-            width=_draw_width(self._joint, theta, v, rng),
+            width=self._joint.draw_width(theta, v, rng),
             ratios=ratios,
+            powers=self._joint.sums.powers,
         )
 
 
@@ -153,11 +163,3 @@ class _Proposals:
         v = mode + step * np.sinh(tau)
         log_target = joint.log_density(theta, v, left, right) + np.log(step * np.cosh(tau))
         return theta, v, log_target - log_proposal - log_tau
-
-
-def _draw_width(joint: JointDensity, theta: Floats, v: Floats, rng: np.random.Generator) -> Floats:
-    left, right = joint.sums(theta)
-    scale = joint.scale + joint.spread(v, left, right)
-    inverse_gamma = scale / rng.standard_gamma(joint.shape, theta.size)
-    width: Floats = inverse_gamma if joint.sums.power == 1 else np.sqrt(inverse_gamma)
-    return width

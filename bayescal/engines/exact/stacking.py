@@ -64,9 +64,10 @@ def loo_log_density(
     found = component.classes[klass].draw(DRAWS, rng)
     theta = component.centre + component.spread * found.theta
     left, right = (component.spread * side for side in found.sides)
-    parameters = component.family.from_sides(theta, left, right)
+    family = component.family.of_class(klass == 1)
+    parameters = family.from_sides(theta, left, right)
     x = warp(scores, component.centre, component.bend)
-    log_density = component.family.logpdf(x[:, None], *parameters)
+    log_density = family.logpdf(x[:, None], *parameters)
     log_weight, _ = smooth(-log_density)
     jacobian = log_jacobian(scores, component.centre, component.bend)
     out: Floats = special.logsumexp(log_weight + log_density, axis=1) + jacobian
