@@ -63,7 +63,8 @@ def read_settings(estimator: Any) -> Settings:
     family = resolve_family(estimator.family, estimator.inference)
     bends = _read_warp(estimator.warp, average=family in WARPED)
     _check_exact_only(estimator, family, bends)
-    of_densities, of_direct = _split(estimator.hyperparameters, family)
+    segments, given = _read_segments(estimator.hyperparameters, family)
+    of_densities, of_direct = _split(given, family)
     return Settings(
         families=_families(family),
         reference=FAMILIES.get(family, FAMILIES[REFERENCE]),
@@ -77,7 +78,7 @@ def read_settings(estimator: Any) -> Settings:
         monotone=bool(estimator.monotone),
         draws=int(estimator.draws),
         chains=int(estimator.chains),
-        direct=_direct(family, bends),
+        direct=_direct(family, bends, segments),
         direct_hyperparameters=of_direct,
         sampler_options=estimator.sampler_options,
         rng=generator(estimator.random_state),
@@ -108,12 +109,24 @@ def _families(name: str) -> tuple[Family, ...]:
     return tuple(FAMILIES[each] for each in names)
 
 
-def _direct(family: str, bends: tuple[float, ...]) -> tuple[DirectFit, ...]:
+def _read_segments(
+    given: Mapping[str, float] | None, family: str
+) -> tuple[int, Mapping[str, float] | None]:
+    """Return how many pieces monotone log-odds have at most, and the other hyperparameters."""
+    if family not in (COMBINED, "monotone") or not given or "n_segments" not in given:
+        return SEGMENTS["monotone"], given
+    others = dict(given)
+    segments = others.pop("n_segments")
+    _check_count("n_segments", segments)
+    return int(segments), others
+
+
+def _direct(family: str, bends: tuple[float, ...], segments: int) -> tuple[DirectFit, ...]:
     """Return the direct fits; the logistic one is a line in the raw score where others warp."""
     warped = DIRECT_BENDS if bends == BENDS else bends
     straight = (IDENTITY,) if family == COMBINED else bends
     fits = (
-        DirectFit("monotone", SEGMENTS["monotone"], warped),
+        DirectFit("monotone", segments, warped),
         DirectFit("logistic", SEGMENTS["logistic"], straight),
     )
     return tuple(fit for fit in fits if family in (COMBINED, fit.name))

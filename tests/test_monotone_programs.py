@@ -5,7 +5,7 @@ import pytest
 import scipy.stats as st
 from scipy import special
 
-from bayescal import programs
+from bayescal import ScoreCalibrator, programs
 from bayescal.engines import nuts
 from bayescal.engines.data import BinaryScores
 from bayescal.engines.monotone.basis import Pieces, place_pieces
@@ -183,3 +183,30 @@ def effective(chains):
     from arviz_stats.base import array_stats
 
     return float(array_stats.ess(chains, method="bulk"))
+
+
+def test_three_pieces_of_the_calibrator_have_the_knots_of_the_program():
+    fitted = ScoreCalibrator(
+        "monotone", hyperparameters={"n_segments": 3}, warp="none", draws=50, random_state=0
+    ).fit(SCORE, LABEL)
+    posterior = fitted.posterior_["posterior"].to_dataset()
+    place_knots = programs.load("monotone_log_odds").model.__globals__["place_knots"]
+    knots, reference = place_knots(SCORE, LABEL, 3)
+    centre, spread = float(posterior["centre"]), float(posterior["spread"])
+    np.testing.assert_allclose(centre + spread * posterior["knot"].values, knots)
+    assert centre + spread * float(posterior["reference"]) == pytest.approx(reference)
+    assert posterior.sizes["segment"] == 3
+
+
+@pytest.mark.parametrize(
+    ("family", "segments", "message"),
+    [
+        ("monotone", 0, "n_segments must be a positive whole number, got 0"),
+        ("monotone", 2.5, "n_segments must be a positive whole number, got 2.5"),
+        ("logistic", 3, "hyperparameters of direct log-odds are .* got 'n_segments'"),
+    ],
+)
+def test_other_numbers_of_pieces_are_refused(family, segments, message):
+    calibrator = ScoreCalibrator(family, hyperparameters={"n_segments": segments})
+    with pytest.raises(ValueError, match=message):
+        calibrator.fit(SCORE, LABEL)

@@ -135,8 +135,8 @@ def fit_direct(
     known = [field.name for field in fields(Prior)]
     if unknown := sorted(set(given) - set(known)):
         raise ValueError(
-            f"hyperparameters of monotone log-odds are centre, spread, {', '.join(known)};"
-            f" got {', '.join(map(repr, unknown))}."
+            f"hyperparameters of direct log-odds are centre, spread, {', '.join(known)}, and of"
+            f" family 'monotone' n_segments; got {', '.join(map(repr, unknown))}."
         )
     prior, scaled = Prior(**given), np.asarray(bends) * spread
     spreads = [float(warp(np.asarray(centre + spread), centre, b)) - centre for b in scaled]
