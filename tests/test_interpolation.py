@@ -151,3 +151,13 @@ def test_reading_a_table_is_interpolation(reach):
 def test_equal_scores():
     same = np.full(5000, 0.7)
     assert interpolation.evaluate(lambda s: 2 * s, same, 0.0, 1.0) == pytest.approx(1.4)
+
+
+@pytest.mark.parametrize("towards", [-np.inf, np.inf])
+def test_ends_next_to_a_node(towards):
+    # The largest and smallest score are a rounding off the first nodes.
+    first = interpolation.first_nodes(np.array([-2.0, 2.0]), 0.1, 0.3)
+    ends = np.nextafter(first[[3, -4]], towards)
+    scores = np.r_[RNG.uniform(*ends, 5000), ends]
+    found = interpolation.evaluate(lambda s: 3 * np.sin(s), scores, 0.1, 0.3)
+    assert special.expit(found) == pytest.approx(special.expit(3 * np.sin(scores)), abs=1e-4)

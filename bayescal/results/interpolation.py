@@ -25,6 +25,7 @@ SATURATED = 40.0
 ROUNDS = 30
 FINER = 8  # parts of the finer table in an interval
 BUCKETS = 1 << 16
+CLOSEST = 1e-12  # nodes, as a share of the spread and of the score
 SAMPLE, BULK = 10_000, (0.001, 0.999)  # of the scores, whose bulk the buckets cover
 BLOCK = 1 << 15  # scores that stay in cache while they are looked up
 
@@ -58,7 +59,10 @@ def first_nodes(scores: Floats, centre: float, spread: float) -> Floats:
     farthest = max(high - centre, centre - low, spread)
     steps = spread * np.exp2(np.arange(-3.0, np.log2(farthest / spread) + 1.0, 0.25))
     node = np.concatenate([centre - steps, [centre, low, high], centre + steps])
-    return np.unique(node[(node >= low) & (node <= high)])
+    node = np.unique(node[(node >= low) & (node <= high)])
+    # An interval of a few roundings could not be cut.
+    apart = np.diff(node) > CLOSEST * (spread + np.abs(node[1:]))
+    return node[np.append(apart, True)]
 
 
 def refine(curve: Curve, node: Floats) -> tuple[Floats, Floats]:
