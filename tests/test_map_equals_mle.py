@@ -84,8 +84,8 @@ def agree(flat, x, rng, guard):
     # Never above the closed form (to rounding), and not more than 1e-6 a score below it.
     assert found <= fit.log_likelihood + 1e-9 * z.size
     if z.size == 2 and "hybrid" in flat.name:
-        # A second maximum, with both scales at the floor, holds the search in one run of three:
-        # where an excess is almost 0, so is the slope in its logarithm.
+        # A second maximum, with both scales at the floor, holds the search in some samples (4 of
+        # 100 tried): where an excess is almost 0, so is the slope in its logarithm.
         return 0.0
     assert found >= fit.log_likelihood - 1e-6 * z.size
     if not has_one_maximum(flat.name, z):

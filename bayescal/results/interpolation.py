@@ -62,7 +62,8 @@ def first_nodes(scores: Floats, centre: float, spread: float) -> Floats:
     node = np.unique(node[(node >= low) & (node <= high)])
     # An interval of a few roundings could not be cut.
     apart = np.diff(node) > CLOSEST * (spread + np.abs(node[1:]))
-    return node[np.append(apart, True)]
+    kept: Floats = node[np.append(apart, True)]
+    return kept
 
 
 def refine(curve: Curve, node: Floats) -> tuple[Floats, Floats]:

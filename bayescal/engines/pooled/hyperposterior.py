@@ -1,0 +1,180 @@
+"""The posterior of a population's hyperparameters, topics integrated out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bayescal.engines.pareto import smooth
+from bayescal.engines.pooled.population import NAMES, Hyperprior
+from bayescal.engines.pooled.topics import Scores, TopicDraws, draw_topics
+from bayescal.families import Family
+from bayescal.validation import Floats
+
+DIMENSION = len(NAMES)
+# Of derivatives by differences, and the longest step, in the hyperprior's standard deviations.
+DIFFERENCE, LONGEST_STEP = 0.02, 1.0
+MOVES, NEWTON_STEPS = 12, 20
+CLOSE = 0.3  # posterior standard deviations that the base may be off the mode
+FIRST_DRAWS = 500
+PROPOSALS = 4000
+FREEDOM, WIDER = 5.0, 1.2  # of the Student t proposal
+# The base lies on the wide side of the mode: weights from wide to narrow are bounded. One posterior
+# standard deviation towards a larger tau, smaller kappa and a.
+WIDE = np.array([0.0, 1.0, 0.0, -1.0, -1.0, 0.0])
+
+
+@dataclass(frozen=True)
+class Hyperposterior:
+    """
+    Draws of the hyperparameters of one class's population.
+
+    Attributes
+    ----------
+    points : array of shape (draws, 6)
+        Unbounded hyperparameters.
+    topics : TopicDraws
+        The topics' draws behind their evidence.
+    pareto_k : float
+        Of the importance weights.
+    efficiency : float
+        Effective share of the proposals.
+    """
+
+    points: Floats
+    topics: TopicDraws
+    pareto_k: float
+    efficiency: float
+
+
+def draw_hyperposterior(
+    topics: Sequence[Scores],
+    family: Family,
+    rng: np.random.Generator,
+    *,
+    draws: int,
+    topic_draws: int,
+) -> Hyperposterior:
+    """
+    Return draws of the hyperparameters.
+
+    Newton's method on the reweighted evidence finds the mode, the topics drawn anew wherever it
+    leaves their base behind; Student t proposals around the mode are weighted and resampled.
+
+    Parameters
+    ----------
+    topics : sequence of (scores, weights)
+        Standardised scores of one class of every topic.
+    family : Family
+        Of the class.
+    rng : numpy.random.Generator
+        Source of randomness.
+    draws : int
+        How many points to return.
+    topic_draws : int
+        Draws of every topic that stand for its posterior.
+    """
+    hyperprior = Hyperprior.of(family.powers[0])
+    base = np.array(hyperprior.mean)
+    scale = np.array(hyperprior.scale)
+    for _ in range(MOVES):
+        found = draw_topics(topics, family, base, FIRST_DRAWS, rng)
+        mode, covariance = _mode(_log_posterior(found, hyperprior), base, scale)
+        wide = mode + WIDE * np.sqrt(np.diag(covariance))
+        off = np.abs(wide - base) / np.sqrt(np.diag(covariance))
+        base = wide
+        if off.max() < CLOSE:
+            break
+    found = draw_topics(topics, family, base, topic_draws, rng)
+    log_posterior = _log_posterior(found, hyperprior)
+    mode, covariance = _mode(log_posterior, mode, scale)
+    points, log_proposal = _student(mode, WIDER * covariance, PROPOSALS, rng)
+    log_weight, k = smooth((log_posterior(points) - log_proposal)[None])
+    weight = np.exp(log_weight[0])
+    picked = _systematic(weight, draws, rng)
+    return Hyperposterior(
+        points=points[picked],
+        topics=found,
+        pareto_k=float(k[0]),
+        efficiency=float(1.0 / (weight**2).sum() / weight.size),
+    )
+
+
+def _log_posterior(topics: TopicDraws, hyperprior: Hyperprior) -> Callable[[Floats], Floats]:
+    def log_posterior(points: Floats) -> Floats:
+        log: Floats = topics.log_evidence_of(points) + hyperprior.log_density(points)
+        return log
+
+    return log_posterior
+
+
+def _mode(
+    log_posterior: Callable[[Floats], Floats], start: Floats, scale: Floats
+) -> tuple[Floats, Floats]:
+    """Return a mode near the start, at most a few steps away, and minus the inverse Hessian."""
+    point, prior_precision = start, np.diag(scale**-2.0)
+    for _ in range(NEWTON_STEPS):
+        value, gradient, hessian = _derivatives(log_posterior, point, scale)
+        precision = _positive(-hessian, prior_precision)
+        step = np.linalg.solve(precision, gradient)
+        step *= min(1.0, LONGEST_STEP / np.abs(step / scale).max())
+        lengths = np.array([1.0, 0.5, 0.25, 0.1, 0.01])
+        values = log_posterior(point + lengths[:, None] * step)
+        best = int(values.argmax())
+        if values[best] <= value:
+            break
+        point = point + lengths[best] * step
+        # The draws do not carry far: what lies beyond is looked at from a new base.
+        if values[best] - value < 1e-3 or np.abs((point - start) / scale).max() > LONGEST_STEP:
+            break
+    _, _, hessian = _derivatives(log_posterior, point, scale)
+    covariance: Floats = np.linalg.inv(_positive(-hessian, prior_precision))
+    return point, covariance
+
+
+def _derivatives(
+    log_posterior: Callable[[Floats], Floats], point: Floats, scale: Floats
+) -> tuple[float, Floats, Floats]:
+    """Return value, gradient and Hessian by central differences, all points at once."""
+    steps = DIFFERENCE * np.diag(scale)
+    pairs = [(i, j) for i in range(DIMENSION) for j in range(i)]
+    corners = [steps[i] + sign * steps[j] for i, j in pairs for sign in (1.0, -1.0)]
+    offsets = np.concatenate(
+        [np.zeros((1, DIMENSION)), steps, -steps, corners, np.negative(corners)]
+    )
+    values = log_posterior(point + offsets)
+    value, up, down = values[0], values[1 : 1 + DIMENSION], values[1 + DIMENSION :][:DIMENSION]
+    h = np.diag(steps)
+    hessian = np.diag((up + down - 2.0 * value) / h**2)
+    same, opposite = np.add(*np.split(values[1 + 2 * DIMENSION :], 2)).reshape(-1, 2).T
+    for (i, j), cross in zip(pairs, (same - opposite) / 4.0, strict=True):
+        hessian[i, j] = hessian[j, i] = cross / (h[i] * h[j])
+    return float(value), (up - down) / (2.0 * h), hessian
+
+
+def _positive(precision: Floats, floor: Floats) -> Floats:
+    """Return a precision no direction of which is below a tenth of the hyperprior's."""
+    root = np.sqrt(np.diag(floor))
+    values, vectors = np.linalg.eigh(precision / np.outer(root, root))
+    fixed: Floats = (vectors * np.maximum(values, 0.1)) @ vectors.T * np.outer(root, root)
+    return fixed
+
+
+def _student(
+    mean: Floats, covariance: Floats, size: int, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """Return draws of a multivariate Student t, and their log density up to a constant."""
+    factor = np.linalg.cholesky(covariance)
+    z = rng.normal(size=(size, mean.size)) / np.sqrt(rng.chisquare(FREEDOM, (size, 1)) / FREEDOM)
+    log = -0.5 * (FREEDOM + mean.size) * np.log1p((z**2).sum(axis=1) / FREEDOM)
+    return mean + z @ factor.T, log
+
+
+def _systematic(weight: Floats, size: int, rng: np.random.Generator) -> Floats:
+    """Return positions in proportion to weights, by systematic resampling, in random order."""
+    cumulative = np.cumsum(weight)
+    targets = (rng.random() + np.arange(size)) / size * cumulative[-1]
+    picked = np.minimum(np.searchsorted(cumulative, targets), weight.size - 1)
+    return rng.permutation(picked)

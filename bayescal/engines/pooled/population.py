@@ -1,0 +1,132 @@
+r"""Populations of class densities, as an exponential family with its hyperprior.
+
+Of topic t, with mode theta_t, share of the left side w_t, width s_t (standardised) and power p:
+
+    theta_t ~ Normal(mu, tau)
+    w_t     ~ Beta(kappa omega, kappa (1 - omega))
+    s_t^p   ~ InverseGamma(a, a m^p)
+
+which are the priors of the exact engine, so that given a population every topic is exact. Its
+log density is eta . T(theta, w, s) - A(eta) with the statistics
+
+    T = theta, theta^2, log w, log(1 - w), log s^p, s^-p.
+
+The hyperprior is Gaussian in the unbounded hyperparameters
+
+    mu, log tau, logit omega, log kappa, log a, log m
+
+and keeps tau and 1/kappa away from zero: pooling never becomes complete, nor its geometry a
+funnel.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import special
+
+from bayescal.engines.exact.joint import Prior
+from bayescal.families import Family
+from bayescal.validation import Floats
+
+NAMES = ("location", "log_scale", "logit_share", "log_concentration", "log_shape", "log_width")
+OF_SHARE = (2, 3)
+
+
+@dataclass(frozen=True)
+class Hyperprior:
+    """
+    Means and standard deviations of the unbounded hyperparameters, in the order of NAMES.
+
+    Attributes
+    ----------
+    mean, scale : tuple of float
+        In standardised units of the scores. The means are the priors of a topic apart: modes
+        within two spreads or so, sides alike, widths of half a spread.
+    """
+
+    mean: tuple[float, ...]
+    scale: tuple[float, ...] = (2.0, 1.0, 1.0, 1.0, 1.0, 1.0)
+
+    @classmethod
+    def of(cls, power: int) -> Hyperprior:
+        """Return the hyperprior of families of a power."""
+        return cls((0.0, 0.0, 0.0, math.log(4.0), math.log(3.0), -math.log(2.0) / power))
+
+    def log_density(self, points: Floats) -> Floats:
+        """Return the log density at points of shape (..., 6)."""
+        z = (points - np.array(self.mean)) / np.array(self.scale)
+        constant = np.log(self.scale).sum() + 0.5 * len(NAMES) * math.log(2.0 * math.pi)
+        log: Floats = -0.5 * (z**2).sum(axis=-1) - constant
+        return log
+
+    def draw(self, size: int, rng: np.random.Generator) -> Floats:
+        """Return points of shape (size, 6)."""
+        return np.array(self.mean) + np.array(self.scale) * rng.normal(size=(size, len(NAMES)))
+
+
+def prior_of(point: Floats, family: Family) -> tuple[float, Prior]:
+    """Return the location, and the exact engine's prior around it, of one population."""
+    mu, tau, omega, kappa, shape, width = _natural_units(point)
+    prior = Prior(
+        theta_scale=float(tau),
+        share_alpha=float(kappa * omega),
+        share_beta=float(kappa * (1.0 - omega)),
+        width_shape=float(shape),
+        # s^p ~ InverseGamma(a, a m^p) is the programs' InverseGamma(a, scale^p).
+        width_scale=float(width * shape ** (1.0 / family.powers[0])),
+        symmetric=family.symmetric,
+    )
+    return float(mu), prior
+
+
+def coefficients(points: Floats, family: Family) -> tuple[Floats, Floats]:
+    """
+    Return eta and A(eta) of populations.
+
+    Parameters
+    ----------
+    points : array of shape (k, 6)
+        Unbounded hyperparameters.
+    family : Family
+        Whose power s has; a symmetric one has no share.
+
+    Returns
+    -------
+    eta : array of shape (k, 6)
+    log_normaliser : array of shape (k,)
+    """
+    mu, tau, omega, kappa, shape, width = _natural_units(points)
+    alpha, beta = kappa * omega, kappa * (1.0 - omega)
+    scale = shape * width ** family.powers[0]
+    eta = np.stack([mu / tau**2, -0.5 / tau**2, alpha, beta, -shape, -scale], axis=-1)
+    normaliser = 0.5 * (mu / tau) ** 2 + np.log(tau)
+    normaliser += special.gammaln(shape) - shape * np.log(scale)
+    if family.symmetric:
+        eta[..., OF_SHARE] = 0.0
+    else:
+        normaliser += special.betaln(alpha, beta)
+    return eta, normaliser
+
+
+def statistics(theta: Floats, left_share: Floats, width: Floats, family: Family) -> Floats:
+    """Return T of parameters of shape (...), of shape (..., 6)."""
+    power = family.powers[0]
+    # Shares that round to 0 or 1 have no logarithm; no draw means them exactly.
+    share = np.clip(left_share, 1e-300, 1.0 - 1e-16)
+    columns = (theta, theta**2, np.log(share), np.log1p(-share), power * np.log(width))
+    return np.stack([*columns, width**-power], axis=-1)
+
+
+def _natural_units(points: Floats) -> tuple[Floats, ...]:
+    mu, log_tau, logit_omega, log_kappa, log_shape, log_width = np.moveaxis(points, -1, 0)
+    return (
+        mu,
+        np.exp(log_tau),
+        special.expit(logit_omega),
+        np.exp(log_kappa),
+        np.exp(log_shape),
+        np.exp(log_width),
+    )

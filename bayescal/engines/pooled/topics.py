@@ -1,0 +1,153 @@
+"""The topics' own draws under one population, reweighted to others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bayescal.engines.exact.deviations import DeviationSums
+from bayescal.engines.exact.posterior import ClassPosterior
+from bayescal.engines.pooled.population import coefficients, prior_of, statistics
+from bayescal.families import Family
+from bayescal.validation import Floats
+
+Scores = tuple[Floats, Floats | None]
+BLOCK = 1 << 22  # elements of draws x populations at once
+
+
+@dataclass(frozen=True)
+class TopicDraws:
+    """
+    Draws of every topic's parameters under one population, the base.
+
+    Under another population, eta and A its coefficients, a topic's evidence is
+
+        Z(eta) = Z(base) mean_m exp((eta - eta_base) . T_m - A(eta) + A(base)),
+
+    an average over the draws, and the terms are their weights.
+
+    Attributes
+    ----------
+    family : Family
+        Of the class.
+    base : array of shape (6,)
+        Unbounded hyperparameters of the population.
+    log_evidence : array of shape (topics,)
+        Natural log of the density of each topic's scores, standardised, under the base.
+    theta, left, right : array of shape (topics, draws)
+        Mode and sides, standardised.
+    statistics : array of shape (topics, draws, 6)
+        T; see `population`.
+    resolved : bool
+        Whether all exact posteriors are as fine as asked for.
+    """
+
+    family: Family
+    base: Floats
+    log_evidence: Floats
+    theta: Floats
+    left: Floats
+    right: Floats
+    statistics: Floats
+    resolved: bool
+
+    def log_evidence_of(self, points: Floats) -> Floats:
+        """Return the sum over topics of log Z at populations of shape (k, 6); shape (k,)."""
+        total = np.full(points.shape[0], self.log_evidence.sum())
+        for topic in range(self.theta.shape[0]):
+            total += self._log_mean(self._log_ratio(topic, points))
+        return total
+
+    def pick(self, points: Floats, rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:
+        """
+        Return mode and sides of every topic under each population, of shape (topics, k).
+
+        Draws of a topic given a population: its base draws in proportion to their weights.
+        """
+        size = points.shape[0]
+        out = np.empty((3, self.theta.shape[0], size))
+        for topic in range(self.theta.shape[0]):
+            for part in self._blocks(size):
+                log_ratio = self._log_ratio(topic, points[part])
+                log_ratio -= log_ratio.max(axis=0)
+                cumulative = np.cumsum(np.exp(log_ratio, out=log_ratio), axis=0)
+                target = rng.random(cumulative.shape[1]) * cumulative[-1]
+                picked = (cumulative < target).sum(axis=0)
+                for row, values in zip(out, (self.theta, self.left, self.right), strict=True):
+                    row[topic, part] = values[topic, picked]
+        theta, left, right = out
+        return theta, left, right
+
+    def efficiency(self, points: Floats) -> Floats:
+        """Return each topic's effective share of its draws, the mean over populations."""
+        out = np.empty(self.theta.shape[0])
+        for topic in range(out.size):
+            log_ratio = self._log_ratio(topic, points)
+            ratio = np.exp(log_ratio - log_ratio.max(axis=0))
+            out[topic] = (ratio.sum(axis=0) ** 2 / (ratio**2).sum(axis=0)).mean() / ratio.shape[0]
+        return out
+
+    def _log_ratio(self, topic: int, points: Floats) -> Floats:
+        eta, normaliser = coefficients(points, self.family)
+        base_eta, base_normaliser = coefficients(self.base, self.family)
+        log: Floats = self.statistics[topic] @ (eta - base_eta).T
+        log -= normaliser - base_normaliser
+        return log
+
+    def _log_mean(self, log_ratio: Floats) -> Floats:
+        top = log_ratio.max(axis=0)
+        log_ratio -= top
+        mean: Floats = np.log(np.exp(log_ratio, out=log_ratio).mean(axis=0)) + top
+        return mean
+
+    def _blocks(self, size: int) -> list[slice]:
+        width = max(1, BLOCK // self.theta.shape[1])
+        return [slice(start, start + width) for start in range(0, size, width)]
+
+
+def draw_topics(
+    topics: Sequence[Scores],
+    family: Family,
+    base: Floats,
+    draws: int,
+    rng: np.random.Generator,
+) -> TopicDraws:
+    """
+    Return exact draws of every topic under a population.
+
+    Parameters
+    ----------
+    topics : sequence of (scores, weights)
+        Standardised scores of one class, and their weights or None; a topic may have none, then
+        the population answers.
+    family : Family
+        Of the class.
+    base : array of shape (6,)
+        Unbounded hyperparameters; see `population`.
+    draws : int
+        Of each topic.
+    rng : numpy.random.Generator
+        Source of randomness.
+    """
+    location, prior = prior_of(base, family)
+    log_evidence = np.empty(len(topics))
+    theta, share, width, *sides = np.empty((5, len(topics), draws))
+    resolved = True
+    for t, (scores, weight) in enumerate(topics):
+        posterior = ClassPosterior(DeviationSums(scores - location, weight, family.powers), prior)
+        found = posterior.draw(draws, rng)
+        log_evidence[t], resolved = posterior.log_evidence, resolved and posterior.resolved
+        theta[t], share[t], width[t] = found.theta + location, found.left_share, found.width
+        sides[0][t], sides[1][t] = found.sides
+    return TopicDraws(
+        family=family,
+        base=base,
+        log_evidence=log_evidence,
+        theta=theta,
+        left=sides[0],
+        right=sides[1],
+        statistics=statistics(theta, share, width, family),
+        resolved=resolved,
+    )
