@@ -130,8 +130,8 @@ def _mode(
         if values[best] - value < 1e-3 or np.abs((point - start) / scale).max() > LONGEST_STEP:
             break
     _, _, hessian = _derivatives(log_posterior, point, scale)
-    covariance: Floats = np.linalg.inv(_positive(-hessian, prior_precision))
-    return point, covariance
+    inverse = np.linalg.inv(_positive(-hessian, prior_precision))
+    return point, np.asarray(inverse, dtype=np.float64)
 
 
 def _derivatives(
