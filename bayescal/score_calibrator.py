@@ -52,7 +52,8 @@ class ScoreCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         path of a .py file, which is run. Defaults to the program named like the family.
     hyperparameters : dict, optional
         Keyword arguments of the program's `model`, such as theta_scale; see models/. n_segments=3
-        makes monotone log-odds three straight pieces (Bennett's future work), 9 by default.
+        makes monotone log-odds three straight pieces (Bennett's future work); by default there are
+        9 to 17, by the size of the rarer class.
     candidates : {"exact", "bennett"}
         Modes that maximum likelihood tries.
     guard : "auto", float or None

@@ -17,9 +17,8 @@ from bayescal.validation import check_choice, check_positive
 from bayescal.warps import IDENTITY
 
 AUTO, AVERAGE, COMBINED = "auto", "average", "combined"
-# Direct fits of the log-odds: how many linear pieces they have, at most.
-SEGMENTS = {"monotone": 9, "logistic": 1}
-DIRECT = tuple(SEGMENTS)
+# Direct fits of the log-odds.
+DIRECT = ("monotone", "logistic")
 # Families that average over warps unless told otherwise; the others are what their name says.
 WARPED = (COMBINED, AVERAGE, "monotone")
 FAMILY_NAMES = (AUTO, COMBINED, *FAMILIES, AVERAGE, *DIRECT)
@@ -111,23 +110,23 @@ def _families(name: str) -> tuple[Family, ...]:
 
 def _read_segments(
     given: Mapping[str, float] | None, family: str
-) -> tuple[int, Mapping[str, float] | None]:
-    """Return how many pieces monotone log-odds have at most, and the other hyperparameters."""
+) -> tuple[int | None, Mapping[str, float] | None]:
+    """Return how many pieces monotone log-odds are to have, and the other hyperparameters."""
     if family not in (COMBINED, "monotone") or not given or "n_segments" not in given:
-        return SEGMENTS["monotone"], given
+        return None, given
     others = dict(given)
     segments = others.pop("n_segments")
     _check_count("n_segments", segments)
     return int(segments), others
 
 
-def _direct(family: str, bends: tuple[float, ...], segments: int) -> tuple[DirectFit, ...]:
+def _direct(family: str, bends: tuple[float, ...], segments: int | None) -> tuple[DirectFit, ...]:
     """Return the direct fits; the logistic one is a line in the raw score where others warp."""
     warped = DIRECT_BENDS if bends == BENDS else bends
     straight = (IDENTITY,) if family == COMBINED else bends
     fits = (
         DirectFit("monotone", segments, warped),
-        DirectFit("logistic", SEGMENTS["logistic"], straight),
+        DirectFit("logistic", 1, straight),
     )
     return tuple(fit for fit in fits if family in (COMBINED, fit.name))
 

@@ -112,6 +112,8 @@ def test_coarser_tables_are_caught(monkeypatch):
         lambda s: np.where(s < 0.123, -3.0, 40 * (s - 0.123) - 3.0),  # a kink
         lambda s: 3 * np.sin(9 * s),
         lambda s: np.stack([s, -(s**2), np.tanh(50 * s)]),
+        lambda s: np.where(s < 0.123, -1.0, s),  # a jump
+        lambda s: np.where(s < 0.0, -1.0, s),
     ],
 )
 def test_any_curve(curve):

@@ -6,9 +6,11 @@ import scipy.stats as st
 from arviz_stats.base import array_stats
 from scipy import special
 
+from bayescal.engines.data import BinaryScores
 from bayescal.engines.monotone.basis import Pieces, place_pieces
 from bayescal.engines.monotone.compression import TOLERANCE, ScoreSums
 from bayescal.engines.monotone.density import PosteriorDensity, Prior
+from bayescal.engines.monotone.engine import number_of_segments
 from bayescal.engines.monotone.importance import Mixture, StudentT, improve, sample
 from bayescal.engines.pareto import smooth
 
@@ -186,3 +188,12 @@ class TestImportanceSampling:
         draws = mixture.draw(RNG, 20_000)[:, 0]
         assert distribution[-1] == pytest.approx(1.0, abs=1e-4)
         assert st.kstest(draws, lambda x: np.interp(x, grid, distribution)).pvalue > 1e-3
+
+
+@pytest.mark.parametrize(
+    ("rarer", "segments"), [(1, 9), (100, 9), (300, 13), (1000, 17), (100_000, 17)]
+)
+def test_pieces_grow_with_the_rarer_class(rarer, segments):
+    positive = np.arange(rarer * 3) < rarer
+    for labels in (positive, ~positive):
+        assert number_of_segments(BinaryScores(np.zeros(labels.size), labels)) == segments

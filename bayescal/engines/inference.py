@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class DirectFit:
-    """Direct log-odds: a name, how many linear pieces at most, and warps to choose from."""
+    """Direct log-odds: a name, how many pieces at most (None: by size), warps to choose from."""
 
     name: str
-    segments: int
+    segments: int | None
     bends: tuple[float, ...]
 
 

@@ -25,7 +25,7 @@ SATURATED = 40.0
 ROUNDS = 30
 FINER = 8  # parts of the finer table in an interval
 BUCKETS = 1 << 16
-CLOSEST = 1e-12  # nodes, as a share of the spread and of the score
+DIVISIBLE = 64.0  # roundings of an interval that can be cut
 SAMPLE, BULK = 10_000, (0.001, 0.999)  # of the scores, whose bulk the buckets cover
 BLOCK = 1 << 15  # scores that stay in cache while they are looked up
 
@@ -60,9 +60,7 @@ def first_nodes(scores: Floats, centre: float, spread: float) -> Floats:
     steps = spread * np.exp2(np.arange(-3.0, np.log2(farthest / spread) + 1.0, 0.25))
     node = np.concatenate([centre - steps, [centre, low, high], centre + steps])
     node = np.unique(node[(node >= low) & (node <= high)])
-    # An interval of a few roundings could not be cut.
-    apart = np.diff(node) > CLOSEST * (spread + np.abs(node[1:]))
-    kept: Floats = node[np.append(apart, True)]
+    kept: Floats = node[np.append(_divisible(node[:-1], node[1:]), True)]
     return kept
 
 
@@ -72,6 +70,8 @@ def refine(curve: Curve, node: Floats) -> tuple[Floats, Floats]:
     table = _finer(node, values)
     left = np.arange(node.size - 1)
     for _ in range(ROUNDS):
+        # A curve may jump: a side of almost no length makes a draw's density do so.
+        left = left[_divisible(node[left], node[left + 1])]
         if left.size == 0:
             break
         # Thirds, not halves: a bend may leave the middle where it was, but not both thirds.
@@ -91,6 +91,12 @@ def refine(curve: Curve, node: Floats) -> tuple[Floats, Floats]:
         moved = (left + 2 * np.arange(left.size))[wrong]
         left = np.unique(np.clip(moved[:, None] + np.arange(-1, 4), 0, node.size - 2))
     return table
+
+
+def _divisible(start: Floats, end: Floats) -> NDArray[np.bool_]:
+    """Return which intervals are more than a few roundings long."""
+    rounding = np.spacing(np.maximum(np.abs(start), np.abs(end)))
+    return np.asarray(end - start > DIVISIBLE * rounding, dtype=np.bool_)
 
 
 def read(node: Floats, values: Floats, scores: Floats) -> Floats:

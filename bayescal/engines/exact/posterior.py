@@ -20,6 +20,8 @@ from bayescal.validation import Floats
 MOST_SCORES_AS_NODES = 512
 PRIOR_REACH = 12.0  # standard deviations of the prior that the first cells cover
 ROUNDS = 50
+# A shorter side is a jump to any score; one that rounds to nothing would have no density.
+SMALLEST_SHARE = 1e-12
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,7 @@ class ClassPosterior:
         theta, v, ratios = _accepted(self._proposals, draws, rng)
         return ExactDraws(
             theta=theta,
-            left_share=special.expit(v),
+            left_share=np.clip(special.expit(v), SMALLEST_SHARE, 1.0 - SMALLEST_SHARE),
             width=self._joint.draw_width(theta, v, rng),
             ratios=ratios,
             powers=self._joint.sums.powers,

@@ -16,7 +16,9 @@ from bayescal.engines.monotone.posterior import MonotonePosterior, draw_monotone
 from bayescal.validation import Floats
 from bayescal.warps import warp
 
-SEGMENTS = 9
+# Straight pieces: nine up to 100 documents of the rarer class, then by the cube root that balances
+# the bias of pieces and the noise of slopes, up to 17.
+FEWEST, MOST, PER_ROOT = 9, 17, 1.9
 
 
 @dataclass(frozen=True)
@@ -97,6 +99,12 @@ class Direct:
         return xr.Dataset(variables, {"bend": self.bends})
 
 
+def number_of_segments(data: BinaryScores) -> int:
+    """Return how many straight pieces monotone log-odds have, at most, unless told."""
+    rarer = min(data.total(True), data.total(False))
+    return int(np.clip(round(PER_ROOT * rarer ** (1 / 3)), FEWEST, MOST))
+
+
 def fit_direct(
     data: BinaryScores,
     rng: np.random.Generator,
@@ -104,7 +112,7 @@ def fit_direct(
     draws: int,
     bends: tuple[float, ...],
     hyperparameters: Mapping[str, float] | None = None,
-    n_segments: int = SEGMENTS,
+    n_segments: int | None = None,
 ) -> Direct:
     """
     Draw from the posterior of monotone log-odds on each warp, and keep the likeliest warp.
@@ -121,8 +129,9 @@ def fit_direct(
         Warps in units of the spread; inf for none.
     hyperparameters : mapping, optional
         Keyword arguments of the program monotone_log_odds.
-    n_segments : int
-        Pieces of the log-odds, at most; 1 is logistic regression.
+    n_segments : int, optional
+        Pieces of the log-odds, at most; 1 is logistic regression. By default
+        `number_of_segments`.
 
     Raises
     ------
@@ -139,6 +148,7 @@ def fit_direct(
             f" family 'monotone' n_segments; got {', '.join(map(repr, unknown))}."
         )
     prior, scaled = Prior(**given), np.asarray(bends) * spread
+    n_segments = number_of_segments(data) if n_segments is None else n_segments
     spreads = [float(warp(np.asarray(centre + spread), centre, b)) - centre for b in scaled]
     found = [
         draw_monotone(
