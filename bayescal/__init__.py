@@ -10,15 +10,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from bayescal.score_calibrator import ScoreCalibrator as ScoreCalibrator
     from bayescal.score_calibrator import load as load
+    from bayescal.topic_calibrator import TopicCalibrator as TopicCalibrator
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "ScoreCalibrator": "bayescal.score_calibrator",
+    "TopicCalibrator": "bayescal.topic_calibrator",
     "load": "bayescal.score_calibrator",
 }
 
-__all__ = ["ScoreCalibrator", "__version__", "load"]
+__all__ = ["ScoreCalibrator", "TopicCalibrator", "__version__", "load"]
 
 
 def __getattr__(name: str) -> Any:

@@ -463,6 +463,8 @@ def load(path: str | Path) -> ScoreCalibrator:
         If it was not written by bayescal, or by a later version of it.
     """
     results = storage.read_tree(path)
+    if "population" in results:
+        raise ValueError(f"{path} holds topics: TopicCalibrator.load reads it.")
     parameters, classes = provenance.read(results)
     calibrator = ScoreCalibrator(**parameters)
     calibrator._set_results(results, classes)

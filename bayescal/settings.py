@@ -13,7 +13,7 @@ from bayescal.engines.monotone.density import Prior as DirectPrior
 from bayescal.families import FAMILIES, Family
 from bayescal.randomness import generator
 from bayescal.results.calibration import POINTS
-from bayescal.validation import check_choice, check_positive
+from bayescal.validation import check_choice, check_count, check_positive
 from bayescal.warps import IDENTITY
 
 AUTO, AVERAGE, COMBINED = "auto", "average", "combined"
@@ -58,7 +58,7 @@ def read_settings(estimator: Any) -> Settings:
     if estimator.point is not None:
         check_choice("point", estimator.point, tuple(POINTS))
     for name in ("draws", "chains"):
-        _check_count(name, getattr(estimator, name))
+        check_count(name, getattr(estimator, name))
     family = resolve_family(estimator.family, estimator.inference)
     bends = _read_warp(estimator.warp, average=family in WARPED)
     _check_exact_only(estimator, family, bends)
@@ -116,7 +116,7 @@ def _read_segments(
         return None, given
     others = dict(given)
     segments = others.pop("n_segments")
-    _check_count("n_segments", segments)
+    check_count("n_segments", segments)
     return int(segments), others
 
 
@@ -142,11 +142,6 @@ def _split(
         {name: value for name, value in given.items() if name not in own},
         {name: value for name, value in given.items() if name in own | {"centre", "spread"}},
     )
-
-
-def _check_count(name: str, value: Any) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise ValueError(f"{name} must be a positive whole number, got {value!r}.")
 
 
 def _read_warp(warp: Any, *, average: bool) -> tuple[float, ...]:

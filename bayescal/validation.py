@@ -139,6 +139,21 @@ def check_positive(**parameters: ArrayLike) -> None:
             raise ValueError(f"{name} must be positive and finite, got {array[~good].flat[0]}.")
 
 
+def check_count(name: str, value: Any) -> None:
+    """
+    Raise ValueError unless an argument is a positive whole number.
+
+    Examples
+    --------
+    >>> check_count("draws", 0)
+    Traceback (most recent call last):
+    ...
+    ValueError: draws must be a positive whole number, got 0.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise ValueError(f"{name} must be a positive whole number, got {value!r}.")
+
+
 def check_fraction(**parameters: float) -> None:
     """
     Raise ValueError unless every named number lies strictly between 0 and 1.

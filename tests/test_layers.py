@@ -30,6 +30,8 @@ LAYERS = {
     "results": 5,
     "settings": 6,
     "score_calibrator": 7,
+    "topic_scores": 3,
+    "topic_calibrator": 7,
     "plots": 8,
     "cli": 9,
     "__main__": 10,
@@ -52,6 +54,7 @@ HEAVY = {"pymc", "pytensor", "pandas", "matplotlib", "sklearn", "arviz_stats", "
 ALLOWED_HEAVY = {
     "distributions": {"pymc", "pytensor"},
     "score_calibrator": {"sklearn"},
+    "topic_calibrator": {"sklearn"},
 }
 
 FILES = sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py")

@@ -20,6 +20,7 @@ MOVES, NEWTON_STEPS = 12, 20
 CLOSE = 0.3  # posterior standard deviations that the base may be off the mode
 FIRST_DRAWS = 500
 PROPOSALS = 4000
+ADAPTATIONS, GOOD_K = 4, 0.7
 FREEDOM, WIDER = 5.0, 1.2  # of the Student t proposal
 # The base lies on the wide side of the mode: weights from wide to narrow are bounded. One posterior
 # standard deviation towards a larger tau, smaller kappa and a.
@@ -89,17 +90,27 @@ def draw_hyperposterior(
             break
     found = draw_topics(topics, family, base, topic_draws, rng)
     log_posterior = _log_posterior(found, hyperprior)
-    mode, covariance = _mode(log_posterior, mode, scale)
-    points, log_proposal = _student(mode, WIDER * covariance, PROPOSALS, rng)
-    log_weight, k = smooth((log_posterior(points) - log_proposal)[None])
-    weight = np.exp(log_weight[0])
-    picked = _systematic(weight, draws, rng)
+    centre, covariance = _mode(log_posterior, mode, scale)
+    for _ in range(ADAPTATIONS):
+        points, log_proposal = _student(centre, WIDER * covariance, PROPOSALS, rng)
+        log_weight, k = smooth((log_posterior(points) - log_proposal)[None])
+        weight = np.exp(log_weight[0])
+        if k[0] < GOOD_K:
+            break
+        # The posterior is no ellipse around its mode: one around its mean comes nearer.
+        centre, covariance = weight @ points, np.cov(points.T, aweights=weight)
     return Hyperposterior(
-        points=points[picked],
+        points=points[_systematic(weight, draws, rng)],
         topics=found,
         pareto_k=float(k[0]),
         efficiency=float(1.0 / (weight**2).sum() / weight.size),
     )
+
+
+def base_of(points: Floats) -> Floats:
+    """Return the population to draw topics under whose draws all of the points can reweight."""
+    base: Floats = points.mean(axis=0) + WIDE * points.std(axis=0)
+    return base
 
 
 def _log_posterior(topics: TopicDraws, hyperprior: Hyperprior) -> Callable[[Floats], Floats]:

@@ -28,6 +28,7 @@ import numpy as np
 from scipy import special
 
 from bayescal.engines.exact.joint import Prior
+from bayescal.engines.exact.posterior import SMALLEST_SHARE
 from bayescal.families import Family
 from bayescal.validation import Floats
 
@@ -82,6 +83,28 @@ def prior_of(point: Floats, family: Family) -> tuple[float, Prior]:
     return float(mu), prior
 
 
+def fixed_population(family: Family) -> Floats:
+    """Return the population that is the prior of a topic apart, the program's of the family."""
+    power = family.powers[0]
+    # InverseGamma(2, 1): a = 2 and a m^p = 1.
+    hyperparameters = (0.0, math.log(2.0), 0.0, math.log(4.0), math.log(2.0))
+    return np.array([*hyperparameters, -math.log(2.0) / power])
+
+
+def draw_unseen(points: Floats, family: Family, rng: np.random.Generator) -> Floats:
+    """Return mode and sides of a topic of each population, standardised; shape (3, k)."""
+    mu, tau, omega, kappa, shape, width = _natural_units(points)
+    power = family.powers[0]
+    share = np.full(mu.shape, 0.5)
+    if not family.symmetric:
+        share = rng.beta(kappa * omega, kappa * (1.0 - omega))
+        share = np.clip(share, SMALLEST_SHARE, 1.0 - SMALLEST_SHARE)
+    # A gamma of small shape rounds to 0.
+    gamma = np.maximum(rng.standard_gamma(shape), np.finfo(np.float64).tiny)
+    total = (shape * width**power / gamma) ** (1.0 / power)
+    return np.stack([mu + tau * rng.normal(size=mu.shape), share * total, (1.0 - share) * total])
+
+
 def coefficients(points: Floats, family: Family) -> tuple[Floats, Floats]:
     """
     Return eta and A(eta) of populations.
@@ -114,9 +137,13 @@ def coefficients(points: Floats, family: Family) -> tuple[Floats, Floats]:
 def statistics(theta: Floats, left_share: Floats, width: Floats, family: Family) -> Floats:
     """Return T of parameters of shape (...), of shape (..., 6)."""
     power = family.powers[0]
-    # Shares that round to 0 or 1 have no logarithm; no draw means them exactly.
-    share = np.clip(left_share, 1e-300, 1.0 - 1e-16)
-    columns = (theta, theta**2, np.log(share), np.log1p(-share), power * np.log(width))
+    columns = (
+        theta,
+        theta**2,
+        np.log(left_share),
+        np.log1p(-left_share),
+        power * np.log(width),
+    )
     return np.stack([*columns, width**-power], axis=-1)
 
 

@@ -1,0 +1,235 @@
+"""All topics at once: pooled partially, completely or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bayescal.engines.pooled.base_rates import draw_base_rates, rates_given
+from bayescal.engines.pooled.hyperposterior import base_of, draw_hyperposterior
+from bayescal.engines.pooled.population import draw_unseen, fixed_population
+from bayescal.engines.pooled.topics import draw_topics
+from bayescal.families import Family
+from bayescal.robust import centre_and_spread
+from bayescal.validation import Floats
+
+POOLINGS = ("partial", "none", "complete")
+MOST_TOPIC_DRAWS, FEWEST_TOPIC_DRAWS = 2000, 500
+ALL_TOPIC_DRAWS = 100_000
+
+
+@dataclass(frozen=True)
+class TopicPosterior:
+    """
+    Draws of every topic's class densities and base rate, and of a topic without documents.
+
+    Attributes
+    ----------
+    sides : array of shape (2, 3, topics, draws)
+        Of negatives and positives: mode, left and right side, in raw score units.
+    rate : array of shape (topics, draws)
+        P(+) of each topic.
+    new_sides : array of shape (2, 3, draws)
+        The same of a topic that the population makes.
+    new_rate : array of shape (draws,)
+    rate_population : array of shape (2, draws)
+        Parameters of the beta that rates are from.
+    population : array of shape (2, draws, 6)
+        Unbounded hyperparameters of each class; see `population`.
+    pareto_k : array of shape (2,)
+        Of the hyperparameters' importance weights; -inf where there are none.
+    efficiency : array of shape (2, topics)
+        Share of a topic's draws that its reweighting to populations leaves effective.
+    resolved : bool
+        Whether all exact posteriors are as fine as asked for.
+    """
+
+    sides: Floats
+    rate: Floats
+    new_sides: Floats
+    new_rate: Floats
+    rate_population: Floats
+    population: Floats
+    pareto_k: Floats
+    efficiency: Floats
+    resolved: bool
+
+
+def fit_topics(
+    classes: tuple[Sequence[Floats], Sequence[Floats]],
+    family: Family,
+    rng: np.random.Generator,
+    *,
+    draws: int,
+    pooling: str,
+    scale: tuple[float, float],
+) -> TopicPosterior:
+    """
+    Draw from the posterior of all topics.
+
+    Parameters
+    ----------
+    classes : tuple of sequences of arrays
+        The raw scores of negatives and of positives of every topic; a topic may have none.
+    family : Family
+        Of both classes.
+    rng : numpy.random.Generator
+        Source of randomness.
+    draws : int
+        How many.
+    pooling : {"partial", "none", "complete"}
+        Densities of topics around a population's, each by itself (standardised by its own
+        scores), or the same for all.
+    scale : tuple of float
+        Robust centre and spread of all topics' scores.
+    """
+    draw_class = {"partial": _partial, "none": _apart, "complete": _complete}[pooling]
+    positives = np.array([scores.size for scores in classes[1]], dtype=np.float64)
+    negatives = np.array([scores.size for scores in classes[0]], dtype=np.float64)
+    scales = [scale] * positives.size
+    if pooling == "none":
+        both = zip(*classes, strict=True)
+        scales = [_own_scale(np.concatenate(pair), scale) for pair in both]
+        rate_population = np.ones((2, draws))
+        rate = rates_given(rate_population, positives, negatives, rng)
+    else:
+        rate, rate_population = draw_base_rates(positives, negatives, draws, rng)
+    nothing = np.zeros(1)
+    found = []
+    for k, family_of_class in enumerate((family.of_class(False), family.of_class(True))):
+        standardised = [
+            ((scores - centre) / spread, None)
+            for scores, (centre, spread) in zip(classes[k], scales, strict=True)
+        ]
+        found.append(draw_class(standardised, family_of_class, rng, draws))
+    centre, spread = np.array(scales).T[:, :, None]
+    return TopicPosterior(
+        sides=np.stack([_raw(each.sides, centre, spread) for each in found]),
+        rate=rate,
+        new_sides=np.stack([_raw(each.new_sides, *scale) for each in found]),
+        new_rate=rates_given(rate_population, nothing, nothing, rng)[0],
+        rate_population=rate_population,
+        population=np.stack([each.population for each in found]),
+        pareto_k=np.array([each.pareto_k for each in found]),
+        efficiency=np.stack([each.efficiency for each in found]),
+        resolved=all(each.resolved for each in found),
+    )
+
+
+@dataclass(frozen=True)
+class Population:
+    """
+    Draws of the hyperparameters.
+
+    Attributes
+    ----------
+    classes : array of shape (2, draws, 6)
+        Of negatives and positives, unbounded; see `population`.
+    rate : array of shape (2, draws)
+        Parameters of the beta that rates are from.
+    """
+
+    classes: Floats
+    rate: Floats
+
+
+def add_topics(
+    classes: tuple[Sequence[Floats], Sequence[Floats]],
+    family: Family,
+    population: Population,
+    rng: np.random.Generator,
+    scale: tuple[float, float],
+) -> tuple[Floats, Floats]:
+    """
+    Return draws of topics that the population was not fitted to.
+
+    Parameters
+    ----------
+    classes, family, rng, scale
+        As of `fit_topics`.
+    population : Population
+        Which the topics do not inform.
+
+    Returns
+    -------
+    sides : array of shape (2, 3, topics, draws)
+        Mode and sides in raw score units.
+    rate : array of shape (topics, draws)
+    """
+    centre, spread = scale
+    sides = []
+    for k, positive in enumerate((False, True)):
+        standardised = [((scores - centre) / spread, None) for scores in classes[k]]
+        points, own = population.classes[k], family.of_class(positive)
+        found = draw_topics(standardised, own, base_of(points), MOST_TOPIC_DRAWS, rng)
+        sides.append(_raw(np.stack(found.pick(points, rng)), centre, spread))
+    negatives, positives = (np.array([each.size for each in side], float) for side in classes)
+    return np.stack(sides), rates_given(population.rate, positives, negatives, rng)
+
+
+@dataclass(frozen=True)
+class _Class:
+    """Standardised draws of one class, as `TopicPosterior` has them of both."""
+
+    sides: Floats
+    new_sides: Floats
+    population: Floats
+    pareto_k: float
+    efficiency: Floats
+    resolved: bool
+
+
+Topics = list[tuple[Floats, None]]
+
+
+def _partial(topics: Topics, family: Family, rng: np.random.Generator, draws: int) -> _Class:
+    each = int(np.clip(ALL_TOPIC_DRAWS // len(topics), FEWEST_TOPIC_DRAWS, MOST_TOPIC_DRAWS))
+    found = draw_hyperposterior(topics, family, rng, draws=draws, topic_draws=each)
+    return _Class(
+        sides=np.stack(found.topics.pick(found.points, rng)),
+        new_sides=draw_unseen(found.points, family, rng),
+        population=found.points,
+        pareto_k=found.pareto_k,
+        efficiency=found.topics.efficiency(found.points[:: max(1, draws // 100)]),
+        resolved=found.topics.resolved,
+    )
+
+
+def _apart(topics: Topics, family: Family, rng: np.random.Generator, draws: int) -> _Class:
+    base = fixed_population(family)
+    found = draw_topics(topics, family, base, draws, rng)
+    points = np.broadcast_to(base, (draws, base.size)).copy()
+    return _Class(
+        sides=np.stack([found.theta, found.left, found.right]),
+        new_sides=draw_unseen(points, family, rng),
+        population=points,
+        pareto_k=-np.inf,
+        efficiency=np.ones(len(topics)),
+        resolved=found.resolved,
+    )
+
+
+def _complete(topics: Topics, family: Family, rng: np.random.Generator, draws: int) -> _Class:
+    together = [(np.concatenate([scores for scores, _ in topics]), None)]
+    one = _apart(together, family, rng, draws)
+    return _Class(
+        sides=np.repeat(one.sides, len(topics), axis=1),
+        new_sides=one.sides[:, 0],
+        population=one.population,
+        pareto_k=one.pareto_k,
+        efficiency=np.ones(len(topics)),
+        resolved=one.resolved,
+    )
+
+
+def _own_scale(scores: Floats, of_all: tuple[float, float]) -> tuple[float, float]:
+    return centre_and_spread(scores) if scores.size else of_all
+
+
+def _raw(sides: Floats, centre: Floats | float, spread: Floats | float) -> Floats:
+    """Return mode and sides, the first axis, in raw score units."""
+    raw = sides * spread
+    raw[0] += centre
+    return raw

@@ -1,0 +1,191 @@
+"""Results of many topics: a tree with the dimension topic, and each topic's curve."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from bayescal.density_draws import density_draws
+from bayescal.engines.data import KLASS
+from bayescal.engines.pooled.engine import Population, TopicPosterior
+from bayescal.engines.pooled.population import NAMES
+from bayescal.families import Family
+from bayescal.results.class_draws import ClassDraws
+from bayescal.validation import Floats
+from bayescal.warps import IDENTITY
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SIDES = ("theta", "left", "right")
+DRAWS = ("chain", "draw")
+RATE_NAMES = ("rate_alpha", "rate_beta")
+
+
+def build_topics(
+    found: TopicPosterior,
+    names: NDArray[Any],
+    counts: NDArray[np.intp],
+    apart: Floats,
+    *,
+    chains: int,
+    scale: tuple[float, float],
+    attrs: dict[str, str],
+) -> xr.DataTree:
+    """
+    Return the tree of results.
+
+    Groups: posterior, the draws (chain, draw, klass, topic) of mode and sides in raw score units
+    and of the rate, P(+); population, those of its unbounded hyperparameters and of a topic
+    without documents; topics, what is known of each.
+
+    Parameters
+    ----------
+    found : TopicPosterior
+        The draws.
+    names : array of shape (topics,)
+        The topics.
+    counts : integer array of shape (2, topics)
+        Negative and positive documents.
+    apart : array of shape (2, 3, topics)
+        Maximum likelihood of each topic by itself: mode and sides; nan where there are none.
+    chains : int
+        Into how many the draws are divided.
+    scale : tuple of float
+        Centre and spread of all scores.
+    attrs : dict
+        Provenance.
+    """
+    size = found.new_rate.size
+
+    def folded(values: Floats) -> Floats:
+        return values.reshape(*values.shape[:-1], chains, size // chains)
+
+    posterior = {
+        name: (("klass", "topic", *DRAWS), folded(found.sides[:, k]))
+        for k, name in enumerate(SIDES)
+    } | {"rate": (("topic", *DRAWS), folded(found.rate))}
+    population = {
+        name: (("klass", *DRAWS), folded(found.new_sides[:, k])) for k, name in enumerate(SIDES)
+    } | {"rate": (DRAWS, folded(found.new_rate))}
+    population |= {
+        name: (DRAWS, folded(values))
+        for name, values in zip(RATE_NAMES, found.rate_population, strict=True)
+    }
+    population |= {
+        name: (("klass", *DRAWS), folded(found.population[..., k])) for k, name in enumerate(NAMES)
+    }
+    topics = {name: (("klass", "topic"), apart[:, k]) for k, name in enumerate(SIDES)} | {
+        "documents": (("klass", "topic"), counts),
+        "efficiency": (("klass", "topic"), found.efficiency),
+        "pareto_k": ("klass", found.pareto_k),
+        "resolved": int(found.resolved),
+        "centre": scale[0],
+        "spread": scale[1],
+    }
+    coords = {"klass": list(KLASS), "chain": np.arange(chains), "draw": np.arange(size // chains)}
+    groups = {
+        "posterior": xr.Dataset(posterior, coords | {"topic": names}),
+        "population": xr.Dataset(population, coords),
+        "topics": xr.Dataset(topics, {"klass": list(KLASS), "topic": names}),
+    }
+    tree = xr.DataTree.from_dict(groups)
+    tree.attrs.update(attrs)
+    return tree
+
+
+def join_topics(
+    tree: xr.DataTree,
+    added: tuple[Floats, Floats],
+    names: NDArray[Any],
+    counts: NDArray[np.intp],
+    apart: Floats,
+) -> xr.DataTree:
+    """Return a tree with further topics: draws of sides and rate, and what is known of them."""
+    sides, rate = added
+    posterior, topics = tree["posterior"].to_dataset(), tree["topics"].to_dataset()
+    shape = tuple(posterior.sizes[dim] for dim in DRAWS)
+    new = {
+        name: (
+            ("klass", "topic", *DRAWS),
+            sides[:, k].reshape(*sides.shape[:1], names.size, *shape),
+        )
+        for k, name in enumerate(SIDES)
+    } | {"rate": (("topic", *DRAWS), rate.reshape(names.size, *shape))}
+    known = {name: (("klass", "topic"), apart[:, k]) for k, name in enumerate(SIDES)} | {
+        "documents": (("klass", "topic"), counts),
+        "efficiency": (("klass", "topic"), np.full(counts.shape, np.nan)),
+    }
+    shared = topics.drop_dims("topic")
+    joined = {
+        "posterior": xr.concat([posterior, xr.Dataset(new, {"topic": names})], "topic"),
+        "population": tree["population"].to_dataset(),
+        "topics": xr.concat(
+            [topics[list(known)], xr.Dataset(known, {"topic": names})], "topic"
+        ).merge(shared),
+    }
+    out = xr.DataTree.from_dict(joined)
+    out.attrs.update(tree.attrs)
+    return out
+
+
+def read_population(tree: xr.DataTree) -> Population:
+    """Return the draws of the population's hyperparameters."""
+    group = tree["population"].to_dataset().stack(sample=DRAWS)
+    return Population(
+        np.stack([group[name].transpose("klass", "sample").values for name in NAMES], axis=-1),
+        np.stack([group[name].values for name in RATE_NAMES]),
+    )
+
+
+def read_curve(tree: xr.DataTree, family: Family, topic: int | None) -> ClassDraws:
+    """Return a topic's curve, by its position; of None that of a topic without documents."""
+    group = tree["population" if topic is None else "posterior"].to_dataset()
+    if topic is not None:
+        group = group.isel(topic=topic)
+    return curve_of(
+        np.stack([group[name].transpose("klass", *DRAWS).values for name in SIDES], axis=1),
+        group["rate"].transpose(*DRAWS).values.ravel(),
+        family,
+        float(tree["topics"]["centre"]),
+    )
+
+
+def curve_of(sides: Floats, rate: Floats, family: Family, centre: float) -> ClassDraws:
+    """Return the curve of draws of mode and sides, of shape (2, 3, ...), and of the rate."""
+    which, bend = np.zeros(rate.size, dtype=np.intp), np.full(rate.size, IDENTITY)
+    negative, positive = (
+        density_draws((family.of_class(bool(k)),), which, sides[k].reshape(3, -1), bend, centre)
+        for k in range(len(KLASS))
+    )
+    return ClassDraws(negative, positive, rate)
+
+
+def topic_table(tree: xr.DataTree, classes: NDArray[Any], level: float) -> pd.DataFrame:
+    """Return estimates apart, pooled and of the population; see `TopicCalibrator.summary`."""
+    import pandas as pd
+
+    tails = [0.5 - level / 2.0, 0.5 + level / 2.0]
+    posterior, topics = tree["posterior"].to_dataset(), tree["topics"].to_dataset()
+    parts = []
+    for name in SIDES:
+        draws = posterior[name].stack(sample=DRAWS)
+        lower, upper = np.quantile(draws.values, tails, axis=draws.get_axis_num("sample"))
+        columns = {
+            "documents": topics["documents"],
+            "apart": topics[name],
+            "pooled": draws.mean("sample"),
+            "lower": (draws.dims[:-1], lower),
+            "upper": (draws.dims[:-1], upper),
+            "population": tree["population"][name].median(DRAWS),
+        }
+        frame = xr.Dataset(columns).drop_vars(DRAWS, errors="ignore").to_dataframe().reset_index()
+        parts.append(frame.assign(parameter=name))
+    table = pd.concat(parts)
+    table["class"] = table["klass"].map(dict(zip(KLASS, map(str, classes), strict=True)))
+    order = ["topic", "class", "parameter"]
+    kept = ["documents", "apart", "pooled", "lower", "upper", "population"]
+    return table.set_index(order)[kept].sort_index(level="topic", sort_remaining=False)

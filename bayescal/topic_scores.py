@@ -1,0 +1,209 @@
+"""Scores of many topics: long arrays, tables with columns, documents x topics."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bayescal.labels import encode_labels
+from bayescal.validation import Floats, as_scores, check_same_length
+
+COLUMNS = ("score", "label", "topic")
+
+
+@dataclass(frozen=True)
+class Cells:
+    """
+    Scores with their topics, one after the other, whatever form they came in.
+
+    Attributes
+    ----------
+    score : array of shape (n,)
+        Raw scores.
+    topic : array of shape (n,)
+        The topic of each, as the user names it: all strings or all whole numbers.
+    shape : tuple of int
+        Of the arrays that they came in: (n,), or (documents, topics).
+    """
+
+    score: Floats
+    topic: NDArray[Any]
+    shape: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class TopicScores:
+    """
+    Labelled scores of every topic.
+
+    Attributes
+    ----------
+    names : array of shape (topics,)
+        In sorted order.
+    code : integer array of shape (n,)
+        The topic of each score, a position in `names`.
+    score : array of shape (n,)
+        Raw scores.
+    positive : array of shape (n,) of bool
+        Their labels.
+    classes : array of shape (2,)
+        The labels' values in sorted order; the second is the positive class.
+    """
+
+    names: NDArray[Any]
+    code: NDArray[np.intp]
+    score: Floats
+    positive: NDArray[np.bool_]
+    classes: NDArray[Any]
+
+    def of_class(self, positive: bool) -> list[Floats]:
+        """Return each topic's scores of one class, in the order of `names`."""
+        mine = self.positive == positive
+        order = np.argsort(self.code[mine], kind="stable")
+        ends = np.cumsum(np.bincount(self.code[mine], minlength=self.names.size))
+        return np.split(self.score[mine][order], ends[:-1])
+
+    def constant(self) -> NDArray[np.bool_]:
+        """Return which topics have several scores that are all the same."""
+        low, high = np.full(self.names.size, np.inf), np.full(self.names.size, -np.inf)
+        np.minimum.at(low, self.code, self.score)
+        np.maximum.at(high, self.code, self.score)
+        several = np.bincount(self.code, minlength=self.names.size) > 1
+        return np.asarray(several & (low == high), dtype=np.bool_)
+
+    def without(self, topics: NDArray[np.bool_]) -> TopicScores:
+        """Return the same topics, some of them without scores."""
+        kept = ~topics[self.code]
+        return replace(
+            self, code=self.code[kept], score=self.score[kept], positive=self.positive[kept]
+        )
+
+    def counts(self, positive: bool) -> NDArray[np.intp]:
+        """Return each topic's number of documents of one class."""
+        return np.bincount(self.code[self.positive == positive], minlength=self.names.size)
+
+
+def read_cells(scores: Any, topics: ArrayLike | None = None) -> Cells:
+    """
+    Return scores with their topics.
+
+    Parameters
+    ----------
+    scores : array-like of shape (n,) or (documents, topics), DataFrame or DataArray
+        Long scores need `topics`; a DataFrame has the columns score and topic; a DataArray of
+        (documents, topics) has its topics as second coordinate.
+    topics : array-like, optional
+        The topic of each long score, or the names of the columns (0, 1, ... by default).
+
+    Raises
+    ------
+    ValueError
+        If shapes do not go together, scores are not finite, or names are of several types.
+    """
+    if hasattr(scores, "columns"):
+        return _of_table(scores, topics)
+    if topics is None and getattr(scores, "ndim", 0) == 2 and hasattr(scores, "coords"):
+        topics = scores.coords[scores.dims[1]].values if scores.dims[1] in scores.coords else None
+    values = np.asarray(scores, dtype=np.float64)
+    if values.ndim == 2:
+        names = np.arange(values.shape[1]) if topics is None else _names(topics)
+        if names.size != values.shape[1]:
+            raise ValueError(
+                f"topics must name the {values.shape[1]} columns of scores, got {names.size} names."
+            )
+        if np.unique(names).size != names.size:
+            raise ValueError("topics must name each column of scores differently.")
+        topic = np.broadcast_to(names, values.shape).ravel()
+        return Cells(as_scores(values.ravel(), "scores"), topic, values.shape)
+    if topics is None:
+        raise ValueError("topics must hold the topic of each score, got None.")
+    long, names = as_scores(values, "scores"), _names(topics)
+    check_same_length("scores", long.size, "topics", names.size)
+    return Cells(long, names, long.shape)
+
+
+def read_topics(scores: Any, labels: Any = None, topics: ArrayLike | None = None) -> TopicScores:
+    """
+    Return labelled scores; cells whose label is nan are left out.
+
+    Parameters
+    ----------
+    scores : array-like of shape (n,) or (documents, topics), DataFrame or DataArray
+        See `read_cells`; a DataFrame has the column label as well.
+    labels : array-like of the shape of scores
+        Two values; nan for documents without a label. None for a DataFrame.
+    topics : array-like, optional
+        See `read_cells`.
+
+    Raises
+    ------
+    ValueError
+        As `read_cells`, and if a document has two rows of one topic, if labels do not belong to
+        the scores, or are not of two classes over all topics.
+    """
+    if hasattr(scores, "columns"):
+        if labels is not None:
+            raise ValueError("labels must be None with a DataFrame: its column label holds them.")
+        _check_columns(scores, COLUMNS)
+        labels = scores["label"]
+    cells, given = read_cells(scores, topics), np.asarray(labels)
+    if given.shape != cells.shape:
+        raise ValueError(f"labels must have the shape of scores, {cells.shape}, got {given.shape}.")
+    flat = given.ravel()
+    known = ~_missing(flat)
+    if not known.any():
+        raise ValueError("labels must hold at least one label of each class, got none.")
+    classes, positive = encode_labels(flat[known], name="labels")
+    # Topics without any label stay: the population answers for them.
+    names, code = np.unique(cells.topic, return_inverse=True)
+    return TopicScores(names, code[known], cells.score[known], positive, classes)
+
+
+def _of_table(table: Any, topics: ArrayLike | None) -> Cells:
+    if topics is not None:
+        raise ValueError("topics must be None with a DataFrame: its column topic holds them.")
+    _check_columns(table, ("score", "topic"))
+    if "document" in table and table.duplicated(["document", "topic"]).any():
+        first = table[table.duplicated(["document", "topic"])].iloc[0]
+        raise ValueError(
+            "a document may have one row a topic: document"
+            f" {first['document']} has two of topic {first['topic']}."
+        )
+    score = as_scores(table["score"].to_numpy(dtype=np.float64), "score")
+    return Cells(score, _names(table["topic"]), score.shape)
+
+
+def _check_columns(table: Any, wanted: tuple[str, ...]) -> None:
+    missing = [name for name in wanted if name not in table.columns]
+    if missing:
+        raise ValueError(
+            f"a DataFrame of topics must have the columns {', '.join(wanted)};"
+            f" it lacks {', '.join(missing)}."
+        )
+
+
+def _names(topics: ArrayLike) -> NDArray[Any]:
+    """Return topic names: all strings or all whole numbers."""
+    values = np.asarray(topics)
+    if values.ndim != 1:
+        raise ValueError(f"topics must have shape (n,), got {values.shape}.")
+    if values.size == 0:
+        raise ValueError("topics must hold at least one topic, got none.")
+    kinds = {type(value).__name__ for value in np.asarray(topics, dtype=object).tolist()}
+    if len(kinds) > 1 or values.dtype.kind not in "UiuO":
+        raise ValueError(
+            f"topics must be all strings or all whole numbers, got {', '.join(sorted(kinds))}."
+        )
+    return values.astype(str) if values.dtype.kind == "O" else values
+
+
+def _missing(labels: NDArray[Any]) -> NDArray[np.bool_]:
+    if labels.dtype.kind == "f":
+        return np.asarray(np.isnan(labels), dtype=np.bool_)
+    if labels.dtype.kind == "O":
+        return np.array([v is None or (isinstance(v, float) and math.isnan(v)) for v in labels])
+    return np.zeros(labels.shape, dtype=np.bool_)

@@ -1,0 +1,240 @@
+"""TopicCalibrator: forms of input, pooling, new topics, files, bad input."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+from bayescal import ScoreCalibrator, TopicCalibrator, load
+from bayescal.robust import centre_and_spread
+from bayescal.topic_scores import read_cells, read_topics
+
+NAMES = np.array(["corn", "crude", "earn", "grain", "ship", "trade"])
+FEW = {"draws": 200, "chains": 2, "random_state": 0}
+
+
+def made(positives=4, negatives=30, seed=0, names=NAMES):
+    """Return long scores, labels and topics whose modes are alike."""
+    rng = np.random.default_rng(seed)
+    labels = np.tile(np.repeat([0, 1], [negatives, positives]), len(names))
+    topics = np.repeat(names, negatives + positives)
+    centre = np.repeat(rng.normal(0.0, 0.3, len(names)), negatives + positives)
+    return rng.normal(centre + 3.0 * labels, 1.0), labels, topics
+
+
+SCORES, LABELS, TOPICS = made()
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return TopicCalibrator(**FEW).fit(SCORES, LABELS, TOPICS)
+
+
+def test_forms_of_input_are_the_same(fitted):
+    expected = fitted.predict_proba(SCORES[:50], TOPICS[:50])
+    table = pd.DataFrame({"score": SCORES, "label": LABELS, "topic": TOPICS})
+    shuffled = table.sample(frac=1.0, random_state=0)
+    for form in (table, shuffled):
+        again = TopicCalibrator(**FEW).fit(form)
+        np.testing.assert_allclose(
+            again.predict_proba(table[["score", "topic"]][:50]), expected, rtol=1e-9
+        )
+    # Documents x topics: as many documents as a topic has, one after the other.
+    wide, labels = SCORES.reshape(6, -1).T, LABELS.reshape(6, -1).T
+    array = xr.DataArray(wide, dims=("document", "topic"), coords={"topic": NAMES})
+    for form, names in ((wide, NAMES), (array, None)):
+        again = TopicCalibrator(**FEW).fit(form, labels, names)
+        found = again.predict_proba(form, names)
+        assert found.shape == wide.shape
+        np.testing.assert_allclose(found.T.ravel()[:50], expected[:, 1], rtol=1e-9)
+        assert again.predict_interval(form, names).shape == (*wide.shape, 2)
+
+
+def test_cells_without_a_label_are_left_out():
+    wide, labels = SCORES.reshape(6, -1).T, LABELS.reshape(6, -1).T.astype(float)
+    labels[3:9, 2] = np.nan
+    kept = ~np.isnan(labels.T.ravel())
+    found = TopicCalibrator(**FEW).fit(wide, labels, NAMES)
+    same = TopicCalibrator(**FEW).fit(SCORES[kept], LABELS[kept], TOPICS[kept])
+    for one, other in zip(
+        found.posterior_["posterior"].data_vars.values(),
+        same.posterior_["posterior"].data_vars.values(),
+        strict=True,
+    ):
+        np.testing.assert_allclose(one, other)
+
+
+def test_points_lie_in_their_bands_and_names_keep_their_order(fitted):
+    low, high = fitted.predict_interval(SCORES, TOPICS).T
+    point = fitted.predict_proba(SCORES, TOPICS)
+    np.testing.assert_allclose(point.sum(axis=1), 1.0)
+    assert (low <= point[:, 1]).mean() > 0.99
+    assert (point[:, 1] <= high).mean() > 0.99
+    order = np.random.default_rng(0).permutation(SCORES.size)
+    np.testing.assert_array_equal(fitted.predict_proba(SCORES[order], TOPICS[order]), point[order])
+
+
+def test_none_is_each_topic_by_itself():
+    apart = TopicCalibrator("none", draws=4000, random_state=0).fit(SCORES, LABELS, TOPICS)
+    mine = TOPICS == "earn"
+    alone = ScoreCalibrator("asymmetric_laplace", draws=4000, random_state=1)
+    expected = alone.fit(SCORES[mine], LABELS[mine]).predict_proba(SCORES[mine])
+    found = apart.predict_proba(SCORES[mine], TOPICS[mine])
+    np.testing.assert_allclose(found, expected, atol=0.01)
+
+
+def test_complete_is_one_density_for_all():
+    together = TopicCalibrator("complete", **FEW).fit(SCORES, LABELS, TOPICS)
+    sides = together.posterior_["posterior"]
+    for name in ("theta", "left", "right"):
+        assert (sides[name] == sides[name].isel(topic=0)).all()
+
+
+def test_pooling_brings_few_positives_towards_the_population(fitted):
+    # A topic with one odd positive: by itself far off, pooled back with the others.
+    scores, labels, topics = made(positives=6)
+    mine = np.flatnonzero((topics == "earn") & (labels == 1))
+    scores = np.delete(scores, mine[1:])
+    labels, topics = np.delete(labels, mine[1:]), np.delete(topics, mine[1:])
+    scores[mine[0]] = 12.0
+    table = TopicCalibrator(draws=500, random_state=0).fit(scores, labels, topics).summary()
+    row = table.loc[("earn", "1", "theta")]
+    assert row["documents"] == 1
+    assert row["apart"] == pytest.approx(12.0)
+    assert row["population"] < row["pooled"] < row["apart"]
+    assert row["lower"] < row["pooled"] < row["upper"]
+
+
+@pytest.mark.parametrize("pooling", ["partial", "complete", "none"])
+def test_topics_without_labels_get_wide_bands(pooling):
+    calibrator = TopicCalibrator(pooling, **FEW).fit(SCORES, LABELS, TOPICS)
+    known = np.ptp(calibrator.predict_interval([1.5], ["earn"]))
+    new = np.ptp(calibrator.predict_interval([1.5], ["cocoa"]))
+    assert new > known
+    strict = TopicCalibrator(pooling, new_topics="error", **FEW).fit(SCORES, LABELS, TOPICS)
+    with pytest.raises(ValueError, match="topics 'cocoa' were not fitted"):
+        strict.predict_proba([1.5], ["cocoa"])
+
+
+def test_topics_that_lack_a_class_are_flagged_and_answered():
+    kept = ~((TOPICS == "earn") & (LABELS == 1))
+    calibrator = TopicCalibrator(**FEW).fit(SCORES[kept], LABELS[kept], TOPICS[kept])
+    assert calibrator.flagged_ == {"earn": "no documents of class 1"}
+    point = calibrator.predict_proba([-1.0, 4.0], ["earn", "earn"])[:, 1]
+    assert point[0] < 0.2 < point[1]
+
+
+def test_added_topics_are_nearly_what_fitting_them_gives():
+    scores, labels, topics = made(positives=10, names=np.arange(12))
+    calibrator = TopicCalibrator(draws=1000, random_state=0)
+    whole = calibrator.fit(scores, labels, topics).predict_proba(scores, topics)[:, 1]
+    first = topics < 11
+    later = TopicCalibrator(draws=1000, random_state=0)
+    later.fit(scores[first], labels[first], topics[first])
+    later.add_topics(scores[~first], labels[~first], topics[~first])
+    np.testing.assert_array_equal(later.topics_, np.arange(12))
+    added = later.predict_proba(scores[~first], topics[~first])[:, 1]
+    np.testing.assert_allclose(added, whole[~first], atol=0.05)
+    with pytest.raises(ValueError, match="topics 3 are fitted already"):
+        later.add_topics(scores[topics == 3], labels[topics == 3], topics[topics == 3])
+    with pytest.raises(ValueError, match=r"labels must be .0, 1., got .2, 3."):
+        later.add_topics(scores[topics == 3], labels[topics == 3] + 2, topics[topics == 3] + 20)
+
+
+def test_files(fitted, tmp_path):
+    path = fitted.save(tmp_path / "topics.nc")
+    again = TopicCalibrator.load(path)
+    np.testing.assert_array_equal(
+        again.predict_proba(SCORES, TOPICS), fitted.predict_proba(SCORES, TOPICS)
+    )
+    pd.testing.assert_frame_equal(again.summary(), fitted.summary())
+    with pytest.raises(ValueError, match="holds topics: TopicCalibrator"):
+        load(path)
+    one = ScoreCalibrator("laplace", draws=10).fit(SCORES, LABELS).save(tmp_path / "one.nc")
+    with pytest.raises(ValueError, match="holds no topics: bayescal"):
+        TopicCalibrator.load(one)
+
+
+def test_one_topic_says_that_it_is_fitted_by_itself():
+    mine = TOPICS == "earn"
+    with pytest.warns(UserWarning, match="one topic makes no population"):
+        TopicCalibrator(**FEW).fit(SCORES[mine], LABELS[mine], TOPICS[mine])
+
+
+def test_constant_scores_of_a_topic():
+    scores = np.where(TOPICS == "earn", 1.0, SCORES)
+    calibrator = TopicCalibrator(**FEW).fit(scores, LABELS, TOPICS)
+    assert calibrator.flagged_ == {"earn": "no documents of class 0, 1"}
+    np.testing.assert_allclose(
+        calibrator.decision_function([1.0, 2.0], ["earn", "earn"]),
+        calibrator.decision_function([1.0, 2.0], ["cocoa", "cocoa"]),
+        atol=0.5,
+    )
+
+
+def test_the_same_seed_gives_the_same_bits(fitted):
+    again = TopicCalibrator(**FEW).fit(SCORES, LABELS, TOPICS)
+    xr.testing.assert_identical(
+        again.posterior_["posterior"].to_dataset(), fitted.posterior_["posterior"].to_dataset()
+    )
+
+
+def test_units_of_the_scores_do_not_matter(fitted):
+    # A power of two: other units round differently, and acceptance of draws with them.
+    moved = TopicCalibrator(**FEW).fit(1024.0 * SCORES, LABELS, TOPICS)
+    np.testing.assert_allclose(
+        moved.predict_proba(1024.0 * SCORES, TOPICS), fitted.predict_proba(SCORES, TOPICS)
+    )
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"pooling": "some"}, "pooling must be one of"),
+        ({"family": "hybrid"}, "family must be one of"),
+        ({"new_topics": "guess"}, "new_topics must be one of"),
+        ({"draws": 0}, "draws must be a positive whole number, got 0"),
+    ],
+)
+def test_bad_parameters(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        TopicCalibrator(**parameters).fit(SCORES, LABELS, TOPICS)
+
+
+TABLE = pd.DataFrame({"score": [0.0, 1.0], "label": [0, 1], "topic": ["a", "a"]})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([0.0, 1.0], [0, 1]), "topics must hold the topic of each score, got None"),
+        (([0.0, 1.0], [0, 1], ["a"]), "scores and topics must have the same length, got 2 and 1"),
+        (([0.0, 1.0], [0], ["a", "a"]), "labels must have the shape of scores"),
+        (([0.0, 1.0], [0, 1], ["a", 1]), "all strings or all whole numbers, got int, str"),
+        (([0.0, 1.0], [0, 1], [1.5, 2.5]), "all strings or all whole numbers, got float"),
+        (([], [], []), "at least one"),
+        (([0.0, np.nan], [0, 1], ["a", "a"]), "finite"),
+        (([0.0, 1.0], [np.nan, np.nan], ["a", "a"]), "at least one label of each class, got none"),
+        (([0.0, 1.0], [1, 1], ["a", "b"]), "both classes"),
+        ((np.zeros((2, 2)), np.eye(2), ["a"]), "topics must name the 2 columns"),
+        ((np.zeros((2, 2)), np.eye(2), ["a", "a"]), "name each column of scores differently"),
+        ((TABLE.drop(columns="label"),), "it lacks label"),
+        ((TABLE, [0, 1]), "labels must be None with a DataFrame"),
+        ((TABLE, None, ["a", "b"]), "topics must be None with a DataFrame"),
+        ((TABLE.assign(document=7),), "document 7 has two of topic a"),
+    ],
+)
+def test_bad_input(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        read_topics(*arguments)
+
+
+def test_the_common_scale_is_that_of_all_scores(fitted):
+    topics = fitted.posterior_["topics"]
+    assert (float(topics["centre"]), float(topics["spread"])) == centre_and_spread(SCORES)
+
+
+def test_cells_keep_document_order():
+    cells = read_cells(np.array([[1.0, 2.0], [3.0, 4.0]]), ["b", "a"])
+    assert cells.score.tolist() == [1.0, 2.0, 3.0, 4.0]
+    assert cells.topic.tolist() == ["b", "a", "b", "a"]
