@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from studies import coverage, guard_floor, reuters, robustness, sbc, synthetic
+from studies import coverage, guard_floor, reuters, robustness, sbc, synthetic, topics
 from studies.command import Options, main
 from studies.reporting import write_index
 
-STUDIES = (sbc, coverage, synthetic, robustness, reuters, guard_floor)
+STUDIES = (sbc, coverage, synthetic, robustness, reuters, topics, guard_floor)
 
 
 def run(options: Options) -> None:

@@ -99,7 +99,7 @@ def totals(
     rng = np.random.default_rng((CLASSIFIERS.index(classifier), n_positive, repeat))
     out = dict.fromkeys(methods, 0.0)
     for topic in TOPICS:
-        (score, label), (new, truth) = _splits(classifier, topic)
+        (score, label), (new, truth) = splits(classifier, topic)
         if choose:
             # One half to calibrate with, the other to test on: the test split is not read.
             half = random_half(label, rng)
@@ -112,7 +112,9 @@ def totals(
 
 
 @cache
-def _splits(classifier: str, topic: str) -> tuple[Split, Split]:
+def splits(classifier: str, topic: str) -> tuple[Split, Split]:
+    """Return scores and labels of the calibration and of the test split."""
+
     def read(split: str) -> Split:
         rows = load_reuters_scores(classifier, topic, split)
         return rows["score"].to_numpy(), rows["label"].to_numpy()
@@ -129,12 +131,13 @@ def _wide(table: pd.DataFrame, options: Options) -> str:
             text = with_error(each["mean"], each["error"], 0)
             if method in published and each["n"] in PUBLISHED_SIZES:
                 text += f" ({published[str(method)][PUBLISHED_SIZES.index(each['n'])]})"
-            row[_size(each["n"])] = text
+            row[size_name(each["n"])] = text
         rows.append(row)
     return markdown(pd.DataFrame(rows))
 
 
-def _size(n: int) -> str:
+def size_name(n: int) -> str:
+    """Return how tables call a number of positives."""
     return f"n+ = {n}" if n < ALL else "half of all"
 
 
@@ -159,7 +162,7 @@ def _bars(bits: pd.DataFrame) -> list[Bar]:
             allowed = max(2.0 * error, 0.02 * float(limit.mean()))
             out.append(
                 Bar(
-                    claim=f"{classifier}, {_size(n)}: default against {name}",
+                    claim=f"{classifier}, {size_name(n)}: default against {name}",
                     measured=f"{with_error(mean, error, 0)} bits more",
                     limit="≤ 0, two errors or 2 % allowed",
                     holds=bool(mean <= allowed),

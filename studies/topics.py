@@ -1,0 +1,136 @@
+"""Few positives a topic: topics pooled, apart and by peers, on Reuters scores.
+
+python -m studies.topics [--quick]
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from bayescal import TopicCalibrator
+from bayescal.datasets.reuters_scores import CLASSIFIERS, TOPICS
+from bayescal.metrics import losses
+from bayescal.validation import Floats
+from studies import figures
+from studies.command import Options, main, spread_over
+from studies.peers import PEERS, Labels, calibrator
+from studies.reporting import Bar, markdown, with_error, write_figure, write_page, write_table
+from studies.reuters import SIZES, size_name, splits
+from studies.subsets import few_positives
+
+POOLED = {
+    "pooled": "partial",
+    "A.Laplace, apart": "none",
+    "A.Laplace, complete": "complete",
+}
+APART = {
+    "Platt": PEERS["Platt"],
+    "default, apart": calibrator(draws=250),
+}
+# Pooled with n+ positives a topic is to be no worse than Platt with ten times as many.
+TEN_TIMES = {3: 30, 5: 50, 10: 100}
+# In the prototype, one repeat each.
+PROTOTYPE = {("linear_svm", 3): 2162, ("linear_svm", 10): 1933} | {
+    ("naive_bayes", 3): 3898,
+    ("naive_bayes", 10): 3870,
+}
+Case = tuple[str, int, int]
+
+
+def run(options: Options) -> None:
+    """Compare all methods; write page, table and figure."""
+    repeats = options.size(10, 2)
+    sizes = SIZES[:: 3 if options.quick else 1]
+    cases = [(c, n, r) for c in CLASSIFIERS for n in sizes for r in range(repeats)]
+    index = pd.MultiIndex.from_tuples(cases, names=["classifier", "n", "repeat"])
+    bits = pd.DataFrame(spread_over(options.jobs, totals, cases), index)
+    grouped = bits.groupby(["classifier", "n"], sort=False)
+    table = pd.DataFrame({"mean": grouped.mean().stack(), "error": grouped.sem().stack()})
+    table = table.rename_axis(["classifier", "n", "method"]).reset_index()
+    write_table(table, options.out, "topics")
+    labels = ("positives a topic", "log-loss (bits)")
+    figure = figures.lines(table, "n", "method", "classifier", labels, columns=2)
+    for ax in figure.axes:
+        ax.set_yscale("log")
+    write_figure(figure, options.out, "topics")
+    write_page("topics", options.out, bars(bits), table=_wide(table), repeats=str(repeats))
+
+
+def totals(classifier: str, n_positive: int, repeat: int) -> dict[str, float]:
+    """Return each method's log-loss in bits, summed over topics and test documents."""
+    rng = np.random.default_rng((CLASSIFIERS.index(classifier), n_positive, repeat))
+    out = dict.fromkeys([*POOLED, *APART], 0.0)
+    fitted: list[tuple[Floats, Labels]] = []
+    for topic in TOPICS:
+        (score, label), (new, truth) = splits(classifier, topic)
+        mask = few_positives(label, n_positive, rng)
+        fitted.append((score[mask], label[mask]))
+        for name, method in APART.items():
+            out[name] += losses(method(*fitted[-1], new), truth == 1).log_loss
+    scores, labels = (np.concatenate(parts) for parts in zip(*fitted, strict=True))
+    topics = np.repeat(TOPICS, [label.size for _, label in fitted])
+    for name, pooling in POOLED.items():
+        calibrated = TopicCalibrator(pooling, draws=250, random_state=0)
+        calibrated.fit(scores, labels, topics)
+        for topic in TOPICS:
+            _, (new, truth) = splits(classifier, topic)
+            log_odds = calibrated.decision_function(new, np.repeat([topic], new.size))
+            out[name] += losses(log_odds, truth == 1).log_loss
+    return out
+
+
+def bars(bits: pd.DataFrame) -> list[Bar]:
+    """Return: no worse than Platt with ten times the positives, apart, and the prototype."""
+    out = []
+    for (classifier, n), part in bits.groupby(["classifier", "n"], sort=False):
+        where = f"{classifier}, {size_name(n)}"
+        pooled = part["pooled"]
+        if TEN_TIMES.get(n) in bits.index.unique("n"):
+            platt = bits.loc[(classifier, TEN_TIMES[n]), "Platt"]
+            claim = f"{where}: pooled against Platt with {TEN_TIMES[n]}"
+            out.append(_no_worse(claim, _difference(pooled, platt), float(platt.mean())))
+        excess = (pooled - part["A.Laplace, apart"]).to_numpy()
+        apart = float(part["A.Laplace, apart"].mean())
+        out.append(_no_worse(f"{where}: pooled against apart", _mean(excess), apart))
+        if (classifier, n) in PROTOTYPE:
+            goal = PROTOTYPE[classifier, n]
+            excess = (pooled - goal).to_numpy()
+            out.append(_no_worse(f"{where}: pooled against the prototype", _mean(excess), goal))
+    return out
+
+
+def _no_worse(claim: str, difference: tuple[float, float], limit: float) -> Bar:
+    mean, error = difference
+    return Bar(
+        claim=claim,
+        measured=f"{with_error(mean, error, 0)} bits more than {limit:.0f}",
+        limit="≤ 0, two errors allowed",
+        holds=mean <= 2.0 * error,
+    )
+
+
+def _mean(excess: Floats) -> tuple[float, float]:
+    return float(excess.mean()), float(excess.std(ddof=1) / excess.size**0.5)
+
+
+def _difference(one: Any, other: Any) -> tuple[float, float]:
+    """Return the difference of two means of different subsets, and its standard error."""
+    return float(one.mean() - other.mean()), float(np.hypot(one.sem(), other.sem()))
+
+
+def _wide(table: pd.DataFrame) -> str:
+    rows = []
+    for (classifier, method), part in table.groupby(["classifier", "method"], sort=False):
+        cells = {
+            size_name(each["n"]): with_error(each["mean"], each["error"], 0)
+            for each in part.to_dict("records")
+        }
+        rows.append({"scores": classifier, "method": method} | cells)
+    return markdown(pd.DataFrame(rows))
+
+
+if __name__ == "__main__":
+    main("topics")
