@@ -25,6 +25,8 @@ FREEDOM, WIDER = 5.0, 1.2  # of the Student t proposal
 # The base lies on the wide side of the mode: weights from wide to narrow are bounded. One posterior
 # standard deviation towards a larger tau, smaller kappa and a.
 WIDE = np.array([0.0, 1.0, 0.0, -1.0, -1.0, 0.0])
+# But no wider than kappa = 1 and a = 1/2: of a beta far below that most draws are at 0 or 1.
+LOWEST = np.array([-np.inf, -np.inf, -np.inf, 0.0, np.log(0.5), -np.inf])
 
 
 @dataclass(frozen=True)
@@ -83,8 +85,9 @@ def draw_hyperposterior(
     for _ in range(MOVES):
         found = draw_topics(topics, family, base, FIRST_DRAWS, rng)
         mode, covariance = _mode(_log_posterior(found, hyperprior), base, scale)
-        wide = mode + WIDE * np.sqrt(np.diag(covariance))
-        off = np.abs(wide - base) / np.sqrt(np.diag(covariance))
+        deviation = np.sqrt(np.diag(covariance))
+        wide = np.maximum(mode + WIDE * deviation, LOWEST)
+        off = np.abs(wide - base) / deviation
         base = wide
         if off.max() < CLOSE:
             break
@@ -109,7 +112,7 @@ def draw_hyperposterior(
 
 def base_of(points: Floats) -> Floats:
     """Return the population to draw topics under whose draws all of the points can reweight."""
-    base: Floats = points.mean(axis=0) + WIDE * points.std(axis=0)
+    base: Floats = np.maximum(points.mean(axis=0) + WIDE * points.std(axis=0), LOWEST)
     return base
 
 
