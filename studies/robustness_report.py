@@ -165,10 +165,7 @@ def _figure(table: pd.DataFrame) -> Figure:
     # The default first: it gets the first colour.
     rows = rows.sort_values("method", key=lambda names: names.map(SHOWN.index), kind="stable")
     labels = ("positives", "mean KL (0.001 nats)")
-    figure = figures.lines(rows, "n", "method", "shape", labels, columns=4)
-    for ax in figure.axes:
-        ax.set_yscale("log")
-    return figure
+    return figures.lines(rows, "n", "method", "shape", labels, columns=4, log=True)
 
 
 def _with_errors(

@@ -99,9 +99,7 @@ def run(options: Options) -> None:
     labels = ("documents", "mean KL (nats)")
     # Temperature has no intercept, and is far off: in the table only.
     shown = table[table["method"] != "temperature"]
-    figure = figures.lines(shown, "n", "method", "truth", labels, columns=3)
-    for ax in figure.axes:
-        ax.set_yscale("log")
+    figure = figures.lines(shown, "n", "method", "truth", labels, columns=3, log=True)
     write_figure(figure, options.out, "synthetic")
     sets = f"{chunks * CHUNK:,}"
     write_page("synthetic", options.out, _bars(table), table=_wide(table), sets=sets)

@@ -18,7 +18,7 @@ from studies import figures
 from studies.command import Options, main, spread_over
 from studies.peers import PEERS, Labels, calibrator
 from studies.reporting import Bar, markdown, with_error, write_figure, write_page, write_table
-from studies.reuters import SIZES, size_name, splits
+from studies.reuters import SIZES, size_name, splits, tick
 from studies.subsets import few_positives
 
 POOLED = {
@@ -52,9 +52,9 @@ def run(options: Options) -> None:
     table = table.rename_axis(["classifier", "n", "method"]).reset_index()
     write_table(table, options.out, "topics")
     labels = ("positives a topic", "log-loss (bits)")
-    figure = figures.lines(table, "n", "method", "classifier", labels, columns=2)
-    for ax in figure.axes:
-        ax.set_yscale("log")
+    figure = figures.lines(
+        table, "n", "method", "classifier", labels, columns=2, tick=tick, log=True
+    )
     write_figure(figure, options.out, "topics")
     write_page("topics", options.out, bars(bits), table=_wide(table), repeats=str(repeats))
 

@@ -10,7 +10,7 @@ from bayescal.engines.data import BinaryScores
 from bayescal.engines.monotone.basis import Pieces, place_pieces
 from bayescal.engines.monotone.compression import TOLERANCE, ScoreSums
 from bayescal.engines.monotone.density import PosteriorDensity, Prior
-from bayescal.engines.monotone.engine import number_of_segments
+from bayescal.engines.monotone.engine import fewer_and_fewer, number_of_segments
 from bayescal.engines.monotone.importance import Mixture, StudentT, improve, sample
 from bayescal.engines.pareto import smooth
 
@@ -197,3 +197,9 @@ def test_pieces_grow_with_the_rarer_class(rarer, segments):
     positive = np.arange(rarer * 3) < rarer
     for labels in (positive, ~positive):
         assert number_of_segments(BinaryScores(np.zeros(labels.size), labels)) == segments
+
+
+def test_fewer_pieces_are_tried_down_to_nine():
+    assert fewer_and_fewer(17) == [17, 13, 9]
+    assert fewer_and_fewer(12) == [12, 9]
+    assert fewer_and_fewer(9) == [9]

@@ -105,6 +105,11 @@ def number_of_segments(data: BinaryScores) -> int:
     return int(np.clip(round(PER_ROOT * rarer ** (1 / 3)), FEWEST, MOST))
 
 
+def fewer_and_fewer(segments: int) -> list[int]:
+    """Return numbers of pieces to try, from the largest to FEWEST."""
+    return [*range(segments, FEWEST, -4), FEWEST]
+
+
 def fit_direct(
     data: BinaryScores,
     rng: np.random.Generator,
@@ -148,15 +153,19 @@ def fit_direct(
             f" family 'monotone' n_segments; got {', '.join(map(repr, unknown))}."
         )
     prior, scaled = Prior(**given), np.asarray(bends) * spread
-    n_segments = number_of_segments(data) if n_segments is None else n_segments
+    counts = fewer_and_fewer(number_of_segments(data)) if n_segments is None else [n_segments]
     spreads = [float(warp(np.asarray(centre + spread), centre, b)) - centre for b in scaled]
-    found = [
-        draw_monotone(
-            _standardised(data.score, centre, s, bend),
-            data.positive, data.weight, prior, draws, rng, n_segments=n_segments,
-        )
-        for bend, s in zip(scaled, spreads, strict=True)
-    ]  # fmt: skip
+    # As many pieces as importance sampling can serve.
+    for segments in counts:
+        found = [
+            draw_monotone(
+                _standardised(data.score, centre, s, bend),
+                data.positive, data.weight, prior, draws, rng, n_segments=segments,
+            )
+            for bend, s in zip(scaled, spreads, strict=True)
+        ]  # fmt: skip
+        if not any(posterior.problem for posterior in found):
+            break
     evidence = np.array([posterior.log_evidence for posterior in found])
     best = int(evidence.argmax())
     return Direct(

@@ -1,0 +1,36 @@
+"""Large data: many pieces where importance sampling serves them, fewer where it does not."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from bayescal.engines.data import BinaryScores
+from bayescal.engines.monotone import engine
+
+
+def test_pieces_are_given_up_before_trust_is(monkeypatch):
+    rng = np.random.default_rng(0)
+    positive = np.arange(600) < 300
+    data = BinaryScores(rng.normal(2.0 * positive), positive)
+    tried = []
+    draw = engine.draw_monotone
+
+    def distrusted(*arguments, n_segments, **others):
+        tried.append(n_segments)
+        found = draw(*arguments, n_segments=n_segments, **others)
+        return replace(found, problem="uneven") if n_segments > 9 else found
+
+    monkeypatch.setattr(engine, "draw_monotone", distrusted)
+    found = engine.fit_direct(data, rng, draws=50, bends=(np.inf,))
+    assert tried == [13, 9]
+    assert found.posterior.pieces.segments == 9
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_thousand_positives_leave_nothing_to_warn_of(seed):
+    rng = np.random.default_rng(seed)
+    positive = np.arange(6000) < 1000
+    data = BinaryScores(rng.standard_t(2, 6000) + 3.0 * positive, positive)
+    found = engine.fit_direct(data, rng, draws=1000, bends=(np.inf, 1.0))
+    assert found.posterior.problem == ""
