@@ -2,7 +2,19 @@
 
 from bayescal.distributions.asymmetric_gaussian import AsymmetricGaussian
 from bayescal.distributions.asymmetric_laplace import AsymmetricLaplace
+from bayescal.distributions.grouped import GroupedScores
 from bayescal.distributions.hybrid import Hybrid
+from bayescal.distributions.relative import Relative, of_beta, of_inverse_gamma, of_normal
 from bayescal.distributions.transforms import Standardised
 
-__all__ = ["AsymmetricGaussian", "AsymmetricLaplace", "Hybrid", "Standardised"]
+__all__ = [
+    "AsymmetricGaussian",
+    "AsymmetricLaplace",
+    "GroupedScores",
+    "Hybrid",
+    "Relative",
+    "Standardised",
+    "of_beta",
+    "of_inverse_gamma",
+    "of_normal",
+]

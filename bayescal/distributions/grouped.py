@@ -1,0 +1,133 @@
+"""The log likelihood of many groups of scores, read off sums that are made once."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+from pytensor.gradient import disconnected_grad
+
+# Log of the density at the mode times the sum of the sides, by power: 1 Laplace, 2 Gaussian.
+LOG_PEAK = {1: 0.0, 2: 0.5 * math.log(2.0 / math.pi)}
+
+
+class GroupedScores:
+    r"""
+    Scores in groups, each group with a mode and two sides of its own.
+
+    With sides l and r (mean distances from the mode, or Gaussian sigmas), weights w and power p,
+
+    .. math::
+
+        \sum_i w_i \log f(x_i)
+            = N \left(c_p - \log(l + r)\right)
+              - \frac{1}{p} \left(\frac{D_l(\theta)}{l^p} + \frac{D_r(\theta)}{r^p}\right)
+        \qquad
+        D_l(\theta) = \sum_{x_i \le \theta} w_i |x_i - \theta|^p
+
+    D_l and D_r are polynomials between neighbouring scores, whose coefficients are tabulated: a
+    density or a gradient costs O(groups log n). The coefficients are sums of positive terms, from
+    one score to the next, so that scores far from 0 or in distant clumps lose no digits.
+
+    Parameters
+    ----------
+    score : array of shape (n,)
+        Scores, in the units of modes and sides.
+    group : array of int of shape (n,)
+        Which group each is in, from 0.
+    n_groups : int
+        How many groups there are; one may be empty.
+    power : {1, 2}
+        1 for exponential sides, 2 for Gaussian ones.
+    weight : array of shape (n,), optional
+        Powers of the documents' likelihoods; 1 each by default.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> scores = GroupedScores(np.array([0.0, 3.0, 5.0]), np.array([0, 1, 1]), 2, power=1)
+    >>> left, right = scores.deviations(np.array([1.0, 4.5]))
+    >>> left.eval(), right.eval()
+    (array([1. , 1.5]), array([0. , 0.5]))
+    """
+
+    def __init__(
+        self, score: Any, group: Any, n_groups: int, *, power: int, weight: Any = None
+    ) -> None:
+        if power not in LOG_PEAK:
+            raise ValueError(f"power must be 1 (exponential sides) or 2 (Gaussian), got {power!r}.")
+        weight = np.ones(len(score)) if weight is None else np.asarray(weight, dtype=float)
+        order = np.lexsort((score, group))
+        score, weight = np.asarray(score, dtype=float)[order], weight[order]
+        size = np.bincount(group, minlength=n_groups)
+        first = np.cumsum(size) - size
+        parts = [slice(start, start + n) for start, n in zip(first, size, strict=True)]
+        left = [_sums_up_to_each(score[part], weight[part], power) for part in parts]
+        # What lies right of a mode lies left of it in the mirror.
+        right = [
+            _sums_up_to_each(-score[part][::-1], weight[part][::-1], power)[::-1] for part in parts
+        ]
+        self.power = power
+        self.total = np.array([weight[part].sum() for part in parts])
+        self._size, self._longest = size, int(size.max(initial=0))
+        self._first = np.cumsum(size + 1) - size - 1
+        # Shared: constants would be hashed, copied into the graph and folded at compile time.
+        self._left, self._right = (
+            pytensor.shared(np.concatenate(side), borrow=True) for side in (left, right)
+        )
+        self._score = pytensor.shared(np.concatenate(left)[:, 0].copy(), borrow=True)
+
+    def log_density(self, theta: Any, left: Any, right: Any) -> Any:
+        """
+        Log likelihood of each group's scores.
+
+        Parameters
+        ----------
+        theta, left, right : tensor_like of float, of shape (n_groups,)
+            Modes and sides (left, right > 0).
+        """
+        left_sum, right_sum = self.deviations(theta)
+        exponent = left_sum / left**self.power + right_sum / right**self.power
+        return self.total * (LOG_PEAK[self.power] - pt.log(left + right)) - exponent / self.power
+
+    def deviations(self, theta: Any) -> Any:
+        """D_l and D_r of each group, at modes of shape (n_groups,)."""
+        theta = pt.as_tensor(theta)
+        row = self._first + self._up_to(disconnected_grad(theta))
+        return self._moved(self._left[row], theta), self._moved(self._right[row], -theta)
+
+    def _moved(self, row, theta):
+        """D_l, from the row of the last score that is at most theta."""
+        step = theta - row[:, 0]
+        if self.power == 1:
+            return row[:, 2] + step * row[:, 1]
+        return row[:, 3] + step * (2.0 * row[:, 2] + step * row[:, 1])
+
+    def _up_to(self, theta):
+        """How many scores of each group are at most theta."""
+        # One bisection for all groups: pt.searchsorted would be a node for each of them.
+        found = pt.zeros_like(theta, dtype="int64")
+        for step in (1 << bit for bit in reversed(range(self._longest.bit_length()))):
+            candidate = found + step
+            score = self._score[self._first + pt.minimum(candidate, self._size)]
+            below = (candidate <= self._size) & (score <= theta)
+            found = pt.switch(below, candidate, found)
+        return found
+
+
+def _sums_up_to_each(score, weight, power):
+    """
+    Rows (x_i, sum of weights, of deviations, of their squares), i the last score at most theta.
+
+    The first row is that of modes below all scores; ascending scores; squares with power 2 only.
+    """
+    rows = np.zeros((score.size + 1, 2 + power))
+    if score.size:
+        gap = np.diff(score)
+        rows[0, 0], rows[1:, 0] = score[0], score
+        rows[1:, 1] = np.cumsum(weight)
+        np.cumsum(gap * rows[1:-1, 1], out=rows[2:, 2])
+        if power == 2:
+            np.cumsum(gap * (2.0 * rows[1:-1, 2] + gap * rows[1:-1, 1]), out=rows[2:, 3])
+    return rows

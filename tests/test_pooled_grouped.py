@@ -1,0 +1,115 @@
+"""Likelihoods of grouped scores: against sums over documents by scipy, and their gradients."""
+
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+import pytest
+import scipy.stats as st
+
+from bayescal.distributions import GroupedScores
+
+GROUPS, EMPTY = 5, 2
+SIDE = {1: st.expon, 2: st.halfnorm}
+
+
+def data(centre, scale, seed=0, far=1e6):
+    """Return scores with ties, two far away from the others, weights, and groups, one empty."""
+    rng = np.random.default_rng(seed)
+    group = rng.choice(np.delete(np.arange(GROUPS), EMPTY), 80)
+    x = rng.normal(size=80)
+    x[:20] = np.round(x[:20])
+    x[20:22] = -far, far
+    return centre + scale * x, group, rng.gamma(2.0, size=80)
+
+
+def by_document(x, group, weight, theta, left, right, power):
+    out = np.zeros(GROUPS)
+    for s, g, w in zip(x, group, weight, strict=True):
+        side = left[g] if s <= theta[g] else right[g]
+        share = side / (left[g] + right[g])
+        out[g] += w * (np.log(share) + SIDE[power].logpdf(abs(s - theta[g]), scale=side))
+    return out
+
+
+def compiled(scores, mode="FAST_COMPILE"):
+    """Return the density and its gradients; a C compiler takes longer than a few evaluations."""
+    arguments = [pt.dvector(name) for name in ("theta", "left", "right")]
+    density = scores.log_density(*arguments)
+    gradients = pytensor.grad(density.sum(), arguments)
+    return tuple(pytensor.function(arguments, out, mode=mode) for out in (density, gradients))
+
+
+def points(x, scale, rng):
+    """Yield modes below, among, at and above the scores, and sides."""
+    modes = [x.min() - scale, x.max() + scale, *(rng.choice(x, (3, GROUPS)))]
+    modes += [np.median(x) + scale * rng.normal(size=GROUPS) for _ in range(5)]
+    for mode in modes:
+        yield np.broadcast_to(mode, GROUPS), *(scale * rng.gamma(2.0, size=(2, GROUPS)))
+
+
+@pytest.mark.parametrize("power", [1, 2])
+@pytest.mark.parametrize(
+    ("centre", "scale", "mode"),
+    [
+        (0.0, 1.0, None),
+        (1e9, 1.0, "FAST_COMPILE"),
+        (-3.0, 1e-30, "FAST_COMPILE"),
+        (0.0, 1e30, "FAST_COMPILE"),
+    ],
+)
+def test_log_density_is_the_sum_over_documents(power, centre, scale, mode):
+    x, group, weight = data(centre, scale)
+    density, _ = compiled(GroupedScores(x, group, GROUPS, power=power, weight=weight), mode)
+    rng = np.random.default_rng(1)
+    for theta, left, right in points(x, scale, rng):
+        expected = by_document(x, group, weight, theta, left, right, power)
+        assert density(theta, left, right) == pytest.approx(expected, rel=1e-9)
+        assert density(theta, left, right)[EMPTY] == 0.0
+
+
+@pytest.mark.parametrize("power", [1, 2])
+def test_gradients_are_finite_differences(power):
+    x, group, weight = data(0.0, 1.0, far=10.0)
+    density, gradients = compiled(GroupedScores(x, group, GROUPS, power=power, weight=weight))
+    rng = np.random.default_rng(2)
+    for _ in range(5):
+        point = [rng.normal(size=GROUPS), *rng.gamma(2.0, size=(2, GROUPS))]
+        found = gradients(*point)
+        for k, gradient in enumerate(found):
+            up, down = ([*point] for _ in range(2))
+            h = 1e-6
+            # No score may lie within the difference: there the gradient jumps.
+            assert np.abs(x[:, None] - point[0]).min() > h
+            up[k], down[k] = point[k] + h, point[k] - h
+            differences = (density(*up) - density(*down)) / (2 * h)
+            assert gradient == pytest.approx(differences, rel=1e-6, abs=1e-4)
+
+
+def test_gradient_at_a_score_is_one_sided():
+    scores = GroupedScores(np.array([0.0, 1.0]), np.zeros(2, dtype=int), 1, power=1)
+    _, gradients = compiled(scores)
+    slope, *_ = gradients(np.array([1.0]), np.array([0.5]), np.array([2.0]))
+    assert slope == pytest.approx([-4.0])
+
+
+def test_a_weight_is_a_number_of_repetitions():
+    x, group, _ = data(0.0, 1.0)
+    weight = np.random.default_rng(3).integers(0, 4, x.size)
+    repeat = np.repeat(np.arange(x.size), weight)
+    weighted, _ = compiled(GroupedScores(x, group, GROUPS, power=2, weight=weight))
+    repeated, _ = compiled(GroupedScores(x[repeat], group[repeat], GROUPS, power=2))
+    for point in points(x, 1.0, np.random.default_rng(4)):
+        assert weighted(*point) == pytest.approx(repeated(*point), rel=1e-9)
+
+
+def test_no_scores_at_all():
+    nothing = GroupedScores(np.array([]), np.array([], dtype=int), 2, power=1)
+    density, gradients = compiled(nothing)
+    point = np.array([0.0, 1.0]), np.ones(2), np.ones(2)
+    assert np.array_equal(density(*point), np.zeros(2))
+    assert np.array_equal(gradients(*point), np.zeros((3, 2)))
+
+
+def test_a_power_that_is_none():
+    with pytest.raises(ValueError, match=r"power must be 1 .* or 2 .*, got 3"):
+        GroupedScores(np.zeros(1), np.zeros(1, dtype=int), 1, power=3)
