@@ -1,0 +1,184 @@
+"""The pooled engine against independent references: scipy, fresh exact evidences, prior draws."""
+
+import numpy as np
+import pytest
+import scipy.stats as st
+from scipy import special
+
+from bayescal.engines.exact.deviations import DeviationSums
+from bayescal.engines.exact.posterior import ClassPosterior
+from bayescal.engines.pooled.engine import fit_topics
+from bayescal.engines.pooled.hyperposterior import draw_hyperposterior
+from bayescal.engines.pooled.population import (
+    NAMES,
+    OF_SHARE,
+    Hyperprior,
+    coefficients,
+    prior_of,
+    statistics,
+)
+from bayescal.engines.pooled.topics import draw_topics
+from bayescal.families import FAMILIES
+
+FOUR = ["asymmetric_gaussian", "asymmetric_laplace", "gaussian", "laplace"]
+BASE = np.array([0.3, 0.2, 0.4, 1.0, 0.8, -0.4])
+NEAR = BASE + 0.3 * np.random.default_rng(0).normal(size=(6, len(NAMES)))
+each_family = pytest.mark.parametrize("family", FOUR)
+
+
+def topics(rng, sizes=(3, 8, 0, 25, 1)):
+    """Return scores of one class of some topics, without weights."""
+    return [(rng.normal(rng.normal(), 0.6, n), None) for n in sizes]
+
+
+def population(point, family):
+    """Return scipy's distributions of mode, share and width's power."""
+    mu, tau, omega, kappa, shape, width = point
+    omega, kappa = special.expit(omega), np.exp(kappa)
+    shape, power = np.exp(shape), FAMILIES[family].powers[0]
+    return (
+        st.norm(mu, np.exp(tau)),
+        st.beta(kappa * omega, kappa * (1.0 - omega)),
+        st.invgamma(shape, scale=shape * np.exp(power * width)),
+    )
+
+
+def evidence(scores, weight, point, family):
+    """Return the log evidence of one topic under a population, all draws anew."""
+    location, prior = prior_of(point, FAMILIES[family])
+    sums = DeviationSums(scores - location, weight, FAMILIES[family].powers)
+    return ClassPosterior(sums, prior).log_evidence
+
+
+@each_family
+def test_the_exponential_family_is_the_population(family):
+    rng, record = np.random.default_rng(1), FAMILIES[family]
+    power, half = record.powers[0], np.full(20, 0.5)
+    theta, width = rng.normal(size=20), rng.gamma(2.0, size=20)
+    share = half if record.symmetric else rng.beta(2.0, 2.0, 20)
+    values = statistics(theta, share, width, record)
+    for point in NEAR:
+        of_theta, of_share, of_power = population(point, family)
+        expected = of_theta.logpdf(theta) + of_power.logpdf(width**power) + power * np.log(width)
+        if not record.symmetric:
+            expected += of_share.logpdf(share) + np.log(share) + np.log1p(-share)
+        eta, normaliser = coefficients(point, record)
+        found = values @ eta - normaliser - 0.5 * np.log(2.0 * np.pi)
+        np.testing.assert_allclose(found, expected, rtol=1e-10)
+
+
+@each_family
+def test_evidences_of_other_populations_are_the_exact_ones(family):
+    rng = np.random.default_rng(2)
+    documents = topics(rng)
+    drawn = draw_topics(documents, FAMILIES[family], BASE, 4000, rng)
+    for point in NEAR:
+        expected = sum(evidence(*each, point, family) for each in documents)
+        share = drawn.efficiency(point[None])
+        error = np.sqrt(np.sum((1.0 / share - 1.0) / drawn.theta.shape[1]))
+        assert abs(drawn.log_evidence_of(point[None])[0] - expected) < 4.0 * error
+        assert error < 0.1
+    at_base = sum(evidence(*each, BASE, family) for each in documents)
+    assert drawn.log_evidence_of(BASE[None])[0] == pytest.approx(at_base, rel=1e-12)
+
+
+@each_family
+def test_a_topic_without_scores_is_a_draw_from_the_population(family):
+    rng, record = np.random.default_rng(3), FAMILIES[family]
+    drawn = draw_topics([(np.zeros(0), None)], record, BASE, 8000, rng)
+    assert drawn.log_evidence == pytest.approx([0.0], abs=1e-6)
+    power, narrow = record.powers[0], BASE - 0.5 * (np.arange(len(NAMES)) == 1)
+    for point in (BASE, narrow):
+        theta, left, right = np.stack(drawn.pick(np.tile(point, (1000, 1)), rng))[:, 0]
+        of_theta, of_share, of_power = population(point, family)
+        assert st.kstest(theta, of_theta.cdf).pvalue > 1e-3
+        assert st.kstest((left + right) ** power, of_power.cdf).pvalue > 1e-3
+        if not record.symmetric:
+            assert st.kstest(left / (left + right), of_share.cdf).pvalue > 1e-3
+    # The negative: the population of the base is not the narrower one.
+    assert st.kstest(theta, population(BASE, family)[0].cdf).pvalue < 1e-3
+
+
+@pytest.mark.parametrize("family", ["asymmetric_laplace", "gaussian"])
+@pytest.mark.parametrize("n_topics", [1, 3])
+def test_hyperparameters_are_those_of_weighted_prior_draws(family, n_topics):
+    rng = np.random.default_rng(4)
+    documents = topics(rng, (5, 2, 9)[:n_topics])
+    hyperprior = Hyperprior.of(FAMILIES[family].powers[0])
+    points = hyperprior.draw(1500, rng)
+    log = [sum(evidence(*each, point, family) for each in documents) for point in points]
+    weight = special.softmax(log)
+    mean = weight @ points
+    error = np.sqrt(weight**2 @ (points - mean) ** 2)
+    found = draw_hyperposterior(documents, FAMILIES[family], rng, draws=4000, topic_draws=2000)
+    assert found.pareto_k < 0.7
+    assert found.points.shape == (4000, len(NAMES))
+    assert 1.0 / np.sum(weight**2) > 50
+    difference = (found.points.mean(axis=0) - mean) / error
+    assert np.abs(difference).max() < 4.0
+    # The hyperprior alone is rejected.
+    assert np.abs((hyperprior.mean - mean) / error).max() > 4.0
+
+
+@pytest.mark.parametrize("family", ["gaussian", "laplace"])
+def test_symmetric_families_have_equal_sides_and_a_share_that_data_leave_alone(family):
+    rng = np.random.default_rng(5)
+    found = draw_hyperposterior(topics(rng), FAMILIES[family], rng, draws=1000, topic_draws=500)
+    _, left, right = found.topics.pick(found.points, rng)
+    np.testing.assert_array_equal(left, right)
+    hyperprior = Hyperprior.of(FAMILIES[family].powers[0])
+    for k in OF_SHARE:
+        prior = st.norm(hyperprior.mean[k], hyperprior.scale[k])
+        assert st.kstest(found.points[:, k], prior.cdf).pvalue > 1e-3
+
+
+@each_family
+def test_weights_are_powers_of_the_likelihood(family):
+    rng = np.random.default_rng(6)
+    x, weight = rng.normal(size=12), rng.integers(0, 4, 12)
+    forms = [(x, weight.astype(float))], [(np.repeat(x, weight), None)]
+    one, other = (
+        draw_topics(form, FAMILIES[family], BASE, 200, np.random.default_rng(7)) for form in forms
+    )
+    np.testing.assert_allclose(one.log_evidence, other.log_evidence, rtol=1e-6)
+    for name in ("theta", "left", "right"):
+        # The same draws of a generator, unless a rounding turns an acceptance over.
+        means = [getattr(form, name).mean() for form in (one, other)]
+        assert means[0] == pytest.approx(means[1], rel=0.1, abs=0.05)
+
+
+@pytest.mark.parametrize("family", ["asymmetric_laplace", "asymmetric_gaussian"])
+def test_ties(family):
+    rng = np.random.default_rng(8)
+    documents = [(np.zeros(5), None), (np.repeat([0.5, 1.0], 3), None), (np.ones(1), None)]
+    found = draw_hyperposterior(documents, FAMILIES[family], rng, draws=500, topic_draws=500)
+    assert found.topics.resolved
+    assert np.all(np.isfinite(found.points))
+    for values in found.topics.pick(found.points, rng):
+        assert np.all(np.isfinite(values))
+
+
+@each_family
+def test_shifting_and_scaling_scores_shifts_and_scales_draws(family):
+    rng = np.random.default_rng(9)
+    # Binary fractions: shifted by 8 and scaled by 4 without a rounding.
+    classes = tuple(
+        [np.round(256 * rng.normal(mode, 1, n)) / 256 for n in (4, 9, 0)] for mode in (-1, 1)
+    )
+    moved = tuple([8.0 + 4.0 * scores for scores in side] for side in classes)
+    here, there = (
+        fit_topics(
+            form,
+            FAMILIES[family],
+            np.random.default_rng(10),
+            draws=200,
+            pooling="partial",
+            scale=scale,
+        )
+        for form, scale in ((classes, (0.5, 2.0)), (moved, (10.0, 8.0)))
+    )
+    expected = 4.0 * here.sides
+    expected[:, 0] += 8.0
+    np.testing.assert_allclose(there.sides, expected, rtol=1e-12)
+    np.testing.assert_array_equal(there.population, here.population)
+    np.testing.assert_array_equal(there.rate, here.rate)
