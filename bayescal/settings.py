@@ -17,11 +17,13 @@ from bayescal.validation import check_choice, check_count, check_positive
 from bayescal.warps import IDENTITY
 
 AUTO, AVERAGE, COMBINED = "auto", "average", "combined"
-# Direct fits of the log-odds.
-DIRECT = ("monotone", "logistic")
+# Direct fits of the log-odds; of those that the densities of the combination give.
+DIRECT, RECALIBRATED = ("monotone", "logistic"), "recalibrated"
+# Families made of the combination's densities and more.
+ON_DENSITIES = (COMBINED, RECALIBRATED)
 # Families that average over warps unless told otherwise; the others are what their name says.
-WARPED = (COMBINED, AVERAGE, "monotone")
-FAMILY_NAMES = (AUTO, COMBINED, *FAMILIES, AVERAGE, *DIRECT)
+WARPED = (*ON_DENSITIES, AVERAGE, "monotone")
+FAMILY_NAMES = (AUTO, COMBINED, *FAMILIES, AVERAGE, *DIRECT, RECALIBRATED)
 INFERENCES = ("exact", "nuts", "map", "mle")
 SCORES_ARE = ("scores", "log_odds", "probabilities")
 AVERAGINGS = (AUTO, "stacking", "evidence")
@@ -33,6 +35,8 @@ DENSITIES = ("gaussian", "asymmetric_laplace")
 REFERENCE = "asymmetric_laplace"
 # Direct log-odds bend where they like: no warp and the strongest are enough.
 DIRECT_BENDS = (IDENTITY, 1.0)
+# What densities say needs no standardising, and is right but for details: slopes near 1.
+RECALIBRATION = {"centre": 0.0, "spread": 1.0, "slope_scale": 0.4}
 # From no warp to one that bends at the scores' own spread, in steps that evidence can tell apart.
 BENDS = (IDENTITY, 10.0, 3.0, 1.0)
 
@@ -77,8 +81,8 @@ def read_settings(estimator: Any) -> Settings:
         monotone=bool(estimator.monotone),
         draws=int(estimator.draws),
         chains=int(estimator.chains),
-        direct=_direct(family, bends, segments),
-        direct_hyperparameters=of_direct,
+        direct=_direct(family, bends, segments, of_direct, monotone=bool(estimator.monotone)),
+        alone=RECALIBRATED if family == RECALIBRATED else None,
         sampler_options=estimator.sampler_options,
         rng=generator(estimator.random_state),
         progressbar=estimator.progressbar,
@@ -96,7 +100,7 @@ def _averaging(asked: str, family: str) -> str:
     """Return how families are weighed: a combination's own weights guard it from wrong ones."""
     if asked != AUTO:
         return asked
-    return "evidence" if family == COMBINED else "stacking"
+    return "evidence" if family in ON_DENSITIES else "stacking"
 
 
 def _families(name: str) -> tuple[Family, ...]:
@@ -104,7 +108,7 @@ def _families(name: str) -> tuple[Family, ...]:
         return (FAMILIES[name],)
     if name in DIRECT:
         return ()
-    names = DENSITIES if name == COMBINED else AVERAGED
+    names = DENSITIES if name in ON_DENSITIES else AVERAGED
     return tuple(FAMILIES[each] for each in names)
 
 
@@ -120,14 +124,24 @@ def _read_segments(
     return int(segments), others
 
 
-def _direct(family: str, bends: tuple[float, ...], segments: int | None) -> tuple[DirectFit, ...]:
+def _direct(
+    family: str,
+    bends: tuple[float, ...],
+    segments: int | None,
+    given: Mapping[str, float] | None,
+    *,
+    monotone: bool,
+) -> tuple[DirectFit, ...]:
     """Return the direct fits; the logistic one is a line in the raw score where others warp."""
     warped = DIRECT_BENDS if bends == BENDS else bends
     straight = (IDENTITY,) if family == COMBINED else bends
-    fits = (
-        DirectFit("monotone", segments, warped),
-        DirectFit("logistic", 1, straight),
-    )
+    fits = [
+        DirectFit("monotone", segments, warped, given),
+        DirectFit("logistic", 1, straight, given),
+    ]
+    # Densities averaged over monotone draws may fall somewhere, and what follows them with them.
+    if not monotone:
+        fits.append(DirectFit(RECALIBRATED, None, (IDENTITY,), RECALIBRATION, recalibrates=True))
     return tuple(fit for fit in fits if family in (COMBINED, fit.name))
 
 
@@ -168,6 +182,11 @@ def _check_exact_only(estimator: Any, family: str, bends: tuple[float, ...]) -> 
     for what, is_asked in asked.items():
         if is_asked and estimator.inference != "exact":
             raise ValueError(f"{what} needs inference='exact', got {estimator.inference!r}.")
+    if estimator.monotone and family == RECALIBRATED:
+        raise ValueError(
+            "monotone=True needs another family: densities averaged over monotone curves may fall"
+            f" somewhere, and log-odds that follow them; got family={family!r}."
+        )
     if estimator.monotone and not several:
         _check_may_be_monotone(FAMILIES[family])
 

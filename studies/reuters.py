@@ -37,9 +37,10 @@ OURS: dict[str, Settings] = {
     "average, evidence": {"family": "average", "averaging": "evidence"} | FEWER_DRAWS,
     "monotone": {"family": "monotone"} | FEWER_DRAWS,
     "logistic": {"family": "logistic"} | FEWER_DRAWS,
+    "recalibrated": {"family": "recalibrated"} | FEWER_DRAWS,
     "default": FEWER_DRAWS,
 }
-PARTS = ("A.Laplace", "monotone", "logistic")
+PARTS = ("A.Laplace", "monotone", "logistic", "recalibrated")
 """What the default combines, alone."""
 RIVALS = ("Platt", "isotonic", "beta", "Venn-Abers")
 """What users would take instead: the default is to be better on nearly all cells."""

@@ -45,6 +45,7 @@ PARTS: dict[str, Settings] = {
     "average, evidence": {"family": "average", "averaging": "evidence"} | FEWER_DRAWS,
     "monotone": {"family": "monotone"} | FEWER_DRAWS,
     "logistic": {"family": "logistic"} | FEWER_DRAWS,
+    "recalibrated": {"family": "recalibrated"} | FEWER_DRAWS,
 }
 Row = dict[str, Any]
 

@@ -1,7 +1,8 @@
 """The combination of class densities and direct log-odds, weighed by labels left out.
 
 The parts are complements: with few positives the shapes of the classes tell more than the labels
-alone; with many a direct fit does not suffer from a wrong family; a straight line needs least.
+alone; with many a direct fit does not suffer from a wrong family; a straight line needs least; and
+densities that are wrong in a detail are right again once labels have bent their log-odds.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ from bayescal.engines.stacking import stack
 from bayescal.validation import Floats
 
 # Documents that weights are learnt from, half of them positive where there are so many.
-MOST_DOCUMENTS = 1000
-# Scores and draws that leave-one-out densities are worked out at, at most.
-MOST_NODES, MOST_DRAWS = 256, 1000
+MOST_DOCUMENTS = 20_000
+# Scores of a class and draws that leave-one-out densities are worked out at, at most.
+MOST_NODES, MOST_DRAWS = 128, 1000
 # So many documents' worth of belief in each part: with few documents of classes that overlap, two
-# densities apart promise more than they hold.
-PSEUDO_DOCUMENTS = {"densities": 0.5}
+# densities apart promise more than they hold, and so do log-odds that follow them.
+PSEUDO_DOCUMENTS = {"densities": 0.5, "recalibrated": 0.25}
 PSEUDO_DOCUMENTS_OF_OTHERS = 1.0
 
 
@@ -63,18 +64,15 @@ def pick_documents(data: BinaryScores, rng: np.random.Generator) -> Documents:
 
 
 def leave_one_out_of_densities(
-    negative: DensityDraws, positive: DensityDraws, data: BinaryScores, documents: Documents
+    negative: DensityDraws, positive: DensityDraws, data: BinaryScores
 ) -> Floats:
     """
-    Return the log-odds of + of documents, each given all others, by two class densities.
+    Return the log-odds of + of all documents, each given all others, by two class densities.
 
     Bayes' rule with log p(s_i | own class, others) by Pareto-smoothed importance sampling, the
     other class's posterior predictive density, and the class prior without the document.
     """
-    scores, label = data.score[documents.index], data.positive[documents.index]
-    node = np.unique(scores)
-    if node.size > MOST_NODES:
-        node = np.unique(np.quantile(node, np.linspace(0.0, 1.0, MOST_NODES)))
+    label, node = data.positive, _nodes(data.score, data.positive)
     thinned = np.arange(min(MOST_DRAWS, negative.size))
     log_density = []
     for klass, draws in ((False, negative), (True, positive)):
@@ -83,7 +81,7 @@ def leave_one_out_of_densities(
         others = special.logsumexp(log_weight + log_p, axis=1)
         whole = special.logsumexp(log_p, axis=1) - np.log(thinned.size)
         # What a document says when left out depends on its score alone, and smoothly.
-        own, other = (np.interp(scores, node, values) for values in (others, whole))
+        own, other = (np.interp(data.score, node, values) for values in (others, whole))
         log_density.append(np.where(label == klass, own, other))
     n_negative, n_positive = data.total(False), data.total(True)
     # Means of Beta(1 + n+, 1 + n-) less the document; no class is left with less than nothing.
@@ -93,11 +91,21 @@ def leave_one_out_of_densities(
     return log_odds
 
 
+def _nodes(scores: Floats, label: NDArray[np.bool_]) -> Floats:
+    """Return scores close to one another where either class has many, the ends among them."""
+    levels = np.linspace(0.0, 1.0, MOST_NODES)
+    each = (np.unique(scores[label == klass]) for klass in (False, True))
+    few = [own if own.size <= levels.size else np.quantile(own, levels) for own in each]
+    return np.unique(np.concatenate(few))
+
+
 def combination_dataset(
-    log_odds: dict[str, Floats], data: BinaryScores, documents: Documents
+    log_odds: dict[str, Floats], data: BinaryScores, documents: Documents, alone: str | None
 ) -> xr.Dataset:
     """
     Return the weights of the parts in their mixture and why: leave-one-out log scores.
+
+    All weight goes to the part `alone`, if one is named.
 
     `elpd` is the sum over documents of log p(y_i | s_i, others), natural logarithm, and `se` the
     standard error of its difference to the best part's.
@@ -109,8 +117,12 @@ def combination_dataset(
     difference = (score - score[elpd.argmax()]) * documents.weight
     se = np.sqrt(label.size) * difference.std(axis=1)
     belief = [PSEUDO_DOCUMENTS.get(part, PSEUDO_DOCUMENTS_OF_OTHERS) for part in log_odds]
+    if alone is None:
+        weight = stack(score, documents.weight, np.array(belief))
+    else:
+        weight = np.array([float(part == alone) for part in log_odds])
     variables = {
-        "weight": ("part", stack(score, documents.weight, np.array(belief))),
+        "weight": ("part", weight),
         "elpd": ("part", elpd),
         "se": ("part", se),
     }

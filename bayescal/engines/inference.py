@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,11 +23,28 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class DirectFit:
-    """Direct log-odds: a name, how many pieces at most (None: by size), warps to choose from."""
+    """
+    Direct log-odds, of the scores or of the densities' log-odds.
+
+    Attributes
+    ----------
+    name : str
+        Of the part.
+    segments : int or None
+        How many pieces at most; None for a number by the size of the data.
+    bends : tuple of float
+        Warps to choose from.
+    hyperparameters : mapping or None
+        Of the prior.
+    recalibrates : bool
+        Whether the densities' log-odds take the place of the scores.
+    """
 
     name: str
     segments: int | None
     bends: tuple[float, ...]
+    hyperparameters: Mapping[str, float] | None
+    recalibrates: bool = False
 
 
 @dataclass(frozen=True)
@@ -36,8 +53,8 @@ class Settings:
     What an estimator's parameters say about inference; see `ScoreCalibrator`.
 
     Of the families, `reference` is the one that maximum likelihood fits and programs are named
-    after; bends are those of the warps to average over, in spreads; With families and
-    direct fits all are combined.
+    after; bends are those of the warps to average over, in spreads. With families and
+    direct fits all are combined, or the part `alone` is used.
     """
 
     families: tuple[Family, ...]
@@ -53,7 +70,7 @@ class Settings:
     draws: int
     chains: int
     direct: tuple[DirectFit, ...]
-    direct_hyperparameters: Mapping[str, float] | None
+    alone: str | None
     sampler_options: Mapping[str, Any] | None
     rng: np.random.Generator
     progressbar: bool
@@ -149,7 +166,7 @@ def _direct(settings: Settings, fit: DirectFit, data: BinaryScores) -> Direct:
         settings.rng,
         draws=settings.draws * settings.chains,
         bends=fit.bends,
-        hyperparameters=settings.direct_hyperparameters,
+        hyperparameters=fit.hyperparameters,
         n_segments=fit.segments,
     )
 
@@ -160,20 +177,21 @@ def _combined(
     from bayescal.engines import combined
 
     documents = combined.pick_documents(data, settings.rng)
-    log_odds = {
-        "densities": combined.leave_one_out_of_densities(
-            densities.of_class(0), densities.of_class(1), data, documents
-        )
-    }
+    # Of documents left out: in those that it was fitted to a density puts too much trust.
+    of_densities = combined.leave_one_out_of_densities(
+        densities.of_class(0), densities.of_class(1), data
+    )
+    log_odds = {"densities": of_densities[documents.index]}
     groups = {}
     for fit in settings.direct:
-        direct = _direct(settings, fit, data)
+        scores = replace(data, score=of_densities) if fit.recalibrates else data
+        direct = _direct(settings, fit, scores)
         log_odds[fit.name] = direct.leave_one_out(documents.index, settings.rng)
         groups[fit.name] = direct.dataset(settings.chains, settings.draws)
         groups[f"{fit.name}_evidence"] = direct.evidence()
     if data.scores_are != "scores":
         log_odds["identity"] = data.score[documents.index]
-    groups["combination"] = combined.combination_dataset(log_odds, data, documents)
+    groups["combination"] = combined.combination_dataset(log_odds, data, documents, settings.alone)
     return groups
 
 

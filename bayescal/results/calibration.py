@@ -15,10 +15,10 @@ from bayescal.families import Family
 from bayescal.results import curves, interpolation, quantiles
 from bayescal.results.class_draws import ClassDraws, density_dataset, read_draws
 from bayescal.results.class_prior import Prior, prior_draws
-from bayescal.results.combined_draws import CombinedDraws, read_combined
-from bayescal.results.identity_draws import IdentityDraws
+from bayescal.results.combined_draws import CombinedDraws
 from bayescal.results.intervals import highest_density, simultaneous_tail
 from bayescal.results.monotone_draws import read_monotone
+from bayescal.results.parts import read_parts
 from bayescal.results.tree import read_fits
 from bayescal.validation import Floats, as_scores_of
 
@@ -157,11 +157,4 @@ def _read_draws(family: Family, tree: xr.DataTree) -> curves.Curves | None:
     densities = read_draws(family, posterior, centre)
     if "combination" not in tree:
         return densities
-    combination = tree["combination"].to_dataset()
-    others: list[curves.Curves] = [
-        read_monotone(tree[name].to_dataset())
-        if name in tree
-        else IdentityDraws(densities.prior, np.zeros(densities.size))
-        for name in combination["part"].values[1:].tolist()
-    ]
-    return read_combined(densities, tuple(others), combination)
+    return read_parts(tree, densities)

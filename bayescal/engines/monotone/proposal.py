@@ -21,7 +21,7 @@ RATIO = 1.6
 MOST_STEPS_OUT = 15
 # Scales whose share is exp(-6) of the largest are left to the tails of their neighbours.
 DEPTH = 6.0
-PILOT = 1000
+PILOT = 700
 
 
 @dataclass(frozen=True)

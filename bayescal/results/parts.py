@@ -1,0 +1,27 @@
+"""The parts of a combination, read from a tree of results."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+
+from bayescal.results.class_draws import ClassDraws
+from bayescal.results.combined_draws import CombinedDraws, read_combined
+from bayescal.results.curves import Curves
+from bayescal.results.identity_draws import IdentityDraws
+from bayescal.results.monotone_draws import read_monotone
+from bayescal.results.recalibrated_draws import recalibrate
+
+
+def read_parts(tree: xr.DataTree, densities: ClassDraws) -> CombinedDraws:
+    """Return the combination of densities and the other parts that a tree names."""
+    combination = tree["combination"].to_dataset()
+    others = (_read_part(name, tree, densities) for name in combination["part"].values[1:].tolist())
+    return read_combined(densities, tuple(others), combination)
+
+
+def _read_part(name: str, tree: xr.DataTree, densities: ClassDraws) -> Curves:
+    if name == "identity":
+        return IdentityDraws(densities.prior, np.zeros(densities.size))
+    direct = read_monotone(tree[name].to_dataset())
+    return recalibrate(densities, direct) if name == "recalibrated" else direct
