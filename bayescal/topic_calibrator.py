@@ -18,8 +18,9 @@ from bayescal.bayes import probability
 from bayescal.engines.pooled.engine import POOLINGS, add_topics, fit_topics
 from bayescal.families import FAMILIES, Family
 from bayescal.randomness import generator
-from bayescal.results import curves, interpolation, provenance, quantiles, storage
+from bayescal.results import curves, provenance, storage
 from bayescal.results.class_draws import ClassDraws
+from bayescal.results.tables import Tables
 from bayescal.results.topics import (
     build_topics,
     join_topics,
@@ -361,10 +362,10 @@ class TopicCalibrator(BaseEstimator):  # type: ignore[misc]
 
     def _point(self, curve: ClassDraws, scores: Floats) -> Floats:
         point = partial(curves.predictive_log_odds, curve)
-        return interpolation.evaluate(point, scores, *self._scale)
+        return Tables(*self._scale).curve("point", point, scores)
 
     def _band(self, levels: Floats, curve: ClassDraws, scores: Floats) -> Floats:
-        return quantiles.evaluate(curve, scores, levels, *self._scale).T
+        return Tables(*self._scale).quantiles(curve, levels, scores).T
 
 
 def _counts(data: TopicScores) -> NDArray[np.intp]:

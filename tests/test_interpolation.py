@@ -10,6 +10,7 @@ from scipy import special
 from bayescal import ScoreCalibrator
 from bayescal.families import FAMILIES
 from bayescal.results import interpolation, quantiles
+from bayescal.results.tables import DIRECT, MOST, Tables
 
 RNG = np.random.default_rng(0)
 POSITIVE = np.arange(120) < 20
@@ -50,9 +51,8 @@ def problem(name, family):
 def bands(calibrator, scores, levels=(0.05, 0.95)):
     """Return quantiles of P(+|s), shape (levels, scores)."""
     fitted = calibrator._calibration
-    return special.expit(
-        quantiles.evaluate(fitted.draws, scores, np.array(levels), fitted.centre, fitted.spread)
-    )
+    fresh = Tables(fitted.centre, fitted.spread)
+    return special.expit(fresh.quantiles(fitted.draws, np.array(levels), scores))
 
 
 @pytest.mark.parametrize("family", CURVES)
@@ -89,7 +89,10 @@ def test_bands_of_few_and_of_many_draws(draws):
 
 def off_by(calibrator, many, some):
     """Return the largest errors of points and of bands."""
-    points = calibrator.predict_proba(many)[some] - calibrator.predict_proba(many[some])
+    fitted = calibrator._calibration
+    curve = fitted.draws.predictive
+    tabulated = Tables(fitted.centre, fitted.spread).curve("point", curve, many)[some]
+    points = special.expit(tabulated) - special.expit(curve(many[some]))
     quantile = bands(calibrator, many)[:, some] - bands(calibrator, many[some])
     return np.abs(points).max(), np.abs(quantile).max()
 
@@ -118,7 +121,7 @@ def test_coarser_tables_are_caught(monkeypatch):
 )
 def test_any_curve(curve):
     scores = RNG.uniform(-2, 2, 5000)
-    found = interpolation.evaluate(curve, scores, 0.0, 1.0)
+    found = Tables(0.0, 1.0).curve("curve", curve, scores)
     expected = curve(scores)
     assert found.shape == expected.shape
     assert special.expit(found) == pytest.approx(special.expit(expected), abs=1e-4)
@@ -131,11 +134,11 @@ def test_few_points_are_evaluated():
         calls.append(s.size)
         return 3 * np.sin(s)
 
-    interpolation.evaluate(curve, RNG.normal(size=1_000_000), 0.0, 1.0)
+    Tables(0.0, 1.0).curve("sine", curve, RNG.normal(size=1_000_000))
     assert sum(calls) < 1000
     calls.clear()
-    interpolation.evaluate(curve, RNG.normal(size=interpolation.DIRECT), 0.0, 1.0)
-    assert calls == [interpolation.DIRECT]
+    Tables(0.0, 1.0).curve("sine", curve, RNG.normal(size=DIRECT))
+    assert calls == [DIRECT]
 
 
 @pytest.mark.parametrize("reach", [1.0, 1e-12, 1e80])
@@ -152,14 +155,50 @@ def test_reading_a_table_is_interpolation(reach):
 
 def test_equal_scores():
     same = np.full(5000, 0.7)
-    assert interpolation.evaluate(lambda s: 2 * s, same, 0.0, 1.0) == pytest.approx(1.4)
+    assert Tables(0.0, 1.0).curve("line", lambda s: 2 * s, same) == pytest.approx(1.4)
 
 
 @pytest.mark.parametrize("towards", [-np.inf, np.inf])
 def test_ends_next_to_a_node(towards):
     # The largest and smallest score are a rounding off the first nodes.
-    first = interpolation.first_nodes(np.array([-2.0, 2.0]), 0.1, 0.3)
+    first = interpolation.first_nodes(-2.0, 2.0, 0.1, 0.3)
     ends = np.nextafter(first[[3, -4]], towards)
     scores = np.r_[RNG.uniform(*ends, 5000), ends]
-    found = interpolation.evaluate(lambda s: 3 * np.sin(s), scores, 0.1, 0.3)
+    found = Tables(0.1, 0.3).curve("sine", lambda s: 3 * np.sin(s), scores)
     assert special.expit(found) == pytest.approx(special.expit(3 * np.sin(scores)), abs=1e-4)
+
+
+def test_a_table_is_made_once_and_does_not_depend_on_what_was_asked_before():
+    calls = []
+
+    def curve(s):
+        calls.append(s.size)
+        return 3 * np.sin(s)
+
+    tables, scores = Tables(0.0, 1.0), RNG.uniform(-3.0, 3.0, 5000)
+    first = tables.curve("sine", curve, scores)
+    asked = len(calls)
+    assert np.array_equal(tables.curve("sine", curve, scores[:3000]), first[:3000])
+    assert len(calls) == asked
+    tables.curve("sine", curve, 10.0 * scores)
+    assert len(calls) > asked
+    assert np.array_equal(tables.curve("sine", curve, scores), first)
+    other = tables.curve("double", lambda s: 2.0 * curve(s), scores)
+    assert special.expit(other) == pytest.approx(special.expit(2.0 * first), abs=1e-3)
+
+
+def test_another_prior_has_tables_of_its_own():
+    calibrator = ScoreCalibrator(draws=250, random_state=1).fit(SKEWED, POSITIVE)
+    many = RNG.normal(size=3000)
+    plain = calibrator.predict_interval(many)
+    rare = calibrator.predict_interval(many, prior=0.001)
+    assert (rare < plain).all()
+    assert np.array_equal(calibrator.predict_interval(many), plain)
+    assert np.array_equal(calibrator.predict_interval(many, prior=0.001), rare)
+
+
+def test_few_tables_are_kept():
+    tables = Tables(0.0, 1.0)
+    for k in range(100):
+        tables.curve(k, np.sin, RNG.normal(size=3000))
+    assert len(tables._made) <= MOST

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 import xarray as xr
@@ -12,13 +12,14 @@ from numpy.typing import ArrayLike, NDArray
 from bayescal.bayes import probability
 from bayescal.engines.maximum_likelihood import ClassFits
 from bayescal.families import Family
-from bayescal.results import curves, interpolation, quantiles
+from bayescal.results import curves
 from bayescal.results.class_draws import ClassDraws, density_dataset, read_draws
 from bayescal.results.class_prior import Prior, prior_draws
 from bayescal.results.combined_draws import CombinedDraws
 from bayescal.results.intervals import highest_density, simultaneous_tail
 from bayescal.results.monotone_draws import read_monotone
 from bayescal.results.parts import read_parts
+from bayescal.results.tables import Tables
 from bayescal.results.tree import read_fits
 from bayescal.validation import Floats, as_scores_of
 
@@ -80,7 +81,7 @@ class Calibration:
             median: Floats = self._quantiles(values, np.array([0.5]))[0]
             return median
         curve = partial(POINTS[point], self.draws)
-        return interpolation.evaluate(curve, values, self.centre, self.spread)
+        return self._tables.curve(point, curve, values)
 
     def take(self, index: NDArray[np.intp]) -> Calibration:
         """Return the same calibration with the draws at some positions."""
@@ -128,7 +129,11 @@ class Calibration:
         return np.clip(values, self.centre - reach, self.centre + reach)
 
     def _quantiles(self, values: Floats, levels: Floats) -> Floats:
-        return quantiles.evaluate(self._posterior, values, levels, self.centre, self.spread)
+        return self._tables.quantiles(self._posterior, levels, values)
+
+    @cached_property
+    def _tables(self) -> Tables:
+        return Tables(self.centre, self.spread)
 
 
 def read_calibration(tree: xr.DataTree) -> Calibration:

@@ -17,7 +17,6 @@ from bayescal.validation import Floats
 
 Curve = Callable[[Floats], Floats]
 
-DIRECT = 2048  # so few scores are evaluated one by one
 TOLERANCE = 1e-4  # in probability
 SAFETY = 0.4  # share of a tolerance that is allowed at the points tried
 LOG_ODDS_TOLERANCE = 1e-3  # relative to 1 + |log-odds|, where probabilities have not saturated
@@ -30,32 +29,8 @@ SAMPLE, BULK = 10_000, (0.001, 0.999)  # of the scores, whose bulk the buckets c
 BLOCK = 1 << 15  # scores that stay in cache while they are looked up
 
 
-def evaluate(curve: Curve, scores: Floats, centre: float, spread: float) -> Floats:
-    """
-    Return a smooth curve's log-odds at scores, by a table if there are more than 2,048 of them.
-
-    Parameters
-    ----------
-    curve : callable
-        scores of shape (n,) -> log-odds of shape (..., n).
-    scores : array of shape (n,)
-        Raw scores.
-    centre, spread : float
-        Robust centre and spread of the scores fitted: where the curve bends.
-
-    Returns
-    -------
-    array of shape (..., n)
-        Within 1e-4 of the curve in probability, and within 1e-3 of 1 + |log-odds| up to 40.
-    """
-    if scores.size <= DIRECT:
-        return curve(scores)
-    return read(*refine(curve, first_nodes(scores, centre, spread)), scores)
-
-
-def first_nodes(scores: Floats, centre: float, spread: float) -> Floats:
-    """Return nodes over the range of the scores: closest around the centre, ever farther apart."""
-    low, high = float(scores.min()), float(scores.max())
+def first_nodes(low: float, high: float, centre: float, spread: float) -> Floats:
+    """Return nodes from low to high: closest around the centre, ever farther apart."""
     farthest = max(high - centre, centre - low, spread)
     steps = spread * np.exp2(np.arange(-3.0, np.log2(farthest / spread) + 1.0, 0.25))
     node = np.concatenate([centre - steps, [centre, low, high], centre + steps])
@@ -65,7 +40,23 @@ def first_nodes(scores: Floats, centre: float, spread: float) -> Floats:
 
 
 def refine(curve: Curve, node: Floats) -> tuple[Floats, Floats]:
-    """Return nodes and the curve there, cutting intervals until the table is good enough."""
+    """
+    Return nodes and a smooth curve there, cutting intervals until the table is good enough.
+
+    Parameters
+    ----------
+    curve : callable
+        scores of shape (n,) -> log-odds of shape (..., n).
+    node : array of shape (k,)
+        Ascending scores, the first nodes.
+
+    Returns
+    -------
+    node : array of shape (m,)
+    values : array of shape (..., m)
+        Linear between the nodes within 1e-4 of the curve in probability, and within 1e-3 of
+        1 + |log-odds| up to 40.
+    """
     values = curve(node)
     table = _finer(node, values)
     left = np.arange(node.size - 1)

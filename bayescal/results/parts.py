@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
+from bayescal.engines.combined import MOST_DRAWS
 from bayescal.results.class_draws import ClassDraws
 from bayescal.results.combined_draws import CombinedDraws, read_combined
 from bayescal.results.curves import Curves
 from bayescal.results.identity_draws import IdentityDraws
 from bayescal.results.monotone_draws import read_monotone
-from bayescal.results.recalibrated_draws import recalibrate
+from bayescal.results.recalibrated_draws import DensityLogOdds, RecalibratedDraws
 
 
 def read_parts(tree: xr.DataTree, densities: ClassDraws) -> CombinedDraws:
@@ -24,4 +25,14 @@ def _read_part(name: str, tree: xr.DataTree, densities: ClassDraws) -> Curves:
     if name == "identity":
         return IdentityDraws(densities.prior, np.zeros(densities.size))
     direct = read_monotone(tree[name].to_dataset())
-    return recalibrate(densities, direct) if name == "recalibrated" else direct
+    if name != "recalibrated":
+        return direct
+    constants, score = tree["constant_data"], tree["observed_data"]["score"]
+    # As many draws as the log-odds had that it was fitted to.
+    base = DensityLogOdds(
+        densities.take(np.arange(min(MOST_DRAWS, densities.size))),
+        float(constants["centre"]),
+        float(constants["spread"]),
+        (float(score.min()), float(score.max())),
+    )
+    return RecalibratedDraws(base, direct)

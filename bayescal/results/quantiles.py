@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from bayescal.results import interpolation
-from bayescal.results.curves import Curves, quantiles_of_log_odds
+from bayescal.results.curves import Curves
 from bayescal.validation import Floats
 
 PARTS = (64, 256)  # into which an interval is divided, until the table is good enough
@@ -33,32 +33,6 @@ BEND = 4.0
 CUTS = 16  # scores at which all draws are evaluated together
 ROUNDING = 1e-9
 NARROWEST = 1e-9  # share of a first interval that is not cut further
-
-
-def evaluate(draws: Curves, scores: Floats, levels: Floats, centre: float, spread: float) -> Floats:
-    """
-    Return pointwise quantiles over draws of the log-odds, by a table if there are many scores.
-
-    Parameters
-    ----------
-    draws : Curves
-        Posterior draws.
-    scores : array of shape (n,)
-        Raw scores.
-    levels : array of shape (l,)
-        Of the quantiles.
-    centre, spread : float
-        Robust centre and spread of the scores fitted: where the curves bend.
-
-    Returns
-    -------
-    array of shape (l, n)
-        Those of np.quantile up to 2,048 scores, for more within 1e-4 of them in probability.
-    """
-    if scores.size <= interpolation.DIRECT or draws.size == 1:
-        return quantiles_of_log_odds(draws, scores, levels)
-    first = interpolation.first_nodes(scores, centre, spread)
-    return interpolation.read(*tabulate(draws, first, levels), scores)
 
 
 def tabulate(draws: Curves, node: Floats, levels: Floats) -> tuple[Floats, Floats]:

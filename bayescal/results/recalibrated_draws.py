@@ -3,15 +3,55 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal.engines.monotone.posterior import log_odds_of_draws
+from bayescal.results import interpolation
 from bayescal.results.class_draws import ClassDraws
 from bayescal.results.curves import log_odds_of_mean
 from bayescal.results.monotone_draws import MonotoneDraws
 from bayescal.validation import Floats
+
+# The table reaches so many times as far from the centre as the scores fitted.
+FARTHER = 4.0
+
+
+@dataclass(frozen=True)
+class DensityLogOdds:
+    """
+    The posterior predictive log-odds of class densities, one curve of the raw score.
+
+    Attributes
+    ----------
+    densities : ClassDraws
+        Posterior draws.
+    centre, spread : float
+        Robust centre and spread of the scores fitted: where the curve bends.
+    reach : tuple of float
+        The smallest and the largest score fitted.
+    """
+
+    densities: ClassDraws
+    centre: float
+    spread: float
+    reach: tuple[float, float]
+
+    def __call__(self, scores: Floats) -> Floats:
+        """Return natural log-odds, within 1e-4 in probability; shape (n,)."""
+        node, values = self._table
+        out: Floats = np.interp(scores, node, values)
+        beyond = np.flatnonzero((scores < node[0]) | (scores > node[-1]))
+        if beyond.size:
+            out[beyond] = self.densities.predictive(scores[beyond])
+        return out
+
+    @cached_property
+    def _table(self) -> tuple[Floats, Floats]:
+        ends = [self.centre + FARTHER * (end - self.centre) for end in self.reach]
+        first = interpolation.first_nodes(ends[0], ends[1], self.centre, self.spread)
+        return interpolation.refine(self.densities.predictive, first)
 
 
 @dataclass(frozen=True)
@@ -21,13 +61,13 @@ class RecalibratedDraws:
 
     Attributes
     ----------
-    densities : ClassDraws
-        What takes raw scores to log-odds.
+    base : DensityLogOdds
+        What takes raw scores to the densities' log-odds.
     along : MonotoneDraws
-        As many draws of the log-odds as a function of these.
+        Draws of the log-odds as a function of these.
     """
 
-    densities: ClassDraws
+    base: DensityLogOdds
     along: MonotoneDraws
 
     @property
@@ -37,23 +77,16 @@ class RecalibratedDraws:
 
     def take(self, index: NDArray[np.intp]) -> RecalibratedDraws:
         """Return the draws at some positions."""
-        return RecalibratedDraws(self.densities.take(index), self.along.take(index))
+        return replace(self, along=self.along.take(index))
 
     def with_prior(self, prior: Floats) -> RecalibratedDraws:
         """Return the same draws for a class prior of shape (draws,)."""
         return replace(self, along=self.along.with_prior(prior))
 
     def log_odds(self, scores: Floats) -> Floats:
-        """Return the log-odds at raw scores, each draw along its own densities; (draws, scores)."""
-        x, along = self.densities.log_odds(scores), self.along
-        return log_odds_of_draws(along.pieces, along.intercept, along.slope, x)
+        """Return the log-odds at raw scores, shape (draws, scores)."""
+        return self.along.log_odds(self.base(scores))
 
     def predictive(self, scores: Floats) -> Floats:
-        """Return the log-odds of the mean over draws of P_k(+ | predictive log-odds at s)."""
-        return log_odds_of_mean(self.along.log_odds(self.densities.predictive(scores)))
-
-
-def recalibrate(densities: ClassDraws, along: MonotoneDraws) -> RecalibratedDraws:
-    """Return densities recalibrated; the draws along them know the doubt about the class prior."""
-    fixed = np.full(densities.size, densities.prior.mean())
-    return RecalibratedDraws(densities.with_prior(fixed), along)
+        """Return the log-odds of P(+ | s, data), the mean over draws of P_k(+|s)."""
+        return log_odds_of_mean(self.log_odds(scores))

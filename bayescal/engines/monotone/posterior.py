@@ -64,18 +64,6 @@ def log_odds(pieces: Pieces, intercept: Floats, slopes: Floats, x: Floats) -> Fl
     return curves
 
 
-def log_odds_of_draws(pieces: Pieces, intercept: Floats, slopes: Floats, x: Floats) -> Floats:
-    """Return a + sum_j b_j h_j(x) of each draw at its own x, of shape (draws, n)."""
-    segment = np.searchsorted(pieces.knots, x)
-    # On each segment from its left end; on the first, and the only one, from its right.
-    starts = np.r_[pieces.knots[:1], pieces.knots] if pieces.knots.size else [pieces.reference]
-    at_start = log_odds(pieces, intercept, slopes, np.asarray(starts))
-    rise = np.take_along_axis(slopes, segment, axis=1)
-    curves: Floats = np.take_along_axis(at_start, segment, axis=1)
-    curves += rise * (x - np.take(starts, segment))
-    return curves
-
-
 def draw_monotone(
     x: Floats,
     positive: NDArray[np.bool_],
