@@ -40,10 +40,11 @@ class ScoreCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     family : str
         "combined": densities of both classes (Gaussian and asymmetric Laplace, warped or not),
-        monotone log-odds, and logistic regression, stacked by what each says of labels left out;
-        one of `bayescal.families.FAMILIES`; "average", a mixture of all but the hybrid, each
-        class with weights of its own; "monotone", the direct fit alone; "logistic", its case of
-        one slope. "auto" is "combined" for inference "exact", else "asymmetric_laplace".
+        monotone log-odds, logistic regression, and the densities recalibrated, stacked by what
+        each says of labels left out; one of `bayescal.families.FAMILIES`; "average", a mixture of
+        all but the hybrid, each class with weights of its own; "monotone", the direct fit alone;
+        "logistic", its case of one slope; "recalibrated", log-odds that rise with those of the
+        densities. "auto" is "combined" for inference "exact", else "asymmetric_laplace".
     inference : {"exact", "nuts", "map", "mle"}
         Independent posterior draws, in milliseconds; the same posterior by PyMC's NUTS, also for
         programs of your own; the posterior mode; or Bennett's maximum likelihood.
@@ -64,7 +65,7 @@ class ScoreCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     warp : "auto", "none", "average" or float
         Whether x = m + c asinh((s - m)/c), which draws in heavy tails, stands for the scores: not;
         averaged over c = inf, 10, 3 and 1 spreads; or c in spreads. "auto" averages for
-        "combined", "average" and "monotone".
+        "combined", "recalibrated", "average" and "monotone".
     averaging : {"auto", "stacking", "evidence"}
         How families and warps are weighed: by the leave-one-out predictive density of their
         mixture, or by their posterior probabilities. "auto" is stacking, which measured better on
