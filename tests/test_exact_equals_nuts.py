@@ -9,10 +9,10 @@ from functools import cache
 
 import numpy as np
 import pytest
-from arviz_stats.base import array_stats
 
 from bayescal import ScoreCalibrator
 from bayescal.families import FAMILIES
+from tests.agreement import LEVELS, LIMIT, effective
 
 pytestmark = [
     pytest.mark.slow,
@@ -21,10 +21,7 @@ pytestmark = [
     # PyMC's energy of a trajectory that diverges while step sizes are still tuned.
     pytest.mark.filterwarnings("ignore:overflow encountered in dot:RuntimeWarning"),
 ]
-LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
-# 12 fits, 10 to 16 quantities each, 7 statistics: 1,100 comparisons, of which standard normal
-# numbers pass 4.5 once in 130 runs.
-LIMIT = 4.5
+# 12 fits, 10 to 16 quantities each, 7 statistics: 1,100 comparisons.
 CHAINS, DRAWS = 4, 1000
 BOUNDED = ("left_share", "prior")
 
@@ -89,7 +86,7 @@ def deviations(independent, chains):
     out.append(_of_means((flat - centre) ** 2, (chains - centre) ** 2))
     for level in LEVELS:
         # The share of exact draws below NUTS's quantile is binomial, whatever the density there.
-        ess = _ess(chains, method="quantile", prob=level)
+        ess = effective(chains, method="quantile", prob=level)
         below = np.mean(flat < np.quantile(chains, level, axis=(0, 1)), axis=0)
         error = np.sqrt(level * (1 - level) * (1 / ess + 1 / flat.shape[0]))
         out.append((below - level) / error)
@@ -98,12 +95,8 @@ def deviations(independent, chains):
 
 def _of_means(flat, chains):
     variance = flat.var(axis=0) / flat.shape[0]
-    variance += chains.var(axis=(0, 1)) / _ess(chains, method="mean")
+    variance += chains.var(axis=(0, 1)) / effective(chains, method="mean")
     return (flat.mean(axis=0) - chains.mean(axis=(0, 1))) / np.sqrt(variance)
-
-
-def _ess(chains, **kind):
-    return array_stats.ess(np.moveaxis(chains, -1, 0), **kind)
 
 
 @pytest.mark.parametrize("family", sorted(FAMILIES))
@@ -115,7 +108,7 @@ def test_means_sds_and_quantiles_agree(family, n_positive):
     assert np.abs(found).max() < LIMIT
     assert divergences < 0.005 * CHAINS * DRAWS
     # Fewer effective draws would see little.
-    assert _ess(chains, method="bulk").min() > 400
+    assert effective(chains, method="bulk").min() > 400
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ The parameters of the function are the options; it hands them on to `read_reques
 from __future__ import annotations
 
 from bayescal.cli import options
+from bayescal.cli.pooled import fit_pooled
 from bayescal.cli.request import read_request
 from bayescal.cli.tables import by_method, losses_table, parameter_table
 from bayescal.cli.writing import TableFormat
@@ -19,6 +20,7 @@ def fit(
     weight_column: options.WeightColumn = None,
     split_column: options.SplitColumn = None,
     positive: options.Positive = None,
+    pool: options.Pool = False,
     family: options.Family = None,
     inference: options.Inference = None,
     model: options.Model = None,
@@ -43,11 +45,15 @@ def fit(
 
     [bold]bayescal fit scores.parquet --topic-column topic --inference mle[/bold]
 
-    fits every topic by maximum likelihood, in milliseconds. Scores should
+    fits every topic by maximum likelihood, in milliseconds; with --pool
+    topics with few positives borrow from the others. Scores should
     come from documents that the classifier was not trained on, such as
     cross-validated scores.
     """
     request = read_request("fit", locals())
+    if pool:
+        fit_pooled(request)
+        return
     calibrated = request.calibrate(request.table)
     request.screen.show(*(parameter_table(one, level) for one in calibrated))
     with_losses = [by_method(one) for one in calibrated if one.losses]

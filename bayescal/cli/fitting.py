@@ -13,6 +13,7 @@ from bayescal.cli.console import Screen
 from bayescal.cli.curve import Curve, curve_at, mle_log_odds
 from bayescal.cli.errors import blamed_on_use
 from bayescal.cli.problems import Problem, Rows
+from bayescal.cli.reading import ScoreTable
 from bayescal.cli.settings import SAMPLER_ADVICE, Settings
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ def fit_rows(calibrator: ScoreCalibrator, problem: Problem) -> ScoreCalibrator:
     table, rows = problem.table, problem.fit_rows
     return calibrator.fit(
         table.score[rows],
-        class_labels(problem, rows),
+        class_labels(table, rows),
         sample_weight=None if table.weight is None else table.weight[rows],
     )
 
@@ -119,14 +120,14 @@ def held_out_losses(calibrator: ScoreCalibrator, problem: Problem) -> dict[str, 
     return found
 
 
-def class_labels(problem: Problem, rows: Rows) -> NDArray[Any]:
+def class_labels(table: ScoreTable, rows: Rows) -> NDArray[Any]:
     """
     Return labels for the estimator, whose positive class is the second in sorted order.
 
     The file's own where that is the positive one, else False and True.
     """
-    positive = problem.table.positive[rows]
-    negative_label, positive_label = problem.table.classes
+    positive = table.positive[rows]
+    negative_label, positive_label = table.classes
     if negative_label < positive_label:
         return np.array([negative_label, positive_label])[positive.astype(np.intp)]
     return positive

@@ -28,6 +28,15 @@ TopicColumn = Annotated[
     str | None,
     typer.Option("--topic-column", help="Topics, a calibrator each.", rich_help_panel=COLUMNS),
 ]
+Pool = Annotated[
+    bool,
+    typer.Option(
+        "--pool",
+        help="Fit all topics together, each around their population: for topics with few"
+        " positives.",
+        rich_help_panel=FIT,
+    ),
+]
 WeightColumn = Annotated[
     str | None,
     typer.Option(

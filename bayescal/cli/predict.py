@@ -7,18 +7,21 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import numpy as np
 import typer
+from numpy.typing import NDArray
 
 from bayescal.cli import options
 from bayescal.cli.console import Screen
-from bayescal.cli.curve import curve_at, merge_curves
+from bayescal.cli.curve import Curve, curve_at, merge_curves
 from bayescal.cli.errors import UsageError, blamed_on_use
 from bayescal.cli.frames import SUFFIXES, write_frame
+from bayescal.cli.pooled import pooled_curve, pooled_file
 from bayescal.cli.problems import rows_by_topic
 from bayescal.cli.reading import ColumnReader
 from bayescal.cli.record import read_files
 from bayescal.cli.writing import check_columns_free, staged_file, with_curve
-from bayescal.validation import check_choice, check_fraction
+from bayescal.validation import Floats, check_choice, check_fraction
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,7 +65,9 @@ def predict(
 
     [bold]bayescal predict calibrated new.csv --topic-column topic > probabilities.csv[/bold]
 
-    takes each topic's calibrator from the folder that bayescal fit wrote.
+    takes each topic's calibrator, or that of all topics, from the folder that
+    bayescal fit wrote; pooled, a topic that was not fitted has the answer of
+    the population.
     """
     _check_options(level, band, prior)
     _check_out(out)
@@ -70,10 +75,15 @@ def predict(
     check_columns_free(reader.frame, scores)
     values = reader.scores(score_column)
     topics = reader.topics(topic_column) if topic_column else None
+    screen = Screen(quiet=quiet)
+    if (pooled := pooled_file(calibrator)) is not None:
+        others = {"--band": band != "pointwise", "--prior": prior is not None}
+        curve = _pooled_curve(pooled, values, topics, level, others)
+        _write(with_curve(reader.frame, curve), out, screen)
+        return
     files = _calibrator_files(calibrator, with_topics=topics is not None)
     rows = rows_by_topic(topics, values.size)
     _check_topics([topic for topic, _ in rows], files, reader.name(str(topic_column)))
-    screen = Screen(quiet=quiet)
     with screen.progress("predict", len(rows)) as step:
         curves = []
         for topic, where in rows:
@@ -83,6 +93,26 @@ def predict(
             step.end()
     curve = merge_curves([where for _, where in rows], curves)
     _write(with_curve(reader.frame, curve), out, screen)
+
+
+def _pooled_curve(
+    path: Path,
+    scores: Floats,
+    topics: NDArray[np.str_] | None,
+    level: float,
+    others: Mapping[str, bool],
+) -> Curve:
+    """Return what a calibrator of many topics says; topics that it does not know are an error."""
+    from bayescal.topic_calibrator import TopicCalibrator
+
+    if topics is None:
+        raise UsageError(f"{path} holds many topics: name their column with --topic-column.")
+    for option, given in others.items():
+        if given:
+            raise UsageError(f"{option} is for topics fitted apart; {path} holds topics pooled.")
+    with blamed_on_use():
+        calibrator = TopicCalibrator.load(path)
+    return pooled_curve(calibrator, scores, topics, level)
 
 
 def _calibrator_files(path: Path, *, with_topics: bool) -> dict[str | None, Path]:

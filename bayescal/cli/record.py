@@ -69,6 +69,45 @@ def describe(
     }
 
 
+def describe_pooled(
+    file: str,
+    family: str,
+    classes: tuple[Any, Any],
+    topics: Sequence[Mapping[str, Any]],
+    losses: Mapping[str, Any] | None,
+    arguments: Mapping[str, Any],
+) -> dict[str, Any]:
+    """
+    Return versions, arguments and, by topic, what pooling found; all topics are in one file.
+
+    Parameters
+    ----------
+    file : str
+        Of the calibrator.
+    family : str
+        Of the densities.
+    classes : tuple
+        The negative and the positive label.
+    topics : sequence of mapping
+        One a topic.
+    losses : mapping or None
+        On the rows to test on, of all topics together.
+    arguments : mapping
+        What the command was asked for; "seed" among it.
+    """
+    from bayescal.results.provenance import versions
+
+    return {
+        "versions": versions(),
+        "seed": arguments["seed"],
+        "arguments": dict(arguments),
+        "family": family,
+        "classes": dict(zip(("negative", "positive"), classes, strict=True)),
+        "topics": [{**topic, "file": file} for topic in topics],
+        "losses": losses,
+    }
+
+
 def _topic_summary(one: Calibrated, name: str, level: float) -> dict[str, Any]:
     negatives, positives = (part.size for part in one.problem.scores_by_class())
     diagnostics = one.calibrator.diagnostics_

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 GUARD_NOTE = "* the guard against degenerate fits acts on this parameter"
 ALL_TOPICS = "all"
+
+MOST_TOPICS = 40  # shown
 
 # Tables of scores show these quantiles of each class: both classes' heads and tails, however rare
 # the positives are.
@@ -71,6 +74,50 @@ def curve_table(one: Calibrated, level: float) -> Group:
             cells.append(f"[{_probability(last.lower[k])}, {_probability(last.upper[k])}]")
         table.add_row(_number(score), where[k], *cells)
     return _titled(_title(one, about), table)
+
+
+@dataclass(frozen=True)
+class TopicRow:
+    """
+    A topic fitted with others.
+
+    Attributes
+    ----------
+    topic : str
+        Its name.
+    positives, negatives : int
+        Rows fitted.
+    probability, width : float
+        Means over all rows of the topic: of the probability, and of the width of its band.
+    flag : str
+        What it lacks, if anything.
+    """
+
+    topic: str
+    positives: int
+    negatives: int
+    probability: float
+    width: float
+    flag: str
+
+
+def topics_table(rows: Sequence[TopicRow], level: float) -> Group:
+    """Return topics fitted together in the order given, no more than fit on a screen or two."""
+    table = _table()
+    _add_columns(table, ["topic"], justify="left")
+    _add_columns(
+        table, ["positives", "negatives", "mean P", f"mean width of\n{_percent(level)} band"]
+    )
+    flagged = any(row.flag for row in rows[:MOST_TOPICS])
+    _add_columns(table, [""] if flagged else [], justify="left")
+    for row in rows[:MOST_TOPICS]:
+        cells = [str(row.positives), str(row.negatives)]
+        cells += [_probability(row.probability), _probability(row.width)]
+        table.add_row(Text(row.topic), *cells, *([Text(row.flag)] if flagged else []))
+    left_out = len(rows) - MOST_TOPICS
+    notes = [f"{left_out} more topics, all of them more certain"] if left_out > 0 else []
+    title = f"{len(rows)} topics around their population, the least certain first"
+    return _titled(title, table, *notes)
 
 
 def shown_scores(problem: Problem) -> tuple[list[str], Floats]:

@@ -86,7 +86,8 @@ def draw_hyperposterior(
         found = draw_topics(topics, family, base, FIRST_DRAWS, rng)
         mode, covariance = _mode(_log_posterior(found, hyperprior), base, scale)
         deviation = np.sqrt(np.diag(covariance))
-        wide = np.maximum(mode + WIDE * deviation, LOWEST)
+        # Few topics leave a curvature that says nothing: the hyperprior knows how far to go.
+        wide = np.maximum(mode + WIDE * np.minimum(deviation, scale), LOWEST)
         off = np.abs(wide - base) / deviation
         base = wide
         if off.max() < CLOSE:

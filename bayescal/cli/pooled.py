@@ -1,0 +1,183 @@
+"""`--pool`: all topics of a file at once, each around their population."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal.cli.console import Screen
+from bayescal.cli.curve import Curve
+from bayescal.cli.errors import UsageError, blamed_on_use
+from bayescal.cli.fitting import class_labels
+from bayescal.cli.frames import write_frame
+from bayescal.cli.problems import rows_by_topic
+from bayescal.cli.reading import ScoreTable
+from bayescal.cli.record import describe_pooled, write_record
+from bayescal.cli.request import Request
+from bayescal.cli.settings import Settings
+from bayescal.cli.tables import TopicRow, losses_table, topics_table
+from bayescal.cli.writing import staged_folder, with_curve
+from bayescal.validation import Floats
+
+if TYPE_CHECKING:
+    from bayescal.metrics import Losses
+    from bayescal.topic_calibrator import TopicCalibrator
+
+POOLED_FILE = "topics.nc"
+METHOD = "pooled"
+
+
+@dataclass(frozen=True)
+class Pooled:
+    """
+    Topics fitted together.
+
+    Attributes
+    ----------
+    table : ScoreTable
+        All rows.
+    calibrator : TopicCalibrator
+        Fitted to the rows to fit.
+    curve : Curve
+        At all rows.
+    losses : Losses or None
+        On the rows to test on, if there are any.
+    """
+
+    table: ScoreTable
+    calibrator: TopicCalibrator
+    curve: Curve
+    losses: Losses | None
+
+    def topics(self) -> list[TopicRow]:
+        """Return one row a topic, the least certain first."""
+        table, rows = self.table, []
+        lower, upper = self.curve.lower, self.curve.upper
+        assert lower is not None and upper is not None  # noqa: PT018, S101
+        width = upper - lower
+        for topic, where in rows_by_topic(table.topic, table.score.size):
+            fitted = where[~table.test[where]]
+            rows.append(
+                TopicRow(
+                    topic=str(topic),
+                    positives=int(table.positive[fitted].sum()),
+                    negatives=int((~table.positive[fitted]).sum()),
+                    probability=float(self.curve.probability[where].mean()),
+                    width=float(width[where].mean()),
+                    flag=self.calibrator.flagged_.get(str(topic), ""),
+                )
+            )
+        return sorted(rows, key=lambda row: -row.width)
+
+
+def check_poolable(request: Request) -> None:
+    """
+    Check that what is asked for can be pooled.
+
+    Raises
+    ------
+    UsageError
+        If there are no topics, or an option is for topics apart.
+    """
+    from bayescal.topic_calibrator import FAMILY_NAMES
+    from bayescal.validation import check_choice
+
+    settings, table = request.settings, request.table
+    if table.topic is None:
+        raise UsageError("--pool needs topics: name their column with --topic-column.")
+    if settings.inference_name != "exact":
+        raise UsageError(f"--pool needs --inference exact, got {settings.inference_name}.")
+    if table.weight is not None:
+        raise UsageError("--pool takes no weights: leave out --weight-column, or --pool.")
+    if settings.family is not None:
+        with blamed_on_use():
+            check_choice("--family with --pool", settings.family, FAMILY_NAMES)
+
+
+def fit_pooled(request: Request) -> None:
+    """Fit all topics, show the least certain first, and write results if asked to."""
+    check_poolable(request)
+    pooled = pool(request.table, request.settings, request.screen)
+    rows = pooled.topics()
+    request.screen.show(topics_table(rows, request.settings.level))
+    if pooled.losses is not None:
+        request.screen.show(losses_table([("", {METHOD: pooled.losses})]))
+    if request.out is None:
+        request.screen.say("Nothing is written; --out FOLDER keeps calibrator and probabilities.")
+        return
+    with staged_folder(request.out) as stage:
+        pooled.calibrator.save(stage / POOLED_FILE)
+        frame = with_curve(pooled.table.frame, pooled.curve)
+        write_frame(frame, stage / f"probabilities.{request.table_format}")
+        write_record(_record(pooled, rows, request.arguments), stage)
+        names = [path.name for path in sorted(stage.iterdir())]
+    request.screen.say(f"Written to {request.out}: {', '.join(names)}")
+
+
+def pool(table: ScoreTable, settings: Settings, screen: Screen) -> Pooled:
+    """
+    Fit all topics of a table together.
+
+    Raises
+    ------
+    UsageError
+        If the scores are refused.
+    """
+    from bayescal.metrics import losses
+    from bayescal.topic_calibrator import TopicCalibrator
+
+    assert table.topic is not None  # noqa: S101
+    calibrator = TopicCalibrator(
+        family=settings.family or "asymmetric_laplace",
+        draws=settings.draws,
+        chains=settings.chains,
+        random_state=settings.seed,
+    )
+    fitted = np.flatnonzero(~table.test)
+    with screen.progress("pool", 1) as step, screen.warnings(), blamed_on_use():
+        step.begin(f"{np.unique(table.topic).size} topics")
+        calibrator.fit(table.score[fitted], class_labels(table, fitted), table.topic[fitted])
+        step.end()
+    curve = pooled_curve(calibrator, table.score, table.topic, settings.level)
+    test = table.test
+    return Pooled(
+        table=table,
+        calibrator=calibrator,
+        curve=curve,
+        losses=losses(curve.log_odds[test], table.positive[test]) if test.any() else None,
+    )
+
+
+def pooled_curve(
+    calibrator: TopicCalibrator, scores: Floats, topics: NDArray[np.str_], level: float
+) -> Curve:
+    """Return what a calibrator of many topics says at some scores."""
+    log_odds = calibrator.decision_function(scores, topics)
+    lower, upper = calibrator.predict_interval(scores, topics, level).T
+    return Curve(log_odds, lower, upper)
+
+
+def pooled_file(path: Path) -> Path | None:
+    """Return the calibrator of many topics that a folder, or a file, is; None if it is another."""
+    from bayescal.results import storage
+
+    if path.is_dir():
+        return path / POOLED_FILE if (path / POOLED_FILE).is_file() else None
+    with blamed_on_use():
+        return path if "population" in storage.read_tree(path) else None
+
+
+def _record(pooled: Pooled, rows: list[TopicRow], arguments: Mapping[str, Any]) -> dict[str, Any]:
+    return describe_pooled(
+        POOLED_FILE,
+        pooled.calibrator.family,
+        pooled.table.classes,
+        [asdict(row) for row in rows],
+        None if pooled.losses is None else asdict(pooled.losses),
+        arguments,
+    )

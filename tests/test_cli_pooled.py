@@ -1,0 +1,120 @@
+"""`bayescal fit --pool` and `bayescal predict` of what it writes."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bayescal import TopicCalibrator
+from tests.cli_tools import MLE, make_frame, make_topics, read, run, summary_of, write
+
+POOL = ("--topic-column", "topic", "--pool", "--draws", "100")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Return a folder with scores.csv, and what pooling them wrote into out."""
+    path = tmp_path_factory.mktemp("pooled")
+    write(make_topics(), path / "scores.csv")
+    result = run("fit", path / "scores.csv", *POOL, "--out", path / "out")
+    (path / "stdout").write_text(result.stdout, encoding="utf-8")
+    return path
+
+
+def test_results_are_those_of_the_estimator(folder):
+    frame = make_topics()
+    expected = TopicCalibrator(draws=100, random_state=0)
+    expected.fit(frame["score"].to_numpy(), frame["label"].to_numpy(), frame["topic"].to_numpy())
+    found = read(folder / "out/probabilities.csv")
+    assert found["topic"].tolist() == frame["topic"].tolist()
+    arguments = frame["score"].to_numpy(), frame["topic"].to_numpy()
+    assert found["log_odds"].to_numpy() == pytest.approx(expected.decision_function(*arguments))
+    band = expected.predict_interval(*arguments)
+    assert found[["lower", "upper"]].to_numpy() == pytest.approx(band)
+
+
+def test_the_least_certain_topic_comes_first(folder):
+    topics = pd.DataFrame(summary_of(folder / "out")["topics"])
+    assert set(topics["topic"]) == {"b/x", "a", "NA", "B x"}
+    assert topics["width"].is_monotonic_decreasing
+    assert (topics["file"] == "topics.nc").all()
+    assert (topics["positives"] == 10).all()
+    assert (topics["negatives"] == 30).all()
+    found = read(folder / "out/probabilities.csv")
+    width = (found["upper"] - found["lower"]).groupby(found["topic"]).mean()
+    assert topics.set_index("topic")["width"].to_dict() == pytest.approx(width.to_dict())
+    shown = (folder / "stdout").read_text(encoding="utf-8")
+    where = [shown.index(f"\n{topic} ") for topic in topics["topic"]]
+    assert where == sorted(where)
+
+
+@pytest.mark.parametrize("what", ["out", "out/topics.nc"])
+def test_predict_says_the_same(folder, what):
+    run("predict", folder / what, folder / "scores.csv", "--topic-column", "topic",
+        "--out", folder / "again.csv")  # fmt: skip
+    again, first = read(folder / "again.csv"), read(folder / "out/probabilities.csv")
+    assert again["probability"].tolist() == first["probability"].tolist()
+    assert again["lower"].tolist() == first["lower"].tolist()
+
+
+def test_a_topic_that_was_not_fitted_has_the_populations_wide_band(folder):
+    new = write(make_frame(topic="new"), folder / "new.csv")
+    run("predict", folder / "out", new, "--topic-column", "topic", "--out", folder / "of_new.csv")
+    found, first = read(folder / "of_new.csv"), read(folder / "out/probabilities.csv")
+    width, known = (each["upper"] - each["lower"] for each in (found, first))
+    assert width.mean() > known.mean()
+
+
+def test_topics_without_a_class_are_flagged(tmp_path):
+    frame = make_topics()
+    frame = frame[(frame["topic"] != "a") | (frame["label"] == 0)]
+    result = run("fit", write(frame, tmp_path / "s.csv"), *POOL, "--out", tmp_path / "out")
+    flags = {each["topic"]: each["flag"] for each in summary_of(tmp_path / "out")["topics"]}
+    assert "no documents of class 1" in flags["a"]
+    assert flags["B x"] == ""
+    assert "no documents of class 1" in result.stdout
+
+
+def test_rows_set_apart_are_tested_on(tmp_path):
+    frame = make_topics().assign(split=lambda f: np.where(np.arange(len(f)) % 2, "train", "test"))
+    result = run("fit", write(frame, tmp_path / "s.parquet"), *POOL, "--out", tmp_path / "out")
+    losses = summary_of(tmp_path / "out")["losses"]
+    assert losses["n"] == 80
+    assert f"{losses['log_loss']:.1f}" in result.stdout
+
+
+def test_labels_the_other_way_round(tmp_path):
+    frame = make_topics()
+    frame = frame.assign(label=np.where(frame["label"] == 1, "relevant", "x"))
+    path = write(frame, tmp_path / "s.csv")
+    run("fit", path, *POOL, "--positive", "relevant", "--out", tmp_path / "out")
+    found = read(tmp_path / "out/probabilities.csv")
+    relevant = found["label"] == "relevant"
+    assert found["probability"][relevant].mean() > found["probability"][~relevant].mean()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--pool",), "--pool needs topics: name their column with --topic-column"),
+        ((*POOL, *MLE), "--pool needs --inference exact, got mle"),
+        ((*POOL, "--weight-column", "score"), "--weight-column"),
+        ((*POOL, "--family", "monotone"), "--family with --pool must be one of"),
+    ],
+)
+def test_what_cannot_be_pooled(tmp_path, options, message):
+    frame = make_topics().assign(score=lambda f: f["score"] + 10.0)
+    result = run("fit", write(frame, tmp_path / "s.csv"), *options, code=2)
+    assert message in result.output
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ((), "holds many topics: name their column with --topic-column"),
+        (("--topic-column", "topic", "--prior", "0.1"), "--prior is for topics fitted apart"),
+        (("--topic-column", "topic", "--band", "hdi"), "--band is for topics fitted apart"),
+    ],
+)
+def test_what_pooled_topics_cannot_be_asked(folder, options, message):
+    result = run("predict", folder / "out", folder / "scores.csv", *options, code=2)
+    assert message in result.output
