@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -18,16 +16,9 @@ from bayescal.bayes import probability
 from bayescal.engines.pooled.engine import POOLINGS, add_topics, fit_topics
 from bayescal.families import FAMILIES, Family
 from bayescal.randomness import generator
-from bayescal.results import curves, provenance, storage
-from bayescal.results.class_draws import ClassDraws
-from bayescal.results.tables import Tables
-from bayescal.results.topics import (
-    build_topics,
-    join_topics,
-    read_curve,
-    read_population,
-    topic_table,
-)
+from bayescal.results import provenance, storage
+from bayescal.results.topic_curves import TopicCurves
+from bayescal.results.topics import build_topics, join_topics, read_population, topic_table
 from bayescal.robust import centre_and_spread
 from bayescal.topic_scores import TopicScores, read_cells, read_topics
 from bayescal.validation import Floats, check_choice, check_count, check_fraction
@@ -38,7 +29,6 @@ if TYPE_CHECKING:
 FAMILY_NAMES = ("gaussian", "laplace", "asymmetric_laplace", "asymmetric_gaussian")
 NEW_TOPICS = ("population", "error")
 GOOD_K = 0.7
-Reader = Callable[[ClassDraws, Floats], Floats]
 
 
 class TopicCalibrator(BaseEstimator):  # type: ignore[misc]
@@ -171,7 +161,7 @@ class TopicCalibrator(BaseEstimator):  # type: ignore[misc]
         ValueError
             If a topic was not fitted and `new_topics` is "error".
         """
-        return self._by_topic(scores, topics, self._point, ())
+        return self._curves().log_odds(read_cells(scores, topics))
 
     def predict_proba(self, scores: Any, topics: ArrayLike | None = None) -> Floats:
         """
@@ -205,8 +195,7 @@ class TopicCalibrator(BaseEstimator):  # type: ignore[misc]
             Posterior probability of the interval at each score, between 0 and 1.
         """
         check_fraction(level=level)
-        tails = np.array([0.5 - level / 2.0, 0.5 + level / 2.0])
-        return probability(self._by_topic(scores, topics, partial(self._band, tails), (2,)))
+        return self._curves().interval(read_cells(scores, topics), level)
 
     def add_topics(self, scores: Any, labels: Any = None, topics: ArrayLike | None = None) -> Self:
         """
@@ -333,39 +322,9 @@ class TopicCalibrator(BaseEstimator):  # type: ignore[misc]
                 stacklevel=3,
             )
 
-    def _by_topic(
-        self, scores: Any, topics: ArrayLike | None, read: Reader, more: tuple[int, ...]
-    ) -> Floats:
-        """Return what each topic's curve says of its scores, in the shape of the scores."""
+    def _curves(self) -> TopicCurves:
         check_is_fitted(self, "posterior_")
-        cells = read_cells(scores, topics)
-        out = np.empty((cells.score.size, *more))
-        names, code = np.unique(cells.topic, return_inverse=True)
-        positions = self._positions(names)
-        order = np.argsort(code, kind="stable")
-        ends = np.cumsum(np.bincount(code, minlength=names.size))
-        for position, rows in zip(positions, np.split(order, ends[:-1]), strict=True):
-            curve = read_curve(self.posterior_, self._family, position)
-            out[rows] = read(curve, cells.score[rows])
-        return out.reshape(*cells.shape, *more)
-
-    def _positions(self, names: NDArray[Any]) -> list[int | None]:
-        """Return where each topic is among those fitted; None for the population."""
-        known = {name: k for k, name in enumerate(self.topics_.tolist())}
-        unknown = [name for name in names.tolist() if name not in known]
-        if unknown and self.new_topics == "error":
-            raise ValueError(
-                f"topics {', '.join(map(repr, unknown[:5]))} were not fitted: add_topics, or"
-                " new_topics='population' answers as the population would."
-            )
-        return [known.get(name) for name in names.tolist()]
-
-    def _point(self, curve: ClassDraws, scores: Floats) -> Floats:
-        point = partial(curves.predictive_log_odds, curve)
-        return Tables(*self._scale).curve("point", point, scores)
-
-    def _band(self, levels: Floats, curve: ClassDraws, scores: Floats) -> Floats:
-        return Tables(*self._scale).quantiles(curve, levels, scores).T
+        return TopicCurves(self.posterior_, self._family, strict=self.new_topics == "error")
 
 
 def _counts(data: TopicScores) -> NDArray[np.intp]:

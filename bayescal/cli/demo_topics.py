@@ -32,10 +32,11 @@ def topics_losses(classifier: str, seed: int, screen: Screen) -> dict[str, Losse
     screen : Screen
         Shows progress.
     """
-    from bayescal import ScoreCalibrator, TopicCalibrator
     from bayescal.datasets import load_reuters_scores
     from bayescal.datasets.reuters_scores import TOPICS
     from bayescal.metrics import losses
+    from bayescal.score_calibrator import ScoreCalibrator
+    from bayescal.topic_calibrator import TopicCalibrator
 
     rng = np.random.default_rng(seed)
     fitted, test, found = [], [], {}
