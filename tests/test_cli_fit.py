@@ -14,6 +14,7 @@ from tests.cli_tools import (
     NUTS,
     fitted,
     make_frame,
+    make_topics,
     read,
     run,
     summary_of,
@@ -243,3 +244,24 @@ def test_programs_of_the_user_run(scores, fake_nuts, tmp_path):
 def test_model_of_the_package_implies_its_family(scores, fake_nuts, tmp_path):
     run("fit", scores, *NUTS, "--model", "gaussian", "--out", tmp_path / "out")
     assert summary_of(tmp_path / "out")["family"] == "gaussian"
+
+
+def test_processes_change_nothing(tmp_path):
+    scores = write(make_topics(), tmp_path / "scores.csv")
+    arguments = ("fit", scores, "--topic-column", "topic", "--draws", 100, "--family", "gaussian")
+    for jobs in (1, 2):
+        run(*arguments, "--jobs", jobs, "--out", tmp_path / str(jobs))
+    one, two = (read(tmp_path / jobs / "probabilities.csv") for jobs in "12")
+    assert one.equals(two)
+    first, second = (summary_of(tmp_path / jobs) for jobs in "12")
+    assert first["topics"] == second["topics"]
+
+
+def test_errors_and_warnings_of_processes_name_the_topic(tmp_path):
+    constant = make_frame(topic="constant").assign(score=1.0)
+    scores = write(pd.concat([make_topics(), constant]), tmp_path / "scores.csv")
+    arguments = ("fit", scores, "--topic-column", "topic", "--draws", 100)
+    alone = run(*arguments, "--family", "gaussian", *MLE, "--jobs", 1)
+    other = run(*arguments, "--family", "gaussian", *MLE, "--jobs", 2)
+    assert other.stderr == alone.stderr
+    assert run(*arguments, "--jobs", 0, code=2).stderr.count("--jobs must be at least 1, got 0")

@@ -45,6 +45,7 @@ def compare(
     family: options.Family = None,
     inference: options.Inference = None,
     model: options.Model = None,
+    jobs: options.Jobs = 1,
     draws: options.Draws = 1000,
     chains: options.Chains = 4,
     tune: options.Tune = 1000,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
 
     from bayescal.metrics import Losses
     from bayescal.score_calibrator import ScoreCalibrator
+
+
+# Texts, and whether they are of a sampler.
+Warned = list[tuple[str, bool]]
 
 
 @dataclass(frozen=True)
@@ -56,7 +61,7 @@ def calibrate(
     problems: Sequence[Problem], settings: Settings, screen: Screen, *, advice: str = SAMPLER_ADVICE
 ) -> list[Calibrated]:
     """
-    Fit a calibrator to every problem, one after the other.
+    Fit a calibrator to every problem, in as many processes as the settings say.
 
     Parameters
     ----------
@@ -76,12 +81,45 @@ def calibrate(
     """
     done = []
     with screen.progress(f"{settings.inference_name}:", len(problems)) as step:
-        for problem in problems:
+        if settings.jobs == 1:
+            for problem in problems:
+                step.begin(problem.name)
+                with screen.warnings(problem.subject, advice), blamed_on_use(problem.subject):
+                    done.append(calibrate_one(problem, settings))
+                step.end()
+            return done
+        for problem, (found, warned) in zip(
+            problems, _in_processes(problems, settings), strict=True
+        ):
             step.begin(problem.name)
-            with screen.warnings(problem.subject, advice), blamed_on_use(problem.subject):
-                done.append(calibrate_one(problem, settings))
+            for text, of_sampler in warned:
+                screen.warn(f"{problem.subject}{text} {advice if of_sampler else ''}")
+            done.append(replace(found, problem=problem))
             step.end()
     return done
+
+
+def _in_processes(
+    problems: Sequence[Problem], settings: Settings
+) -> Iterator[tuple[Calibrated, Warned]]:
+    """Yield fitted problems in order; joblib's backend of the moment runs them."""
+    from joblib import Parallel, delayed
+
+    parallel = Parallel(n_jobs=settings.jobs, return_as="generator")
+    fitted: Iterator[tuple[Calibrated, Warned]] = parallel(
+        delayed(_calibrate_apart)(problem.alone(), settings) for problem in problems
+    )
+    return fitted
+
+
+def _calibrate_apart(problem: Problem, settings: Settings) -> tuple[Calibrated, Warned]:
+    """Fit one problem in another process; warnings come back as text."""
+    from bayescal.results.diagnostics import ConvergenceWarning
+
+    with warnings.catch_warnings(record=True) as caught, blamed_on_use(problem.subject):
+        warnings.simplefilter("always", ConvergenceWarning)
+        found = calibrate_one(problem, settings)
+    return found, [(str(w.message), issubclass(w.category, ConvergenceWarning)) for w in caught]
 
 
 def calibrate_one(problem: Problem, settings: Settings) -> Calibrated:

@@ -125,6 +125,10 @@ Prior = Annotated[
         rich_help_panel=OUTPUT,
     ),
 ]
+Jobs = Annotated[
+    int,
+    typer.Option("--jobs", help="Processes that fit topics, one a topic.", rich_help_panel=FIT),
+]
 Seed = Annotated[
     int,
     typer.Option("--seed", help="Same seed, same result.", rich_help_panel=OUTPUT),

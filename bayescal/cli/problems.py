@@ -52,6 +52,21 @@ class Problem:
         """Return all rows of the problem, in the table's order."""
         return np.sort(np.concatenate([self.fit_rows, self.test_rows]))
 
+    def alone(self) -> Problem:
+        """Return the same problem in a table of its own rows: what another process needs."""
+        table, rows = self.table, self.rows
+        own = replace(
+            table,
+            frame=table.frame.iloc[rows],
+            score=table.score[rows],
+            positive=table.positive[rows],
+            test=table.test[rows],
+            topic=None if table.topic is None else table.topic[rows],
+            weight=None if table.weight is None else table.weight[rows],
+        )
+        fit_rows, test_rows = (np.searchsorted(rows, w) for w in (self.fit_rows, self.test_rows))
+        return Problem(own, self.topic, fit_rows, test_rows)
+
     def scores_by_class(self) -> tuple[Floats, Floats]:
         """Return the scores to fit of the negatives and of the positives."""
         score, positive = self.table.score[self.fit_rows], self.table.positive[self.fit_rows]

@@ -55,6 +55,8 @@ class Settings:
         Probability of the bands.
     seed : int
         Of every topic: a topic's result does not depend on which others are in the file.
+    jobs : int
+        Processes that fit topics.
     """
 
     inference: str | None = None
@@ -66,6 +68,7 @@ class Settings:
     target_accept: float = 0.9
     level: float = 0.9
     seed: int = 0
+    jobs: int = 1
 
     @property
     def family_name(self) -> str:
@@ -99,7 +102,7 @@ class Settings:
         from bayescal.settings import FAMILY_NAMES
         from bayescal.validation import check_choice, check_fraction
 
-        check_at_least(1, **{"--draws": self.draws, "--chains": self.chains})
+        check_at_least(1, **{"--draws": self.draws, "--chains": self.chains, "--jobs": self.jobs})
         check_at_least(0, **{"--tune": self.tune, "--seed": self.seed})
         with blamed_on_use():
             check_choice("--family", self.family_name, FAMILY_NAMES)
