@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
+from bayescal.bayes import probability
 from bayescal.families import FAMILIES
 from bayescal.validation import Floats
 from studies.command import Options, main, spread_over
@@ -96,7 +97,7 @@ def under_truth(
     for _ in range(sets):
         score, positive = truth.draw(n, rng)
         new, _ = truth.draw(SCORES * 5, rng)
-        true = 1 / (1 + np.exp(-truth.log_odds(new)))
+        true = probability(truth.log_odds(new))
         for name, method in methods.items():
             bands = method(score, positive.astype(np.int64), int(rng.integers(2**31)))
             for level in LEVELS[-1:] if name in OTHERS else LEVELS:
