@@ -18,7 +18,13 @@ from bayescal.families import FAMILIES, Family
 from bayescal.randomness import generator
 from bayescal.results import provenance, storage
 from bayescal.results.topic_curves import TopicCurves
-from bayescal.results.topics import build_topics, join_topics, read_population, topic_table
+from bayescal.results.topics import (
+    build_topics,
+    join_topics,
+    read_population,
+    read_scale,
+    topic_table,
+)
 from bayescal.robust import centre_and_spread
 from bayescal.topic_scores import TopicScores, read_cells, read_topics
 from bayescal.validation import Floats, check_choice, check_count, check_fraction
@@ -224,7 +230,7 @@ class TopicCalibrator(BaseEstimator):  # type: ignore[misc]
             self._family,
             read_population(self.posterior_),
             generator(self.random_state),
-            self._scale,
+            read_scale(self.posterior_),
         )
         tree = join_topics(self.posterior_, found, data.names, _counts(data), self._apart(data))
         self._set_results(tree, self.classes_)
@@ -275,11 +281,6 @@ class TopicCalibrator(BaseEstimator):  # type: ignore[misc]
     @property
     def _family(self) -> Family:
         return FAMILIES[self.family]
-
-    @property
-    def _scale(self) -> tuple[float, float]:
-        topics = self.posterior_["topics"]
-        return float(topics["centre"]), float(topics["spread"])
 
     def _pooling_of(self, data: TopicScores) -> str:
         if self.pooling == "partial" and data.names.size == 1:

@@ -14,7 +14,7 @@ from bayescal.cli import options
 from bayescal.cli.console import Screen
 from bayescal.cli.curve import mle_log_odds
 from bayescal.cli.demo_topics import POSITIVES as FEW
-from bayescal.cli.demo_topics import topics_losses
+from bayescal.cli.demo_topics import sample, topics_losses
 from bayescal.cli.fitting import Calibrated, calibrate, fit_rows
 from bayescal.cli.frames import write_frame
 from bayescal.cli.problems import Problem, split_by_topic
@@ -26,8 +26,6 @@ from bayescal.cli.writing import check_folder, staged_folder, write_results
 from bayescal.validation import Floats
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from bayescal.metrics import Losses
 
 TOPIC, POSITIVES, LEVEL = "corn", 10, 0.9
@@ -103,7 +101,7 @@ def demo_table(seed: int, positives: int = POSITIVES) -> ScoreTable:
 
     frame = load_reuters_scores(topic=TOPIC)
     calibration = load_reuters_scores("naive_bayes", TOPIC, "calibration")
-    kept = _sample(calibration, positives, np.random.default_rng(seed))
+    kept = sample(calibration, np.random.default_rng(seed), positives)["document"]
     frame = frame[(frame["split"] == "test") | frame["document"].isin(kept)]
     frame = frame.reset_index(drop=True)
     return ScoreTable(
@@ -138,16 +136,6 @@ def _shown(problem: Problem) -> Floats:
     negatives, positives = problem.scores_by_class()
     low, high = np.quantile(negatives, 0.05), positives.max()
     return np.linspace(low, high + 0.03 * (high - low), 512)
-
-
-def _sample(calibration: pd.DataFrame, positives: int, rng: np.random.Generator) -> np.ndarray:
-    documents, label = calibration["document"].to_numpy(), calibration["label"].to_numpy()
-    share = positives / label.sum()
-    chosen = [
-        rng.choice(documents[label == k], round(share * (label == k).sum()), replace=False)
-        for k in (0, 1)
-    ]
-    return np.concatenate(chosen)
 
 
 def _methods(one: Calibrated) -> dict[str, Losses]:

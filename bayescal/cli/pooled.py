@@ -21,7 +21,7 @@ from bayescal.cli.record import describe_pooled, write_record
 from bayescal.cli.request import Request
 from bayescal.cli.settings import Settings
 from bayescal.cli.tables import TopicRow, losses_table, topics_table
-from bayescal.cli.writing import staged_folder, with_curve
+from bayescal.cli.writing import with_curve
 from bayescal.validation import Floats
 
 if TYPE_CHECKING:
@@ -107,16 +107,14 @@ def fit_pooled(request: Request) -> None:
     request.screen.show(topics_table(rows, request.settings.level))
     if pooled.losses is not None:
         request.screen.show(losses_table([("", {METHOD: pooled.losses})]))
-    if request.out is None:
-        request.screen.say("Nothing is written; --out FOLDER keeps calibrator and probabilities.")
-        return
-    with staged_folder(request.out) as stage:
-        pooled.calibrator.save(stage / POOLED_FILE)
+
+    def write(folder: Path) -> None:
+        pooled.calibrator.save(folder / POOLED_FILE)
         frame = with_curve(pooled.table.frame, pooled.curve)
-        write_frame(frame, stage / f"probabilities.{request.table_format}")
-        write_record(_record(pooled, rows, request.arguments), stage)
-        names = [path.name for path in sorted(stage.iterdir())]
-    request.screen.say(f"Written to {request.out}: {', '.join(names)}")
+        write_frame(frame, folder / f"probabilities.{request.table_format}")
+        write_record(_record(pooled, rows, request.arguments), folder)
+
+    request.store(write)
 
 
 def pool(table: ScoreTable, settings: Settings, screen: Screen) -> Pooled:
@@ -168,8 +166,7 @@ def pooled_file(path: Path) -> Path | None:
 
     if path.is_dir():
         return path / POOLED_FILE if (path / POOLED_FILE).is_file() else None
-    with blamed_on_use():
-        return path if "population" in storage.read_tree(path) else None
+    return path if storage.has_group(path, "population") else None
 
 
 def _record(pooled: Pooled, rows: list[TopicRow], arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -55,11 +55,17 @@ class Request:
 
     def save(self, calibrated: Sequence[Calibrated]) -> None:
         """Write results into the folder and say so, or say how to get them."""
+        self.store(
+            lambda folder: write_results(folder, calibrated, self.arguments, self.table_format)
+        )
+
+    def store(self, write: Callable[[Path], None]) -> None:
+        """Have a function write into the folder and say so, or say how to get what it writes."""
         if self.out is None:
             self.screen.say("Nothing is written; --out FOLDER keeps calibrators and probabilities.")
             return
         with staged_folder(self.out) as stage:
-            write_results(stage, calibrated, self.arguments, self.table_format)
+            write(stage)
             names = [path.name for path in sorted(stage.iterdir())]
         self.screen.say(f"Written to {self.out}: {', '.join(names)}")
 

@@ -38,6 +38,17 @@ def write_tree(tree: xr.DataTree, path: str | Path) -> Path:
     return target
 
 
+def has_group(path: str | Path, group: str) -> bool:
+    """Return whether a file is HDF5 with a group of this name, without reading it."""
+    import h5py
+
+    try:
+        with h5py.File(path, "r") as opened:
+            return group in opened
+    except OSError:
+        return False
+
+
 def read_tree(path: str | Path) -> xr.DataTree:
     """
     Read a tree that `write_tree` wrote.

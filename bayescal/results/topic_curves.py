@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 
 import numpy as np
 import xarray as xr
@@ -15,7 +15,7 @@ from bayescal.families import Family
 from bayescal.results import curves
 from bayescal.results.class_draws import ClassDraws
 from bayescal.results.tables import Tables
-from bayescal.results.topics import read_curve
+from bayescal.results.topics import read_curve, read_scale
 from bayescal.topic_scores import Cells
 from bayescal.validation import Floats
 
@@ -71,14 +71,9 @@ class TopicCurves:
             )
         return [known.get(name) for name in names.tolist()]
 
-    @cached_property
-    def _scale(self) -> tuple[float, float]:
-        topics = self.tree["topics"]
-        return float(topics["centre"]), float(topics["spread"])
-
     def _point(self, curve: ClassDraws, scores: Floats) -> Floats:
         point = partial(curves.predictive_log_odds, curve)
-        return Tables(*self._scale).curve("point", point, scores)
+        return Tables(*read_scale(self.tree)).curve("point", point, scores)
 
     def _band(self, levels: Floats, curve: ClassDraws, scores: Floats) -> Floats:
-        return Tables(*self._scale).quantiles(curve, levels, scores).T
+        return Tables(*read_scale(self.tree)).quantiles(curve, levels, scores).T

@@ -141,6 +141,11 @@ def read_population(tree: xr.DataTree) -> Population:
     )
 
 
+def read_scale(tree: xr.DataTree) -> tuple[float, float]:
+    """Return the centre and the spread of all scores fitted."""
+    return float(tree["topics"]["centre"]), float(tree["topics"]["spread"])
+
+
 def read_curve(tree: xr.DataTree, family: Family, topic: int | None) -> ClassDraws:
     """Return a topic's curve, by its position; of None that of a topic without documents."""
     group = tree["population" if topic is None else "posterior"].to_dataset()
@@ -150,7 +155,7 @@ def read_curve(tree: xr.DataTree, family: Family, topic: int | None) -> ClassDra
         np.stack([group[name].transpose("klass", *DRAWS).values for name in SIDES], axis=1),
         group["rate"].transpose(*DRAWS).values.ravel(),
         family,
-        float(tree["topics"]["centre"]),
+        read_scale(tree)[0],
     )
 
 
