@@ -13,8 +13,10 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from bayescal.bayes import probability
+from bayescal.engines.pooled.apart import fit_apart
 from bayescal.engines.pooled.engine import POOLINGS, add_topics, fit_topics
 from bayescal.families import FAMILIES, Family
+from bayescal.parallel import workers
 from bayescal.randomness import generator
 from bayescal.results import provenance, storage
 from bayescal.results.topic_curves import TopicCurves
@@ -57,7 +59,14 @@ class TopicCalibrator(BaseEstimator):  # type: ignore[misc]
     draws, chains : int
         Posterior draws a chain, and chains; all draws are independent but for few repeated ones.
     random_state : int, numpy Generator, RandomState or None
-        Seeds the engine; the same seed gives the same bits.
+        Seeds the engine; the same seed gives the same bits, whatever `n_jobs`.
+    n_jobs : int, optional
+        Workers of joblib's backend of the moment that fit topics. None takes what
+        `joblib.parallel_config` says around the fit, or all workers of the active dask.distributed
+        client, or else this process.
+    memory : str, Path or joblib.Memory, optional
+        A folder that keeps topics as they are fitted: with the same scores, parameters and seed a
+        fit that was killed goes on from there.
 
     Attributes
     ----------
@@ -93,6 +102,8 @@ class TopicCalibrator(BaseEstimator):  # type: ignore[misc]
         draws: int = 1000,
         chains: int = 4,
         random_state: Any = None,
+        n_jobs: int | None = None,
+        memory: Any = None,
     ) -> None:
         self.pooling = pooling
         self.family = family
@@ -100,6 +111,8 @@ class TopicCalibrator(BaseEstimator):  # type: ignore[misc]
         self.draws = draws
         self.chains = chains
         self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.memory = memory
 
     def fit(self, scores: Any, labels: Any = None, topics: ArrayLike | None = None) -> Self:
         """
@@ -130,19 +143,22 @@ class TopicCalibrator(BaseEstimator):  # type: ignore[misc]
         pooling, scale = self._pooling_of(data), centre_and_spread(data.score)
         # Scores that are all the same ask for densities of no width, and others' of less.
         shaped = data if pooling == "none" else data.without(data.constant())
-        found = fit_topics(
-            (shaped.of_class(False), shaped.of_class(True)),
-            self._family,
-            rng,
-            draws=self.draws * self.chains,
-            pooling=pooling,
-            scale=scale,
-        )
+        classes = shaped.of_class(False), shaped.of_class(True)
+        with workers(self.n_jobs, self.memory):
+            apart = fit_apart(classes, self.family)
+            found = fit_topics(
+                classes,
+                self._family,
+                rng,
+                draws=self.draws * self.chains,
+                pooling=pooling,
+                scale=scale,
+            )
         tree = build_topics(
             found,
             data.names,
             _counts(shaped),
-            self._apart(shaped),
+            apart,
             chains=self.chains,
             scale=scale,
             attrs=provenance.describe(self.get_params(deep=False), data.classes),
@@ -225,14 +241,17 @@ class TopicCalibrator(BaseEstimator):  # type: ignore[misc]
             raise ValueError(
                 f"labels must be {self.classes_.tolist()}, got {data.classes.tolist()}."
             )
-        found = add_topics(
-            (data.of_class(False), data.of_class(True)),
-            self._family,
-            read_population(self.posterior_),
-            generator(self.random_state),
-            read_scale(self.posterior_),
-        )
-        tree = join_topics(self.posterior_, found, data.names, _counts(data), self._apart(data))
+        classes = data.of_class(False), data.of_class(True)
+        with workers(self.n_jobs, self.memory):
+            apart = fit_apart(classes, self.family)
+            found = add_topics(
+                classes,
+                self._family,
+                read_population(self.posterior_),
+                generator(self.random_state),
+                read_scale(self.posterior_),
+            )
+        tree = join_topics(self.posterior_, found, data.names, _counts(data), apart)
         self._set_results(tree, self.classes_)
         return self
 
@@ -291,23 +310,13 @@ class TopicCalibrator(BaseEstimator):  # type: ignore[misc]
             return "none"
         return self.pooling
 
-    def _apart(self, data: TopicScores) -> Floats:
-        """Return maximum likelihood of each topic by itself, (2, 3, topics); nan for no scores."""
-        out = np.full((2, 3, data.names.size), np.nan)
-        for k, positive in enumerate((False, True)):
-            family = self._family.of_class(positive)
-            for t, scores in enumerate(data.of_class(positive)):
-                if scores.size:
-                    values = family.fit(scores).parameters.values()
-                    out[k, :, t] = family.sides(*map(np.asarray, values))
-        return out
-
     def _set_results(self, tree: xr.DataTree, classes: NDArray[Any]) -> None:
         self.posterior_, self.classes_ = tree, classes
         self.topics_: NDArray[Any] = tree["topics"].to_dataset()["topic"].values
         documents = tree["topics"]["documents"].transpose("topic", "klass").values
         self.flagged_ = {
             name: f"no documents of class {', '.join(map(repr, classes[counts == 0].tolist()))}"
+            " that count"
             for name, counts in zip(self.topics_.tolist(), documents, strict=True)
             if not counts.all()
         }

@@ -69,9 +69,9 @@ def test_topics_without_a_class_are_flagged(tmp_path):
     frame = frame[(frame["topic"] != "a") | (frame["label"] == 0)]
     result = run("fit", write(frame, tmp_path / "s.csv"), *POOL, "--out", tmp_path / "out")
     flags = {each["topic"]: each["flag"] for each in summary_of(tmp_path / "out")["topics"]}
-    assert "no documents of class 1" in flags["a"]
+    assert "no documents of class 1 that count" in flags["a"]
     assert flags["B x"] == ""
-    assert "no documents of class 1" in result.stdout
+    assert "no documents of class 1 that count" in result.stdout
 
 
 def test_rows_set_apart_are_tested_on(tmp_path):
@@ -97,6 +97,7 @@ def test_labels_the_other_way_round(tmp_path):
     [
         (("--pool",), "--pool needs topics: name their column with --topic-column"),
         ((*POOL, *MLE), "--pool needs --inference exact, got mle"),
+        ((*POOL, "--model", "laplace"), "--pool takes no program, got --model laplace"),
         ((*POOL, "--weight-column", "score"), "--weight-column"),
         ((*POOL, "--family", "monotone"), "--family with --pool must be one of"),
     ],

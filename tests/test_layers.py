@@ -17,6 +17,7 @@ LAYERS = {
     "bayes": 1,
     "metrics": 2,
     "randomness": 1,
+    "parallel": 1,
     "warps": 1,
     "monotonicity": 1,
     "labels": 1,

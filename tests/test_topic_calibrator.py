@@ -120,7 +120,7 @@ def test_topics_without_labels_get_wide_bands(pooling):
 def test_topics_that_lack_a_class_are_flagged_and_answered():
     kept = ~((TOPICS == "earn") & (LABELS == 1))
     calibrator = TopicCalibrator(**FEW).fit(SCORES[kept], LABELS[kept], TOPICS[kept])
-    assert calibrator.flagged_ == {"earn": "no documents of class 1"}
+    assert calibrator.flagged_ == {"earn": "no documents of class 1 that count"}
     point = calibrator.predict_proba([-1.0, 4.0], ["earn", "earn"])[:, 1]
     assert point[0] < 0.2 < point[1]
 
@@ -165,7 +165,7 @@ def test_one_topic_says_that_it_is_fitted_by_itself():
 def test_constant_scores_of_a_topic():
     scores = np.where(TOPICS == "earn", 1.0, SCORES)
     calibrator = TopicCalibrator(**FEW).fit(scores, LABELS, TOPICS)
-    assert calibrator.flagged_ == {"earn": "no documents of class 0, 1"}
+    assert calibrator.flagged_ == {"earn": "no documents of class 0, 1 that count"}
     np.testing.assert_allclose(
         calibrator.decision_function([1.0, 2.0], ["earn", "earn"]),
         calibrator.decision_function([1.0, 2.0], ["cocoa", "cocoa"]),

@@ -90,6 +90,10 @@ def check_poolable(request: Request) -> None:
     settings, table = request.settings, request.table
     if table.topic is None:
         raise UsageError("--pool needs topics: name their column with --topic-column.")
+    if settings.model is not None:
+        raise UsageError(
+            f"--pool takes no program, got --model {settings.model}: leave out --model, or --pool."
+        )
     if settings.inference_name != "exact":
         raise UsageError(f"--pool needs --inference exact, got {settings.inference_name}.")
     if table.weight is not None:

@@ -6,15 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bayescal.engines.exact.deviations import DeviationSums
+from bayescal.engines.exact.joint import Prior
 from bayescal.engines.exact.posterior import ClassPosterior
 from bayescal.engines.pooled.population import coefficients, prior_of, statistics
 from bayescal.families import Family
+from bayescal.parallel import blocks_of, in_parallel
 from bayescal.validation import Floats
 
 Scores = tuple[Floats, Floats | None]
 BLOCK = 1 << 22  # elements of draws x populations at once
+TOPICS_A_TASK = 25  # tenths of a second of a worker's time
 
 
 @dataclass(frozen=True)
@@ -132,22 +136,47 @@ def draw_topics(
         Source of randomness.
     """
     location, prior = prior_of(base, family)
-    log_evidence = np.empty(len(topics))
-    theta, share, width, *sides = np.empty((5, len(topics), draws))
-    resolved = True
-    for t, (scores, weight) in enumerate(topics):
-        posterior = ClassPosterior(DeviationSums(scores - location, weight, family.powers), prior)
-        found = posterior.draw(draws, rng)
-        log_evidence[t], resolved = posterior.log_evidence, resolved and posterior.resolved
-        theta[t], share[t], width[t] = found.theta + location, found.left_share, found.width
-        sides[0][t], sides[1][t] = found.sides
+    # A seed a topic: what is drawn of it does not depend on the others, nor on the workers.
+    seeds = rng.integers(1 << 63, size=len(topics))
+    tasks = [
+        _Task(list(topics[part]), seeds[part], location, prior, family.powers, draws)
+        for part in blocks_of(TOPICS_A_TASK, len(topics))
+    ]
+    found = list(in_parallel(_draw_task, tasks, [len(task.topics) for task in tasks]))
+    log_evidence = np.concatenate([evidence for evidence, _, _ in found])
+    theta, share, width, left, right = np.concatenate([each for _, _, each in found], axis=1)
     return TopicDraws(
         family=family,
         base=base,
         log_evidence=log_evidence,
         theta=theta,
-        left=sides[0],
-        right=sides[1],
+        left=left,
+        right=right,
         statistics=statistics(theta, share, width, family),
-        resolved=resolved,
+        resolved=all(resolved for _, resolved, _ in found),
     )
+
+
+@dataclass(frozen=True)
+class _Task:
+    """Some topics and what drawing them takes; see `draw_topics`."""
+
+    topics: list[Scores]
+    seeds: NDArray[np.int64]
+    location: float
+    prior: Prior
+    powers: tuple[int, int]
+    draws: int
+
+
+def _draw_task(task: _Task) -> tuple[Floats, bool, Floats]:
+    """Return log evidence, whether all is resolved, and draws of shape (5, topics, draws)."""
+    log_evidence, resolved = np.empty(len(task.topics)), True
+    out = np.empty((5, len(task.topics), task.draws))
+    for t, (scores, weight) in enumerate(task.topics):
+        deviations = DeviationSums(scores - task.location, weight, task.powers)
+        posterior = ClassPosterior(deviations, task.prior)
+        found = posterior.draw(task.draws, np.random.default_rng(task.seeds[t]))
+        log_evidence[t], resolved = posterior.log_evidence, resolved and posterior.resolved
+        out[:, t] = found.theta + task.location, found.left_share, found.width, *found.sides
+    return log_evidence, resolved, out

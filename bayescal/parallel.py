@@ -1,0 +1,181 @@
+"""Work in parallel by joblib: on its backend of the moment, or on an active Dask cluster.
+
+What is done where is decided once, around a fit, by `workers`; the engines below call `in_parallel`
+and know nothing of it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager, nullcontext
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import scipy
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+Report = Callable[[int, int], None]
+
+# Of processes of this machine, one after the other without a result between: then it is the work
+# that kills them. (Dask has a limit of its own, distributed.scheduler.allowed-failures.)
+MOST_DEATHS = 3
+# Other versions may give other bits: what they left in a cache does not count.
+VERSIONS = (sys.version_info[:2], np.__version__, scipy.__version__)
+
+
+@dataclass(frozen=True)
+class _Setup:
+    """What `in_parallel` finds around it: a joblib.Memory, and whom to tell of progress."""
+
+    memory: Any = None
+    report: Report | None = None
+
+
+_setup: ContextVar[_Setup] = ContextVar("bayescal_parallel", default=_Setup())
+
+
+@contextmanager
+def workers(n_jobs: int | None = None, memory: Any = None) -> Iterator[None]:
+    """
+    Say where and how the work inside is done.
+
+    Parameters
+    ----------
+    n_jobs : int, optional
+        Workers of joblib's backend of the moment. None takes what joblib.parallel_config says
+        around it, or, where that says nothing, all workers of the active dask.distributed client;
+        without one, this process.
+    memory : str, Path or joblib.Memory, optional
+        A folder that keeps what is done: work with the same input is read from there.
+    """
+    setup = replace(_setup.get(), memory=_memory_at(memory))
+    token = _setup.set(setup)
+    try:
+        with _backend(n_jobs):
+            yield
+    finally:
+        _setup.reset(token)
+
+
+@contextmanager
+def reporting(report: Report) -> Iterator[None]:
+    """Have the work inside call report(done, total) as its items are done, counted by size."""
+    token = _setup.set(replace(_setup.get(), report=report))
+    try:
+        yield
+    finally:
+        _setup.reset(token)
+
+
+def in_parallel(
+    function: Callable[[Item], Result], items: Sequence[Item], sizes: Sequence[int] | None = None
+) -> Iterator[Result]:
+    """
+    Yield function(item) of every item, in order, each as soon as it and those before are done.
+
+    Items whose worker was killed are done again by others.
+
+    Parameters
+    ----------
+    function : callable
+        Of a module, not a lambda: it is sent to the workers, and named in caches.
+    items : sequence
+        What a worker needs, and no more.
+    sizes : sequence of int, optional
+        How much each counts in reports of progress; 1 by default.
+
+    Examples
+    --------
+    >>> list(in_parallel(abs, [-1, 2]))
+    [1, 2]
+    """
+    sizes = [1] * len(items) if sizes is None else sizes
+    setup, done = _setup.get(), 0
+    tasks = [(function, item, setup.memory) for item in items]
+    for result in _surviving(tasks):
+        done += 1
+        if setup.report is not None:
+            setup.report(sum(sizes[:done]), sum(sizes))
+        yield result
+
+
+def blocks_of(size: int, n: int) -> list[slice]:
+    """Return slices of n things, so many to a block."""
+    return [slice(start, min(start + size, n)) for start in range(0, n, size)]
+
+
+def _surviving(tasks: Sequence[tuple[Any, ...]]) -> Iterator[Any]:
+    done = deaths = 0
+    while done < len(tasks):
+        results = _run(tasks[done:])
+        while True:
+            try:
+                result = next(results)
+            except StopIteration:
+                break
+            except BrokenProcessPool:
+                deaths += 1
+                if deaths > MOST_DEATHS:
+                    raise
+                break
+            done, deaths = done + 1, 0
+            yield result
+
+
+def _run(tasks: Sequence[tuple[Any, ...]]) -> Iterator[Any]:
+    from joblib import Parallel, delayed
+    from joblib.parallel import get_active_backend
+
+    # Ray's backend, and multiprocessing's, return nothing before all is done.
+    one_by_one = get_active_backend()[0].supports_return_generator
+    parallel = Parallel(return_as="generator" if one_by_one else "list")
+    return iter(parallel(delayed(_do)(task) for task in tasks))
+
+
+def _do(task: tuple[Any, ...]) -> Any:
+    # One tuple, not three arguments: joblib scatters large arrays and tables over a Dask cluster,
+    # and what only a killed worker held is lost with it. Tuples are part of the task.
+    function, item, memory = task
+    if memory is None:
+        return function(item)
+    return memory.cache(_remembered)(function, item, VERSIONS)
+
+
+def _remembered(function: Callable[[Any], Any], item: Any, versions: Any) -> Any:
+    return function(item)
+
+
+def _memory_at(memory: Any) -> Any:
+    if isinstance(memory, str | Path):
+        from joblib import Memory
+
+        return Memory(memory, verbose=0)
+    return memory
+
+
+def _backend(n_jobs: int | None) -> Any:
+    from joblib import parallel_config
+    from joblib.parallel import LokyBackend, get_active_backend
+
+    if n_jobs is not None:
+        return parallel_config(n_jobs=n_jobs)
+    backend, own = get_active_backend()
+    told = own != 1 or not isinstance(backend, LokyBackend)
+    return parallel_config("dask") if not told and _dask_is_active() else nullcontext()
+
+
+def _dask_is_active() -> bool:
+    distributed = sys.modules.get("distributed")
+    if distributed is None:
+        return False
+    try:
+        distributed.default_client()
+    except ValueError:
+        return False
+    return True
