@@ -37,7 +37,8 @@ class _Setup:
     report: Report | None = None
 
 
-_setup: ContextVar[_Setup] = ContextVar("bayescal_parallel", default=_Setup())
+_NOTHING = _Setup()
+_setup: ContextVar[_Setup] = ContextVar("bayescal_parallel", default=_NOTHING)
 
 
 @contextmanager
@@ -96,10 +97,9 @@ def in_parallel(
     [1, 2]
     """
     sizes = [1] * len(items) if sizes is None else sizes
-    setup, done = _setup.get(), 0
+    setup = _setup.get()
     tasks = [(function, item, setup.memory) for item in items]
-    for result in _surviving(tasks):
-        done += 1
+    for done, result in enumerate(_surviving(tasks), start=1):
         if setup.report is not None:
             setup.report(sum(sizes[:done]), sum(sizes))
         yield result

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -12,13 +14,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from bayescal.bayes import probability
 from bayescal.engines.pooled.apart import fit_apart
 from bayescal.engines.pooled.engine import POOLINGS, add_topics, fit_topics
 from bayescal.families import FAMILIES, Family
 from bayescal.parallel import workers
 from bayescal.randomness import generator
 from bayescal.results import provenance, storage
+from bayescal.results.lazy import Last, is_lazy, read_lazily
 from bayescal.results.topic_curves import TopicCurves
 from bayescal.results.topics import (
     build_topics,
@@ -183,7 +185,7 @@ class TopicCalibrator(BaseEstimator):  # type: ignore[misc]
         ValueError
             If a topic was not fitted and `new_topics` is "error".
         """
-        return self._curves().log_odds(read_cells(scores, topics))
+        return self._read(TopicCurves.log_odds, scores, topics)
 
     def predict_proba(self, scores: Any, topics: ArrayLike | None = None) -> Floats:
         """
@@ -196,10 +198,9 @@ class TopicCalibrator(BaseEstimator):  # type: ignore[misc]
         topics : array-like, optional
             As in `fit`.
         """
-        log_odds = self.decision_function(scores, topics)
-        if log_odds.ndim == 2:
-            return probability(log_odds)
-        return np.stack([probability(-log_odds), probability(log_odds)], axis=1)
+        wide = getattr(scores, "ndim", 1) == 2 and not hasattr(scores, "columns")
+        last = None if wide else ("class", self.classes_.tolist())
+        return self._read(TopicCurves.proba, scores, topics, last)
 
     def predict_interval(
         self, scores: Any, topics: ArrayLike | None = None, level: float = 0.9
@@ -217,7 +218,8 @@ class TopicCalibrator(BaseEstimator):  # type: ignore[misc]
             Posterior probability of the interval at each score, between 0 and 1.
         """
         check_fraction(level=level)
-        return self._curves().interval(read_cells(scores, topics), level)
+        read = partial(TopicCurves.interval, level=level)
+        return self._read(read, scores, topics, ("bound", ["lower", "upper"]))
 
     def add_topics(self, scores: Any, labels: Any = None, topics: ArrayLike | None = None) -> Self:
         """
@@ -312,6 +314,7 @@ class TopicCalibrator(BaseEstimator):  # type: ignore[misc]
 
     def _set_results(self, tree: xr.DataTree, classes: NDArray[Any]) -> None:
         self.posterior_, self.classes_ = tree, classes
+        self._curves = TopicCurves(tree, self._family)
         self.topics_: NDArray[Any] = tree["topics"].to_dataset()["topic"].values
         documents = tree["topics"]["documents"].transpose("topic", "klass").values
         self.flagged_ = {
@@ -332,9 +335,15 @@ class TopicCalibrator(BaseEstimator):  # type: ignore[misc]
                 stacklevel=3,
             )
 
-    def _curves(self) -> TopicCurves:
+    def _read(
+        self, read: Callable[..., Floats], scores: Any, topics: Any, last: Last | None = None
+    ) -> Any:
+        """Return what the curves say: at once, or lazily of dask arrays."""
         check_is_fitted(self, "posterior_")
-        return TopicCurves(self.posterior_, self._family, strict=self.new_topics == "error")
+        read = partial(read, strict=self.new_topics == "error")
+        if is_lazy(scores, topics):
+            return read_lazily(self._curves, read, scores, topics, last)
+        return read(self._curves, read_cells(scores, topics))
 
 
 def _counts(data: TopicScores) -> NDArray[np.intp]:

@@ -24,15 +24,31 @@ class Cells:
     ----------
     score : array of shape (n,)
         Raw scores.
-    topic : array of shape (n,)
-        The topic of each, as the user names it: all strings or all whole numbers.
+    names : array of shape (topics,)
+        The topics in sorted order, as the user names them: all strings or all whole numbers.
+    code : integer array of shape (n,)
+        The topic of each score, a position in `names`.
     shape : tuple of int
         Of the arrays that they came in: (n,), or (documents, topics).
     """
 
     score: Floats
-    topic: NDArray[Any]
+    names: NDArray[Any]
+    code: NDArray[np.intp]
     shape: tuple[int, ...]
+
+    @property
+    def topic(self) -> NDArray[Any]:
+        """Return the topic of each score."""
+        return np.asarray(self.names[self.code])
+
+    def rows(self) -> list[NDArray[np.intp]]:
+        """Return where the scores of each topic are, in the order of `names`."""
+        # Of short integers numpy makes a radix sort.
+        small = self.names.size <= np.iinfo(np.uint16).max
+        order = np.argsort(self.code.astype(np.uint16) if small else self.code, kind="stable")
+        ends = np.cumsum(np.bincount(self.code, minlength=self.names.size))
+        return np.split(order, ends[:-1])
 
 
 @dataclass(frozen=True)
@@ -106,24 +122,46 @@ def read_cells(scores: Any, topics: ArrayLike | None = None) -> Cells:
     """
     if hasattr(scores, "columns"):
         return _of_table(scores, topics)
-    if topics is None and getattr(scores, "ndim", 0) == 2 and hasattr(scores, "coords"):
-        topics = scores.coords[scores.dims[1]].values if scores.dims[1] in scores.coords else None
     values = np.asarray(scores, dtype=np.float64)
     if values.ndim == 2:
-        names = np.arange(values.shape[1]) if topics is None else _names(topics)
-        if names.size != values.shape[1]:
-            raise ValueError(
-                f"topics must name the {values.shape[1]} columns of scores, got {names.size} names."
-            )
-        if np.unique(names).size != names.size:
-            raise ValueError("topics must name each column of scores differently.")
-        topic = np.broadcast_to(names, values.shape).ravel()
-        return Cells(as_scores(values.ravel(), "scores"), topic, values.shape)
+        names = names_of_columns(scores, topics)
+        names, rank = np.unique(names, return_inverse=True)
+        code = np.tile(rank, values.shape[0])
+        return Cells(as_scores(values.ravel(), "scores"), names, code, values.shape)
     if topics is None:
         raise ValueError("topics must hold the topic of each score, got None.")
     long, names = as_scores(values, "scores"), _names(topics)
     check_same_length("scores", long.size, "topics", names.size)
-    return Cells(long, names, long.shape)
+    return Cells(long, *np.unique(names, return_inverse=True), long.shape)
+
+
+def names_of_columns(scores: Any, topics: ArrayLike | None = None) -> NDArray[Any]:
+    """
+    Return the topics of (documents, topics), each once.
+
+    Parameters
+    ----------
+    scores : array or DataArray of shape (documents, topics)
+        A DataArray may have its topics as second coordinate.
+    topics : array-like of shape (topics,), optional
+        Their names; 0, 1, ... by default.
+
+    Raises
+    ------
+    ValueError
+        If there are not as many names as columns, or one of them twice.
+    """
+    columns = scores.shape[1] if hasattr(scores, "shape") else np.shape(scores)[1]
+    if topics is None and hasattr(scores, "coords") and scores.dims[1] in scores.coords:
+        topics = scores.coords[scores.dims[1]].values
+    names = np.arange(columns) if topics is None else _names(topics)
+    if names.size != columns:
+        raise ValueError(
+            f"topics must name the {columns} columns of scores, got {names.size} names."
+        )
+    if np.unique(names).size != names.size:
+        raise ValueError("topics must name each column of scores differently.")
+    return names
 
 
 def read_topics(scores: Any, labels: Any = None, topics: ArrayLike | None = None) -> TopicScores:
@@ -159,8 +197,7 @@ def read_topics(scores: Any, labels: Any = None, topics: ArrayLike | None = None
         raise ValueError("labels must hold at least one label of each class, got none.")
     classes, positive = encode_labels(flat[known], name="labels")
     # Topics without any label stay: the population answers for them.
-    names, code = np.unique(cells.topic, return_inverse=True)
-    return TopicScores(names, code[known], cells.score[known], positive, classes)
+    return TopicScores(cells.names, cells.code[known], cells.score[known], positive, classes)
 
 
 def _of_table(table: Any, topics: ArrayLike | None) -> Cells:
@@ -174,7 +211,8 @@ def _of_table(table: Any, topics: ArrayLike | None) -> Cells:
             f" {first['document']} has two of topic {first['topic']}."
         )
     score = as_scores(table["score"].to_numpy(dtype=np.float64), "score")
-    return Cells(score, _names(table["topic"]), score.shape)
+    names, code = np.unique(_names(table["topic"]), return_inverse=True)
+    return Cells(score, names, code, score.shape)
 
 
 def _check_columns(table: Any, wanted: tuple[str, ...]) -> None:
@@ -193,6 +231,8 @@ def _names(topics: ArrayLike) -> NDArray[Any]:
         raise ValueError(f"topics must have shape (n,), got {values.shape}.")
     if values.size == 0:
         raise ValueError("topics must hold at least one topic, got none.")
+    if isinstance(topics, np.ndarray) and topics.dtype.kind in "Uiu":
+        return topics
     kinds = {type(value).__name__ for value in np.asarray(topics, dtype=object).tolist()}
     if len(kinds) > 1 or values.dtype.kind not in "UiuO":
         raise ValueError(

@@ -83,14 +83,16 @@ class Tables:
         below = _exponent((self._centre - float(scores.min())) / self._spread)
         above = _exponent((float(scores.max()) - self._centre) / self._spread)
         key = (name, below, above)
-        if key not in self._made:
-            if len(self._made) == MOST:
+        # Looked up once: other threads may clear the tables, or make the same one.
+        table = self._made.get(key)
+        if table is None:
+            if len(self._made) >= MOST:
                 self._made.clear()
             low = self._centre - self._spread * 2.0**below
             high = self._centre + self._spread * 2.0**above
             first = interpolation.first_nodes(low, high, self._centre, self._spread)
-            self._made[key] = make(first)
-        return interpolation.read(*self._made[key], scores)
+            table = self._made[key] = make(first)
+        return interpolation.read(*table, scores)
 
 
 def _exponent(distance: float) -> int:

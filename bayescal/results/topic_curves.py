@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
 
 from bayescal.bayes import probability
 from bayescal.families import Family
 from bayescal.results import curves
 from bayescal.results.class_draws import ClassDraws
 from bayescal.results.tables import Tables
-from bayescal.results.topics import read_curve, read_scale
+from bayescal.results.topics import read_curve, read_scale, take_topics
 from bayescal.topic_scores import Cells
 from bayescal.validation import Floats
 
-Reader = Callable[[ClassDraws, Floats], Floats]
+Reader = Callable[[ClassDraws, Tables, Floats], Floats]
+
+MOST_KEPT = 64  # topics whose tables are kept, at most a megabyte each
 
 
 @dataclass(frozen=True)
@@ -27,53 +29,94 @@ class TopicCurves:
     """
     The curves of all topics fitted, and of the population.
 
+    A topic's tables are kept for the next batch of its scores.
+
     Attributes
     ----------
     tree : xarray.DataTree
         What `results.topics.build_topics` returns.
     family : Family
         Of the densities.
-    strict : bool
-        Whether a topic that was not fitted is an error; else the population answers for it.
     """
 
     tree: xr.DataTree
     family: Family
-    strict: bool
 
-    def log_odds(self, cells: Cells) -> Floats:
-        """Return natural log-odds, of the shape of the cells."""
-        return self._by_topic(cells, self._point, ())
+    def log_odds(self, cells: Cells, *, strict: bool) -> Floats:
+        """
+        Return natural log-odds, of the shape of the cells.
 
-    def interval(self, cells: Cells, level: float) -> Floats:
+        Parameters
+        ----------
+        cells : Cells
+            Scores and their topics.
+        strict : bool
+            Whether a topic that was not fitted is an error; else the population answers for it.
+        """
+        return self._by_topic(cells, _point, (), strict=strict)
+
+    def proba(self, cells: Cells, *, strict: bool) -> Floats:
+        """Return probabilities of both classes, shape (n, 2); of (documents, topics) P(+) alone."""
+        log_odds = self.log_odds(cells, strict=strict)
+        if log_odds.ndim == 2:
+            return probability(log_odds)
+        return np.stack([probability(-log_odds), probability(log_odds)], axis=1)
+
+    def interval(self, cells: Cells, level: float, *, strict: bool) -> Floats:
         """Return the pointwise equal-tailed interval of P(+|s); lower and upper last."""
         tails = np.array([0.5 - level / 2.0, 0.5 + level / 2.0])
-        return probability(self._by_topic(cells, partial(self._band, tails), (2,)))
+        return probability(self._by_topic(cells, partial(_band, tails), (2,), strict=strict))
 
-    def _by_topic(self, cells: Cells, read: Reader, more: tuple[int, ...]) -> Floats:
-        out = np.empty((cells.score.size, *more))
-        names, code = np.unique(cells.topic, return_inverse=True)
-        order = np.argsort(code, kind="stable")
-        ends = np.cumsum(np.bincount(code, minlength=names.size))
-        for position, rows in zip(self._positions(names), np.split(order, ends[:-1]), strict=True):
-            out[rows] = read(read_curve(self.tree, self.family, position), cells.score[rows])
-        return out.reshape(*cells.shape, *more)
+    def of(self, names: Sequence[Any]) -> TopicCurves:
+        """Return the curves of some topics alone; those that were not fitted are left out."""
+        positions = [self._known[name] for name in names if name in self._known]
+        return TopicCurves(take_topics(self.tree, np.array(positions, dtype=np.intp)), self.family)
 
-    def _positions(self, names: NDArray[np.str_] | NDArray[np.int_]) -> list[int | None]:
-        """Return where each topic is among those fitted; None for the population."""
-        fitted = self.tree["topics"].to_dataset()["topic"].values.tolist()
-        known = {name: k for k, name in enumerate(fitted)}
-        unknown = [name for name in names.tolist() if name not in known]
-        if unknown and self.strict:
+    def check_known(self, names: Sequence[Any]) -> None:
+        """Raise ValueError if a topic was not fitted."""
+        unknown = [name for name in names if name not in self._known]
+        if unknown:
             raise ValueError(
                 f"topics {', '.join(map(repr, unknown[:5]))} were not fitted: add_topics, or"
                 " new_topics='population' answers as the population would."
             )
-        return [known.get(name) for name in names.tolist()]
 
-    def _point(self, curve: ClassDraws, scores: Floats) -> Floats:
-        point = partial(curves.predictive_log_odds, curve)
-        return Tables(*read_scale(self.tree)).curve("point", point, scores)
+    def _by_topic(
+        self, cells: Cells, read: Reader, more: tuple[int, ...], *, strict: bool
+    ) -> Floats:
+        out = np.empty((cells.score.size, *more))
+        names = cells.names.tolist()
+        if strict:
+            self.check_known(names)
+        for name, rows in zip(names, cells.rows(), strict=True):
+            position = self._known.get(name)
+            curve = read_curve(self.tree, self.family, position)
+            out[rows] = read(curve, self._tables_of(position), cells.score[rows])
+        return out.reshape(*cells.shape, *more)
 
-    def _band(self, levels: Floats, curve: ClassDraws, scores: Floats) -> Floats:
-        return Tables(*read_scale(self.tree)).quantiles(curve, levels, scores).T
+    def _tables_of(self, position: int | None) -> Tables:
+        # Once: other threads may clear what is kept.
+        tables = self._kept.get(position)
+        if tables is None:
+            if len(self._kept) >= MOST_KEPT:
+                self._kept.clear()
+            tables = self._kept[position] = Tables(*read_scale(self.tree))
+        return tables
+
+    @cached_property
+    def _kept(self) -> dict[int | None, Tables]:
+        return {}
+
+    @cached_property
+    def _known(self) -> dict[Any, int]:
+        """Where each topic is among those fitted."""
+        names = self.tree["topics"].dataset["topic"].values.tolist()
+        return {name: k for k, name in enumerate(names)}
+
+
+def _point(curve: ClassDraws, tables: Tables, scores: Floats) -> Floats:
+    return tables.curve("point", partial(curves.predictive_log_odds, curve), scores)
+
+
+def _band(levels: Floats, curve: ClassDraws, tables: Tables, scores: Floats) -> Floats:
+    return tables.quantiles(curve, levels, scores).T

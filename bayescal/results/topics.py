@@ -141,6 +141,17 @@ def read_population(tree: xr.DataTree) -> Population:
     )
 
 
+def take_topics(tree: xr.DataTree, positions: NDArray[np.intp]) -> xr.DataTree:
+    """Return a tree with the topics at some positions alone."""
+    groups = {name: node.to_dataset() for name, node in tree.children.items()}
+    return xr.DataTree.from_dict(
+        {
+            name: group.isel(topic=positions) if "topic" in group.dims else group
+            for name, group in groups.items()
+        }
+    )
+
+
 def read_scale(tree: xr.DataTree) -> tuple[float, float]:
     """Return the centre and the spread of all scores fitted."""
     return float(tree["topics"]["centre"]), float(tree["topics"]["spread"])
@@ -148,15 +159,18 @@ def read_scale(tree: xr.DataTree) -> tuple[float, float]:
 
 def read_curve(tree: xr.DataTree, family: Family, topic: int | None) -> ClassDraws:
     """Return a topic's curve, by its position; of None that of a topic without documents."""
-    group = tree["population" if topic is None else "posterior"].to_dataset()
-    if topic is not None:
-        group = group.isel(topic=topic)
-    return curve_of(
-        np.stack([group[name].transpose("klass", *DRAWS).values for name in SIDES], axis=1),
-        group["rate"].transpose(*DRAWS).values.ravel(),
-        family,
-        read_scale(tree)[0],
-    )
+    # Variables, not arrays with coordinates: thousands of topics are read one by one.
+    variables = tree["population" if topic is None else "posterior"].dataset.variables
+
+    def draws(name: str, *dims: str) -> Floats:
+        variable = variables[name]
+        if topic is not None:
+            variable = variable.isel(topic=topic)
+        values: Floats = variable.transpose(*dims, *DRAWS).values
+        return values
+
+    sides = np.stack([draws(name, "klass") for name in SIDES], axis=1)
+    return curve_of(sides, draws("rate").ravel(), family, read_scale(tree)[0])
 
 
 def curve_of(sides: Floats, rate: Floats, family: Family, centre: float) -> ClassDraws:
