@@ -58,3 +58,27 @@ def probability(log_odds: ArrayLike) -> Floats:
     0.5
     """
     return np.asarray(special.expit(np.asarray(log_odds, dtype=np.float64)), dtype=np.float64)
+
+
+def log_odds_of_mixture(log_odds: Floats, weight: Floats) -> Floats:
+    """
+    Return the log-odds of the weighted mean over rows of probabilities; shape (n,).
+
+    log sum_k w_k P_k(+) - log sum_k w_k P_k(-), finite where the mean rounds to 0 or 1.
+
+    Parameters
+    ----------
+    log_odds : array of shape (rows, n)
+        Natural log-odds.
+    weight : array of shape (rows,)
+        Not negative.
+
+    Examples
+    --------
+    >>> log_odds_of_mixture(np.array([[2.0, 800.0], [-2.0, 800.0]]), np.array([0.5, 0.5]))
+    array([  0., 800.])
+    """
+    b = weight[:, None]
+    positive = special.logsumexp(special.log_expit(log_odds), axis=0, b=b)
+    mixed: Floats = positive - special.logsumexp(special.log_expit(-log_odds), axis=0, b=b)
+    return mixed

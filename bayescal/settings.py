@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from bayescal.engines.combined import DIRECT_BENDS, RECALIBRATION
 from bayescal.engines.inference import DirectFit, Settings
 from bayescal.engines.monotone.density import Prior as DirectPrior
 from bayescal.families import FAMILIES, Family
@@ -33,10 +34,6 @@ AVERAGED = ("gaussian", "laplace", "asymmetric_laplace", "asymmetric_gaussian")
 DENSITIES = ("gaussian", "asymmetric_laplace")
 # What maximum likelihood fits beside an average of families, and the programs' default.
 REFERENCE = "asymmetric_laplace"
-# Direct log-odds bend where they like: no warp and the strongest are enough.
-DIRECT_BENDS = (IDENTITY, 1.0)
-# What densities say needs no standardising, and is right but for details: slopes near 1.
-RECALIBRATION = {"centre": 0.0, "spread": 1.0, "slope_scale": 0.4}
 # From no warp to one that bends at the scores' own spread, in steps that evidence can tell apart.
 BENDS = (IDENTITY, 10.0, 3.0, 1.0)
 

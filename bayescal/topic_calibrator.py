@@ -8,35 +8,32 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from bayescal.engines.pooled.apart import fit_apart
-from bayescal.engines.pooled.engine import POOLINGS, add_topics, fit_topics
+from bayescal.engines.pooled.engine import POOLINGS
+from bayescal.engines.pooled.weights import DENSITIES
 from bayescal.families import FAMILIES, Family
 from bayescal.parallel import workers
 from bayescal.randomness import generator
 from bayescal.results import provenance, storage
 from bayescal.results.lazy import Last, is_lazy, read_lazily
 from bayescal.results.topic_curves import TopicCurves
-from bayescal.results.topics import (
-    build_topics,
-    join_topics,
-    read_population,
-    read_scale,
-    topic_table,
-)
-from bayescal.robust import centre_and_spread
+from bayescal.results.topic_parts import COMBINATION, combination_table
+from bayescal.results.topics import topic_table
+from bayescal.topic_fitting import extend_tree, fit_tree
 from bayescal.topic_scores import TopicScores, read_cells, read_topics
 from bayescal.validation import Floats, check_choice, check_count, check_fraction
 
 if TYPE_CHECKING:
     import pandas as pd
 
-FAMILY_NAMES = ("gaussian", "laplace", "asymmetric_laplace", "asymmetric_gaussian")
+AUTO, COMBINED = "auto", "combined"
+# What "auto" stands for where topics are not pooled around a population.
+REFERENCE = "asymmetric_laplace"
+FAMILY_NAMES = (AUTO, COMBINED, "gaussian", "laplace", REFERENCE, "asymmetric_gaussian")
 NEW_TOPICS = ("population", "error")
 GOOD_K = 0.7
 
@@ -53,8 +50,11 @@ class TopicCalibrator(BaseEstimator):  # type: ignore[misc]
     ----------
     pooling : {"partial", "none", "complete"}
         Around a population; every topic by itself; one density for all topics.
-    family : {"asymmetric_laplace", "laplace", "gaussian", "asymmetric_gaussian"}
-        Of the densities.
+    family : {"auto", "combined", "asymmetric_laplace", "laplace", "gaussian", \
+"asymmetric_gaussian"}
+        Of the densities. "combined" weighs asymmetric Laplace and Gaussian densities around their
+        populations, both recalibrated by one monotone curve for all topics, and each topic's own
+        monotone log-odds; "auto" is that for partial pooling, else "asymmetric_laplace".
     new_topics : {"population", "error"}
         What predictions for a topic that was not fitted do: answer as the population would, with
         wide bands, or raise.
@@ -79,8 +79,13 @@ class TopicCalibrator(BaseEstimator):  # type: ignore[misc]
     flagged_ : dict
         Topics that lack documents of a class, by name: the population answers for what is missing.
         Scores of a topic that are all the same do not count.
+    combination_ : pandas.DataFrame
+        Of each part of a combination the weight for a topic without labels, its leave-one-out log
+        score over all topics (elpd, natural logarithm) and the standard error of its difference
+        to the best; `posterior_["combination"]["weight"]` has each topic's own weights.
     posterior_ : xarray.DataTree
-        Groups posterior (chain, draw, klass, topic), population and topics.
+        Groups posterior (chain, draw, klass, topic), population and topics; of a combination also
+        those of its other parts, and combination, their weights.
 
     Examples
     --------
@@ -98,7 +103,7 @@ class TopicCalibrator(BaseEstimator):  # type: ignore[misc]
     def __init__(
         self,
         pooling: str = "partial",
-        family: str = "asymmetric_laplace",
+        family: str = AUTO,
         *,
         new_topics: str = "population",
         draws: int = 1000,
@@ -139,32 +144,25 @@ class TopicCalibrator(BaseEstimator):  # type: ignore[misc]
         check_choice("pooling", self.pooling, POOLINGS)
         check_choice("family", self.family, FAMILY_NAMES)
         check_choice("new_topics", self.new_topics, NEW_TOPICS)
+        if self.family == COMBINED and self.pooling != "partial":
+            raise ValueError(
+                f"family='combined' needs pooling='partial', got pooling={self.pooling!r}: choose"
+                " one family, or leave it at 'auto'."
+            )
         check_count("draws", self.draws)
         check_count("chains", self.chains)
         data, rng = read_topics(scores, labels, topics), generator(self.random_state)
-        pooling, scale = self._pooling_of(data), centre_and_spread(data.score)
-        # Scores that are all the same ask for densities of no width, and others' of less.
-        shaped = data if pooling == "none" else data.without(data.constant())
-        classes = shaped.of_class(False), shaped.of_class(True)
+        pooling = self._pooling_of(data)
         with workers(self.n_jobs, self.memory):
-            apart = fit_apart(classes, self.family)
-            found = fit_topics(
-                classes,
-                self._family,
+            tree = fit_tree(
+                data,
+                self._families(pooling),
                 rng,
-                draws=self.draws * self.chains,
                 pooling=pooling,
-                scale=scale,
+                chains=self.chains,
+                draws=self.draws,
+                attrs=provenance.describe(self.get_params(deep=False), data.classes),
             )
-        tree = build_topics(
-            found,
-            data.names,
-            _counts(shaped),
-            apart,
-            chains=self.chains,
-            scale=scale,
-            attrs=provenance.describe(self.get_params(deep=False), data.classes),
-        )
         self._set_results(tree, data.classes)
         self._warn()
         return self
@@ -243,17 +241,9 @@ class TopicCalibrator(BaseEstimator):  # type: ignore[misc]
             raise ValueError(
                 f"labels must be {self.classes_.tolist()}, got {data.classes.tolist()}."
             )
-        classes = data.of_class(False), data.of_class(True)
+        families = self._families("partial" if COMBINATION in self.posterior_ else "none")
         with workers(self.n_jobs, self.memory):
-            apart = fit_apart(classes, self.family)
-            found = add_topics(
-                classes,
-                self._family,
-                read_population(self.posterior_),
-                generator(self.random_state),
-                read_scale(self.posterior_),
-            )
-        tree = join_topics(self.posterior_, found, data.names, _counts(data), apart)
+            tree = extend_tree(self.posterior_, data, families, generator(self.random_state))
         self._set_results(tree, self.classes_)
         return self
 
@@ -273,6 +263,14 @@ class TopicCalibrator(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "posterior_")
         check_fraction(level=level)
         return topic_table(self.posterior_, self.classes_, level)
+
+    @property
+    def combination_(self) -> pd.DataFrame:
+        """The parts of the combination: weight of the population, and the log scores behind it."""
+        check_is_fitted(self, "posterior_")
+        if COMBINATION not in self.posterior_:
+            raise AttributeError(f"family={self.family!r} combines nothing; use 'combined'.")
+        return combination_table(self.posterior_)
 
     def save(self, path: str | Path) -> Path:
         """Write the fitted calibrator to a netCDF file; `TopicCalibrator.load` reads it."""
@@ -299,9 +297,11 @@ class TopicCalibrator(BaseEstimator):  # type: ignore[misc]
         calibrator._set_results(tree, classes)
         return calibrator
 
-    @property
-    def _family(self) -> Family:
-        return FAMILIES[self.family]
+    def _families(self, pooling: str) -> tuple[Family, ...]:
+        """Return the families to fit; several are combined."""
+        if self.family == COMBINED or (self.family == AUTO and pooling == "partial"):
+            return tuple(FAMILIES[name] for name in DENSITIES)
+        return (FAMILIES[REFERENCE if self.family == AUTO else self.family],)
 
     def _pooling_of(self, data: TopicScores) -> str:
         if self.pooling == "partial" and data.names.size == 1:
@@ -314,7 +314,8 @@ class TopicCalibrator(BaseEstimator):  # type: ignore[misc]
 
     def _set_results(self, tree: xr.DataTree, classes: NDArray[Any]) -> None:
         self.posterior_, self.classes_ = tree, classes
-        self._curves = TopicCurves(tree, self._family)
+        families = self._families("partial" if COMBINATION in tree else "none")
+        self._curves = TopicCurves(tree, families[0])
         self.topics_: NDArray[Any] = tree["topics"].to_dataset()["topic"].values
         documents = tree["topics"]["documents"].transpose("topic", "klass").values
         self.flagged_ = {
@@ -344,7 +345,3 @@ class TopicCalibrator(BaseEstimator):  # type: ignore[misc]
         if is_lazy(scores, topics):
             return read_lazily(self._curves, read, scores, topics, last)
         return read(self._curves, read_cells(scores, topics))
-
-
-def _counts(data: TopicScores) -> NDArray[np.intp]:
-    return np.stack([data.counts(False), data.counts(True)])

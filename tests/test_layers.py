@@ -32,6 +32,7 @@ LAYERS = {
     "settings": 6,
     "score_calibrator": 7,
     "topic_scores": 3,
+    "topic_fitting": 6,
     "topic_calibrator": 7,
     "plots": 8,
     "cli": 9,

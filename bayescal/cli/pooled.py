@@ -131,11 +131,11 @@ def pool(table: ScoreTable, settings: Settings, screen: Screen) -> Pooled:
         If the scores are refused.
     """
     from bayescal.metrics import losses
-    from bayescal.topic_calibrator import TopicCalibrator
+    from bayescal.topic_calibrator import AUTO, TopicCalibrator
 
     assert table.topic is not None  # noqa: S101
     calibrator = TopicCalibrator(
-        family=settings.family or "asymmetric_laplace",
+        family=settings.family or AUTO,
         draws=settings.draws,
         chains=settings.chains,
         random_state=settings.seed,

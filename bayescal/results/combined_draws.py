@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import xarray as xr
 from numpy.typing import NDArray
-from scipy import special
 
+from bayescal.bayes import log_odds_of_mixture
 from bayescal.results.class_draws import ClassDraws
 from bayescal.results.curves import Curves
 from bayescal.validation import Floats
@@ -68,20 +67,14 @@ class CombinedDraws:
     def predictive(self, scores: Floats) -> Floats:
         """Return the log-odds of the weighted mean of the parts' P(+ | s, data)."""
         curve = np.stack([part.predictive(scores) for part in self.parts])
-        weight = self.weight[:, None]
-        positive = special.logsumexp(special.log_expit(curve), axis=0, b=weight)
-        mean: Floats = positive - special.logsumexp(special.log_expit(-curve), axis=0, b=weight)
-        return mean
+        return log_odds_of_mixture(curve, self.weight)
 
 
-def read_combined(
-    densities: ClassDraws, others: tuple[Curves, ...], combination: xr.Dataset
-) -> CombinedDraws:
-    """Return the combination of parts by the weights of a dataset."""
-    weight = combination["weight"].values
-    size = densities.size
+def combine(parts: tuple[Curves, ...], weight: Floats) -> CombinedDraws:
+    """Return the combination of parts, the densities first, by their weights."""
+    size = parts[0].size
     # Whole numbers of draws, so that the bands do not depend on chance: then shuffled.
     ends = np.round(np.cumsum(weight) * size).astype(np.intp)
     which = np.searchsorted(ends, np.arange(size), side="right")
     which = np.random.default_rng(SEED).permutation(np.minimum(which, weight.size - 1))
-    return CombinedDraws((densities, *others), weight, which)
+    return CombinedDraws(parts, weight, which)

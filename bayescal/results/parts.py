@@ -7,7 +7,7 @@ import xarray as xr
 
 from bayescal.engines.combined import MOST_DRAWS
 from bayescal.results.class_draws import ClassDraws
-from bayescal.results.combined_draws import CombinedDraws, read_combined
+from bayescal.results.combined_draws import CombinedDraws, combine
 from bayescal.results.curves import Curves
 from bayescal.results.identity_draws import IdentityDraws
 from bayescal.results.monotone_draws import read_monotone
@@ -18,7 +18,7 @@ def read_parts(tree: xr.DataTree, densities: ClassDraws) -> CombinedDraws:
     """Return the combination of densities and the other parts that a tree names."""
     combination = tree["combination"].to_dataset()
     others = (_read_part(name, tree, densities) for name in combination["part"].values[1:].tolist())
-    return read_combined(densities, tuple(others), combination)
+    return combine((densities, *others), combination["weight"].values)
 
 
 def _read_part(name: str, tree: xr.DataTree, densities: ClassDraws) -> Curves:

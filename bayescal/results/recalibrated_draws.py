@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal.results import interpolation
-from bayescal.results.class_draws import ClassDraws
-from bayescal.results.curves import log_odds_of_mean
+from bayescal.results.curves import Curves, log_odds_of_mean
 from bayescal.results.monotone_draws import MonotoneDraws
 from bayescal.validation import Floats
 
@@ -25,15 +24,15 @@ class DensityLogOdds:
 
     Attributes
     ----------
-    densities : ClassDraws
-        Posterior draws.
+    densities : Curves
+        Posterior draws of class densities, or of several combined.
     centre, spread : float
         Robust centre and spread of the scores fitted: where the curve bends.
     reach : tuple of float
         The smallest and the largest score fitted.
     """
 
-    densities: ClassDraws
+    densities: Curves
     centre: float
     spread: float
     reach: tuple[float, float]

@@ -13,15 +13,16 @@ import xarray as xr
 from bayescal.bayes import probability
 from bayescal.families import Family
 from bayescal.results import curves
-from bayescal.results.class_draws import ClassDraws
+from bayescal.results.curves import Curves
 from bayescal.results.tables import Tables
+from bayescal.results.topic_parts import COMBINATION, read_topic
 from bayescal.results.topics import read_curve, read_scale, take_topics
 from bayescal.topic_scores import Cells
 from bayescal.validation import Floats
 
-Reader = Callable[[ClassDraws, Tables, Floats], Floats]
+Reader = Callable[[Curves, Tables, Floats], Floats]
 
-MOST_KEPT = 64  # topics whose tables are kept, at most a megabyte each
+MOST_KEPT = 64  # topics whose draws and tables are kept, about a megabyte each
 
 
 @dataclass(frozen=True)
@@ -29,14 +30,14 @@ class TopicCurves:
     """
     The curves of all topics fitted, and of the population.
 
-    A topic's tables are kept for the next batch of its scores.
+    A topic's draws and tables are kept for the next batch of its scores.
 
     Attributes
     ----------
     tree : xarray.DataTree
         What `results.topics.build_topics` returns.
     family : Family
-        Of the densities.
+        Of the densities, unless the tree holds a combination.
     """
 
     tree: xr.DataTree
@@ -89,22 +90,26 @@ class TopicCurves:
         if strict:
             self.check_known(names)
         for name, rows in zip(names, cells.rows(), strict=True):
-            position = self._known.get(name)
-            curve = read_curve(self.tree, self.family, position)
-            out[rows] = read(curve, self._tables_of(position), cells.score[rows])
+            curve, tables = self._read(self._known.get(name))
+            out[rows] = read(curve, tables, cells.score[rows])
         return out.reshape(*cells.shape, *more)
 
-    def _tables_of(self, position: int | None) -> Tables:
+    def _read(self, position: int | None) -> tuple[Curves, Tables]:
         # Once: other threads may clear what is kept.
-        tables = self._kept.get(position)
-        if tables is None:
+        kept = self._kept.get(position)
+        if kept is None:
             if len(self._kept) >= MOST_KEPT:
                 self._kept.clear()
-            tables = self._kept[position] = Tables(*read_scale(self.tree))
-        return tables
+            curve: Curves
+            if COMBINATION in self.tree:
+                curve = read_topic(self.tree, position)
+            else:
+                curve = read_curve(self.tree, self.family, position)
+            kept = self._kept[position] = curve, Tables(*read_scale(self.tree))
+        return kept
 
     @cached_property
-    def _kept(self) -> dict[int | None, Tables]:
+    def _kept(self) -> dict[int | None, tuple[Curves, Tables]]:
         return {}
 
     @cached_property
@@ -114,9 +119,9 @@ class TopicCurves:
         return {name: k for k, name in enumerate(names)}
 
 
-def _point(curve: ClassDraws, tables: Tables, scores: Floats) -> Floats:
+def _point(curve: Curves, tables: Tables, scores: Floats) -> Floats:
     return tables.curve("point", partial(curves.predictive_log_odds, curve), scores)
 
 
-def _band(levels: Floats, curve: ClassDraws, tables: Tables, scores: Floats) -> Floats:
+def _band(levels: Floats, curve: Curves, tables: Tables, scores: Floats) -> Floats:
     return tables.quantiles(curve, levels, scores).T

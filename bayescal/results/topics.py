@@ -8,14 +8,12 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayescal.density_draws import density_draws
 from bayescal.engines.data import KLASS
-from bayescal.engines.pooled.engine import Population, TopicPosterior
+from bayescal.engines.pooled.engine import Population, TopicPosterior, densities_of
 from bayescal.engines.pooled.population import NAMES
 from bayescal.families import Family
 from bayescal.results.class_draws import ClassDraws
 from bayescal.validation import Floats
-from bayescal.warps import IDENTITY
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,6 +21,7 @@ if TYPE_CHECKING:
 SIDES = ("theta", "left", "right")
 DRAWS = ("chain", "draw")
 RATE_NAMES = ("rate_alpha", "rate_beta")
+GROUPS = ("posterior", "population", "topics")
 
 
 def build_topics(
@@ -33,10 +32,9 @@ def build_topics(
     *,
     chains: int,
     scale: tuple[float, float],
-    attrs: dict[str, str],
 ) -> xr.DataTree:
     """
-    Return the tree of results.
+    Return the tree of results of one family.
 
     Groups: posterior, the draws (chain, draw, klass, topic) of mode and sides in raw score units
     and of the rate, P(+); population, those of its unbounded hyperparameters and of a topic
@@ -56,8 +54,6 @@ def build_topics(
         Into how many the draws are divided.
     scale : tuple of float
         Centre and spread of all scores.
-    attrs : dict
-        Provenance.
     """
     size = found.new_rate.size
 
@@ -92,9 +88,23 @@ def build_topics(
         "population": xr.Dataset(population, coords),
         "topics": xr.Dataset(topics, {"klass": list(KLASS), "topic": names}),
     }
-    tree = xr.DataTree.from_dict(groups)
-    tree.attrs.update(attrs)
-    return tree
+    return xr.DataTree.from_dict(groups)
+
+
+def prefix_of(family: Family, families: tuple[Family, ...]) -> str:
+    """Return what the names of a family's groups start with: of the first of several, nothing."""
+    return "" if family == families[0] else f"{family.name}_"
+
+
+def with_prefix(tree: xr.DataTree, prefix: str) -> dict[str, xr.Dataset]:
+    """Return the groups of one family's tree under the names that they have among others'."""
+    return {f"{prefix}{name}": node.to_dataset() for name, node in tree.children.items()}
+
+
+def take_family(tree: xr.DataTree, prefix: str) -> xr.DataTree:
+    """Return the groups of one family as a tree of its own."""
+    groups = {name: tree[f"{prefix}{name}"].to_dataset() for name in GROUPS}
+    return xr.DataTree.from_dict(groups)
 
 
 def join_topics(
@@ -127,14 +137,12 @@ def join_topics(
             [topics[list(known)], xr.Dataset(known, {"topic": names})], "topic"
         ).merge(shared),
     }
-    out = xr.DataTree.from_dict(joined)
-    out.attrs.update(tree.attrs)
-    return out
+    return xr.DataTree.from_dict(joined)
 
 
-def read_population(tree: xr.DataTree) -> Population:
+def read_population(tree: xr.DataTree, prefix: str = "") -> Population:
     """Return the draws of the population's hyperparameters."""
-    group = tree["population"].to_dataset().stack(sample=DRAWS)
+    group = tree[prefix + "population"].to_dataset().stack(sample=DRAWS)
     return Population(
         np.stack([group[name].transpose("klass", "sample").values for name in NAMES], axis=-1),
         np.stack([group[name].values for name in RATE_NAMES]),
@@ -157,10 +165,17 @@ def read_scale(tree: xr.DataTree) -> tuple[float, float]:
     return float(tree["topics"]["centre"]), float(tree["topics"]["spread"])
 
 
-def read_curve(tree: xr.DataTree, family: Family, topic: int | None) -> ClassDraws:
-    """Return a topic's curve, by its position; of None that of a topic without documents."""
+def read_curve(
+    tree: xr.DataTree, family: Family, topic: int | None, prefix: str = ""
+) -> ClassDraws:
+    """
+    Return a topic's curve by densities, by its position; of None that of one without documents.
+
+    The names of groups start with `prefix`.
+    """
     # Variables, not arrays with coordinates: thousands of topics are read one by one.
-    variables = tree["population" if topic is None else "posterior"].dataset.variables
+    group = "population" if topic is None else "posterior"
+    variables = tree[prefix + group].dataset.variables
 
     def draws(name: str, *dims: str) -> Floats:
         variable = variables[name]
@@ -175,12 +190,7 @@ def read_curve(tree: xr.DataTree, family: Family, topic: int | None) -> ClassDra
 
 def curve_of(sides: Floats, rate: Floats, family: Family, centre: float) -> ClassDraws:
     """Return the curve of draws of mode and sides, of shape (2, 3, ...), and of the rate."""
-    which, bend = np.zeros(rate.size, dtype=np.intp), np.full(rate.size, IDENTITY)
-    negative, positive = (
-        density_draws((family.of_class(bool(k)),), which, sides[k].reshape(3, -1), bend, centre)
-        for k in range(len(KLASS))
-    )
-    return ClassDraws(negative, positive, rate)
+    return ClassDraws(*densities_of(sides.reshape(2, 3, -1), family, centre), rate)
 
 
 def topic_table(tree: xr.DataTree, classes: NDArray[Any], level: float) -> pd.DataFrame:

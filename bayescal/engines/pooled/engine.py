@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bayescal.density_draws import DensityDraws, density_draws
 from bayescal.engines.pooled.base_rates import draw_base_rates, rates_given
 from bayescal.engines.pooled.hyperposterior import base_of, draw_hyperposterior
 from bayescal.engines.pooled.population import draw_unseen, fixed_population
@@ -14,6 +15,7 @@ from bayescal.engines.pooled.topics import draw_topics
 from bayescal.families import Family
 from bayescal.robust import centre_and_spread
 from bayescal.validation import Floats
+from bayescal.warps import IDENTITY
 
 POOLINGS = ("partial", "none", "complete")
 MOST_TOPIC_DRAWS, FEWEST_TOPIC_DRAWS = 2000, 500
@@ -167,6 +169,17 @@ def add_topics(
         sides.append(_raw(np.stack(found.pick(points, rng)), centre, spread))
     negatives, positives = (np.array([each.size for each in side], float) for side in classes)
     return np.stack(sides), rates_given(population.rate, positives, negatives, rng)
+
+
+def densities_of(sides: Floats, family: Family, centre: float) -> tuple[DensityDraws, DensityDraws]:
+    """Return the densities of negatives and of positives by mode and sides, (2, 3, draws)."""
+    draws = sides.shape[-1]
+    which, bend = np.zeros(draws, dtype=np.intp), np.full(draws, IDENTITY)
+    negative, positive = (
+        density_draws((family.of_class(positive),), which, sides[int(positive)], bend, centre)
+        for positive in (False, True)
+    )
+    return negative, positive
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,134 @@
+"""From scores of many topics to the tree of results, and further topics added to one."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from bayescal.engines.data import BinaryScores
+from bayescal.engines.pooled.apart import fit_apart
+from bayescal.engines.pooled.combined import (
+    DensitiesOfTopics,
+    combine_topics,
+    extend_combination,
+)
+from bayescal.engines.pooled.engine import add_topics, fit_topics
+from bayescal.families import Family
+from bayescal.results import topic_parts
+from bayescal.results.topics import (
+    build_topics,
+    join_topics,
+    prefix_of,
+    read_population,
+    read_scale,
+    take_family,
+    with_prefix,
+)
+from bayescal.robust import centre_and_spread
+from bayescal.topic_scores import TopicScores
+from bayescal.validation import Floats
+
+Families = tuple[Family, ...]
+
+
+def fit_tree(
+    data: TopicScores,
+    families: Families,
+    rng: np.random.Generator,
+    *,
+    pooling: str,
+    chains: int,
+    draws: int,
+    attrs: dict[str, str],
+) -> xr.DataTree:
+    """
+    Return the tree of all topics: of one family, or of the combination of several.
+
+    Parameters
+    ----------
+    data : TopicScores
+        Of all topics.
+    families : tuple of Family
+        Of the densities; with more than one their combination.
+    rng : numpy.random.Generator
+        Source of randomness.
+    pooling : {"partial", "none", "complete"}
+        See `engines.pooled.engine.fit_topics`.
+    chains, draws : int
+        Chains, and draws of each.
+    attrs : dict
+        Provenance.
+    """
+    scale = centre_and_spread(data.score)
+    # Scores that are all the same ask for densities of no width, and others' of less.
+    shaped = data if pooling == "none" else data.without(data.constant())
+    classes = shaped.of_class(False), shaped.of_class(True)
+    groups: dict[str, xr.Dataset] = {}
+    densities = []
+    for family in families:
+        found = fit_topics(classes, family, rng, draws=draws * chains, pooling=pooling, scale=scale)
+        tree = build_topics(
+            found,
+            data.names,
+            _counts(shaped),
+            fit_apart(classes, family.name),
+            chains=chains,
+            scale=scale,
+        )
+        groups |= with_prefix(tree, prefix_of(family, families))
+        base = found.rate_population.mean(axis=1)
+        densities.append(DensitiesOfTopics(family, found.sides, (base[0], base[1]), scale[0]))
+    if len(families) > 1:
+        combination = combine_topics(_by_topic(classes), densities, rng, draws=draws * chains)
+        reach = float(data.score.min()), float(data.score.max())
+        groups |= topic_parts.combination_groups(combination, data.names, reach, (chains, draws))
+    tree = xr.DataTree.from_dict(groups)
+    tree.attrs.update(attrs)
+    return tree
+
+
+def extend_tree(
+    tree: xr.DataTree, data: TopicScores, families: Families, rng: np.random.Generator
+) -> xr.DataTree:
+    """Return a tree with further topics: the population informs them, they do not inform it."""
+    classes = data.of_class(False), data.of_class(True)
+    groups = {name: node.to_dataset() for name, node in tree.children.items()}
+    densities = []
+    for family in families:
+        prefix = prefix_of(family, families)
+        population, scale = read_population(tree, prefix), read_scale(tree)
+        found = add_topics(classes, family, population, rng, scale)
+        apart = fit_apart(classes, family.name)
+        old = take_family(tree, prefix)
+        groups |= with_prefix(join_topics(old, found, data.names, _counts(data), apart), prefix)
+        base = population.rate.mean(axis=1)
+        densities.append(DensitiesOfTopics(family, found[0], (base[0], base[1]), scale[0]))
+    if len(families) > 1:
+        posterior = tree["posterior"].to_dataset()
+        shape = posterior.sizes["chain"], posterior.sizes["draw"]
+        base_weight, weight = topic_parts.weights_of_population(tree)
+        own, weights = extend_combination(
+            _by_topic(classes),
+            densities,
+            rng,
+            draws=shape[0] * shape[1],
+            base_weight=base_weight,
+            recalibrate=topic_parts.read_recalibration(tree).predictive,
+            population=weight,
+        )
+        groups |= topic_parts.joined_groups(tree, own, weights, data.names, shape)
+    out = xr.DataTree.from_dict(groups)
+    out.attrs.update(tree.attrs)
+    return out
+
+
+def _counts(data: TopicScores) -> NDArray[np.intp]:
+    return np.stack([data.counts(False), data.counts(True)])
+
+
+def _by_topic(classes: tuple[list[Floats], list[Floats]]) -> list[BinaryScores]:
+    return [
+        BinaryScores(np.concatenate(pair), np.repeat([False, True], [each.size for each in pair]))
+        for pair in zip(*classes, strict=True)
+    ]

@@ -1,0 +1,182 @@
+"""The combination of many topics: its parts, their weights, files, further topics."""
+
+import numpy as np
+import pytest
+from scipy import special
+
+from bayescal import ScoreCalibrator, TopicCalibrator
+from bayescal.engines.pooled.weights import BELIEF_IN_POPULATION, LeftOut, own_weights, weigh
+from bayescal.results.topic_parts import read_topic
+
+NAMES = ["corn", "crude", "earn", "grain", "ship", "trade"]
+NEW = np.linspace(-4.0, 6.0, 41)
+PARTS = ["asymmetric_laplace", "gaussian", "recalibrated", "monotone"]
+
+
+def made(positives=4, negatives=40, seed=0, names=NAMES):
+    rng = np.random.default_rng(seed)
+    labels = np.tile(np.repeat([0, 1], [negatives, positives]), len(names))
+    topics = np.repeat(names, negatives + positives)
+    shift = np.repeat(rng.normal(0.0, 0.5, len(names)), negatives + positives)
+    return rng.normal(3.0 * labels + shift, 1.0), labels, topics
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return TopicCalibrator(draws=250, random_state=0).fit(*made())
+
+
+def test_the_default_is_the_combination(fitted):
+    table = fitted.combination_
+    assert table.index.tolist() == PARTS
+    assert table["weight"].sum() == pytest.approx(1.0)
+    assert table["se"].to_numpy()[table["elpd"].argmax()] == 0.0
+    weight = fitted.posterior_["combination"]["weight"]
+    np.testing.assert_allclose(weight.sum("part"), 1.0)
+    alone = TopicCalibrator(family="gaussian", draws=100, random_state=0).fit(*made())
+    with pytest.raises(AttributeError, match="combines nothing"):
+        _ = alone.combination_
+
+
+def test_points_are_weighted_means_of_the_parts(fitted):
+    curve = read_topic(fitted.posterior_, 2)
+    weight = fitted.posterior_["combination"]["weight"].sel(topic="earn").values
+    mean = sum(
+        w * special.expit(part.predictive(NEW)) for w, part in zip(weight, curve.parts, strict=True)
+    )
+    found = fitted.predict_proba(NEW, ["earn"] * NEW.size)[:, 1]
+    np.testing.assert_allclose(found, mean, atol=1e-4)
+
+
+def test_bands_hold_draws_of_every_part_in_proportion_to_its_weight(fitted):
+    curve = read_topic(fitted.posterior_, 0)
+    counts = np.bincount(curve.which, minlength=len(PARTS)) / curve.size
+    np.testing.assert_allclose(counts, curve.weight, atol=1.0 / curve.size)
+    low, high = fitted.predict_interval(NEW, ["corn"] * NEW.size).T
+    inside = special.expit(curve.log_odds(NEW))
+    share = ((inside >= low) & (inside <= high)).mean(axis=0)
+    np.testing.assert_allclose(share, 0.9, atol=0.02)
+
+
+def test_densities_are_those_of_their_families_alone(fitted):
+    curve = read_topic(fitted.posterior_, 0)
+    alone = TopicCalibrator(family="asymmetric_laplace", draws=250, random_state=1).fit(*made())
+    ours = special.expit(curve.parts[0].predictive(NEW))
+    theirs = alone.predict_proba(NEW, ["corn"] * NEW.size)[:, 1]
+    np.testing.assert_allclose(ours, theirs, atol=0.05)
+
+
+def test_own_log_odds_are_those_of_a_calibrator_of_the_topic(fitted):
+    scores, labels, topics = made()
+    mine = topics == "corn"
+    alone = ScoreCalibrator(family="monotone", draws=250, random_state=0)
+    alone.fit(scores[mine], labels[mine])
+    ours = special.expit(read_topic(fitted.posterior_, 0).parts[3].predictive(NEW))
+    np.testing.assert_allclose(ours, alone.predict_proba(NEW)[:, 1], atol=0.05)
+
+
+def test_wrong_densities_are_recalibrated():
+    # Positives of two modes: no family knows of them, and all topics together do.
+    rng = np.random.default_rng(3)
+    names = np.arange(20)
+    labels = np.tile(np.repeat([0, 1], [100, 20]), names.size)
+    modes = np.where(rng.random(labels.size) < 0.5, -1.5, 4.0)
+    scores = np.where(labels == 1, modes, 0.0) + rng.normal(0.0, 0.5, labels.size)
+    fitted = TopicCalibrator(draws=100, random_state=0).fit(scores, labels, np.repeat(names, 120))
+    elpd = fitted.combination_["elpd"]
+    assert elpd["recalibrated"] > max(elpd["asymmetric_laplace"], elpd["gaussian"])
+
+
+def test_weights_follow_the_labels():
+    right, wrong = np.log([0.8, 0.3])
+    score = np.array([[right], [wrong], [wrong], [wrong]]) * np.ones(2000)
+    found = weigh(LeftOut(score, np.ones(2000), np.zeros(2000, dtype=int)), 1)
+    np.testing.assert_allclose(found.population[0], 1.0, atol=0.01)
+    np.testing.assert_allclose(found.elpd, 2000 * score[:, 0])
+
+
+def test_few_documents_keep_the_populations_weights_and_many_do_not():
+    population = np.array([0.7, 0.1, 0.1, 0.1])
+    score = np.log([[0.4], [0.9], [0.4], [0.4]])
+
+    def own(documents):
+        left_out = LeftOut(score * np.ones(documents), np.ones(documents), np.zeros(documents, int))
+        return own_weights(left_out, 1, population)[0]
+
+    assert own(1)[0] > 0.6
+    assert own(1000)[1] > 0.97
+    # Nothing said: exactly the population's.
+    equal = LeftOut(np.zeros((4, 5)), np.ones(5), np.zeros(5, int))
+    np.testing.assert_allclose(own_weights(equal, 1, population)[0], population, atol=1e-9)
+    assert BELIEF_IN_POPULATION == 10.0
+
+
+def test_topics_without_a_class_have_no_log_odds_of_their_own():
+    scores, labels, topics = made()
+    kept = (topics != "earn") | (labels == 0)
+    fitted = TopicCalibrator(draws=100, random_state=0)
+    fitted.fit(scores[kept], labels[kept], topics[kept])
+    assert list(fitted.flagged_) == ["earn"]
+    weight = fitted.posterior_["combination"]["weight"].sel(topic="earn")
+    assert float(weight.sel(part="monotone")) == 0.0
+    known, new = fitted.predict_interval([2.0, 2.0], ["earn", "new"])
+    assert known[0] < known[1]
+    assert new[0] < new[1]
+
+
+def test_new_topics_get_the_population_and_wide_bands(fitted):
+    new = fitted.predict_interval(NEW, ["new"] * NEW.size)
+    known = fitted.predict_interval(NEW, ["corn"] * NEW.size)
+    assert np.diff(new).sum() > 1.3 * np.diff(known).sum()
+
+
+def test_files_give_the_same_bits(fitted, tmp_path):
+    again = TopicCalibrator.load(fitted.save(tmp_path / "topics.nc"))
+    where = NEW, ["ship"] * NEW.size
+    np.testing.assert_array_equal(again.predict_interval(*where), fitted.predict_interval(*where))
+    np.testing.assert_array_equal(again.decision_function(*where), fitted.decision_function(*where))
+    assert again.combination_.equals(fitted.combination_)
+
+
+def test_workers_do_not_change_a_bit(fitted):
+    parallel = TopicCalibrator(draws=250, random_state=0, n_jobs=2).fit(*made())
+    where = NEW, ["ship"] * NEW.size
+    np.testing.assert_array_equal(
+        parallel.decision_function(*where), fitted.decision_function(*where)
+    )
+
+
+def test_added_topics_are_nearly_what_fitting_them_gives():
+    scores, labels, topics = made(positives=10)
+    old = topics != "corn"
+    joined = TopicCalibrator(draws=250, random_state=0).fit(scores[old], labels[old], topics[old])
+    joined.add_topics(scores[~old], labels[~old], topics[~old])
+    whole = TopicCalibrator(draws=250, random_state=0).fit(scores, labels, topics)
+    for name in ("corn", "ship"):
+        where = NEW, [name] * NEW.size
+        np.testing.assert_allclose(
+            joined.predict_proba(*where)[:, 1], whole.predict_proba(*where)[:, 1], atol=0.08
+        )
+
+
+def test_topics_are_added_to_topics_added(tmp_path):
+    # Of more pieces than those there, and without log-odds of their own.
+    fitted = TopicCalibrator(draws=100, random_state=0).fit(*made(positives=3))
+    scores, labels, _ = made(positives=150, negatives=300, seed=1, names=["many"])
+    fitted.add_topics(scores, labels, ["many"] * labels.size)
+    some = np.r_[0:5, 300]
+    fitted.add_topics(scores[some], labels[some], ["few"] * 5 + ["tiny"])
+    where = NEW, ["many"] * NEW.size
+    assert np.diff(fitted.predict_proba(*where)[:, 1]).min() > -0.01
+    assert float(fitted.posterior_["combination"]["weight"].sel(topic="few", part="monotone")) == 0
+    again = TopicCalibrator.load(fitted.save(tmp_path / "topics.nc"))
+    np.testing.assert_array_equal(again.decision_function(*where), fitted.decision_function(*where))
+    assert again.topics_.tolist() == [*NAMES, "many", "few", "tiny"]
+
+
+def test_the_combination_needs_a_population():
+    with pytest.raises(ValueError, match="needs pooling='partial'"):
+        TopicCalibrator("none", "combined").fit(*made())
+    with pytest.warns(UserWarning, match="one topic"):
+        alone = TopicCalibrator(draws=100, random_state=0).fit(*made(names=["corn"]))
+    assert "combination" not in alone.posterior_
