@@ -86,7 +86,8 @@ def own_dataset(
         for t, dataset in enumerate(datasets):
             if dataset is not None:
                 part = dataset[name].values
-                values[t, *(slice(size) for size in part.shape)] = part
+                where: tuple[int | slice, ...] = (t, *map(slice, part.shape))
+                values[where] = part
         variables[name] = (("topic", *first.dims), values)
     return xr.Dataset(variables, {"topic": names})
 
