@@ -18,8 +18,8 @@ from bayescal.results import storage
 from tests.cli_tools import read, run, summary_of, write
 from tests.scale_out_tools import FEW, made
 
-OPTIONS = ("--topic-column", "topic", "--family", "asymmetric_laplace", "--draws", "50")
-TOPICS = 40
+OPTIONS = ("--topic-column", "topic", "--family", "asymmetric_laplace", "--draws", "20")
+TOPICS = 16
 
 
 @pytest.fixture(scope="module")
@@ -67,11 +67,11 @@ def test_a_killed_command_goes_on_bit_for_bit(scores, tmp_path, monkeypatch):
     out = tmp_path / "out"
     kill_when(
         ("-m", "bayescal", "fit", scores, *OPTIONS, "--out", out, "--jobs", "2"),
-        lambda: len(list(out.glob(".unfinished/*.nc"))) >= 5,
+        lambda: len(list(out.glob(".unfinished/*.nc"))) >= 3,
     )
     there = len(list(out.glob(".unfinished/*.nc")))
-    assert 5 <= there < TOPICS
-    (out / ".unfinished/.39.nc.1.part").write_bytes(b"half a file")
+    assert 3 <= there < TOPICS
+    (out / ".unfinished/.15.nc.1.part").write_bytes(b"half a file")
     result = run("fit", scores, *OPTIONS, "--out", out, code=2)
     assert "resume it, or delete that folder" in result.output
     result = run("fit", scores, *OPTIONS, "--out", out, "--resume", "--seed", "1", code=2)
@@ -131,24 +131,24 @@ FIT = """
 import sys
 from bayescal import TopicCalibrator
 from tests.scale_out_tools import FEW, made
-TopicCalibrator("none", memory=sys.argv[1], **FEW).fit(*made(400))
+TopicCalibrator("none", memory=sys.argv[1], **FEW).fit(*made(200))
 """
 
 
 @pytest.mark.slow
 def test_a_killed_fit_goes_on_from_its_memory(tmp_path, monkeypatch):
     memory = tmp_path / "memory"
-    kill_when(("-c", FIT, memory), lambda: len(list(memory.rglob("output.pkl"))) >= 8)
-    whole = TopicCalibrator("none", **FEW).fit(*made(400))
+    kill_when(("-c", FIT, memory), lambda: len(list(memory.rglob("output.pkl"))) >= 5)
+    whole = TopicCalibrator("none", **FEW).fit(*made(200))
     draws = count(monkeypatch, "bayescal.engines.pooled.topics.ClassPosterior")
-    resumed = TopicCalibrator("none", memory=memory, **FEW).fit(*made(400))
-    assert 0 < len(draws) < 2 * 400
+    resumed = TopicCalibrator("none", memory=memory, **FEW).fit(*made(200))
+    assert 0 < len(draws) < 2 * 200
     xr.testing.assert_identical(
         resumed.posterior_["posterior"].to_dataset(), whole.posterior_["posterior"].to_dataset()
     )
     # Other scores find nothing of use there, and the same ones all.
     draws.clear()
-    TopicCalibrator("none", memory=memory, **FEW).fit(*made(400))
+    TopicCalibrator("none", memory=memory, **FEW).fit(*made(200))
     assert draws == []
     TopicCalibrator("none", memory=memory, **FEW).fit(*made(50, seed=1))
     assert len(draws) == 2 * 50

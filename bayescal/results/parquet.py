@@ -101,7 +101,8 @@ def predict_parquet(
         storage.write_tree(curves.tree, calibrator)
     wanted = Piece(None, dataset.schema, folder, calibrator.absolute(), score, topic, level, strict)
     pieces = list(_pieces(dataset, wanted))
-    for _ in in_parallel(_write_piece, [piece for piece in pieces if not piece.target.exists()]):
+    missing = [piece for piece in pieces if not piece.target.exists()]
+    for _ in in_parallel(_write_piece, missing, [1] * len(missing)):
         pass
     for piece in pieces:
         piece.target.replace(target / piece.target.name)
