@@ -75,7 +75,11 @@ def reporting(report: Report) -> Iterator[None]:
 
 
 def in_parallel(
-    function: Callable[[Item], Result], items: Sequence[Item], sizes: Sequence[int] | None = None
+    function: Callable[[Item], Result],
+    items: Sequence[Item],
+    sizes: Sequence[int] | None = None,
+    *,
+    keep: bool = True,
 ) -> Iterator[Result]:
     """
     Yield function(item) of every item, in order, each as soon as it and those before are done.
@@ -89,18 +93,20 @@ def in_parallel(
     items : sequence
         What a worker needs, and no more.
     sizes : sequence of int, optional
-        How much each counts in reports of progress; 1 by default.
+        How much each counts in reports of progress; without it there are none.
+    keep : bool
+        Whether results go into the memory of `workers`, where there is one.
 
     Examples
     --------
     >>> list(in_parallel(abs, [-1, 2]))
     [1, 2]
     """
-    sizes = [1] * len(items) if sizes is None else sizes
     setup = _setup.get()
-    tasks = [(function, item, setup.memory) for item in items]
+    memory = setup.memory if keep else None
+    tasks = [(function, item, memory) for item in items]
     for done, result in enumerate(_surviving(tasks), start=1):
-        if setup.report is not None:
+        if setup.report is not None and sizes is not None:
             setup.report(sum(sizes[:done]), sum(sizes))
         yield result
 

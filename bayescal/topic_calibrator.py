@@ -20,6 +20,7 @@ from bayescal.parallel import workers
 from bayescal.randomness import generator
 from bayescal.results import provenance, storage
 from bayescal.results.lazy import Last, is_lazy, read_lazily
+from bayescal.results.parquet import predict_parquet
 from bayescal.results.topic_curves import TopicCurves
 from bayescal.results.topic_parts import COMBINATION, combination_table
 from bayescal.results.topics import topic_table
@@ -161,7 +162,7 @@ class TopicCalibrator(BaseEstimator):  # type: ignore[misc]
                 pooling=pooling,
                 chains=self.chains,
                 draws=self.draws,
-                attrs=provenance.describe(self.get_params(deep=False), data.classes),
+                attrs=provenance.describe(self._parameters(), data.classes),
             )
         self._set_results(tree, data.classes)
         self._warn()
@@ -171,10 +172,13 @@ class TopicCalibrator(BaseEstimator):  # type: ignore[misc]
         """
         Return calibrated natural log-odds of the positive class, of the shape of the scores.
 
+        Of dask arrays, and of xarray or DataFrames that hold them, the answer of this and of the
+        other methods is lazy: computed block by block, where Dask computes.
+
         Parameters
         ----------
         scores : array-like of shape (n,) or (documents, topics), DataFrame or DataArray
-            Raw scores.
+            Raw scores; a long DataArray may have the topics as coordinate "topic".
         topics : array-like, optional
             As in `fit`.
 
@@ -218,6 +222,60 @@ class TopicCalibrator(BaseEstimator):  # type: ignore[misc]
         check_fraction(level=level)
         read = partial(TopicCurves.interval, level=level)
         return self._read(read, scores, topics, ("bound", ["lower", "upper"]))
+
+    def predict_parquet(
+        self,
+        source: str | Path,
+        out: str | Path,
+        *,
+        score: str = "score",
+        topic: str = "topic",
+        level: float = 0.9,
+        resume: bool = False,
+    ) -> Path:
+        """
+        Write the rows of Parquet files with columns probability, lower, upper and log_odds.
+
+        Row groups are read and written in parallel, a hundred thousand rows at a time, by the
+        workers that `n_jobs` says; they need to see both paths. Other columns are copied.
+
+        Parameters
+        ----------
+        source : str or Path
+            A Parquet file, or a folder of them.
+        out : str or Path
+            A new folder: a file a row group, in the order of the rows.
+        score, topic : str
+            Columns of raw scores and of their topics.
+        level : float
+            Posterior probability of the interval at each score, between 0 and 1.
+        resume : bool
+            Go on with a call that was killed: what it has written is not done again.
+
+        Returns
+        -------
+        Path
+            That of the folder.
+
+        Raises
+        ------
+        ValueError
+            If a column is missing or in the way, if there are other files in `out`, or if the call
+            to resume had other scores or settings.
+        """
+        check_is_fitted(self, "posterior_")
+        check_fraction(level=level)
+        with workers(self.n_jobs):
+            return predict_parquet(
+                self._curves,
+                source,
+                out,
+                score=score,
+                topic=topic,
+                level=level,
+                strict=self.new_topics == "error",
+                resume=resume,
+            )
 
     def add_topics(self, scores: Any, labels: Any = None, topics: ArrayLike | None = None) -> Self:
         """
@@ -303,6 +361,11 @@ class TopicCalibrator(BaseEstimator):  # type: ignore[misc]
             return tuple(FAMILIES[name] for name in DENSITIES)
         return (FAMILIES[REFERENCE if self.family == AUTO else self.family],)
 
+    def _parameters(self) -> dict[str, Any]:
+        """Return the parameters that make the results, not those of where they are made."""
+        elsewhere = ("n_jobs", "memory")
+        return {k: v for k, v in self.get_params(deep=False).items() if k not in elsewhere}
+
     def _pooling_of(self, data: TopicScores) -> str:
         if self.pooling == "partial" and data.names.size == 1:
             warnings.warn(
@@ -338,10 +401,11 @@ class TopicCalibrator(BaseEstimator):  # type: ignore[misc]
 
     def _read(
         self, read: Callable[..., Floats], scores: Any, topics: Any, last: Last | None = None
-    ) -> Any:
+    ) -> Floats:
         """Return what the curves say: at once, or lazily of dask arrays."""
         check_is_fitted(self, "posterior_")
         read = partial(read, strict=self.new_topics == "error")
         if is_lazy(scores, topics):
-            return read_lazily(self._curves, read, scores, topics, last)
+            lazy: Floats = read_lazily(self._curves, read, scores, topics, last)
+            return lazy
         return read(self._curves, read_cells(scores, topics))

@@ -18,6 +18,7 @@ LAYERS = {
     "metrics": 2,
     "randomness": 1,
     "parallel": 1,
+    "unfinished": 1,
     "warps": 1,
     "monotonicity": 1,
     "labels": 1,

@@ -115,6 +115,10 @@ class Step:
         """Say what the step is about."""
         self._bar.update(self._task, description=f"{self._what} {name}".strip())
 
+    def of(self, done: int, total: int) -> None:
+        """Say that so many of all steps are done; work that goes over all again begins anew."""
+        self._bar.update(self._task, description=self._what, completed=done, total=total)
+
     def end(self) -> None:
         """Count the step as done."""
         self._bar.advance(self._task)

@@ -5,9 +5,12 @@ The parameters of the function are the options; it hands them on to `read_reques
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from bayescal.cli import options
 from bayescal.cli.pooled import fit_pooled
-from bayescal.cli.request import read_request
+from bayescal.cli.request import Request, read_request
+from bayescal.cli.resuming import unfinished_run
 from bayescal.cli.tables import by_method, losses_table, parameter_table
 from bayescal.cli.writing import TableFormat
 
@@ -30,6 +33,7 @@ def fit(
     tune: options.Tune = 1000,
     target_accept: options.TargetAccept = 0.9,
     out: options.OutFolder = None,
+    resume: options.Resume = False,
     table_format: options.Format = TableFormat.CSV,
     level: options.Level = 0.9,
     seed: options.Seed = 0,
@@ -47,16 +51,22 @@ def fit(
     [bold]bayescal fit scores.parquet --topic-column topic --inference mle[/bold]
 
     fits every topic by maximum likelihood, in milliseconds; with --pool
-    topics with few positives borrow from the others. Scores should
-    come from documents that the classifier was not trained on, such as
-    cross-validated scores.
+    topics with few positives borrow from the others. Topics are written to
+    --out as they are fitted: a run that was killed goes on with --resume.
+    Scores should come from documents that the classifier was not trained on,
+    such as cross-validated scores.
     """
     request = read_request("fit", locals())
-    if pool:
-        fit_pooled(request)
-        return
-    calibrated = request.calibrate(request.table)
-    request.screen.show(*(parameter_table(one, level) for one in calibrated))
+    with unfinished_run(out, request.table, request.arguments, resume=resume) as folder:
+        if pool:
+            fit_pooled(request, folder)
+        else:
+            _fit_apart(request, folder)
+
+
+def _fit_apart(request: Request, folder: Path | None) -> None:
+    calibrated = request.calibrate(request.table, folder)
+    request.screen.show(*(parameter_table(one, request.settings.level) for one in calibrated))
     with_losses = [by_method(one) for one in calibrated if one.losses]
     if with_losses:
         request.screen.show(losses_table(with_losses))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,9 +14,11 @@ from numpy.typing import NDArray
 from bayescal.cli.console import Screen
 from bayescal.cli.curve import Curve, curve_at, mle_log_odds
 from bayescal.cli.errors import blamed_on_use
+from bayescal.cli.files import calibrator_files
 from bayescal.cli.problems import Problem, Rows
 from bayescal.cli.reading import ScoreTable
 from bayescal.cli.settings import SAMPLER_ADVICE, Settings
+from bayescal.parallel import in_parallel, workers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,12 +46,15 @@ class Calibrated:
         At all rows of the problem, in their order.
     losses : dict of str to Losses
         On the rows to test on, by inference; empty if there are none.
+    file : Path or None
+        Where the calibrator is written already, if it is.
     """
 
     problem: Problem
     calibrator: ScoreCalibrator
     curve: Curve
     losses: dict[str, Losses]
+    file: Path | None = None
 
     def summary(self, level: float) -> pd.DataFrame:
         """Return `ScoreCalibrator.summary` with the labels of the file."""
@@ -58,7 +64,12 @@ class Calibrated:
 
 
 def calibrate(
-    problems: Sequence[Problem], settings: Settings, screen: Screen, *, advice: str = SAMPLER_ADVICE
+    problems: Sequence[Problem],
+    settings: Settings,
+    screen: Screen,
+    *,
+    advice: str = SAMPLER_ADVICE,
+    folder: Path | None = None,
 ) -> list[Calibrated]:
     """
     Fit a calibrator to every problem, in as many processes as the settings say.
@@ -73,58 +84,78 @@ def calibrate(
         Shows progress and warnings.
     advice : str
         Which options help against bad draws.
+    folder : Path, optional
+        Where calibrators are written as they are fitted; those that are there are read.
 
     Raises
     ------
     UsageError
         If a calibrator refuses its scores or its program.
     """
+    names = calibrator_files([problem.topic for problem in problems])
+    paths = [None if folder is None else folder / name for name in names]
     done = []
     with screen.progress(f"{settings.inference_name}:", len(problems)) as step:
-        if settings.jobs == 1:
-            for problem in problems:
-                step.begin(problem.name)
-                with screen.warnings(problem.subject, advice), blamed_on_use(problem.subject):
-                    done.append(calibrate_one(problem, settings))
-                step.end()
-            return done
-        for problem, (found, warned) in zip(
-            problems, _in_processes(problems, settings), strict=True
-        ):
+        run = _in_turn if settings.jobs == 1 else _in_processes
+        found = run(problems, paths, settings, screen, advice)
+        for problem, path in zip(problems, paths, strict=True):
             step.begin(problem.name)
-            for text, of_sampler in warned:
-                screen.warn(f"{problem.subject}{text} {advice if of_sampler else ''}")
-            done.append(replace(found, problem=problem))
+            one = next(found)
+            if path is not None and not path.exists():
+                one.calibrator.save(path)
+            done.append(replace(one, problem=problem, file=path))
             step.end()
     return done
 
 
+def _in_turn(
+    problems: Sequence[Problem],
+    paths: Sequence[Path | None],
+    settings: Settings,
+    screen: Screen,
+    advice: str,
+) -> Iterator[Calibrated]:
+    """Yield fitted problems in order."""
+    for problem, path in zip(problems, paths, strict=True):
+        with screen.warnings(problem.subject, advice), blamed_on_use(problem.subject):
+            yield calibrate_one(problem, settings, path)
+
+
 def _in_processes(
-    problems: Sequence[Problem], settings: Settings
-) -> Iterator[tuple[Calibrated, Warned]]:
+    problems: Sequence[Problem],
+    paths: Sequence[Path | None],
+    settings: Settings,
+    screen: Screen,
+    advice: str,
+) -> Iterator[Calibrated]:
     """Yield fitted problems in order; joblib's backend of the moment runs them."""
-    from joblib import Parallel, delayed
+    tasks = [
+        (problem.alone(), settings, path) for problem, path in zip(problems, paths, strict=True)
+    ]
+    with workers(settings.jobs):
+        found = in_parallel(_calibrate_apart, tasks)
+        for problem, (one, warned) in zip(problems, found, strict=True):
+            for text, of_sampler in warned:
+                screen.warn(f"{problem.subject}{text} {advice if of_sampler else ''}")
+            yield one
 
-    parallel = Parallel(n_jobs=settings.jobs, return_as="generator")
-    fitted: Iterator[tuple[Calibrated, Warned]] = parallel(
-        delayed(_calibrate_apart)(problem.alone(), settings) for problem in problems
-    )
-    return fitted
 
-
-def _calibrate_apart(problem: Problem, settings: Settings) -> tuple[Calibrated, Warned]:
+def _calibrate_apart(task: tuple[Problem, Settings, Path | None]) -> tuple[Calibrated, Warned]:
     """Fit one problem in another process; warnings come back as text."""
     from bayescal.results.diagnostics import ConvergenceWarning
 
+    problem, settings, path = task
     with warnings.catch_warnings(record=True) as caught, blamed_on_use(problem.subject):
         warnings.simplefilter("always", ConvergenceWarning)
-        found = calibrate_one(problem, settings)
+        found = calibrate_one(problem, settings, path)
     return found, [(str(w.message), issubclass(w.category, ConvergenceWarning)) for w in caught]
 
 
-def calibrate_one(problem: Problem, settings: Settings) -> Calibrated:
-    """Fit one problem; see `calibrate`."""
-    calibrator = fit_rows(settings.calibrator(), problem)
+def calibrate_one(problem: Problem, settings: Settings, path: Path | None = None) -> Calibrated:
+    """Fit one problem, or read its calibrator if it is there; see `calibrate`."""
+    calibrator = _read(path) if path is not None and path.exists() else None
+    if calibrator is None:
+        calibrator = fit_rows(settings.calibrator(), problem)
     score = problem.table.score
     return Calibrated(
         problem=problem,
@@ -132,6 +163,12 @@ def calibrate_one(problem: Problem, settings: Settings) -> Calibrated:
         curve=curve_at(calibrator, score[problem.rows], settings.level),
         losses=held_out_losses(calibrator, problem),
     )
+
+
+def _read(path: Path) -> ScoreCalibrator:
+    from bayescal.score_calibrator import load
+
+    return load(path)
 
 
 def fit_rows(calibrator: ScoreCalibrator, problem: Problem) -> ScoreCalibrator:

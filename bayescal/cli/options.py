@@ -129,6 +129,15 @@ Jobs = Annotated[
     int,
     typer.Option("--jobs", help="Processes that fit topics, one a topic.", rich_help_panel=FIT),
 ]
+Resume = Annotated[
+    bool,
+    typer.Option(
+        "--resume",
+        help="Go on with a run that was killed: topics that it wrote to --out are not fitted"
+        " again. Scores and options must be the same.",
+        rich_help_panel=OUTPUT,
+    ),
+]
 Seed = Annotated[
     int,
     typer.Option("--seed", help="Same seed, same result.", rich_help_panel=OUTPUT),

@@ -22,6 +22,7 @@ from bayescal.cli.request import Request
 from bayescal.cli.settings import Settings
 from bayescal.cli.tables import TopicRow, losses_table, topics_table
 from bayescal.cli.writing import with_curve
+from bayescal.parallel import reporting
 from bayescal.validation import Floats
 
 if TYPE_CHECKING:
@@ -103,10 +104,10 @@ def check_poolable(request: Request) -> None:
             check_choice("--family with --pool", settings.family, FAMILY_NAMES)
 
 
-def fit_pooled(request: Request) -> None:
+def fit_pooled(request: Request, folder: Path | None = None) -> None:
     """Fit all topics, show the least certain first, and write results if asked to."""
     check_poolable(request)
-    pooled = pool(request.table, request.settings, request.screen)
+    pooled = pool(request.table, request.settings, request.screen, folder)
     rows = pooled.topics()
     request.screen.show(topics_table(rows, request.settings.level))
     if pooled.losses is not None:
@@ -121,9 +122,22 @@ def fit_pooled(request: Request) -> None:
     request.store(write)
 
 
-def pool(table: ScoreTable, settings: Settings, screen: Screen) -> Pooled:
+def pool(
+    table: ScoreTable, settings: Settings, screen: Screen, folder: Path | None = None
+) -> Pooled:
     """
     Fit all topics of a table together.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        All topics.
+    settings : Settings
+        How.
+    screen : Screen
+        Shows progress and warnings.
+    folder : Path, optional
+        Keeps topics as they are drawn; those that are there are read.
 
     Raises
     ------
@@ -139,12 +153,18 @@ def pool(table: ScoreTable, settings: Settings, screen: Screen) -> Pooled:
         draws=settings.draws,
         chains=settings.chains,
         random_state=settings.seed,
+        n_jobs=None if settings.jobs == 1 else settings.jobs,
+        memory=folder,
     )
     fitted = np.flatnonzero(~table.test)
-    with screen.progress("pool", 1) as step, screen.warnings(), blamed_on_use():
-        step.begin(f"{np.unique(table.topic).size} topics")
+    topics = np.unique(table.topic).size
+    with (
+        screen.progress("pool:", topics) as step,
+        screen.warnings(),
+        blamed_on_use(),
+        reporting(step.of),
+    ):
         calibrator.fit(table.score[fitted], class_labels(table, fitted), table.topic[fitted])
-        step.end()
     curve = pooled_curve(calibrator, table.score, table.topic, settings.level)
     test = table.test
     return Pooled(

@@ -53,11 +53,11 @@ class Problem:
         return np.sort(np.concatenate([self.fit_rows, self.test_rows]))
 
     def alone(self) -> Problem:
-        """Return the same problem in a table of its own rows: what another process needs."""
+        """Return the same problem in a table of its own rows: what another process needs of it."""
         table, rows = self.table, self.rows
         own = replace(
             table,
-            frame=table.frame.iloc[rows],
+            frame=table.frame.iloc[:0],
             score=table.score[rows],
             positive=table.positive[rows],
             test=table.test[rows],

@@ -49,9 +49,9 @@ class Request:
     arguments: Mapping[str, Any]
     screen: Screen
 
-    def calibrate(self, table: ScoreTable) -> list[Calibrated]:
-        """Fit the topics of a table."""
-        return calibrate(split_by_topic(table), self.settings, self.screen)
+    def calibrate(self, table: ScoreTable, folder: Path | None = None) -> list[Calibrated]:
+        """Fit the topics of a table; a folder keeps them, and has those fitted already."""
+        return calibrate(split_by_topic(table), self.settings, self.screen, folder=folder)
 
     def save(self, calibrated: Sequence[Calibrated]) -> None:
         """Write results into the folder and say so, or say how to get them."""

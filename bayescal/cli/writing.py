@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from bayescal.cli.curve import Curve, merge_curves
 from bayescal.cli.errors import UsageError, blamed_on_use
+from bayescal.cli.files import calibrator_files
 from bayescal.cli.fitting import Calibrated
 from bayescal.cli.frames import write_frame
 from bayescal.cli.problems import HELD_OUT
@@ -21,9 +21,7 @@ from bayescal.cli.record import describe, write_record
 if TYPE_CHECKING:
     import pandas as pd
 
-SINGLE = "posterior.nc"
 CURVE_COLUMNS = ("probability", "lower", "upper", "log_odds")
-LONGEST_SLUG = 80
 
 
 class TableFormat(StrEnum):
@@ -107,36 +105,16 @@ def write_results(
     """
     names = calibrator_files([one.problem.topic for one in calibrated])
     for one, name in zip(calibrated, names, strict=True):
-        one.calibrator.save(folder / name)
+        if one.file is None:
+            one.calibrator.save(folder / name)
+        else:
+            shutil.copyfile(one.file, folder / name)
     table = calibrated[0].problem.table
     curve = merge_curves(
         [one.problem.rows for one in calibrated], [one.curve for one in calibrated]
     )
     write_frame(with_curve(table.frame, curve), folder / f"probabilities.{table_format}")
     write_record(describe(calibrated, names, arguments), folder)
-
-
-def calibrator_files(topics: Sequence[str | None]) -> list[str]:
-    """
-    Return file names for the calibrators of topics: safe everywhere, and no two the same.
-
-    Examples
-    --------
-    >>> calibrator_files(["corn", "money/fx", "money fx", "Corn"])
-    ['corn.nc', 'money_fx.nc', 'money_fx-2.nc', 'Corn-2.nc']
-    """
-    taken: set[str] = set()
-    names = []
-    for topic in topics:
-        stem = SINGLE.removesuffix(".nc") if topic is None else _slug(topic)
-        name, k = stem, 1
-        # Some file systems do not tell Corn from corn.
-        while name.casefold() in taken:
-            k += 1
-            name = f"{stem}-{k}"
-        taken.add(name.casefold())
-        names.append(f"{name}.nc")
-    return names
 
 
 def check_columns_free(frame: pd.DataFrame, path: Path) -> None:
@@ -160,8 +138,3 @@ def with_curve(frame: pd.DataFrame, curve: Curve) -> pd.DataFrame:
     values = (curve.probability, curve.lower, curve.upper, curve.log_odds)
     columns = zip(CURVE_COLUMNS, values, strict=True)
     return frame.assign(**{name: value for name, value in columns if value is not None})
-
-
-def _slug(topic: str) -> str:
-    text = re.sub(r"[^A-Za-z0-9._-]+", "_", topic).strip("._-")
-    return text[:LONGEST_SLUG] or "topic"

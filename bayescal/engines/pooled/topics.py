@@ -18,7 +18,8 @@ from bayescal.validation import Floats
 
 Scores = tuple[Floats, Floats | None]
 BLOCK = 1 << 22  # elements of draws x populations at once
-TOPICS_A_TASK = 25  # tenths of a second of a worker's time
+TOPICS_A_TASK = 25  # drawn; tenths of a second of a worker's time
+TOPICS_A_SUM = 100  # weighed; two megabytes of statistics
 
 
 @dataclass(frozen=True)
@@ -59,9 +60,15 @@ class TopicDraws:
 
     def log_evidence_of(self, points: Floats) -> Floats:
         """Return the sum over topics of log Z at populations of shape (k, 6); shape (k,)."""
-        total = np.full(points.shape[0], self.log_evidence.sum())
-        for topic in range(self.theta.shape[0]):
-            total += self._log_mean(self._log_ratio(topic, points))
+        change, normaliser = self._change(points)
+        tasks = [
+            (self.statistics[part], change, normaliser)
+            for part in blocks_of(TOPICS_A_SUM, self.theta.shape[0])
+        ]
+        # Few topics are not worth sending.
+        several = len(tasks) > 1
+        sums = in_parallel(_sum_task, tasks, keep=False) if several else map(_sum_task, tasks)
+        total: Floats = self.log_evidence.sum() + np.sum(list(sums), axis=0)
         return total
 
     def pick(self, points: Floats, rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:
@@ -94,21 +101,35 @@ class TopicDraws:
         return out
 
     def _log_ratio(self, topic: int, points: Floats) -> Floats:
+        return _log_ratio(self.statistics[topic], *self._change(points))
+
+    def _change(self, points: Floats) -> tuple[Floats, Floats]:
+        """Return eta - eta_base, of shape (6, k), and A(eta) - A(base)."""
         eta, normaliser = coefficients(points, self.family)
         base_eta, base_normaliser = coefficients(self.base, self.family)
-        log: Floats = self.statistics[topic] @ (eta - base_eta).T
-        log -= normaliser - base_normaliser
-        return log
-
-    def _log_mean(self, log_ratio: Floats) -> Floats:
-        top = log_ratio.max(axis=0)
-        log_ratio -= top
-        mean: Floats = np.log(np.exp(log_ratio, out=log_ratio).mean(axis=0)) + top
-        return mean
+        return (eta - base_eta).T, normaliser - base_normaliser
 
     def _blocks(self, size: int) -> list[slice]:
         width = max(1, BLOCK // self.theta.shape[1])
         return [slice(start, start + width) for start in range(0, size, width)]
+
+
+def _log_ratio(statistics: Floats, change: Floats, normaliser: Floats) -> Floats:
+    log: Floats = statistics @ change
+    log -= normaliser
+    return log
+
+
+def _sum_task(task: tuple[Floats, Floats, Floats]) -> Floats:
+    """Return the sum over some topics of log mean_m exp((eta - eta_base) . T_m - A + A_base)."""
+    statistics, change, normaliser = task
+    total = np.zeros(change.shape[1])
+    for of_topic in statistics:
+        log_ratio = _log_ratio(of_topic, change, normaliser)
+        top = log_ratio.max(axis=0)
+        log_ratio -= top
+        total += np.log(np.exp(log_ratio, out=log_ratio).mean(axis=0)) + top
+    return total
 
 
 def draw_topics(

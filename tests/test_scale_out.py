@@ -1,0 +1,220 @@
+"""Topics fitted and predicted on a cluster of two processes; workers killed while they do."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import dask.array as da
+import joblib
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+import xarray as xr
+from pyarrow import parquet
+
+from bayescal import TopicCalibrator
+from bayescal.parallel import in_parallel, reporting, workers
+from tests.scale_out_tools import FEW, Killer, dies, dies_once, made
+
+LIMIT = 400 * 10**6  # bytes, of each worker
+TOPICS = 5000
+
+
+@pytest.fixture(scope="module")
+def client():
+    from distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(
+            n_workers=2,
+            threads_per_worker=1,
+            memory_limit=LIMIT,
+            dashboard_address=None,
+            silence_logs=50,
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        yield client
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return TopicCalibrator("none", **FEW).fit(*made(8))
+
+
+def posterior(calibrator):
+    return calibrator.posterior_["posterior"].to_dataset()
+
+
+def pid_of_a_worker(client):
+    return next(iter(client.run(os.getpid).values()))
+
+
+@pytest.mark.slow
+def test_thousands_of_topics_are_fitted_although_a_worker_is_killed(client):
+    scores, labels, topics = made(TOPICS)
+    pid = pid_of_a_worker(client)
+    # The drawing of the first class counts 5,000 topics, after maximum likelihood.
+    killer = Killer(pid, after=600)
+    with reporting(killer):
+        calibrator = TopicCalibrator("none", **FEW).fit(scores, labels, topics)
+    assert killer.when is not None
+    assert pid not in client.run(os.getpid).values()
+    draws = posterior(calibrator)
+    assert draws.sizes["topic"] == TOPICS
+    assert all(np.isfinite(draws[name]).all() for name in draws)
+    answer = calibrator.predict_proba([-1.0, 4.0], [0, TOPICS - 1])[:, 1]
+    assert answer[0] < 0.2 < 0.8 < answer[1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("pooling", "n"), [("none", 60), ("partial", 30)])
+def test_a_cluster_and_its_losses_do_not_change_a_bit(client, pooling, n):
+    scores, labels, topics = made(n)
+    with joblib.parallel_config("threading", n_jobs=1):
+        alone = TopicCalibrator(pooling, **FEW).fit(scores, labels, topics)
+    killer = Killer(pid_of_a_worker(client), after=25)
+    with reporting(killer):
+        together = TopicCalibrator(pooling, **FEW).fit(scores, labels, topics)
+    assert killer.when is not None
+    xr.testing.assert_identical(posterior(together), posterior(alone))
+
+
+@pytest.mark.slow
+def test_scores_larger_than_the_workers_memory_are_predicted(client, fitted):
+    documents = 2 * LIMIT // (8 * 8) + 1
+    rng = da.random.default_rng(0)
+    scores = rng.uniform(-2.0, 5.0, (documents, 8), chunks=(60_000, 8))
+    assert scores.nbytes > 2 * LIMIT
+    array = xr.DataArray(scores, dims=("document", "topic"), coords={"topic": np.arange(8)})
+    lazy = fitted.predict_proba(array)
+    assert lazy.chunks == array.chunks
+    grid = np.linspace(-2.0, 5.0, 1001)
+    expected = [fitted.predict_proba(grid, np.full(1001, k))[:, 1].mean() for k in range(8)]
+    # Standard deviation of each mean: below 0.5 / sqrt(12.5 million).
+    np.testing.assert_allclose(lazy.mean("document").compute(), expected, atol=2e-3)
+
+
+@pytest.mark.slow
+def test_parquet_larger_than_a_workers_memory_is_predicted(client, fitted, tmp_path):
+    groups, size = 26, 10**6
+    rng = np.random.default_rng(0)
+    table = pa.table(
+        {
+            "document": np.arange(size),
+            "score": np.round(rng.normal(1.0, 2.0, size), 2),
+            "topic": rng.integers(8, size=size),
+        }
+    )
+    with parquet.ParquetWriter(tmp_path / "scores.parquet", table.schema) as writer:
+        for _ in range(groups):
+            writer.write_table(table, row_group_size=size)
+    assert groups * table.nbytes > LIMIT
+    killer = Killer(pid_of_a_worker(client), after=3)
+    with reporting(killer):
+        out = fitted.predict_parquet(tmp_path / "scores.parquet", tmp_path / "out")
+    assert killer.when is not None
+    files = sorted(out.iterdir())
+    assert [file.name for file in files] == [f"part-{k:06d}.parquet" for k in range(groups)]
+    assert all(parquet.read_metadata(file).num_rows == size for file in files)
+    found = parquet.read_table(files[-1])
+    assert found.select(table.column_names).equals(table)
+    scores, topics = (table[name].to_numpy() for name in ("score", "topic"))
+    few = slice(0, 5000)
+    expected = fitted.predict_proba(scores[few], topics[few])[:, 1]
+    np.testing.assert_allclose(found["probability"].to_numpy()[few], expected, atol=2e-4)
+
+
+def test_lazy_answers_are_those_of_arrays(fitted):
+    scores, _, topics = made(8, seed=1)
+    wide = scores.reshape(8, -1).T
+    lazy = da.from_array(wide, chunks=(7, 3))
+    named = xr.DataArray(lazy, dims=("document", "topic"), coords={"topic": np.arange(8)})
+    for form in (lazy, named):
+        for method in ("decision_function", "predict_proba", "predict_interval"):
+            found = getattr(fitted, method)(form)
+            assert type(found) is type(form)
+            np.testing.assert_allclose(found, getattr(fitted, method)(wide), rtol=1e-12)
+    long, names = da.from_array(scores, chunks=50), da.from_array(topics, chunks=70)
+    coordinate = xr.DataArray(long, dims="cell", coords={"topic": ("cell", topics)})
+    expected = fitted.predict_interval(scores, topics)
+    for arguments in ((long, names), (long, topics), (coordinate,)):
+        np.testing.assert_allclose(fitted.predict_interval(*arguments), expected, rtol=1e-12)
+    assert fitted.predict_interval(coordinate)["bound"].values.tolist() == ["lower", "upper"]
+    assert fitted.predict_proba(coordinate)["class"].values.tolist() == [0, 1]
+
+
+def test_lazy_tables(fitted):
+    import dask.dataframe as dd
+
+    scores, _, topics = made(8, seed=1)
+    frame = pd.DataFrame({"score": scores, "topic": topics})
+    lazy = fitted.predict_proba(dd.from_pandas(frame, npartitions=3))
+    np.testing.assert_allclose(lazy.compute(), fitted.predict_proba(frame), rtol=1e-12)
+
+
+def test_lazy_scores_must_go_with_their_topics(fitted):
+    scores = da.zeros(10, chunks=5)
+    with pytest.raises(ValueError, match="topics must hold the topic of each score, got None"):
+        fitted.predict_proba(scores)
+    with pytest.raises(ValueError, match="the same length, got 10 and 9"):
+        fitted.predict_proba(scores, da.zeros(9, chunks=5, dtype=int))
+    with pytest.raises(ValueError, match="topics must name the 2 columns"):
+        fitted.predict_proba(da.zeros((10, 2), chunks=5), [1, 2, 3])
+    strict = TopicCalibrator("none", new_topics="error", **FEW).fit(*made(3))
+    lazy = strict.predict_proba(scores, np.full(10, 7))
+    with pytest.raises(ValueError, match="topics 7 were not fitted"):
+        lazy.compute()
+
+
+def test_tables_of_topics_are_kept(fitted, monkeypatch):
+    scores, topics = np.linspace(-3.0, 6.0, 20_000), np.repeat([0, 1], 10_000)
+    first = fitted.predict_interval(scores, topics)
+
+    def make(*_, **__):
+        raise AssertionError("made again")
+
+    monkeypatch.setattr("bayescal.results.tables.tabulate", make)
+    np.testing.assert_array_equal(fitted.predict_interval(scores, topics), first)
+
+
+@pytest.mark.slow
+def test_a_killed_process_of_this_machine_loses_nothing(tmp_path):
+    paths = [tmp_path / str(k) for k in range(6)]
+    with workers(n_jobs=2):
+        assert list(in_parallel(dies_once, paths)) == list(range(6))
+
+
+@pytest.mark.slow
+def test_work_that_kills_every_process_is_given_up():
+    from concurrent.futures.process import BrokenProcessPool
+
+    with workers(n_jobs=2), pytest.raises(BrokenProcessPool):
+        list(in_parallel(dies, [1, 2]))
+
+
+def test_progress_counts_sizes():
+    seen = []
+    with reporting(lambda *counts: seen.append(counts)):
+        assert list(in_parallel(abs, [-1, -2], sizes=[3, 4])) == [1, 2]
+    assert seen == [(3, 7), (7, 7)]
+
+
+@pytest.mark.slow
+def test_the_pages_examples_run_one_after_the_other(tmp_path):
+    page = (Path(__file__).parent.parent / "docs/scale_out.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
+    assert len(blocks) == 5
+    done = subprocess.run(
+        [sys.executable, "-c", "\n".join(blocks)],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+        env=os.environ,
+    )
+    assert done.returncode == 0, done.stderr
+    assert len(list(tmp_path.glob("probabilities/*.parquet"))) == 3
