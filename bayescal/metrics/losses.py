@@ -8,33 +8,35 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bayescal.bayes import probability
-from bayescal.validation import Floats, as_scores, check_same_length
+from bayescal.validation import Floats, as_scores, as_weights, check_same_length
 
 
 @dataclass(frozen=True)
 class Losses:
     """
-    Totals over documents.
+    Totals over documents; with weights, weighted ones.
 
     Attributes
     ----------
-    n : int
+    n : int or float
         Number of documents.
     log_loss : float
         Minus the base-2 logarithm of the probability of what happened, summed. In bits.
     squared_error : float
         Sum of (1 - probability of what happened)^2.
-    errors : int
+    errors : int or float
         Documents whose more probable class was wrong; exactly 1/2 counts as predicting negative.
     """
 
-    n: int
+    n: float
     log_loss: float
     squared_error: float
-    errors: int
+    errors: float
 
 
-def losses(log_odds: ArrayLike, positive: ArrayLike) -> Losses:
+def losses(
+    log_odds: ArrayLike, positive: ArrayLike, sample_weight: ArrayLike | None = None
+) -> Losses:
     """
     Return the losses of calibrated log-odds against what happened.
 
@@ -47,11 +49,13 @@ def losses(log_odds: ArrayLike, positive: ArrayLike) -> Losses:
         Calibrated natural log-odds of the positive class.
     positive : array-like of shape (n,) of bool
         Whether each document is positive.
+    sample_weight : array-like of shape (n,), optional
+        How many documents each counts for.
 
     Raises
     ------
     ValueError
-        If lengths differ or log-odds are not finite.
+        If lengths differ, log-odds are not finite or weights not legal.
 
     Examples
     --------
@@ -65,4 +69,7 @@ def losses(log_odds: ArrayLike, positive: ArrayLike) -> Losses:
     bits = np.logaddexp(0.0, against) / np.log(2.0)
     squares: Floats = probability(against) ** 2
     wrong = np.where(truth, values <= 0.0, values > 0.0)
-    return Losses(values.size, float(bits.sum()), float(squares.sum()), int(wrong.sum()))
+    weight = as_weights(sample_weight, values.size)
+    if weight is None:
+        return Losses(values.size, float(bits.sum()), float(squares.sum()), int(wrong.sum()))
+    return Losses(*(float(weight @ each) for each in (np.ones_like(bits), bits, squares, wrong)))

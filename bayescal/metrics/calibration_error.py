@@ -1,0 +1,121 @@
+"""How far probabilities are from frequencies, in bins: the ECE and its relatives."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import special
+
+from bayescal.metrics.bins import STRATEGIES, Bins, bin_outcomes
+from bayescal.metrics.inputs import Outcomes, read_outcomes
+from bayescal.validation import Floats, check_choice
+
+NORMS = ("l1", "l2", "max")
+
+
+def calibration_error(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    *,
+    n_bins: int = 15,
+    strategy: str = "quantile",
+    norm: str = "l1",
+    debias: bool = False,
+    sample_weight: ArrayLike | None = None,
+) -> float:
+    """
+    Return the calibration error of probabilities, in probability.
+
+    With w_b the share of the documents in bin b and d_b their mean probability less their share of
+    positives: "l1", the expected calibration error, sum_b w_b |d_b|; "l2", the root of
+    sum_b w_b d_b^2; "max", the largest |d_b|.
+
+    Parameters
+    ----------
+    y_true, y_prob : array-like of shape (n,)
+        See `log_loss`. Of several classes see `top_label`.
+    n_bins : int
+        Number of bins; of "sweep" the most it tries.
+    strategy : {"quantile", "uniform", "sweep"}
+        Bins of equal numbers of documents, of equal width, or as many of equal numbers as leave the
+        shares of positives rising.
+    norm : {"l1", "l2", "max"}
+        See above.
+    debias : bool
+        Subtract what chance alone contributes: for "l2" the variance of each bin's share, in bins
+        that hold one document both vanish; for "l1" the bias of |d_b| were the observed errors the
+        true ones. Either way never below 0.
+    sample_weight : array-like of shape (n,), optional
+        How many documents each counts for; `debias` takes their sums for numbers of documents.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not as described; if `debias` is asked of "max"; or if weights sum to 1
+        or less in every bin.
+
+    Notes
+    -----
+    Not a proper score: constant probabilities at the base rate have none of it.
+
+    References
+    ----------
+    A. Kumar, P. Liang and T. Ma, *Verified uncertainty calibration*, NeurIPS 2019, definition 5.1
+    and appendix. R. Roelofs et al., *Mitigating bias in calibration error estimation*, AISTATS
+    2022, algorithm 1 ("sweep").
+
+    Examples
+    --------
+    >>> calibration_error([0, 1, 1, 1], [0.5, 0.5, 0.75, 0.75], n_bins=2)
+    0.125
+    """
+    check_choice("norm", norm, NORMS)
+    check_choice("strategy", strategy, (*STRATEGIES, "sweep"))
+    outcomes = read_outcomes(y_true, y_prob, sample_weight)
+    sweeping = strategy == "sweep"
+    bins = _sweep(outcomes, n_bins) if sweeping else bin_outcomes(outcomes, n_bins, strategy)
+    share = bins.weight / bins.weight.sum()
+    error = np.abs(bins.prob_pred - bins.prob_true)
+    if debias:
+        return _debiased(bins, share, error, norm)
+    if norm == "max":
+        return float(error.max())
+    return float(share @ error) if norm == "l1" else math.sqrt(share @ error**2)
+
+
+def _debiased(bins: Bins, share: Floats, error: Floats, norm: str) -> float:
+    if norm == "max":
+        raise ValueError("norm='max' has no debiased form: use 'l1' or 'l2'.")
+    several = bins.weight > 1.0
+    if not several.any():
+        raise ValueError(
+            "debias needs a bin of more than one document: use fewer bins, or weights that count"
+            " documents."
+        )
+    variance = bins.prob_true * (1.0 - bins.prob_true)
+    if norm == "l2":
+        chance = variance[several] / (bins.weight[several] - 1.0)
+        return math.sqrt(max(float(share[several] @ (error[several] ** 2 - chance)), 0.0))
+    sd = np.sqrt(variance / bins.weight)
+    return max(float(share @ (2.0 * error - _mean_of_folded_normal(error, sd))), 0.0)
+
+
+def _mean_of_folded_normal(mean: Floats, sd: Floats) -> Floats:
+    """Return E|X| of X ~ Normal(mean >= 0, sd)."""
+    z = np.divide(mean, sd, out=np.full_like(mean, np.inf), where=sd > 0.0)
+    density = np.exp(-0.5 * z**2) * math.sqrt(2.0 / math.pi)
+    folded: Floats = sd * density + mean * (1.0 - 2.0 * special.ndtr(-z))
+    return folded
+
+
+def _sweep(outcomes: Outcomes, most: int) -> Bins:
+    """Return the most bins up to which shares of positives have always risen."""
+    best = bin_outcomes(outcomes, 1, "quantile")
+    for n_bins in range(2, most + 1):
+        bins = bin_outcomes(outcomes, n_bins, "quantile")
+        if (np.diff(bins.prob_true) < 0.0).any():
+            break
+        best = bins
+    return best

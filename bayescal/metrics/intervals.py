@@ -1,0 +1,180 @@
+"""Intervals of any metric: by the bootstrap, or by posterior draws of the probabilities."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bayescal.metrics.inputs import as_truth, read_outcomes
+from bayescal.metrics.scores import Metric
+from bayescal.randomness import generator
+from bayescal.validation import Floats, as_weights, check_choice, check_count, check_fraction
+
+KINDS = ("percentile", "basic")
+
+
+@dataclass(frozen=True)
+class Interval:
+    """
+    A metric with its interval.
+
+    Attributes
+    ----------
+    value : float
+        The metric of the documents; of posterior draws, their mean.
+    lower, upper : float
+        The interval.
+    level : float
+        Its probability.
+    method : str
+        "bootstrap", "posterior", or "posterior and Bayesian bootstrap".
+    draws : array
+        The metric of every resample or draw.
+    """
+
+    value: float
+    lower: float
+    upper: float
+    level: float
+    method: str
+    draws: Floats
+
+
+def bootstrap_interval(
+    metric: Metric,
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    *,
+    level: float = 0.9,
+    resamples: int = 1000,
+    kind: str = "percentile",
+    sample_weight: ArrayLike | None = None,
+    rng: Any = None,
+) -> Interval:
+    """
+    Return a metric with its bootstrap interval: what other test documents might have given.
+
+    Parameters
+    ----------
+    metric : callable
+        Of (y_true, y_prob, *, sample_weight): any function of this module or scikit-learn's.
+    y_true, y_prob : array-like of shape (n,)
+        See `log_loss`.
+    level : float
+        Between 0 and 1.
+    resamples : int
+        How often n documents are drawn with replacement, with their weights.
+    kind : {"percentile", "basic"}
+        Quantiles q of the resamples; or 2 value - q, which takes off the bias of metrics that are
+        never negative, such as `calibration_error`: resampling adds to them what it adds to data.
+    sample_weight : array-like of shape (n,), optional
+        Passed on to the metric.
+    rng : int, Generator, RandomState or None
+        Chooses the documents.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not as described.
+
+    References
+    ----------
+    B. Efron and R. J. Tibshirani, *An introduction to the bootstrap*, 1993, chapter 13.
+
+    Examples
+    --------
+    >>> from bayescal.metrics import brier_score
+    >>> found = bootstrap_interval(brier_score, [0, 1, 1, 0] * 20, [0.1, 0.6, 0.9, 0.4] * 20, rng=0)
+    >>> found.lower < found.value < found.upper, found.method
+    (True, 'bootstrap')
+    """
+    check_fraction(level=level)
+    check_count("resamples", resamples)
+    check_choice("kind", kind, KINDS)
+    outcomes = read_outcomes(y_true, y_prob, sample_weight)
+    value = float(metric(outcomes.truth, outcomes.p, sample_weight=outcomes.weight))
+    rng, size = generator(rng), outcomes.p.size
+    draws = np.empty(resamples)
+    for k in range(resamples):
+        truth, p, weight = outcomes.take(rng.integers(size, size=size))
+        draws[k] = metric(truth, p, sample_weight=weight)
+    lower, upper = _ends(draws, level)
+    if kind == "basic":
+        lower, upper = 2.0 * value - upper, 2.0 * value - lower
+    return Interval(value, lower, upper, level, "bootstrap", draws)
+
+
+def posterior_interval(
+    metric: Metric,
+    y_true: ArrayLike,
+    draws: ArrayLike,
+    *,
+    level: float = 0.9,
+    resample: bool = False,
+    sample_weight: ArrayLike | None = None,
+    rng: Any = None,
+) -> Interval:
+    """
+    Return a metric with its posterior interval: what other curves the calibrator found likely give.
+
+    Parameters
+    ----------
+    metric : callable
+        Of (y_true, y_prob, *, sample_weight).
+    y_true : array-like of shape (n,)
+        See `log_loss`.
+    draws : array-like of shape (draws, n)
+        Posterior draws of P(+), such as `ScoreCalibrator.sample_proba` gives.
+    level : float
+        Between 0 and 1.
+    resample : bool
+        Whether each draw also weighs the documents anew, by a flat Dirichlet (the Bayesian
+        bootstrap): then the interval covers both which curve and which test documents. Without it
+        the documents are taken as given.
+    sample_weight : array-like of shape (n,), optional
+        Passed on to the metric.
+    rng : int, Generator, RandomState or None
+        Weighs the documents.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not as described.
+
+    References
+    ----------
+    D. B. Rubin, *The Bayesian bootstrap*, Annals of Statistics 1981.
+
+    Examples
+    --------
+    >>> from bayescal.metrics import brier_score
+    >>> found = posterior_interval(brier_score, [0, 1], [[0.2, 0.8], [0.4, 0.6]])
+    >>> round(found.value, 2), found.method
+    (0.1, 'posterior')
+    """
+    check_fraction(level=level)
+    probabilities = np.asarray(draws, dtype=np.float64)
+    truth = as_truth(y_true)
+    if probabilities.ndim != 2 or probabilities.shape[1] != truth.size:
+        raise ValueError(f"draws must have shape (draws, {truth.size}), got {probabilities.shape}.")
+    weight = as_weights(sample_weight, truth.size)
+    rng = generator(rng)
+    values = np.empty(probabilities.shape[0])
+    for k, p in enumerate(probabilities):
+        own = weight
+        if resample:
+            # Exponentials in proportion are a flat Dirichlet; their mean of 1 keeps the total.
+            drawn = rng.standard_exponential(truth.size)
+            own = drawn if weight is None else drawn * weight
+        values[k] = metric(truth, p, sample_weight=own)
+    lower, upper = _ends(values, level)
+    method = "posterior and Bayesian bootstrap" if resample else "posterior"
+    return Interval(float(values.mean()), lower, upper, level, method, values)
+
+
+def _ends(draws: Floats, level: float) -> tuple[float, float]:
+    lower, upper = np.quantile(draws, [0.5 - level / 2.0, 0.5 + level / 2.0])
+    return float(lower), float(upper)

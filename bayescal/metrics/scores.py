@@ -1,0 +1,167 @@
+"""Proper scores of probabilities: log-loss in any base, Brier's score, and both by document."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bayescal.metrics.inputs import read_outcomes
+from bayescal.validation import Floats, check_choice, check_same_length
+
+LOSSES = ("log", "brier", "error")
+
+
+class Metric(Protocol):
+    """A number that says how good probabilities are."""
+
+    def __call__(self, y_true: Any, y_prob: Any, *, sample_weight: Any = None) -> float:
+        """Return the metric of probabilities of the positive class."""
+        ...
+
+
+def log_loss(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    *,
+    base: float = math.e,
+    sample_weight: ArrayLike | None = None,
+) -> float:
+    """
+    Return the mean of -log P(what happened).
+
+    scikit-learn's `log_loss` in another base. `losses` takes log-odds instead, and keeps finite
+    what a probability of 0 or 1, which is here taken for 2e-16 from it, has lost.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        Booleans, or 0 and 1, or -1 and 1; one class may be missing.
+    y_prob : array-like of shape (n,)
+        Probabilities of the positive class.
+    base : float
+        Of the logarithm: e for nats, 2 for bits.
+    sample_weight : array-like of shape (n,), optional
+        How many documents each counts for.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not as described.
+
+    Examples
+    --------
+    >>> log_loss([1, 0], [0.5, 0.5], base=2)
+    1.0
+    """
+    from sklearn.metrics import log_loss as natural_log_loss
+
+    if not 0.0 < base < math.inf or base == 1.0:
+        raise ValueError(f"base must be positive, finite and not 1, got {base}.")
+    truth, p, weight = read_outcomes(y_true, y_prob, sample_weight)
+    nats = natural_log_loss(truth, p, sample_weight=weight, labels=[False, True])
+    return float(nats) / math.log(base)
+
+
+def brier_score(
+    y_true: ArrayLike, y_prob: ArrayLike, *, sample_weight: ArrayLike | None = None
+) -> float:
+    """
+    Return the mean of (P(+) - y)^2: scikit-learn's `brier_score_loss`.
+
+    Parameters
+    ----------
+    y_true, y_prob, sample_weight : array-like of shape (n,)
+        See `log_loss`.
+
+    References
+    ----------
+    G. W. Brier, *Verification of forecasts expressed in terms of probability*, Monthly Weather
+    Review 1950.
+
+    Examples
+    --------
+    >>> brier_score([1, 0], [0.5, 0.5])
+    0.25
+    """
+    from sklearn.metrics import brier_score_loss
+
+    truth, p, weight = read_outcomes(y_true, y_prob, sample_weight)
+    return float(brier_score_loss(truth, p, sample_weight=weight, pos_label=True))
+
+
+def pointwise_losses(y_true: ArrayLike, y_prob: ArrayLike, loss: str = "log") -> Floats:
+    """
+    Return the loss of every document, for paired comparisons; shape (n,).
+
+    Parameters
+    ----------
+    y_true, y_prob : array-like of shape (n,)
+        See `log_loss`.
+    loss : {"log", "brier", "error"}
+        -log2 P(what happened), infinite where that is 0; its square (1 - P)^2; or whether the less
+        probable class happened, where exactly 1/2 predicts negative.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not as described.
+
+    Examples
+    --------
+    >>> pointwise_losses([1, 0], [0.5, 0.75])
+    array([1., 2.])
+    """
+    check_choice("loss", loss, LOSSES)
+    truth, p, _ = read_outcomes(y_true, y_prob)
+    if loss == "error":
+        return np.asarray((p > 0.5) != truth, dtype=np.float64)
+    happened = np.where(truth, p, 1.0 - p)
+    if loss == "brier":
+        return np.asarray((1.0 - happened) ** 2)
+    with np.errstate(divide="ignore"):
+        # + 0: a certainty that came true costs 0, not -0.
+        return np.asarray(0.0 - np.log2(happened))
+
+
+def top_label(y_true: ArrayLike, y_prob: ArrayLike) -> tuple[NDArray[np.bool_], Floats]:
+    """
+    Return whether the likeliest class was right, and its probability.
+
+    So every metric here serves several classes: calibration of the top label.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        Positions of the true classes among the columns of `y_prob`.
+    y_prob : array-like of shape (n, classes)
+        Probabilities.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit or a class has no column.
+
+    References
+    ----------
+    C. Guo et al., *On calibration of modern neural networks*, ICML 2017, equation 1.
+
+    Examples
+    --------
+    >>> correct, confidence = top_label([2, 0], [[0.1, 0.2, 0.7], [0.3, 0.6, 0.1]])
+    >>> correct.tolist(), confidence.tolist()
+    ([True, False], [0.7, 0.6])
+    """
+    p, truth = np.asarray(y_prob, dtype=np.float64), np.asarray(y_true)
+    if p.ndim != 2:
+        raise ValueError(f"y_prob must have shape (n, classes), got {p.shape}.")
+    check_same_length("y_true", truth.size, "y_prob", p.shape[0])
+    if truth.dtype.kind not in "iu" or truth.min() < 0 or truth.max() >= p.shape[1]:
+        raise ValueError(
+            f"y_true must hold positions of columns, 0 to {p.shape[1] - 1}: pass"
+            " numpy.searchsorted(classes, y)."
+        )
+    best = p.argmax(axis=1)
+    return best == truth, p[np.arange(best.size), best]

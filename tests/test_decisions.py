@@ -1,0 +1,272 @@
+"""Decisions against enumeration of everything that can happen, on small cases."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from bayescal.decisions import (
+    ABSTAIN,
+    count_positives,
+    decide,
+    expected_costs,
+    information_gain,
+    value_of_label,
+    with_abstention,
+)
+
+COSTS = np.array([[0.0, 5.0], [1.0, 0.0]])  # a miss costs five false alarms
+RNG = np.random.default_rng(5)
+DRAWS = RNG.beta(2, 3, (40, 7))
+THREE = RNG.dirichlet([1, 2, 1], (30, 5))
+THREE_COSTS = np.array([[0, 2, 4], [1, 0.5, 3], [2, 2, 0]])
+
+
+def both_shapes(draws):
+    return np.stack([1 - draws, draws], axis=-1)
+
+
+def test_expected_costs_are_means_over_draws_and_classes():
+    found = expected_costs(THREE, THREE_COSTS)
+    for n, d in np.ndindex(5, 3):
+        by_draw = [sum(THREE_COSTS[d, c] * p[n, c] for c in range(3)) for p in THREE]
+        assert found[n, d] == pytest.approx(np.mean(by_draw))
+    assert expected_costs(DRAWS, COSTS) == pytest.approx(expected_costs(both_shapes(DRAWS), COSTS))
+
+
+def test_binary_decisions_are_those_of_a_threshold():
+    # Elkan: positive from p = false alarm/(false alarm + miss) on.
+    p = np.linspace(0.01, 0.99, 99)[None]
+    found = decide(p, COSTS)
+    assert found.decision.tolist() == (p[0] > 1 / 6).astype(int).tolist()
+    assert found.probability_optimal.tolist() == [1.0] * 99
+    assert found.expected_regret == pytest.approx(0)
+
+
+@pytest.mark.parametrize("draws_costs", [(DRAWS, COSTS), (THREE, THREE_COSTS)])
+def test_decisions_by_hand(draws_costs):
+    draws, costs = draws_costs
+    found = decide(draws, costs)
+    classes = both_shapes(draws) if draws.ndim == 2 else draws
+    for n in range(draws.shape[1]):
+        cost = classes[:, n] @ costs.T  # draws x decisions
+        best = cost.mean(axis=0).argmin()
+        assert found.decision[n] == best
+        assert found.expected_cost[n] == pytest.approx(cost.mean(axis=0).min())
+        assert found.probability_optimal[n] == np.mean(cost.argmin(axis=1) == best)
+        assert found.expected_regret[n] == pytest.approx(np.mean(cost[:, best] - cost.min(axis=1)))
+    assert 0 < found.probability_optimal.min() < 1
+
+
+def test_costs_vary_by_document():
+    per_document = np.stack([COSTS * (1 + n) + n * np.eye(2) * 0.1 for n in range(7)])
+    found = decide(DRAWS, per_document)
+    for n in range(7):
+        alone = decide(DRAWS[:, [n]], per_document[n])
+        assert found.decision[n] == alone.decision[0]
+        assert found.expected_cost[n] == pytest.approx(alone.expected_cost[0])
+
+
+def test_abstention_is_chows_rule():
+    p = np.linspace(0, 1, 101)[None]
+    equal = [[0, 1], [1, 0]]
+    found = decide(p, equal, abstain_cost=0.2)
+    certain = np.maximum(p[0], 1 - p[0]) >= 0.8 - 1e-12
+    assert (found.decision != ABSTAIN).tolist() == certain.tolist()
+    assert found.expected_cost.max() == pytest.approx(0.2)
+    cheap = np.where(np.arange(101) < 50, 0.0, 0.5)
+    each = decide(p, equal, abstain_cost=cheap)
+    assert (each.decision[1:50] == ABSTAIN).all()
+    assert (each.decision[50:] != ABSTAIN).all()
+    third = decide(p, with_abstention(equal, 0.2))
+    assert ((third.decision == 2) == (found.decision == ABSTAIN)).all()
+
+
+def test_probability_optimal_of_abstaining_counts_draws_that_would():
+    draws = np.array([[0.1], [0.5], [0.6], [0.95]])
+    found = decide(draws, [[0, 1], [1, 0]], abstain_cost=0.3)
+    assert found.decision.tolist() == [ABSTAIN]
+    assert found.probability_optimal.tolist() == [0.5]
+    assert found.expected_regret[0] == pytest.approx((0.2 + 0.25) / 4)
+
+
+def value_by_enumeration(draws, costs, i):
+    """Return V(i) from the table of everything: draws x labels of all documents."""
+    size, n, classes = draws.shape
+    table = {
+        (k, labels): np.prod([draws[k, j, c] for j, c in enumerate(labels)]) / size
+        for k in range(size)
+        for labels in itertools.product(range(classes), repeat=n)
+    }
+
+    def cost_of_best(seen):
+        total = 0.0
+        for j in range(n):
+            total += min(
+                sum(chance * row[y[j]] for (_, y), chance in table.items() if seen(y))
+                for row in costs[j]
+            )
+        return total
+
+    now = cost_of_best(lambda y: True)
+    # Document i's own decision then knows its label, which `seen` fixes.
+    after = sum(cost_of_best(lambda y, label=label: y[i] == label) for label in range(classes))
+    return now - after
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_value_of_a_label_is_that_of_enumeration(classes):
+    rng = np.random.default_rng(classes)
+    draws = rng.dirichlet(np.ones(classes), (4, 3))
+    costs = rng.random((3, classes + 1, classes)) + 0.5
+    costs[:, range(classes), range(classes)] = 0.0
+    found = value_of_label(draws, costs)
+    expected = [value_by_enumeration(draws, costs, i) for i in range(3)]
+    assert found == pytest.approx(expected)
+    assert min(expected) > 0.01
+    if classes == 2:
+        assert value_of_label(draws[:, :, 1], costs) == pytest.approx(expected)
+
+
+def test_value_of_a_label_of_another_document_leaves_out_its_own_decision():
+    # All documents share one p ~ Beta(2, 3): after a label its mean is that of the conjugate.
+    p = stats.beta(2, 3).ppf((np.arange(4000) + 0.5) / 4000)
+    draws = np.tile(p[:, None], (1, 5))
+    found = value_of_label(draws, [[0, 1], [1.0, 0]], candidates=p[:, None])
+    # Mean 2/5 before, 3/6 or 2/6 after: min(p, 1 - p) of five documents.
+    assert found[0] == pytest.approx(5 * (0.4 - (0.4 * 0.5 + 0.6 / 3)), abs=1e-4)
+    costs = [[0, 3], [1.0, 0]]
+    expected = 5 * (min(3 * 0.4, 0.6) - 0.4 * 0.5 - 0.6 * min(3 / 3, 2 / 3))
+    assert value_of_label(draws, costs, candidates=p[:, None])[0] == pytest.approx(
+        expected, abs=1e-4
+    )
+
+
+def test_value_of_a_label_needs_doubt():
+    sure = np.tile([0.3, 0.9], (20, 1))
+    # Draws that agree teach nothing about others; the label itself still saves its own error.
+    assert value_of_label(sure, [[0, 1], [1, 0]]) == pytest.approx([0.3, 0.1])
+    assert value_of_label(sure, [[0, 1], [1, 0]], candidates=sure) == pytest.approx([0, 0])
+    assert information_gain(sure) == pytest.approx([0, 0])
+
+
+def test_labels_bring_on_average_what_was_promised():
+    # Truth is one of the draws: decide before and after the label of the best document.
+    rng = np.random.default_rng(8)
+    draws = rng.beta(1, 1, (30, 1)) * np.linspace(0.6, 1.0, 12)
+    value = value_of_label(draws, COSTS)
+    i = value.argmax()
+    before = decide(draws, COSTS).decision
+    saved = []
+    for _ in range(4000):
+        y = rng.random(12) < draws[rng.integers(30)]
+        chance = draws[:, i] if y[i] else 1 - draws[:, i]
+        again = draws[rng.choice(30, 2000, p=chance / chance.sum())] if len(saved) < 2 else None
+        mean = chance @ draws / chance.sum()
+        after = (COSTS[0, 1] * mean > COSTS[1, 0] * (1 - mean)).astype(int)
+        if again is not None:
+            assert (decide(again, COSTS).decision == after).mean() > 0.9
+        after[i] = y[i]
+        saved.append(sum(COSTS[before, y.astype(int)] - COSTS[after, y.astype(int)]))
+    assert np.mean(saved) == pytest.approx(value[i], abs=3 * np.std(saved) / np.sqrt(4000))
+    assert value.min() < value[i] - 3 * np.std(saved) / np.sqrt(4000)
+
+
+def test_information_gain_is_the_mutual_information():
+    for draws in (DRAWS, THREE):
+        classes = both_shapes(draws) if draws.ndim == 2 else draws
+        found = information_gain(draws)
+        for n in range(classes.shape[1]):
+            joint = classes[:, n] / classes.shape[0]
+            apart = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0)
+            assert found[n] == pytest.approx(np.sum(joint * np.log2(joint / apart)))
+
+
+def test_number_of_positives_is_that_of_enumeration():
+    draws = RNG.random((6, 5))
+    pmf = np.zeros(6)
+    for row in draws:
+        for labels in itertools.product((0, 1), repeat=5):
+            pmf[sum(labels)] += np.prod([p if y else 1 - p for p, y in zip(row, labels)]) / 6  # noqa: B905
+    found = count_positives(draws, level=0.8)
+    assert found.pmf == pytest.approx(pmf)
+    assert found.mean == pytest.approx(draws.sum(axis=1).mean())
+    assert pmf[: found.lower].sum() <= 0.1 < pmf[: found.lower + 1].sum()
+    assert pmf[: found.upper].sum() < 0.9 <= pmf[: found.upper + 1].sum()
+    assert found.method == "exact"
+
+
+@pytest.mark.parametrize("n", [1, 2, 37, 400])
+def test_number_of_positives_of_one_draw_is_scipys(n):
+    p = RNG.beta(0.3, 3, n)
+    found = count_positives(p[None])
+    expected = stats.poisson_binom.pmf(np.arange(n + 1), p)
+    assert found.pmf == pytest.approx(expected, abs=1e-13)
+
+
+def test_drawn_numbers_follow_the_exact_distribution():
+    draws = np.random.default_rng(0).beta(2, 8, (4000, 60))
+    exact, drawn = (count_positives(draws, method=method, rng=1) for method in ("exact", "drawn"))
+    seen = np.flatnonzero(exact.pmf * 4000 > 5)
+    expected = exact.pmf[seen] * 4000
+    statistic = np.sum((drawn.pmf[seen] * 4000 - expected) ** 2 / expected)
+    assert stats.chi2(seen.size - 1).sf(statistic) > 0.001
+    assert drawn.method == "drawn"
+
+
+def test_interval_of_the_number_covers_both_uncertainties():
+    rng = np.random.default_rng(6)
+    draws = rng.beta(4, 12, (300, 1)) * np.ones((1, 80))
+    found = count_positives(draws)
+    numbers = np.array([np.sum(rng.random(80) < draws[rng.integers(300)]) for _ in range(3000)])
+    held = np.mean((found.lower <= numbers) & (numbers <= found.upper))
+    exact = found.pmf[found.lower : found.upper + 1].sum()
+    assert exact >= 0.9
+    assert held == pytest.approx(exact, abs=3 * np.sqrt(0.09 / 3000))
+    # Either uncertainty alone is too narrow.
+    for narrow in (stats.binom(80, draws.mean()).ppf([0.05, 0.95]),):
+        inside = np.mean((narrow[0] <= numbers) & (numbers <= narrow[1]))
+        assert inside < 0.8
+
+
+@pytest.mark.parametrize(
+    ("costs", "message"),
+    [
+        ([[0, 1, 2], [1, 0, 2]], r"costs must have shape \(decisions, 2\).*got \(2, 3\)"),
+        ([[0, 1]], r"at least 2 decisions"),
+        ([0, 1], r"got \(2,\)"),
+        (np.zeros((6, 2, 2)), r"\(7, decisions, 2\).*got \(6, 2, 2\)"),
+        ([[0, np.nan], [1, 0]], "costs must be finite"),
+        ([[-1, 5], [1, 0]], r"right decisions \(the diagonal\) must not be negative, got -1"),
+        ([[2, 5], [1, 0]], "smaller for a wrong decision"),
+        ([["a", 1], [1, 0]], "array of real numbers"),
+    ],
+)
+def test_costs_are_refused(costs, message):
+    for function in (decide, expected_costs, value_of_label):
+        with pytest.raises(ValueError, match=message):
+            function(DRAWS, costs)
+
+
+def test_draws_are_refused():
+    for draws, message in (
+        (DRAWS[0], r"draws must have shape \(draws, documents\) or"),
+        (DRAWS * 2, "from 0 to 1"),
+        (DRAWS * np.nan, "from 0 to 1"),
+        (THREE[:, :, :2], "must sum to 1"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            decide(draws, COSTS)
+    with pytest.raises(ValueError, match=r"pass draws\[:, :, k\]"):
+        count_positives(THREE)
+    with pytest.raises(ValueError, match="same 40 draws of 2 classes"):
+        value_of_label(DRAWS, COSTS, candidates=DRAWS[:3])
+
+
+def test_abstention_is_refused():
+    for abstain, message in ((-1, "not negative"), (np.nan, "finite"), ([0.1] * 3, "same length")):
+        with pytest.raises(ValueError, match=message):
+            decide(DRAWS, COSTS, abstain_cost=abstain)
+    with pytest.raises(ValueError, match="one a document"):
+        with_abstention(np.zeros((4, 2, 2)), [1, 2])

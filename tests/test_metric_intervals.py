@@ -1,0 +1,91 @@
+"""Intervals of metrics: how often they hold the truth, and what they say they are."""
+
+import numpy as np
+import pytest
+
+from bayescal.metrics import (
+    bootstrap_interval,
+    brier_score,
+    calibration_error,
+    posterior_interval,
+)
+
+
+def mean_square(y_true, y_prob, *, sample_weight=None):
+    return np.average((y_prob - y_true) ** 2, weights=sample_weight)
+
+
+def test_bootstrap_interval_covers_the_expected_score():
+    rng = np.random.default_rng(0)
+    truth = 1 / 6  # E p(1 - p), p uniform
+    held, narrow = [], []
+    for _ in range(150):
+        p = rng.random(200)
+        y = rng.random(200) < p
+        found = bootstrap_interval(mean_square, y, p, resamples=200, rng=rng)
+        held.append(found.lower <= truth <= found.upper)
+        third = (found.upper - found.lower) / 6
+        narrow.append(abs(found.value - truth) < third)
+    allowance = 3 * np.sqrt(0.9 * 0.1 / 150)
+    assert 0.9 - allowance - 0.02 < np.mean(held) < 0.9 + allowance
+    assert np.mean(narrow) < 0.9 - allowance - 0.02  # a third as wide is found out
+
+
+def test_basic_interval_takes_off_the_bias_of_a_calibration_error():
+    rng = np.random.default_rng(1)
+    p = rng.random(500)
+    y = rng.random(500) < p
+    percentile, basic = (
+        bootstrap_interval(calibration_error, y, p, kind=kind, resamples=200, rng=2)
+        for kind in ("percentile", "basic")
+    )
+    assert percentile.draws.mean() > percentile.value  # resampling adds to it
+    assert basic.lower < percentile.lower
+    assert basic.upper < percentile.upper
+    assert basic.upper - basic.lower == pytest.approx(percentile.upper - percentile.lower)
+
+
+def test_posterior_interval_is_that_of_the_draws():
+    rng = np.random.default_rng(2)
+    y, draws = rng.random(30) < 0.4, rng.random((500, 30))
+    found = posterior_interval(brier_score, y, draws, level=0.8)
+    scores = np.mean((draws - y) ** 2, axis=1)
+    assert found.value == pytest.approx(scores.mean())
+    assert (found.lower, found.upper) == pytest.approx(tuple(np.quantile(scores, [0.1, 0.9])))
+    assert found.method == "posterior"
+
+
+def test_bayesian_bootstrap_adds_the_uncertainty_of_the_documents():
+    rng = np.random.default_rng(3)
+    p = rng.random(300)
+    y = rng.random(300) < p
+    same = np.tile(p, (400, 1))
+    fixed = posterior_interval(brier_score, y, same)
+    assert fixed.upper - fixed.lower == pytest.approx(0)
+    both = posterior_interval(brier_score, y, same, resample=True, rng=0)
+    plain = bootstrap_interval(brier_score, y, p, rng=0)
+    assert both.method == "posterior and Bayesian bootstrap"
+    assert both.upper - both.lower == pytest.approx(plain.upper - plain.lower, rel=0.15)
+
+
+def test_weights_and_seeds():
+    rng = np.random.default_rng(4)
+    y, p, weight = rng.random(40) < 0.5, rng.random(40), rng.integers(1, 4, 40)
+    one, two = (
+        bootstrap_interval(brier_score, y, p, sample_weight=weight, resamples=50, rng=7)
+        for _ in range(2)
+    )
+    assert one.value == brier_score(y, p, sample_weight=weight)
+    assert one.draws.tolist() == two.draws.tolist()
+    assert one.method == "bootstrap"
+    weighed = posterior_interval(brier_score, y, p[None], sample_weight=weight)
+    assert weighed.value == pytest.approx(one.value)
+
+
+def test_intervals_refuse():
+    with pytest.raises(ValueError, match="level must lie between"):
+        bootstrap_interval(brier_score, [0, 1], [0.1, 0.9], level=90)
+    with pytest.raises(ValueError, match="kind must be one of"):
+        bootstrap_interval(brier_score, [0, 1], [0.1, 0.9], kind="bca")
+    with pytest.raises(ValueError, match=r"draws must have shape \(draws, 2\), got \(2,\)"):
+        posterior_interval(brier_score, [0, 1], [0.1, 0.9])

@@ -1,0 +1,241 @@
+"""Metrics against scikit-learn, model-diagnostics, published figures and plain arithmetic."""
+
+import functools
+
+import numpy as np
+import pytest
+from sklearn.calibration import calibration_curve
+from sklearn.metrics import log_loss as sklearn_log_loss
+
+from bayescal import metrics
+from bayescal.bayes import probability
+
+RNG = np.random.default_rng(11)
+P = np.round(RNG.beta(1, 2, 400), 2)  # with ties
+Y = RNG.random(400) < P**1.3
+WEIGHT = RNG.integers(0, 4, 400)
+METRICS = {
+    "log_loss": metrics.log_loss,
+    "log_loss in bits": functools.partial(metrics.log_loss, base=2),
+    "brier_score": metrics.brier_score,
+    "ece": metrics.calibration_error,
+    "ece uniform": functools.partial(metrics.calibration_error, strategy="uniform"),
+    "ece sweep": functools.partial(metrics.calibration_error, strategy="sweep"),
+    "ece debiased": functools.partial(metrics.calibration_error, debias=True),
+    "rms": functools.partial(metrics.calibration_error, norm="l2"),
+    "rms debiased": functools.partial(metrics.calibration_error, norm="l2", debias=True),
+    "max": functools.partial(metrics.calibration_error, norm="max"),
+    "miscalibration": lambda *a, **k: metrics.score_decomposition(*a, **k).miscalibration,
+    "discrimination": lambda *a, **k: metrics.score_decomposition(*a, **k).discrimination,
+    "spiegelhalter": lambda *a, **k: metrics.spiegelhalter_test(*a, **k).statistic,
+    "evidence": lambda *a, **k: metrics.calibration_evidence(*a, **k).log_bayes_factor,
+    "bic": lambda *a, **k: metrics.calibration_evidence(*a, method="bic", **k).log_bayes_factor,
+}
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_a_weight_is_a_repetition(name):
+    metric = METRICS[name]
+    repeated = metric(np.repeat(Y, WEIGHT), np.repeat(P, WEIGHT))
+    assert metric(Y, P, sample_weight=WEIGHT) == pytest.approx(repeated, rel=1e-9)
+    assert metric(Y, P, sample_weight=np.ones(Y.size)) == pytest.approx(metric(Y, P), rel=1e-9)
+    assert metric(Y, P) != pytest.approx(repeated, rel=1e-4)
+
+
+@pytest.mark.parametrize("name", METRICS)
+@pytest.mark.parametrize("change", [{"y_true": Y[:3]}, {"y_prob": P * 2}, {"y_true": Y + 1}])
+def test_bad_input_is_refused(name, change):
+    arguments = {"y_true": Y, "y_prob": P} | change
+    with pytest.raises(ValueError, match=r"same length|between 0 and 1, got|-1 and 1, got 2"):
+        METRICS[name](arguments["y_true"], arguments["y_prob"])
+    with pytest.raises(ValueError, match="sample_weight must have shape"):
+        METRICS[name](Y, P, sample_weight=[1, 2])
+
+
+def test_labels_of_every_binary_kind_agree():
+    kinds = [Y, Y.astype(int), np.where(Y, 1, -1), Y.astype(float).tolist()]
+    assert len({metrics.brier_score(y, P) for y in kinds}) == 1
+    for odd, shown in ((np.where(Y, "spam", "ham"), "'ham'|'spam'"), (np.r_[Y[:-1], 0.5], "0.5")):
+        with pytest.raises(ValueError, match=f"got ({shown}): pass y == positive label"):
+            metrics.brier_score(odd, P)
+    with pytest.raises(ValueError, match="booleans, 0 and 1, or -1 and 1"):
+        metrics.brier_score(np.where(Y, 0, -1), P)
+
+
+@pytest.mark.parametrize("base", [2, 10, np.e])
+def test_log_loss_is_that_of_scikit_learn_in_any_base(base):
+    expected = sklearn_log_loss(Y, P, sample_weight=WEIGHT) / np.log(base)
+    assert metrics.log_loss(Y, P, base=base, sample_weight=WEIGHT) == pytest.approx(expected)
+    assert metrics.log_loss([1, 1], [0.5, 0.25], base=2) == pytest.approx(1.5)  # one class alone
+    with pytest.raises(ValueError, match="base must be positive"):
+        metrics.log_loss(Y, P, base=1)
+
+
+def test_pointwise_losses_average_to_the_scores():
+    inside = np.clip(P, 0.01, 0.99)
+    bits = metrics.pointwise_losses(Y, inside)
+    assert bits.mean() == pytest.approx(metrics.log_loss(Y, inside, base=2))
+    assert metrics.pointwise_losses(Y, P, "brier").mean() == pytest.approx(
+        metrics.brier_score(Y, P)
+    )
+    assert metrics.pointwise_losses(Y, P, "error").sum() == np.sum((P > 0.5) != Y)
+    assert metrics.pointwise_losses([1, 0], [0.0, 0.0]).tolist() == [np.inf, 0.0]
+
+
+def test_losses_take_weights():
+    log_odds = np.linspace(-3, 3, 400)
+    found = metrics.losses(log_odds, Y, WEIGHT)
+    repeated = metrics.losses(np.repeat(log_odds, WEIGHT), np.repeat(Y, WEIGHT))
+    assert found.n == repeated.n
+    assert found.errors == repeated.errors
+    assert found.log_loss == pytest.approx(repeated.log_loss)
+    assert found.squared_error == pytest.approx(repeated.squared_error)
+    p = probability(log_odds)
+    assert found.log_loss / found.n == pytest.approx(
+        metrics.log_loss(Y, p, base=2, sample_weight=WEIGHT)
+    )
+
+
+@pytest.mark.parametrize("weight", [None, WEIGHT + 0.5])
+def test_decomposition_is_that_of_model_diagnostics(weight):
+    from model_diagnostics.scoring import LogLoss, SquaredError, decompose
+
+    inside = np.clip(P, 0.01, 0.99)
+    for score, function in ((metrics.brier_score, SquaredError()), (metrics.log_loss, LogLoss())):
+        found = metrics.score_decomposition(Y, inside, score=score, sample_weight=weight)
+        expected = decompose(Y.astype(float), inside, weights=weight, scoring_function=function)
+        for name in ("score", "miscalibration", "discrimination", "uncertainty"):
+            assert getattr(found, name) == pytest.approx(expected[name][0], rel=1e-6), name
+
+
+def test_parts_of_a_score_add_up_and_see_what_they_should():
+    p = np.linspace(0.01, 0.99, 20_000)
+    y = np.random.default_rng(0).random(p.size) < p
+    right, wrong = (metrics.score_decomposition(y, each) for each in (p, p**2))
+    for parts in (right, wrong):
+        whole = parts.miscalibration - parts.discrimination + parts.uncertainty
+        assert parts.score == pytest.approx(whole)
+    assert right.miscalibration < 0.001 < 0.01 < wrong.miscalibration
+    assert right.discrimination == pytest.approx(wrong.discrimination)  # the order is the same
+
+
+@pytest.mark.parametrize("strategy", ["uniform", "quantile"])
+def test_curve_in_bins_is_that_of_scikit_learn(strategy):
+    expected = calibration_curve(Y, P, n_bins=8, strategy=strategy)
+    found = metrics.reliability_curve(Y, P, method=strategy, n_bins=8, band=None)
+    assert found.prob_true == pytest.approx(expected[0])
+    assert found.prob_pred == pytest.approx(expected[1])
+    assert found.weight.sum() == 400
+
+
+@pytest.mark.parametrize("method", ["corp", "uniform", "quantile"])
+def test_curve_with_weights_is_that_of_repeated_documents(method):
+    found = metrics.reliability_curve(Y, P, method=method, band=None, sample_weight=WEIGHT)
+    y, p = np.repeat(Y, WEIGHT), np.repeat(P, WEIGHT)
+    repeated = metrics.reliability_curve(y, p, method=method, band=None)
+    for name in ("prob_pred", "prob_true", "weight"):
+        assert getattr(found, name) == pytest.approx(getattr(repeated, name)), name
+
+
+@pytest.mark.parametrize("method", ["corp", "quantile"])
+@pytest.mark.parametrize("band", ["consistency", "confidence"])
+def test_bands_hold_what_they_promise(method, band):
+    rng = np.random.default_rng(1)
+    p = np.linspace(0.05, 0.95, 300)
+    inside = []
+    for _ in range(60):
+        y = rng.random(p.size) < p
+        curve = metrics.reliability_curve(
+            y, p, method=method, n_bins=5, band=band, resamples=100, rng=rng
+        )
+        truth = curve.prob_pred if band == "confidence" else curve.prob_true
+        inside.append(np.mean((curve.lower <= truth) & (truth <= curve.upper)))
+    # A band of 90 %, points near the ends left in, and of steps: between 80 and 99 %.
+    assert 0.8 < np.mean(inside) < 0.99
+
+
+def test_consistency_band_rejects_probabilities_that_are_wrong():
+    p = np.linspace(0.05, 0.95, 500)
+    y = np.random.default_rng(2).random(p.size) < p**2
+    curve = metrics.reliability_curve(y, p, rng=0)
+    assert np.mean(curve.prob_true < curve.lower) > 0.5
+    assert metrics.reliability_curve(y, p, rng=0).lower == pytest.approx(curve.lower)
+
+
+def test_calibration_errors_by_hand():
+    y, p = [0, 1, 1, 1, 0, 1, 1, 1], [0.5, 0.5, 0.75, 0.75, 0.125, 0.125, 0.875, 0.875]
+    found = functools.partial(metrics.calibration_error, y, p, n_bins=4)
+    # Differences in bins of two: 0, -1/4, -3/8, -1/8.
+    assert found() == pytest.approx((0.25 + 0.375 + 0.125) / 4)
+    assert found(norm="l2") == pytest.approx(np.sqrt((0.25**2 + 0.375**2 + 0.125**2) / 4))
+    assert found(norm="max") == 0.375
+    # Kumar et al.: the variances 1/4, 0, 1/4, 0 of each bin's share, by n_b - 1 = 1, taken off.
+    expected = (0.25**2 + 0.375**2 + 0.125**2 - 0.25 - 0.25) / 4
+    assert expected < 0.0
+    assert found(norm="l2", debias=True) == 0.0
+
+
+def test_debiased_error_is_that_of_kumar_liang_and_ma():
+    rng = np.random.default_rng(7)
+    p = rng.beta(2, 5, 3000)
+    y = rng.random(p.size) < 0.5 * p + 0.25
+    order = np.argsort(p)
+    expected = 0.0
+    for group in np.array_split(order, 15):
+        mean, size = y[group].mean(), group.size
+        expected += size / p.size * ((p[group].mean() - mean) ** 2 - mean * (1 - mean) / (size - 1))
+    found = metrics.calibration_error(y, p, norm="l2", debias=True)
+    assert found == pytest.approx(np.sqrt(expected), rel=1e-3)  # the groups' ends differ by one
+
+
+@pytest.mark.parametrize("norm", ["l1", "l2"])
+def test_debiasing_takes_off_what_chance_adds(norm):
+    rng = np.random.default_rng(3)
+    p = rng.random(500)
+    plain, debiased = [], []
+    for _ in range(100):
+        y = rng.random(p.size) < p
+        plain.append(metrics.calibration_error(y, p, norm=norm))
+        debiased.append(metrics.calibration_error(y, p, norm=norm, debias=True))
+    assert np.mean(debiased) < 0.7 * np.mean(plain)
+    # What is there stays: the truth is sqrt(p), an error of 1/6 on average.
+    wrong = [
+        metrics.calibration_error(rng.random(p.size) < np.sqrt(p), p, debias=True, n_bins=10)
+        for _ in range(20)
+    ]
+    assert np.mean(wrong) == pytest.approx(np.mean(np.sqrt(p) - p), abs=0.02)
+
+
+def test_sweep_takes_as_many_bins_as_rise():
+    y, p = [0, 0, 1, 1, 0, 1, 1, 1], np.linspace(0.1, 0.9, 8)
+    # Shares in two bins 1/2, 3/4; in three 1/3, 1/2, 1; in four 0, 1, 1/2, 1, which fall.
+    three, four = (metrics.calibration_error(y, p, n_bins=n, norm="l2") for n in (3, 4))
+    found = metrics.calibration_error(y, p, strategy="sweep", n_bins=50, norm="l2")
+    assert found == pytest.approx(three)
+    assert found != pytest.approx(four)
+    rising = metrics.calibration_error(np.arange(8) > 3, p, strategy="sweep", n_bins=8)
+    assert rising == pytest.approx(metrics.calibration_error(np.arange(8) > 3, p, n_bins=8))
+
+
+def test_calibration_error_refuses():
+    for arguments, message in (
+        ({"norm": "max", "debias": True}, "no debiased form"),
+        ({"n_bins": 0}, "n_bins must be a positive whole number"),
+        ({"strategy": "equal"}, "strategy must be one of"),
+        ({"debias": True, "sample_weight": np.full(400, 1 / 400)}, "more than one document"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            metrics.calibration_error(Y, P, **arguments)
+
+
+def test_top_label_serves_several_classes():
+    p = np.array([[0.2, 0.5, 0.3], [0.6, 0.2, 0.2], [0.1, 0.1, 0.8]])
+    correct, confidence = metrics.top_label([1, 2, 2], p)
+    assert correct.tolist() == [True, False, True]
+    assert metrics.calibration_error(correct, confidence, n_bins=1) == pytest.approx(
+        abs(2 / 3 - np.mean([0.5, 0.6, 0.8]))
+    )
+    with pytest.raises(ValueError, match="positions of columns, 0 to 2"):
+        metrics.top_label([1, 2, 3], p)
+    with pytest.raises(ValueError, match="shape"):
+        metrics.top_label([1, 2, 1], p[0])

@@ -1,0 +1,175 @@
+"""The prior of unlabelled documents: maximum likelihood and posterior against brute force."""
+
+import numpy as np
+import pytest
+from scipy import optimize, special, stats
+
+from bayescal import ScoreCalibrator
+from bayescal.metrics import log_loss
+from bayescal.prior_shift import estimate_prior, prior_by_em, prior_posterior
+from bayescal.prior_shift.posterior import MOST_SCORES
+
+POSITIVE, NEGATIVE = stats.norm(1, 1), stats.norm(-1, 1)
+
+
+def scores_of(rng, n, prior):
+    positive = rng.random(n) < prior
+    return np.where(positive, POSITIVE.rvs(n, rng), NEGATIVE.rvs(n, rng)), positive
+
+
+def log_ratio(scores):
+    return POSITIVE.logpdf(scores) - NEGATIVE.logpdf(scores)
+
+
+@pytest.mark.parametrize("true", [0.02, 0.3, 0.9])
+def test_em_maximises_the_likelihood_of_the_scores(true):
+    scores, _ = scores_of(np.random.default_rng(1), 400, true)
+    # The likelihood itself, with densities: nothing of EM in it.
+    both = POSITIVE.pdf(scores), NEGATIVE.pdf(scores)
+    best = optimize.minimize_scalar(
+        lambda prior: -np.log(prior * both[0] + (1 - prior) * both[1]).sum(),
+        bounds=(0, 1),
+        method="bounded",
+        options={"xatol": 1e-10},
+    ).x
+    for old in (0.5, 0.1):
+        p = special.expit(special.logit(old) + log_ratio(scores))
+        found = prior_by_em(p, old)
+        assert found.prior == pytest.approx(best, abs=1e-5)
+        # Saerens's fixed point: the mean of the probabilities under the new prior.
+        again = special.expit(special.logit(found.prior) + log_ratio(scores))
+        assert again.mean() == pytest.approx(found.prior, abs=1e-5)
+
+
+def test_em_of_several_classes_is_the_slow_em():
+    rng = np.random.default_rng(2)
+    old = np.array([0.5, 0.3, 0.2])
+    truth = rng.choice(3, 500, p=[0.1, 0.2, 0.7])
+    scores = rng.normal(truth * 1.5, 1)
+    joint = old * stats.norm(np.arange(3) * 1.5, 1).pdf(scores[:, None])
+    p = joint / joint.sum(axis=1, keepdims=True)
+    new = old
+    for _ in range(5000):
+        posterior = p / old * new
+        new = (posterior / posterior.sum(axis=1, keepdims=True)).mean(axis=0)
+    found = prior_by_em(p, old)
+    assert found.prior == pytest.approx(new, abs=1e-5)
+    assert found.iterations < 100
+    assert found.gap < 1e-12
+
+
+def test_em_weights_are_repetitions():
+    scores, _ = scores_of(np.random.default_rng(3), 60, 0.3)
+    weight = np.arange(60) % 3
+    p = special.expit(log_ratio(scores))
+    assert prior_by_em(p, 0.5, sample_weight=weight).prior == pytest.approx(
+        prior_by_em(np.repeat(p, weight), 0.5).prior, abs=1e-6
+    )
+
+
+def test_em_says_when_a_class_is_absent():
+    assert prior_by_em([0.01, 0.02, 0.1], 0.5).prior == pytest.approx(0, abs=1e-6)
+    assert prior_by_em([1.0, 1.0], 0.5).prior == pytest.approx(1, abs=1e-6)
+
+
+@pytest.mark.parametrize("shape", [(1.0, 1.0), (0.5, 4.0)])
+@pytest.mark.parametrize(("n", "true"), [(30, 0.2), (30, 0.0), (2000, 0.05)])
+def test_posterior_is_that_of_a_fine_grid(n, true, shape):
+    scores, _ = scores_of(np.random.default_rng(n), n, true)
+    ratio = log_ratio(scores)
+    logit = np.linspace(-30, 10, 40_001)
+    log_density = shape[0] * special.log_expit(logit) + shape[1] * special.log_expit(-logit)
+    for r in ratio:
+        log_density += np.logaddexp(logit + r, 0) - np.logaddexp(logit, 0)
+    cdf = np.cumsum(np.exp(log_density - log_density.max()))
+    draws = 3000 if n == 30 else 500
+    found = prior_posterior(np.tile(ratio, (draws, 1)), a=shape[0], b=shape[1], rng=0)
+    uniform = np.interp(special.logit(found.draws), logit, cdf / cdf[-1])
+    assert stats.kstest(uniform, "uniform").pvalue > 0.001
+    # A neighbouring prior is told apart.
+    if n == 30:
+        wrong = prior_posterior(np.tile(ratio, (draws, 1)), a=shape[0] + 1, b=shape[1], rng=0)
+        uniform = np.interp(special.logit(wrong.draws), logit, cdf / cdf[-1])
+        assert stats.kstest(uniform, "uniform").pvalue < 0.001
+
+
+def ranks(shift):
+    """Return the ranks of true priors among draws, densities uncertain; shift makes them wrong."""
+    rng = np.random.default_rng(7)
+    out = []
+    for _ in range(300):
+        prior, mean = rng.random(), rng.normal(1, 0.1)
+        scores = rng.normal(np.where(rng.random(50) < prior, mean, -1), 1)
+        means = rng.normal(1, 0.1, (99, 1))
+        ratio = stats.norm(means, 1).logpdf(scores) - NEGATIVE.logpdf(scores) + shift
+        out.append(np.sum(prior_posterior(ratio, rng=rng).draws < prior))
+    return np.array(out)
+
+
+@pytest.mark.parametrize(("shift", "right"), [(0.0, True), (1.0, False)])
+def test_true_priors_are_spread_evenly_among_draws(shift, right):
+    counts = np.bincount(ranks(shift) // 10, minlength=10)
+    assert (stats.chisquare(counts).pvalue > 0.001) == right
+
+
+def test_posterior_weights_are_repetitions():
+    scores, _ = scores_of(np.random.default_rng(3), 60, 0.3)
+    weight = np.arange(60) % 3
+    ratio = np.tile(log_ratio(scores), (50, 1))
+    one = prior_posterior(ratio, sample_weight=weight, rng=1)
+    two = prior_posterior(np.repeat(ratio, weight, axis=1), rng=1)
+    assert one.draws == pytest.approx(two.draws)
+
+
+def test_groups_of_neighbours_stand_for_their_scores():
+    rng = np.random.default_rng(4)
+    scores, labels = scores_of(rng, 300, 0.4)
+    calibrator = ScoreCalibrator("gaussian", random_state=0).fit(scores, labels)
+    new, _ = scores_of(rng, 3 * MOST_SCORES, 0.1)
+    found = estimate_prior(calibrator, new, draws=50, random_state=1)
+    p = calibrator.sample_proba(new, prior=0.5)
+    every = p[np.linspace(0, len(p) - 1, 50).astype(int)]
+    whole = prior_posterior(special.logit(every), rng=1)
+    assert found.draws == pytest.approx(whole.draws, abs=1e-4)
+
+
+@pytest.mark.parametrize("family", ["auto", "gaussian"])
+def test_a_shifted_collection_is_predicted_better(family):
+    rng = np.random.default_rng(5)
+    scores, labels = scores_of(rng, 400, 0.5)
+    calibrator = ScoreCalibrator(family, random_state=0).fit(scores, labels)
+    new, truth = scores_of(rng, 3000, 0.05)
+    found = estimate_prior(calibrator, new, random_state=1)
+    assert found.lower < 0.05 < found.upper < 0.15
+    p = calibrator.predict_proba(new, prior=found.draws)[:, 1]
+    before = log_loss(truth, calibrator.predict_proba(new)[:, 1])
+    known = log_loss(truth, calibrator.predict_proba(new, prior=0.05)[:, 1])
+    assert log_loss(truth, p) < 0.7 * before
+    assert log_loss(truth, p) == pytest.approx(known, abs=0.01)
+    band = calibrator.predict_interval(new[:50], prior=found.draws)
+    fixed = calibrator.predict_interval(new[:50], prior=found.mean)
+    assert np.mean(np.diff(band)) > np.mean(np.diff(fixed))  # the prior's own uncertainty
+    # Draws with their own priors have the same mean as the probabilities.
+    size = found.draws.size
+    drawn = calibrator.sample_proba(new[:50], prior=0.5)
+    own = drawn[np.linspace(0, len(drawn) - 1, size).astype(int)]
+    mean = found.probabilities(special.logit(own)).mean(axis=0)
+    assert mean == pytest.approx(p[:50], abs=0.05)
+
+
+def test_refuses():
+    for arguments, message in (
+        (([0.2, 1.2], 0.5), "y_prob must hold probabilities"),
+        (([[0.5, 0.6]], 0.5), "must sum to 1"),
+        (([0.2], [0.2, 0.3]), "positive numbers that sum to 1"),
+        (([0.2], 1.0), "prior must be"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            prior_by_em(*arguments)
+    with pytest.raises(ValueError, match=r"log_ratio must have shape \(draws, documents\)"):
+        prior_posterior([0.1, 0.2])
+    with pytest.raises(ValueError, match="a must be positive"):
+        prior_posterior([[0.1, 0.2]], a=0)
+    fitted = ScoreCalibrator(inference="mle").fit([0, 1, 2, 3.0], [0, 1, 0, 1])
+    with pytest.raises(ValueError, match="needs a posterior"):
+        estimate_prior(fitted, [1.0, 2.0])

@@ -1,0 +1,126 @@
+"""Thresholds for precision and recall against enumeration, and how often they keep their word."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from bayescal.decisions import threshold_for_precision, threshold_for_recall
+
+SCORES = np.array([3.0, 1.0, 2.0, 2.0, 0.0])
+P = np.array([0.9, 0.4, 0.6, 0.7, 0.1])
+
+
+def enumerate_cuts(selected, measure):
+    """Return the distribution of a measure over all labels of the five documents."""
+    values, chances = [], []
+    for labels in itertools.product((0, 1), repeat=5):
+        y = np.array(labels)
+        values.append(measure(y, selected))
+        chances.append(np.prod(np.where(y, P, 1 - P)))
+    return np.array(values), np.array(chances)
+
+
+def precision(y, selected):
+    return y[selected].mean()
+
+
+def recall(y, selected):
+    return y[selected].sum() / y.sum() if y.any() else 1.0
+
+
+@pytest.mark.parametrize(
+    ("find", "measure", "wanted"),
+    [(threshold_for_precision, precision, 0.6), (threshold_for_recall, recall, 0.8)],
+)
+@pytest.mark.parametrize("assurance", [None, 0.7])
+def test_thresholds_are_those_of_enumeration(find, measure, wanted, assurance):
+    draws = np.tile(P, (100_000, 1))
+    good = {}
+    for cut in np.unique(SCORES):
+        values, chances = enumerate_cuts(cut <= SCORES, measure)
+        reached = chances @ (values >= wanted)
+        mean = chances @ values
+        if (mean >= wanted) if assurance is None else (reached >= assurance):
+            good[cut] = mean, reached
+    best = min(good) if measure is precision else max(good)
+    assert 0 < len(good) < 4  # something to choose
+    found = find(SCORES, draws, wanted, assurance=assurance, rng=0)
+    assert found.threshold == best
+    assert found.selected == np.sum(best <= SCORES)
+    mean, reached = good[best]
+    assert found.achieved == pytest.approx(mean, abs=0.005)
+    assert found.probability == pytest.approx(reached, abs=0.006)
+
+
+def test_population_rates_need_no_labels():
+    draws = np.tile(P, (3, 1))
+    found = threshold_for_precision(SCORES, draws, 0.65, of="population")
+    assert found.threshold == 1.0  # the means from above: .9, .733, .65, .54
+    assert found.achieved == pytest.approx(0.65)
+    assert (found.lower, found.upper) == (1.0, 1.0)
+    found = threshold_for_recall(SCORES, draws, 0.8, of="population")
+    assert found.threshold == 2.0
+    assert found.achieved == pytest.approx(2.2 / 2.7)
+
+
+def test_credible_intervals_keep_their_word():
+    rng = np.random.default_rng(1)
+    scores = rng.normal(0, 2, 150)
+    slopes = rng.normal([-1, 1], [0.4, 0.15], (1000, 2))
+    draws = 1 / (1 + np.exp(-(slopes[:, :1] + slopes[:, 1:] * scores)))
+    held = {"documents": [], "population": []}
+    for find, measure in ((threshold_for_precision, precision), (threshold_for_recall, recall)):
+        found = {of: find(scores, draws, 0.8, of=of, rng=2) for of in held}
+        for _ in range(2000):
+            y = rng.random(150) < draws[rng.integers(1000)]
+            for of, each in found.items():
+                actual = measure(y, scores >= each.threshold)
+                held[of].append(each.achieved_lower <= actual <= each.achieved_upper)
+    # Rates of few documents are steps: an interval of 90 % holds somewhat more.
+    assert 0.88 < np.mean(held["documents"]) < 0.96
+    assert np.mean(held["population"]) < 0.85  # without the labels' own chance: too narrow
+
+
+def test_assurance_is_a_probability_over_truths():
+    rng = np.random.default_rng(3)
+    scores = np.linspace(-3, 3, 100)
+    shift = rng.normal(0, 0.6, (1000, 1))
+    draws = 1 / (1 + np.exp(-(shift + 1.5 * scores)))
+    found = threshold_for_precision(scores, draws, 0.8, assurance=0.9, rng=4)
+    plain = threshold_for_precision(scores, draws, 0.8, rng=4)
+    assert plain.threshold < found.threshold
+    kept = []
+    for _ in range(2000):
+        y = rng.random(100) < draws[rng.integers(1000)]
+        kept.append(y[scores >= found.threshold].mean() >= 0.8)
+    assert np.mean(kept) > 0.88
+    assert found.lower <= plain.threshold <= found.upper
+
+
+def test_what_no_threshold_reaches_is_said():
+    draws = np.tile(P, (50, 1))
+    with pytest.raises(
+        ValueError, match=r"no threshold reaches precision 0.99: the best is 0.9, at"
+    ):
+        threshold_for_precision(SCORES, draws, 0.99, of="population")
+    with pytest.raises(ValueError, match=r"with assurance 0\.99"):
+        threshold_for_precision(SCORES, draws, 0.8, assurance=0.99, rng=0)
+
+
+def test_draws_without_a_positive_have_full_recall():
+    found = threshold_for_recall([1.0, 2.0], np.zeros((5, 2)), 0.9)
+    assert found.threshold == 2.0
+    assert found.achieved == 1.0
+
+
+def test_refuses():
+    for arguments, message in (
+        ({"precision": 90}, "precision must lie between"),
+        ({"precision": 0.5, "of": "set"}, "of must be one of"),
+        ({"precision": 0.5, "assurance": 1.0}, "assurance must lie between"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            threshold_for_precision(SCORES, np.tile(P, (3, 1)), **arguments)
+    with pytest.raises(ValueError, match="same length, got 2 and 5"):
+        threshold_for_recall([1.0, 2.0], np.tile(P, (3, 1)), 0.5)
