@@ -50,6 +50,22 @@ class TopicCurves:
         tails = np.array([0.5 - level / 2.0, 0.5 + level / 2.0])
         return probability(self._by_topic(cells, partial(self._band, tails), (2,)))
 
+    def sample(self, cells: Cells, index: NDArray[np.intp] | None = None) -> Floats:
+        """Return P_k(+|s) of draws k, all or those at some positions; draws first."""
+
+        def read(curve: ClassDraws, scores: Floats) -> Floats:
+            chosen = curve if index is None else curve.take(index)
+            return probability(chosen.log_odds(scores)).T
+
+        size = self.draws if index is None else index.size
+        return np.moveaxis(self._by_topic(cells, read, (size,)), -1, 0)
+
+    @property
+    def draws(self) -> int:
+        """Return the number of posterior draws."""
+        sizes = self.tree["posterior"].sizes
+        return sizes["chain"] * sizes["draw"]
+
     def _by_topic(self, cells: Cells, read: Reader, more: tuple[int, ...]) -> Floats:
         out = np.empty((cells.score.size, *more))
         names, code = np.unique(cells.topic, return_inverse=True)
