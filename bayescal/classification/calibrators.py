@@ -44,8 +44,7 @@ def read_calibrator(calibrator: Any, weighted: bool) -> Any:
     if isinstance(calibrator, str):
         check_choice("calibrator", calibrator, METHODS)
         return ScikitLearnCalibrator(calibrator)
-    probabilistic = hasattr(calibrator, "predict_proba") or is_regressor(calibrator)
-    if isinstance(calibrator, type) or not (hasattr(calibrator, "fit") and probabilistic):
+    if not _gives_probabilities(calibrator):
         raise ValueError(
             "calibrator must be an estimator of probabilities, such as ScoreCalibrator() or"
             f" LogisticRegression(), got {calibrator!r}."
@@ -152,6 +151,12 @@ def no_posterior(calibrator: Any) -> str:
     """Return the sentence for those who ask a point estimate for its uncertainty."""
     name = getattr(calibrator, "method", None) or type(calibrator).__name__
     return f"calibrator {name} has no posterior, so no intervals or draws: use ScoreCalibrator()."
+
+
+def _gives_probabilities(calibrator: Any) -> bool:
+    if isinstance(calibrator, type) or not hasattr(calibrator, "fit"):
+        return False
+    return hasattr(calibrator, "predict_proba") or is_regressor(calibrator)
 
 
 def _checked(calibrator: Any, values: Any, shape: tuple[int, ...]) -> Floats:

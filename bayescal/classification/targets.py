@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import column_or_1d
+from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
 BINARY, MULTICLASS, MULTILABEL = "binary", "multiclass", "multilabel"
@@ -62,7 +62,7 @@ def read_target(y: Any, n: int) -> Target:
     Raises
     ------
     ValueError
-        If there is one class, a continuous target, or several outputs of several classes.
+        If there is one class, nan, a continuous target, or several outputs of several classes.
     """
     if y is None:
         raise ValueError(
@@ -71,9 +71,12 @@ def read_target(y: Any, n: int) -> Target:
         )
     names = getattr(y, "columns", None)
     values = np.asarray(y.toarray() if hasattr(y, "toarray") else y)
+    if values.shape[:1] != (n,):
+        raise ValueError(f"X and y must have the same length, got {n} and y {values.shape}.")
+    if n == 0:
+        raise ValueError("X and y must hold at least one document of each class, got none.")
+    assert_all_finite(values, input_name="y")
     check_classification_targets(values)
-    if len(values) != n:
-        raise ValueError(f"X and y must have the same length, got {n} and {len(values)}.")
     kind = type_of_target(values, input_name="y")
     if kind == "multiclass-multioutput":
         raise ValueError(
