@@ -1,4 +1,6 @@
-"""What CalibratedClassifier refuses, in clear words; weights and groups that reach where they should."""
+"""What CalibratedClassifier refuses, in clear words; where weights and groups go."""
+
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -30,7 +32,7 @@ XL, YL = make_multilabel_classification(120, n_classes=3, random_state=3)
 class Recorder(ClassifierMixin, BaseEstimator):
     """A classifier that keeps what its fits got; its score is the first feature."""
 
-    seen = []
+    seen: ClassVar[list] = []
 
     def fit(self, X, y, sample_weight=None, shift=0.0):
         self.classes_ = np.unique(y)
