@@ -110,7 +110,7 @@ class TestFolds:
             np.testing.assert_array_equal(observed, model.decision_function(X[test]))
         mean = np.mean([p.predict_proba(X) for p in classifier.calibrated_classifiers_], axis=0)
         np.testing.assert_allclose(classifier.predict_proba(X), mean, atol=1e-12)
-        assert list(classifier.posterior_.children) == ["fold_0", "fold_1", "fold_2"]
+        assert list(classifier.posterior_.children) == ["fold_1", "fold_2", "fold_3"]
 
     def test_ensemble_interval_is_of_the_mean_of_draws(self):
         classifier = CalibratedClassifier(SVC, QUICK, ensemble=True, cv=3).fit(X, Y)

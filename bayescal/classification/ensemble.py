@@ -63,7 +63,7 @@ def posterior(pairs: Pairs) -> xr.DataTree:
     trees = [pair.score_map.posterior() for pair in pairs]
     if len(trees) == 1:
         return trees[0]
-    return xr.DataTree(children={f"fold_{k}": tree for k, tree in enumerate(trees)})
+    return xr.DataTree(children={f"fold_{k + 1}": tree for k, tree in enumerate(trees)})
 
 
 def _mean_draws(
