@@ -113,7 +113,8 @@ def test_cross_validation(features, labels):
     scores = cross_validate(
         classifier, features, labels, cv=3, scoring=["neg_log_loss", "roc_auc_ovr", "accuracy"]
     )
-    assert scores["test_accuracy"].mean() > 0.6
+    # The commonest class alone has 0.35 of three, 0.7 of two.
+    assert scores["test_accuracy"].mean() > (0.45 if labels is Y3 else 0.7)
 
 
 @pytest.mark.parametrize("columns", [2, 4])
@@ -161,7 +162,7 @@ def test_tables_in(library):
     classifier = fitted(X=table, Y=table.__class__({"y": Y})["y"])
     assert classifier.feature_names_in_.tolist() == names
     assert classifier.n_features_in_ == X.shape[1]
-    np.testing.assert_array_equal(classifier.predict_proba(table), fitted().predict_proba(X))
+    np.testing.assert_allclose(classifier.predict_proba(table), fitted().predict_proba(X), 1e-9)
 
 
 @pytest.mark.parametrize("output", ["pandas", "polars"])
@@ -191,5 +192,6 @@ def test_nested_in_cross_validation_with_routing():
         classifier = CalibratedClassifier(
             LinearSVC().set_fit_request(sample_weight=True), QUICK, cv=3, random_state=0
         ).set_fit_request(sample_weight=True)
+        classifier.set_score_request(sample_weight=False)
         scores = cross_val_score(classifier, X, Y, cv=3, params={"sample_weight": weight})
     assert scores.mean() > 0.6
