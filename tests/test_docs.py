@@ -1,18 +1,13 @@
 """The Python of the pages in docs/ runs as it stands, page by page."""
 
-import os
-import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.python_blocks import blocks_of, run
+
 DOCS = Path(__file__).parent.parent / "docs"
-PAGES = {
-    page.stem: re.findall(r"```python\n(.*?)```", page.read_text(), flags=re.DOTALL)
-    for page in sorted(DOCS.glob("*.md"))
-}
+PAGES = {page.stem: blocks_of(page) for page in sorted(DOCS.glob("*.md"))}
 
 
 def test_there_are_examples():
@@ -22,13 +17,4 @@ def test_there_are_examples():
 @pytest.mark.slow
 @pytest.mark.parametrize("page", [name for name, blocks in PAGES.items() if blocks])
 def test_page_runs(page, tmp_path):
-    done = subprocess.run(
-        [sys.executable, "-c", "\n".join(PAGES[page])],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=tmp_path,
-        env=os.environ,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "Warning" not in done.stderr
+    assert "Warning" not in run(PAGES[page], tmp_path)
