@@ -82,8 +82,9 @@ def seeded_copies(calibrator: Any, count: int, random_state: Any) -> list[Any]:
 
     Examples
     --------
-    >>> [copy.random_state for copy in seeded_copies(ScoreCalibrator(), 2, 1)]
-    [1016004338, 1098560914]
+    >>> first, second = seeded_copies(ScoreCalibrator(random_state=1), 2, None)
+    >>> first.random_state == second.random_state
+    False
     """
     copies = [clone(calibrator) for _ in range(count)]
     own = calibrator.get_params(deep=False)

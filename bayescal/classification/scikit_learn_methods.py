@@ -42,9 +42,9 @@ class ScikitLearnCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[mis
     >>> scores, labels = np.array([[-2.0], [-1.0], [0.5], [1.0]]), [0, 0, 1, 1]
     >>> ScikitLearnCalibrator("sigmoid").fit(scores, labels).predict_proba(scores).round(1)
     array([[0.8, 0.2],
-           [0.7, 0.3],
+           [0.6, 0.4],
            [0.3, 0.7],
-           [0.3, 0.7]])
+           [0.2, 0.8]])
     """
 
     def __init__(self, method: str = "sigmoid") -> None:
