@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from bayescal.calibrated_classifier import CalibratedClassifier as CalibratedClassifier
     from bayescal.score_calibrator import ScoreCalibrator as ScoreCalibrator
     from bayescal.score_calibrator import load as load
     from bayescal.topic_calibrator import TopicCalibrator as TopicCalibrator
@@ -15,12 +16,13 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "CalibratedClassifier": "bayescal.calibrated_classifier",
     "ScoreCalibrator": "bayescal.score_calibrator",
     "TopicCalibrator": "bayescal.topic_calibrator",
     "load": "bayescal.score_calibrator",
 }
 
-__all__ = ["ScoreCalibrator", "TopicCalibrator", "__version__", "load"]
+__all__ = ["CalibratedClassifier", "ScoreCalibrator", "TopicCalibrator", "__version__", "load"]
 
 
 def __getattr__(name: str) -> Any:

@@ -277,6 +277,41 @@ class TopicCalibrator(BaseEstimator):  # type: ignore[misc]
                 resume=resume,
             )
 
+    def sample_proba(
+        self,
+        scores: Any,
+        topics: ArrayLike | None = None,
+        draws: int | None = None,
+        random_state: Any = None,
+    ) -> Floats:
+        """
+        Return P_k(+|s) of posterior draws k; of the shape of the scores, draws first.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,) or (documents, topics), DataFrame or DataArray
+            Raw scores.
+        topics : array-like, optional
+            As in `fit`.
+        draws : int, optional
+            So many draws chosen at random without replacement; all, in their order, by default.
+        random_state : int, Generator, RandomState or None
+            Chooses the draws.
+
+        Raises
+        ------
+        ValueError
+            If `draws` is not between 1 and the number of draws.
+        """
+        check_is_fitted(self, "posterior_")
+        curves, index = self._curves, None
+        if draws is not None:
+            if not 1 <= draws <= curves.draws:
+                raise ValueError(f"draws must be from 1 to {curves.draws}, got {draws}.")
+            index = generator(random_state).choice(curves.draws, draws, replace=False)
+        strict = self.new_topics == "error"
+        return curves.sample(read_cells(scores, topics), index, strict=strict)
+
     def add_topics(self, scores: Any, labels: Any = None, topics: ArrayLike | None = None) -> Self:
         """
         Add topics without refitting the population: it informs them, they do not inform it.

@@ -1,6 +1,20 @@
 """Performance against peers, as ratios in one run: python -m benchmarks."""
 
-from benchmarks import imports, maximum_likelihood, metrics, posterior, prediction
+from benchmarks import (
+    calibrated_classifier,
+    imports,
+    maximum_likelihood,
+    metrics,
+    posterior,
+    prediction,
+)
 
-for benchmark in (maximum_likelihood, prediction, posterior, metrics, imports):
+for benchmark in (
+    maximum_likelihood,
+    prediction,
+    posterior,
+    calibrated_classifier,
+    metrics,
+    imports,
+):
     benchmark.main()

@@ -315,6 +315,19 @@ def test_a_weight_found_late_counts_for_early_rounds_too():
     assert ratios.min() == pytest.approx(np.exp(-3.0))
 
 
+def test_scores_that_are_neighbouring_doubles():
+    # As log-odds of a forest's few distinct probabilities are: equal but for rounding.
+    rng = np.random.default_rng(0)
+    scores = np.repeat(np.linspace(-1.0, 1.0, 5), 8) / 3.0
+    nudged = np.where(rng.random(40) < 0.5, scores, np.nextafter(scores, 9.0))
+    labels = scores + rng.normal(0.0, 0.5, 40) > 0
+    tied, near = (
+        ScoreCalibrator("gaussian", draws=200, random_state=0).fit(s, labels).predict_proba(scores)
+        for s in (scores, nudged)
+    )
+    np.testing.assert_allclose(near, tied, atol=0.02)
+
+
 def test_proposals_that_are_never_accepted_are_an_error():
     with pytest.raises(RuntimeError, match=r"accepted .* gave up at 100 draws"):
         _accepted(Uneven(400.0), 100, np.random.default_rng(0))

@@ -39,6 +39,8 @@ LAYERS = {
     "topic_scores": 3,
     "topic_fitting": 6,
     "topic_calibrator": 7,
+    "classification": 8,
+    "calibrated_classifier": 9,
     "plots": 8,
     "cli": 9,
     "__main__": 10,
@@ -64,6 +66,8 @@ ALLOWED_HEAVY = {
     "distributions": {"pymc", "pytensor"},
     "score_calibrator": {"sklearn"},
     "topic_calibrator": {"sklearn"},
+    "classification": {"sklearn"},
+    "calibrated_classifier": {"sklearn"},
 }
 
 FILES = sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py")

@@ -1,15 +1,14 @@
 """The README's Python runs as it stands."""
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-README = (Path(__file__).parent.parent / "README.md").read_text()
-BLOCKS = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+from tests.python_blocks import blocks_of, run
+
+PAGE = Path(__file__).parent.parent / "README.md"
+README, BLOCKS = PAGE.read_text(), blocks_of(PAGE)
 
 
 def test_there_are_examples():
@@ -19,16 +18,7 @@ def test_there_are_examples():
 
 @pytest.mark.slow
 def test_python_examples_run_one_after_the_other(tmp_path):
-    done = subprocess.run(
-        [sys.executable, "-c", "\n".join(BLOCKS)],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=tmp_path,
-        env=os.environ,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "not to be trusted" not in done.stderr
+    assert "not to be trusted" not in run(BLOCKS, tmp_path)
 
 
 def test_every_command_in_the_readme_exists():

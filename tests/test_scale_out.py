@@ -1,9 +1,6 @@
 """Topics fitted and predicted on a cluster of two processes; workers killed while they do."""
 
 import os
-import re
-import subprocess
-import sys
 from pathlib import Path
 
 import dask.array as da
@@ -205,16 +202,7 @@ def test_progress_counts_sizes():
 
 @pytest.mark.slow
 def test_the_pages_examples_run_one_after_the_other(tmp_path):
-    page = (Path(__file__).parent.parent / "docs/scale_out.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
+    blocks = blocks_of(Path(__file__).parent.parent / "docs/scale_out.md")
     assert len(blocks) == 5
-    done = subprocess.run(
-        [sys.executable, "-c", "\n".join(blocks)],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=tmp_path,
-        env=os.environ,
-    )
-    assert done.returncode == 0, done.stderr
+    run(blocks, tmp_path)
     assert len(list(tmp_path.glob("probabilities/*.parquet"))) == 3

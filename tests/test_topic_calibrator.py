@@ -75,6 +75,26 @@ def test_points_lie_in_their_bands_and_names_keep_their_order(fitted):
     np.testing.assert_array_equal(fitted.predict_proba(SCORES[order], TOPICS[order]), point[order])
 
 
+def test_draws_of_probabilities_make_the_intervals(fitted):
+    scores, topics = SCORES[:40], TOPICS[:40]
+    draws = fitted.sample_proba(scores, topics)
+    assert draws.shape == (400, 40)
+    band = fitted.predict_interval(scores, topics, 0.8)
+    np.testing.assert_allclose(np.quantile(draws, [0.1, 0.9], axis=0).T, band, atol=1e-3)
+    np.testing.assert_allclose(
+        draws.mean(axis=0), fitted.predict_proba(scores, topics)[:, 1], atol=0.05
+    )
+    some = fitted.sample_proba(scores, topics, 7, random_state=1)
+    assert all((draws == one).all(axis=1).any() for one in some)
+    assert np.unique(some, axis=0).shape == (7, 40)
+    wide = fitted.sample_proba(SCORES[:12].reshape(2, 6), NAMES)
+    assert wide.shape == (400, 2, 6)
+    np.testing.assert_array_equal(wide[:, 1, 2], fitted.sample_proba(SCORES[[8]], NAMES[[2]])[:, 0])
+    for wrong in (0, 401):
+        with pytest.raises(ValueError, match=f"draws must be from 1 to 400, got {wrong}"):
+            fitted.sample_proba(scores, topics, wrong)
+
+
 def test_none_is_each_topic_by_itself():
     apart = TopicCalibrator("none", draws=4000, random_state=0).fit(SCORES, LABELS, TOPICS)
     mine = TOPICS == "earn"

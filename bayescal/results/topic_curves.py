@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 
 from bayescal.bayes import probability
 from bayescal.families import Family
@@ -67,6 +68,24 @@ class TopicCurves:
         """Return the pointwise equal-tailed interval of P(+|s); lower and upper last."""
         tails = np.array([0.5 - level / 2.0, 0.5 + level / 2.0])
         return probability(self._by_topic(cells, partial(_band, tails), (2,), strict=strict))
+
+    def sample(
+        self, cells: Cells, index: NDArray[np.intp] | None = None, *, strict: bool
+    ) -> Floats:
+        """Return P_k(+|s) of draws k, all or those at some positions; draws first."""
+
+        def read(curve: Curves, tables: Tables, scores: Floats) -> Floats:
+            chosen = curve if index is None else curve.take(index)
+            return probability(chosen.log_odds(scores)).T
+
+        size = self.draws if index is None else index.size
+        return np.moveaxis(self._by_topic(cells, read, (size,), strict=strict), -1, 0)
+
+    @property
+    def draws(self) -> int:
+        """Return the number of posterior draws."""
+        sizes = self.tree["posterior"].sizes
+        return sizes["chain"] * sizes["draw"]
 
     def of(self, names: Sequence[Any]) -> TopicCurves:
         """Return the curves of some topics alone; those that were not fitted are left out."""

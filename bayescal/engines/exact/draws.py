@@ -23,8 +23,10 @@ class LogLinear:
     def __init__(self, node: Floats, log_density: Floats) -> None:
         self._node, self._log_density = node, log_density
         self._rise = np.diff(log_density, axis=1)
-        length = np.diff(node)
-        log_mass = log_density[:, :-1] + np.log(length) + log_mean_exponential(self._rise)
+        # Between scores that are neighbouring doubles a cell's middle is one of its ends: no mass.
+        with np.errstate(divide="ignore"):
+            log_length = np.log(np.diff(node))
+        log_mass = log_density[:, :-1] + log_length + log_mean_exponential(self._rise)
         top = log_mass.max(axis=1, keepdims=True)
         self._cumulative = np.cumsum(np.exp(log_mass - top), axis=1)
         self._log_total = np.log(self._cumulative[:, -1]) + top[:, 0]

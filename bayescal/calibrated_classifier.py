@@ -1,0 +1,299 @@
+"""CalibratedClassifier: any scikit-learn classifier, its probabilities calibrated, with bands."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import check_cv
+from sklearn.svm import LinearSVC
+from sklearn.utils import get_tags, indexable
+from sklearn.utils.validation import _num_samples, check_is_fitted
+
+from bayescal.classification import ensemble
+from bayescal.classification.calibration import CalibratedPair, calibrate
+from bayescal.classification.calibrators import read_calibrator
+from bayescal.classification.folds import Documents, score_fitted, score_folds, score_out_of_fold
+from bayescal.classification.metadata import route, router_of, routing_enabled
+from bayescal.classification.raw_scores import check_scoring
+from bayescal.classification.targets import BINARY, MULTILABEL, Target, read_target
+from bayescal.randomness import generator
+from bayescal.results.calibration import KINDS
+from bayescal.validation import Floats, as_weights, check_choice, check_fraction
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from sklearn.utils import Tags
+    from sklearn.utils.metadata_routing import MetadataRouter
+
+
+class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+    """
+    Calibrate a classifier on scores of documents that it was not trained on.
+
+    The counterpart of `sklearn.calibration.CalibratedClassifierCV`, with a posterior: its raw
+    scores (decision_function; else log-odds of predict_proba, never rounded to 0 or 1) go through a
+    calibrator, by default `ScoreCalibrator`. Of several classes each is calibrated against the
+    rest and the probabilities are divided by their sum, in every posterior draw; of several labels
+    a document (y an array of 0 and 1) each by itself, or pooled by a `TopicCalibrator`.
+
+    Parameters
+    ----------
+    estimator : classifier, optional
+        With fit and decision_function or predict_proba; LinearSVC by default. One inside a
+        `sklearn.frozen.FrozenEstimator` is not fitted again: all documents calibrate it, and `cv`
+        and `ensemble` do not matter.
+    calibrator : estimator or str, optional
+        `ScoreCalibrator()` by default; a `TopicCalibrator`; "sigmoid", "isotonic" or
+        "temperature", which are scikit-learn's; or an estimator of probabilities from one column
+        of scores, such as LogisticRegression. Clones are fitted, on labels 0 and 1.
+    cv : int, splitter or iterable of splits, optional
+        5 stratified folds by default.
+    ensemble : bool
+        False: the out-of-fold scores of all documents calibrate one classifier, trained on all.
+        True: a classifier for each fold is calibrated on its test part; probabilities are averaged.
+    n_jobs : int, optional
+        Processes that train folds and fit calibrators.
+    random_state : int, numpy Generator, RandomState or None
+        The source of a seed for each calibrator; of None the calibrator's own random_state.
+
+    Attributes
+    ----------
+    classes_ : array of shape (classes,), or list of arrays
+        The classes in sorted order; of several labels [0, 1] for each.
+    labels_ : array of shape (labels,)
+        Names of the labels, the columns of y: of a DataFrame its own, else 0, 1, ...
+    calibrated_classifiers_ : list
+        Pairs of a fitted `estimator` and its `calibrators`: one, or one a fold.
+    posterior_ : xarray.DataTree
+        The calibrator's tree; of several classes, labels or folds a branch for each.
+    n_features_in_, feature_names_in_
+        Those of the estimator, if it has them.
+
+    Examples
+    --------
+    >>> from bayescal import CalibratedClassifier
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.svm import LinearSVC
+    >>> X, y = make_classification(n_samples=200, weights=[0.8], random_state=0)
+    >>> classifier = CalibratedClassifier(LinearSVC(), random_state=0).fit(X[:150], y[:150])
+    >>> classifier.predict_proba(X[150:]).shape
+    (50, 2)
+    >>> lower, upper = classifier.predict_interval(X[150:], level=0.9).T
+    >>> bool((lower < upper).all())
+    True
+
+    References
+    ----------
+    B. Zadrozny and C. Elkan, Transforming classifier scores into accurate multiclass probability
+    estimates, KDD 2002.
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        calibrator: Any = None,
+        *,
+        cv: Any = 5,
+        ensemble: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.calibrator = calibrator
+        self.cv = cv
+        self.ensemble = ensemble
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None, **params: Any) -> Self:
+        """
+        Fit the classifier and calibrate it.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or list of n documents
+            As the classifier takes them.
+        y : array-like of shape (n,) or (n, labels)
+            Classes, or 0 and 1 for each label.
+        sample_weight : array-like of shape (n,), optional
+            For the calibrators, and for the classifier: always without metadata routing, with it
+            if the classifier requests them.
+        **params
+            Metadata: without routing `groups` for the splitter and all else for the classifier.
+
+        Raises
+        ------
+        ValueError
+            If an argument is not as described; if a class lacks documents in a part of a fold; or
+            if the classifier or the calibrator takes no weights and there are some.
+        """
+        X, target = indexable(X)[0], read_target(y, _num_samples(X))
+        estimator = self._estimator()
+        check_scoring(estimator, target.kind)
+        if not isinstance(self.ensemble, bool | np.bool_):
+            raise ValueError(f"ensemble must be True or False, got {self.ensemble!r}.")
+        calibrator = read_calibrator(self.calibrator, weighted=sample_weight is not None)
+        fit_params, split_params = route(self, estimator, sample_weight, params)
+        weight = as_weights(sample_weight, len(target.y))
+        documents = Documents(X, target, fit_params)
+        if isinstance(estimator, FrozenEstimator):
+            parts = score_fitted(estimator, documents)
+        else:
+            splits = check_cv(self.cv, target.y, classifier=True).split(X, target.y, **split_params)
+            score = score_folds if self.ensemble else score_out_of_fold
+            parts = score(estimator, documents, splits, n_jobs=self.n_jobs)
+        self.calibrated_classifiers_ = calibrate(
+            parts, calibrator, target, weight, random_state=self.random_state, n_jobs=self.n_jobs
+        )
+        self._take_over(target)
+        return self
+
+    def predict_proba(self, X: Any, prior: Any = None) -> Floats:
+        """
+        Return probabilities of all classes, in the order of `classes_`, or of each label.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or list of n documents
+            As the classifier takes them.
+        prior : float, distribution, or sequence, optional
+            Of two classes P(+) of the population predicted for, see
+            `ScoreCalibrator.decision_function`; else one for each class or label.
+
+        Returns
+        -------
+        array of shape (n, classes) or (n, labels)
+        """
+        return np.asarray(np.exp(self.predict_log_proba(X, prior)))
+
+    def predict_log_proba(self, X: Any, prior: Any = None) -> Floats:
+        """
+        Return natural logarithms of `predict_proba`, which stay finite where that rounds to 0 or 1.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or list of n documents
+            As the classifier takes them.
+        prior : float, distribution, or sequence, optional
+            See `predict_proba`.
+        """
+        return ensemble.log_proba(self._pairs(), X, prior)
+
+    def predict(self, X: Any, prior: Any = None) -> NDArray[Any]:
+        """
+        Return the likeliest class of each document; of several labels 1 where P > 1/2, else 0.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or list of n documents
+            As the classifier takes them.
+        prior : float, distribution, or sequence, optional
+            See `predict_proba`.
+        """
+        log_p = self.predict_log_proba(X, prior)
+        if self._kind == MULTILABEL:
+            return np.asarray(log_p > -np.log(2.0), dtype=np.int64)
+        return np.asarray(np.asarray(self.classes_)[log_p.argmax(axis=1)])
+
+    def predict_interval(
+        self, X: Any, level: float = 0.9, kind: str = "pointwise", prior: Any = None
+    ) -> Floats:
+        """
+        Return posterior intervals of probabilities; lower and upper last.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or list of n documents
+            As the classifier takes them.
+        level : float
+            Posterior probability, between 0 and 1.
+        kind : {"pointwise", "hdi", "simultaneous"}
+            See `ScoreCalibrator.predict_interval`; "simultaneous" is for two classes or several
+            labels, and not for an ensemble.
+        prior : float, distribution, or sequence, optional
+            See `predict_proba`.
+
+        Returns
+        -------
+        array of shape (n, 2) or (n, columns, 2)
+            Of P(+) for two classes; else of every class or label.
+
+        Raises
+        ------
+        ValueError
+            If the calibrator has no posterior, or an argument is out of range.
+        """
+        check_fraction(level=level)
+        check_choice("kind", kind, KINDS)
+        out = ensemble.interval(self._pairs(), X, level, kind, prior)
+        return out[:, 0] if self._kind == BINARY else out
+
+    def sample_proba(
+        self, X: Any, draws: int | None = None, random_state: Any = None, prior: Any = None
+    ) -> Floats:
+        """
+        Return probabilities of posterior draws; of several classes each draw sums to 1.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or list of n documents
+            As the classifier takes them.
+        draws : int, optional
+            So many draws chosen at random; all, in their order, by default.
+        random_state : int, Generator, RandomState or None
+            Chooses the draws.
+        prior : float, distribution, or sequence, optional
+            See `predict_proba`.
+
+        Returns
+        -------
+        array of shape (draws, n) or (draws, n, columns)
+            P(+) for two classes; else every class or label.
+
+        Raises
+        ------
+        ValueError
+            If the calibrator has no posterior, or not so many draws.
+        """
+        out = ensemble.sample(self._pairs(), X, draws, generator(random_state), prior)
+        return out[:, :, 0] if self._kind == BINARY else out
+
+    @property
+    def posterior_(self) -> xr.DataTree:
+        """The posterior of the calibrators."""
+        return ensemble.posterior(self._pairs())
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Return who may get which metadata of fit; see scikit-learn's guide."""
+        return router_of(self, self._estimator())
+
+    def __sklearn_tags__(self) -> Tags:
+        tags, inner = super().__sklearn_tags__(), get_tags(self._estimator())
+        tags.input_tags = inner.input_tags
+        if inner.classifier_tags is not None:
+            tags.classifier_tags = inner.classifier_tags
+        return tags
+
+    def _estimator(self) -> Any:
+        if self.estimator is not None:
+            return self.estimator
+        default = LinearSVC(random_state=0)
+        return default.set_fit_request(sample_weight=True) if routing_enabled() else default
+
+    def _pairs(self) -> list[CalibratedPair]:
+        check_is_fitted(self, "calibrated_classifiers_")
+        return self.calibrated_classifiers_
+
+    def _take_over(self, target: Target) -> None:
+        """Set what the data and the fitted classifier say of themselves."""
+        self._kind, self.classes_ = target.kind, target.classes
+        if target.kind == MULTILABEL:
+            self.labels_ = target.names
+        first = self.calibrated_classifiers_[0].estimator
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(first, name):
+                setattr(self, name, getattr(first, name))

@@ -1,0 +1,1 @@
+"""What CalibratedClassifier is made of: targets, raw scores, folds, calibrators, probabilities."""

@@ -1,0 +1,92 @@
+"""What one or several calibrated pairs say together: mean probabilities, draws, intervals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from bayescal.classification.calibration import CalibratedPair
+from bayescal.classification.probabilities import interval_of_draws, mean_log_proba
+from bayescal.classification.score_maps import Priors
+from bayescal.classification.targets import BINARY, MULTICLASS
+from bayescal.results.curves import blocks
+from bayescal.validation import Floats
+
+Pairs = list[CalibratedPair]
+
+
+def log_proba(pairs: Pairs, documents: Any, prior: Any) -> Floats:
+    """Return the log of the pairs' mean probability, shape (n, classes)."""
+    priors = _priors(pairs, prior)
+    return mean_log_proba([pair.log_proba(documents, priors) for pair in pairs])
+
+
+def sample(pairs: Pairs, documents: Any, draws: int | None, rng: Any, prior: Any) -> Floats:
+    """Return posterior draws of the pairs' mean probability, shape (draws, n, columns)."""
+    scores, priors = [pair.scores(documents) for pair in pairs], _priors(pairs, prior)
+    return _mean_draws(pairs, scores, draws, rng, priors)
+
+
+def interval(pairs: Pairs, documents: Any, level: float, kind: str, prior: Any) -> Floats:
+    """
+    Return posterior intervals of the pairs' mean probability, shape (n, columns, 2).
+
+    Raises
+    ------
+    ValueError
+        If there is no one curve that a simultaneous band could hold.
+    """
+    scores, priors = [pair.scores(documents) for pair in pairs], _priors(pairs, prior)
+    if len(pairs) == 1 and pairs[0].kind != MULTICLASS:
+        return pairs[0].score_map.interval(scores[0], level, kind, priors)
+    if kind == "simultaneous":
+        raise ValueError(
+            "kind='simultaneous' is a band for one curve: several classes and ensembles have none,"
+            " use 'pointwise' or 'hdi'."
+        )
+    columns = scores[0].shape[1]
+    # The first document says how many draws there are.
+    size = _mean_draws(pairs, [one[:1] for one in scores], None, None, priors).shape[0]
+    parts = [
+        interval_of_draws(
+            _mean_draws(pairs, [one[block] for one in scores], None, None, priors), level, kind
+        )
+        for block in blocks(size * columns, scores[0].shape[0])
+    ]
+    return np.concatenate(parts)
+
+
+def posterior(pairs: Pairs) -> xr.DataTree:
+    """Return the tree of the one pair's calibrators, or a tree with a branch for each pair."""
+    trees = [pair.score_map.posterior() for pair in pairs]
+    if len(trees) == 1:
+        return trees[0]
+    return xr.DataTree(children={f"fold_{k + 1}": tree for k, tree in enumerate(trees)})
+
+
+def _mean_draws(
+    pairs: Pairs, scores: list[Floats], draws: int | None, rng: Any, priors: Priors
+) -> Floats:
+    """Return the mean over pairs of their k-th draws: posteriors of different folds' scores."""
+    total = pairs[0].sample(scores[0], draws, rng, priors)
+    for pair, one in zip(pairs[1:], scores[1:], strict=True):
+        total += pair.sample(one, draws, rng, priors)
+    return total / len(pairs)
+
+
+def _priors(pairs: Pairs, prior: Any) -> Priors:
+    """Return a class prior for each column of scores, or None for each."""
+    columns, kind = pairs[0].reach.low.size, pairs[0].kind
+    if prior is None:
+        return [None] * columns
+    if kind == BINARY:
+        return [prior]
+    if not hasattr(prior, "__len__") or len(prior) != columns:
+        raise ValueError(
+            f"prior must hold one value for each of the {columns} classes or labels, got {prior!r}."
+        )
+    if kind == MULTICLASS and abs(sum(prior) - 1.0) > 1e-6:
+        raise ValueError(f"prior must sum to 1 over the classes, got {sum(prior):g}.")
+    return list(prior)

@@ -1,0 +1,88 @@
+"""From one-vs-rest probabilities to those of a target: normalised, averaged, with intervals."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import logsumexp
+
+from bayescal.classification.targets import BINARY, MULTICLASS
+from bayescal.results.intervals import highest_density
+from bayescal.validation import Floats
+
+
+def log_proba_of(kind: str, log_negative: Floats, log_positive: Floats) -> Floats:
+    """
+    Return log probabilities: of both classes, of all classes, or of each label.
+
+    Several classes' one-vs-rest probabilities are divided by their sum (Zadrozny and Elkan, KDD
+    2002, section 4); where all are 0, every class gets the same.
+
+    Parameters
+    ----------
+    kind : {"binary", "multiclass", "multilabel"}
+        Of the target.
+    log_negative, log_positive : array of shape (n, columns)
+        Log probabilities of each column's negatives and positives.
+
+    Examples
+    --------
+    >>> p = np.array([[0.2, 0.3, 0.5], [0.1, 0.1, 0.2]])
+    >>> np.exp(log_proba_of("multiclass", np.log1p(-p), np.log(p)))
+    array([[0.2 , 0.3 , 0.5 ],
+           [0.25, 0.25, 0.5 ]])
+    """
+    if kind == BINARY:
+        return np.concatenate([log_negative, log_positive], axis=1)
+    if kind != MULTICLASS:
+        return log_positive
+    total = logsumexp(log_positive, axis=1, keepdims=True)
+    lost = np.isneginf(total)
+    flat = -np.log(log_positive.shape[1])
+    return np.asarray(np.where(lost, flat, log_positive - np.where(lost, 0.0, total)))
+
+
+def on_simplex(kind: str, draws: Floats) -> Floats:
+    """
+    Return draws of probabilities, of several classes each draw divided by its sum.
+
+    Parameters
+    ----------
+    kind : {"binary", "multiclass", "multilabel"}
+        Of the target.
+    draws : array of shape (draws, n, columns)
+        One-vs-rest probabilities.
+    """
+    if kind != MULTICLASS:
+        return draws
+    total = draws.sum(axis=2, keepdims=True)
+    flat = np.full_like(draws, 1.0 / draws.shape[2])
+    return np.asarray(np.divide(draws, total, out=flat, where=total > 0.0))
+
+
+def mean_log_proba(members: list[Floats]) -> Floats:
+    """Return the log of the mean over members of their probabilities, given in logarithms."""
+    if len(members) == 1:
+        return members[0]
+    return np.asarray(logsumexp(np.stack(members), axis=0) - np.log(len(members)))
+
+
+def interval_of_draws(draws: Floats, level: float, kind: str) -> Floats:
+    """
+    Return intervals over draws, shape (n, columns, 2); lower and upper last.
+
+    Parameters
+    ----------
+    draws : array of shape (draws, n, columns)
+        Probabilities.
+    level : float
+        Share of draws inside.
+    kind : {"pointwise", "hdi"}
+        Equal tails, or the shortest.
+    """
+    flat = draws.reshape(draws.shape[0], -1)
+    if kind == "hdi":
+        ends = highest_density(flat, level)
+    else:
+        ends = np.quantile(flat, [0.5 - level / 2.0, 0.5 + level / 2.0], axis=0)
+    out: Floats = ends.T.reshape(*draws.shape[1:], 2)
+    return out

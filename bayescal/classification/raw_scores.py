@@ -1,0 +1,165 @@
+"""Raw scores of a fitted classifier: its decision_function, else log-odds of its probabilities."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import logsumexp
+from sklearn.frozen import FrozenEstimator
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.multioutput import MultiOutputClassifier
+from sklearn.pipeline import Pipeline
+
+from bayescal.classification.targets import BINARY, MULTICLASS, MULTILABEL
+from bayescal.validation import Floats
+
+# These fit a binary classifier for each label, whose own scores say more than their probabilities.
+PER_LABEL = (OneVsRestClassifier, MultiOutputClassifier)
+# Beyond so far every calibration curve has saturated.
+FARTHEST = 1e100
+
+
+def check_scoring(estimator: Any, kind: str) -> None:
+    """
+    Raise ValueError unless a classifier, fitted or not, can give scores.
+
+    Examples
+    --------
+    >>> from sklearn.cluster import KMeans
+    >>> check_scoring(KMeans(), "binary")
+    Traceback (most recent call last):
+    ...
+    ValueError: estimator must have fit and decision_function or predict_proba, KMeans has neither.
+    """
+    if isinstance(estimator, type) or not hasattr(estimator, "fit"):
+        raise ValueError(f"estimator must be a classifier instance, got {estimator!r}.")
+    if _has_scores(estimator):
+        return
+    inner, _ = _last_step(estimator)
+    if kind == MULTILABEL and isinstance(inner, PER_LABEL) and _has_scores(inner.estimator):
+        return
+    raise ValueError(
+        "estimator must have fit and decision_function or predict_proba,"
+        f" {type(inner).__name__} has neither."
+    )
+
+
+def raw_scores(estimator: Any, documents: Any, kind: str, columns: int) -> Floats:
+    """
+    Return a fitted classifier's raw scores, shape (n, columns).
+
+    decision_function where there is one. Else natural log-odds log p - log(1 - p), through
+    predict_log_proba where there is one: log(1 - p) is taken as the log of the sum of the other
+    classes' probabilities, so that p = 1 - 1e-30 does not round to 1. A probability of exactly 0 or
+    1, as forests give, has infinite log-odds; see `Reach`.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Fitted.
+    documents : array-like of n documents
+        As the classifier takes them.
+    kind : {"binary", "multiclass", "multilabel"}
+        Of the target.
+    columns : int
+        Expected: 1 for two classes, else the number of classes or labels.
+
+    Raises
+    ------
+    ValueError
+        If the classifier gives another number of columns.
+    """
+    if hasattr(estimator, "decision_function"):
+        scores = _as_matrix(estimator.decision_function(documents))
+    elif kind == MULTILABEL and isinstance(_last_step(estimator)[0], PER_LABEL):
+        last, features = _last_step(estimator, documents)
+        parts = [raw_scores(one, features, BINARY, 1) for one in last.estimators_]
+        scores = np.concatenate(parts, axis=1)
+    else:
+        scores = _log_odds(estimator, documents, kind)
+    if scores.ndim != 2 or scores.shape[1] != columns:
+        raise ValueError(
+            f"estimator must give {columns} column{'s' * (columns > 1)} of scores, one a class or"
+            f" label, got shape {scores.shape}; of SVC set decision_function_shape='ovr'."
+        )
+    return scores
+
+
+@dataclass(frozen=True)
+class Reach:
+    """
+    Where each column's scores may lie, so that infinite log-odds have a place in line.
+
+    A probability of 0 stands for half the smallest one above 0 among the scores calibrated on, and
+    alike at 1; where none was 0 or 1 there, log-odds may be as large as they like.
+
+    Attributes
+    ----------
+    low, high : array of shape (columns,)
+        Scores beyond are moved there.
+    """
+
+    low: Floats
+    high: Floats
+
+    @classmethod
+    def of(cls, scores: Floats) -> Reach:
+        """Return the reach of the scores calibrated on, shape (n, columns)."""
+        finite = np.isfinite(scores)
+        lowest = np.where(finite, scores, np.inf).min(axis=0)
+        highest = np.where(finite, scores, -np.inf).max(axis=0)
+        # Of probabilities that are all 0 or 1 nothing says how far apart those are.
+        lowest, highest = (np.where(np.isfinite(end), end, 0.0) for end in (lowest, highest))
+        return cls(
+            np.where((scores == -np.inf).any(axis=0), lowest - np.log(2.0), -FARTHEST),
+            np.where((scores == np.inf).any(axis=0), highest + np.log(2.0), FARTHEST),
+        )
+
+    def clip(self, scores: Floats) -> Floats:
+        """Return scores within reach; nan stays, for the calibrators to refuse."""
+        return np.clip(scores, self.low, self.high)
+
+
+def _log_odds(estimator: Any, documents: Any, kind: str) -> Floats:
+    with np.errstate(divide="ignore"):
+        if hasattr(estimator, "predict_log_proba"):
+            found = estimator.predict_log_proba(documents)
+        else:
+            proba = estimator.predict_proba(documents)
+            found = [np.log(one) for one in proba] if isinstance(proba, list) else np.log(proba)
+        if isinstance(found, list):  # several labels, two columns for each
+            return np.stack([one[:, 1] - one[:, 0] for one in found], axis=1)
+        log_p = np.asarray(found, dtype=np.float64)
+        if kind == BINARY:
+            return log_p[:, [1]] - log_p[:, [0]]
+        rest = np.log1p(-np.exp(log_p))
+        if kind == MULTICLASS:
+            # Where one class has nearly all, log(1 - p) cancels: the others' sum does not.
+            document, top = np.arange(len(log_p)), log_p.argmax(axis=1)
+            others = log_p.copy()
+            others[document, top] = -np.inf
+            rest[document, top] = logsumexp(others, axis=1)
+        return log_p - rest
+
+
+def _has_scores(estimator: Any) -> bool:
+    return hasattr(estimator, "decision_function") or hasattr(estimator, "predict_proba")
+
+
+def _as_matrix(values: Any) -> Floats:
+    scores = np.asarray(values, dtype=np.float64)
+    return scores[:, None] if scores.ndim == 1 else scores
+
+
+def _last_step(estimator: Any, documents: Any = None) -> tuple[Any, Any]:
+    """Return the classifier within pipelines and frozen ones, and documents as they reach it."""
+    while isinstance(estimator, FrozenEstimator | Pipeline):
+        if isinstance(estimator, FrozenEstimator):
+            estimator = estimator.estimator
+            continue
+        if documents is not None and len(estimator) > 1:
+            documents = estimator[:-1].transform(documents)
+        estimator = estimator[-1]
+    return estimator, documents

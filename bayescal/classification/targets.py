@@ -1,0 +1,133 @@
+"""What y asks for: two classes, several, or several labels a document; and each column's target."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import assert_all_finite, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+
+BINARY, MULTICLASS, MULTILABEL = "binary", "multiclass", "multilabel"
+
+
+@dataclass(frozen=True)
+class Target:
+    """
+    Labels of a classification problem, and the columns of scores that they ask for.
+
+    Attributes
+    ----------
+    kind : {"binary", "multiclass", "multilabel"}
+        A column of scores for the second class; one for each class; one for each label.
+    y : array of shape (n,) or (n, labels)
+        The labels as the classifier gets them; of several labels an array of 0 and 1.
+    names : array of shape (2,), (classes,) or (labels,)
+        Classes in sorted order, or the names of the columns of y.
+    positive : array of shape (n, columns) of bool
+        For each column of scores, whether the document is a positive one.
+    """
+
+    kind: str
+    y: NDArray[Any]
+    names: NDArray[Any]
+    positive: NDArray[np.bool_]
+
+    @property
+    def columns(self) -> NDArray[Any]:
+        """Return the name of what each column of scores is for."""
+        return self.names[1:] if self.kind == BINARY else self.names
+
+    @property
+    def classes(self) -> NDArray[Any] | list[NDArray[Any]]:
+        """Return what scikit-learn calls classes_: of several labels a list, one array each."""
+        if self.kind == MULTILABEL:
+            return [np.array([0, 1])] * self.names.size
+        return self.names
+
+
+def read_target(y: Any, n: int) -> Target:
+    """
+    Return the checked labels of n documents.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,) or (n, labels)
+        Classes; or 0 and 1, also sparse, for several labels. The columns of a DataFrame name them.
+    n : int
+        The number of documents.
+
+    Raises
+    ------
+    ValueError
+        If there is one class, nan, a continuous target, or several outputs of several classes.
+    """
+    if y is None:
+        raise ValueError(
+            "y must hold the labels: this classifier requires y to be passed, but the target y is"
+            " None."
+        )
+    names = getattr(y, "columns", None)
+    values = np.asarray(y.toarray() if hasattr(y, "toarray") else y)
+    if values.shape[:1] != (n,):
+        raise ValueError(f"X and y must have the same length, got {n} and y {values.shape}.")
+    if n == 0:
+        raise ValueError("X and y must hold at least one document of each class, got none.")
+    assert_all_finite(values, input_name="y")
+    check_classification_targets(values)
+    kind = type_of_target(values, input_name="y")
+    if kind == "multiclass-multioutput":
+        raise ValueError(
+            f"y of shape {values.shape} must hold 0 and 1, one column a label: several outputs of"
+            " several classes each are not supported, calibrate them one by one."
+        )
+    if kind == "multilabel-indicator":
+        columns = np.arange(values.shape[1]) if names is None else np.asarray(list(names))
+        return Target(MULTILABEL, values.astype(np.int64), columns, values != 0)
+    return _of_classes(column_or_1d(values, warn=True))
+
+
+def _of_classes(y: NDArray[Any]) -> Target:
+    classes, code = np.unique(y, return_inverse=True)
+    if classes.size < 2:
+        raise ValueError(
+            f"y must hold at least two classes, got one class only: {classes.tolist()[0]!r}."
+        )
+    if classes.size == 2:
+        return Target(BINARY, y, classes, (code == 1)[:, None])
+    return Target(MULTICLASS, y, classes, code[:, None] == np.arange(classes.size))
+
+
+def check_both_sides(target: Target, rows: NDArray[np.intp], where: str) -> None:
+    """
+    Raise ValueError unless every column has positives and negatives among some documents.
+
+    Parameters
+    ----------
+    target : Target
+        Labels of all documents.
+    rows : array of int
+        The documents looked at.
+    where : str
+        What the message calls them.
+    """
+    lacking = _lacking(target, rows)
+    if lacking is not None:
+        raise ValueError(
+            f"{where} holds no document {lacking}: use fewer folds, a splitter that stratifies, or"
+            " more documents of it."
+        )
+
+
+def _lacking(target: Target, rows: NDArray[np.intp]) -> str | None:
+    """Return what no document among the rows has; None if nothing lacks."""
+    if target.kind != MULTILABEL:
+        absent = target.names[~np.isin(target.names, target.y[rows])]
+        return f"of class {absent.tolist()[0]!r}" if absent.size else None
+    share = target.positive[rows].mean(axis=0)
+    for name, found in zip(target.names.tolist(), share, strict=True):
+        if found in {0.0, 1.0}:
+            return f"{'without' if found else 'with'} label {name!r}"
+    return None

@@ -1,0 +1,386 @@
+"""What CalibratedClassifier computes: against the calibrators by hand, scikit-learn, and theory."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse, special
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import make_classification, make_multilabel_classification
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.frozen import FrozenEstimator
+from sklearn.isotonic import IsotonicRegression
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import (
+    LeaveOneOut,
+    ShuffleSplit,
+    StratifiedKFold,
+    cross_val_predict,
+)
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.multioutput import MultiOutputClassifier
+from sklearn.naive_bayes import BernoulliNB, GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+
+from bayescal import CalibratedClassifier, ScoreCalibrator, TopicCalibrator
+
+QUICK = ScoreCalibrator("gaussian", draws=200, random_state=4)
+SVC = LinearSVC(random_state=0)
+X, Y = make_classification(240, n_informative=5, weights=[0.7], random_state=3)
+X3, CODES = make_classification(240, n_informative=5, n_classes=3, random_state=3)
+Y3 = np.array(["corn", "gold", "oil"])[CODES]
+XL, YL = make_multilabel_classification(240, n_classes=4, random_state=3)
+
+
+def calibrator_of(classifier, k=0):
+    return classifier.calibrated_classifiers_[0].calibrators[k]
+
+
+class TestBinary:
+    def test_is_the_calibrator_on_out_of_fold_scores(self):
+        classifier = CalibratedClassifier(SVC, QUICK).fit(X, Y)
+        scores = cross_val_predict(SVC, X, Y, cv=5, method="decision_function")
+        seed = calibrator_of(classifier).random_state
+        by_hand = ScoreCalibrator("gaussian", draws=200, random_state=seed).fit(scores, Y)
+        new = SVC.fit(X, Y).decision_function(X)
+        np.testing.assert_allclose(classifier.predict_proba(X), by_hand.predict_proba(new), 1e-12)
+        np.testing.assert_array_equal(classifier.predict_interval(X), by_hand.predict_interval(new))
+        for kind in ("hdi", "simultaneous"):
+            np.testing.assert_array_equal(
+                classifier.predict_interval(X, 0.5, kind), by_hand.predict_interval(new, 0.5, kind)
+            )
+        np.testing.assert_array_equal(
+            classifier.sample_proba(X, 9, 1), by_hand.sample_proba(new, 9, np.random.default_rng(1))
+        )
+        np.testing.assert_allclose(
+            classifier.predict_proba(X, prior=0.01), by_hand.predict_proba(new, prior=0.01), 1e-12
+        )
+        assert classifier.posterior_ is calibrator_of(classifier).posterior_
+
+    def test_default_is_the_default_score_calibrator(self):
+        classifier = CalibratedClassifier(SVC, random_state=1).fit(X, Y)
+        assert calibrator_of(classifier).get_params() == {
+            **ScoreCalibrator().get_params(),
+            "random_state": calibrator_of(classifier).random_state,
+        }
+        lower, upper = classifier.predict_interval(X).T
+        p = classifier.predict_proba(X)[:, 1]
+        assert ((lower < p) & (p < upper)).mean() > 0.95
+
+    def test_log_probabilities_do_not_round(self):
+        far = X[:1] + 1e4 * SVC.fit(X, Y).coef_
+        classifier = CalibratedClassifier(SVC, QUICK).fit(X, Y)
+        assert classifier.predict_proba(far)[0].tolist() == [0.0, 1.0]
+        assert -np.inf < classifier.predict_log_proba(far)[0, 0] < -700.0
+
+    @pytest.mark.parametrize("labels", [["no", "yes"], [-1, 1], [False, True], [1.0, 2.0]])
+    def test_any_two_labels(self, labels):
+        labels = np.array(labels)
+        classifier = CalibratedClassifier(SVC, QUICK).fit(X, labels[Y])
+        assert classifier.classes_.tolist() == labels.tolist()
+        np.testing.assert_array_equal(
+            classifier.predict(X), labels[CalibratedClassifier(SVC, QUICK).fit(X, Y).predict(X)]
+        )
+
+    def test_random_state_seeds_and_else_the_calibrators_own(self):
+        def draws(own, outer):
+            calibrator = ScoreCalibrator("gaussian", draws=50, random_state=own)
+            return (
+                CalibratedClassifier(SVC, calibrator, random_state=outer).fit(X, Y).sample_proba(X)
+            )
+
+        np.testing.assert_array_equal(draws(1, None), draws(1, None))
+        np.testing.assert_array_equal(draws(1, 2), draws(3, 2))
+        assert not np.array_equal(draws(1, None), draws(2, None))
+        assert not np.array_equal(draws(1, 1), draws(1, 2))
+
+
+class TestFolds:
+    def test_ensemble_averages_pairs(self):
+        classifier = CalibratedClassifier(SVC, QUICK, ensemble=True, cv=3).fit(X, Y)
+        assert len(classifier.calibrated_classifiers_) == 3
+        for pair, (train, test) in zip(
+            classifier.calibrated_classifiers_, StratifiedKFold(3).split(X, Y), strict=True
+        ):
+            model = LinearSVC(random_state=0).fit(X[train], Y[train])
+            np.testing.assert_array_equal(pair.estimator.coef_, model.coef_)
+            observed = pair.calibrators[0].posterior_["observed_data"]["score"]
+            np.testing.assert_array_equal(observed, model.decision_function(X[test]))
+        mean = np.mean([p.predict_proba(X) for p in classifier.calibrated_classifiers_], axis=0)
+        np.testing.assert_allclose(classifier.predict_proba(X), mean, atol=1e-12)
+        assert list(classifier.posterior_.children) == ["fold_1", "fold_2", "fold_3"]
+
+    def test_ensemble_interval_is_of_the_mean_of_draws(self):
+        classifier = CalibratedClassifier(SVC, QUICK, ensemble=True, cv=3).fit(X, Y)
+        draws = np.mean(
+            [
+                pair.calibrators[0].sample_proba(pair.estimator.decision_function(X))
+                for pair in classifier.calibrated_classifiers_
+            ],
+            axis=0,
+        )
+        np.testing.assert_allclose(
+            classifier.predict_interval(X, 0.8), np.quantile(draws, [0.1, 0.9], axis=0).T
+        )
+        assert (np.diff(classifier.predict_interval(X, 0.8, "hdi")) >= 0).all()
+
+    def test_seeds_of_folds_differ(self):
+        pairs = CalibratedClassifier(SVC, QUICK, ensemble=True).fit(X, Y).calibrated_classifiers_
+        assert len({pair.calibrators[0].random_state for pair in pairs}) == 5
+
+    def test_frozen_is_calibrated_on_all_documents_and_left_alone(self):
+        base = LinearSVC(random_state=0).fit(X[:120], Y[:120])
+        before = base.coef_.copy()
+        classifier = CalibratedClassifier(FrozenEstimator(base), QUICK).fit(X[120:], Y[120:])
+        observed = calibrator_of(classifier).posterior_["observed_data"]["score"]
+        np.testing.assert_array_equal(observed, base.decision_function(X[120:]))
+        np.testing.assert_array_equal(base.coef_, before)
+        again = CalibratedClassifier(FrozenEstimator(base), QUICK, cv=2, ensemble=True)
+        again.fit(X[120:], Y[120:])
+        np.testing.assert_array_equal(classifier.predict_proba(X), again.predict_proba(X))
+
+    def test_splits_may_leave_documents_out(self):
+        one = [next(iter(StratifiedKFold(2).split(X, Y)))]
+        classifier = CalibratedClassifier(SVC, QUICK, cv=one).fit(X, Y)
+        assert calibrator_of(classifier).posterior_["observed_data"].sizes["document"] == 120
+        masks = [tuple(np.isin(np.arange(240), part) for part in one[0])]
+        same = CalibratedClassifier(SVC, QUICK, cv=masks).fit(X, Y)
+        np.testing.assert_array_equal(classifier.predict_proba(X), same.predict_proba(X))
+
+    def test_leave_one_out(self):
+        few = slice(0, 40)
+        classifier = CalibratedClassifier(SVC, QUICK, cv=LeaveOneOut()).fit(X[few], Y[few])
+        assert calibrator_of(classifier).posterior_["observed_data"].sizes["document"] == 40
+
+    def test_repetition_needs_an_ensemble(self):
+        cv = ShuffleSplit(3, random_state=0)
+        with pytest.raises(ValueError, match="cv must test no document twice with ensemble=False"):
+            CalibratedClassifier(SVC, QUICK, cv=cv).fit(X, Y)
+        CalibratedClassifier(SVC, QUICK, cv=cv, ensemble=True).fit(X, Y)
+
+
+class TestSeveralClasses:
+    def test_one_vs_rest_normalised(self):
+        classifier = CalibratedClassifier(SVC, QUICK).fit(X3, Y3)
+        scores = cross_val_predict(SVC, X3, Y3, cv=5, method="decision_function")
+        new = LinearSVC(random_state=0).fit(X3, Y3).decision_function(X3)
+        apart = np.stack(
+            [
+                ScoreCalibrator("gaussian", random_state=calibrator_of(classifier, k).random_state)
+                .set_params(draws=200)
+                .fit(scores[:, k], name == Y3)
+                .predict_proba(new[:, k])[:, 1]
+                for k, name in enumerate(classifier.classes_)
+            ],
+            axis=1,
+        )
+        expected = apart / apart.sum(axis=1, keepdims=True)
+        np.testing.assert_allclose(classifier.predict_proba(X3), expected, rtol=1e-12)
+        np.testing.assert_array_equal(
+            classifier.predict(X3), classifier.classes_[expected.argmax(axis=1)]
+        )
+
+    def test_every_draw_lies_on_the_simplex(self):
+        classifier = CalibratedClassifier(SVC, QUICK).fit(X3, Y3)
+        draws = classifier.sample_proba(X3)
+        assert draws.shape == (800, 240, 3)
+        np.testing.assert_allclose(draws.sum(axis=2), 1.0)
+        apart = [
+            calibrator_of(classifier, k).sample_proba(s)
+            for k, s in enumerate(LinearSVC(random_state=0).fit(X3, Y3).decision_function(X3).T)
+        ]
+        np.testing.assert_allclose(draws[:, :, 0], apart[0] / sum(apart))
+        expected = np.quantile(draws, [0.05, 0.95], axis=0)
+        np.testing.assert_allclose(
+            classifier.predict_interval(X3), np.moveaxis(expected, 0, -1), rtol=1e-12
+        )
+        shortest = classifier.predict_interval(X3, kind="hdi")
+        assert (np.diff(shortest) <= np.diff(classifier.predict_interval(X3)) + 1e-12).all()
+
+    def test_posterior_has_a_branch_for_each_class(self):
+        tree = CalibratedClassifier(SVC, QUICK).fit(X3, Y3).posterior_
+        assert list(tree.children) == ["corn", "gold", "oil"]
+        assert tree["gold/posterior/mu"].sizes["draw"] == 200
+
+    def test_seeds_of_classes_differ(self):
+        classifier = CalibratedClassifier(SVC, QUICK).fit(X3, Y3)
+        assert len({calibrator_of(classifier, k).random_state for k in range(3)}) == 3
+
+    def test_prior_of_each_class(self):
+        classifier = CalibratedClassifier(SVC, QUICK).fit(X3, Y3)
+        shifted = classifier.predict_proba(X3, prior=[0.9, 0.05, 0.05])
+        assert (shifted[:, 0] > classifier.predict_proba(X3)[:, 0]).all()
+        np.testing.assert_allclose(shifted.sum(axis=1), 1.0)
+        with pytest.raises(ValueError, match=r"prior must sum to 1 over the classes, got 1\.2"):
+            classifier.predict_proba(X3, prior=[0.9, 0.2, 0.1])
+        with pytest.raises(ValueError, match="one value for each of the 3 classes"):
+            classifier.predict_proba(X3, prior=0.5)
+
+    def test_pooled_over_classes(self):
+        topics = TopicCalibrator(draws=100, random_state=0)
+        classifier = CalibratedClassifier(SVC, topics).fit(X3, Y3)
+        assert calibrator_of(classifier).topics_.tolist() == ["corn", "gold", "oil"]
+        np.testing.assert_allclose(classifier.predict_proba(X3).sum(axis=1), 1.0)
+        np.testing.assert_allclose(classifier.sample_proba(X3, 7).sum(axis=2), 1.0)
+
+
+class TestSeveralLabels:
+    def test_each_label_by_itself(self):
+        classifier = CalibratedClassifier(OneVsRestClassifier(SVC), QUICK).fit(XL, YL)
+        p, band = classifier.predict_proba(XL), classifier.predict_interval(XL)
+        assert p.shape == (240, 4)
+        assert band.shape == (240, 4, 2)
+        assert classifier.sample_proba(XL, 5).shape == (5, 240, 4)
+        np.testing.assert_array_equal(classifier.predict(XL), p > 0.5)
+        column = CalibratedClassifier(SVC, QUICK, cv=_folds(XL)).fit(XL, YL[:, 2])
+        column_again = CalibratedClassifier(OneVsRestClassifier(SVC), QUICK, cv=_folds(XL))
+        together = column_again.fit(XL, YL).predict_proba(XL)[:, 2]
+        # The same scores; draws differ by their seeds.
+        np.testing.assert_allclose(column.predict_proba(XL)[:, 1], together, atol=0.02)
+
+    def test_pooled_is_the_topic_calibrator_on_out_of_fold_scores(self):
+        base, topics = OneVsRestClassifier(SVC), TopicCalibrator(draws=100, random_state=0)
+        names = ["wheat", "corn", "oil", "gold"]  # not in the order that topics_ has
+        table = pd.DataFrame(YL, columns=names)
+        classifier = CalibratedClassifier(base, topics).fit(XL, table)
+        assert classifier.labels_.tolist() == names
+        scores = cross_val_predict(base, XL, YL, cv=5, method="decision_function")
+        seed = calibrator_of(classifier).random_state
+        by_hand = TopicCalibrator(draws=100, random_state=seed).fit(scores, YL, names)
+        new = OneVsRestClassifier(SVC).fit(XL, YL).decision_function(XL)
+        np.testing.assert_allclose(
+            classifier.predict_proba(XL), by_hand.predict_proba(new, names), rtol=1e-12
+        )
+        np.testing.assert_array_equal(
+            classifier.predict_interval(XL), by_hand.predict_interval(new, names)
+        )
+        draws = classifier.sample_proba(XL)
+        np.testing.assert_allclose(
+            np.quantile(draws, [0.05, 0.95], axis=0),
+            np.moveaxis(classifier.predict_interval(XL), -1, 0),
+            atol=1e-3,
+        )
+        assert classifier.posterior_ is calibrator_of(classifier).posterior_
+
+    def test_sparse_labels(self):
+        dense = CalibratedClassifier(OneVsRestClassifier(SVC), QUICK).fit(XL, YL)
+        thin = CalibratedClassifier(OneVsRestClassifier(SVC), QUICK).fit(XL, sparse.csr_matrix(YL))
+        np.testing.assert_array_equal(dense.predict_proba(XL), thin.predict_proba(XL))
+
+    def test_raw_scores_reach_through_wrappers(self):
+        # MultiOutputClassifier has no decision_function, nor LinearSVC a predict_proba.
+        plain = CalibratedClassifier(OneVsRestClassifier(SVC), QUICK).fit(XL, YL)
+        wrapped = CalibratedClassifier(MultiOutputClassifier(SVC), QUICK).fit(XL, YL)
+        np.testing.assert_allclose(wrapped.predict_proba(XL), plain.predict_proba(XL))
+        piped = make_pipeline(StandardScaler(with_std=False), MultiOutputClassifier(SVC))
+        found = CalibratedClassifier(piped, QUICK).fit(XL, YL).predict_proba(XL)
+        assert np.abs(found - plain.predict_proba(XL)).max() < 0.2
+        frozen = FrozenEstimator(piped.fit(XL[:120], YL[:120]))
+        assert CalibratedClassifier(frozen, QUICK).fit(XL[120:], YL[120:]).score(XL, YL) > 0.2
+
+    @pytest.mark.parametrize("base", [RandomForestClassifier(20), KNeighborsClassifier()])
+    def test_lists_of_probabilities(self, base):
+        classifier = CalibratedClassifier(base, QUICK).fit(XL, YL)
+        assert np.isfinite(classifier.predict_log_proba(XL)).all()
+
+
+def _folds(features):
+    from sklearn.model_selection import KFold
+
+    return list(KFold(5).split(features))
+
+
+class TestScores:
+    def test_naive_bayes_is_not_rounded(self):
+        rng = np.random.default_rng(0)
+        labels = np.repeat([0, 1, 2], 60)
+        words = rng.random((180, 400)) < 0.1 + 0.3 * (np.arange(400) % 3 == labels[:, None])
+        classifier = CalibratedClassifier(BernoulliNB(), QUICK).fit(words, labels)
+        model = BernoulliNB().fit(words, labels)
+        log_p = model.predict_log_proba(words)
+        assert (model.predict_proba(words) == 1.0).any()
+        found = classifier.calibrated_classifiers_[0].scores(words)
+        for k in range(3):
+            others = special.logsumexp(np.delete(log_p, k, axis=1), axis=1)
+            np.testing.assert_allclose(found[:, k], log_p[:, k] - others, rtol=1e-9)
+        assert np.abs(found).max() > 40.0
+        assert np.unique(found[:, 0]).size == 180
+
+    def test_two_classes_of_naive_bayes(self):
+        model = GaussianNB().fit(X, Y)
+        classifier = CalibratedClassifier(FrozenEstimator(model), QUICK).fit(X, Y)
+        log_p = model.predict_log_proba(X)
+        np.testing.assert_allclose(
+            classifier.calibrated_classifiers_[0].scores(X)[:, 0], log_p[:, 1] - log_p[:, 0]
+        )
+
+    def test_probabilities_of_exactly_0_and_1_have_a_place_in_line(self):
+        forest = RandomForestClassifier(20, random_state=0).fit(X[:120], Y[:120])
+        p = forest.predict_proba(X)[:, 1]
+        assert ((p == 0) | (p == 1)).any()
+        classifier = CalibratedClassifier(FrozenEstimator(forest), QUICK).fit(X, Y)
+        scores = classifier.calibrated_classifiers_[0].scores(X)[:, 0]
+        inside = (p > 0) & (p < 1)
+        np.testing.assert_allclose(scores[inside], special.logit(p[inside]))
+        # Half the odds of the smallest probability above 0, twice those of the largest below 1.
+        np.testing.assert_allclose(scores[p == 0], special.logit(p[inside].min()) - np.log(2.0))
+        np.testing.assert_allclose(scores[p == 1], special.logit(p[inside].max()) + np.log(2.0))
+
+    def test_log_odds_of_a_calibrated_classifier_need_little(self):
+        calibrator = ScoreCalibrator(scores_are="log_odds", random_state=0)
+        rng = np.random.default_rng(0)
+        features = rng.normal(size=(600, 1))
+        labels = rng.random(600) < special.expit(2.0 * features[:, 0])
+        model = LogisticRegression(C=1e6)
+        classifier = CalibratedClassifier(model, calibrator).fit(features, labels)
+        before = model.fit(features, labels).predict_proba(features)
+        assert np.abs(classifier.predict_proba(features) - before).mean() < 0.03
+
+
+class TestOtherCalibrators:
+    @pytest.mark.parametrize("method", ["sigmoid", "isotonic", "temperature"])
+    @pytest.mark.parametrize("ensemble", [False, True])
+    @pytest.mark.parametrize(("features", "labels"), [(X, Y), (X3, Y3)], ids=["two", "three"])
+    @pytest.mark.parametrize("weighted", [False, True])
+    def test_methods_are_those_of_scikit_learn(self, method, ensemble, features, labels, weighted):
+        weight = np.random.default_rng(0).uniform(0.5, 2.0, 240) if weighted else None
+        mine = CalibratedClassifier(SVC, method, ensemble=ensemble)
+        other = CalibratedClassifierCV(SVC, method=method, ensemble=ensemble)
+        np.testing.assert_allclose(
+            mine.fit(features, labels, weight).predict_proba(features),
+            other.fit(features, labels, weight).predict_proba(features),
+            atol=1e-9,
+        )
+
+    def test_logistic_regression(self):
+        platt = LogisticRegression(C=np.inf)
+        found = CalibratedClassifier(SVC, platt).fit(X, Y).predict_proba(X)
+        scores = cross_val_predict(SVC, X, Y, cv=5, method="decision_function")[:, None]
+        new = LinearSVC(random_state=0).fit(X, Y).decision_function(X)[:, None]
+        np.testing.assert_allclose(found, platt.fit(scores, Y).predict_proba(new), rtol=1e-9)
+
+    def test_isotonic_regression_is_the_method(self):
+        clipped = IsotonicRegression(out_of_bounds="clip")
+        np.testing.assert_allclose(
+            CalibratedClassifier(SVC, clipped).fit(X, Y).predict_proba(X),
+            CalibratedClassifier(SVC, "isotonic").fit(X, Y).predict_proba(X),
+        )
+
+    def test_classes_that_no_calibrator_gives_a_chance_share_it(self):
+        # Isotonic steps are 0 for many documents, now and then for all classes of one.
+        p = CalibratedClassifier(SVC, "isotonic").fit(X3, Y3).predict_proba(X3)
+        np.testing.assert_allclose(p.sum(axis=1), 1.0)
+
+    @pytest.mark.parametrize("calibrator", ["sigmoid", "temperature", LogisticRegression()])
+    @pytest.mark.parametrize("labels", [Y, CODES], ids=["two", "three"])
+    def test_they_have_no_intervals(self, calibrator, labels):
+        classifier = CalibratedClassifier(SVC, calibrator).fit(X3, labels)
+        for call in (classifier.predict_interval, classifier.sample_proba):
+            with pytest.raises(ValueError, match="has no posterior, so no intervals or draws"):
+                call(X3)
+        with pytest.raises(AttributeError, match="has no posterior"):
+            _ = classifier.posterior_
+        with pytest.raises(ValueError, match="prior needs a calibrator that knows class priors"):
+            classifier.predict_proba(X3, prior=0.1 if labels is Y else [0.1, 0.4, 0.5])

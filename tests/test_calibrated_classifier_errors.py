@@ -1,0 +1,298 @@
+"""What CalibratedClassifier refuses, in clear words; where weights and groups go."""
+
+from typing import ClassVar
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn import config_context
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.cluster import KMeans
+from sklearn.datasets import make_classification, make_multilabel_classification
+from sklearn.exceptions import NotFittedError, UnsetMetadataPassedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.isotonic import IsotonicRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.model_selection import GroupKFold, KFold, LeaveOneOut
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.multioutput import MultiOutputClassifier
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, LinearSVC
+
+from bayescal import CalibratedClassifier, ScoreCalibrator, TopicCalibrator
+
+QUICK = ScoreCalibrator("gaussian", draws=50, random_state=4)
+X, Y = make_classification(120, n_informative=5, weights=[0.7], random_state=3)
+X4, Y4 = make_classification(160, n_informative=6, n_classes=4, random_state=3)
+XL, YL = make_multilabel_classification(120, n_classes=3, random_state=3)
+
+
+class Recorder(ClassifierMixin, BaseEstimator):
+    """A classifier that keeps what its fits got; its score is the first feature."""
+
+    seen: ClassVar[list] = []
+
+    def fit(self, X, y, sample_weight=None, shift=0.0):
+        self.classes_ = np.unique(y)
+        Recorder.seen.append((X, sample_weight, shift))
+        return self
+
+    def decision_function(self, X):
+        return np.asarray(X)[:, 0]
+
+
+@pytest.fixture(autouse=True)
+def _forget():
+    Recorder.seen = []
+
+
+class Shifty(LogisticRegression):
+    """A calibrator whose probabilities are not."""
+
+    def predict_proba(self, X):
+        return super().predict_proba(X) + 0.5
+
+
+def refuse(match, estimator=None, calibrator=QUICK, X=X, Y=Y, weight=None, **parameters):
+    estimator = LinearSVC() if estimator is None else estimator
+    with pytest.raises(ValueError, match=match):
+        CalibratedClassifier(estimator, calibrator, **parameters).fit(X, Y, weight)
+
+
+class TestCalibrators:
+    @pytest.mark.parametrize(
+        "calibrator", [StandardScaler(), KMeans(), SVC(), ScoreCalibrator, 3, {"a": 1}]
+    )
+    def test_that_are_none(self, calibrator):
+        refuse("calibrator must be an estimator of probabilities", calibrator=calibrator)
+
+    def test_unknown_method(self):
+        refuse("calibrator must be one of 'sigmoid', 'isotonic'", calibrator="platt")
+
+    def test_isotonic_regression_without_ends(self):
+        refuse("must have out_of_bounds='clip'", calibrator=IsotonicRegression())
+
+    def test_values_beyond_0_and_1(self):
+        for calibrator in (LinearRegression(), Shifty()):
+            classifier = CalibratedClassifier(LinearSVC(), calibrator).fit(X, Y)
+            with pytest.raises(ValueError, match="must give probabilities between 0 and 1, got"):
+                classifier.predict_proba(100 * X)
+
+    def test_log_odds_are_no_probabilities(self):
+        refuse("use scores_are='log_odds'", calibrator=ScoreCalibrator(scores_are="probabilities"))
+
+    def test_pooled_intervals_are_pointwise(self):
+        topics = TopicCalibrator(draws=50, random_state=0)
+        classifier = CalibratedClassifier(OneVsRestClassifier(LinearSVC()), topics).fit(XL, YL)
+        with pytest.raises(ValueError, match="kind must be 'pointwise' with a TopicCalibrator"):
+            classifier.predict_interval(XL, kind="hdi")
+
+
+class TestEstimators:
+    def test_without_scores(self):
+        refuse("estimator must have fit and decision_function or predict_proba", KMeans())
+        refuse("MultiOutputClassifier has neither", MultiOutputClassifier(LinearSVC()))
+        piped = make_pipeline(StandardScaler(), LinearRegression())
+        refuse("LinearRegression has neither", piped)
+
+    def test_that_are_none(self):
+        for estimator in (LinearSVC, "svm", StandardScaler):
+            refuse("estimator must be a classifier instance", estimator)
+
+    def test_columns_for_pairs_of_classes(self):
+        refuse("set decision_function_shape='ovr'", SVC(decision_function_shape="ovo"), X=X4, Y=Y4)
+
+    def test_fitted_on_other_labels(self):
+        known = FrozenEstimator(LinearSVC().fit(X4[Y4 < 3], Y4[Y4 < 3]))
+        refuse(
+            r"must hold labels that the estimator was fitted on, \[0, 1, 2\], got 3",
+            known,
+            X=X4,
+            Y=Y4,
+        )
+        some = Y4 > 0
+        whole = FrozenEstimator(LinearSVC().fit(X4, Y4))
+        refuse("every class of the fitted estimator, it lacks 0", whole, X=X4[some], Y=Y4[some])
+
+    def test_not_fitted(self):
+        with pytest.raises(NotFittedError):
+            CalibratedClassifier(FrozenEstimator(LinearSVC()), QUICK).fit(X, Y)
+        for method in ("predict", "predict_proba", "predict_interval", "sample_proba"):
+            with pytest.raises(NotFittedError):
+                getattr(CalibratedClassifier(LinearSVC()), method)(X)
+
+    def test_ensemble_is_yes_or_no(self):
+        refuse("ensemble must be True or False, got 'auto'", ensemble="auto")
+
+
+class TestFolds:
+    def test_training_part_without_a_class(self):
+        ordered = np.sort(Y4)
+        refuse(
+            "the training part of fold 1 holds no document of class 0: use fewer folds",
+            X=X4,
+            Y=ordered,
+            cv=KFold(4),
+        )
+
+    def test_test_part_without_a_class(self):
+        refuse(
+            "the test part of a fold, holds no document of class",
+            cv=LeaveOneOut(),
+            ensemble=True,
+        )
+
+    def test_training_part_without_a_label(self):
+        rare = YL.copy()
+        rare[:, 1] = 0
+        rare[3, 1] = 1
+        base = OneVsRestClassifier(LinearSVC())
+        names = pd.DataFrame(rare, columns=["corn", "gold", "oil"])
+        refuse("training part of fold 1 holds no document with label 'gold'", base, X=XL, Y=names)
+
+    def test_all_have_a_label(self):
+        always = YL.copy()
+        always[:, 2] = 1
+        base = OneVsRestClassifier(LinearSVC())
+        refuse("training part of fold 1 holds no document without label 2", base, X=XL, Y=always)
+
+    def test_pooled_labels_may_lack_positives_in_a_test_part(self):
+        rare = YL.copy()
+        rare[:, 1] = 0
+        rare[[3, 50], 1] = 1  # in two of three folds
+        topics = TopicCalibrator(draws=50, random_state=0)
+        base = OneVsRestClassifier(LinearSVC())
+        refuse("holds no document with label 1", base, X=XL, Y=rare, cv=3, ensemble=True)
+        pooled = CalibratedClassifier(base, topics, cv=3, ensemble=True).fit(XL, rare)
+        assert pooled.predict_interval(XL).shape == (120, 3, 2)
+
+    def test_no_split(self):
+        refuse("cv must give at least one split", cv=[])
+
+    def test_one_class(self):
+        refuse("y must hold at least two classes, got one class only: 1", Y=np.ones(120, int))
+
+    def test_several_outputs_of_several_classes(self):
+        refuse("calibrate them one by one", Y=np.stack([Y4[:120], Y4[:120]], axis=1))
+
+    def test_lengths(self):
+        refuse("X and y must have the same length, got 120 and y", Y=Y[:7])
+
+
+class TestWeights:
+    def test_estimator_that_takes_none(self):
+        refuse(
+            "estimator KNeighborsClassifier takes no sample_weight, which would be ignored",
+            KNeighborsClassifier(),
+            weight=np.ones(120),
+        )
+
+    @pytest.mark.parametrize("calibrator", [TopicCalibrator(), make_pipeline(LogisticRegression())])
+    def test_calibrator_that_takes_none(self, calibrator):
+        refuse("takes no sample_weight: choose one", calibrator=calibrator, weight=np.ones(120))
+
+    def test_bad_ones(self):
+        refuse("sample_weight must not be negative", weight=-np.ones(120))
+        refuse("sample_weight must not be all zero", weight=np.zeros(120))
+
+    def test_reach_estimator_and_calibrator(self):
+        weight = np.random.default_rng(0).uniform(1, 2, 120)
+        classifier = CalibratedClassifier(Recorder(), QUICK, cv=3).fit(X, Y, weight)
+        assert sorted(len(w) for _, w, _ in Recorder.seen) == [80, 80, 80, 120]
+        for features, given, _ in Recorder.seen:
+            row = np.flatnonzero((X[:, None, 0] == features[None, :, 0]).any(axis=1))
+            np.testing.assert_array_equal(given, weight[row])
+        kept = classifier.posterior_["constant_data"]["weight"]
+        np.testing.assert_array_equal(kept, weight)
+
+    def test_weight_of_2_is_a_repetition(self):
+        weight = np.where(np.arange(120) % 3 == 0, 2.0, 1.0)
+        base = LogisticRegression(tol=1e-10).fit(X, Y)
+        once = CalibratedClassifier(FrozenEstimator(base), QUICK).fit(X, Y, weight)
+        rows = np.repeat(np.arange(120), weight.astype(int))
+        twice = CalibratedClassifier(FrozenEstimator(base), QUICK).fit(X[rows], Y[rows])
+        np.testing.assert_allclose(once.predict_proba(X), twice.predict_proba(X), atol=1e-6)
+        without = CalibratedClassifier(FrozenEstimator(base), QUICK).fit(X, Y)
+        assert np.abs(without.predict_proba(X) - once.predict_proba(X)).max() > 1e-3
+
+    def test_of_a_frozen_estimator_go_to_the_calibrator(self):
+        base = FrozenEstimator(KNeighborsClassifier().fit(X, Y))
+        weight = np.linspace(1, 2, 120)
+        for routed in (False, True):
+            with config_context(enable_metadata_routing=routed):
+                classifier = CalibratedClassifier(base, QUICK).fit(X, Y, weight)
+            kept = classifier.posterior_["constant_data"]["weight"]
+            np.testing.assert_array_equal(kept, weight)
+
+
+class TestRouting:
+    def test_estimator_gets_what_it_requests(self):
+        weight = np.linspace(1, 2, 120)
+        with config_context(enable_metadata_routing=True):
+            for asked, expected in ((True, [80, 80, 80, 120]), (False, [])):
+                Recorder.seen = []
+                base = Recorder().set_fit_request(sample_weight=asked, shift=True)
+                classifier = CalibratedClassifier(base, QUICK, cv=3)
+                classifier.fit(X, Y, sample_weight=weight, shift=3.0)
+                given = [len(w) for _, w, _ in Recorder.seen if w is not None]
+                assert sorted(given) == expected
+                assert {shift for _, _, shift in Recorder.seen} == {3.0}
+                kept = classifier.posterior_["constant_data"]["weight"]
+                np.testing.assert_array_equal(kept, weight)
+
+    def test_weights_that_nobody_decided_on(self):
+        with config_context(enable_metadata_routing=True):
+            with pytest.raises(UnsetMetadataPassedError, match="sample_weight"):
+                CalibratedClassifier(Recorder(), QUICK).fit(X, Y, sample_weight=np.ones(120))
+            default = CalibratedClassifier(None, QUICK).fit(X, Y, sample_weight=np.ones(120))
+        assert isinstance(default.calibrated_classifiers_[0].estimator, LinearSVC)
+
+    @pytest.mark.parametrize("routed", [False, True])
+    @pytest.mark.parametrize("ensemble", [False, True])
+    def test_groups_stay_together(self, routed, ensemble):
+        group = np.arange(120) // 6
+        with config_context(enable_metadata_routing=routed):
+            CalibratedClassifier(Recorder(), QUICK, cv=GroupKFold(4), ensemble=ensemble).fit(
+                X, Y, groups=group
+            )
+        parts = [features for features, _, _ in Recorder.seen if len(features) < 120]
+        assert len(parts) == 4
+        for features in parts:
+            trained = np.isin(X[:, 0], features[:, 0])
+            for one in range(20):
+                assert trained[group == one].all() or not trained[group == one].any()
+
+    def test_groups_are_required_by_their_splitter(self):
+        refuse("'groups' parameter should not be None", cv=GroupKFold(3))
+
+    def test_fit_parameters_without_routing(self):
+        CalibratedClassifier(Recorder(), QUICK, cv=3).fit(X, Y, shift=np.arange(120.0))
+        assert sorted(len(shift) for _, _, shift in Recorder.seen) == [80, 80, 80, 120]
+        with pytest.raises(TypeError, match="no_such_thing"):
+            CalibratedClassifier(Recorder(), QUICK).fit(X, Y, no_such_thing=1)
+
+
+class TestPredictions:
+    def test_arguments(self):
+        two = CalibratedClassifier(LinearSVC(), QUICK).fit(X, Y)
+        four = CalibratedClassifier(LinearSVC(), QUICK).fit(X4, Y4)
+        folds = CalibratedClassifier(LinearSVC(), QUICK, ensemble=True).fit(X, Y)
+        with pytest.raises(ValueError, match="level must lie between 0 and 1"):
+            two.predict_interval(X, 95)
+        with pytest.raises(ValueError, match="kind must be one of"):
+            two.predict_interval(X, kind="wald")
+        with pytest.raises(ValueError, match="draws must be from 1 to 200, got 201"):
+            four.sample_proba(X4, 201)
+        for classifier, features in ((four, X4), (folds, X)):
+            with pytest.raises(ValueError, match="is a band for one curve"):
+                classifier.predict_interval(features, kind="simultaneous")
+
+    def test_maximum_likelihood_has_no_interval(self):
+        point = ScoreCalibrator(inference="mle")
+        classifier = CalibratedClassifier(LinearSVC(), point).fit(X, Y)
+        with pytest.raises(ValueError, match="needs a posterior and inference='mle' has none"):
+            classifier.predict_interval(X)
+        with pytest.raises(AttributeError, match="has no posterior"):
+            _ = classifier.posterior_
