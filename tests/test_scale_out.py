@@ -14,6 +14,7 @@ from pyarrow import parquet
 
 from bayescal import TopicCalibrator
 from bayescal.parallel import in_parallel, reporting, workers
+from tests.python_blocks import blocks_of, run
 from tests.scale_out_tools import FEW, Killer, dies, dies_once, made
 
 LIMIT = 400 * 10**6  # bytes, of each worker
