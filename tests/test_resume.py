@@ -158,7 +158,8 @@ def test_pooled_commands_resume_too(scores, tmp_path, monkeypatch):
     options = ("--topic-column", "topic", "--pool", "--draws", "20", "--chains", "1")
     few = write(pd.read_csv(scores).query("topic < 4"), tmp_path / "few.csv")
     with monkeypatch.context() as patched:
-        patched.setattr("bayescal.topic_calibrator.build_topics", None)
+        # All topics are drawn, and then it fails.
+        patched.setattr("bayescal.cli.pooled.pooled_curve", None)
         with pytest.raises(AssertionError):
             run("fit", few, *options, "--out", tmp_path / "out")
     assert (tmp_path / "out/.unfinished").is_dir()
