@@ -161,7 +161,8 @@ def _memory_at(memory: Any) -> Any:
     if isinstance(memory, str | Path):
         from joblib import Memory
 
-        return Memory(memory, verbose=0)
+        # As text: of the same folder joblib makes another one where it comes as a Path.
+        return Memory(str(memory), verbose=0)
     return memory
 
 

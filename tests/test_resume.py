@@ -131,34 +131,35 @@ FIT = """
 import sys
 from bayescal import TopicCalibrator
 from tests.scale_out_tools import FEW, made
-TopicCalibrator("none", memory=sys.argv[1], **FEW).fit(*made(200))
+TopicCalibrator("none", memory=sys.argv[1], **FEW).fit(*made(75))
 """
 
 
 @pytest.mark.slow
 def test_a_killed_fit_goes_on_from_its_memory(tmp_path, monkeypatch):
     memory = tmp_path / "memory"
-    kill_when(("-c", FIT, memory), lambda: len(list(memory.rglob("output.pkl"))) >= 5)
-    whole = TopicCalibrator("none", **FEW).fit(*made(200))
+    kill_when(("-c", FIT, memory), lambda: len(list(memory.rglob("output.pkl"))) >= 3)
+    whole = TopicCalibrator("none", **FEW).fit(*made(75))
     draws = count(monkeypatch, "bayescal.engines.pooled.topics.ClassPosterior")
-    resumed = TopicCalibrator("none", memory=memory, **FEW).fit(*made(200))
-    assert 0 < len(draws) < 2 * 200
+    resumed = TopicCalibrator("none", memory=memory, **FEW).fit(*made(75))
+    assert 0 < len(draws) < 2 * 75
     xr.testing.assert_identical(
         resumed.posterior_["posterior"].to_dataset(), whole.posterior_["posterior"].to_dataset()
     )
     # Other scores find nothing of use there, and the same ones all.
     draws.clear()
-    TopicCalibrator("none", memory=memory, **FEW).fit(*made(200))
+    TopicCalibrator("none", memory=memory, **FEW).fit(*made(75))
     assert draws == []
-    TopicCalibrator("none", memory=memory, **FEW).fit(*made(50, seed=1))
-    assert len(draws) == 2 * 50
+    TopicCalibrator("none", memory=memory, **FEW).fit(*made(25, seed=1))
+    assert len(draws) == 2 * 25
 
 
 def test_pooled_commands_resume_too(scores, tmp_path, monkeypatch):
     options = ("--topic-column", "topic", "--pool", "--draws", "20", "--chains", "1")
     few = write(pd.read_csv(scores).query("topic < 4"), tmp_path / "few.csv")
     with monkeypatch.context() as patched:
-        patched.setattr("bayescal.topic_calibrator.build_topics", None)
+        # All topics are drawn, and then it fails.
+        patched.setattr("bayescal.cli.pooled.pooled_curve", None)
         with pytest.raises(AssertionError):
             run("fit", few, *options, "--out", tmp_path / "out")
     assert (tmp_path / "out/.unfinished").is_dir()

@@ -16,7 +16,7 @@ from bayescal import unfinished
 from bayescal.bayes import probability
 from bayescal.families import FAMILIES
 from bayescal.parallel import in_parallel
-from bayescal.results import provenance, storage
+from bayescal.results import storage
 from bayescal.results.topic_curves import TopicCurves
 from bayescal.topic_scores import read_cells
 from bayescal.validation import Floats
@@ -44,6 +44,8 @@ class Piece:
         The file to write.
     calibrator : Path
         Of the calibrator of the topics.
+    family : str
+        Of their densities.
     score, topic : str
         Columns of the rows.
     level : float
@@ -56,6 +58,7 @@ class Piece:
     schema: Any
     target: Path
     calibrator: Path
+    family: str
     score: str
     topic: str
     level: float
@@ -99,7 +102,17 @@ def predict_parquet(
     calibrator = folder / CALIBRATOR
     if not calibrator.exists():
         storage.write_tree(curves.tree, calibrator)
-    wanted = Piece(None, dataset.schema, folder, calibrator.absolute(), score, topic, level, strict)
+    wanted = Piece(
+        rows=None,
+        schema=dataset.schema,
+        target=folder,
+        calibrator=calibrator.absolute(),
+        family=curves.family.name,
+        score=score,
+        topic=topic,
+        level=level,
+        strict=strict,
+    )
     pieces = list(_pieces(dataset, wanted))
     missing = [piece for piece in pieces if not piece.target.exists()]
     for _ in in_parallel(_write_piece, missing, [1] * len(missing)):
@@ -140,7 +153,7 @@ def _write_piece(piece: Piece) -> None:
 def _with_answers(batch: pa.RecordBatch, piece: Piece, schema: pa.Schema) -> pa.RecordBatch:
     import pyarrow as pa
 
-    curves = _curves_at(piece.calibrator, piece.calibrator.stat().st_mtime_ns)
+    curves = _curves_at(piece.calibrator, piece.family, piece.calibrator.stat().st_mtime_ns)
     scores, topics = (
         batch.column(batch.schema.get_field_index(name)).to_numpy(zero_copy_only=False)
         for name in (piece.score, piece.topic)
@@ -154,11 +167,9 @@ def _with_answers(batch: pa.RecordBatch, piece: Piece, schema: pa.Schema) -> pa.
 
 
 @lru_cache(maxsize=1)
-def _curves_at(path: Path, written: int) -> TopicCurves:
+def _curves_at(path: Path, family: str, written: int) -> TopicCurves:
     """Return the curves in a file; the time when it was written tells it from others."""
-    tree = storage.read_tree(path)
-    parameters, _ = provenance.read(tree)
-    return TopicCurves(tree, FAMILIES[parameters["family"]])
+    return TopicCurves(storage.read_tree(path), FAMILIES[family])
 
 
 def _dataset(source: Path, wanted: tuple[str, ...]) -> Any:
