@@ -68,10 +68,11 @@ def test_the_exponential_family_is_the_population(family):
 
 
 @each_family
-def test_evidences_of_other_populations_are_the_exact_ones(family):
+@pytest.mark.parametrize("bases", [BASE[None], np.stack([BASE, BASE + [0, 1, 0, -1, -1, 0]])])
+def test_evidences_of_other_populations_are_the_exact_ones(family, bases):
     rng = np.random.default_rng(2)
     documents = topics(rng)
-    drawn = draw_topics(documents, FAMILIES[family], BASE, 4000, rng)
+    drawn = draw_topics(documents, FAMILIES[family], bases, 4000 // len(bases), rng)
     for point in NEAR:
         expected = sum(evidence(*each, point, family) for each in documents)
         share = drawn.efficiency(point[None])
@@ -79,13 +80,28 @@ def test_evidences_of_other_populations_are_the_exact_ones(family):
         assert abs(drawn.log_evidence_of(point[None])[0] - expected) < 4.0 * error
         assert error < 0.1
     at_base = sum(evidence(*each, BASE, family) for each in documents)
-    assert drawn.log_evidence_of(BASE[None])[0] == pytest.approx(at_base, rel=1e-12)
+    assert drawn.log_evidence[:, 0].sum() == pytest.approx(at_base, rel=1e-12)
+    if len(bases) == 1:
+        assert drawn.log_evidence_of(BASE[None])[0] == pytest.approx(at_base, rel=1e-12)
+
+
+def test_a_wide_base_bounds_the_weights_of_wide_populations():
+    rng, record = np.random.default_rng(11), FAMILIES["asymmetric_laplace"]
+    narrow, wide = BASE, BASE + [0.0, 1.0, 0.0, -1.0, -1.0, 0.0]
+    one, two = (
+        draw_topics(topics(rng), record, bases, 2000 // len(bases), rng)
+        for bases in (narrow[None], np.stack([narrow, wide]))
+    )
+    # Half of the draws are its own.
+    assert np.all(two.efficiency(wide[None]) > 0.45)
+    assert np.all(two.efficiency(narrow[None]) > 0.45)
+    assert one.efficiency(wide[None]).min() < 0.1
 
 
 @each_family
 def test_a_topic_without_scores_is_a_draw_from_the_population(family):
     rng, record = np.random.default_rng(3), FAMILIES[family]
-    drawn = draw_topics([(np.zeros(0), None)], record, BASE, 8000, rng)
+    drawn = draw_topics([(np.zeros(0), None)], record, BASE[None], 8000, rng)
     assert drawn.log_evidence == pytest.approx([0.0], abs=1e-6)
     power, narrow = record.powers[0], BASE - 0.5 * (np.arange(len(NAMES)) == 1)
     for point in (BASE, narrow):
@@ -138,7 +154,7 @@ def test_weights_are_powers_of_the_likelihood(family):
     x, weight = rng.normal(size=12), rng.integers(0, 4, 12)
     forms = [(x, weight.astype(float))], [(np.repeat(x, weight), None)]
     one, other = (
-        draw_topics(form, FAMILIES[family], BASE, 200, np.random.default_rng(7)) for form in forms
+        draw_topics(form, FAMILIES[family], BASE[None], 200, np.random.default_rng(7)) for form in forms
     )
     np.testing.assert_allclose(one.log_evidence, other.log_evidence, rtol=1e-6)
     for name in ("theta", "left", "right"):

@@ -9,7 +9,7 @@ import numpy as np
 
 from bayescal.density_draws import DensityDraws, density_draws
 from bayescal.engines.pooled.base_rates import draw_base_rates, rates_given
-from bayescal.engines.pooled.hyperposterior import base_of, draw_hyperposterior
+from bayescal.engines.pooled.hyperposterior import bases_of, draw_hyperposterior
 from bayescal.engines.pooled.population import draw_unseen, fixed_population
 from bayescal.engines.pooled.topics import draw_topics
 from bayescal.families import Family
@@ -165,7 +165,7 @@ def add_topics(
     for k, positive in enumerate((False, True)):
         standardised = [((scores - centre) / spread, None) for scores in classes[k]]
         points, own = population.classes[k], family.of_class(positive)
-        found = draw_topics(standardised, own, base_of(points), MOST_TOPIC_DRAWS, rng)
+        found = draw_topics(standardised, own, bases_of(points), MOST_TOPIC_DRAWS // 2, rng)
         sides.append(_raw(np.stack(found.pick(points, rng)), centre, spread))
     negatives, positives = (np.array([each.size for each in side], float) for side in classes)
     return np.stack(sides), rates_given(population.rate, positives, negatives, rng)
@@ -212,7 +212,7 @@ def _partial(topics: Topics, family: Family, rng: np.random.Generator, draws: in
 
 def _apart(topics: Topics, family: Family, rng: np.random.Generator, draws: int) -> _Class:
     base = fixed_population(family)
-    found = draw_topics(topics, family, base, draws, rng)
+    found = draw_topics(topics, family, base[None], draws, rng)
     points = np.broadcast_to(base, (draws, base.size)).copy()
     return _Class(
         sides=np.stack([found.theta, found.left, found.right]),

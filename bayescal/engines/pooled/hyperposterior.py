@@ -22,11 +22,13 @@ FIRST_DRAWS = 500
 PROPOSALS = 4000
 ADAPTATIONS, GOOD_K = 4, 0.7
 FREEDOM, WIDER = 5.0, 1.2  # of the Student t proposal
-# The base lies on the wide side of the mode: weights from wide to narrow are bounded. One posterior
-# standard deviation towards a larger tau, smaller kappa and a.
+# Topics are drawn under a base at the mode and under a wide one: larger tau, smaller kappa and a.
+# Weights from wide to narrow are bounded, and most draws of the other one lie where they count.
 WIDE = np.array([0.0, 1.0, 0.0, -1.0, -1.0, 0.0])
-# But no wider than kappa = 1 and a = 1/2: of a beta far below that most draws are at 0 or 1.
-LOWEST = np.array([-np.inf, -np.inf, -np.inf, 0.0, np.log(0.5), -np.inf])
+# How many posterior standard deviations: while searching the mode, by one base, and in the end.
+SEARCHING, FINAL = (1.0,), (0.0, 2.0)
+# But no wider than kappa = 1/2 and a = 1/4: of a beta far below that most draws are at 0 or 1.
+LOWEST = np.array([-np.inf, -np.inf, -np.inf, np.log(0.5), np.log(0.25), -np.inf])
 
 
 @dataclass(frozen=True)
@@ -83,16 +85,17 @@ def draw_hyperposterior(
     base = np.array(hyperprior.mean)
     scale = np.array(hyperprior.scale)
     for _ in range(MOVES):
-        found = draw_topics(topics, family, base, FIRST_DRAWS, rng)
+        found = draw_topics(topics, family, base[None], FIRST_DRAWS, rng)
         mode, covariance = _mode(_log_posterior(found, hyperprior), base, scale)
-        deviation = np.sqrt(np.diag(covariance))
         # Few topics leave a curvature that says nothing: the hyperprior knows how far to go.
-        wide = np.maximum(mode + WIDE * np.minimum(deviation, scale), LOWEST)
+        deviation = np.minimum(np.sqrt(np.diag(covariance)), scale)
+        wide = _bases(mode, deviation, SEARCHING)[0]
         off = np.abs(wide - base) / deviation
         base = wide
         if off.max() < CLOSE:
             break
-    found = draw_topics(topics, family, base, topic_draws, rng)
+    bases = _bases(mode, deviation, FINAL)
+    found = draw_topics(topics, family, bases, topic_draws // len(bases), rng)
     log_posterior = _log_posterior(found, hyperprior)
     centre, covariance = _mode(log_posterior, mode, scale)
     for _ in range(ADAPTATIONS):
@@ -111,10 +114,15 @@ def draw_hyperposterior(
     )
 
 
-def base_of(points: Floats) -> Floats:
-    """Return the population to draw topics under whose draws all of the points can reweight."""
-    base: Floats = np.maximum(points.mean(axis=0) + WIDE * points.std(axis=0), LOWEST)
-    return base
+def bases_of(points: Floats) -> Floats:
+    """Return the populations to draw topics under whose draws all of the points can reweight."""
+    return _bases(points.mean(axis=0), points.std(axis=0), FINAL)
+
+
+def _bases(centre: Floats, deviation: Floats, widths: tuple[float, ...]) -> Floats:
+    """Return populations so many deviations wider than the centre; shape (widths, 6)."""
+    bases: Floats = np.maximum(centre + np.outer(widths, WIDE * deviation), LOWEST)
+    return bases
 
 
 def _log_posterior(topics: TopicDraws, hyperprior: Hyperprior) -> Callable[[Floats], Floats]:
