@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -14,16 +14,18 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from bayescal.engines.pooled.engine import POOLINGS
+from bayescal.engines.pooled.sampled import Sampler
 from bayescal.engines.pooled.weights import DENSITIES
 from bayescal.families import FAMILIES, Family
 from bayescal.parallel import workers
 from bayescal.randomness import generator
 from bayescal.results import provenance, storage
+from bayescal.results.diagnostics import diagnose_topics, warn_of_problems
 from bayescal.results.lazy import Last, is_lazy, read_lazily
 from bayescal.results.parquet import predict_parquet
 from bayescal.results.topic_curves import TopicCurves
 from bayescal.results.topic_parts import COMBINATION, combination_table
-from bayescal.results.topics import topic_table
+from bayescal.results.topics import HYPERPARAMETERS, topic_table
 from bayescal.topic_fitting import extend_tree, fit_tree
 from bayescal.topic_scores import TopicScores, read_cells, read_topics
 from bayescal.validation import Floats, check_choice, check_count, check_fraction
@@ -35,6 +37,7 @@ AUTO, COMBINED = "auto", "combined"
 # What "auto" stands for where topics are not pooled around a population.
 REFERENCE = "asymmetric_laplace"
 FAMILY_NAMES = (AUTO, COMBINED, "gaussian", "laplace", REFERENCE, "asymmetric_gaussian")
+INFERENCES = ("exact", "nuts")
 NEW_TOPICS = ("population", "error")
 GOOD_K = 0.7
 
@@ -59,8 +62,14 @@ class TopicCalibrator(BaseEstimator):  # type: ignore[misc]
     new_topics : {"population", "error"}
         What predictions for a topic that was not fitted do: answer as the population would, with
         wide bands, or raise.
+    inference : {"exact", "nuts"}
+        The fast engine, or PyMC's NUTS on the program models/topics.py, the same model: minutes in
+        place of seconds; for partial pooling and one family ("auto": "asymmetric_laplace"). There
+        is neither "mle" nor "map": the joint density of topics and their population is highest
+        where the population has no width.
     draws, chains : int
-        Posterior draws a chain, and chains; all draws are independent but for few repeated ones.
+        Posterior draws a chain, and chains; with "exact" all draws are independent but for few
+        repeated ones.
     random_state : int, numpy Generator, RandomState or None
         Seeds the engine; the same seed gives the same bits, whatever `n_jobs`.
     n_jobs : int, optional
@@ -70,6 +79,10 @@ class TopicCalibrator(BaseEstimator):  # type: ignore[misc]
     memory : str, Path or joblib.Memory, optional
         A folder that keeps topics as they are fitted: with the same scores, parameters and seed a
         fit that was killed goes on from there.
+    sampler_options : dict, optional
+        Further arguments of pm.sample, such as tune, target_accept, cores.
+    progressbar : bool
+        Whether "nuts" shows its progress.
 
     Attributes
     ----------
@@ -86,7 +99,9 @@ class TopicCalibrator(BaseEstimator):  # type: ignore[misc]
         to the best; `posterior_["combination"]["weight"]` has each topic's own weights.
     posterior_ : xarray.DataTree
         Groups posterior (chain, draw, klass, topic), population and topics; of a combination also
-        those of its other parts, and combination, their weights.
+        those of its other parts, and combination, their weights; with "nuts" sample_stats.
+    diagnostics_ : bayescal.results.diagnostics.Diagnostics or None
+        With "nuts" R-hat, effective sample sizes and divergences of topics and population.
 
     Examples
     --------
@@ -106,21 +121,27 @@ class TopicCalibrator(BaseEstimator):  # type: ignore[misc]
         pooling: str = "partial",
         family: str = AUTO,
         *,
+        inference: str = "exact",
         new_topics: str = "population",
         draws: int = 1000,
         chains: int = 4,
         random_state: Any = None,
         n_jobs: int | None = None,
         memory: Any = None,
+        sampler_options: Mapping[str, Any] | None = None,
+        progressbar: bool = False,
     ) -> None:
         self.pooling = pooling
         self.family = family
+        self.inference = inference
         self.new_topics = new_topics
         self.draws = draws
         self.chains = chains
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.memory = memory
+        self.sampler_options = sampler_options
+        self.progressbar = progressbar
 
     def fit(self, scores: Any, labels: Any = None, topics: ArrayLike | None = None) -> Self:
         """
@@ -144,7 +165,9 @@ class TopicCalibrator(BaseEstimator):  # type: ignore[misc]
         """
         check_choice("pooling", self.pooling, POOLINGS)
         check_choice("family", self.family, FAMILY_NAMES)
+        check_choice("inference", self.inference, INFERENCES)
         check_choice("new_topics", self.new_topics, NEW_TOPICS)
+        self._check_sampled()
         if self.family == COMBINED and self.pooling != "partial":
             raise ValueError(
                 f"family='combined' needs pooling='partial', got pooling={self.pooling!r}: choose"
@@ -163,8 +186,10 @@ class TopicCalibrator(BaseEstimator):  # type: ignore[misc]
                 chains=self.chains,
                 draws=self.draws,
                 attrs=provenance.describe(self._parameters(), data.classes),
+                sampler=self._sampler,
             )
         self._set_results(tree, data.classes)
+        warn_of_problems(self.diagnostics_)
         self._warn()
         return self
 
@@ -392,7 +417,8 @@ class TopicCalibrator(BaseEstimator):  # type: ignore[misc]
 
     def _families(self, pooling: str) -> tuple[Family, ...]:
         """Return the families to fit; several are combined."""
-        if self.family == COMBINED or (self.family == AUTO and pooling == "partial"):
+        combined = self.family == AUTO and pooling == "partial" and self.inference == "exact"
+        if self.family == COMBINED or combined:
             return tuple(FAMILIES[name] for name in DENSITIES)
         return (FAMILIES[REFERENCE if self.family == AUTO else self.family],)
 
@@ -400,6 +426,26 @@ class TopicCalibrator(BaseEstimator):  # type: ignore[misc]
         """Return the parameters that make the results, not those of where they are made."""
         elsewhere = ("n_jobs", "memory")
         return {k: v for k, v in self.get_params(deep=False).items() if k not in elsewhere}
+
+    @property
+    def _sampler(self) -> Sampler | None:
+        if self.inference == "exact":
+            return None
+        return Sampler(self.sampler_options, self.progressbar)
+
+    def _check_sampled(self) -> None:
+        if self.inference == "exact":
+            return
+        if self.pooling != "partial":
+            raise ValueError(
+                "inference must be 'exact' unless pooling is 'partial', got 'nuts' with"
+                f" pooling={self.pooling!r}: without a population every topic's posterior is exact."
+            )
+        if self.family == COMBINED:
+            raise ValueError(
+                "family must be one family with inference='nuts', got 'combined': its other parts"
+                " are no draws of the program; leave inference at 'exact'."
+            )
 
     def _pooling_of(self, data: TopicScores) -> str:
         if self.pooling == "partial" and data.names.size == 1:
@@ -412,6 +458,7 @@ class TopicCalibrator(BaseEstimator):  # type: ignore[misc]
 
     def _set_results(self, tree: xr.DataTree, classes: NDArray[Any]) -> None:
         self.posterior_, self.classes_ = tree, classes
+        self.diagnostics_ = diagnose_topics(tree, HYPERPARAMETERS)
         families = self._families("partial" if COMBINATION in tree else "none")
         self._curves = TopicCurves(tree, families[0])
         self.topics_: NDArray[Any] = tree["topics"].to_dataset()["topic"].values

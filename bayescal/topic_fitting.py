@@ -14,6 +14,7 @@ from bayescal.engines.pooled.combined import (
     extend_combination,
 )
 from bayescal.engines.pooled.engine import add_topics, fit_topics
+from bayescal.engines.pooled.sampled import Sampler
 from bayescal.families import Family
 from bayescal.results import topic_parts
 from bayescal.results.topics import (
@@ -41,6 +42,7 @@ def fit_tree(
     chains: int,
     draws: int,
     attrs: dict[str, str],
+    sampler: Sampler | None = None,
 ) -> xr.DataTree:
     """
     Return the tree of all topics: of one family, or of the combination of several.
@@ -59,6 +61,8 @@ def fit_tree(
         Chains, and draws of each.
     attrs : dict
         Provenance.
+    sampler : Sampler, optional
+        Takes the place of the fast engine where topics are pooled around a population.
     """
     scale = centre_and_spread(data.score)
     # Scores that are all the same ask for densities of no width, and others' of less.
@@ -67,7 +71,12 @@ def fit_tree(
     groups: dict[str, xr.Dataset] = {}
     densities = []
     for family in families:
-        found = fit_topics(classes, family, rng, draws=draws * chains, pooling=pooling, scale=scale)
+        if sampler is not None and pooling == "partial":
+            found = sampler(classes, family, rng, draws=draws, chains=chains, scale=scale)
+        else:
+            found = fit_topics(
+                classes, family, rng, draws=draws * chains, pooling=pooling, scale=scale
+            )
         tree = build_topics(
             found,
             data.names,

@@ -4,11 +4,31 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from studies import coverage, guard_floor, reuters, robustness, sbc, synthetic, topics
+from studies import (
+    coverage,
+    guard_floor,
+    reuters,
+    robustness,
+    sbc,
+    synthetic,
+    topics,
+    topics_coverage,
+    topics_diagnostics,
+)
 from studies.command import Options, main
 from studies.reporting import write_index
 
-STUDIES = (sbc, coverage, synthetic, robustness, reuters, topics, guard_floor)
+STUDIES = (
+    sbc,
+    coverage,
+    synthetic,
+    robustness,
+    reuters,
+    topics,
+    topics_coverage,
+    topics_diagnostics,
+    guard_floor,
+)
 
 
 def run(options: Options) -> None:

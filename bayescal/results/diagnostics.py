@@ -68,6 +68,17 @@ def diagnose(tree: xr.DataTree) -> Diagnostics:
     return _of_exact_draws(tree, posterior) if "evidence" in tree else _of_chains(tree, posterior)
 
 
+def diagnose_topics(
+    tree: xr.DataTree, hyperparameters: tuple[str, ...], *, topics: bool = True
+) -> Diagnostics | None:
+    """Check what NUTS drew of a population, and of its topics too; None of the fast engine."""
+    if "sample_stats" not in tree:
+        return None
+    of_population = tree["population"].to_dataset()[list(hyperparameters)]
+    drawn = [tree["posterior"].to_dataset()] if topics else []
+    return _of_chains(tree, xr.merge([*drawn, of_population]))
+
+
 def _of_exact_draws(tree: xr.DataTree, posterior: xr.Dataset) -> Diagnostics:
     groups = [tree[name].to_dataset() for name in EVIDENCE if name in tree]
     draws = _count(posterior)

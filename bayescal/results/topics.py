@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 SIDES = ("theta", "left", "right")
 DRAWS = ("chain", "draw")
 RATE_NAMES = ("rate_alpha", "rate_beta")
+HYPERPARAMETERS = (*NAMES, *RATE_NAMES)
 GROUPS = ("posterior", "population", "topics")
 
 
@@ -38,7 +39,7 @@ def build_topics(
 
     Groups: posterior, the draws (chain, draw, klass, topic) of mode and sides in raw score units
     and of the rate, P(+); population, those of its unbounded hyperparameters and of a topic
-    without documents; topics, what is known of each.
+    without documents; topics, what is known of each; sample_stats, of NUTS.
 
     Parameters
     ----------
@@ -88,6 +89,8 @@ def build_topics(
         "population": xr.Dataset(population, coords),
         "topics": xr.Dataset(topics, {"klass": list(KLASS), "topic": names}),
     }
+    if found.sample_stats is not None:
+        groups["sample_stats"] = found.sample_stats
     return xr.DataTree.from_dict(groups)
 
 

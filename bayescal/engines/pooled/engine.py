@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import xarray as xr
 
 from bayescal.density_draws import DensityDraws, density_draws
 from bayescal.engines.pooled.base_rates import draw_base_rates, rates_given
@@ -46,6 +47,8 @@ class TopicPosterior:
         Share of a topic's draws that its reweighting to populations leaves effective.
     resolved : bool
         Whether all exact posteriors are as fine as asked for.
+    sample_stats : xarray.Dataset or None
+        Of NUTS, where it made the draws.
     """
 
     sides: Floats
@@ -57,6 +60,7 @@ class TopicPosterior:
     pareto_k: Floats
     efficiency: Floats
     resolved: bool
+    sample_stats: xr.Dataset | None = None
 
 
 def fit_topics(
@@ -108,9 +112,9 @@ def fit_topics(
         found.append(draw_class(standardised, family_of_class, rng, draws))
     centre, spread = np.array(scales).T[:, :, None]
     return TopicPosterior(
-        sides=np.stack([_raw(each.sides, centre, spread) for each in found]),
+        sides=np.stack([raw_sides(each.sides, centre, spread) for each in found]),
         rate=rate,
-        new_sides=np.stack([_raw(each.new_sides, *scale) for each in found]),
+        new_sides=np.stack([raw_sides(each.new_sides, *scale) for each in found]),
         new_rate=rates_given(rate_population, nothing, nothing, rng)[0],
         rate_population=rate_population,
         population=np.stack([each.population for each in found]),
@@ -166,7 +170,7 @@ def add_topics(
         standardised = [((scores - centre) / spread, None) for scores in classes[k]]
         points, own = population.classes[k], family.of_class(positive)
         found = draw_topics(standardised, own, bases_of(points), MOST_TOPIC_DRAWS // 2, rng)
-        sides.append(_raw(np.stack(found.pick(points, rng)), centre, spread))
+        sides.append(raw_sides(np.stack(found.pick(points, rng)), centre, spread))
     negatives, positives = (np.array([each.size for each in side], float) for side in classes)
     return np.stack(sides), rates_given(population.rate, positives, negatives, rng)
 
@@ -241,7 +245,7 @@ def _own_scale(scores: Floats, of_all: tuple[float, float]) -> tuple[float, floa
     return centre_and_spread(scores) if scores.size else of_all
 
 
-def _raw(sides: Floats, centre: Floats | float, spread: Floats | float) -> Floats:
+def raw_sides(sides: Floats, centre: Floats | float, spread: Floats | float) -> Floats:
     """Return mode and sides, the first axis, in raw score units."""
     raw = sides * spread
     raw[0] += centre

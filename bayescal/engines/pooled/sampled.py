@@ -1,0 +1,147 @@
+"""All topics pooled partially by NUTS: draws of the program `topics`, as the fast engine's are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+from scipy import special
+
+from bayescal import programs
+from bayescal.engines.exact.posterior import SMALLEST_SHARE
+from bayescal.engines.nuts import draw_posterior
+from bayescal.engines.pooled.base_rates import rates_given
+from bayescal.engines.pooled.engine import TopicPosterior, raw_sides
+from bayescal.engines.pooled.population import NAMES, Hyperprior, draw_unseen
+from bayescal.families import Family
+from bayescal.validation import Floats
+
+SIDES = ("theta", "left", "right")
+# Populations of few topics have narrow corners.
+OPTIONS = {"target_accept": 0.95, "tune": 1500}
+
+
+@dataclass(frozen=True)
+class Sampler:
+    """
+    Draws from the posterior of all topics around their population with pm.sample.
+
+    Attributes
+    ----------
+    options : mapping, optional
+        Further arguments of pm.sample.
+    progressbar : bool
+        Whether PyMC shows its progress.
+    """
+
+    options: Mapping[str, Any] | None = None
+    progressbar: bool = False
+
+    def __call__(
+        self,
+        classes: tuple[Sequence[Floats], Sequence[Floats]],
+        family: Family,
+        rng: np.random.Generator,
+        *,
+        draws: int,
+        chains: int,
+        scale: tuple[float, float],
+    ) -> TopicPosterior:
+        """
+        Return the draws; topics without documents are drawn from the populations.
+
+        Parameters
+        ----------
+        classes : tuple of sequences of arrays
+            The raw scores of negatives and of positives of every topic; a topic may have none.
+        family : Family
+            Of both classes.
+        rng : numpy.random.Generator
+            Source of randomness.
+        draws, chains : int
+            Draws a chain after tuning, and chains.
+        scale : tuple of float
+            Robust centre and spread of all topics' scores.
+        """
+        counts = np.array([[scores.size for scores in side] for side in classes])
+        model = programs.load("topics").model(
+            np.concatenate([*classes[0], *classes[1]]),
+            np.repeat([0, 1], counts.sum(axis=1)),
+            np.repeat(np.tile(np.arange(counts.shape[1]), 2), counts.ravel()),
+            family=family.name,
+            centre=scale[0],
+            spread=scale[1],
+        )
+        options = OPTIONS | dict(self.options or {})
+        found = draw_posterior(
+            model, rng, draws=draws, chains=chains, progressbar=self.progressbar, options=options
+        )
+        # The program has no topic without documents.
+        return _posterior(found, family, counts, np.flatnonzero(counts.any(axis=0)), rng, scale)
+
+
+def _posterior(
+    found: dict[str, xr.Dataset],
+    family: Family,
+    counts: NDArray[np.intp],
+    seen: NDArray[np.intp],
+    rng: np.random.Generator,
+    scale: tuple[float, float],
+) -> TopicPosterior:
+    posterior = found["posterior"].stack(sample=("chain", "draw"))
+    population = _populations(posterior, family, rng)
+    rate_population = _betas(posterior)
+    topics = counts.shape[1]
+    rate = rates_given(rate_population, *np.zeros((2, topics)), rng)
+    rate[seen] = posterior["prior"].transpose("topic", "sample").values
+    sides = np.stack(
+        [
+            np.stack([draw_unseen(points, family, rng) for _ in range(topics)], axis=1)
+            for points in population
+        ]
+    )
+    for k, name in enumerate(SIDES):
+        sides[:, k, seen] = posterior[name].transpose("klass", "topic", "sample").values
+    new = np.stack([draw_unseen(points, family, rng) for points in population])
+    return TopicPosterior(
+        sides=np.stack([raw_sides(_open(each), *scale) for each in sides]),
+        rate=np.clip(rate, 1e-15, 1.0 - 1e-15),
+        new_sides=np.stack([raw_sides(each, *scale) for each in new]),
+        new_rate=rates_given(rate_population, np.zeros(1), np.zeros(1), rng)[0],
+        rate_population=rate_population,
+        population=population,
+        pareto_k=np.full(2, -np.inf),
+        efficiency=np.ones(counts.shape),
+        resolved=True,
+        sample_stats=found["sample_stats"],
+    )
+
+
+def _populations(posterior: xr.Dataset, family: Family, rng: np.random.Generator) -> Floats:
+    """Return hyperparameters (2, draws, 6); those of a symmetric family's share from the prior."""
+    size = posterior.sizes["sample"]
+    hyperprior = Hyperprior.of(family.powers[0])
+    points = np.stack([hyperprior.draw(size, rng) for _ in range(2)])
+    for k, name in enumerate(NAMES):
+        if name in posterior:
+            points[..., k] = posterior[name].transpose("klass", "sample").values
+    return points
+
+
+def _betas(posterior: xr.Dataset) -> Floats:
+    """Return the parameters of the beta that rates are from; (2, draws)."""
+    rate = special.expit(posterior["logit_rate"].values)
+    documents = np.exp(posterior["log_documents"].values)
+    return np.stack([documents * rate, documents * (1.0 - rate)])
+
+
+def _open(sides: Floats) -> Floats:
+    """Return mode and sides, no side so small that it rounds to nothing."""
+    theta, left, right = sides
+    total = left + right
+    share = np.clip(left / total, SMALLEST_SHARE, 1.0 - SMALLEST_SHARE)
+    return np.stack([theta, share * total, (1.0 - share) * total])

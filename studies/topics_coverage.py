@@ -1,0 +1,252 @@
+"""Bands of pooled topics cover the truth; topics with nothing in common lose nothing.
+
+python -m studies.topics_coverage [--quick]
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from bayescal import TopicCalibrator
+from bayescal.engines.pooled.base_rates import LOG_CONCENTRATION, LOGIT_RATE, rates_given
+from bayescal.engines.pooled.engine import fit_topics
+from bayescal.engines.pooled.population import NAMES, Hyperprior, draw_unseen
+from bayescal.families import FAMILIES
+from bayescal.metrics import losses
+from bayescal.results.topics import curve_of
+from bayescal.validation import Floats
+from studies.command import Options, main, spread_over
+from studies.reporting import Bar, markdown, with_error, write_page, write_table
+
+FAMILY = FAMILIES["asymmetric_laplace"]
+TOPICS, LEVELS = 10, (0.5, 0.9)
+NARROWING = 0.7
+# Of standardised scores; bands are looked at without a glance at the truth.
+SCORES = np.linspace(-3.0, 3.0, 13)
+POSITIVES = (3, 10, 30)
+NEGATIVES_EACH = 4  # to a positive
+NEW_DOCUMENTS = 1000
+# Of modes and log widths, when topics have nothing in common; when they are alike, a tenth.
+WIDE = np.array([5.0, 1.0])
+LARGEST_COST = 0.02
+
+Sides = Floats  # (2, 3, topics): mode, left and right of negatives and positives
+
+
+def run(options: Options) -> None:
+    """Measure coverage and what pooling costs; write page and tables."""
+    sets = options.size(100, 4)
+    coverage = pd.concat(spread_over(options.jobs, cover, [(seed,) for seed in range(sets)]))
+    cases = [
+        (width, n, seed)
+        for width in (1.0, 0.1)
+        for n in POSITIVES
+        for seed in range(options.size(10, 2))
+    ]
+    costs = pd.DataFrame(spread_over(options.jobs, cost, cases))
+    covered, lost = summarise_coverage(coverage), summarise_costs(costs)
+    write_table(covered, options.out, "topics_coverage")
+    write_table(lost, options.out, "topics_nothing_in_common")
+    write_page(
+        "topics_coverage",
+        options.out,
+        [*coverage_bars(covered), *cost_bars(lost)],
+        coverage=_coverage_shown(covered),
+        costs=_costs_shown(lost),
+        sets=str(sets),
+        topics=str(TOPICS),
+    )
+
+
+def cover(seed: int) -> pd.DataFrame:
+    """
+    Return coverage of one simulated population: rows (topic, band, level).
+
+    Hyperparameters from the hyperprior, topics from the population, documents from the topics; at
+    scores chosen without the truth a band's coverage is nominal exactly if the engine is right.
+    """
+    rng = np.random.default_rng((1, seed))
+    points = [Hyperprior.of(1).draw(1, rng).repeat(TOPICS + 1, axis=0) for _ in range(2)]
+    sides = np.stack([draw_unseen(each, FAMILY, rng) for each in points])
+    rate = 1.0 / (1.0 + np.exp(-LOGIT_RATE[0] - LOGIT_RATE[1] * rng.normal()))
+    documents = np.exp(LOG_CONCENTRATION[0] + LOG_CONCENTRATION[1] * rng.normal())
+    beta = np.tile([[documents * rate], [documents * (1.0 - rate)]], TOPICS + 1)
+    rates = rates_given(beta, np.zeros(1), np.zeros(1), rng)[0]
+    n = rng.integers(5, 60, TOPICS)
+    positive = rng.binomial(n, rates[:-1])
+    classes = tuple(
+        [draw_scores(sides[k, :, t], size, rng) for t, size in enumerate(sizes)]
+        for k, sizes in enumerate((n - positive, positive))
+    )
+    found = fit_topics(
+        (classes[0], classes[1]), FAMILY, rng, draws=1000, pooling="partial", scale=(0.0, 1.0)
+    )
+    known = np.mean(
+        [
+            _covered(found.sides[:, :, t], found.rate[t], sides[:, :, t], rates[t])
+            for t in range(TOPICS)
+        ],
+        axis=0,
+    )
+    new = _covered(found.new_sides, found.new_rate, sides[:, :, -1], rates[-1])
+    rows = [
+        (topic, band, level, inside[b, i], seed)
+        for topic, inside in (("known", known), ("new", new))
+        for b, band in enumerate(("as it is", "30 % too narrow"))
+        for i, level in enumerate(LEVELS)
+    ]
+    return pd.DataFrame(rows, columns=["topic", "band", "level", "covered", "set"])
+
+
+def draw_scores(sides: Floats, size: int, rng: np.random.Generator) -> Floats:
+    """Return scores of one class: an exponential to either side of the mode."""
+    theta, left, right = sides
+    on_left = rng.random(size) < left / (left + right)
+    return theta + rng.exponential(size=size) * np.where(on_left, -left, right)
+
+
+def _covered(drawn: Sides, rates: Floats, true: Floats, rate: float) -> Floats:
+    """Return the share of scores whose true log-odds are within the band; (bands, levels)."""
+    curves = curve_of(drawn, rates, FAMILY, 0.0).log_odds(SCORES)
+    truth = curve_of(true[..., None], np.array([rate]), FAMILY, 0.0).log_odds(SCORES)[0]
+    middle, out = np.median(curves, axis=0), np.empty((2, len(LEVELS)))
+    for i, level in enumerate(LEVELS):
+        low, high = np.quantile(curves, [0.5 - level / 2, 0.5 + level / 2], axis=0)
+        for b, factor in enumerate((1.0, NARROWING)):
+            inside = (middle + factor * (low - middle) <= truth) & (
+                truth <= middle + factor * (high - middle)
+            )
+            out[b, i] = inside.mean()
+    return out
+
+
+def cost(width: float, n_positive: int, seed: int) -> dict[str, float]:
+    """
+    Return held-out log-loss in bits a document, pooled and apart, and the population's tau.
+
+    Modes of topics are that much times WIDE apart and their widths that many log units; positives
+    lie one to three widths above negatives.
+    """
+    rng = np.random.default_rng((2, round(10 * width), n_positive, seed))
+    mode, log_width = width * WIDE[:, None] * rng.normal(size=(2, TOPICS))
+    gap = 2.0 + width * rng.uniform(-1.0, 1.0, TOPICS)
+    size = np.exp(log_width)
+    modes = np.stack([mode, mode + gap * size])
+    share = 0.5 + width * rng.uniform(-0.4, 0.4, (2, TOPICS))
+    sides = np.stack([modes, share * size, (1.0 - share) * size], axis=1)
+    train = _documents(sides, n_positive, rng)
+    score, label, topic = _documents(sides, NEW_DOCUMENTS // (1 + NEGATIVES_EACH), rng)
+    out: dict[str, float] = {"width": width, "n": n_positive, "seed": seed}
+    for name, pooling in (("pooled", "partial"), ("apart", "none")):
+        calibrator = TopicCalibrator(pooling, draws=250, random_state=seed).fit(*train)
+        found = losses(calibrator.decision_function(score, topic), label == 1)
+        out[name] = found.log_loss / score.size
+        if name == "pooled":
+            group = calibrator.posterior_["population"].to_dataset()
+            spread = float(calibrator.posterior_["topics"]["spread"])
+            tau = np.exp(group[NAMES[1]].sel(klass="negative").values)
+            out["tau"] = float(np.median(tau)) * spread / width
+    return out
+
+
+def _documents(
+    sides: Sides, n_positive: int, rng: np.random.Generator
+) -> tuple[Floats, np.ndarray, np.ndarray]:
+    score, label, topic = [], [], []
+    for t in range(TOPICS):
+        for k, size in enumerate((NEGATIVES_EACH * n_positive, n_positive)):
+            score.append(draw_scores(sides[k, :, t], size, rng))
+            label.append(np.full(size, k))
+            topic.append(np.full(size, t))
+    return np.concatenate(score), np.concatenate(label), np.concatenate(topic)
+
+
+def summarise_coverage(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return mean coverage and its standard error between sets."""
+    grouped = rows.groupby(["topic", "band", "level"], sort=False)["covered"]
+    return pd.DataFrame({"mean": grouped.mean(), "error": grouped.sem()}).reset_index()
+
+
+def summarise_costs(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return log-loss of both, pooling's cost as a share of apart's, and tau, in sds of modes."""
+    rows = rows.assign(cost=rows["pooled"] - rows["apart"])
+    grouped = rows.groupby(["width", "n"], sort=False)
+    apart = grouped["apart"].mean()
+    return pd.DataFrame(
+        {
+            "pooled": grouped["pooled"].mean(),
+            "apart": apart,
+            "cost": grouped["cost"].mean() / apart,
+            "error": grouped["cost"].sem() / apart,
+            "tau": grouped["tau"].mean() / WIDE[0],
+            "tau error": grouped["tau"].sem() / WIDE[0],
+        }
+    ).reset_index()
+
+
+def coverage_bars(table: pd.DataFrame) -> list[Bar]:
+    """Return: bands as they are hold what they say, narrower ones are found out."""
+    out = []
+    for row in table.to_dict("records"):
+        right = row["band"] == "as it is"
+        near = abs(row["mean"] - row["level"]) <= 3.0 * row["error"]
+        out.append(
+            Bar(
+                claim=f"{row['topic']} topic, {row['level']:.0%} band {row['band']}",
+                measured=with_error(row["mean"], row["error"], 3),
+                limit=f"{'within' if right else 'not within'} three errors of {row['level']}",
+                holds=bool(near == right),
+            )
+        )
+    return out
+
+
+def cost_bars(table: pd.DataFrame) -> list[Bar]:
+    """Return: pooling of topics with nothing in common notices, and costs little."""
+    out = []
+    for row in table[table["width"] == 1.0].to_dict("records"):
+        where = f"nothing in common, {row['n']} positives"
+        out.append(
+            Bar(
+                claim=f"{where}: log-loss of pooled beside apart",
+                measured=f"{row['cost']:+.1%} ± {row['error']:.1%}",
+                limit=f"at most {LARGEST_COST:.0%} more, two errors allowed",
+                holds=bool(row["cost"] - 2.0 * row["error"] <= LARGEST_COST),
+            )
+        )
+        out.append(
+            Bar(
+                claim=f"{where}: tau, in standard deviations of the topics' modes",
+                measured=with_error(row["tau"], row["tau error"], 2),
+                limit="0.5 to 2",
+                holds=bool(0.5 <= row["tau"] <= 2.0),
+            )
+        )
+    return out
+
+
+def _coverage_shown(table: pd.DataFrame) -> str:
+    shown = table.assign(
+        coverage=[with_error(*each, 3) for each in table[["mean", "error"]].values]
+    )
+    return markdown(shown[["topic", "band", "level", "coverage"]])
+
+
+def _costs_shown(table: pd.DataFrame) -> str:
+    rows = [
+        {
+            "topics": "nothing in common" if row["width"] == 1.0 else "alike",
+            "positives a topic": f"{row['n']:.0f}",
+            "pooled": f"{row['pooled']:.4f}",
+            "apart": f"{row['apart']:.4f}",
+            "pooled beside apart": f"{row['cost']:+.1%} ± {row['error']:.1%}",
+            "tau": with_error(row["tau"], row["tau error"], 2),
+        }
+        for row in table.to_dict("records")
+    ]
+    return markdown(pd.DataFrame(rows))
+
+
+if __name__ == "__main__":
+    main("topics_coverage")

@@ -1,0 +1,125 @@
+"""TopicCalibrator(inference="nuts"): the same tree, so everything reads it as the fast engine's."""
+
+import numpy as np
+import pytest
+import scipy.stats as st
+
+from bayescal import TopicCalibrator
+from bayescal.results.diagnostics import ConvergenceWarning
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::bayescal.results.diagnostics.ConvergenceWarning"),
+    # PyMC's energy of a trajectory that diverges while step sizes are still tuned.
+    pytest.mark.filterwarnings("ignore:overflow encountered in:RuntimeWarning"),
+]
+NAMES = ["corn", "crude", "earn", "empty", "one-sided"]
+DRAWS, CHAINS = 150, 2
+SETTINGS = {"draws": DRAWS, "chains": CHAINS, "random_state": 0}
+NEW = np.array([-2.0, 0.0, 1.0, 4.0])
+
+
+def documents():
+    """Return scores, labels and topics: one topic without labels, one without positives."""
+    rng = np.random.default_rng(0)
+    topic = np.repeat(NAMES, [40, 12, 30, 3, 10])
+    label = np.where(np.arange(topic.size) % 4 == 0, 1.0, 0.0)
+    label[topic == "one-sided"] = 0.0
+    score = 10.0 + rng.laplace(3.0 * label, 1.0)
+    label[topic == "empty"] = np.nan
+    return score, label, topic
+
+
+def sampled(family):
+    calibrator = TopicCalibrator(
+        inference="nuts", family=family, sampler_options={"tune": 300}, **SETTINGS
+    )
+    return calibrator.fit(*documents())
+
+
+@pytest.fixture(scope="module", params=["asymmetric_laplace", "gaussian"])
+def pair(request):
+    """Return the calibrator by NUTS and by the fast engine."""
+    fast = TopicCalibrator(family=request.param, **SETTINGS).fit(*documents())
+    return sampled(request.param), fast
+
+
+def test_the_tree_has_the_fast_engines_form(pair):
+    by_nuts, fast = (each.posterior_ for each in pair)
+    assert set(by_nuts.children) - set(fast.children) == {"sample_stats"}
+    for name, group in fast.children.items():
+        one, other = by_nuts[name].to_dataset(), group.to_dataset()
+        assert one.sizes == other.sizes
+        assert {k: v.dims for k, v in one.items()} == {k: v.dims for k, v in other.items()}
+        for variable in set(one) - {"theta", "left", "right", "pareto_k"}:
+            assert np.isfinite(one[variable]).all()
+
+
+def test_predictions_are_the_fast_engines_within_their_bands(pair):
+    for topic in [*NAMES, "new"]:
+        topics = [topic] * NEW.size
+        one, other = (each.predict_proba(10.0 + NEW, topics)[:, 1] for each in pair)
+        np.testing.assert_allclose(one, other, atol=0.12)
+        lower, upper = pair[0].predict_interval(10.0 + NEW, topics).T
+        assert np.all((lower - 0.02 < other) & (other < upper + 0.02))
+
+
+def test_topics_without_documents_are_draws_from_the_population(pair):
+    posterior, population = (
+        pair[0].posterior_[name].to_dataset() for name in ("posterior", "population")
+    )
+    for topic, klass in (("empty", "negative"), ("empty", "positive"), ("one-sided", "positive")):
+        own = posterior["theta"].sel(topic=topic, klass=klass).values.ravel()
+        of_all = population["theta"].sel(klass=klass).values.ravel()
+        assert st.kstest(own[::5], of_all[::5]).pvalue > 1e-3
+    rate = posterior["rate"].sel(topic="empty").values.ravel()
+    assert st.kstest(rate[::5], population["rate"].values.ravel()[::5]).pvalue > 1e-3
+    # The negative: a topic with documents is not.
+    rate = posterior["rate"].sel(topic="corn").values.ravel()
+    assert st.kstest(rate[::5], population["rate"].values.ravel()[::5]).pvalue < 1e-3
+
+
+def test_it_is_saved_and_takes_further_topics(pair, tmp_path):
+    by_nuts = pair[0]
+    loaded = TopicCalibrator.load(by_nuts.save(tmp_path / "topics.nc"))
+    assert loaded.inference == "nuts"
+    assert loaded.diagnostics_ == by_nuts.diagnostics_
+    np.testing.assert_array_equal(
+        loaded.predict_proba(NEW, ["corn"] * 4), by_nuts.predict_proba(NEW, ["corn"] * 4)
+    )
+    score, label, _ = documents()
+    more = loaded.add_topics(score[:40], label[:40], np.full(40, "more"))
+    assert more.topics_.tolist() == [*NAMES, "more"]
+    assert "sample_stats" in more.posterior_
+    one, other = (more.predict_proba(10.0 + NEW, [name] * 4)[:, 1] for name in ("more", "corn"))
+    np.testing.assert_allclose(one, other, atol=0.1)
+
+
+def test_summary_and_diagnostics(pair):
+    by_nuts, fast = pair
+    table = by_nuts.summary()
+    assert table.index.equals(fast.summary().index)
+    assert np.all((table["lower"] < table["upper"]).to_numpy())
+    assert by_nuts.diagnostics_.draws == DRAWS * CHAINS
+    assert by_nuts.diagnostics_.rhat > 1.0
+    assert fast.diagnostics_ is None
+
+
+def test_chains_that_disagree_are_warned_of():
+    calibrator = TopicCalibrator(
+        inference="nuts", draws=10, chains=2, random_state=0, sampler_options={"tune": 5}
+    )
+    with pytest.warns(ConvergenceWarning, match="not to be trusted yet: R-hat"):
+        calibrator.fit(*documents())
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"inference": "map"}, "inference must be one of exact, nuts, got 'map'"),
+        ({"inference": "nuts", "pooling": "none"}, "without a population .* is exact"),
+        ({"inference": "nuts", "family": "hybrid"}, "family must be one of"),
+    ],
+)
+def test_what_there_is_not(settings, message):
+    with pytest.raises(ValueError, match=message):
+        TopicCalibrator(**settings).fit(*documents())
