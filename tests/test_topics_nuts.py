@@ -7,11 +7,8 @@ import scipy.stats as st
 from bayescal import TopicCalibrator
 from bayescal.results.diagnostics import ConvergenceWarning
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::bayescal.results.diagnostics.ConvergenceWarning"),
-    # PyMC's energy of a trajectory that diverges while step sizes are still tuned.
-    pytest.mark.filterwarnings("ignore:overflow encountered in:RuntimeWarning"),
-]
+# PyMC's energy of a trajectory that diverges while step sizes are still tuned.
+pytestmark = pytest.mark.filterwarnings("ignore:overflow encountered in:RuntimeWarning")
 NAMES = ["corn", "crude", "earn", "empty", "one-sided"]
 DRAWS, CHAINS = 150, 2
 SETTINGS = {"draws": DRAWS, "chains": CHAINS, "random_state": 0}
@@ -33,10 +30,14 @@ def sampled(family):
     calibrator = TopicCalibrator(
         inference="nuts", family=family, sampler_options={"tune": 300}, **SETTINGS
     )
-    return calibrator.fit(*documents())
+    # Fewer draws than an effective sample size should have.
+    with pytest.warns(ConvergenceWarning, match="effective sample size of .* raise draws"):
+        return calibrator.fit(*documents())
 
 
-@pytest.fixture(scope="module", params=["asymmetric_laplace", "gaussian"])
+@pytest.fixture(
+    scope="module", params=["asymmetric_laplace", pytest.param("gaussian", marks=pytest.mark.slow)]
+)
 def pair(request):
     """Return the calibrator by NUTS and by the fast engine."""
     fast = TopicCalibrator(family=request.param, **SETTINGS).fit(*documents())
@@ -75,7 +76,7 @@ def test_topics_without_documents_are_draws_from_the_population(pair):
     assert st.kstest(rate[::5], population["rate"].values.ravel()[::5]).pvalue > 1e-3
     # The negative: a topic with documents is not.
     rate = posterior["rate"].sel(topic="corn").values.ravel()
-    assert st.kstest(rate[::5], population["rate"].values.ravel()[::5]).pvalue < 1e-3
+    assert st.kstest(rate, population["rate"].values.ravel()).pvalue < 1e-3
 
 
 def test_it_is_saved_and_takes_further_topics(pair, tmp_path):
@@ -104,18 +105,10 @@ def test_summary_and_diagnostics(pair):
     assert fast.diagnostics_ is None
 
 
-def test_chains_that_disagree_are_warned_of():
-    calibrator = TopicCalibrator(
-        inference="nuts", draws=10, chains=2, random_state=0, sampler_options={"tune": 5}
-    )
-    with pytest.warns(ConvergenceWarning, match="not to be trusted yet: R-hat"):
-        calibrator.fit(*documents())
-
-
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"inference": "map"}, "inference must be one of exact, nuts, got 'map'"),
+        ({"inference": "map"}, "inference must be one of .*'nuts', got 'map'"),
         ({"inference": "nuts", "pooling": "none"}, "without a population .* is exact"),
         ({"inference": "nuts", "family": "hybrid"}, "family must be one of"),
     ],
