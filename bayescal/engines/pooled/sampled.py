@@ -96,7 +96,7 @@ def _posterior(
     population = _populations(posterior, family, rng)
     rate_population = _betas(posterior)
     topics = counts.shape[1]
-    rate = rates_given(rate_population, *np.zeros((2, topics)), rng)
+    rate = rates_given(rate_population, np.zeros(topics), np.zeros(topics), rng)
     rate[seen] = posterior["prior"].transpose("topic", "sample").values
     sides = np.stack(
         [
