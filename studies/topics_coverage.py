@@ -139,7 +139,8 @@ def cost(width: float, n_positive: int, seed: int) -> dict[str, float]:
     score, label, topic = _documents(sides, NEW_DOCUMENTS // (1 + NEGATIVES_EACH), rng)
     out: dict[str, float] = {"width": width, "n": n_positive, "seed": seed}
     for name, pooling in (("pooled", "partial"), ("apart", "none")):
-        calibrator = TopicCalibrator(pooling, draws=250, random_state=seed).fit(*train)
+        calibrator = TopicCalibrator(pooling, FAMILY.name, draws=250, random_state=seed)
+        calibrator.fit(*train)
         found = losses(calibrator.decision_function(score, topic), label == 1)
         out[name] = found.log_loss / score.size
         if name == "pooled":
