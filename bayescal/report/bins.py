@@ -13,21 +13,26 @@ from bayescal.report.labelled import Labelled
 from bayescal.report.packing import numbers
 from bayescal.validation import Floats
 
-BARS = 36
+FEWEST_BARS, MOST_BARS = 8, 36
 LEAST, MOST = 3, 12  # bins of about equally many documents
 IN_A_BIN = 8.0  # of the rarer class
 UNCERTAIN = 3.0  # the variance of a bin's number of positives
 
 
 def histogram(documents: Labelled, low: float, high: float) -> dict[str, Any]:
-    """Return the number of documents of each class in even bins; those outside are left out."""
-    edges = np.linspace(low, high, BARS + 1)
+    """
+    Return the number of documents of each class in even bins; those outside are left out.
+
+    There are 2 sqrt(n) bins for n documents of a class, 8 at least and 36 at most.
+    """
     counts = []
     for klass in (False, True):
         mine = documents.positive == klass
         score, weight = documents.score[mine], documents.weight[mine]
-        counts.append(np.histogram(score, edges, weights=weight)[0])
-    return {"low": numbers(low, 6), "high": numbers(high, 6), "counts": numbers(counts)}
+        bars = int(np.clip(2.0 * np.sqrt(score.size), FEWEST_BARS, MOST_BARS))
+        counts.append(np.histogram(score, bars, (low, high), weights=weight)[0])
+    shown = [numbers(each) for each in counts]
+    return {"low": numbers(low, 6), "high": numbers(high, 6), "counts": shown}
 
 
 def empirical_log_odds(documents: Labelled, level: float) -> list[dict[str, Any]]:
@@ -57,16 +62,16 @@ def reliability(log_odds: Floats, positive: NDArray[np.bool_], level: float) -> 
     Return how predictions fared: their losses, and a reliability diagram.
 
     Bins are about equally uncertain, each with its share of sum p (1 - p): with equally many
-    documents nearly all bins of a rare class would be at 0. The band of a bin is where the share of positives lies with
-    probability `level` if predictions are right: quantiles of a binomial distribution of their
-    mean, a little too wide, since the predictions of a bin differ.
+    documents nearly all bins of a rare class would be at 0. The band of a bin is where the share of
+    positives lies with probability `level` if predictions are right: quantiles of a binomial
+    distribution of their mean, a little too wide, since the predictions of a bin differ.
     """
     p = special.expit(log_odds)
     tails = 0.5 - level / 2.0, 0.5 + level / 2.0
     found = []
     for rows in _bins(p, p * (1.0 - p), UNCERTAIN):
         n, mean = rows.size, float(p[rows].mean())
-        low, high = stats.binom.ppf(tails, n, mean) / n
+        low, high = np.asarray(stats.binom.ppf(tails, n, mean)) / n
         values = (mean, positive[rows].mean(), low, high, n, positive[rows].sum())
         names = ("predicted", "observed", "lower", "upper", "n", "positives")
         found.append(dict(zip(names, numbers(values), strict=True)))

@@ -70,7 +70,8 @@ class Contents:
     several_models: bool
 
 
-COLUMNS = ("Positives", "Negatives", "Mean P(+)", "Mean band width", "Mean |P − MLE|")
+COLUMNS = ("Positives", "Negatives", "Mean P(+)", "Mean band width", "Mean |P \N{MINUS SIGN} MLE|")
+NAMES = {"point": "posterior", "mle": "maximum likelihood"}
 TEST_COLUMNS = ("Held out", "Log-loss", "Log-loss, MLE")
 
 
@@ -97,19 +98,20 @@ def gather(source: Source, *, test: Any, fitted: Any, level: float) -> Contents:
         topics.append(topic)
         rows.append(_row(subject, topic, with_test=bool(held_out)))
     tree = example.posterior_ if isinstance(example, TopicCalibrator) else example.results_
+    tested = seen.reliability(level)
     data = {
         "level": level,
         "classes": [str(label) for label in classes.tolist()],
         "axis": _axis(example),
         "priors": PRIORS.tolist(),
         "topics": topics,
-        "test": seen.reliability(level) if len(topics) > 1 else None,
+        "test": tested if len(topics) > 1 else None,
     }
     return Contents(
         data=data,
         rows=rows,
         columns=(*COLUMNS, *(TEST_COLUMNS if held_out else ())),
-        facts=seen.facts(data["classes"]),
+        facts=seen.facts(data["classes"], tested),
         problems=sum(bool(topic["problems"]) for topic in topics),
         run=describe_run(tree),
         hashes={k: v for k, v in seen.hashes().items() if v},
@@ -141,7 +143,7 @@ class _Seen:
         """Return how all held-out predictions fared together."""
         return join(self._held_out).reliability(level) if self._held_out else None
 
-    def facts(self, classes: list[str]) -> dict[str, str]:
+    def facts(self, classes: list[str], tested: dict[str, Any] | None) -> dict[str, str]:
         """Return what the data are, in words."""
         negatives, positives = np.sum(self._counts, axis=0)
         rarest = min(count for _, count in self._counts)
@@ -157,9 +159,13 @@ class _Seen:
             del out["Topics"]
         if self._ends:
             low, high = np.array(self._ends).T
-            out["Scores from, to"] = f"{low.min():.4g}, {high.max():.4g}"
+            out["Scores from, to"] = f"{low.min():.4g}, {high.max():.4g}".replace(
+                "-", "\N{MINUS SIGN}"
+            )
         held_out = sum(each.positive.size for each in self._held_out)
         out["Scores held out"] = f"{held_out:,}" if held_out else "none given"
+        for name, found in (tested or {}).items():
+            out[f"Log-loss a held-out document, {NAMES[name]}"] = f"{found['log_loss']:.4g} bits"
         return out
 
     def hashes(self) -> dict[str, str]:

@@ -30,7 +30,7 @@ def write_report(
     test: Any = None,
     fitted: Any = None,
     level: float = 0.9,
-    title: str = TITLE,
+    title: str | None = None,
 ) -> Path:
     """
     Write a report: one HTML file that needs no network, whole or not at all.
@@ -50,7 +50,7 @@ def write_report(
         are those of the model's own density of scores.
     level : float
         Posterior probability of the bands at each score.
-    title : str
+    title : str, optional
         Of the page.
 
     Returns
@@ -82,7 +82,7 @@ def write_report(
     if not isinstance(calibrators, Mapping):
         check_is_fitted(calibrators)
     contents = gather(calibrators, test=test, fitted=fitted, level=level)
-    text = render(contents, title=title, level=level)
+    text = render(contents, title=title or TITLE, level=level)
     return _write(text, target)
 
 
@@ -102,9 +102,9 @@ def render(contents: Contents, *, title: str, level: float) -> str:
         title=title,
         level=level,
         percent=f"{100.0 * level:g}",
-        style=Markup(style),  # noqa: S704 - our own file
+        style=Markup(style),
         style_hash=_hash(style),
-        script=Markup(script),  # noqa: S704 - our own files
+        script=Markup(script),
         script_hash=_hash(script),
         data=htmlsafe_json_dumps(contents.data, allow_nan=False, separators=(",", ":")),
         contents=contents,
@@ -140,5 +140,3 @@ def _write(text: str, target: Path) -> Path:
     finally:
         temporary.unlink(missing_ok=True)
     return target
-
-

@@ -51,7 +51,10 @@ DENSITIES = {
     "laplace": row(_SCORE, frac("beta", "2"), _exp(row("beta | s - theta |"))),
     "asymmetric_laplace": row(
         _SCORE, frac("beta gamma", "beta + gamma"),
-        cases((_exponential("beta", "theta - s"), _LEFT), (_exponential("gamma", "s - theta"), _RIGHT)),
+        cases(
+            (_exponential("beta", "theta - s"), _LEFT),
+            (_exponential("gamma", "s - theta"), _RIGHT),
+        ),
     ),
     "asymmetric_gaussian": row(
         _SCORE, frac("2", row(root("2 pi"), "(", _SL, "+", _SR, ")")),
@@ -132,9 +135,10 @@ def direct_priors(prior: DirectPrior, *, straight: bool) -> list[Markup]:
     if straight:
         line = row(label, "a + b ( x -", sub("x", "0"), ")")
         return [line, start, distributed(row("log b"), "Normal", *level)]
-    length = row("(", words("length of piece "), "j", words(" between "), sub("x", "0"), words(" and "), "x", ")")  # fmt: skip
+    ends = sub("x", "0"), words(" and "), "x"
+    length = row("(", words("length of piece "), "j", words(" between "), *ends, ")")
     line = row(label, "a +", sub("sum", "j"), sub("b", "j"), length)
-    steps = sub("sum", row("steps to j"))
+    steps = sub("sum", words("steps to j"))
     walk = row(frac(_n(prior.walk_scale), root(row("J - 1"))), steps, "u")
     return [
         line,
@@ -177,5 +181,3 @@ def _if(condition: Markup) -> Markup:
 
 def _n(value: float) -> str:
     return f"{0.0 if math.isclose(value, 0.0) else value:.3g}"
-
-

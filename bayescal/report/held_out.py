@@ -57,7 +57,9 @@ def predict(subject: Subject, test: Labelled) -> HeldOut:
     else:
         point = curve(score)
     mle = None if subject.mle is None else subject.mle(score)
-    return HeldOut(point, mle if mle is not None and np.isfinite(mle).all() else None, test.positive)
+    return HeldOut(
+        point, mle if mle is not None and np.isfinite(mle).all() else None, test.positive
+    )
 
 
 def join(parts: Sequence[HeldOut]) -> HeldOut:

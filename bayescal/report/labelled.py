@@ -111,9 +111,7 @@ def read_labelled_topics(
     }
 
 
-def read_positive(
-    labels: ArrayLike, classes: NDArray[Any], n: int, name: str
-) -> NDArray[np.bool_]:
+def read_positive(labels: ArrayLike, classes: NDArray[Any], n: int, name: str) -> NDArray[np.bool_]:
     """
     Return which labels are the positive class; labels may come as text.
 

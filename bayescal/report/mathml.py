@@ -7,15 +7,14 @@ numbers, the rest of single letters identifiers; what was made by a function her
 from __future__ import annotations
 
 import re
+import unicodedata
 
 from markupsafe import Markup, escape
 
-GREEK = {
-    "alpha": "α", "beta": "β", "gamma": "γ", "eta": "η", "theta": "θ", "kappa": "κ",
-    "lambda": "λ", "mu": "μ", "pi": "π", "rho": "ρ", "sigma": "σ", "tau": "τ", "omega": "ω",
-}  # fmt: skip
-OPERATORS = {"-": "−", "<=": "≤", "~": "∼", "sum": "∑"}
+GREEK = "alpha beta gamma eta theta kappa mu pi rho sigma tau omega".split()
+OPERATORS = {"-": "\N{MINUS SIGN}", "<=": "≤", "~": "\N{TILDE OPERATOR}", "sum": "∑"}
 FUNCTIONS = ("log", "logit", "exp", "asinh")
+SPACE = Markup('<mspace width="0.17em"></mspace>')
 NUMBER = re.compile(r"-?[\d.,]+(e-?\d+)?$")
 NAME = re.compile(r"[A-Za-z]+$")
 
@@ -28,8 +27,8 @@ def formula(*pieces: Piece, block: bool = True) -> Markup:
 
     Examples
     --------
-    >>> formula("theta ~ 2", block=False)
-    Markup('<math><mi>θ</mi><mo>∼</mo><mn>2</mn></math>')
+    >>> formula("theta = 2", block=False)
+    Markup('<math><mi>θ</mi><mo>=</mo><mn>2</mn></math>')
     """
     shown = Markup(' display="block"') if block else Markup()
     return Markup("<math{}>{}</math>").format(shown, row(*pieces))
@@ -101,11 +100,11 @@ def _read(piece: Piece) -> Markup:
 
 def _word(word: str) -> Markup:
     if word in GREEK:
-        return Markup("<mi>{}</mi>").format(GREEK[word])
+        return Markup("<mi>{}</mi>").format(unicodedata.lookup(f"GREEK SMALL LETTER {word}"))
     if word in FUNCTIONS:
-        return Markup('<mi>{}</mi><mspace width="0.17em"></mspace>').format(word)
+        return SPACE + Markup("<mi>{}</mi>").format(word) + SPACE
     if NUMBER.match(word):
-        return Markup("<mn>{}</mn>").format(word.replace("-", "−"))
+        return Markup("<mn>{}</mn>").format(word.replace("-", "\N{MINUS SIGN}"))
     if word == "sum" or not NAME.match(word):
         return Markup("<mo>{}</mo>").format(OPERATORS.get(word, word))
     return Markup("<mi>{}</mi>").format(escape(word))

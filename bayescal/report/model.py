@@ -33,6 +33,7 @@ HOW = {
     "map": "The mode of the posterior; there are no draws and so no bands.",
     "mle": "Maximum likelihood; there is no prior, no posterior and so no band.",
 }
+EITHER = "Density of either class."
 POOLED = {
     "partial": "Topics have densities of their own, whose parameters are draws from a population"
     " that all topics inform: topics with few documents borrow from the others.",
@@ -91,9 +92,7 @@ def describe_model(
     return blocks
 
 
-def _densities(
-    settings: Settings, scale: tuple[float, float], *, several: bool
-) -> list[Block]:
+def _densities(settings: Settings, scale: tuple[float, float], *, several: bool) -> list[Block]:
     families = settings.families or (settings.reference,)
     rule = "Each class has a density of the score s; Bayes' rule makes log-odds of the two."
     blocks = [Block("Class densities", rule, (formula(bayes_rule()),))]
@@ -102,7 +101,7 @@ def _densities(
         shown = ", ".join("∞" if c == float("inf") else f"{c:g} S" for c in settings.bends)
         blocks.append(Block("Warps", f"{text} {shown}.", (formula(warp()),)))
     blocks += [
-        Block(FAMILY_TITLES[each.name], "Density of either class.", (formula(DENSITIES[each.name]),))
+        Block(FAMILY_TITLES[each.name], EITHER, (formula(DENSITIES[each.name]),))
         for each in families
     ]
     if settings.inference == "mle":
@@ -115,7 +114,7 @@ def _densities(
     where = (
         "m and S are the robust centre and spread of all scores of a topic, labels ignored"
         if several
-        else f"m = {values.centre:.4g} and S = {values.spread:.4g} are the robust centre and"
+        else f"m = {_g(values.centre)} and S = {_g(values.spread)} are the robust centre and"
         " spread of all scores, labels ignored"
     )
     return [*blocks, _priors([each.name for each in families], values, where)]
@@ -134,7 +133,7 @@ def _direct(fit: DirectFit, scale: tuple[float, float]) -> Block:
     title, text = DIRECT[fit.name]
     lines = direct_priors(DirectPrior(**given), straight=fit.segments == 1)
     along = "the log-odds that the densities give" if fit.recalibrates else "the score"
-    unit = "" if fit.recalibrates else f", standardised by {centre:.4g} and {spread:.4g}"
+    unit = "" if fit.recalibrates else f", standardised by {_g(centre)} and {_g(spread)}"
     return Block(title, f"{text} Here x is {along}{unit}.", tuple(map(formula, lines)))
 
 
@@ -152,10 +151,14 @@ def _of_topics(calibrator: TopicCalibrator) -> list[Block]:
     centre, spread = (float(calibrator.posterior_["topics"][k]) for k in ("centre", "spread"))
     if calibrator.pooling == "partial":
         text = (
-            f"With scores standardised by m = {centre:.4g} and S = {spread:.4g}, of each class and"
+            f"With scores standardised by m = {_g(centre)} and S = {_g(spread)}, of each class and"
             " topic t; the six hyperparameters of a class have Gaussian priors."
         )
         lines = population(family.powers[0], symmetric=family.symmetric)
         return [*blocks, Block("Population", text, tuple(map(formula, lines)))]
     where = "m and S are the robust centre and spread of the scores"
     return [*blocks, _priors([family.name], Hyperparameters(centre, spread), where)]
+
+
+def _g(value: float) -> str:
+    return f"{value:.4g}".replace("-", "\N{MINUS SIGN}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-
 from typing import Any
 
 import numpy as np
@@ -52,8 +51,6 @@ def describe_run(tree: xr.DataTree) -> dict[str, dict[str, str]]:
             SEED.get(name, name): _text(value) for name, value in sorted(parameters.items())
         },
     }
-
-
 
 
 def _text(value: Any) -> str:

@@ -94,8 +94,10 @@ def subject_of(calibrator: ScoreCalibrator, name: str, level: float) -> Subject:
     # The scores that the tree holds are log-odds already where the user's were probabilities.
     if read.scores_are == "probabilities":
         read = replace(read, scores_are="log_odds")
-    observed, weight = tree["observed_data"], tree["constant_data"]["weight"].values
-    fitted = Labelled(observed["score"].values, observed["label"].values == 1, weight)
+    observed, constants = (tree[name].to_dataset() for name in ("observed_data", "constant_data"))
+    fitted = Labelled(
+        observed["score"].values, observed["label"].values == 1, constants["weight"].values
+    )
     has_posterior = "posterior" in tree
     found = calibrator.diagnostics_
     densities = read.draws.densities if isinstance(read.draws, CombinedDraws) else read.draws
@@ -125,7 +127,9 @@ def subjects_of(
     tree, family = calibrator.posterior_, FAMILIES[calibrator.family]
     topics = tree["topics"].to_dataset()
     tables = dict(iter(calibrator.summary(level).groupby(level="topic", sort=False)))
-    shared = {"draws": int(tree["posterior"].sizes["chain"] * tree["posterior"].sizes["draw"])}
+    shared: dict[str, Any] = {
+        "draws": int(tree["posterior"].sizes["chain"] * tree["posterior"].sizes["draw"])
+    }
     pareto_k = float(topics["pareto_k"].max())
     if np.isfinite(pareto_k):
         shared = {**shared, "pareto_k": pareto_k}

@@ -113,5 +113,3 @@ def _parts(subject: Subject) -> dict[str, Any] | None:
 
 def _cell(value: Any) -> Any:
     return value if isinstance(value, str) else numbers(value)
-
-

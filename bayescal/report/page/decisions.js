@@ -137,7 +137,7 @@ function thresholdsOfDraws(topic, threshold, prior) {
 function costCurve(topic, costs) {
   const n = topic.x.length;
   const out = [];
-  for (let i = 0; i <= n; i += Math.max(1, Math.floor(n / 64))) {
+  for (let i = 0; i <= n; i++) {
     const called = topic.x.map((_, j) => (j >= i ? 1 : 0));
     const x = i === 0 ? topic.x[0] : i === n ? topic.x[n - 1] : (topic.x[i - 1] + topic.x[i]) / 2;
     out.push({ x, ...summary(errorsOf(topic, called, costs).cost) });

@@ -29,10 +29,12 @@ function csvButton(name, header, rows) {
 }
 
 function plainTable(header, rows, caption) {
-  const head = header.map((name) => element("th", { scope: "col" }, name));
+  const isNumber = (value) => typeof value === "number" || value === null;
+  const head = header.map((name, k) =>
+    element("th", { scope: "col", class: rows.every((row) => isNumber(row[k])) ? "number" : "text" }, name));
   const body = rows.map((row) =>
     element("tr", {}, ...row.map((value) =>
-      typeof value === "number" || value === null
+      isNumber(value)
         ? element("td", { class: "number" }, format(value, 4))
         : element("td", {}, value))));
   return element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
