@@ -11,7 +11,20 @@ import unicodedata
 
 from markupsafe import Markup, escape
 
-GREEK = "alpha beta gamma eta theta kappa mu pi rho sigma tau omega".split()
+GREEK = [
+    "alpha",
+    "beta",
+    "gamma",
+    "eta",
+    "theta",
+    "kappa",
+    "mu",
+    "pi",
+    "rho",
+    "sigma",
+    "tau",
+    "omega",
+]
 OPERATORS = {"-": "\N{MINUS SIGN}", "<=": "≤", "~": "\N{TILDE OPERATOR}", "sum": "∑"}
 FUNCTIONS = ("log", "logit", "exp", "asinh")
 SPACE = Markup('<mspace width="0.17em"></mspace>')
