@@ -35,7 +35,7 @@ def histogram(documents: Labelled, low: float, high: float) -> dict[str, Any]:
     return {"low": numbers(low, 6), "high": numbers(high, 6), "counts": shown}
 
 
-def empirical_log_odds(documents: Labelled, level: float) -> list[dict[str, Any]]:
+def empirical_log_odds(documents: Labelled, level: float) -> dict[str, Any]:
     """
     Return the log-odds of documents in bins of the score, as Bennett's figures show them.
 
@@ -45,7 +45,7 @@ def empirical_log_odds(documents: Labelled, level: float) -> list[dict[str, Any]
     """
     rarer = documents.positive == (documents.count(True) <= documents.count(False))
     z = float(special.ndtri(0.5 + level / 2.0))
-    out = []
+    out: list[tuple[float, ...]] = []
     for rows in _bins(documents.score, documents.weight * rarer, IN_A_BIN):
         weight, positive = documents.weight[rows], documents.positive[rows]
         plus, minus = float(weight[positive].sum()), float(weight[~positive].sum())
@@ -53,8 +53,8 @@ def empirical_log_odds(documents: Labelled, level: float) -> list[dict[str, Any]
         half = z * np.sqrt(1.0 / (plus + 0.5) + 1.0 / (minus + 0.5))
         score = np.average(documents.score[rows], weights=weight)
         found = (score, middle, middle - half, middle + half, minus, plus)
-        out.append(dict(zip(("x", "y", "lower", "upper", "n", "p"), numbers(found), strict=True)))
-    return out
+        out.append(found)
+    return _by_name(("x", "y", "lower", "upper", "negatives", "positives"), out)
 
 
 def reliability(log_odds: Floats, positive: NDArray[np.bool_], level: float) -> dict[str, Any]:
@@ -68,13 +68,13 @@ def reliability(log_odds: Floats, positive: NDArray[np.bool_], level: float) -> 
     """
     p = special.expit(log_odds)
     tails = 0.5 - level / 2.0, 0.5 + level / 2.0
-    found = []
+    found: list[tuple[float, ...]] = []
     for rows in _bins(p, p * (1.0 - p), UNCERTAIN):
         n, mean = rows.size, float(p[rows].mean())
         low, high = np.asarray(stats.binom.ppf(tails, n, mean)) / n
         values = (mean, positive[rows].mean(), low, high, n, positive[rows].sum())
-        names = ("predicted", "observed", "lower", "upper", "n", "positives")
-        found.append(dict(zip(names, numbers(values), strict=True)))
+        found.append(values)
+    names = ("predicted", "observed", "lower", "upper", "n", "positives")
     lost = losses(log_odds, positive)
     return {
         "n": lost.n,
@@ -83,8 +83,12 @@ def reliability(log_odds: Floats, positive: NDArray[np.bool_], level: float) -> 
         "log_loss": numbers(lost.log_loss / lost.n),
         "brier": numbers(lost.squared_error / lost.n),
         "errors": lost.errors,
-        "bins": found,
+        "bins": _by_name(names, found),
     }
+
+
+def _by_name(names: tuple[str, ...], rows: list[tuple[float, ...]]) -> dict[str, Any]:
+    return dict(zip(names, map(numbers, zip(*rows, strict=True)), strict=True))
 
 
 def _bins(values: Floats, weight: Floats, least: float) -> list[NDArray[np.intp]]:

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from bayescal.report.grid import Size
 from bayescal.report.held_out import HeldOut, join, predict
 from bayescal.report.labelled import Labelled, read_labelled, read_labelled_topics
+from bayescal.report.packing import unpacked
 from bayescal.report.provenance import DataHash, describe_run
 from bayescal.report.subject import Subject, subject_of, subjects_of
 from bayescal.report.topic import PRIORS, describe_topic
@@ -69,8 +70,13 @@ class Contents:
     example: ScoreCalibrator | TopicCalibrator
     several_models: bool
 
+    @property
+    def draws(self) -> int:
+        """Return how many draws the page computes with."""
+        return int(unpacked(self.data["topics"][0]["draws"]).shape[0])
 
-COLUMNS = ("Positives", "Negatives", "Mean P(+)", "Mean band width", "Mean |P \N{MINUS SIGN} MLE|")
+
+COLUMNS = ("Positives", "Negatives", "Mean P(+)", "Mean band width", "Mean shift from MLE")
 NAMES = {"point": "posterior", "mle": "maximum likelihood"}
 TEST_COLUMNS = ("Held out", "Log-loss", "Log-loss, MLE")
 

@@ -99,20 +99,20 @@ def density_priors(names: Iterable[str], values: Hyperparameters) -> list[Markup
     """Return the priors of mode, share and width of families."""
     known = list(names)
     out = [
-        distributed(_mode(known), "Normal", "m", row(_n(values.theta_scale), "S")),
+        distributed(_mode(known), "Normal", "m", _spreads(values.theta_scale)),
     ]
     if any(name not in ("gaussian", "laplace") for name in known):
         shape = _n(values.share_alpha), _n(values.share_beta)
         out.append(row(distributed("w", "Beta", *shape), words(" (share of the left side)")))
     linear = [name for name in known if name not in ("gaussian", "asymmetric_gaussian")]
-    scale = row(_n(values.width_scale), "S")
+    scale = _spreads(values.width_scale)
     if linear:
         about = row("v =", Markup("<mo>,</mo>").join(_WIDTHS[name] for name in linear))
         out.append(row(distributed("v", "InverseGamma", _n(values.width_shape), scale), _if(about)))
     if len(linear) < len(known):
         square = [_WIDTHS[name] for name in known if name not in linear]
         about = row("v =", Markup("<mo>,</mo>").join(square))
-        squared = row("(", scale, sup(")", "2"))
+        squared = sup(row("(", scale, ")"), "2")
         of_square = distributed(sup("v", "2"), "InverseGamma", _n(values.width_shape), squared)
         out.append(row(of_square, _if(about)))
     return out
@@ -173,6 +173,11 @@ def population(power: int, *, symmetric: bool) -> list[Markup]:
 def _mode(names: list[str]) -> Markup:
     found = ["mu" if name == "gaussian" else "theta" for name in names]
     return Markup("<mo>,</mo>").join(row(name) for name in dict.fromkeys(found))
+
+
+def _spreads(value: float) -> Markup:
+    """Return so many spreads."""
+    return row("S") if value == 1.0 else row(_n(value), "S")
 
 
 def _if(condition: Markup) -> Markup:

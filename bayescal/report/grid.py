@@ -39,7 +39,7 @@ class Size:
         """Return the size that keeps 100 topics below 3 MB."""
         if topics <= 4:
             return cls(129, 400)
-        return cls(65, 200) if topics <= 100 else cls(49, 128)
+        return cls(57, 192) if topics <= 100 else cls(49, 128)
 
 
 def nodes_of(subject: Subject, n: int) -> Floats:

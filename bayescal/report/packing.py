@@ -32,11 +32,11 @@ def numbers(values: Any, digits: int = DIGITS) -> Any:
     return int(short) if short.is_integer() and abs(short) < 1e15 else short
 
 
-def packed(matrix: Floats) -> dict[str, Any]:
+def packed(matrix: Floats, *, by_column: bool = True) -> dict[str, Any]:
     """
-    Return a matrix as a byte a number between its column's smallest and largest, in base64.
+    Return a matrix as a byte a number between the smallest and the largest, in base64.
 
-    The error is at most 1/510 of the column's range.
+    The error is at most 1/510 of the range: of each column, or of the whole matrix.
 
     Examples
     --------
@@ -45,17 +45,18 @@ def packed(matrix: Floats) -> dict[str, Any]:
            [1.  , 3.  ],
            [0.5 , 2.  ]])
     """
-    low, high = numbers(matrix.min(axis=0), 5), numbers(matrix.max(axis=0), 5)
-    width = np.subtract(high, low)
+    axis = 0 if by_column else None
+    low, high = numbers(np.ravel(matrix.min(axis)), 5), numbers(np.ravel(matrix.max(axis)), 5)
+    width = np.broadcast_to(np.subtract(high, low), matrix.shape)
     share = np.divide(matrix - low, width, out=np.zeros_like(matrix), where=width > 0.0)
     data = np.rint(LEVELS * np.clip(share, 0.0, 1.0)).astype(np.uint8)
     text = base64.b64encode(data.tobytes()).decode("ascii")
-    return {"rows": matrix.shape[0], "low": low, "high": high, "bytes": text}
+    return {"columns": matrix.shape[1], "low": low, "high": high, "bytes": text}
 
 
 def unpacked(values: dict[str, Any]) -> Floats:
     """Return the matrix that `packed` was given, as a page reads it."""
     data = np.frombuffer(base64.b64decode(values["bytes"]), np.uint8)
     low, high = np.array(values["low"]), np.array(values["high"])
-    matrix: Floats = low + (high - low) * data.reshape(values["rows"], low.size) / LEVELS
+    matrix: Floats = low + (high - low) * data.reshape(-1, values["columns"]) / LEVELS
     return matrix

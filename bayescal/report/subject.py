@@ -54,6 +54,9 @@ class Subject:
         The scores fitted, where they are known.
     point : Point
         The point estimate of the log-odds.
+    prior : float or None
+        P(+) behind the point estimate, where another prior only moves its log-odds; None where it
+        changes their shape too.
     draws : Curves or None
         Posterior draws of the log-odds; None without a posterior.
     mle : callable or None
@@ -77,6 +80,7 @@ class Subject:
     scale: tuple[float, float]
     fitted: Labelled | None
     point: Point
+    prior: float | None
     draws: Curves | None
     mle: Callable[[Floats], Floats] | None
     densities: ClassDraws | None
@@ -107,6 +111,7 @@ def subject_of(calibrator: ScoreCalibrator, name: str, level: float) -> Subject:
         scale=(read.centre, read.spread),
         fitted=fitted,
         point=lambda scores, prior: read.with_prior(prior).log_odds(scores, calibrator._point),
+        prior=None,
         draws=read.draws if has_posterior else None,
         mle=read.fits.log_odds,
         densities=densities if isinstance(densities, ClassDraws) else None,
@@ -144,6 +149,7 @@ def subjects_of(
             scale=read_scale(tree),
             fitted=None if fitted is None else fitted.get(name),
             point=_pooled_point(curve),
+            prior=float(curve.prior.mean()),
             draws=curve,
             mle=None if apart is None else apart.log_odds,
             densities=curve,

@@ -65,19 +65,22 @@ def _curves(subject: Subject, x: Floats, level: float) -> dict[str, Any]:
 
 def _decisions(subject: Subject, x: Floats, size: Size) -> dict[str, Any]:
     """Return what the page needs to move costs and prior: draws, and the point for each prior."""
-    shifted = [subject.point(x, float(special.expit(z))) - z for z in PRIORS]
-    out: dict[str, Any] = {"shifted": packed(np.stack(shifted))}
+    own = subject.point(x, None)
+    if subject.prior is None:
+        shifted = np.stack([subject.point(x, float(special.expit(z))) - z for z in PRIORS])
+    else:
+        shifted = np.tile(own - special.logit(subject.prior), (PRIORS.size, 1))
+    out: dict[str, Any] = {"shifted": packed(shifted)}
     if subject.draws is None:
         # One draw, the point itself: there is no band.
-        own = subject.point(x, None)
         prior = own - subject.point(x, 0.5)
         out["draws"] = packed(np.clip(own, -FARTHEST, FARTHEST)[None])
-        out["prior"] = numbers([float(np.median(prior[np.isfinite(prior)]))])
+        out["prior"] = packed(np.array([[np.median(prior[np.isfinite(prior)])]]))
         return out
     index = np.linspace(0, subject.draws.size - 1, min(size.draws, subject.draws.size))
     thinned = subject.draws.take(np.unique(np.rint(index).astype(np.intp)))
     out["draws"] = packed(np.clip(thinned.log_odds(x), -FARTHEST, FARTHEST))
-    out["prior"] = numbers(prior_log_odds(thinned, subject.scale[0]))
+    out["prior"] = packed(prior_log_odds(thinned, subject.scale[0])[:, None])
     return out
 
 
@@ -87,7 +90,7 @@ def _densities(subject: Subject, x: Floats) -> dict[str, Any]:
         both = [np.exp(each) for each in subject.densities.log_densities(x)]
         if subject.densities.size > 1:
             few = np.linspace(0, subject.densities.size - 1, DENSITY_DRAWS).astype(np.intp)
-            out["draws"] = [packed(each[few]) for each in both]
+            out["draws"] = [packed(each[few], by_column=False) for each in both]
         out["predictive"] = numbers([each.mean(axis=0) for each in both])
     if subject.mle_densities is not None:
         out["mle"] = numbers([np.exp(each) for each in subject.mle_densities(x)])

@@ -24,7 +24,7 @@ function pointAt(topic, prior) {
 
 // What each draw's log-odds gain from another prior.
 const shiftsOf = (topic, prior) =>
-  topic.prior.map((own) => (prior === null ? 0 : logit(prior) - own));
+  topic.read.prior.map((own) => (prior === null ? 0 : logit(prior) - own));
 
 // The share of a stretch, on which log-odds go straight from a to b, that lies above a threshold.
 function shareAbove(a, b, threshold) {

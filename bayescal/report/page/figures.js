@@ -6,6 +6,13 @@ const POSITIVE = () => `class ${DATA.classes[1]}`;
 const rangeOf = (topic) => [topic.x[0], topic.x[topic.x.length - 1]];
 const column = (name, values) => ({ name, values });
 
+// From columns by name to one object a row.
+function rowsOf(columns) {
+  const names = Object.keys(columns);
+  return (columns[names[0]] ?? []).map((_, i) =>
+    Object.fromEntries(names.map((name) => [name, columns[name][i]])));
+}
+
 function densitiesFigure(topic, width) {
   const found = topic.densities, bars = topic.histogram;
   const heights = bars ? densityOfBars(bars) : [[], []];
@@ -69,13 +76,13 @@ function cap(curves) {
 
 function logOddsFigure(topic, width) {
   const shown = [...topic.point, ...(topic.lower ?? []), ...(topic.upper ?? [])];
-  for (const bin of topic.bins ?? []) shown.push(bin.y);
+  shown.push(...(topic.bins?.y ?? []));
   const sorted = shown.filter((v) => v !== null).sort((a, b) => a - b);
   const y = [Math.max(sorted[0], -16) - 0.5, Math.min(sorted[sorted.length - 1], 16) + 0.5];
   const label = "Calibrated log-odds by score";
   const chart = new Chart({ width, x: rangeOf(topic), y, xLabel: DATA.axis, yLabel: "log-odds (natural)", label });
   const legend = curves(chart, topic, (value) => value);
-  for (const bin of topic.bins ?? []) {
+  for (const bin of rowsOf(topic.bins ?? {})) {
     chart.whisker(bin.x, bin.lower, bin.upper, "empirical");
     chart.dot(bin.x, bin.y, "empirical");
   }
@@ -128,11 +135,11 @@ function reliabilityFigure(test, width, whose) {
     width, x: [0, 1], y: [0, 1], xLabel: "predicted probability", yLabel: "share of positives", label,
   });
   chart.line([0, 1], [0, 1], "diagonal");
-  for (const bin of test.point.bins) chart.whisker(bin.predicted, bin.lower, bin.upper, "consistency");
+  for (const bin of rowsOf(test.point.bins)) chart.whisker(bin.predicted, bin.lower, bin.upper, "consistency");
   if (test.mle) {
-    for (const bin of test.mle.bins) chart.dot(bin.predicted, bin.observed, "mle", 3);
+    for (const bin of rowsOf(test.mle.bins)) chart.dot(bin.predicted, bin.observed, "mle", 3);
   }
-  for (const bin of test.point.bins) chart.dot(bin.predicted, bin.observed, "posterior");
+  for (const bin of rowsOf(test.point.bins)) chart.dot(bin.predicted, bin.observed, "posterior");
   const legend = [
     ["dot posterior", "posterior"],
     ["line consistency", `where a right forecast falls, ${percent()}`],
@@ -143,8 +150,7 @@ function reliabilityFigure(test, width, whose) {
   const note =
     `${format(n)} held-out documents, ${format(positives)} positive where ${format(expected)} were expected; ` +
     `log-loss ${format(loss, 4)} bits and squared error ${format(brier, 4)} a document${beside}.`;
-  const names = ["predicted", "observed", "lower", "upper", "n", "positives"];
-  const columns = names.map((name) => column(name, test.point.bins.map((bin) => bin[name])));
+  const columns = Object.entries(test.point.bins).map(([name, values]) => column(name, values));
   return { title: `Reliability${whose}`, chart, legend, note, columns };
 }
 

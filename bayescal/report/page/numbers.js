@@ -34,23 +34,23 @@ function mean(values) {
   return sum / values.length;
 }
 
-// What `packed` in packing.py made: a byte a number, by column between low and high.
-function unpack({ rows, low, high, bytes }) {
+// What `packed` in packing.py made: a byte a number between low and high, of each column or of all.
+function unpack({ columns, low, high, bytes }) {
   const text = atob(bytes);
-  const columns = low.length;
-  const out = new Float64Array(rows * columns);
+  const out = new Float64Array(text.length);
   for (let i = 0; i < out.length; i++) {
-    const j = i % columns;
+    const j = low.length === 1 ? 0 : i % columns;
     out[i] = low[j] + ((high[j] - low[j]) * text.charCodeAt(i)) / 255;
   }
-  return { rows, columns, at: out };
+  return { rows: text.length / columns, columns, at: out };
 }
 
 // Draws of log-odds and of the prior behind them, unpacked once a topic.
 function drawsOf(topic) {
   if (!topic.read) {
     const draws = unpack(topic.draws);
-    topic.read = { ...draws, probability: draws.at.map(expit) };
+    const prior = unpack(topic.prior).at;
+    topic.read = { ...draws, prior, probability: draws.at.map(expit) };
   }
   return topic.read;
 }
