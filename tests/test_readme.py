@@ -13,7 +13,7 @@ BLOCKS = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
 
 
 def test_there_are_examples():
-    assert len(BLOCKS) == 5
+    assert len(BLOCKS) == 6
     assert "ScoreCalibrator" in BLOCKS[0]
 
 

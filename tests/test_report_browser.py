@@ -25,7 +25,7 @@ def chromium():
 def single(tmp_path_factory):
     """Return a calibrator of one problem with its report."""
     scores, labels = make_problem(200, seed=1)
-    calibrator = ScoreCalibrator(random_state=0).fit(scores, labels)
+    calibrator = ScoreCalibrator(random_state=0, draws=300).fit(scores, labels)
     path = tmp_path_factory.mktemp("single") / "report.html"
     return calibrator, scores, write_report(calibrator, path, test=make_problem(500, seed=2))
 
@@ -70,7 +70,7 @@ def decisions(calibrator, scores, false_positive, false_negative, prior=None):
     fpr = ((1 - positive) * called).sum(axis=1) / (1 - positive).sum(axis=1)
     miss = (positive * ~called).sum(axis=1) / positive.sum(axis=1)
     rate = positive.mean(axis=1) if prior is None else prior
-    grid = np.linspace(scores.min(), scores.max(), 1001)
+    grid = np.linspace(scores.min(), scores.max(), 801)
     point = calibrator.predict_proba(grid, prior=prior)[:, 1]
     curves = calibrator.sample_proba(grid, prior=prior)
     return {
@@ -95,7 +95,7 @@ def test_decisions_are_those_of_the_calibrator(chromium, single, costs):
         assert number(page, "#threshold") == pytest.approx(expected["threshold"], abs=0.01 * reach)
         ends = np.quantile(expected["thresholds"], [0.05, 0.95])
         assert interval(page, "#threshold-band") == pytest.approx(ends, abs=0.05 * reach)
-        # The page has a tenth of the draws, and shares out the document at the threshold.
+        # The page has a third of the draws, and shares out the document at the threshold.
         one = max(costs[:2]) / scores.size
         for name in ("cost", "fpr", "miss"):
             sd = expected[name].std()
