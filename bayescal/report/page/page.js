@@ -3,10 +3,13 @@
 const DATA = JSON.parse(document.getElementById("data").textContent);
 const byId = (id) => document.getElementById(id);
 const nameOf = (topic) => topic.name || "";
-const widthOf = (container) => Math.min(Math.max(container.clientWidth, 280), 620);
+const PRINTED = 380; // two figures side by side on a page, whose letters stay legible
+const widthOf = (container) =>
+  printing ? PRINTED : Math.min(Math.max(container.clientWidth, 280), 620);
 const several = DATA.topics.length > 1;
 
 let current = 0;
+let printing = false;
 let topicTable = null;
 const controls = new Controls(schedule);
 
@@ -185,6 +188,12 @@ function layOut() {
   for (const { topic, figures } of made) drawFigures(figures, topic);
 }
 
+function drawAll() {
+  drawOverall();
+  drawTopic();
+  if (byId("all-topics")?.childElementCount) layOut();
+}
+
 function drawOverall() {
   const container = byId("overall");
   if (!container || !DATA.test) return;
@@ -193,12 +202,16 @@ function drawOverall() {
 }
 
 listen();
-drawOverall();
-drawTopic();
+drawAll();
 let width = window.innerWidth;
 window.addEventListener("resize", () => {
   if (window.innerWidth === width) return;
   width = window.innerWidth;
-  drawOverall();
-  drawTopic();
+  drawAll();
 });
+for (const event of ["beforeprint", "afterprint"]) {
+  window.addEventListener(event, () => {
+    printing = event === "beforeprint";
+    drawAll();
+  });
+}
