@@ -60,11 +60,12 @@ def measure(what, folder):
     cpu = time.process_time()
     size = write_report(calibrators, folder / "report.html", test=test, **more).stat().st_size
     seconds, cpu = time.perf_counter() - start, time.process_time() - cpu
-    holds = seconds <= BAR_SECONDS and size <= BAR_BYTES and peak() <= BAR_MEMORY
+    # Of CPU: one thread, whose time on the clock others on the machine may double.
+    holds = cpu <= BAR_SECONDS and size <= BAR_BYTES and peak() <= BAR_MEMORY
     print(
         f"{what:7} {TOPICS} topics x {DOCUMENTS:,} documents, {HELD_OUT:,} held out:"
         f" fitted in {fitting:.1f} s; report {seconds:.1f} s ({cpu:.1f} s of CPU),"
-        f" {size / 1e6:.2f} MB,"
+        f" {seconds / fitting:.2f} of fitting, {size / 1e6:.2f} MB,"
         f" peak memory {before:.0f} MiB before, {peak():.0f} MiB after"
         f"   bars {BAR_SECONDS:.0f} s, {BAR_BYTES / 1e6:.0f} MB, {BAR_MEMORY:.0f} MiB"
         f"  {'holds' if holds else 'MISSED'}"

@@ -105,6 +105,18 @@ def test_the_model_is_told_in_formulas_that_parse(options):
     )
 
 
+def test_of_several_calibrators_the_model_has_no_centre_of_its_own():
+    calibrator = ScoreCalibrator(**FAST).fit(*make_problem(40, seed=0))
+    one, many = (
+        " ".join(block.text for block in describe_model(calibrator, several=several))
+        for several in (False, True)
+    )
+    centre = f"{float(calibrator.results_['constant_data']['centre']):.4g}"
+    assert centre in one.replace("\N{MINUS SIGN}", "-")
+    assert centre not in many.replace("\N{MINUS SIGN}", "-")
+    assert "standardised by m and S" in many
+
+
 def test_what_pymc_samples_is_reported_too(fake_nuts, tmp_path):
     scores, labels = make_problem(40, seed=0)
     for program in (None, "asymmetric_laplace"):

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 
 import numpy as np
 import pytest
@@ -279,3 +280,22 @@ def test_without_a_posterior_there_is_no_band(chromium, tmp_path):
         limit = number(page, "#threshold")
         (p,) = calibrator.predict_proba([limit])[:, 1]
         assert p == pytest.approx(0.5, abs=0.02)
+
+
+def test_curves_that_fall_have_several_regions(chromium, tmp_path):
+    rng = np.random.default_rng(0)
+    labels = np.arange(2000) % 2
+    scores = rng.normal(1.0 * labels, np.where(labels == 1, 2.0, 0.7))
+    calibrator = ScoreCalibrator("gaussian", "mle").fit(scores, labels)
+    fits = calibrator.mle_
+    # Log-odds of two Gaussians are a parabola: its roots in closed form.
+    parabola = np.log(fits.prior / (1 - fits.prior))
+    for fit, sign in ((fits.positive, 1), (fits.negative, -1)):
+        mu, sigma = fit.parameters["mu"], fit.parameters["sigma"]
+        square = np.array([1.0, -2.0 * mu, mu**2]) / (2 * sigma**2)
+        parabola = np.polysub(parabola, sign * np.polyadd(square, np.log(sigma)))
+    low, high = np.sort(np.roots(parabola))
+    with opened(chromium, write_report(calibrator, tmp_path / "report.html")) as page:
+        text = page.inner_text("#regions").replace(MINUS, "-")
+        found = re.fullmatch(r"below (\S+), and above (\S+)", text)
+        assert [float(end) for end in found.groups()] == pytest.approx([low, high], abs=0.02)

@@ -71,7 +71,7 @@ def report(
             level=level,
             title=title,
         )
-    size = out.stat().st_size / 2**20
+    size = out.stat().st_size / 1e6
     Screen(quiet=quiet).say(f"Written to {out}: {size:.2f} MB, opens in any browser")
 
 

@@ -81,7 +81,7 @@ def describe_model(
     blocks = [Block("Inference", HOW[settings.inference], ())]
     if settings.families or settings.inference != "exact":
         blocks += _densities(settings, scale, several=several)
-    blocks += [_direct(fit, scale) for fit in settings.direct]
+    blocks += [_direct(fit, None if several else scale) for fit in settings.direct]
     if settings.families and settings.direct and settings.alone is None:
         text = (
             "The parts are weighed by stacking: the weights maximise the log score of their"
@@ -127,13 +127,18 @@ def _priors(names: list[str], values: Hyperparameters, where: str) -> Block:
     return Block("Priors of the densities", text, tuple(formulas))
 
 
-def _direct(fit: DirectFit, scale: tuple[float, float]) -> Block:
+def _direct(fit: DirectFit, scale: tuple[float, float] | None) -> Block:
+    """Return a direct fit; without a scale, which topics have each their own."""
     given = dict(fit.hyperparameters or {})
-    centre, spread = given.pop("centre", scale[0]), given.pop("spread", scale[1])
+    own = [given.pop(name, None) for name in ("centre", "spread")]
+    if scale is not None:
+        own = [value if each is None else each for each, value in zip(own, scale, strict=True)]
+    centre, spread = own
     title, text = DIRECT[fit.name]
     lines = direct_priors(DirectPrior(**given), straight=fit.segments == 1)
     along = "the log-odds that the densities give" if fit.recalibrates else "the score"
-    unit = "" if fit.recalibrates else f", standardised by {_g(centre)} and {_g(spread)}"
+    unit = f", standardised by {_g(centre, 'm')} and {_g(spread, 'S')}"
+    unit = "" if fit.recalibrates else unit
     return Block(title, f"{text} Here x is {along}{unit}.", tuple(map(formula, lines)))
 
 
@@ -160,5 +165,6 @@ def _of_topics(calibrator: TopicCalibrator) -> list[Block]:
     return [*blocks, _priors([family.name], Hyperparameters(centre, spread), where)]
 
 
-def _g(value: float) -> str:
-    return f"{value:.4g}".replace("-", "\N{MINUS SIGN}")
+def _g(value: float | None, name: str = "") -> str:
+    """Return a number as text, or the name of one that topics have each their own of."""
+    return name if value is None else f"{value:.4g}".replace("-", "\N{MINUS SIGN}")

@@ -20,6 +20,8 @@ from bayescal.validation import Floats
 PRIORS = np.linspace(-9.0, 9.0, 7)
 # Draws end here: a probability of 2e-9 costs nothing, and a byte resolves what is left.
 FARTHEST = 20.0
+# Log-odds of probabilities that no double tells from 0 or 1.
+SATURATED = 1e3
 DENSITY_DRAWS = 12
 
 
@@ -54,13 +56,18 @@ def describe_topic(
 
 
 def _curves(subject: Subject, x: Floats, level: float) -> dict[str, Any]:
-    out = {"point": numbers(subject.point(x, None))}
+    out = {"point": numbers(_bounded(subject.point(x, None)))}
     if subject.mle is not None:
-        out["mle"] = numbers(np.clip(subject.mle(x), -1e3, 1e3))
+        out["mle"] = numbers(_bounded(subject.mle(x)))
     if subject.draws is not None:
         tails = np.array([0.5 - level / 2.0, 0.5 + level / 2.0])
-        out["lower"], out["upper"] = numbers(quantiles_of_log_odds(subject.draws, x, tails))
+        ends = quantiles_of_log_odds(subject.draws, x, tails)
+        out["lower"], out["upper"] = numbers(_bounded(ends))
     return out
+
+
+def _bounded(log_odds: Floats) -> Floats:
+    return np.clip(log_odds, -SATURATED, SATURATED)
 
 
 def _decisions(subject: Subject, x: Floats, size: Size) -> dict[str, Any]:
@@ -70,7 +77,7 @@ def _decisions(subject: Subject, x: Floats, size: Size) -> dict[str, Any]:
         shifted = np.stack([subject.point(x, float(special.expit(z))) - z for z in PRIORS])
     else:
         shifted = np.tile(own - special.logit(subject.prior), (PRIORS.size, 1))
-    out: dict[str, Any] = {"shifted": packed(shifted)}
+    out: dict[str, Any] = {"shifted": packed(_bounded(shifted))}
     if subject.draws is None:
         # One draw, the point itself: there is no band.
         prior = own - subject.point(x, 0.5)

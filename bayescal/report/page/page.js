@@ -106,6 +106,7 @@ function decideTopic(topic, costs) {
   const show = (id, text) => { byId(id).textContent = text; };
   show("threshold-probability", format(found.probability, 4));
   show("regions", regionText(found.regions));
+  show("spoken", `; expected cost ${format(found.cost.mean)}, ${band(found.cost, 3)}`);
   show("threshold", format(found.threshold, 4));
   show("threshold-band", topic.lower ? formatInterval(found.thresholds.lower, found.thresholds.upper, 4) : "no band");
   for (const [id, of] of [["cost", found.cost], ["fpr", found.falsePositives], ["miss", found.misses]]) {
