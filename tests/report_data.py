@@ -1,5 +1,8 @@
 """Scores that tests of reports share."""
 
+import json
+import re
+
 import numpy as np
 import pandas as pd
 
@@ -23,3 +26,9 @@ def make_topics(seed=0):
         score = rng.normal(2.5 * label - 1.0 + 0.1 * k, 1.0)
         parts.append(pd.DataFrame({"score": score, "label": label, "topic": name}))
     return pd.concat(parts, ignore_index=True)
+
+
+def data_of(path):
+    """Return the numbers that a page holds."""
+    text = path.read_text(encoding="utf-8")
+    return json.loads(re.search(r'id="data">(.*?)</script>', text)[1])

@@ -1,6 +1,5 @@
 """What a report says, that it is safe, and that it is written whole or not at all."""
 
-import json
 import re
 from html.parser import HTMLParser
 from xml.etree import ElementTree
@@ -11,23 +10,15 @@ import pytest
 from scipy import special
 from sklearn.exceptions import NotFittedError
 
-from bayescal import ScoreCalibrator, TopicCalibrator, load
+from bayescal import ScoreCalibrator, TopicCalibrator
 from bayescal.families import FAMILIES
 from bayescal.report import write_report
 from bayescal.report.model import describe_model
 from bayescal.report.packing import unpacked
 from bayescal.report.subject import prior_log_odds, subject_of
-from tests.cli_tools import make_frame, run, write
-from tests.cli_tools import make_topics as make_awkward_topics
-from tests.report_data import HOSTILE, NAMES, make_problem, make_topics
+from tests.report_data import HOSTILE, NAMES, data_of, make_problem, make_topics
 
 FAST = {"draws": 100, "random_state": 0}
-
-
-def data_of(path):
-    """Return the numbers that a page holds."""
-    text = path.read_text(encoding="utf-8")
-    return json.loads(re.search(r'id="data">(.*?)</script>', text)[1])
 
 
 @pytest.fixture(scope="module")
@@ -314,69 +305,3 @@ def test_a_path_that_cannot_be_written(tmp_path, monkeypatch):
                 calibrator.report(path)
     assert path.read_text(encoding="utf-8") == "old"
     assert list(tmp_path.iterdir()) == [path]
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """Return a folder with what `bayescal fit` wrote: pooled, apart, single."""
-    path = tmp_path_factory.mktemp("cli")
-    scores = write(make_awkward_topics(), path / "scores.csv")
-    options = ("--draws", "50", "--topic-column", "topic")
-    run("fit", scores, *options, "--pool", "--out", path / "pooled")
-    run("fit", scores, *options, "--inference", "mle", "--out", path / "apart")
-    words = make_frame().assign(label=lambda f: np.where(f["label"] == 1, "ham", "spam"))
-    write(words, path / "words.csv")
-    run("fit", path / "words.csv", "--positive", "ham", "--inference", "mle",
-        "--out", path / "single")  # fmt: skip
-    return path
-
-
-@pytest.mark.parametrize("what", ["pooled", "pooled/topics.nc", "apart"])
-def test_the_command_reports_topics(folder, what, tmp_path):
-    out = tmp_path / "report.html"
-    result = run("report", folder / what, "--test", folder / "scores.csv", "--out", out)
-    assert f"Written to {out}" in result.stdout
-    topics = {topic["name"]: topic for topic in data_of(out)["topics"]}
-    assert set(topics) == {"b/x", "a", "NA", "B x"}
-    for topic in topics.values():
-        assert topic["test"]["point"]["n"] == 40
-        assert len(topic["histogram"]["counts"]) == 2
-        assert topic["positives"] == 10
-
-
-def test_the_command_reports_one_calibrator(folder, tmp_path):
-    out = tmp_path / "report.html"
-    run("report", folder / "single", "--test", folder / "words.csv", "--out", out, "--quiet")
-    (topic,) = data_of(out)["topics"]
-    assert topic["test"]["point"]["positives"] == 10  # ham, as --positive said
-    run("report", folder / "apart/a.nc", "--out", out, "--title", "Topic a")
-    assert "<title>Topic a</title>" in out.read_text(encoding="utf-8")
-    assert data_of(out)["topics"][0]["test"] is None
-    expected = load(folder / "apart/a.nc").decision_function(data_of(out)["topics"][0]["x"])
-    np.testing.assert_allclose(data_of(out)["topics"][0]["point"], expected, rtol=2e-3, atol=2e-3)
-
-
-def test_the_command_takes_test_rows_of_a_split(folder, tmp_path):
-    frame = make_awkward_topics()
-    split = np.where(np.arange(len(frame)) % 2 == 0, "train", "test")
-    scores = write(frame.assign(split=split), tmp_path / "scores.csv")
-    run("report", folder / "pooled", "--test", scores, "--out", tmp_path / "report.html")
-    topics = data_of(tmp_path / "report.html")["topics"]
-    assert sum(topic["test"]["point"]["n"] for topic in topics) == len(frame) // 2
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["nothing.nc"], "there is no file"),
-        (["pooled", "--test", "words.csv"], "no column 'topic'"),
-        (["pooled", "--level", "90"], "level must lie between 0 and 1"),
-        (["pooled", "--out", "no/report.html"], "make it first"),
-        (["apart/a.nc", "--test", "scores.csv", "--topic-column", "topic"], "is one"),
-    ],
-)
-def test_wrong_use_is_one_line(folder, arguments, message, monkeypatch):
-    monkeypatch.chdir(folder)
-    result = run("report", *arguments, code=2)
-    assert message in result.output
-    assert not (folder / "report.html").exists()

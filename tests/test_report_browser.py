@@ -9,6 +9,7 @@ import pytest
 
 from bayescal import ScoreCalibrator, TopicCalibrator
 from bayescal.report import write_report
+from tests import browser as browsers
 from tests.browser import browser, opened
 from tests.report_data import HOSTILE, make_problem, make_topics
 
@@ -40,6 +41,19 @@ def topics(tmp_path_factory):
     path = tmp_path_factory.mktemp("topics") / "report.html"
     write_report(calibrator, path, test=test[test["topic"] != "crude"], fitted=frame)
     return calibrator, frame, path
+
+
+@pytest.mark.parametrize(
+    ("variable", "outcome"),
+    [("CI", pytest.fail.Exception), ("OTHER", pytest.skip.Exception)],
+)
+def test_without_a_browser_ci_fails(variable, outcome, monkeypatch):
+    for name in browsers.REQUIRED:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv(variable, "1")
+    monkeypatch.setattr("shutil.which", lambda _: None)
+    with pytest.raises(outcome, match="there is no chromium"):
+        browsers.chromium()
 
 
 def as_number(text):

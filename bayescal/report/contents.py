@@ -11,12 +11,13 @@ from scipy import special
 from sklearn.utils.validation import check_is_fitted
 
 from bayescal.report.grid import Size
-from bayescal.report.held_out import HeldOut, join, predict
+from bayescal.report.held_out import predict
 from bayescal.report.labelled import Labelled, read_labelled, read_labelled_topics
 from bayescal.report.packing import unpacked
-from bayescal.report.provenance import DataHash, describe_run
+from bayescal.report.provenance import describe_run
 from bayescal.report.subject import Subject, subject_of, subjects_of
 from bayescal.report.topic import PRIORS, describe_topic
+from bayescal.report.totals import Totals
 from bayescal.score_calibrator import ScoreCalibrator
 from bayescal.topic_calibrator import TopicCalibrator
 from bayescal.validation import Floats
@@ -77,7 +78,6 @@ class Contents:
 
 
 COLUMNS = ("Positives", "Negatives", "Mean P(+)", "Mean band width", "Mean shift from MLE")
-NAMES = {"point": "posterior", "mle": "maximum likelihood"}
 TEST_COLUMNS = ("Held out", "Log-loss", "Log-loss, MLE")
 
 
@@ -93,7 +93,7 @@ def gather(source: Source, *, test: Any, fitted: Any, level: float) -> Contents:
     example = _example(source)
     classes = example.classes_
     held_out = _held_out(source, test, classes)
-    seen = _Seen()
+    seen = Totals()
     topics, rows = [], []
     size = Size.of(_count(source))
     for key, subject in _subjects(source, fitted, level):
@@ -124,59 +124,6 @@ def gather(source: Source, *, test: Any, fitted: Any, level: float) -> Contents:
         example=example,
         several_models=isinstance(source, Mapping) and len(source) > 1,
     )
-
-
-class _Seen:
-    """What has been seen of all topics together."""
-
-    def __init__(self) -> None:
-        self._fitted, self._tested = DataHash(), DataHash()
-        self._counts: list[tuple[float, float]] = []
-        self._ends: list[tuple[float, float]] = []
-        self._held_out: list[HeldOut] = []
-
-    def add(self, subject: Subject, test: Labelled | None, found: HeldOut | None) -> None:
-        self._fitted.add(subject.name, subject.fitted)
-        self._tested.add(subject.name, test)
-        self._counts.append(subject.counts)
-        if subject.fitted is not None and subject.fitted.score.size:
-            score = subject.fitted.score
-            self._ends.append((float(score.min()), float(score.max())))
-        if found is not None:
-            self._held_out.append(found)
-
-    def reliability(self, level: float) -> dict[str, Any] | None:
-        """Return how all held-out predictions fared together."""
-        return join(self._held_out).reliability(level) if self._held_out else None
-
-    def facts(self, classes: list[str], tested: dict[str, Any] | None) -> dict[str, str]:
-        """Return what the data are, in words."""
-        negatives, positives = np.sum(self._counts, axis=0)
-        rarest = min(count for _, count in self._counts)
-        out = {
-            "Topics": f"{len(self._counts):,}",
-            "Scores fitted": f"{negatives + positives:,.6g}",
-            f"Positives (class {classes[1]})": f"{positives:,.6g}",
-            f"Negatives (class {classes[0]})": f"{negatives:,.6g}",
-        }
-        if len(self._counts) > 1:
-            out["Fewest positives of a topic"] = f"{rarest:,.6g}"
-        else:
-            del out["Topics"]
-        if self._ends:
-            low, high = np.array(self._ends).T
-            out["Scores from, to"] = f"{low.min():.4g}, {high.max():.4g}".replace(
-                "-", "\N{MINUS SIGN}"
-            )
-        held_out = sum(each.positive.size for each in self._held_out)
-        out["Scores held out"] = f"{held_out:,}" if held_out else "none given"
-        for name, found in (tested or {}).items():
-            out[f"Log-loss a held-out document, {NAMES[name]}"] = f"{found['log_loss']:.4g} bits"
-        return out
-
-    def hashes(self) -> dict[str, str]:
-        """Return the hashes of the documents fitted and held out."""
-        return {"Scores fitted": self._fitted.text(), "Scores held out": self._tested.text()}
 
 
 def _example(source: Source) -> ScoreCalibrator | TopicCalibrator:
