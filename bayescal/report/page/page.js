@@ -36,7 +36,9 @@ function swatch(kind) {
 }
 
 function drawFigures(container, topic) {
-  const width = widthOf(container.firstElementChild ?? container);
+  // Empty figures first: their width is that of a column, which letters are drawn to fit.
+  container.replaceChildren(...Array.from({ length: 4 }, () => element("figure")));
+  const width = widthOf(container.firstElementChild);
   const figures = [densitiesFigure, logOddsFigure, probabilityFigure].map((make) => make(topic, width));
   if (topic.test) figures.push(reliabilityFigure(topic.test, width, ""));
   const made = figures.map((each) => figureElement(each, fileName(nameOf(topic), each.title)));
