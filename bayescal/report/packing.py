@@ -41,9 +41,9 @@ def packed(matrix: Floats, *, by_column: bool = True) -> dict[str, Any]:
     Examples
     --------
     >>> unpacked(packed(np.array([[0.0, 1.0], [1.0, 3.0], [0.5, 2.0]]))).round(2)
-    array([[0.  , 1.  ],
-           [1.  , 3.  ],
-           [0.5 , 2.  ]])
+    array([[0. , 1. ],
+           [1. , 3. ],
+           [0.5, 2. ]])
     """
     axis = 0 if by_column else None
     low, high = numbers(np.ravel(matrix.min(axis)), 5), numbers(np.ravel(matrix.max(axis)), 5)
