@@ -413,6 +413,34 @@ class ScoreCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "results_")
         return storage.write_tree(self.results_, path)
 
+    def report(
+        self, path: str | Path, test: Any = None, *, level: float = 0.9, title: str | None = None
+    ) -> Path:
+        """
+        Write a report: one HTML file with the curves, bands, decisions, model and provenance.
+
+        Parameters
+        ----------
+        path : str or Path
+            Of the file.
+        test : DataFrame with columns score and label, or (scores, labels), optional
+            Held-out documents, whose reliability it shows.
+        level : float
+            Posterior probability of the bands at each score.
+        title : str, optional
+            Of the page.
+
+        Raises
+        ------
+        ValueError
+            If an argument is not as described, or a held-out label is missing.
+        FileNotFoundError, OSError
+            If the file cannot be written; nothing stays then.
+        """
+        from bayescal.report import write_report
+
+        return write_report(self, path, test=test, level=level, title=title)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False

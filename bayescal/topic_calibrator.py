@@ -370,6 +370,36 @@ class TopicCalibrator(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "posterior_")
         return storage.write_tree(self.posterior_, path)
 
+    def report(
+        self,
+        path: str | Path,
+        test: Any = None,
+        *,
+        fitted: Any = None,
+        level: float = 0.9,
+        title: str | None = None,
+    ) -> Path:
+        """
+        Write a report of all topics: one HTML file; see `ScoreCalibrator.report`.
+
+        Parameters
+        ----------
+        path : str or Path
+            Of the file.
+        test : DataFrame with columns score, label and topic, or (scores, labels, topics), optional
+            Held-out documents; topics may lack them.
+        fitted : DataFrame or tuple, optional
+            The documents fitted, in the same form, for histograms and expected costs: the
+            calibrator does not keep them.
+        level : float
+            Posterior probability of the bands at each score.
+        title : str, optional
+            Of the page.
+        """
+        from bayescal.report import write_report
+
+        return write_report(self, path, test=test, fitted=fitted, level=level, title=title)
+
     @classmethod
     def load(cls, path: str | Path) -> TopicCalibrator:
         """

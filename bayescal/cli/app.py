@@ -13,6 +13,7 @@ from bayescal.cli.errors import CommandGroup
 from bayescal.cli.fit import fit
 from bayescal.cli.models import models
 from bayescal.cli.predict import predict
+from bayescal.cli.report import report
 
 app = typer.Typer(
     cls=CommandGroup,
@@ -47,5 +48,5 @@ def _bayescal(
     """
 
 
-for command in (demo, fit, predict, compare, models):
+for command in (demo, fit, predict, compare, report, models):
     app.command()(command)
