@@ -75,6 +75,21 @@ def as_scores_of(scores: ArrayLike, scores_are: str) -> Floats:
     return np.log(inside) - np.log1p(-inside)
 
 
+def name_of(scores: object) -> str:
+    """
+    Return what data call their scores, for labels: the name of a Series, DataArray or one column.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> name_of(pd.Series([0.5], name="margin")), name_of([0.5])
+    ('margin', 'score')
+    """
+    columns = list(getattr(scores, "columns", ()))
+    name = columns[0] if len(columns) == 1 else getattr(scores, "name", None)
+    return name if isinstance(name, str) and name else "score"
+
+
 def as_weights(
     sample_weight: ArrayLike | None, n: int, name: str = "sample_weight"
 ) -> Floats | None:

@@ -58,12 +58,22 @@ CORE = {
     "sign_test",
 }
 PYMC_SIDE = {"distributions", "programs"}
-HEAVY = {"pymc", "pytensor", "pandas", "matplotlib", "sklearn", "arviz_stats", "arviz_base"}
+HEAVY = {
+    "pymc",
+    "pytensor",
+    "pandas",
+    "matplotlib",
+    "sklearn",
+    "arviz_stats",
+    "arviz_base",
+    "arviz_plots",
+}
 # At module level, which is paid at import; a function's imports are paid when it runs.
 ALLOWED_HEAVY = {
     "distributions": {"pymc", "pytensor"},
     "score_calibrator": {"sklearn"},
     "topic_calibrator": {"sklearn"},
+    "plots": {"sklearn"},
 }
 
 FILES = sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py")
@@ -128,6 +138,7 @@ def test_programs_import_pymc_and_our_distributions_only():
         ("import bayescal", HEAVY | {"xarray", "rich", "typer"}),
         ("import bayescal.families, bayescal.programs", HEAVY | {"xarray"}),
         ("from bayescal import ScoreCalibrator", {"pymc", "pytensor", "matplotlib"}),
+        ("import bayescal.plots", {"pymc", "pytensor", "matplotlib", "arviz_plots"}),
         ("import bayescal.cli", {"pymc", "pytensor", "matplotlib", "pandas", "sklearn"}),
     ],
 )
