@@ -13,6 +13,8 @@ PACKAGE = Path(__file__).parent.parent / "bayescal"
 # apart from the core, so that each side is the other's test oracle.
 LAYERS = {
     "validation": 0,
+    "palette": 0,
+    "html": 1,
     "robust": 1,
     "bayes": 1,
     "randomness": 1,

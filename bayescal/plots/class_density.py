@@ -9,11 +9,12 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from bayescal.engines.data import KLASS
+from bayescal.palette import CLASS_COLOURS
 from bayescal.plots.curve_drawing import label_scores
 from bayescal.plots.density_data import class_densities, histograms
 from bayescal.plots.display import Display
 from bayescal.plots.optional import require
-from bayescal.plots.style import CLASS_COLOURS, MLE, Look, finish
+from bayescal.plots.style import MLE, Look, finish
 from bayescal.plots.subject import read_subject
 from bayescal.validation import Floats, check_count, check_fraction
 

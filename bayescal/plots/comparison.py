@@ -8,9 +8,10 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
+from bayescal.palette import CLASS_COLOURS
 from bayescal.plots.curve_drawing import class_name
 from bayescal.plots.display import Display
-from bayescal.plots.style import CLASS_COLOURS, REFERENCE, finish
+from bayescal.plots.style import REFERENCE, finish
 from bayescal.plots.subject import Documents, Subject, read_subject
 from bayescal.results.class_prior import Prior
 from bayescal.validation import check_count, check_fraction

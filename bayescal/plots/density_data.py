@@ -28,9 +28,9 @@ def class_densities(subject: Subject, x: Floats, level: float, size: int, seed: 
     if draws is None or shown is None:
         return data.drop_vars(["lower", "upper"], errors="ignore")
     few = draws.take(generator(seed).choice(draws.size, min(size, draws.size), replace=False))
-    log_draws = np.stack(few.logclass_densities(x))
+    log_draws = np.stack(few.log_densities(x))
     many = draws.take(np.arange(0, draws.size, max(1, draws.size // MOST_DRAWS)))
-    modes = np.stack([x[each.argmax(axis=1)] for each in many.logclass_densities(x)])
+    modes = np.stack([x[each.argmax(axis=1)] for each in many.log_densities(x)])
     quantile = [0.5 - level / 2.0, 0.5, 0.5 + level / 2.0]
     data["draws"] = (("klass", "sample", "score"), np.exp(log_draws))
     data["mode"] = (("klass", "quantile"), subject.shown(np.quantile(modes, quantile, axis=1).T))

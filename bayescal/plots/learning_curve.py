@@ -12,9 +12,10 @@ from sklearn.base import clone
 
 from bayescal.labels import encode_labels, match_labels
 from bayescal.metrics import losses
+from bayescal.palette import MLE_COLOUR, POSTERIOR_COLOUR
 from bayescal.plots.display import Display
 from bayescal.plots.optional import require
-from bayescal.plots.style import MANY_LINES, MLE_COLOUR, POSTERIOR_COLOUR, finish
+from bayescal.plots.style import MANY_LINES, finish
 from bayescal.randomness import generator
 from bayescal.validation import as_scores, check_count, check_same_length, name_of
 

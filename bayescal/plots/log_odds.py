@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bayescal.palette import DATA_COLOUR
 from bayescal.plots.curve_data import curve_data
 from bayescal.plots.curve_drawing import class_name, draw_band, draw_curves, label_scores
 from bayescal.plots.display import Display
-from bayescal.plots.style import DATA, DATA_COLOUR, REFERENCE, finish
+from bayescal.plots.style import DATA, REFERENCE, finish
 from bayescal.plots.subject import read_subject
 from bayescal.results.class_prior import Prior
 from bayescal.validation import Floats

@@ -8,10 +8,11 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
+from bayescal.palette import CLASS_COLOURS, DATA_COLOUR, POSTERIOR_COLOUR
 from bayescal.plots.curve_drawing import label_scores
 from bayescal.plots.display import Display
 from bayescal.plots.replicates import LABELS, SCORES, replicate_labels, replicate_scores
-from bayescal.plots.style import BAND, CLASS_COLOURS, DATA_COLOUR, POSTERIOR_COLOUR, Look, finish
+from bayescal.plots.style import BAND, Look, finish
 from bayescal.plots.subject import read_subject
 from bayescal.randomness import generator
 from bayescal.validation import check_choice, check_count, check_fraction

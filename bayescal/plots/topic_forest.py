@@ -10,17 +10,10 @@ import xarray as xr
 from sklearn.utils.validation import check_is_fitted
 
 from bayescal.engines.data import KLASS
+from bayescal.palette import FAINT_COLOUR, MLE_COLOUR, POSTERIOR_COLOUR
 from bayescal.plots.display import Display
 from bayescal.plots.optional import require
-from bayescal.plots.style import (
-    BAND,
-    FAINT_COLOUR,
-    MLE_COLOUR,
-    POSTERIOR_COLOUR,
-    REFERENCE,
-    Look,
-    finish,
-)
+from bayescal.plots.style import BAND, REFERENCE, Look, finish
 from bayescal.validation import check_choice, check_fraction
 
 if TYPE_CHECKING:

@@ -74,7 +74,7 @@ class Calibration:
 
     def log_odds(self, scores: ArrayLike, point: str) -> Floats:
         """Return natural log-odds by a point estimate, one of POINTS; shape (n,)."""
-        values = self._read(scores)
+        values = self.read(scores)
         if self.draws is None:
             return self.fits.log_odds(values)
         if self.draws.size == 1:
@@ -93,7 +93,7 @@ class Calibration:
         """Return an interval over draws of P(+|s), one of KINDS; shape (n, 2)."""
         if kind != "hdi":
             return probability(self.log_odds_interval(scores, level, kind))
-        values, draws = self._read(scores), self._posterior
+        values, draws = self.read(scores), self._posterior
         parts = [
             highest_density(probability(draws.log_odds(values[part])), level)
             for part in curves.blocks(draws.size, values.size)
@@ -102,7 +102,7 @@ class Calibration:
 
     def log_odds_interval(self, scores: ArrayLike, level: float, kind: str) -> Floats:
         """Return an equal-tailed interval of the log-odds, one of EQUAL_TAILED; shape (n, 2)."""
-        values, draws = self._read(scores), self._posterior
+        values, draws = self.read(scores), self._posterior
         tail = 0.5 - level / 2.0
         if kind == "simultaneous":
             nodes = np.linspace(*self.reach, NODES)
@@ -111,11 +111,11 @@ class Calibration:
 
     def sample(self, scores: ArrayLike) -> Floats:
         """Return P_k(+|s) of every draw k; shape (draws, n)."""
-        return probability(self._posterior.log_odds(self._read(scores)))
+        return probability(self._posterior.log_odds(self.read(scores)))
 
     def densities(self, scores: ArrayLike, level: float) -> xr.Dataset:
         """Return the densities of both classes; see `ScoreCalibrator.class_densities`."""
-        return density_dataset(self.fits, self.density_draws, self._read(scores), level)
+        return density_dataset(self.fits, self.density_draws, self.read(scores), level)
 
     @property
     def density_draws(self) -> ClassDraws | None:
@@ -138,7 +138,8 @@ class Calibration:
             raise ValueError("maximum likelihood has no draws: fit with inference='exact'.")
         return self.draws
 
-    def _read(self, scores: ArrayLike) -> Floats:
+    def read(self, scores: ArrayLike) -> Floats:
+        """Return users' scores as the calibration works on them: of probabilities log-odds."""
         reach = FARTHEST * self.spread
         values = as_scores_of(scores, self.scores_are)
         return np.clip(values, self.centre - reach, self.centre + reach)
