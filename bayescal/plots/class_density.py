@@ -196,7 +196,7 @@ class ClassDensityDisplay(Display):
 
     def _height(self, *, mle: bool, histogram: bool) -> float:
         """Return the height of what the data say; draws and maximum likelihood may pass it."""
-        names = ["height"] if histogram else []
+        names = ["height"] if histogram and self.data.sizes["bin"] else []
         names.append("predictive" if "predictive" in self.data else "mle")
         top = max(float(self.data[name].max()) for name in names)
         if mle and "mle" in self.data:

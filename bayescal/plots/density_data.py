@@ -22,9 +22,8 @@ def class_densities(subject: Subject, x: Floats, level: float, size: int, seed: 
     """Return densities of both classes, some draws of them, and the modes."""
     draws = subject.calibration.density_draws
     shown = draws if subject.has_posterior else None
-    data = density_dataset(subject.calibration.fits, draws, x, level)
-    if not subject.has_mle:
-        data = data.drop_vars("mle")
+    fits = subject.calibration.fits if subject.has_mle else None
+    data = density_dataset(fits, draws, x, level)
     if draws is None or shown is None:
         return data.drop_vars(["lower", "upper"], errors="ignore")
     few = draws.take(generator(seed).choice(draws.size, min(size, draws.size), replace=False))

@@ -29,8 +29,10 @@ def require(module: str) -> Any:
         return import_module(module)
     except ModuleNotFoundError as err:
         # What is missing inside an installed library is another matter.
-        if err.name is None or err.name.split(".")[0] != module.split(".")[0]:
+        library = module.split(".")[0]
+        if err.name is None or err.name.split(".")[0] != library:
             raise
         raise ImportError(
-            f"plots need {err.name}, which is not installed: pip install bayescal[plots]."
+            f"plots need {library.replace('_', '-')}, which is not installed:"
+            " pip install bayescal[plots]."
         ) from err

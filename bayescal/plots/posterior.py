@@ -1,4 +1,4 @@
-"""The standard pictures of a posterior, by arviz-plots: chains, ranks, pairs, simulated calibration.
+"""Standard pictures of a posterior, by arviz-plots: chains, ranks, pairs, simulated calibration.
 
 Each function hands over the posterior and all further arguments to the function of the same name
 in arviz_plots, and returns its PlotCollection (or PlotMatrix), whose `savefig` writes a file.
@@ -15,11 +15,14 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from bayescal.plots.optional import require
+from bayescal.plots.style import MANY_LINES
 from bayescal.score_calibrator import ScoreCalibrator
 from bayescal.topic_calibrator import TopicCalibrator
 
 Calibrator = ScoreCalibrator | TopicCalibrator
-BACKEND = "matplotlib"
+# What arviz-plots does by default lets titles overlap.
+FIGURE = {"backend": "matplotlib", "figure_kwargs": {"layout": "constrained"}}
+CHAIN_COLOURS = [look["color"] for look in MANY_LINES]
 SAMPLE = ("chain", "draw")
 
 
@@ -43,7 +46,7 @@ def plot_trace(calibrator: Calibrator, var_names: Any = None, **options: Any) ->
     AttributeError
         If there is no posterior.
     """
-    return _plot("plot_trace", calibrator, var_names, options)
+    return _plot("plot_trace", calibrator, var_names, {"color": CHAIN_COLOURS} | options)
 
 
 def plot_rank(calibrator: Calibrator, var_names: Any = None, **options: Any) -> Any:
@@ -71,7 +74,7 @@ def plot_rank(calibrator: Calibrator, var_names: Any = None, **options: Any) -> 
     A. Vehtari, A. Gelman, D. Simpson, B. Carpenter and P.-C. Buerkner, Rank-normalization, folding,
     and localization: an improved R-hat, Bayesian Analysis 2021.
     """
-    return _plot("plot_rank", calibrator, var_names, options)
+    return _plot("plot_rank", calibrator, var_names, {"color": CHAIN_COLOURS} | options)
 
 
 def plot_pair(calibrator: Calibrator, var_names: Any = None, **options: Any) -> Any:
@@ -136,7 +139,7 @@ def plot_sbc_ecdf(ranks: Mapping[str, ArrayLike], draws: int, **options: Any) ->
         raise ValueError("ranks must hold at least one quantity, got none.")
     tree = xr.DataTree.from_dict({"prior_sbc": xr.Dataset(shares)})
     function = require("arviz_plots").plot_ecdf_pit
-    return function(tree, **{"backend": BACKEND, "sample_dims": list(SAMPLE)} | options)
+    return function(tree, **FIGURE | {"sample_dims": list(SAMPLE)} | options)
 
 
 def _plot(name: str, calibrator: Calibrator, var_names: Any, options: Mapping[str, Any]) -> Any:
@@ -151,4 +154,4 @@ def _plot(name: str, calibrator: Calibrator, var_names: Any, options: Mapping[st
             for name, each in posterior.items()
             if each.dtype.kind == "f" and np.isfinite(each).all() and name != "bend"
         ]
-    return getattr(plots, name)(tree, var_names=var_names, **{"backend": BACKEND} | dict(options))
+    return getattr(plots, name)(tree, var_names=var_names, **FIGURE | dict(options))

@@ -85,7 +85,7 @@ class Subject:
     def grid(self, given: ArrayLike | None = None, points: int = POINTS) -> Floats:
         """Return where to evaluate curves: as given, or over all scores and a little beyond."""
         if given is not None:
-            return np.sort(as_scores_of(given, self.attrs["scores_are"]))
+            return np.sort(as_scores_of(given, self.attrs["scores_are"], "grid"))
         low = min(self.reach[0], self.documents.score.min(initial=np.inf))
         high = max(self.reach[1], self.documents.score.max(initial=-np.inf))
         # Some room at the ends, also where all scores are equal.
