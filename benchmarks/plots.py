@@ -45,12 +45,11 @@ def _report(what, display, calibrator, given):
 def _calibrators():
     frame = load_reuters_scores("naive_bayes", "earn", "calibration")
     few = frame.groupby("label").sample(frac=0.01, random_state=0)
-    return {
-        f"{len(each):,} documents": ScoreCalibrator(random_state=0).fit(
-            each["score"], each["label"]
-        )
-        for each in (few, frame)
-    }
+    return {f"{len(each):,} documents": _fitted(each) for each in (few, frame)}
+
+
+def _fitted(frame):
+    return ScoreCalibrator(random_state=0).fit(frame["score"], frame["label"])
 
 
 def _topics():
