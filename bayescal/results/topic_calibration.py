@@ -10,6 +10,8 @@ from bayescal.engines.data import KLASS
 from bayescal.engines.maximum_likelihood import ClassFits
 from bayescal.families import Family, Fit, Guard
 from bayescal.results.calibration import Calibration
+from bayescal.results.curves import Curves
+from bayescal.results.topic_parts import COMBINATION, read_topic
 from bayescal.results.topics import SIDES, read_curve, read_scale
 
 # A density has all but vanished so many sides from its mode.
@@ -25,7 +27,7 @@ def topic_calibration(tree: xr.DataTree, family: Family, topic: int) -> Calibrat
     tree : xarray.DataTree
         What `results.topics.build_topics` returns.
     family : Family
-        Of the densities.
+        Of the densities; of a combination, of the first of them.
     topic : int
         Its position.
 
@@ -36,9 +38,11 @@ def topic_calibration(tree: xr.DataTree, family: Family, topic: int) -> Calibrat
         are nan for a class without documents.
     """
     centre, spread = read_scale(tree)
+    draws: Curves
+    draws = read_topic(tree, topic) if COMBINATION in tree else read_curve(tree, family, topic)
     return Calibration(
         fits=_fits(tree["topics"].to_dataset().isel(topic=topic), family),
-        draws=read_curve(tree, family, topic),
+        draws=draws,
         centre=centre,
         spread=spread,
         reach=_reach(tree["posterior"].to_dataset().isel(topic=topic)),
