@@ -15,11 +15,13 @@ from bayescal.bayes import probability
 from bayescal.engines.data import read_binary_scores
 from bayescal.engines.inference import run
 from bayescal.families import GuardOption
+from bayescal.html.jupyter import FittedHTML
 from bayescal.randomness import generator
 from bayescal.results import averages, diagnostics, provenance, storage, summaries, tree
 from bayescal.results.calibration import KINDS, read_calibration
 from bayescal.results.class_prior import Prior
-from bayescal.settings import read_settings
+from bayescal.results.representations import calibrator_html
+from bayescal.settings import read_settings, resolve_family
 from bayescal.validation import Floats, check_choice, check_fraction
 
 if TYPE_CHECKING:
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
-class ScoreCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """
     Calibrate the raw scores of a binary classifier.
 
@@ -468,6 +470,14 @@ class ScoreCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.mle_ = calibration.fits
         self.diagnostics_ = checked
         self._calibration = calibration
+
+    def _fitted_html(self) -> str | None:
+        if not hasattr(self, "results_"):
+            return None
+        settings = resolve_family(self.family, self.inference), self.inference, self._point
+        return calibrator_html(
+            self.results_, self._calibration, self.diagnostics_, self.classes_, settings
+        )
 
     def _posterior_draws(self, method: str) -> int:
         check_is_fitted(self, "results_")

@@ -16,11 +16,13 @@ from sklearn.utils.validation import check_is_fitted
 from bayescal.engines.pooled.engine import POOLINGS
 from bayescal.engines.pooled.weights import DENSITIES
 from bayescal.families import FAMILIES, Family
+from bayescal.html.jupyter import FittedHTML
 from bayescal.parallel import workers
 from bayescal.randomness import generator
 from bayescal.results import provenance, storage
 from bayescal.results.lazy import Last, is_lazy, read_lazily
 from bayescal.results.parquet import predict_parquet
+from bayescal.results.representations import topics_html
 from bayescal.results.topic_curves import TopicCurves
 from bayescal.results.topic_parts import COMBINATION, combination_table
 from bayescal.results.topics import topic_table
@@ -39,7 +41,7 @@ NEW_TOPICS = ("population", "error")
 GOOD_K = 0.7
 
 
-class TopicCalibrator(BaseEstimator):  # type: ignore[misc]
+class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
     """
     Calibrate the scores of many topics at once, each topic's densities around a population's.
 
@@ -463,6 +465,11 @@ class TopicCalibrator(BaseEstimator):  # type: ignore[misc]
                 " pooling='none', or leave out topics whose scores are unlike the others'.",
                 stacklevel=3,
             )
+
+    def _fitted_html(self) -> str | None:
+        if not hasattr(self, "posterior_"):
+            return None
+        return topics_html(self.posterior_, self.classes_, self.pooling, len(self.flagged_))
 
     def _read(
         self, read: Callable[..., Floats], scores: Any, topics: Any, last: Last | None = None

@@ -10,10 +10,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogFormatter
 
+from bayescal.palette import OKABE_ITO
 from studies.envelope import ecdf_difference, envelope, least_uniform
 
-# Okabe and Ito's palette: apart for every kind of colour vision; then dashes.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#444444")
+NAMES = ("blue", "vermilion", "bluish green", "reddish purple", "orange", "sky blue")
+# More lines than colours are told apart by dashes.
+COLOURS = (*(OKABE_ITO[name] for name in NAMES), "#444444")
 MARKERS = "os^Dv<>"
 COLUMNS = 4
 LEAST_WIDTH = 8.0

@@ -13,6 +13,8 @@ PACKAGE = Path(__file__).parent.parent / "bayescal"
 # apart from the core, so that each side is the other's test oracle.
 LAYERS = {
     "validation": 0,
+    "palette": 0,
+    "html": 1,
     "robust": 1,
     "bayes": 1,
     "randomness": 1,
@@ -61,7 +63,16 @@ CORE = {
     "sign_test",
 }
 PYMC_SIDE = {"distributions", "programs"}
-HEAVY = {"pymc", "pytensor", "pandas", "matplotlib", "sklearn", "arviz_stats", "arviz_base"}
+HEAVY = {
+    "pymc",
+    "pytensor",
+    "pandas",
+    "matplotlib",
+    "sklearn",
+    "arviz_stats",
+    "arviz_base",
+    "arviz_plots",
+}
 # At module level, which is paid at import; a function's imports are paid when it runs.
 ALLOWED_HEAVY = {
     "distributions": {"pymc", "pytensor"},
@@ -70,6 +81,7 @@ ALLOWED_HEAVY = {
     "classification": {"sklearn"},
     "calibrated_classifier": {"sklearn"},
     "report": {"sklearn"},
+    "plots": {"sklearn"},
 }
 
 # Methods that hand the estimator to a room of the face, which they import when they are called.
@@ -140,6 +152,7 @@ def test_programs_import_pymc_and_our_distributions_only():
         ("import bayescal", HEAVY | {"xarray", "rich", "typer"}),
         ("import bayescal.families, bayescal.programs", HEAVY | {"xarray"}),
         ("from bayescal import ScoreCalibrator", {"pymc", "pytensor", "matplotlib"}),
+        ("import bayescal.plots", {"pymc", "pytensor", "matplotlib", "arviz_plots"}),
         ("import bayescal.cli", {"pymc", "pytensor", "matplotlib", "pandas", "sklearn"}),
     ],
 )
