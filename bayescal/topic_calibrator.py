@@ -82,6 +82,8 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
     flagged_ : dict
         Topics that lack documents of a class, by name: the population answers for what is missing.
         Scores of a topic that are all the same do not count.
+    families_ : tuple of str
+        The families of densities fitted.
     combination_ : pandas.DataFrame
         Of each part of a combination the weight for a topic without labels, its leave-one-out log
         score over all topics (elpd, natural logarithm) and the standard error of its difference
@@ -336,7 +338,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
             raise ValueError(
                 f"labels must be {self.classes_.tolist()}, got {data.classes.tolist()}."
             )
-        families = self._families("partial" if COMBINATION in self.posterior_ else "none")
+        families = tuple(FAMILIES[name] for name in self.families_)
         with workers(self.n_jobs, self.memory):
             tree = extend_tree(self.posterior_, data, families, generator(self.random_state))
         self._set_results(tree, self.classes_)
@@ -358,6 +360,13 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "posterior_")
         check_fraction(level=level)
         return topic_table(self.posterior_, self.classes_, level)
+
+    @property
+    def families_(self) -> tuple[str, ...]:
+        """The families of densities fitted; `summary` and class densities are of the first."""
+        check_is_fitted(self, "posterior_")
+        combined = COMBINATION in self.posterior_
+        return tuple(family.name for family in self._families("partial" if combined else "none"))
 
     @property
     def combination_(self) -> pd.DataFrame:
@@ -444,8 +453,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
 
     def _set_results(self, tree: xr.DataTree, classes: NDArray[Any]) -> None:
         self.posterior_, self.classes_ = tree, classes
-        families = self._families("partial" if COMBINATION in tree else "none")
-        self._curves = TopicCurves(tree, families[0])
+        self._curves = TopicCurves(tree, FAMILIES[self.families_[0]])
         self.topics_: NDArray[Any] = tree["topics"].to_dataset()["topic"].values
         documents = tree["topics"]["documents"].transpose("topic", "klass").values
         self.flagged_ = {

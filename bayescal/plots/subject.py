@@ -17,7 +17,6 @@ from bayescal.results.class_prior import Prior
 from bayescal.results.curves import Curves
 from bayescal.results.topic_calibration import topic_calibration
 from bayescal.score_calibrator import ScoreCalibrator
-from bayescal.settings import REFERENCE
 from bayescal.topic_calibrator import TopicCalibrator
 from bayescal.validation import Floats, as_scores_of, as_weights, check_same_length
 
@@ -190,7 +189,7 @@ def _read_topic(calibrator: TopicCalibrator, topic: Any) -> Subject:
         shown = ", ".join(map(repr, names[:5]))
         raise ValueError(f"topic must be one of those fitted ({shown}, ...), got {topic!r}.")
     # Of a combination the first densities, which are those of the summary.
-    family = FAMILIES.get(calibrator.family, FAMILIES[REFERENCE])
+    family = FAMILIES[calibrator.families_[0]]
     calibration = topic_calibration(calibrator.posterior_, family, names.index(topic))
     fits = calibration.fits
     none = np.empty(0)

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from bayescal.engines.combined import DIRECT_BENDS, RECALIBRATION
 from bayescal.engines.exact.hyperparameters import Hyperparameters, resolve
 from bayescal.engines.inference import DirectFit, Settings
 from bayescal.engines.monotone.density import Prior as DirectPrior
+from bayescal.engines.pooled.weights import BELIEF_IN_POPULATION
 from bayescal.families import FAMILIES
 from bayescal.report.formulas import (
     DENSITIES,
@@ -143,26 +145,43 @@ def _direct(fit: DirectFit, scale: tuple[float, float] | None) -> Block:
 
 
 def _of_topics(calibrator: TopicCalibrator) -> list[Block]:
-    family = FAMILIES[calibrator.family]
+    families = [FAMILIES[name] for name in calibrator.families_]
+    rule = "Each class of each topic has a density of the score s; Bayes' rule makes log-odds of"
+    densities = [formula(bayes_rule()), *(formula(DENSITIES[each.name]) for each in families)]
     blocks = [
         Block("Topics", POOLED[calibrator.pooling], ()),
-        Block(
-            "Class densities",
-            "Each class of each topic has a density of the score s; Bayes' rule makes log-odds of"
-            " the two.",
-            (formula(bayes_rule()), formula(DENSITIES[family.name])),
-        ),
+        Block("Class densities", f"{rule} the two.", tuple(densities)),
     ]
     centre, spread = (float(calibrator.posterior_["topics"][k]) for k in ("centre", "spread"))
-    if calibrator.pooling == "partial":
-        text = (
-            f"With scores standardised by m = {_g(centre)} and S = {_g(spread)}, of each class and"
-            " topic t; the six hyperparameters of a class have Gaussian priors."
-        )
+    if calibrator.pooling != "partial":
+        where = "m and S are the robust centre and spread of the scores"
+        return [*blocks, _priors([families[0].name], Hyperparameters(centre, spread), where)]
+    text = (
+        f"With scores standardised by m = {_g(centre)} and S = {_g(spread)}, of each class and"
+        " topic t; the six hyperparameters of a class have Gaussian priors."
+    )
+    for family in families:
         lines = population(family.powers[0], symmetric=family.symmetric)
-        return [*blocks, Block("Population", text, tuple(map(formula, lines)))]
-    where = "m and S are the robust centre and spread of the scores"
-    return [*blocks, _priors([family.name], Hyperparameters(centre, spread), where)]
+        title = f"Population, {FAMILY_TITLES[family.name]}" if len(families) > 1 else "Population"
+        blocks.append(Block(title, text, tuple(map(formula, lines))))
+    return [*blocks, *_rest_of_topics()] if len(families) > 1 else blocks
+
+
+def _rest_of_topics() -> list[Block]:
+    """Return the parts of topics' combination beside its densities."""
+    shared = DirectFit("recalibrated", None, (), RECALIBRATION, recalibrates=True)
+    own = DirectFit("monotone", None, DIRECT_BENDS, None)
+    text = (
+        "The parts are weighed by stacking: the weights maximise the log score of their mixture for"
+        " labels left out, of all topics; each topic's weights are around these, which count as"
+        f" {BELIEF_IN_POPULATION:g} documents. The recalibrated log-odds are one curve for all"
+        " topics, monotone log-odds each topic's own."
+    )
+    return [
+        _direct(shared, None),
+        _direct(own, None),
+        Block("Combination", text, tuple(map(formula, combination()))),
+    ]
 
 
 def _g(value: float | None, name: str = "") -> str:

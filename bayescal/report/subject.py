@@ -18,6 +18,7 @@ from bayescal.results.calibration import read_calibration
 from bayescal.results.class_draws import ClassDraws
 from bayescal.results.combined_draws import CombinedDraws
 from bayescal.results.curves import Curves
+from bayescal.results.topic_parts import COMBINATION, combination_table, read_topic
 from bayescal.results.topics import SIDES, read_curve, read_scale
 from bayescal.score_calibrator import ScoreCalibrator
 from bayescal.topic_calibrator import GOOD_K, TopicCalibrator
@@ -25,6 +26,7 @@ from bayescal.validation import Floats
 
 if TYPE_CHECKING:
     import pandas as pd
+    import xarray as xr
 
 EVIDENCE_GROUPS = ("rhat", "ess_bulk", "divergences", "draws", "efficiency", "pareto_k")
 
@@ -129,7 +131,7 @@ def subjects_of(
     calibrator: TopicCalibrator, fitted: dict[Any, Labelled] | None, level: float
 ) -> Iterator[Subject]:
     """Yield the topics of a fitted `TopicCalibrator`, one at a time."""
-    tree, family = calibrator.posterior_, FAMILIES[calibrator.family]
+    tree, family = calibrator.posterior_, FAMILIES[calibrator.families_[0]]
     topics = tree["topics"].to_dataset()
     tables = dict(iter(calibrator.summary(level).groupby(level="topic", sort=False)))
     shared: dict[str, Any] = {
@@ -139,7 +141,7 @@ def subjects_of(
     if np.isfinite(pareto_k):
         shared = {**shared, "pareto_k": pareto_k}
     for k, name in enumerate(calibrator.topics_.tolist()):
-        curve = read_curve(tree, family, k)
+        curve, densities, parts = _of_topic(tree, family, k)
         counts = topics["documents"].transpose("topic", "klass").values[k]
         apart = _Apart.read(topics.isel(topic=k), family, counts)
         efficiency = topics["efficiency"].transpose("topic", "klass").values[k]
@@ -149,21 +151,32 @@ def subjects_of(
             scale=read_scale(tree),
             fitted=None if fitted is None else fitted.get(name),
             point=_pooled_point(curve),
-            prior=float(curve.prior.mean()),
+            prior=float(densities.prior.mean()),
             draws=curve,
             mle=None if apart is None else apart.log_odds,
-            densities=curve,
+            densities=densities,
             mle_densities=None if apart is None else apart.log_densities,
             problems=_topic_problems(calibrator, name, pareto_k),
             diagnostics={**shared, "efficiency": float(np.nanmin(efficiency))}
             if np.isfinite(efficiency).any()
             else shared,
             parameters=tables[name].droplevel("topic"),
-            parts=None,
+            parts=parts,
         )
 
 
-def _pooled_point(curve: ClassDraws) -> Point:
+def _of_topic(
+    tree: xr.DataTree, family: Family, topic: int
+) -> tuple[Curves, ClassDraws, pd.DataFrame | None]:
+    """Return a topic's curve, its class densities, and its parts if there are several."""
+    if COMBINATION not in tree:
+        curve = read_curve(tree, family, topic)
+        return curve, curve, None
+    combined = read_topic(tree, topic)
+    return combined, combined.densities, combination_table(tree, topic)
+
+
+def _pooled_point(curve: Curves) -> Point:
     def point(scores: Floats, prior: float | None) -> Floats:
         moved = curve if prior is None else curve.with_prior(np.full(curve.size, prior))
         return moved.predictive(scores)
