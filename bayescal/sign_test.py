@@ -1,4 +1,4 @@
-"""The paired micro sign test: does one method win more decisions than another?"""
+"""The paired micro sign test: whether one method wins more decisions than another."""
 
 from __future__ import annotations
 

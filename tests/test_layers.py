@@ -23,6 +23,7 @@ LAYERS = {
     "labels": 1,
     "families": 2,
     "datasets": 2,
+    "text": 8,
     "_compat": 1,
     "distributions": 2,
     "programs": 2,
@@ -57,6 +58,7 @@ ALLOWED_HEAVY = {
     "distributions": {"pymc", "pytensor"},
     "score_calibrator": {"sklearn"},
     "topic_calibrator": {"sklearn"},
+    "text": {"sklearn"},
 }
 
 FILES = sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py")
