@@ -24,6 +24,7 @@ LAYERS = {
     "families": 2,
     "datasets": 2,
     "text": 8,
+    "methods": 8,
     "_compat": 1,
     "distributions": 2,
     "programs": 2,
