@@ -40,17 +40,18 @@ def logistic_regression(scores: Floats, labels: Labels, new: Floats) -> Floats:
     from sklearn.linear_model import LogisticRegression
 
     positive = np.asarray(labels) == 1
-    ascending = _gap(scores[~positive], scores[positive])
-    descending = _gap(scores[positive], scores[~positive])
-    if ascending is not None or descending is not None:
+    sign = 1.0 if scores[positive].mean() >= scores[~positive].mean() else -1.0
+    highest, lowest = (sign * scores[~positive]).max(), (sign * scores[positive]).min()
+    if highest <= lowest:
         warnings.warn(
             "scores separate the classes, so that the likelihood of logistic regression has no"
             " finite maximum: a step stands for it.",
             SeparableWarning,
             stacklevel=2,
         )
-        middle, sign = (ascending, 1.0) if ascending is not None else (descending, -1.0)
-        return np.asarray(sign * np.sign(new - middle) * special.logit(1.0 - SMALLEST))
+        return np.asarray(
+            np.sign(sign * new - (highest + lowest) / 2.0) * special.logit(1.0 - SMALLEST)
+        )
     centre, spread = scores.mean(), scores.std()
     model = LogisticRegression(C=np.inf, solver="newton-cholesky", tol=1e-10, max_iter=1000)
     model.fit(((scores - centre) / spread)[:, None], positive)
@@ -75,11 +76,6 @@ def platt(scores: Floats, labels: Labels, new: Floats) -> Floats:
 def temperature(scores: Floats, labels: Labels, new: Floats) -> Floats:
     """Return log-odds by one factor on the scores: scikit-learn's temperature."""
     return np.asarray(_scikit_learn("temperature", scores, labels).beta_ * new)
-
-
-def _gap(below: Floats, above: Floats) -> float | None:
-    """Return the middle of a gap between two classes, if there is one."""
-    return float(below.max() + above.min()) / 2.0 if below.max() <= above.min() else None
 
 
 def _scikit_learn(method: str, scores: Floats, labels: Labels) -> Any:
