@@ -25,6 +25,7 @@ LAYERS = {
     "datasets": 2,
     "text": 8,
     "methods": 8,
+    "reproduce": 9,
     "_compat": 1,
     "distributions": 2,
     "programs": 2,
@@ -36,8 +37,8 @@ LAYERS = {
     "topic_scores": 3,
     "topic_calibrator": 7,
     "plots": 8,
-    "cli": 9,
-    "__main__": 10,
+    "cli": 10,
+    "__main__": 11,
 }
 CORE = {
     "validation",

@@ -13,6 +13,7 @@ from bayescal.cli.errors import CommandGroup
 from bayescal.cli.fit import fit
 from bayescal.cli.models import models
 from bayescal.cli.predict import predict
+from bayescal.cli.reproduce import reproduce
 
 app = typer.Typer(
     cls=CommandGroup,
@@ -49,3 +50,4 @@ def _bayescal(
 
 for command in (demo, fit, predict, compare, models):
     app.command()(command)
+app.add_typer(reproduce, name="reproduce")

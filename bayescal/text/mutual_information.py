@@ -15,6 +15,22 @@ from bayescal.labels import encode_labels
 from bayescal.validation import Floats, check_count
 
 
+def presence(counts: Any) -> Any:
+    """
+    Return 1 where a word occurs in a document, as a sparse array of its own.
+
+    Examples
+    --------
+    >>> presence([[2, 0], [0, 1]]).toarray().tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    # A copy: what comes in may be shared between processes, and read-only.
+    present = sparse.csr_array(counts, dtype=np.float64, copy=True)
+    present.sum_duplicates()
+    present.data = (present.data != 0.0).astype(np.float64)
+    return present
+
+
 def mutual_information(counts: Any, positive: ArrayLike) -> Floats:
     """
     Return the mutual information of each word's presence with the class, in nats.
@@ -39,8 +55,7 @@ def mutual_information(counts: Any, positive: ArrayLike) -> Floats:
     >>> mutual_information([[2, 1], [1, 1], [0, 1], [0, 1]], [True, True, False, False]).round(4)
     array([0.6931, 0.    ])
     """
-    present = sparse.csr_array(counts, dtype=np.float64)
-    present.data = (present.data != 0).astype(np.float64)
+    present = presence(counts)
     truth = np.asarray(positive, dtype=np.float64)
     n, n_positive = float(truth.size), float(truth.sum())
     with_word = np.asarray(present.sum(axis=0), dtype=np.float64)
@@ -105,7 +120,7 @@ class MutualInformationSelector(SelectorMixin, BaseEstimator):  # type: ignore[m
         check_count("min_documents", self.min_documents)
         X, y = validate_data(self, X, y, accept_sparse="csr")  # noqa: N806
         _, positive = encode_labels(y)
-        documents = np.asarray((X != 0).sum(axis=0)).ravel()
+        documents = np.asarray(presence(X).sum(axis=0))
         candidates = np.flatnonzero(documents >= self.min_documents)
         if candidates.size == 0:
             raise ValueError(

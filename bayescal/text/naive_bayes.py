@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted, check_non_negative, valida
 
 from bayescal.bayes import probability
 from bayescal.labels import encode_labels
+from bayescal.text.mutual_information import presence
 from bayescal.validation import Floats
 
 
@@ -150,12 +151,10 @@ class BernoulliNaiveBayes(LogLinear):
     """
 
     def _features(self, counts: Any) -> Any:
-        present = counts.copy()
-        present.data = (present.data != 0.0).astype(np.float64)
-        return present
+        return presence(counts)
 
     def _log_ratios(self, counts: Any, positive: NDArray[np.bool_]) -> tuple[Floats, float]:
-        present = self._features(counts)
+        present = presence(counts)
         share = np.asarray(present.mean(axis=0))
         log_present, log_absent = [], []
         telling = (share > 0.0) & (share < 1.0)

@@ -1,0 +1,139 @@
+"""What decides the paper's pattern for the SVM: words, their weights, C, length of documents.
+
+python -m studies.word_weights [--quick]    needs Reuters-21578; about ten minutes
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from bayescal.datasets import fetch_reuters21578
+from bayescal.datasets.reuters_scores import TOPICS
+from bayescal.families import asymmetric_laplace
+from bayescal.methods import METHODS, Method
+from bayescal.methods.densities import maximum_likelihood
+from bayescal.reproduce.corpus_scores import WORD, TopicScores, score_topics
+from bayescal.reproduce.decisions import decide
+from bayescal.reproduce.published import PUBLISHED
+from bayescal.reproduce.table import totals_table
+from bayescal.text.classifiers import WEIGHTS, linear_svm
+from studies.command import Options, main
+from studies.reporting import markdown, write_page, write_table
+
+WORDS = {"inner": WORD, "letters": r"(?u)\b\w\w+\b"}
+COSTS = (0.01, 0.1, 1.0)
+LENGTHS = {"as they are": False, "1": True}
+CANDIDATES = "A.Laplace, Bennett's candidates"
+COMPARED = ("Gauss", "A.Gauss", "Laplace", "A.Laplace", "LogReg", "LR+Noise", "raw")
+SHOWN = ("Gauss", "A.Gauss", "Laplace", "A.Laplace", "LogReg")
+
+
+def run(options: Options) -> None:
+    """Score, calibrate and test under every setting; write page and table."""
+    corpus = fetch_reuters21578()
+    topics = TOPICS[: options.size(len(TOPICS), 1)]
+    settings = list(product(["inner"], WEIGHTS, LENGTHS, COSTS))
+    settings += list(product(["letters"], ["tf", "log_tf", "log_tf_idf"], LENGTHS, [0.1, 1.0]))
+    if options.quick:
+        settings = settings[:2]
+    rows = [row(corpus, topics, options.jobs, *each) for each in settings]
+    table = pd.DataFrame(rows)
+    write_table(table, options.out, "word_weights")
+    shown = table.sort_values(["words", "documents of length", "cv errors"])
+    pieces = {"training": markdown(training(shown)), "test": markdown(tested(shown))}
+    write_page("word_weights", options.out, [], chosen=chosen(table), **pieces)
+
+
+def row(
+    corpus: pd.DataFrame,
+    topics: tuple[str, ...],
+    jobs: int,
+    words: str,
+    weights: str,
+    length: str,
+    cost: float,
+) -> dict[str, Any]:
+    """Return what training documents show of a setting, then what test documents do."""
+    svm = linear_svm(weights=weights, normalise=LENGTHS[length], cost=cost)
+    scores = score_topics(corpus, topics, {"linear_svm": svm}, jobs=jobs, word=WORDS[words])
+    given = {"words": words, "weights": weights, "documents of length": length, "C": cost}
+    totals = totals_table(decide(methods(), scores)).set_index("method")
+    test = {
+        f"{method} {measure}": float(totals.loc[method, measure])
+        for method in totals.index
+        for measure in ("log_loss", "squared_error", "errors")
+    }
+    return given | of_training(scores) | test
+
+
+def methods() -> dict[str, Method]:
+    """Return the paper's methods, and its A.Laplace to the letter."""
+    letter = partial(
+        maximum_likelihood, family="asymmetric_laplace", candidates="bennett", guard=None
+    )
+    return {n: METHODS[n] for n in COMPARED} | {CANDIDATES: Method(CANDIDATES, "paper", letter)}
+
+
+def of_training(scores: list[TopicScores]) -> dict[str, float]:
+    """Return cross-validated errors at 0, and what the paper's figure 4 shows of earn."""
+    wrong = sum(int(((s.scores > 0) != (s.labels == 1)).sum()) for s in scores)
+    first = scores[0]
+    heights = []
+    for label in (0, 1):
+        fit = asymmetric_laplace.fit(first.scores[first.labels == label]).parameters
+        heights.append(1.0 / (1.0 / fit["beta"] + 1.0 / fit["gamma"]))
+    return {
+        "cv errors": wrong,
+        "least margin": float(first.scores.min()),
+        "largest margin": float(first.scores.max()),
+        "largest density": float(np.max(heights)),
+    }
+
+
+def chosen(table: pd.DataFrame) -> str:
+    """Return the setting with the fewest cross-validated errors, of documents as they are."""
+    inner = table[(table["words"] == "inner") & (table["documents of length"] == "as they are")]
+    best = inner.loc[inner["cv errors"].idxmin()]
+    return f"`{best['weights']}`, C = {best['C']:g}"
+
+
+def training(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the columns of training documents as text."""
+    shown = table[["words", "weights", "documents of length", "C", "cv errors"]].copy()
+    shown["C"] = [f"{value:g}" for value in table["C"]]
+    lows, highs = table["least margin"], table["largest margin"]
+    shown["margins"] = [f"{a:.1f} to {b:.1f}" for a, b in zip(lows, highs, strict=True)]
+    shown["largest density"] = [f"{value:.2f}" for value in table["largest density"]]
+    return shown
+
+
+def tested(table: pd.DataFrame) -> pd.DataFrame:
+    """Return log-loss / squared error / errors of methods as text, the paper's first."""
+    paper = PUBLISHED["linear_svm"]
+    first = {"words": "paper", "weights": "", "documents of length": "", "C": ""}
+    rows: list[dict[str, str]] = [
+        first
+        | {m: _three(*(paper[m].log_loss, paper[m].squared_error, paper[m].errors)) for m in SHOWN}
+        | {"raw": str(paper["raw"].errors)}
+    ]
+    for each in table.to_dict("records"):
+        cells = {n: str(each[n]) for n in ("words", "weights", "documents of length")}
+        cells["C"] = f"{each['C']:g}"
+        for method in SHOWN:
+            names = ("log_loss", "squared_error", "errors")
+            cells[method] = _three(*(each[f"{method} {n}"] for n in names))
+        rows.append(cells | {"raw": f"{each['raw errors']:.0f}"})
+    return pd.DataFrame(rows)
+
+
+def _three(log_loss: float | None, squared_error: float | None, errors: float) -> str:
+    return f"{log_loss:.0f} / {squared_error:.0f} / {errors:.0f}"
+
+
+if __name__ == "__main__":
+    main("word_weights")
