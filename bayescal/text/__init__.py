@@ -3,6 +3,7 @@
 What scikit-learn has (counting words, weights, linear SVM) is taken from there.
 """
 
+from bayescal.text.classifiers import linear_svm, make_classifier, naive_bayes
 from bayescal.text.cross_validation import cross_val_scores, raw_scores
 from bayescal.text.mutual_information import MutualInformationSelector, mutual_information
 from bayescal.text.naive_bayes import BernoulliNaiveBayes, MultinomialNaiveBayes
@@ -12,6 +13,9 @@ __all__ = [
     "MultinomialNaiveBayes",
     "MutualInformationSelector",
     "cross_val_scores",
+    "linear_svm",
+    "make_classifier",
     "mutual_information",
+    "naive_bayes",
     "raw_scores",
 ]

@@ -114,7 +114,7 @@ def cross_val_scores(
         if np.unique(values[train]).size < 2:
             raise ValueError(
                 "every fold must leave documents of both classes to train on, got one that leaves"
-                f" {values[train][0]!r} only: take stratified or fewer folds."
+                f" {values[train].tolist()[0]!r} only: take stratified or fewer folds."
             )
         model = clone(classifier).fit(rows[train], values[train])
         scores[test] = raw_scores(model, rows[test])

@@ -42,8 +42,8 @@ class LogLinear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             If an argument is not as described.
         """
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)  # noqa: N806
-        check_non_negative(X, f"{type(self).__name__}.fit")
         self.classes_, positive = encode_labels(y)
+        check_non_negative(X, f"{type(self).__name__}.fit")
         n, n_positive = float(positive.size), float(positive.sum())
         # Laplace's m-estimate (n_c + 1/N)/(N + 2/N) of both classes: the denominators cancel.
         prior = np.log((n_positive + 1.0 / n) / (n - n_positive + 1.0 / n))
@@ -64,7 +64,8 @@ class LogLinear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
         """Return the likelier class of each document."""
-        likelier: NDArray[Any] = self.classes_[(self.decision_function(X) > 0.0).astype(np.intp)]
+        log_odds = self.decision_function(X)
+        likelier: NDArray[Any] = self.classes_[(log_odds > 0.0).astype(np.intp)]
         return likelier
 
     def __sklearn_tags__(self) -> Any:
