@@ -26,7 +26,7 @@ Split = tuple[Floats, Labels]
 def totals_by_size(
     repeats: int,
     *,
-    sizes: Sequence[int] = SIZES,
+    sizes: Sequence[int] | None = None,
     classifiers: Sequence[str] = CLASSIFIERS,
     methods: Iterable[str] | None = None,
     jobs: int = 1,
@@ -39,8 +39,8 @@ def totals_by_size(
     ----------
     repeats : int
         Random subsets of every size; all methods see the same ones.
-    sizes : sequence of int
-        Positives a topic; negatives in proportion.
+    sizes : sequence of int, optional
+        Positives a topic, by default 3, 5, 10, 20, 50 and 100; negatives in proportion.
     classifiers : sequence of str
         Of "naive_bayes" and "linear_svm".
     methods : iterable of str, optional
@@ -59,7 +59,7 @@ def totals_by_size(
     import pandas as pd
 
     names = tuple(installed_methods() if methods is None else methods)
-    cases = [(c, n, r) for c in classifiers for n in sizes for r in range(repeats)]
+    cases = [(c, n, r) for c in classifiers for n in sizes or SIZES for r in range(repeats)]
     tasks = (joblib.delayed(total_bits)(*case, names, seed) for case in cases)
     with joblib.parallel_config("loky", inner_max_num_threads=1):
         rows = list(joblib.Parallel(n_jobs=jobs)(tasks))
