@@ -97,7 +97,7 @@ def reuters(
 
     scores 12,902 documents on ten topics, calibrates them with every method,
     and puts totals and sign tests beside the published ones; draws figures 2
-    to 5. It takes three minutes on two cores.
+    to 5. It takes some minutes on two cores.
     """
     check_at_least(0, **{"--seed": seed})
     check_at_least(1, **{"--jobs": jobs, "--topics": topics})
@@ -111,7 +111,9 @@ def reuters(
     with blamed_on_use():
         names = largest_topics(corpus, topics)
         both = experiment.classifiers(weights, cost, normalise=normalise, seed=seed)
+    screen.say(f"Scoring {len(corpus)} documents: {len(names)} topics, two classifiers ...")
     scores = score_topics(corpus, names, both, random_state=seed, jobs=jobs)
+    screen.say(f"Calibrating by {len(chosen)} methods ...")
     decisions = experiment.decide_each(chosen, scores)
     found = experiment.tabulate(decisions)
     with_paper = topics == experiment.PAPER_TOPICS
@@ -142,7 +144,7 @@ def small_data(
     [bold]bayescal reproduce small-data --repeats 2[/bold]
 
     takes random subsets of the embedded scores of ten Reuters topics, and
-    tests on 3,299 documents; draws the learning curves. Two repeats take five
+    tests on 3,299 documents; draws the learning curves. Two repeats take some
     minutes on two cores.
     """
     check_at_least(0, **{"--seed": seed})
@@ -152,6 +154,7 @@ def small_data(
     from bayescal.reproduce.lines import learning_curves
     from bayescal.reproduce.small_data import learning_table, totals_by_size, wide
 
+    screen.say(f"Calibrating {repeats} random subsets of each size ...")
     bits = totals_by_size(repeats, jobs=jobs, seed=seed)
     table = learning_table(bits)
     shown = {str(name): wide(part) for name, part in table.groupby("classifier", sort=False)}

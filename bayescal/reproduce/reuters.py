@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from bayescal.methods import Method
 from bayescal.reproduce.corpus_scores import TopicScores
 from bayescal.reproduce.decisions import Decisions, decide
-from bayescal.reproduce.published import PUBLISHED
+from bayescal.reproduce.published import PUBLISHED, PUBLISHED_MARKS
 from bayescal.reproduce.table import MEASURES, marks, sign_tests, totals_table
 
 if TYPE_CHECKING:
@@ -106,7 +106,9 @@ def as_printed(
             mark = found.marks.get((classifier, cells["method"], measure))
             cells[title] = text if mark is None else f"{bold}{text}{bold}{mark}"
             if with_paper:
-                cells[f"{title}, paper"] = _figure(row[f"published_{measure}"], digits)
+                paper = _figure(row[f"published_{measure}"], digits)
+                own = PUBLISHED_MARKS.get((classifier, cells["method"], measure), "")
+                cells[f"{title}, paper"] = paper + own
         rows.append(cells)
     return pd.DataFrame(rows)
 
