@@ -25,6 +25,9 @@ LAYERS = {
     "labels": 1,
     "families": 2,
     "datasets": 2,
+    "text": 8,
+    "methods": 8,
+    "reproduce": 9,
     "_compat": 1,
     "distributions": 2,
     "programs": 2,
@@ -45,8 +48,8 @@ LAYERS = {
     "calibrated_classifier": 9,
     "plots": 8,
     "report": 8,
-    "cli": 9,
-    "__main__": 10,
+    "cli": 10,
+    "__main__": 11,
 }
 CORE = {
     "validation",
@@ -82,6 +85,7 @@ ALLOWED_HEAVY = {
     "calibrated_classifier": {"sklearn"},
     "report": {"sklearn"},
     "plots": {"sklearn"},
+    "text": {"sklearn"},
 }
 
 # Methods that hand the estimator to a room of the face, which they import when they are called.
