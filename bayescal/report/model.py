@@ -9,6 +9,7 @@ from markupsafe import Markup
 from bayescal.engines.exact.hyperparameters import Hyperparameters, resolve
 from bayescal.engines.inference import DirectFit, Settings
 from bayescal.engines.monotone.density import Prior as DirectPrior
+from bayescal.engines.pooled.weights import DENSITIES as DENSITIES_OF_TOPICS
 from bayescal.families import FAMILIES
 from bayescal.report.formulas import (
     DENSITIES,
@@ -23,6 +24,7 @@ from bayescal.report.formulas import (
     warp,
 )
 from bayescal.report.mathml import formula
+from bayescal.results.topic_parts import COMBINATION
 from bayescal.score_calibrator import ScoreCalibrator
 from bayescal.settings import read_settings
 from bayescal.topic_calibrator import TopicCalibrator
@@ -33,6 +35,11 @@ HOW = {
     "map": "The mode of the posterior; there are no draws and so no bands.",
     "mle": "Maximum likelihood; there is no prior, no posterior and so no band.",
 }
+OF_TOPICS = (
+    "Both families' densities; both recalibrated by one monotone curve of all topics along their"
+    " log-odds; and, where a topic has labels, monotone log-odds of its own. The weights w maximise"
+    " the log score of labels left out, those of a topic around those of all."
+)
 EITHER = "Density of either class."
 POOLED = {
     "partial": "Topics have densities of their own, whose parameters are draws from a population"
@@ -143,15 +150,18 @@ def _direct(fit: DirectFit, scale: tuple[float, float] | None) -> Block:
 
 
 def _of_topics(calibrator: TopicCalibrator) -> list[Block]:
-    family = FAMILIES[calibrator.family]
+    combined = COMBINATION in calibrator.posterior_
+    names = DENSITIES_OF_TOPICS if combined else (calibrator._curves.family.name,)
+    families = [FAMILIES[name] for name in names]
     blocks = [
         Block("Topics", POOLED[calibrator.pooling], ()),
         Block(
             "Class densities",
             "Each class of each topic has a density of the score s; Bayes' rule makes log-odds of"
             " the two.",
-            (formula(bayes_rule()), formula(DENSITIES[family.name])),
+            (formula(bayes_rule()),),
         ),
+        *(Block(FAMILY_TITLES[name], EITHER, (formula(DENSITIES[name]),)) for name in names),
     ]
     centre, spread = (float(calibrator.posterior_["topics"][k]) for k in ("centre", "spread"))
     if calibrator.pooling == "partial":
@@ -159,10 +169,14 @@ def _of_topics(calibrator: TopicCalibrator) -> list[Block]:
             f"With scores standardised by m = {_g(centre)} and S = {_g(spread)}, of each class and"
             " topic t; the six hyperparameters of a class have Gaussian priors."
         )
-        lines = population(family.powers[0], symmetric=family.symmetric)
-        return [*blocks, Block("Population", text, tuple(map(formula, lines)))]
+        for family in families:
+            lines = population(family.powers[0], symmetric=family.symmetric)
+            title = f"Population, {FAMILY_TITLES[family.name]}"
+            blocks.append(Block(title, text, tuple(map(formula, lines))))
+        mixture = Block("Combination", OF_TOPICS, tuple(map(formula, combination())))
+        return [*blocks, mixture] if combined else blocks
     where = "m and S are the robust centre and spread of the scores"
-    return [*blocks, _priors([family.name], Hyperparameters(centre, spread), where)]
+    return [*blocks, _priors(list(names), Hyperparameters(centre, spread), where)]
 
 
 def _g(value: float | None, name: str = "") -> str:

@@ -12,12 +12,13 @@ from scipy import special
 from bayescal.bayes import class_prior
 from bayescal.bayes import log_odds as bayes_log_odds
 from bayescal.engines.data import KLASS
-from bayescal.families import FAMILIES, Family
+from bayescal.families import Family
 from bayescal.report.labelled import Labelled
 from bayescal.results.calibration import read_calibration
 from bayescal.results.class_draws import ClassDraws
 from bayescal.results.combined_draws import CombinedDraws
 from bayescal.results.curves import Curves
+from bayescal.results.topic_parts import COMBINATION, read_topic
 from bayescal.results.topics import SIDES, read_curve, read_scale
 from bayescal.score_calibrator import ScoreCalibrator
 from bayescal.topic_calibrator import GOOD_K, TopicCalibrator
@@ -25,6 +26,7 @@ from bayescal.validation import Floats
 
 if TYPE_CHECKING:
     import pandas as pd
+    import xarray as xr
 
 EVIDENCE_GROUPS = ("rhat", "ess_bulk", "divergences", "draws", "efficiency", "pareto_k")
 
@@ -129,7 +131,8 @@ def subjects_of(
     calibrator: TopicCalibrator, fitted: dict[Any, Labelled] | None, level: float
 ) -> Iterator[Subject]:
     """Yield the topics of a fitted `TopicCalibrator`, one at a time."""
-    tree, family = calibrator.posterior_, FAMILIES[calibrator.family]
+    tree, family = calibrator.posterior_, calibrator._curves.family
+    combined = COMBINATION in tree
     topics = tree["topics"].to_dataset()
     tables = dict(iter(calibrator.summary(level).groupby(level="topic", sort=False)))
     shared: dict[str, Any] = {
@@ -139,7 +142,9 @@ def subjects_of(
     if np.isfinite(pareto_k):
         shared = {**shared, "pareto_k": pareto_k}
     for k, name in enumerate(calibrator.topics_.tolist()):
-        curve = read_curve(tree, family, k)
+        curve: Curves = read_topic(tree, k) if combined else read_curve(tree, family, k)
+        densities = curve.densities if isinstance(curve, CombinedDraws) else curve
+        assert isinstance(densities, ClassDraws)  # noqa: S101
         counts = topics["documents"].transpose("topic", "klass").values[k]
         apart = _Apart.read(topics.isel(topic=k), family, counts)
         efficiency = topics["efficiency"].transpose("topic", "klass").values[k]
@@ -149,21 +154,29 @@ def subjects_of(
             scale=read_scale(tree),
             fitted=None if fitted is None else fitted.get(name),
             point=_pooled_point(curve),
-            prior=float(curve.prior.mean()),
+            # Parts that follow labels change shape under another prior.
+            prior=None if combined else float(densities.prior.mean()),
             draws=curve,
             mle=None if apart is None else apart.log_odds,
-            densities=curve,
+            densities=densities,
             mle_densities=None if apart is None else apart.log_densities,
             problems=_topic_problems(calibrator, name, pareto_k),
             diagnostics={**shared, "efficiency": float(np.nanmin(efficiency))}
             if np.isfinite(efficiency).any()
             else shared,
             parameters=tables[name].droplevel("topic"),
-            parts=None,
+            parts=_weights(tree, k) if combined else None,
         )
 
 
-def _pooled_point(curve: ClassDraws) -> Point:
+def _weights(tree: xr.DataTree, topic: int) -> pd.DataFrame:
+    """Return the weights of a topic's parts, beside those of a topic without labels."""
+    combination = tree[COMBINATION].to_dataset().isel(topic=topic)
+    both = combination[["weight", "population_weight"]].drop_vars("topic")
+    return both.rename(population_weight="weight without labels").to_dataframe()
+
+
+def _pooled_point(curve: Curves) -> Point:
     def point(scores: Floats, prior: float | None) -> Floats:
         moved = curve if prior is None else curve.with_prior(np.full(curve.size, prior))
         return moved.predictive(scores)
