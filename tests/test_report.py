@@ -138,7 +138,7 @@ def test_topics_are_those_of_the_calibrator(pooled, tmp_path):
 
 
 def test_topics_have_the_weights_of_their_parts(pooled, tmp_path):
-    calibrator, frame = pooled
+    calibrator, _ = pooled
     weights = calibrator.posterior_["combination"]["weight"]
     for topic in data_of(calibrator.report(tmp_path / "report.html"))["topics"]:
         found = {row[0]: row[1] for row in topic["parts"]["rows"]}
