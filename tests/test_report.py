@@ -137,6 +137,16 @@ def test_topics_are_those_of_the_calibrator(pooled, tmp_path):
         assert topic["share"] @ x / np.sum(topic["share"]) == pytest.approx(inside.mean(), abs=2e-3)
 
 
+def test_topics_have_the_weights_of_their_parts(pooled, tmp_path):
+    calibrator, _ = pooled
+    weights = calibrator.posterior_["combination"]["weight"]
+    for topic in data_of(calibrator.report(tmp_path / "report.html"))["topics"]:
+        found = {row[0]: row[1] for row in topic["parts"]["rows"]}
+        expected = weights.sel(topic=topic["name"]).to_series().to_dict()
+        assert found == pytest.approx(expected, abs=1e-3)
+    assert describe_model(calibrator)[-1].title == "Combination"
+
+
 def test_without_the_scores_fitted_there_are_no_histograms(pooled, tmp_path):
     calibrator, _ = pooled
     path = calibrator.report(tmp_path / "report.html")
@@ -153,6 +163,7 @@ def test_other_poolings_and_topics_that_lack_a_class(pooling, tmp_path):
     lacking = pd.DataFrame({"score": [0.0, -1.0, 0.3], "label": [0, 0, 0], "topic": "none"})
     frame = pd.concat([frame, lacking])
     calibrator = TopicCalibrator(pooling, **FAST).fit(frame)
+    assert not describe_model(calibrator)[-1].title.startswith("Comb")
     path = calibrator.report(tmp_path / "report.html", fitted=frame)
     found = {topic["name"]: topic for topic in data_of(path)["topics"]}
     assert "no documents of class 1" in found["none"]["problems"][0]
