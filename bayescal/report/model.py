@@ -25,7 +25,6 @@ from bayescal.report.formulas import (
     warp,
 )
 from bayescal.report.mathml import formula
-from bayescal.results.topic_parts import COMBINATION
 from bayescal.score_calibrator import ScoreCalibrator
 from bayescal.settings import read_settings
 from bayescal.topic_calibrator import TopicCalibrator
@@ -36,11 +35,6 @@ HOW = {
     "map": "The mode of the posterior; there are no draws and so no bands.",
     "mle": "Maximum likelihood; there is no prior, no posterior and so no band.",
 }
-OF_TOPICS = (
-    "Both families' densities; both recalibrated by one monotone curve of all topics along their"
-    " log-odds; and, where a topic has labels, monotone log-odds of its own. The weights w maximise"
-    " the log score of labels left out, those of a topic around those of all."
-)
 EITHER = "Density of either class."
 POOLED = {
     "partial": "Topics have densities of their own, whose parameters are draws from a population"

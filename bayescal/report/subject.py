@@ -12,7 +12,7 @@ from scipy import special
 from bayescal.bayes import class_prior
 from bayescal.bayes import log_odds as bayes_log_odds
 from bayescal.engines.data import KLASS
-from bayescal.families import Family
+from bayescal.families import FAMILIES, Family
 from bayescal.report.labelled import Labelled
 from bayescal.results.calibration import read_calibration
 from bayescal.results.class_draws import ClassDraws
