@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
 from bayescal.families import Family
 from bayescal.validation import Floats
@@ -77,9 +78,35 @@ class DensityDraws:
         log_density: Floats = np.subtract(peak, depth, out=depth)
         return log_density
 
+    def cdf(self, scores: Floats) -> Floats:
+        """
+        Return P(score <= s | class) of every draw, shape (draws, scores).
+
+        A side of width w holds w of the mass if exponential, w sqrt(pi/2) if Gaussian, over the
+        sum of both; beyond z widths from the mode exp(-z) of it is left, or erfc(z/sqrt(2)).
+        """
+        theta, left, right = self.coefficients[:3, :, None]
+        exponential = self.coefficients[[4, 6], :, None] == 1.0
+        x = np.stack([warp(scores, self.centre, bend) for bend in self.bends])
+        deviation = self._of_each(x) - theta
+        mass = np.where(exponential, 1.0, np.sqrt(np.pi / 2.0)) / np.stack([left, right])
+        share = mass / mass.sum(axis=0)
+        below = share[0] * _left_over(np.maximum(-deviation * left, 0.0), exponential[0])
+        above = share[1] * _left_over(np.maximum(deviation * right, 0.0), exponential[1])
+        values: Floats = np.where(deviation <= 0.0, below, 1.0 - above)
+        return values
+
     def _of_each(self, values: Floats) -> Floats:
         """Return each draw's own row of values (warps, scores), or one row for all."""
         return values if len(self.bends) == 1 else values[self.warp]
+
+
+def _left_over(z: Floats, exponential: NDArray[np.bool_]) -> Floats:
+    """Return the share of a side's mass that lies beyond z widths from the mode."""
+    if exponential.all():
+        return np.exp(-z)
+    gaussian: Floats = special.erfc(z / np.sqrt(2.0))
+    return np.where(exponential, np.exp(-z), gaussian)
 
 
 def density_draws(

@@ -36,13 +36,7 @@ def encode_labels(
     >>> classes.tolist(), positive.tolist()
     (['ham', 'spam'], [True, False])
     """
-    values = np.asarray(labels)
-    if values.ndim == 2 and values.shape[1] == 1:
-        values = values[:, 0]
-    if values.ndim != 1:
-        raise ValueError(f"{name} must have shape (n,), one label a document, got {values.shape}.")
-    if values.dtype.kind == "f" and not np.isfinite(values).all():
-        raise ValueError(f"{name} must not hold nan or infinity: leave unlabelled documents out.")
+    values = _as_column(labels, name)
     try:
         classes, codes = np.unique(values, return_inverse=True)
     except TypeError as err:
@@ -57,6 +51,49 @@ def encode_labels(
                 f"sample_weight must leave both classes some weight, class {label!r} has none."
             )
     return classes, positive
+
+
+def match_labels(labels: ArrayLike, classes: NDArray[Any], name: str = "y") -> NDArray[np.bool_]:
+    """
+    Return which labels are the positive one of two known classes; either may be missing.
+
+    Parameters
+    ----------
+    labels : array-like of shape (n,)
+        Each one of `classes`.
+    classes : array of shape (2,)
+        The second is the positive class.
+    name : str
+        What the error messages call the argument.
+
+    Raises
+    ------
+    ValueError
+        If a label is nan or no class.
+
+    Examples
+    --------
+    >>> match_labels(["spam", "spam"], np.array(["ham", "spam"])).tolist()
+    [True, True]
+    """
+    values = _as_column(labels, name)
+    positive: NDArray[np.bool_] = values == classes[1]
+    strange = ~(positive | (values == classes[0]))
+    if strange.any():
+        expected = ", ".join(map(repr, classes.tolist()))
+        raise ValueError(f"{name} must hold {expected} only, got {values[strange].tolist()[0]!r}.")
+    return positive
+
+
+def _as_column(labels: ArrayLike, name: str) -> NDArray[Any]:
+    values = np.asarray(labels)
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.ndim != 1:
+        raise ValueError(f"{name} must have shape (n,), one label a document, got {values.shape}.")
+    if values.dtype.kind == "f" and not np.isfinite(values).all():
+        raise ValueError(f"{name} must not hold nan or infinity: leave unlabelled documents out.")
+    return values
 
 
 def _check_two(classes: NDArray[Any], name: str) -> None:

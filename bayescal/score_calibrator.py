@@ -15,11 +15,13 @@ from bayescal.bayes import probability
 from bayescal.engines.data import read_binary_scores
 from bayescal.engines.inference import run
 from bayescal.families import GuardOption
+from bayescal.html.jupyter import FittedHTML
 from bayescal.randomness import generator
 from bayescal.results import averages, diagnostics, provenance, storage, summaries, tree
 from bayescal.results.calibration import KINDS, read_calibration
 from bayescal.results.class_prior import Prior
-from bayescal.settings import read_settings
+from bayescal.results.representations import calibrator_html
+from bayescal.settings import read_settings, resolve_family
 from bayescal.validation import Floats, check_choice, check_fraction
 
 if TYPE_CHECKING:
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
-class ScoreCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """
     Calibrate the raw scores of a binary classifier.
 
@@ -413,6 +415,34 @@ class ScoreCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "results_")
         return storage.write_tree(self.results_, path)
 
+    def report(
+        self, path: str | Path, test: Any = None, *, level: float = 0.9, title: str | None = None
+    ) -> Path:
+        """
+        Write a report: one HTML file with the curves, bands, decisions, model and provenance.
+
+        Parameters
+        ----------
+        path : str or Path
+            Of the file.
+        test : DataFrame with columns score and label, or (scores, labels), optional
+            Held-out documents, whose reliability it shows.
+        level : float
+            Posterior probability of the bands at each score.
+        title : str, optional
+            Of the page.
+
+        Raises
+        ------
+        ValueError
+            If an argument is not as described, or a held-out label is missing.
+        FileNotFoundError, OSError
+            If the file cannot be written; nothing stays then.
+        """
+        from bayescal.report import write_report
+
+        return write_report(self, path, test=test, level=level, title=title)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
@@ -440,6 +470,14 @@ class ScoreCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.mle_ = calibration.fits
         self.diagnostics_ = checked
         self._calibration = calibration
+
+    def _fitted_html(self) -> str | None:
+        if not hasattr(self, "results_"):
+            return None
+        settings = resolve_family(self.family, self.inference), self.inference, self._point
+        return calibrator_html(
+            self.results_, self._calibration, self.diagnostics_, self.classes_, settings
+        )
 
     def _posterior_draws(self, method: str) -> int:
         check_is_fitted(self, "results_")

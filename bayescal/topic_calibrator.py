@@ -17,12 +17,14 @@ from bayescal.engines.pooled.engine import POOLINGS
 from bayescal.engines.pooled.sampled import Sampler
 from bayescal.engines.pooled.weights import DENSITIES
 from bayescal.families import FAMILIES, Family
+from bayescal.html.jupyter import FittedHTML
 from bayescal.parallel import workers
 from bayescal.randomness import generator
 from bayescal.results import provenance, storage
 from bayescal.results.diagnostics import diagnose_topics, warn_of_problems
 from bayescal.results.lazy import Last, is_lazy, read_lazily
 from bayescal.results.parquet import predict_parquet
+from bayescal.results.representations import topics_html
 from bayescal.results.topic_curves import TopicCurves
 from bayescal.results.topic_parts import COMBINATION, combination_table
 from bayescal.results.topics import HYPERPARAMETERS, topic_table
@@ -42,7 +44,7 @@ NEW_TOPICS = ("population", "error")
 GOOD_K = 0.7
 
 
-class TopicCalibrator(BaseEstimator):  # type: ignore[misc]
+class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
     """
     Calibrate the scores of many topics at once, each topic's densities around a population's.
 
@@ -93,6 +95,8 @@ class TopicCalibrator(BaseEstimator):  # type: ignore[misc]
     flagged_ : dict
         Topics that lack documents of a class, by name: the population answers for what is missing.
         Scores of a topic that are all the same do not count.
+    families_ : tuple of str
+        The families of densities fitted.
     combination_ : pandas.DataFrame
         Of each part of a combination the weight for a topic without labels, its leave-one-out log
         score over all topics (elpd, natural logarithm) and the standard error of its difference
@@ -359,7 +363,7 @@ class TopicCalibrator(BaseEstimator):  # type: ignore[misc]
             raise ValueError(
                 f"labels must be {self.classes_.tolist()}, got {data.classes.tolist()}."
             )
-        families = self._families("partial" if COMBINATION in self.posterior_ else "none")
+        families = tuple(FAMILIES[name] for name in self.families_)
         with workers(self.n_jobs, self.memory):
             tree = extend_tree(self.posterior_, data, families, generator(self.random_state))
         self._set_results(tree, self.classes_)
@@ -383,6 +387,13 @@ class TopicCalibrator(BaseEstimator):  # type: ignore[misc]
         return topic_table(self.posterior_, self.classes_, level)
 
     @property
+    def families_(self) -> tuple[str, ...]:
+        """The families of densities fitted; `summary` and class densities are of the first."""
+        check_is_fitted(self, "posterior_")
+        combined = COMBINATION in self.posterior_
+        return tuple(family.name for family in self._families("partial" if combined else "none"))
+
+    @property
     def combination_(self) -> pd.DataFrame:
         """The parts of the combination: weight of the population, and the log scores behind it."""
         check_is_fitted(self, "posterior_")
@@ -394,6 +405,36 @@ class TopicCalibrator(BaseEstimator):  # type: ignore[misc]
         """Write the fitted calibrator to a netCDF file; `TopicCalibrator.load` reads it."""
         check_is_fitted(self, "posterior_")
         return storage.write_tree(self.posterior_, path)
+
+    def report(
+        self,
+        path: str | Path,
+        test: Any = None,
+        *,
+        fitted: Any = None,
+        level: float = 0.9,
+        title: str | None = None,
+    ) -> Path:
+        """
+        Write a report of all topics: one HTML file; see `ScoreCalibrator.report`.
+
+        Parameters
+        ----------
+        path : str or Path
+            Of the file.
+        test : DataFrame with columns score, label and topic, or (scores, labels, topics), optional
+            Held-out documents; topics may lack them.
+        fitted : DataFrame or tuple, optional
+            The documents fitted, in the same form, for histograms and expected costs: the
+            calibrator does not keep them.
+        level : float
+            Posterior probability of the bands at each score.
+        title : str, optional
+            Of the page.
+        """
+        from bayescal.report import write_report
+
+        return write_report(self, path, test=test, fitted=fitted, level=level, title=title)
 
     @classmethod
     def load(cls, path: str | Path) -> TopicCalibrator:
@@ -459,8 +500,7 @@ class TopicCalibrator(BaseEstimator):  # type: ignore[misc]
     def _set_results(self, tree: xr.DataTree, classes: NDArray[Any]) -> None:
         self.posterior_, self.classes_ = tree, classes
         self.diagnostics_ = diagnose_topics(tree, HYPERPARAMETERS)
-        families = self._families("partial" if COMBINATION in tree else "none")
-        self._curves = TopicCurves(tree, families[0])
+        self._curves = TopicCurves(tree, FAMILIES[self.families_[0]])
         self.topics_: NDArray[Any] = tree["topics"].to_dataset()["topic"].values
         documents = tree["topics"]["documents"].transpose("topic", "klass").values
         self.flagged_ = {
@@ -480,6 +520,11 @@ class TopicCalibrator(BaseEstimator):  # type: ignore[misc]
                 " pooling='none', or leave out topics whose scores are unlike the others'.",
                 stacklevel=3,
             )
+
+    def _fitted_html(self) -> str | None:
+        if not hasattr(self, "posterior_"):
+            return None
+        return topics_html(self.posterior_, self.classes_, self.pooling, len(self.flagged_))
 
     def _read(
         self, read: Callable[..., Floats], scores: Any, topics: Any, last: Last | None = None

@@ -44,7 +44,7 @@ def as_scores(scores: ArrayLike, name: str = "scores") -> Floats:
     return values
 
 
-def as_scores_of(scores: ArrayLike, scores_are: str) -> Floats:
+def as_scores_of(scores: ArrayLike, scores_are: str, name: str = "scores") -> Floats:
     """
     Return scores as a float64 array of shape (n,); of probabilities the natural log-odds.
 
@@ -54,6 +54,8 @@ def as_scores_of(scores: ArrayLike, scores_are: str) -> Floats:
         Raw scores, finite.
     scores_are : {"scores", "log_odds", "probabilities"}
         Probabilities of 0 and 1 stand for 1e-15 and 1 - 1e-15.
+    name : str
+        What the error messages call the argument.
 
     Raises
     ------
@@ -65,7 +67,7 @@ def as_scores_of(scores: ArrayLike, scores_are: str) -> Floats:
     >>> as_scores_of([0.5, 1.0], "probabilities").round(2)
     array([ 0.  , 34.54])
     """
-    values = as_scores(scores)
+    values = as_scores(scores, name)
     if scores_are != "probabilities":
         return values
     if values.min() < 0.0 or values.max() > 1.0:
@@ -73,6 +75,21 @@ def as_scores_of(scores: ArrayLike, scores_are: str) -> Floats:
         raise ValueError(f"probabilities must lie between 0 and 1, got {outside}.")
     inside = np.clip(values, 1e-15, 1.0 - 1e-15)
     return np.log(inside) - np.log1p(-inside)
+
+
+def name_of(scores: object) -> str:
+    """
+    Return what data call their scores, for labels: the name of a Series, DataArray or one column.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> name_of(pd.Series([0.5], name="margin")), name_of([0.5])
+    ('margin', 'score')
+    """
+    columns = list(getattr(scores, "columns", ()))
+    name = columns[0] if len(columns) == 1 else getattr(scores, "name", None)
+    return name if isinstance(name, str) and name else "score"
 
 
 def as_weights(

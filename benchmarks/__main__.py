@@ -5,6 +5,7 @@ from benchmarks import (
     imports,
     maximum_likelihood,
     metrics,
+    plots,
     posterior,
     prediction,
 )
@@ -15,6 +16,7 @@ for benchmark in (
     posterior,
     calibrated_classifier,
     metrics,
+    plots,
     imports,
 ):
     benchmark.main()

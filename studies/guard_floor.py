@@ -18,10 +18,10 @@ from bayescal.engines.data import BinaryScores
 from bayescal.engines.maximum_likelihood import ClassFits
 from bayescal.families import FAMILIES, Family, scale_floor
 from bayescal.metrics import losses
+from bayescal.reproduce.subsets import few_positives
 from bayescal.validation import Floats
 from studies.command import Options, main, spread_over
 from studies.reporting import markdown, write_page, write_table
-from studies.subsets import few_positives
 
 FACTORS = (1e-12, 0.1, 0.3, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0)
 POSITIVES = (3, 10, 30, 100)

@@ -9,9 +9,10 @@ import numpy as np
 
 from bayescal import ScoreCalibrator
 from bayescal.bayes import probability
+from bayescal.methods import Labels
+from bayescal.methods.peers import venn_abers_bounds
 from bayescal.validation import Floats
 from studies.logistic import platt_coefficients
-from studies.peers import Labels, venn_abers_bounds
 
 RESAMPLES = 200
 

@@ -10,6 +10,8 @@ from string import Template
 import pandas as pd
 from matplotlib.figure import Figure
 
+from bayescal.reproduce.markdown import markdown_table as markdown
+
 PROSE = Path(__file__).parent / "prose"
 
 
@@ -90,23 +92,6 @@ def write_table(frame: pd.DataFrame, out: Path, name: str) -> None:
 def write_figure(figure: Figure, out: Path, name: str) -> None:
     """Write a figure as <name>.png, without the date that would change it every time."""
     figure.savefig(out / f"{name}.png", dpi=110, bbox_inches="tight", metadata={"Software": None})
-
-
-def markdown(frame: pd.DataFrame) -> str:
-    """
-    Return a table in Markdown.
-
-    Examples
-    --------
-    >>> print(markdown(pd.DataFrame({"n": [20], "KL": ["0.04"]})))
-    | n | KL |
-    |---|---|
-    | 20 | 0.04 |
-    """
-    lines = [list(map(str, frame.columns)), ["---"] * frame.shape[1]]
-    lines += [list(map(str, row)) for row in frame.itertuples(index=False)]
-    texts = ["| " + " | ".join(line) + " |" for line in lines]
-    return "\n".join(texts).replace("| --- |", "|---|").replace(" --- |", "---|")
 
 
 def with_error(mean: float, error: float, digits: int) -> str:

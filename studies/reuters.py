@@ -6,19 +6,18 @@ python -m studies.reuters --choose     within the calibration split: to choose d
 
 from __future__ import annotations
 
-from functools import cache
-
 import numpy as np
 import pandas as pd
 
-from bayescal.datasets import load_reuters_scores
 from bayescal.datasets.reuters_scores import CLASSIFIERS, TOPICS
 from bayescal.metrics import losses
+from bayescal.reproduce.small_data import splits
+from bayescal.reproduce.subsets import few_positives
 from studies import figures
 from studies.command import Options, main, spread_over
-from studies.peers import PEERS, Labels, Method, Settings, accepted, calibrator
+from studies.peers import PEERS, Method, Settings, accepted, calibrator
 from studies.reporting import Bar, markdown, with_error, write_figure, write_page, write_table
-from studies.subsets import few_positives, random_half
+from studies.subsets import random_half
 
 # Where there are no more, half of each topic's documents: the whole calibration split would leave
 # nothing to repeat.
@@ -63,8 +62,6 @@ PUBLISHED = {
     },
 }
 """The figures to beat, n+ = SIZES: peers, and a prototype of the asymmetric Laplace posterior."""
-
-Split = tuple[np.ndarray, Labels]
 
 
 def run(options: Options) -> None:
@@ -112,17 +109,6 @@ def totals(
             log_odds = method(score[mask], label[mask], new)
             out[name] += losses(log_odds, truth == 1).log_loss
     return out
-
-
-@cache
-def splits(classifier: str, topic: str) -> tuple[Split, Split]:
-    """Return scores and labels of the calibration and of the test split."""
-
-    def read(split: str) -> Split:
-        rows = load_reuters_scores(classifier, topic, split)
-        return rows["score"].to_numpy(), rows["label"].to_numpy()
-
-    return read("calibration"), read("test")
 
 
 def _wide(table: pd.DataFrame, options: Options) -> str:

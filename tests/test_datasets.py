@@ -9,20 +9,14 @@ import pytest
 
 from bayescal.datasets import load_reuters_scores
 from bayescal.datasets.reuters_scores import CLASSIFIERS, TOPICS
-
-# Topics' documents in the ModApte split, train and test, as Lewis's distribution has them.
-COUNTS = {
-    "earn": (2877, 1087), "acq": (1650, 719), "money-fx": (538, 179), "grain": (433, 149),
-    "crude": (389, 189), "trade": (369, 117), "interest": (347, 131), "wheat": (212, 71),
-    "ship": (197, 89), "corn": (181, 56),
-}  # fmt: skip
+from tests.corpus import TOPIC_COUNTS
 
 
 def test_counts_are_the_corpus_own():
     table = load_reuters_scores()
     sizes = table.groupby(["classifier", "topic", "split"])["label"].agg(["size", "sum"])
     for classifier in CLASSIFIERS:
-        for topic, counts in COUNTS.items():
+        for topic, counts in TOPIC_COUNTS.items():
             rows = sizes.loc[classifier, topic]
             assert rows["size"].tolist() == [9603, 3299]
             assert rows["sum"].tolist() == list(counts)

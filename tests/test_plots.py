@@ -1,15 +1,15 @@
-"""Plots: what is drawn is what the calibrator says."""
+"""Displays of curves: what is drawn is what the calibrator says."""
 
 import matplotlib as mpl
 import numpy as np
 import pytest
+import xarray as xr
 from matplotlib import pyplot as plt
-from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 
 from bayescal import ScoreCalibrator
 from bayescal.bayes import probability
-from bayescal.plots import plot_probability_curve
+from bayescal.plots import DecisionDisplay, LogOddsDisplay, ProbabilityDisplay
 from tests.cli_tools import replace_sampler
 
 SCORES = np.array([-3.0, -2.0, -1.5, -1.0, 0.0, 0.5, 1.0, 2.0])
@@ -33,9 +33,13 @@ def ax():
     return Figure().subplots()
 
 
-def line(ax, label):
-    (found,) = (line for line in ax.lines if str(line.get_label()).startswith(label))
-    return np.asarray(found.get_xdata()), np.asarray(found.get_ydata())
+def points(line):
+    return np.asarray(line.get_xdata()), np.asarray(line.get_ydata())
+
+
+def band_at(band, x):
+    vertices = band.get_paths()[0].vertices
+    return np.sort(vertices[np.isclose(vertices[:, 0], x)][:, 1])
 
 
 def mle_curve(calibrator, x):
@@ -43,75 +47,158 @@ def mle_curve(calibrator, x):
 
 
 def test_curves_and_band_are_the_calibrator_s(nuts, ax):
-    assert plot_probability_curve(nuts, level=0.8, ax=ax) is ax
-    x, y = line(ax, "posterior")
+    display = ProbabilityDisplay.from_estimator(nuts, level=0.8, ax=ax)
+    assert display.ax_ is ax
+    assert display.figure_ is ax.figure
+    x, y = points(display.line_)
     np.testing.assert_array_equal(y, nuts.predict_proba(x)[:, 1])
-    np.testing.assert_array_equal(line(ax, "maximum likelihood")[1], mle_curve(nuts, x))
-    (band,) = (c for c in ax.collections if isinstance(c, PolyCollection))
-    assert band.get_label() == "80 % band"
-    vertices = band.get_paths()[0].vertices
-    lower, upper = nuts.predict_interval(x, 0.8).T
+    np.testing.assert_array_equal(points(display.mle_line_)[1], mle_curve(nuts, x))
+    assert display.band_.get_label() == "80 % band"
     k = np.searchsorted(x, 0.3)
-    drawn = np.sort(vertices[np.isclose(vertices[:, 0], x[k])][:, 1])
-    np.testing.assert_allclose(drawn, [lower[k], upper[k]])
+    np.testing.assert_allclose(band_at(display.band_, x[k]), nuts.predict_interval(x[[k]], 0.8)[0])
+
+
+def test_log_odds_are_the_calibrator_s(nuts, ax):
+    display = LogOddsDisplay.from_estimator(nuts, band="simultaneous", ax=ax)
+    x, y = points(display.line_)
+    np.testing.assert_array_equal(y, nuts.decision_function(x))
+    assert display.band_.get_label() == "90 % band of the whole curve"
+    k = np.searchsorted(x, 0.3)
+    expected = nuts.predict_interval(x[[k]], kind="simultaneous")[0]
+    np.testing.assert_allclose(probability(band_at(display.band_, x[k])), expected)
+
+
+def test_prior_moves_the_curve(mle, ax):
+    display = LogOddsDisplay.from_estimator(mle, prior=0.01, ax=ax)
+    x, y = points(display.mle_line_)
+    np.testing.assert_allclose(y, mle.decision_function(x, prior=0.01))
 
 
 def test_maximum_likelihood_alone_has_one_curve(mle, ax):
-    plot_probability_curve(mle, mle=False, ticks=False, ax=ax)
-    assert [line.get_label() for line in ax.lines] == ["maximum likelihood"]
-    assert not ax.collections
-    x, y = line(ax, "maximum likelihood")
+    display = ProbabilityDisplay.from_estimator(mle, mle=False, ticks=False, ax=ax)
+    assert (display.line_, display.band_, display.rugs_) == (None, None, [])
+    x, y = points(display.mle_line_)
     np.testing.assert_array_equal(y, mle_curve(mle, x))
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["maximum likelihood"]
+
+
+@pytest.mark.slow
+def test_posterior_mode_is_named_so(ax):
+    calibrator = ScoreCalibrator("gaussian", "map").fit(SCORES, LABELS)
+    display = ProbabilityDisplay.from_estimator(calibrator, ax=ax)
+    assert display.line_.get_label() == "posterior mode"
+    assert display.band_ is None
 
 
 def test_default_range_covers_the_scores(mle, ax):
-    plot_probability_curve(mle, ax=ax)
-    x, _ = line(ax, "maximum likelihood")
+    x, _ = points(ProbabilityDisplay.from_estimator(mle, ax=ax).mle_line_)
     assert x[0] < SCORES.min() < SCORES.max() < x[-1]
     assert ax.get_xlim() == (x[0], x[-1])
     assert (np.diff(x) > 0.0).all()
 
 
-def test_scores_choose_the_grid(mle, ax):
-    plot_probability_curve(mle, scores=[-1.0, 0.0, 4.0], ax=ax)
-    np.testing.assert_array_equal(line(ax, "maximum likelihood")[0], [-1.0, 0.0, 4.0])
+def test_grid_chooses_where_curves_are_evaluated(mle, ax):
+    display = ProbabilityDisplay.from_estimator(mle, grid=[0.0, -1.0, 4.0], ax=ax)
+    np.testing.assert_array_equal(points(display.mle_line_)[0], [-1.0, 0.0, 4.0])
 
 
 def test_ticks_mark_the_scores_of_each_class_apart(mle, ax):
-    plot_probability_curve(mle, ax=ax)
-    x, y = line(ax, "class no: 4 scores (bottom)")
-    np.testing.assert_array_equal(np.sort(x), [-3.0, -2.0, -1.5, 0.0])
-    assert (y < 0.0).all()
-    x, y = line(ax, "class yes: 4 scores (top)")
-    np.testing.assert_array_equal(np.sort(x), [-1.0, 0.5, 1.0, 2.0])
-    assert (y > 1.0).all()
+    negatives, positives = ProbabilityDisplay.from_estimator(mle, ax=ax).rugs_
+    np.testing.assert_array_equal(np.sort(points(negatives)[0]), [-3.0, -2.0, -1.5, 0.0])
+    assert (points(negatives)[1] < 0.0).all()
+    np.testing.assert_array_equal(np.sort(points(positives)[0]), [-1.0, 0.5, 1.0, 2.0])
+    assert (points(positives)[1] > 1.0).all()
+    texts = [text.get_text() for text in ax.texts]
+    assert texts == ["4 scores of class no", "4 scores of class yes"]
 
 
-def test_axes_are_labelled(mle, ax):
-    plot_probability_curve(mle, ax=ax)
+def test_held_out_documents_take_the_place_of_those_fitted(mle, ax):
+    display = ProbabilityDisplay.from_estimator(mle, [5.0, 6.0], ["yes", "yes"], ax=ax)
+    (positives,) = display.rugs_
+    np.testing.assert_array_equal(points(positives)[0], [5.0, 6.0])
+    assert display.data["score"][-1] > 6.0
+
+
+def test_axes_are_labelled_in_the_score_s_own_name(mle, ax):
+    import pandas as pd
+
+    ProbabilityDisplay.from_estimator(mle, ax=ax)
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("score", "P(yes | score)")
+    named = ScoreCalibrator(inference="mle").fit(pd.Series(SCORES, name="margin"), LABELS)
+    assert ProbabilityDisplay.from_estimator(named, ax=ax).ax_.get_xlabel() == "margin"
+
+
+def test_names_of_scores_survive_a_file(tmp_path, ax):
+    import pandas as pd
+
+    from bayescal import load
+
+    frame = pd.DataFrame({"margin": SCORES})
+    ScoreCalibrator(inference="mle").fit(frame, LABELS).save(tmp_path / "a.nc")
+    display = LogOddsDisplay.from_estimator(load(tmp_path / "a.nc"), ax=ax)
+    assert display.ax_.get_xlabel() == "margin"
+
+
+def test_probabilities_are_shown_as_probabilities(ax):
+    p = probability(SCORES)
+    calibrator = ScoreCalibrator("gaussian", random_state=0, scores_are="probabilities")
+    calibrator.fit(p, LABELS)
+    display = ProbabilityDisplay.from_estimator(calibrator, ax=ax)
+    x, y = points(display.line_)
+    assert 0.0 < x[0] < p.min() < p.max() < x[-1] < 1.0
+    np.testing.assert_allclose(y, calibrator.predict_proba(x)[:, 1], rtol=1e-9)
+    assert ax.get_xscale() == "logit"
+    np.testing.assert_allclose(np.sort(display.data["document_score"]), np.sort(p))
 
 
 def test_equal_scores_still_have_a_range(ax):
-    plot_probability_curve(
-        ScoreCalibrator(inference="mle").fit(np.full(4, 2.0), [0, 1, 0, 1]), ax=ax
-    )
-    low, high = ax.get_xlim()
+    calibrator = ScoreCalibrator(inference="mle").fit(np.full(4, 2.0), [0, 1, 0, 1])
+    low, high = ProbabilityDisplay.from_estimator(calibrator, ax=ax).ax_.get_xlim()
     assert low < 2.0 < high
 
 
 def test_new_axes_are_of_a_figure_of_their_own(mle):
     before, figures = dict(mpl.rcParams), plt.get_fignums()
-    ax = plot_probability_curve(mle)
-    assert ax.figure.number not in figures
-    plt.close(ax.figure)
+    display = ProbabilityDisplay.from_estimator(mle)
+    assert display.figure_.number not in figures
+    plt.close(display.figure_)
     assert dict(mpl.rcParams) == before
 
 
-@pytest.mark.parametrize("options", [{"level": 0.0}, {"scores": [0.0, np.nan]}, {"scores": []}])
-def test_wrong_arguments_are_refused(options, mle, ax):
-    with pytest.raises(ValueError, match=f"{next(iter(options))} must"):
-        plot_probability_curve(mle, ax=ax, **options)
+def test_a_display_draws_again_from_its_data_alone(nuts, ax, tmp_path):
+    first = LogOddsDisplay.from_estimator(nuts, ax=ax)
+    first.data.to_netcdf(tmp_path / "curve.nc", engine="h5netcdf")
+    with xr.open_dataset(tmp_path / "curve.nc", engine="h5netcdf") as kept:
+        again = LogOddsDisplay(kept.load()).plot(ax=Figure().subplots())
+    np.testing.assert_array_equal(points(first.line_), points(again.line_))
+    assert again.ax_.get_ylabel() == ax.get_ylabel() == "log-odds of yes"
+
+
+def test_bins_of_one_class_have_no_point(mle, ax):
+    scores, labels = [-3.0, -2.0, 0.0, 0.1, 4.0], ["no", "yes", "no", "no", "yes"]
+    display = LogOddsDisplay.from_estimator(mle, scores, labels, bins=20, ax=ax)
+    closed = points(display.bins_[0])[0] if display.bins_ else []
+    # Every score a bin of its own, and neighbours of one class merged.
+    np.testing.assert_allclose(display.data["bin_score"], [-3.0, -2.0, 0.05, 4.0])
+    assert len(closed) == 0
+    assert len(display.open_bins_) == 4  # bars and triangles, downward and upward
+
+
+def test_decisions_are_those_of_least_expected_cost(nuts, ax):
+    data = DecisionDisplay.from_estimator(nuts, grid=[-2.0, 0.3], ax=ax).data
+    curves = nuts.sample_proba([-2.0, 0.3])
+    for ratio in (0.1, 1.0, 7.0):
+        some = data.sel(cost_ratio=ratio, method="nearest")
+        threshold = float(some["cost_ratio"]) / (1.0 + float(some["cost_ratio"]))
+        np.testing.assert_allclose(some["agreement"], (curves > threshold).mean(axis=0), atol=1e-12)
+
+
+def test_decisions_without_posterior_are_all_sure(mle, ax):
+    display = DecisionDisplay.from_estimator(mle, ax=ax)
+    assert set(np.unique(display.data["agreement"])) == {0.0, 1.0}
+    assert display.boundary_.get_label() == "boundary by maximum likelihood"
+    x, y = points(display.boundary_)
+    np.testing.assert_allclose(np.log(y), mle.decision_function(x))
 
 
 def test_figure_of_the_demo_shows_both_classifiers(tmp_path):

@@ -11,8 +11,9 @@ SCORE = np.array([-3.0, -1.5, -1.0, -0.2, 0.1, 0.8, 2.5, 4.0])
 LABEL = np.array([0, 0, 0, 0, 1, 0, 1, 1])
 
 
-def test_one_program_a_family_and_three_more():
-    assert programs.available() == sorted([*FAMILIES, "logistic", "monotone_log_odds", "topics"])
+def test_one_program_a_family_and_four_more():
+    others = ["logistic", "noisy_logistic", "monotone_log_odds", "topics"]
+    assert programs.available() == sorted([*FAMILIES, *others])
 
 
 @pytest.mark.parametrize("name", programs.available())

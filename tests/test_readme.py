@@ -12,7 +12,7 @@ README, BLOCKS = PAGE.read_text(), blocks_of(PAGE)
 
 
 def test_there_are_examples():
-    assert len(BLOCKS) == 5
+    assert len(BLOCKS) == 8
     assert "ScoreCalibrator" in BLOCKS[0]
 
 

@@ -9,6 +9,8 @@ from scipy import special, stats
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 
+from bayescal.methods.peers import venn_abers
+from bayescal.methods.sigmoids import platt
 from studies import reuters, sbc, synthetic
 from studies.command import Options
 from studies.coverage import OTHERS, under_truth
@@ -16,7 +18,7 @@ from studies.coverage_report import write_report
 from studies.envelope import ecdf_difference, envelope, p_value
 from studies.guard_floor import FACTORS, held_out_bits
 from studies.logistic import PRIOR_SCALES, platt_coefficients, posterior_mean_log_odds
-from studies.peers import PEERS, accepted, platt, venn_abers
+from studies.peers import PEERS, accepted
 from studies.reporting import Bar, write_index, write_page
 from studies.truths import TRUTHS
 

@@ -89,7 +89,7 @@ def test_draws_of_probabilities_make_the_intervals(fitted):
     assert np.unique(some, axis=0).shape == (7, 40)
     wide = fitted.sample_proba(SCORES[:12].reshape(2, 6), NAMES)
     assert wide.shape == (400, 2, 6)
-    np.testing.assert_array_equal(wide[:, 1, 2], fitted.sample_proba(SCORES[[8]], NAMES[[2]])[:, 0])
+    np.testing.assert_allclose(wide[:, 1, 2], fitted.sample_proba(SCORES[[8]], NAMES[[2]])[:, 0])
     for wrong in (0, 401):
         with pytest.raises(ValueError, match=f"draws must be from 1 to 400, got {wrong}"):
             fitted.sample_proba(scores, topics, wrong)

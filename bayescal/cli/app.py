@@ -13,6 +13,9 @@ from bayescal.cli.errors import CommandGroup
 from bayescal.cli.fit import fit
 from bayescal.cli.models import models
 from bayescal.cli.predict import predict
+from bayescal.cli.report import report
+from bayescal.cli.reproduce import reproduce
+from bayescal.cli.text import text
 
 app = typer.Typer(
     cls=CommandGroup,
@@ -47,5 +50,7 @@ def _bayescal(
     """
 
 
-for command in (demo, fit, predict, compare, models):
+for command in (demo, fit, predict, compare, report, models):
     app.command()(command)
+app.add_typer(reproduce, name="reproduce")
+app.add_typer(text, name="text")

@@ -15,6 +15,7 @@ from bayescal.cli.console import Screen
 from bayescal.cli.curve import mle_log_odds
 from bayescal.cli.demo_topics import POSITIVES as FEW
 from bayescal.cli.demo_topics import sample, topics_losses
+from bayescal.cli.errors import blamed_on_use
 from bayescal.cli.fitting import Calibrated, calibrate, fit_rows
 from bayescal.cli.frames import write_frame
 from bayescal.cli.problems import Problem, split_by_topic
@@ -57,8 +58,13 @@ def demo(
     curves. Then ten topics with 5 positives each: Platt's method, each topic
     by itself, and pooled. It takes a quarter of a minute.
     """
+    from bayescal.plots.optional import require
+
     check_at_least(0, **{"--seed": seed})
     check_folder(out)
+    # Before any work, as all that may be wrong.
+    with blamed_on_use(kinds=(ImportError,)):
+        require("matplotlib.figure")
     screen = Screen(quiet=quiet)
     table = demo_table(seed)
     fitted = int(table.positive[~table.test].sum()) // len(SCORE_NAMES)
@@ -116,13 +122,14 @@ def demo_table(seed: int, positives: int = POSITIVES) -> ScoreTable:
 
 def draw(calibrated: Sequence[Calibrated], path: Path) -> None:
     """Draw the curves of the classifiers side by side into a PNG file."""
-    from matplotlib.figure import Figure
+    from bayescal.plots import ProbabilityDisplay
+    from bayescal.plots.optional import require
 
-    from bayescal.plots import plot_probability_curve
-
-    figure = Figure(figsize=(8.0, 3.8), dpi=200, layout="constrained")
+    figure = require("matplotlib.figure").Figure(figsize=(8.0, 3.8), dpi=200, layout="constrained")
     for one, ax in zip(calibrated, figure.subplots(1, 2, sharey=True), strict=True):
-        plot_probability_curve(one.calibrator, scores=_shown(one.problem), level=LEVEL, ax=ax)
+        ProbabilityDisplay.from_estimator(
+            one.calibrator, grid=_shown(one.problem), level=LEVEL, ax=ax, legend=False
+        )
         ax.set_xlabel(SCORE_NAMES[one.problem.name])
         ax.set_ylabel("")
     figure.axes[0].set_ylabel(f"P({TOPIC} | score)")

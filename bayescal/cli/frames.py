@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 SUFFIXES = (".csv", ".parquet")
 
 
-def read_frame(path: Path) -> pd.DataFrame:
+def read_frame(path: Path, what: str = "scores") -> pd.DataFrame:
     """
     Read a CSV file as text, or a Parquet file as it is typed.
 
@@ -28,13 +28,13 @@ def read_frame(path: Path) -> pd.DataFrame:
     readers: dict[str, Callable[[Path], pd.DataFrame]]
     readers = dict(zip(SUFFIXES, (_csv, _parquet), strict=True))
     if path.suffix.lower() not in SUFFIXES:
-        raise UsageError(f"scores must come in a .csv or .parquet file, got {path}.")
+        raise UsageError(f"{what} must come in a .csv or .parquet file, got {path}.")
     if not path.is_file():
-        raise UsageError(f"there is no file {path}; expected a .csv or .parquet file of scores.")
+        raise UsageError(f"there is no file {path}; expected a .csv or .parquet file of {what}.")
     with blamed_on_use(f"{path} cannot be read: "):
         frame = readers[path.suffix.lower()](path)
     if frame.empty:
-        raise UsageError(f"{path} must hold a header and at least one row of scores, got no row.")
+        raise UsageError(f"{path} must hold a header and at least one row of {what}, got no row.")
     return frame
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,12 +30,15 @@ class Problem:
         Its name; None in a file without topics.
     fit_rows, test_rows : array of int
         Positions in the table; no row is in both.
+    other_rows : array of int
+        Rows without a label, which get a probability and no more.
     """
 
     table: ScoreTable
     topic: str | None
     fit_rows: Rows
     test_rows: Rows
+    other_rows: Rows = field(default_factory=lambda: np.array([], dtype=np.intp))
 
     @property
     def name(self) -> str:
@@ -50,7 +53,7 @@ class Problem:
     @property
     def rows(self) -> Rows:
         """Return all rows of the problem, in the table's order."""
-        return np.sort(np.concatenate([self.fit_rows, self.test_rows]))
+        return np.sort(np.concatenate([self.fit_rows, self.test_rows, self.other_rows]))
 
     def alone(self) -> Problem:
         """Return the same problem in a table of its own rows: what another process needs of it."""
@@ -64,8 +67,8 @@ class Problem:
             topic=None if table.topic is None else table.topic[rows],
             weight=None if table.weight is None else table.weight[rows],
         )
-        fit_rows, test_rows = (np.searchsorted(rows, w) for w in (self.fit_rows, self.test_rows))
-        return Problem(own, self.topic, fit_rows, test_rows)
+        kinds = (self.fit_rows, self.test_rows, self.other_rows)
+        return Problem(own, self.topic, *(np.searchsorted(rows, which) for which in kinds))
 
     def scores_by_class(self) -> tuple[Floats, Floats]:
         """Return the scores to fit of the negatives and of the positives."""

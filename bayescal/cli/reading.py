@@ -80,12 +80,14 @@ class ColumnReader:
     Parameters
     ----------
     path : Path
-        A file that ends in .csv or .parquet.
+        What they call the file.
+    frame : pandas.DataFrame, optional
+        Its rows, or some of them; by default the file, .csv or .parquet, is read.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, frame: pd.DataFrame | None = None) -> None:
         self.path = path
-        self.frame = read_frame(path)
+        self.frame = read_frame(path) if frame is None else frame
 
     def name(self, column: str) -> str:
         """Return how messages call a column."""
@@ -128,6 +130,15 @@ class ColumnReader:
     def topics(self, column: str) -> NDArray[np.str_]:
         """Return a column of names."""
         return self._complete(column, "--topic-column", "a topic").astype(np.str_)
+
+    def texts(self, column: str) -> list[str]:
+        """Return a column of documents."""
+        return [str(cell) for cell in self._complete(column, "--text-column", "a document")]
+
+    def present(self, column: str, option: str) -> NDArray[np.bool_]:
+        """Return which rows have something in a column."""
+        filled: NDArray[np.bool_] = self._cells(column, option).notna().to_numpy(dtype=bool)
+        return filled
 
     def test_rows(self, column: str) -> NDArray[np.bool_]:
         """Return which rows a column of splits sets apart for testing."""

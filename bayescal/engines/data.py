@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayescal.labels import encode_labels
 from bayescal.robust import centre_and_spread
-from bayescal.validation import Floats, as_scores_of, as_weights, check_same_length
+from bayescal.validation import Floats, as_scores_of, as_weights, check_same_length, name_of
 
 # The dimension "klass" of every result, in this order.
 KLASS = ("negative", "positive")
@@ -33,12 +33,15 @@ class BinaryScores:
     scores_are : str
         What they were to the user: scores, log-odds, or probabilities, of which `score` holds the
         log-odds.
+    name : str
+        What the data call the scores, for labels.
     """
 
     score: Floats
     positive: NDArray[np.bool_]
     weight: Floats | None = None
     scores_are: str = "scores"
+    name: str = "score"
 
     @cached_property
     def centre_and_spread(self) -> tuple[float, float]:
@@ -81,4 +84,4 @@ def read_binary_scores(
     check_same_length("scores", values.size, "y", len(np.asarray(y)))
     weight = as_weights(sample_weight, values.size)
     classes, positive = encode_labels(y, weight)
-    return BinaryScores(values, positive, weight, scores_are), classes
+    return BinaryScores(values, positive, weight, scores_are, name_of(scores)), classes

@@ -1,5 +1,23 @@
-"""Plots: each function draws on matplotlib axes and returns them; none shows or saves."""
+"""Plots: displays after scikit-learn's, each with its data in an xarray Dataset."""
 
-from bayescal.plots.curve import plot_probability_curve
+from bayescal.plots.class_density import ClassDensityDisplay
+from bayescal.plots.comparison import ComparisonDisplay
+from bayescal.plots.decision import DecisionDisplay
+from bayescal.plots.learning_curve import LearningCurveDisplay
+from bayescal.plots.log_odds import LogOddsDisplay
+from bayescal.plots.predictive_check import PredictiveCheckDisplay
+from bayescal.plots.probability import ProbabilityDisplay
+from bayescal.plots.reliability import ReliabilityDisplay
+from bayescal.plots.topic_forest import TopicForestDisplay
 
-__all__ = ["plot_probability_curve"]
+__all__ = [
+    "ClassDensityDisplay",
+    "ComparisonDisplay",
+    "DecisionDisplay",
+    "LearningCurveDisplay",
+    "LogOddsDisplay",
+    "PredictiveCheckDisplay",
+    "ProbabilityDisplay",
+    "ReliabilityDisplay",
+    "TopicForestDisplay",
+]

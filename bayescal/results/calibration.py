@@ -30,6 +30,8 @@ POINTS = {
     "mean": curves.mean_log_odds,
     "median": curves.median_log_odds,
 }
+# Intervals whose ends keep their meaning in any monotone function of the probability.
+EQUAL_TAILED = ("pointwise", "simultaneous")
 KINDS = ("pointwise", "hdi", "simultaneous")
 NODES = 256  # at which simultaneous bands are made sure of
 
@@ -72,7 +74,7 @@ class Calibration:
 
     def log_odds(self, scores: ArrayLike, point: str) -> Floats:
         """Return natural log-odds by a point estimate, one of POINTS; shape (n,)."""
-        values = self._read(scores)
+        values = self.read(scores)
         if self.draws is None:
             return self.fits.log_odds(values)
         if self.draws.size == 1:
@@ -89,33 +91,46 @@ class Calibration:
 
     def interval(self, scores: ArrayLike, level: float, kind: str) -> Floats:
         """Return an interval over draws of P(+|s), one of KINDS; shape (n, 2)."""
-        values, draws = self._read(scores), self._posterior
-        if kind == "hdi":
-            parts = [
-                highest_density(probability(draws.log_odds(values[part])), level)
-                for part in curves.blocks(draws.size, values.size)
-            ]
-            return np.concatenate(parts, axis=1).T
+        if kind != "hdi":
+            return probability(self.log_odds_interval(scores, level, kind))
+        values, draws = self.read(scores), self._posterior
+        parts = [
+            highest_density(probability(draws.log_odds(values[part])), level)
+            for part in curves.blocks(draws.size, values.size)
+        ]
+        return np.concatenate(parts, axis=1).T
+
+    def log_odds_interval(self, scores: ArrayLike, level: float, kind: str) -> Floats:
+        """Return an equal-tailed interval of the log-odds, one of EQUAL_TAILED; shape (n, 2)."""
+        values, draws = self.read(scores), self._posterior
         tail = 0.5 - level / 2.0
         if kind == "simultaneous":
             nodes = np.linspace(*self.reach, NODES)
             tail = simultaneous_tail(draws.log_odds(nodes), level)
-        return probability(self._quantiles(values, np.array([tail, 1.0 - tail]))).T
+        return self._quantiles(values, np.array([tail, 1.0 - tail])).T
 
     def sample(self, scores: ArrayLike) -> Floats:
         """Return P_k(+|s) of every draw k; shape (draws, n)."""
-        return probability(self._posterior.log_odds(self._read(scores)))
+        return probability(self._posterior.log_odds(self.read(scores)))
 
     def densities(self, scores: ArrayLike, level: float) -> xr.Dataset:
         """Return the densities of both classes; see `ScoreCalibrator.class_densities`."""
-        densities = self.draws
-        if isinstance(densities, CombinedDraws):
-            densities = densities.densities
-        if densities is not None and not isinstance(densities, ClassDraws):
-            raise ValueError(
-                "class densities need a family of densities; monotone log-odds have none."
-            )
-        return density_dataset(self.fits, densities, self._read(scores), level)
+        return density_dataset(self.fits, self.density_draws, self.read(scores), level)
+
+    @property
+    def density_draws(self) -> ClassDraws | None:
+        """
+        The draws of both classes' densities; None for maximum likelihood alone.
+
+        Raises
+        ------
+        ValueError
+            If the family has no densities.
+        """
+        draws = self.draws.densities if isinstance(self.draws, CombinedDraws) else self.draws
+        if draws is None or isinstance(draws, ClassDraws):
+            return draws
+        raise ValueError("class densities need a family of densities; monotone log-odds have none.")
 
     @property
     def _posterior(self) -> curves.Curves:
@@ -123,7 +138,8 @@ class Calibration:
             raise ValueError("maximum likelihood has no draws: fit with inference='exact'.")
         return self.draws
 
-    def _read(self, scores: ArrayLike) -> Floats:
+    def read(self, scores: ArrayLike) -> Floats:
+        """Return users' scores as the calibration works on them: of probabilities log-odds."""
         reach = FARTHEST * self.spread
         values = as_scores_of(scores, self.scores_are)
         return np.clip(values, self.centre - reach, self.centre + reach)

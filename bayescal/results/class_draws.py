@@ -126,11 +126,11 @@ def _check_variables(family: Family, dataset: xr.Dataset) -> None:
 
 
 def density_dataset(
-    fits: ClassFits, draws: ClassDraws | None, scores: Floats, level: float
+    fits: ClassFits | None, draws: ClassDraws | None, scores: Floats, level: float
 ) -> xr.Dataset:
     """Return the densities of both classes at scores; see `ScoreCalibrator.class_densities`."""
     coords = {"klass": list(KLASS), "score": scores}
-    variables = {"mle": np.exp(fits.log_densities(scores))}
+    variables = {} if fits is None else {"mle": np.exp(fits.log_densities(scores))}
     if draws is not None:
         out = np.empty((3, len(KLASS), scores.size))
         tails = [0.5 - level / 2.0, 0.5 + level / 2.0]

@@ -104,10 +104,19 @@ def read_topic(tree: xr.DataTree, topic: int | None) -> CombinedDraws:
     return combine(parts, without_own(combination["population_weight"].values)[:-1])
 
 
-def combination_table(tree: xr.DataTree) -> pd.DataFrame:
-    """Return weight, log score and its standard error of each part."""
-    combination = tree[COMBINATION].to_dataset()[["population_weight", "elpd", "se"]]
-    return combination.rename(population_weight="weight").to_dataframe()
+def combination_table(tree: xr.DataTree, topic: int | None = None) -> pd.DataFrame:
+    """
+    Return weight, log score and its standard error of each part.
+
+    The weight is a topic's, by its position, or that of topics without labels of their own; log
+    scores are of all topics.
+    """
+    combination = tree[COMBINATION].to_dataset()
+    weight = combination["population_weight"]
+    if topic is not None:
+        weight = combination["weight"].isel(topic=topic, drop=True)
+    table = combination[["elpd", "se"]].assign(weight=weight)
+    return table[["weight", "elpd", "se"]].to_dataframe()
 
 
 def read_recalibration(tree: xr.DataTree) -> MonotoneDraws:

@@ -44,7 +44,7 @@ def build_tree(
         **(groups or {}),
         "observed_data": xr.Dataset(
             {
-                "score": ("document", data.score),
+                "score": ("document", data.score, {"long_name": data.name}),
                 "label": ("document", data.positive.astype(np.int64)),
             }
         ),

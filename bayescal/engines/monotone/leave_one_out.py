@@ -8,7 +8,7 @@ an average with importance ratios 1/p(y_i | s_i, draw), here Pareto-smoothed.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,8 @@ from bayescal.validation import Floats
 
 # Distinct scores of each label up to which every one is worked out; more are read off a table.
 MOST_SCORES = 256
+# Of a table: among so many scores no document's own draws matter, and more change P by 1e-4.
+MOST_DRAWS = 1000
 ROWS_AT_ONCE = 64
 # Few documents sway large data, and fitting those again costs more.
 MOST_TO_FIT_AGAIN, MOST_FITS = 5000, 10
@@ -117,7 +119,12 @@ def _of_label(
         inside = np.quantile(node, np.linspace(0.0, 1.0, MOST_SCORES))
         node = np.unique(np.r_[inside, posterior.pieces.knots])
         common = 1.0 if power is None else float(power.mean())
-        values, k = _by_importance(posterior, node, np.full(node.size, common), sign)
+        some = replace(
+            posterior,
+            intercept=posterior.intercept[:MOST_DRAWS],
+            slopes=posterior.slopes[:MOST_DRAWS],
+        )
+        values, k = _by_importance(some, node, np.full(node.size, common), sign)
         return np.interp(x, node, values), np.interp(x, node, k)
     both = np.stack([x, np.ones(x.size) if power is None else power])
     distinct, back = np.unique(both, axis=1, return_inverse=True)

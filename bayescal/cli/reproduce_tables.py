@@ -1,0 +1,49 @@
+"""The reproduction's tables: on the screen, and in Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from rich import box
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+TITLES = {"naive_bayes": "Naive Bayes", "linear_svm": "Linear SVM"}
+LEGEND = (
+    "Marked: the best of the paper's methods. * better than all others in a two-sided micro sign"
+    " test at p = .01; † than all but raw; ‡ than all but A.Gauss and raw.",
+)
+
+
+def reuters_table(classifier: str, shown: pd.DataFrame, decisions: int) -> Group:
+    """Return a classifier's totals beside the paper's."""
+    title = f"{TITLES[classifier]}: totals over {decisions} decisions, log-loss in bits"
+    return _group(title, shown, *LEGEND)
+
+
+def small_data_table(classifier: str, shown: pd.DataFrame, repeats: int) -> Group:
+    """Return the total log-loss of every method by the number of positives."""
+    title = f"{TITLES[classifier]}: log-loss in bits, mean of {repeats} repeats ± standard error"
+    return _group(title, shown)
+
+
+def markdown_page(shown: Mapping[str, pd.DataFrame]) -> str:
+    """Return the tables of both classifiers as a Markdown document."""
+    from bayescal.reproduce.markdown import markdown_table
+
+    parts = [f"## {TITLES[name]}\n\n{markdown_table(table)}\n" for name, table in shown.items()]
+    return "\n".join(parts)
+
+
+def _group(title: str, shown: pd.DataFrame, *notes: str) -> Group:
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+    for k, name in enumerate(shown.columns):
+        table.add_column(Text(str(name)), justify="right" if k else "left")
+    for row in shown.itertuples(index=False):
+        table.add_row(*(Text(str(cell)) for cell in row))
+    return Group(Text(title, style="bold"), table, *(Text(note, style="dim") for note in notes))

@@ -1,0 +1,1 @@
+"""Small pieces of HTML: tables and pictures that need no library, for notebooks."""

@@ -1,0 +1,223 @@
+"""The densities of both classes over histograms of their scores (Bennett, figure 4)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike
+
+from bayescal.engines.data import KLASS
+from bayescal.palette import CLASS_COLOURS
+from bayescal.plots.curve_drawing import label_scores
+from bayescal.plots.density_data import class_densities, histograms
+from bayescal.plots.display import Display
+from bayescal.plots.optional import require
+from bayescal.plots.style import MLE, Look, finish
+from bayescal.plots.subject import read_subject
+from bayescal.validation import Floats, check_count, check_fraction
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from bayescal.score_calibrator import ScoreCalibrator
+    from bayescal.topic_calibrator import TopicCalibrator
+
+# Of the height: draws of a narrow mode may be any times as high as what the data show.
+HEADROOM, MOST_OVER = 1.08, 1.6
+
+
+class ClassDensityDisplay(Display):
+    """
+    p(score | class) of both classes, each of area 1, over histograms of the scores.
+
+    The solid line is the posterior predictive density, thin lines are posterior draws, the dashed
+    line is maximum likelihood; a tick on the axis marks the posterior median of the mode, a bar its
+    interval. Make it with `from_estimator`.
+
+    Parameters
+    ----------
+    data : xarray.Dataset
+        mle, predictive (klass, score), draws (klass, sample, score), count (klass, bin) with
+        bin_low and bin_high, mode (klass, quantile); densities per unit of score, or of log-odds
+        where the scores are probabilities.
+
+    Attributes
+    ----------
+    lines_, mle_lines_, histograms_, modes_ : list of artists
+        One of either class, negative first.
+    draws_ : list of matplotlib.collections.LineCollection
+        The posterior draws of either class.
+
+    References
+    ----------
+    P. N. Bennett, Using asymmetric distributions to improve text classifier probability estimates,
+    SIGIR 2003, figure 4.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from bayescal import ScoreCalibrator
+    >>> scores, labels = [-3.0, -2.0, -1.0, 0.5, 1.0, 2.0], [0, 0, 0, 1, 0, 1]
+    >>> calibrator = ScoreCalibrator("gaussian", "mle").fit(scores, labels)
+    >>> display = ClassDensityDisplay.from_estimator(calibrator, ax=Figure().subplots())
+    >>> bool(display.data["mle"].integrate("score").min() > 0.5)
+    True
+    """
+
+    @classmethod
+    def from_estimator(
+        cls,
+        calibrator: ScoreCalibrator | TopicCalibrator,
+        scores: ArrayLike | None = None,
+        y: ArrayLike | None = None,
+        *,
+        topic: Any = None,
+        grid: ArrayLike | None = None,
+        level: float = 0.9,
+        draws: int = 30,
+        bins: int | None = None,
+        random_state: Any = 0,
+        ax: Axes | None = None,
+        **options: Any,
+    ) -> Self:
+        """
+        Plot the class densities of a fitted calibrator.
+
+        Parameters
+        ----------
+        calibrator : ScoreCalibrator or TopicCalibrator
+            Fitted, of a family that has densities; of the default combination those of its part
+            that has.
+        scores, y : array-like of shape (n,), optional
+            Held-out documents for the histograms in place of those fitted.
+        topic : str or int, optional
+            Of a TopicCalibrator.
+        grid : array-like, optional
+            Scores at which to evaluate the densities; by default 400 over all scores and a little
+            beyond.
+        level : float
+            Posterior probability of the modes' intervals.
+        draws : int
+            How many posterior draws to show.
+        bins : int, optional
+            Of the histograms; by default by the number of scores.
+        random_state : int, numpy Generator, RandomState or None
+            Chooses the draws.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default axes of a new figure.
+        **options
+            Of `plot`.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If the calibrator is not fitted.
+        ValueError
+            If the family has no densities, or an argument is not as described.
+        """
+        check_fraction(level=level)
+        check_count("draws", draws)
+        if bins is not None:
+            check_count("bins", bins)
+        subject = read_subject(calibrator, scores, y, topic=topic)
+        x = subject.grid(grid)
+        data = class_densities(subject, x, level, draws, random_state).merge(
+            histograms(subject, bins)
+        )
+        data = data.assign_coords(score=subject.shown(x)).assign_attrs(subject.attrs, level=level)
+        return cls(data).plot(ax=ax, **options)
+
+    def plot(
+        self,
+        *,
+        ax: Axes | None = None,
+        mle: bool = True,
+        histogram: bool = True,
+        legend: bool = True,
+    ) -> Self:
+        """
+        Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where; by default axes of a new figure.
+        mle : bool
+            Whether to draw the maximum-likelihood densities too.
+        histogram : bool
+            Whether to draw the histograms.
+        legend : bool
+            Whether to draw a legend.
+        """
+        ax, data = self._begin(ax), self.data
+        self.histograms_: list[Any] = []
+        self.draws_: list[Any] = []
+        self.lines_: list[Any] = []
+        self.mle_lines_: list[Any] = []
+        self.modes_: list[Any] = []
+        for klass, colour in zip(KLASS, CLASS_COLOURS, strict=True):
+            name = f"class {data.attrs[f'{klass}_class']}"
+            if histogram:
+                self._draw_histogram(ax, data.sel(klass=klass), colour, name)
+            if "predictive" in data:
+                self._draw_posterior(ax, data.sel(klass=klass), colour, name)
+        if "mle" in data and (mle or "predictive" not in data):
+            for k, curve in enumerate(data["mle"].values):
+                label = None if k else "maximum likelihood"
+                self.mle_lines_ += ax.plot(data["score"].values, curve, label=label, **MLE)
+        label_scores(ax, data)
+        ax.set_ylim(0.0, HEADROOM * self._height(mle=mle, histogram=histogram))
+        unit = " per unit of log-odds" if data.attrs["scores_are"] == "probabilities" else ""
+        ax.set_ylabel(f"density p(score | class){unit}")
+        finish(ax, legend="upper right" if legend else None)
+        return self
+
+    def _draw_histogram(self, ax: Axes, one: xr.Dataset, colour: str, name: str) -> None:
+        bins = one[["bin_low", "bin_high", "height"]].dropna("bin")
+        if bins.sizes["bin"]:
+            edges = np.append(bins["bin_low"].values, bins["bin_high"].values[-1])
+            # Where there is a posterior its line bears the name.
+            label = None if "predictive" in one else name
+            look: Look = {"color": colour, "alpha": 0.3, "linewidth": 0.0, "label": label}
+            self.histograms_.append(ax.stairs(bins["height"].values, edges, fill=True, **look))
+
+    def _draw_posterior(self, ax: Axes, one: xr.Dataset, colour: str, name: str) -> None:
+        x = one["score"].values
+        curves = [np.column_stack([x, curve]) for curve in one["draws"].values]
+        lines = require("matplotlib.collections").LineCollection(
+            curves, colors=colour, linewidths=0.6, alpha=0.35
+        )
+        self.draws_.append(ax.add_collection(lines, autolim=False))
+        look: Look = {"color": colour, "linewidth": 2.0, "label": name}
+        self.lines_ += ax.plot(x, one["predictive"].values, **look)
+        self.modes_.append(_draw_mode(ax, one["mode"].values, colour))
+
+    def _height(self, *, mle: bool, histogram: bool) -> float:
+        """Return the height of what the data say; draws and maximum likelihood may pass it."""
+        names = ["height"] if histogram and self.data.sizes["bin"] else []
+        names.append("predictive" if "predictive" in self.data else "mle")
+        top = max(float(self.data[name].max()) for name in names)
+        if mle and "mle" in self.data:
+            top = max(top, min(float(self.data["mle"].max()), MOST_OVER * top))
+        return top
+
+
+def _draw_mode(ax: Axes, mode: Floats, colour: str) -> Any:
+    """Draw the interval of a mode as a bar on the axis, its median as a tick."""
+    lower, median, upper = mode
+    bars = np.array([[median - lower], [upper - median]])
+    return ax.errorbar(
+        [median],
+        [0.0],
+        xerr=bars,
+        marker="^",
+        markersize=7,
+        color=colour,
+        markeredgecolor="black",
+        markeredgewidth=0.6,
+        elinewidth=3.0,
+        clip_on=False,
+        zorder=5,
+    )

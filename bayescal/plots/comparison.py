@@ -1,0 +1,204 @@
+"""Probabilities by maximum likelihood against those by the posterior, document by document."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike
+
+from bayescal.palette import CLASS_COLOURS
+from bayescal.plots.curve_drawing import class_name
+from bayescal.plots.display import Display
+from bayescal.plots.style import REFERENCE, finish
+from bayescal.plots.subject import Documents, Subject, read_subject
+from bayescal.results.class_prior import Prior
+from bayescal.validation import check_count, check_fraction
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from bayescal.score_calibrator import ScoreCalibrator
+    from bayescal.topic_calibrator import TopicCalibrator
+
+SIZE = (4.4, 4.2)
+# Log-odds of 10^-4 and of its complement: what the axes reach at most.
+FARTHEST = 9.21
+MARKERS = ("s", "o")
+TICKS = (0.0001, 0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999, 0.9999)
+# Beyond this reach every other tick is enough.
+WIDE = 6.0
+
+
+class ComparisonDisplay(Display):
+    """
+    P(+ | score) by the posterior, with its interval, against P(+ | score) by maximum likelihood.
+
+    A point a document, on axes of log-odds, labelled in probability. On the diagonal both say the
+    same; where an interval does not reach it, maximum likelihood claims what the data do not
+    support. Points beyond the axes stand at their edge. Make it with `from_estimator`.
+
+    Parameters
+    ----------
+    data : xarray.Dataset
+        mle, log_odds, lower, upper, natural logarithms, and label, score (document).
+
+    Attributes
+    ----------
+    points_ : list of matplotlib.container.ErrorbarContainer
+        Of the negative and of the positive documents.
+    diagonal_ : matplotlib.lines.AxLine
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from bayescal import ScoreCalibrator
+    >>> scores, labels = [-3.0, -2.0, -1.0, 0.5, 1.0, 2.0], [0, 0, 0, 1, 0, 1]
+    >>> calibrator = ScoreCalibrator("gaussian", random_state=0).fit(scores, labels)
+    >>> display = ComparisonDisplay.from_estimator(calibrator, ax=Figure().subplots())
+    >>> display.data.sizes["document"]
+    6
+    """
+
+    @classmethod
+    def from_estimator(
+        cls,
+        calibrator: ScoreCalibrator | TopicCalibrator,
+        scores: ArrayLike | None = None,
+        y: ArrayLike | None = None,
+        *,
+        topic: Any = None,
+        prior: Prior | None = None,
+        level: float = 0.9,
+        most: int = 120,
+        ax: Axes | None = None,
+        **options: Any,
+    ) -> Self:
+        """
+        Plot both answers of a fitted calibrator.
+
+        Parameters
+        ----------
+        calibrator : ScoreCalibrator or TopicCalibrator
+            Fitted, with a posterior.
+        scores, y : array-like of shape (n,), optional
+            Held-out documents in place of those fitted; of a TopicCalibrator needed.
+        topic : str or int, optional
+            Of a TopicCalibrator.
+        prior : float, array-like or frozen scipy.stats distribution, optional
+            See `ScoreCalibrator.decision_function`.
+        level : float
+            Posterior probability of the intervals.
+        most : int
+            Points of a class: of more documents, so many are taken at even ranks of the score.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default axes of a new figure.
+        **options
+            Of `plot`.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If the calibrator is not fitted.
+        ValueError
+            If there is no posterior, no document, or an argument is not as described.
+        """
+        check_fraction(level=level)
+        check_count("most", most)
+        subject = read_subject(calibrator, scores, y, topic=topic, prior=prior)
+        if not (subject.has_posterior and subject.has_mle):
+            raise ValueError(
+                "a comparison needs a posterior and maximum likelihood of both classes: fit with"
+                " inference='exact', documents of both classes."
+            )
+        if subject.documents.score.size == 0:
+            raise ValueError("a topic's documents are not kept: give scores and y to compare at.")
+        return cls(_comparison(subject, level, most)).plot(ax=ax, **options)
+
+    def plot(self, *, ax: Axes | None = None, legend: bool = True) -> Self:
+        """
+        Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where; by default axes of a new figure.
+        legend : bool
+            Whether to draw a legend.
+        """
+        ax, data = self._begin(ax, SIZE), self.data
+        self.diagonal_ = ax.axline((0.0, 0.0), slope=1.0, zorder=0, **REFERENCE)
+        self.points_: list[Any] = []
+        reach = self._reach()
+        for k, name in enumerate(("negative_class", "positive_class")):
+            some = data.isel(document=np.flatnonzero(data["label"].values == k))
+            if not some.sizes["document"]:
+                continue
+            x, y, lower, upper = (
+                np.clip(some[each].values, -reach, reach)
+                for each in ("mle", "log_odds", "lower", "upper")
+            )
+            self.points_.append(
+                ax.errorbar(
+                    x,
+                    y,
+                    np.stack([y - lower, upper - y]),
+                    linestyle="none",
+                    marker=MARKERS[k],
+                    markersize=4.0,
+                    markeredgecolor="black",
+                    markeredgewidth=0.5,
+                    color=CLASS_COLOURS[k],
+                    elinewidth=0.8,
+                    label=f"class {data.attrs[name]}",
+                )
+            )
+        self._label(ax, 1.05 * reach)
+        finish(ax, legend="upper left" if legend else None)
+        return self
+
+    def _reach(self) -> float:
+        values = np.abs([self.data["mle"].values, self.data["log_odds"].values])
+        return float(min(FARTHEST, max(values.max(), 1.0)))
+
+    def _label(self, ax: Axes, reach: float) -> None:
+        ticks = np.array(TICKS[:: 2 if reach > WIDE else 1])
+        places = np.log(ticks) - np.log1p(-ticks)
+        names = [f"{tick:g}" for tick in ticks]
+        ax.set_xticks(places, names, fontsize="small")
+        ax.set_yticks(places, names, fontsize="small")
+        ax.set_xlim(-reach, reach)
+        ax.set_ylim(-reach, reach)
+        ax.set_aspect("equal")
+        ax.set_xlabel(f"P({class_name(self.data)} | score), maximum likelihood")
+        level = f"{100 * self.data.attrs['level']:g} % interval"
+        ax.set_ylabel(f"P({class_name(self.data)} | score), posterior, {level}")
+
+
+def _comparison(subject: Subject, level: float, most: int) -> xr.Dataset:
+    score, positive = _thinned(subject.documents, most)
+    calibration = subject.calibration
+    lower, upper = calibration.log_odds_interval(score, level, "pointwise").T
+    columns = {
+        "mle": calibration.fits.log_odds(score),
+        "log_odds": calibration.log_odds(score, subject.point),
+        "lower": lower,
+        "upper": upper,
+        "label": positive.astype(np.int64),
+        "score": subject.shown(score),
+    }
+    variables = {name: ("document", values) for name, values in columns.items()}
+    return xr.Dataset(variables, attrs=subject.attrs | {"level": level})
+
+
+def _thinned(documents: Documents, most: int) -> tuple[Any, Any]:
+    """Return scores and labels of at most so many documents of each class, at even ranks."""
+    kept = []
+    for positive in (False, True):
+        index = np.flatnonzero((documents.positive == positive) & (documents.weight > 0.0))
+        index = index[np.argsort(documents.score[index], kind="stable")]
+        ranks = np.linspace(0, index.size - 1, min(most, index.size)).round().astype(np.intp)
+        kept.append(index[ranks])
+    chosen = np.concatenate(kept)
+    return documents.score[chosen], documents.positive[chosen]

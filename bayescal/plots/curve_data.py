@@ -1,0 +1,68 @@
+"""The curve of a calibrator over the scores, for all displays that draw it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike
+
+from bayescal.plots.binning import empirical_log_odds
+from bayescal.plots.subject import Subject
+from bayescal.results.calibration import EQUAL_TAILED
+from bayescal.validation import check_choice, check_count, check_fraction
+
+
+def curve_data(
+    subject: Subject, grid: ArrayLike | None, level: float, band: str, bins: int | None
+) -> xr.Dataset:
+    """
+    Return log-odds, their band, those of maximum likelihood, and the documents.
+
+    Parameters
+    ----------
+    subject : Subject
+        What is drawn.
+    grid : array-like or None
+        Scores to evaluate curves at; by default 400 over all scores.
+    level : float
+        Posterior probability of the band, and of the bins' intervals.
+    band : {"pointwise", "simultaneous"}
+        See `ScoreCalibrator.predict_interval`.
+    bins : int or None
+        How many bins of documents; by default what the rarer class is enough for.
+
+    Returns
+    -------
+    xarray.Dataset
+        log_odds, lower, upper, mle (score), natural logarithms; document_score, label, weight
+        (document); and, by bin, what `empirical_log_odds` returns. Scores are in the user's units.
+    """
+    check_fraction(level=level)
+    check_choice("band", band, EQUAL_TAILED)
+    if bins is not None:
+        check_count("bins", bins)
+    calibration, documents, x = subject.calibration, subject.documents, subject.grid(grid)
+    variables: dict[str, Any] = {"log_odds": ("score", calibration.log_odds(x, subject.point))}
+    if subject.has_posterior:
+        lower, upper = calibration.log_odds_interval(x, level, band).T
+        variables |= {"lower": ("score", lower), "upper": ("score", upper)}
+    if subject.has_mle:
+        variables["mle"] = ("score", calibration.fits.log_odds(x))
+    empirical = empirical_log_odds(
+        documents.score, documents.positive, documents.weight, level, bins
+    )
+    empirical["bin_score"] = ("bin", subject.shown(empirical["bin_score"].values))
+    shown = {
+        "document_score": ("document", subject.shown(documents.score)),
+        "label": ("document", documents.positive.astype(np.int64)),
+        "weight": ("document", documents.weight),
+    }
+    attrs = subject.attrs | {
+        "level": level,
+        "band": band,
+        "held_out": int(documents.held_out),
+    }
+    data = xr.Dataset(variables | shown, {"score": subject.shown(x)}, attrs)
+    return data.merge(empirical)

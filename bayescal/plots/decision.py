@@ -1,0 +1,208 @@
+"""Which class to decide for, over the score and the ratio of the costs of both errors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike
+
+from bayescal.palette import CLASS_COLOURS
+from bayescal.plots.curve_drawing import class_name, label_scores
+from bayescal.plots.display import Display
+from bayescal.plots.optional import require
+from bayescal.plots.style import REFERENCE, finish
+from bayescal.plots.subject import Subject, read_subject
+from bayescal.results.class_prior import Prior
+from bayescal.results.curves import blocks
+from bayescal.validation import Floats, check_fraction, check_positive
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from bayescal.score_calibrator import ScoreCalibrator
+    from bayescal.topic_calibrator import TopicCalibrator
+
+RATIOS, SCORES = 161, 257
+
+
+class DecisionDisplay(Display):
+    """
+    Regions of the score where deciding for the positive class costs less, by the ratio of costs.
+
+    With c = cost of a false positive / cost of a false negative the expected cost is least if the
+    positive class is decided for where P(+ | s) > c/(1 + c), that is where the log-odds exceed
+    log c: on a logarithmic axis the boundary is the curve of the log-odds. Of every posterior draw
+    the same holds; where at least `level` of them agree the region is plain, elsewhere hatched.
+    Make it with `from_estimator`.
+
+    Parameters
+    ----------
+    data : xarray.Dataset
+        agreement (cost_ratio, score), the share of posterior draws by which deciding for the
+        positive class costs less; log_odds (score), by the point estimate.
+
+    Attributes
+    ----------
+    regions_ : matplotlib.contour.QuadContourSet
+        Negative, unsure, positive.
+    boundary_ : matplotlib.lines.Line2D
+        By the point estimate.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from bayescal import ScoreCalibrator
+    >>> scores, labels = [-3.0, -2.0, -1.0, 0.5, 1.0, 2.0], [0, 0, 0, 1, 0, 1]
+    >>> calibrator = ScoreCalibrator(inference="mle").fit(scores, labels)
+    >>> display = DecisionDisplay.from_estimator(calibrator, ax=Figure().subplots())
+    >>> display.data["agreement"].sel(cost_ratio=1.0, score=-2.0, method="nearest").item()
+    0.0
+    """
+
+    @classmethod
+    def from_estimator(
+        cls,
+        calibrator: ScoreCalibrator | TopicCalibrator,
+        *,
+        topic: Any = None,
+        prior: Prior | None = None,
+        grid: ArrayLike | None = None,
+        cost_ratio: tuple[float, float] = (0.01, 100.0),
+        level: float = 0.9,
+        ax: Axes | None = None,
+        **options: Any,
+    ) -> Self:
+        """
+        Plot the decisions of a fitted calibrator.
+
+        Parameters
+        ----------
+        calibrator : ScoreCalibrator or TopicCalibrator
+            Fitted.
+        topic : str or int, optional
+            Of a TopicCalibrator.
+        prior : float, array-like or frozen scipy.stats distribution, optional
+            See `ScoreCalibrator.decision_function`.
+        grid : array-like, optional
+            Scores; by default 257 over all fitted and a little beyond.
+        cost_ratio : tuple of float
+            The smallest and the largest ratio shown.
+        level : float
+            The share of posterior draws that makes a decision sure.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default axes of a new figure.
+        **options
+            Of `plot`.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If the calibrator is not fitted.
+        ValueError
+            If an argument is not as described.
+        """
+        check_fraction(level=level)
+        low, high = cost_ratio
+        check_positive(cost_ratio=[low, high])
+        if not low < high:
+            raise ValueError(
+                f"cost_ratio must be the smaller and the larger one, got {cost_ratio}."
+            )
+        subject = read_subject(calibrator, topic=topic, prior=prior)
+        x = subject.grid(grid, SCORES)
+        log_ratio = np.linspace(np.log(low), np.log(high), RATIOS)
+        data = xr.Dataset(
+            {
+                "agreement": (("cost_ratio", "score"), agreement(subject, x, log_ratio)),
+                "log_odds": ("score", subject.calibration.log_odds(x, subject.point)),
+            },
+            {"score": subject.shown(x), "cost_ratio": np.exp(log_ratio)},
+            subject.attrs | {"level": level},
+        )
+        return cls(data).plot(ax=ax, **options)
+
+    def plot(self, *, ax: Axes | None = None, legend: bool = True) -> Self:
+        """
+        Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where; by default axes of a new figure.
+        legend : bool
+            Whether to draw a legend.
+        """
+        ax, data = self._begin(ax), self.data
+        x, ratio, level = data["score"].values, data["cost_ratio"].values, data.attrs["level"]
+        ax.set_yscale("log")
+        negative, positive = CLASS_COLOURS
+        self.regions_ = ax.contourf(
+            x,
+            ratio,
+            data["agreement"].values,
+            levels=[-0.5, 1.0 - level, level, 1.5],
+            colors=[negative, "white", positive],
+            alpha=0.45,
+            hatches=[None, "////", None],
+        )
+        with np.errstate(over="ignore"):
+            boundary = np.exp(data["log_odds"].values)
+        name = data.attrs["curve"]
+        label = f"boundary by {f'the {name}' if name else 'maximum likelihood'}"
+        (self.boundary_,) = ax.plot(x, boundary, color="black", linewidth=1.6, label=label)
+        ax.axhline(1.0, **REFERENCE)
+        ax.set_ylim(ratio[0], ratio[-1])
+        label_scores(ax, data)
+        ax.yaxis.set_major_formatter("{x:g}")
+        ax.set_ylabel("cost of a false positive / of a false negative")
+        finish(ax, legend=None)
+        if legend:
+            self._draw_legend(ax)
+        return self
+
+    def _draw_legend(self, ax: Axes) -> None:
+        patch = require("matplotlib.patches").Patch
+        data, (negative, positive) = self.data, CLASS_COLOURS
+        looks = {
+            f"decide for {class_name(data)}": {"facecolor": positive},
+            "decide against": {"facecolor": negative},
+        }
+        if data.attrs["curve"] == "posterior":
+            share = f"{100 * data.attrs['level']:g} %"
+            looks[f"fewer than {share} of draws agree"] = {"facecolor": "white", "hatch": "////"}
+        patches = [
+            patch(label=text, alpha=0.45, edgecolor="black", **look) for text, look in looks.items()
+        ]
+        ax.legend(
+            handles=[*patches, self.boundary_],
+            loc="upper left",
+            fontsize="small",
+            framealpha=0.9,
+        )
+
+
+def agreement(subject: Subject, x: Floats, log_ratio: Floats) -> Floats:
+    """
+    Return the share of draws whose log-odds exceed each log ratio of costs, (ratios, scores).
+
+    Parameters
+    ----------
+    subject : Subject
+        What is drawn.
+    x : array of shape (scores,)
+        On the calibration's own scale.
+    log_ratio : array of shape (ratios,)
+        Ascending natural logarithms.
+    """
+    draws = subject.calibration.draws
+    if draws is None:
+        curve = subject.calibration.log_odds(x, subject.point)
+        return np.asarray(curve > log_ratio[:, None], dtype=np.float64)
+    out = np.empty((log_ratio.size, x.size))
+    for part in blocks(draws.size, x.size):
+        ordered = np.sort(draws.log_odds(x[part]), axis=0)
+        below = [np.searchsorted(column, log_ratio, side="right") for column in ordered.T]
+        out[:, part] = 1.0 - np.stack(below, axis=1) / draws.size
+    return out

@@ -1,0 +1,205 @@
+"""Learning curves: how good calibrators are, by the number of positive documents they saw."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+
+from bayescal.labels import encode_labels, match_labels
+from bayescal.metrics import losses
+from bayescal.palette import MLE_COLOUR, POSTERIOR_COLOUR
+from bayescal.plots.display import Display
+from bayescal.plots.optional import require
+from bayescal.plots.style import MANY_LINES, finish
+from bayescal.randomness import generator
+from bayescal.validation import as_scores, check_count, check_same_length, name_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from bayescal.score_calibrator import ScoreCalibrator
+
+DEFAULT_SIZES = (3, 5, 10, 20, 50, 100)
+ERRORS = 2.0  # standard errors that bars reach
+# What has a colour of its own in the other plots keeps it.
+COLOURS = {"posterior": {"color": POSTERIOR_COLOUR}, "maximum likelihood": {"color": MLE_COLOUR}}
+
+
+class LearningCurveDisplay(Display):
+    """
+    Held-out log-loss by the number of positive documents fitted, the mean over random subsets.
+
+    In bits a document, with bars of two standard errors over the subsets, which all calibrators
+    share. Make it with `from_estimator`, which fits each calibrator sizes x repeats times.
+
+    Parameters
+    ----------
+    data : xarray.Dataset
+        log_loss (calibrator, positives, repeat), in bits a document.
+
+    Attributes
+    ----------
+    lines_ : list of matplotlib.container.ErrorbarContainer
+        One a calibrator.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from bayescal import ScoreCalibrator
+    >>> rng = np.random.default_rng(0)
+    >>> labels = np.repeat([0, 1], [300, 100])
+    >>> display = LearningCurveDisplay.from_estimator(
+    ...     ScoreCalibrator("gaussian", "mle"),
+    ...     rng.normal(2.0 * labels, 1.0),
+    ...     labels,
+    ...     sizes=[4, 32],
+    ...     repeats=5,
+    ...     ax=Figure().subplots(),
+    ... )
+    >>> few, many = display.data["log_loss"].mean("repeat").values[0]
+    >>> bool(few > many)
+    True
+    """
+
+    @classmethod
+    def from_estimator(
+        cls,
+        calibrators: ScoreCalibrator | Mapping[str, ScoreCalibrator],
+        scores: ArrayLike,
+        y: ArrayLike,
+        *,
+        test: tuple[ArrayLike, ArrayLike] | None = None,
+        sizes: Sequence[int] | None = None,
+        repeats: int = 5,
+        random_state: Any = 0,
+        ax: Axes | None = None,
+        **options: Any,
+    ) -> Self:
+        """
+        Fit calibrators to random subsets and plot their losses.
+
+        Parameters
+        ----------
+        calibrators : ScoreCalibrator or mapping of str to ScoreCalibrator
+            What to fit, fitted or not: clones of it are; by name, for the legend.
+        scores, y : array-like of shape (n,)
+            Documents to draw subsets of.
+        test : tuple of array-like, optional
+            Scores and labels to test on; by default a random half of each class, which no subset
+            has documents of.
+        sizes : sequence of int, optional
+            Positives of the subsets; negatives in proportion, at least one. By default from 3 to
+            100, as far as there are as many.
+        repeats : int
+            Subsets of each size.
+        random_state : int, numpy Generator, RandomState or None
+            Chooses the subsets.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default axes of a new figure.
+        **options
+            Of `plot`.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed: before any fit.
+        ValueError
+            If an argument is not as described, or a size exceeds the positives there are.
+        """
+        require("matplotlib")
+        check_count("repeats", repeats)
+        named = calibrators if isinstance(calibrators, Mapping) else {"": calibrators}
+        rng, values = generator(random_state), as_scores(scores)
+        classes, positive = encode_labels(y)
+        check_same_length("scores", values.size, "y", positive.size)
+        if test is None:
+            fitted = _half(positive, rng)
+            tested = (values[~fitted], positive[~fitted])
+            values, positive = values[fitted], positive[fitted]
+        else:
+            tested = (as_scores(test[0], "test"), match_labels(test[1], classes, "test"))
+            check_same_length("test scores", tested[0].size, "test labels", tested[1].size)
+        sizes = _sizes(sizes, int(positive.sum()))
+        out = np.empty((len(named), len(sizes), repeats))
+        for s, size in enumerate(sizes):
+            for r in range(repeats):
+                index = _subset(positive, size, rng)
+                for c, calibrator in enumerate(named.values()):
+                    fit = clone(calibrator).fit(values[index], positive[index])
+                    found = losses(fit.decision_function(tested[0]), tested[1])
+                    out[c, s, r] = found.log_loss / found.n
+        dims, coords = ("calibrator", "positives", "repeat"), {"calibrator": list(named)}
+        data = xr.Dataset({"log_loss": (dims, out)}, coords | {"positives": list(sizes)})
+        attrs = {"positive_class": str(classes[1]), "score_name": name_of(scores)}
+        return cls(data.assign_attrs(attrs)).plot(ax=ax, **options)
+
+    def plot(self, *, ax: Axes | None = None, legend: bool = True) -> Self:
+        """
+        Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where; by default axes of a new figure.
+        legend : bool
+            Whether to draw a legend, where the calibrators have names.
+        """
+        ax, loss = self._begin(ax), self.data["log_loss"]
+        mean = loss.mean("repeat")
+        repeats = loss.sizes["repeat"]
+        error = loss.std("repeat", ddof=1) / repeats**0.5 if repeats > 1 else 0.0 * mean
+        self.lines_ = []
+        for k, name in enumerate(loss["calibrator"].values.tolist()):
+            look = MANY_LINES[k % len(MANY_LINES)] | COLOURS.get(name, {})
+            bars = ERRORS * error[k].values
+            x, label = loss["positives"].values, name or None
+            self.lines_.append(
+                ax.errorbar(x, mean[k].values, bars, label=label, capsize=2.0, **look)
+            )
+        ax.set_xscale("log")
+        ax.set_xticks(loss["positives"].values, list(map(str, loss["positives"].values)))
+        ax.minorticks_off()
+        ax.set_xlabel(f"documents of class {self.data.attrs['positive_class']} fitted")
+        ax.set_ylabel("held-out log-loss, bits a document")
+        named = any(loss["calibrator"].values.tolist())
+        finish(ax, legend="upper right" if legend and named else None)
+        return self
+
+
+def _half(positive: NDArray[np.bool_], rng: np.random.Generator) -> NDArray[np.bool_]:
+    """Return a mask of half of either class, the larger half."""
+    mask = np.zeros(positive.size, dtype=bool)
+    for which in (positive, ~positive):
+        index = np.flatnonzero(which)
+        mask[rng.permutation(index)[: (index.size + 1) // 2]] = True
+    if mask.all():
+        raise ValueError("scores must hold two documents of a class to test on some; give test.")
+    return mask
+
+
+def _sizes(sizes: Sequence[int] | None, most: int) -> tuple[int, ...]:
+    if sizes is None:
+        return tuple(size for size in DEFAULT_SIZES if size <= most) or (most,)
+    for size in sizes:
+        check_count("sizes", size)
+        if size > most:
+            raise ValueError(
+                f"sizes must not exceed the {most} positives to draw from, got {size}."
+            )
+    if not sizes:
+        raise ValueError("sizes must hold at least one number of positives, got none.")
+    return tuple(int(size) for size in sizes)
+
+
+def _subset(positive: NDArray[np.bool_], size: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Return the places of `size` positives and of negatives in proportion."""
+    ups, downs = np.flatnonzero(positive), np.flatnonzero(~positive)
+    others = max(1, round(size * downs.size / ups.size))
+    return np.concatenate(
+        [rng.choice(ups, size, replace=False), rng.choice(downs, others, replace=False)]
+    )

@@ -1,0 +1,157 @@
+"""Standard pictures of a posterior, by arviz-plots: chains, ranks, pairs, simulated calibration.
+
+Each function hands over the posterior and all further arguments to the function of the same name
+in arviz_plots, and returns its PlotCollection (or PlotMatrix), whose `savefig` writes a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
+
+from bayescal.plots.optional import require
+from bayescal.plots.style import MANY_LINES
+from bayescal.score_calibrator import ScoreCalibrator
+from bayescal.topic_calibrator import TopicCalibrator
+
+Calibrator = ScoreCalibrator | TopicCalibrator
+# What arviz-plots does by default lets titles overlap.
+FIGURE = {"backend": "matplotlib", "figure_kwargs": {"layout": "constrained"}}
+CHAIN_COLOURS = [look["color"] for look in MANY_LINES]
+SAMPLE = ("chain", "draw")
+
+
+def plot_trace(calibrator: Calibrator, var_names: Any = None, **options: Any) -> Any:
+    """
+    Plot the draws of each parameter in their order, by chain; see `arviz_plots.plot_trace`.
+
+    Parameters
+    ----------
+    calibrator : ScoreCalibrator or TopicCalibrator
+        Fitted, with a posterior.
+    var_names : str or list of str, optional
+        Of the parameters; all continuous ones by default.
+    **options
+        Of `arviz_plots.plot_trace`, such as coords={"klass": "positive"}.
+
+    Raises
+    ------
+    ImportError
+        If arviz-plots is not installed.
+    AttributeError
+        If there is no posterior.
+    """
+    return _plot("plot_trace", calibrator, var_names, {"color": CHAIN_COLOURS} | options)
+
+
+def plot_rank(calibrator: Calibrator, var_names: Any = None, **options: Any) -> Any:
+    """
+    Plot the ranks of each chain's draws, whose curves stay within the band where chains mix.
+
+    Parameters
+    ----------
+    calibrator : ScoreCalibrator or TopicCalibrator
+        Fitted, with a posterior of several chains.
+    var_names : str or list of str, optional
+        Of the parameters; all continuous ones by default.
+    **options
+        Of `arviz_plots.plot_rank`.
+
+    Raises
+    ------
+    ImportError
+        If arviz-plots is not installed.
+    AttributeError
+        If there is no posterior.
+
+    References
+    ----------
+    A. Vehtari, A. Gelman, D. Simpson, B. Carpenter and P.-C. Buerkner, Rank-normalization, folding,
+    and localization: an improved R-hat, Bayesian Analysis 2021.
+    """
+    return _plot("plot_rank", calibrator, var_names, {"color": CHAIN_COLOURS} | options)
+
+
+def plot_pair(calibrator: Calibrator, var_names: Any = None, **options: Any) -> Any:
+    """
+    Plot the draws of every two parameters against each other; see `arviz_plots.plot_pair`.
+
+    Parameters
+    ----------
+    calibrator : ScoreCalibrator or TopicCalibrator
+        Fitted, with a posterior.
+    var_names : str or list of str, optional
+        Of the parameters; all continuous ones by default. Many make many panels.
+    **options
+        Of `arviz_plots.plot_pair`.
+
+    Raises
+    ------
+    ImportError
+        If arviz-plots is not installed.
+    AttributeError
+        If there is no posterior.
+    """
+    return _plot("plot_pair", calibrator, var_names, options)
+
+
+def plot_sbc_ecdf(ranks: Mapping[str, ArrayLike], draws: int, **options: Any) -> Any:
+    """
+    Plot the ranks of true parameters among posterior draws, of simulation-based calibration.
+
+    The distribution function of each quantity's ranks less that of uniform ones, which stays within
+    the simultaneous band if the engine draws from the right posterior.
+
+    Parameters
+    ----------
+    ranks : mapping of str to array-like of shape (simulations,)
+        Of each quantity: how many of the draws lie below the truth, 0 to `draws`.
+    draws : int
+        Posterior draws of every simulation.
+    **options
+        Of `arviz_plots.plot_ecdf_pit`.
+
+    Raises
+    ------
+    ImportError
+        If arviz-plots is not installed.
+    ValueError
+        If a rank is not from 0 to `draws`, or there are none.
+
+    References
+    ----------
+    T. Saeilynoja, P.-C. Buerkner and A. Vehtari, Graphical test for discrete uniformity and its
+    applications in goodness-of-fit evaluation, Statistics and Computing 2022.
+    """
+    shares = {}
+    for name, each in ranks.items():
+        values = np.asarray(each)
+        if values.size == 0 or values.min() < 0 or values.max() > draws:
+            raise ValueError(f"ranks of {name!r} must be from 0 to {draws}, at least one.")
+        # In the middle of its cell, so that 0 and `draws` are alike.
+        shares[name] = (SAMPLE, ((values + 0.5) / (draws + 1.0))[None])
+    if not shares:
+        raise ValueError("ranks must hold at least one quantity, got none.")
+    tree = xr.DataTree.from_dict({"prior_sbc": xr.Dataset(shares)})
+    function = require("arviz_plots").plot_ecdf_pit
+    return function(tree, **FIGURE | {"sample_dims": list(SAMPLE)} | options)
+
+
+def _plot(name: str, calibrator: Calibrator, var_names: Any, options: Mapping[str, Any]) -> Any:
+    check_is_fitted(calibrator)
+    plots = require("arviz_plots")
+    tree = calibrator.posterior_
+    if var_names is None:
+        posterior = tree["posterior"].to_dataset()
+        # Which family and which warp a draw is of are choices, not quantities.
+        var_names = [
+            str(name)
+            for name, each in posterior.items()
+            if each.dtype.kind == "f" and np.isfinite(each).all() and name != "bend"
+        ]
+    return getattr(plots, name)(tree, var_names=var_names, **FIGURE | dict(options))

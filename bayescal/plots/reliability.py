@@ -1,0 +1,265 @@
+"""Reliability diagrams: how often documents of a probability are positive."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike
+
+from bayescal.bayes import probability
+from bayescal.metrics import reliability_curve
+from bayescal.palette import DATA_COLOUR, FAINT_COLOUR
+from bayescal.plots.curve_drawing import class_name
+from bayescal.plots.display import Display
+from bayescal.plots.style import POSTERIOR, REFERENCE, Look, finish
+from bayescal.plots.subject import read_subject
+from bayescal.results.class_prior import Prior
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from bayescal.score_calibrator import ScoreCalibrator
+    from bayescal.topic_calibrator import TopicCalibrator
+
+SIZE = (4.6, 5.2)
+# A data set of the band takes a millisecond or less.
+RESAMPLES = 300
+COUNT_BINS = 25
+# Where counts stand above the diagram, in shares of its width and height.
+COUNTS_PLACE = (0.0, 1.03, 1.0, 0.17)
+BAND_NAMES = {
+    "consistency": "where calibrated probabilities would lie",
+    "confidence": "of the curve, bootstrap",
+}
+
+
+class ReliabilityDisplay(Display):
+    """
+    P(+) among documents by their probability, with a band and the number of documents.
+
+    By default the curve is the isotonic regression of the labels on the probabilities (CORP), which
+    needs no bins, and the band, around the diagonal, holds at each probability `level` of the
+    curves that calibrated probabilities would give: where the curve leaves it, they are not. Make
+    it with `from_estimator` or `from_predictions`.
+
+    Parameters
+    ----------
+    data : xarray.Dataset
+        prob_true, weight, and with a band lower and upper (prob_pred); count (bin) with bin_low and
+        bin_high.
+
+    Attributes
+    ----------
+    line_ : matplotlib.lines.Line2D
+        The curve.
+    band_ : matplotlib.collections.PolyCollection or None
+        The band.
+    counts_ax_ : matplotlib.axes.Axes or None
+        Above the diagram; counts on a logarithmic scale.
+    bars_ : matplotlib.patches.StepPatch or None
+        The counts.
+
+    References
+    ----------
+    T. Dimitriadis, T. Gneiting and A. I. Jordan, Stable reliability diagrams for probabilistic
+    classifiers, PNAS 2021.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> display = ReliabilityDisplay.from_predictions(
+    ...     [0, 1, 0, 1], [0.2, 0.4, 0.4, 0.9], random_state=0, ax=Figure().subplots()
+    ... )
+    >>> display.data["prob_true"].values.tolist()
+    [0.0, 0.5, 1.0]
+    """
+
+    @classmethod
+    def from_estimator(
+        cls,
+        calibrator: ScoreCalibrator | TopicCalibrator,
+        scores: ArrayLike,
+        y: ArrayLike,
+        *,
+        topic: Any = None,
+        prior: Prior | None = None,
+        sample_weight: ArrayLike | None = None,
+        ax: Axes | None = None,
+        **options: Any,
+    ) -> Self:
+        """
+        Plot the reliability of a fitted calibrator on held-out documents.
+
+        Parameters
+        ----------
+        calibrator : ScoreCalibrator or TopicCalibrator
+            Fitted.
+        scores, y : array-like of shape (n,)
+            Held-out documents; those fitted would flatter it.
+        topic : str or int, optional
+            Of a TopicCalibrator.
+        prior : float, array-like or frozen scipy.stats distribution, optional
+            See `ScoreCalibrator.decision_function`.
+        sample_weight : array-like of shape (n,), optional
+            How much each document counts.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default axes of a new figure.
+        **options
+            Of `from_predictions` and of `plot`.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If the calibrator is not fitted.
+        ValueError
+            If an argument is not as described.
+        """
+        subject = read_subject(
+            calibrator, scores, y, topic=topic, prior=prior, sample_weight=sample_weight
+        )
+        documents = subject.documents
+        log_odds = subject.calibration.log_odds(documents.score, subject.point)
+        return cls.from_predictions(
+            documents.positive,
+            probability(log_odds),
+            name=class_name(xr.Dataset(attrs=subject.attrs)),
+            sample_weight=documents.weight,
+            ax=ax,
+            **options,
+        )
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: ArrayLike,
+        y_prob: ArrayLike,
+        *,
+        pos_label: Any = None,
+        name: str = "positive",
+        method: str = "corp",
+        n_bins: int = 10,
+        band: str | None = "consistency",
+        level: float = 0.9,
+        sample_weight: ArrayLike | None = None,
+        random_state: Any = 0,
+        ax: Axes | None = None,
+        **options: Any,
+    ) -> Self:
+        """
+        Plot the reliability of probabilities, whoever made them.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n,)
+            Labels: booleans, 0 and 1, -1 and 1, or any with `pos_label`.
+        y_prob : array-like of shape (n,)
+            Probabilities of the positive class.
+        pos_label : optional
+            The positive label.
+        name : str
+            What is predicted, for the labels of the axes.
+        method : {"corp", "uniform", "quantile"}
+            Isotonic regression, or bins of equal width or of equal numbers of documents.
+        n_bins : int
+            Number of bins.
+        band : {"consistency", "confidence"} or None
+            See `bayescal.metrics.reliability_curve`.
+        level : float
+            Of the band, at each probability.
+        sample_weight : array-like of shape (n,), optional
+            How much each document counts.
+        random_state : int, numpy Generator, RandomState or None
+            Seeds the band.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default axes of a new figure.
+        **options
+            Of `plot`.
+
+        Raises
+        ------
+        ValueError
+            If an argument is not as described.
+        """
+        truth = y_true if pos_label is None else np.asarray(y_true) == pos_label
+        curve = reliability_curve(
+            truth,
+            y_prob,
+            method=method,
+            n_bins=n_bins,
+            band=band,
+            level=level,
+            resamples=RESAMPLES,
+            sample_weight=sample_weight,
+            rng=random_state,
+        )
+        variables: dict[str, Any] = {
+            "prob_true": ("prob_pred", curve.prob_true),
+            "weight": ("prob_pred", curve.weight),
+        }
+        if curve.lower is not None and curve.upper is not None:
+            variables |= {"lower": ("prob_pred", curve.lower), "upper": ("prob_pred", curve.upper)}
+        weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        count, edges = np.histogram(np.asarray(y_prob), COUNT_BINS, (0.0, 1.0), weights=weight)
+        variables |= {
+            "count": ("bin", count),
+            "bin_low": ("bin", edges[:-1]),
+            "bin_high": ("bin", edges[1:]),
+        }
+        attrs = {"positive_class": name, "level": level, "band": band or "", "method": method}
+        data = xr.Dataset(variables, {"prob_pred": curve.prob_pred}, attrs)
+        return cls(data).plot(ax=ax, **options)
+
+    def plot(self, *, ax: Axes | None = None, counts: bool = True, legend: bool = True) -> Self:
+        """
+        Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where; by default axes of a new figure.
+        counts : bool
+            Whether to draw the number of documents above.
+        legend : bool
+            Whether to draw a legend.
+        """
+        ax, data = self._begin(ax, SIZE), self.data
+        x, name = data["prob_pred"].values, class_name(data)
+        self.band_ = None
+        if "lower" in data:
+            text = f"{100 * data.attrs['level']:g} % band {BAND_NAMES[data.attrs['band']]}"
+            grey: Look = {"color": FAINT_COLOUR, "alpha": 0.35, "linewidth": 0.0}
+            self.band_ = ax.fill_between(x, data["lower"], data["upper"], label=text, **grey)
+        ax.plot([0.0, 1.0], [0.0, 1.0], **REFERENCE)
+        binned = data.attrs["method"] != "corp"
+        look: Look = POSTERIOR | (
+            {"marker": "o", "markersize": 4.0} if binned or x.size < 40 else {}
+        )
+        text = "share in bins" if binned else "isotonic regression"
+        (self.line_,) = ax.plot(x, data["prob_true"].values, label=text, **look)
+        ax.set_xlim(-0.02, 1.02)
+        ax.set_ylim(-0.02, 1.02)
+        ax.set_xlabel(f"P({name}), predicted")
+        ax.set_ylabel(f"P({name}), among documents of that probability")
+        self.counts_ax_: Axes | None = None
+        self.bars_: Any = None
+        if counts:
+            self.counts_ax_, self.bars_ = self._draw_counts(ax)
+        finish(ax, legend="lower right" if legend else None)
+        return self
+
+    def _draw_counts(self, ax: Axes) -> tuple[Axes, Any]:
+        above = ax.inset_axes(COUNTS_PLACE, sharex=ax)
+        edges = np.append(self.data["bin_low"].values, 1.0)
+        count = self.data["count"].values.astype(np.float64)
+        bars = above.stairs(count, edges, fill=True, baseline=0.5, color=DATA_COLOUR, alpha=0.6)
+        above.set_yscale("log")
+        above.set_ylim(0.5, 2.0 * count.max())
+        above.yaxis.set_major_formatter("{x:g}")
+        above.yaxis.set_minor_formatter("")
+        above.tick_params(labelbottom=False, labelsize="x-small")
+        above.tick_params(which="minor", left=False)
+        above.set_ylabel("documents", fontsize="x-small")
+        above.spines[["top", "right"]].set_visible(False)
+        return above, bars

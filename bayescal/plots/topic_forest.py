@@ -1,0 +1,249 @@
+"""Many topics in one picture: what each says by itself, and how far the population draws it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import xarray as xr
+from sklearn.utils.validation import check_is_fitted
+
+from bayescal.engines.data import KLASS
+from bayescal.palette import FAINT_COLOUR, MLE_COLOUR, POSTERIOR_COLOUR
+from bayescal.plots.display import Display
+from bayescal.plots.optional import require
+from bayescal.plots.style import BAND, REFERENCE, Look, finish
+from bayescal.validation import check_choice, check_fraction
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from bayescal.topic_calibrator import TopicCalibrator
+
+DRAWS = ("chain", "draw")
+# What is shown, and its label with the class's name and the unit.
+PARAMETERS = {
+    "theta": "mode of the scores of class {}",
+    "left": "left side of the scores of class {}",
+    "right": "right side of the scores of class {}",
+    "width": "width of the scores of class {}: left and right side",
+    "rate": "P({})",
+}
+INNER = 0.5
+ROW, LEAST_HEIGHT, WIDTH = 0.24, 2.4, 5.6
+
+
+class TopicForestDisplay(Display):
+    """
+    One parameter of every topic: pooled posterior, the topic by itself, and the population.
+
+    A row a topic, those with most documents of the class on top: a dot at the posterior mean, a
+    thick line over half of the posterior and a thin one over `level` of it; a diamond at the
+    topic's own maximum likelihood, and a line from there to the dot, which is how far the
+    population draws it. The shaded strip holds `level` of a new topic without documents. Diamonds
+    beyond the axis stand at its end as arrows. Make it with `from_estimator`.
+
+    Parameters
+    ----------
+    data : xarray.Dataset
+        mean, lower, upper, inner_lower, inner_upper, apart, documents (topic); population
+        (quantile).
+
+    Attributes
+    ----------
+    points_, apart_ : matplotlib.lines.Line2D
+        Posterior means, maximum likelihood.
+    intervals_, inner_intervals_, shrinkage_ : matplotlib.collections.LineCollection
+        Lines of either interval and from maximum likelihood to the mean.
+    population_ : matplotlib.patches.Rectangle
+        The strip.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from bayescal import TopicCalibrator
+    >>> rng = np.random.default_rng(0)
+    >>> labels = np.tile(np.repeat([0, 1], [20, 4]), 3)
+    >>> topics = np.repeat(["corn", "crude", "earn"], 24)
+    >>> calibrator = TopicCalibrator(random_state=0).fit(
+    ...     rng.normal(3.0 * labels, 1.0), labels, topics
+    ... )
+    >>> display = TopicForestDisplay.from_estimator(calibrator, ax=Figure().subplots())
+    >>> display.ax_.get_xlabel()
+    'mode of the scores of class 1'
+    """
+
+    @classmethod
+    def from_estimator(
+        cls,
+        calibrator: TopicCalibrator,
+        *,
+        parameter: str = "theta",
+        klass: str = "positive",
+        topics: Sequence[Any] | None = None,
+        level: float = 0.9,
+        ax: Axes | None = None,
+        **options: Any,
+    ) -> Self:
+        """
+        Plot a parameter of all topics.
+
+        Parameters
+        ----------
+        calibrator : TopicCalibrator
+            Fitted.
+        parameter : {"theta", "left", "right", "width", "rate"}
+            The mode; the mean lengths or sigmas of the sides, or their sum; or P(+).
+        klass : {"positive", "negative"}
+            Whose scores; of "rate" the class that is counted for the order.
+        topics : sequence, optional
+            Only these.
+        level : float
+            Posterior probability of the intervals and of the strip.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default axes of a new figure, as high as the topics need.
+        **options
+            Of `plot`.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If the calibrator is not fitted.
+        ValueError
+            If an argument is not as described, or a topic was not fitted.
+        """
+        check_is_fitted(calibrator)
+        check_choice("parameter", parameter, tuple(PARAMETERS))
+        check_choice("klass", klass, KLASS)
+        check_fraction(level=level)
+        data = _forest(calibrator.posterior_, parameter, klass, level)
+        if topics is not None:
+            strange = sorted(set(topics) - set(calibrator.topics_.tolist()))
+            if strange or not len(topics):
+                raise ValueError(f"topics must be some of those fitted, got {strange or 'none'}.")
+            data = data.sel(topic=list(topics))
+        names = dict(zip(KLASS, map(str, calibrator.classes_), strict=True))
+        whose = names["positive"] if parameter == "rate" else names[klass]
+        attrs = {
+            "level": level,
+            "parameter": parameter,
+            "label": PARAMETERS[parameter].format(whose),
+        }
+        return cls(data.assign_attrs(attrs)).plot(ax=ax, **options)
+
+    def plot(self, *, ax: Axes | None = None, legend: bool = True) -> Self:
+        """
+        Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where; by default axes of a new figure, as high as the topics need.
+        legend : bool
+            Whether to draw a legend.
+        """
+        order = np.argsort(-self.data["documents"].values, kind="stable")
+        data = self.data.isel(topic=order)
+        rows = np.arange(data.sizes["topic"])
+        ax = self._begin(ax, (WIDTH, max(LEAST_HEIGHT, 1.3 + ROW * rows.size)))
+        if data.attrs["parameter"] not in ("theta", "rate"):
+            ax.set_xscale("log")
+            ax.xaxis.set_major_locator(
+                require("matplotlib.ticker").LogLocator(subs=(1.0, 2.0, 5.0))
+            )
+            ax.xaxis.set_major_formatter("{x:g}")
+            ax.xaxis.set_minor_formatter("")
+        level = f"{100 * data.attrs['level']:g} %"
+        low, middle, high = data["population"].values
+        strip = {**BAND, "color": FAINT_COLOUR, "zorder": 0, "label": f"new topic, {level}"}
+        self.population_ = ax.axvspan(low, high, **strip)
+        ax.axvline(middle, zorder=0, **REFERENCE)
+        self._draw_topics(ax, data, rows, level)
+        ax.set_yticks(rows, _row_names(data), fontsize="small")
+        ax.set_ylim(rows.size - 0.4, -0.6)
+        ax.set_xlabel(data.attrs["label"])
+        finish(ax, legend=None)
+        if legend:
+            look = {"frameon": False, "fontsize": "small", "ncols": 2, "columnspacing": 1.0}
+            ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), **look)
+        return self
+
+    def _draw_topics(self, ax: Axes, data: xr.Dataset, rows: Any, level: str) -> None:
+        mean = data["mean"].values
+        low, high = self._reach()
+        apart = np.clip(data["apart"].values, low, high)
+        ax.set_xlim(low, high)
+        look: Look = {"color": MLE_COLOUR, "linewidth": 0.8, "alpha": 0.7}
+        self.shrinkage_ = ax.hlines(rows, apart, mean, **look)
+        self.intervals_ = ax.hlines(
+            rows, data["lower"], data["upper"], color=POSTERIOR_COLOUR, linewidth=1.2
+        )
+        self.inner_intervals_ = ax.hlines(
+            rows, data["inner_lower"], data["inner_upper"], color=POSTERIOR_COLOUR, linewidth=3.2
+        )
+        dots: Look = {"color": POSTERIOR_COLOUR, "markeredgecolor": "white", "markersize": 6.0}
+        text = f"pooled: mean, 50 % and {level}"
+        (self.points_,) = ax.plot(mean, rows, "o", label=text, **dots)
+        inside = apart == data["apart"].values
+        diamond: Look = {"color": MLE_COLOUR, "markerfacecolor": "white", "markersize": 5.0}
+        (self.apart_,) = ax.plot(
+            apart[inside], rows[inside], "D", label="by itself, maximum likelihood", **diamond
+        )
+        for edge, marker in ((low, "<"), (high, ">")):
+            out = ~inside & (apart == edge)
+            ax.plot(apart[out], rows[out], marker, clip_on=False, **diamond)
+
+    def _reach(self) -> tuple[float, float]:
+        """Return the ends of the axis: of all intervals, and of most maximum likelihood."""
+        data, log = self.data, self.data.attrs["parameter"] not in ("theta", "rate")
+        population = data["population"].values
+        apart = data["apart"].values[np.isfinite(data["apart"].values)]
+        values = np.concatenate([data["lower"].values, data["upper"].values, population[[0, -1]]])
+        if log:
+            values, apart = np.log(values), np.log(apart[apart > 0.0])
+        low, high = values.min(), values.max()
+        room = high - low
+        if apart.size:
+            low = min(low, max(apart.min(), low - 0.5 * room))
+            high = max(high, min(apart.max(), high + 0.5 * room))
+        low, high = low - 0.03 * room, high + 0.03 * room
+        return (float(np.exp(low)), float(np.exp(high))) if log else (float(low), float(high))
+
+
+def _forest(tree: xr.DataTree, parameter: str, klass: str, level: float) -> xr.Dataset:
+    """Return posterior, maximum likelihood and population of one parameter."""
+    groups = (tree[name].to_dataset() for name in ("posterior", "topics", "population"))
+    posterior, topics, population = (
+        group.sel(klass=klass) if parameter != "rate" or name == 1 else group
+        for name, group in enumerate(groups)
+    )
+    documents = topics["documents"]
+    draws, new = _values(posterior, parameter), _values(population, parameter)
+    if parameter == "rate":
+        counts = tree["topics"]["documents"]
+        apart = counts.sel(klass="positive", drop=True) / counts.sum("klass")
+    else:
+        apart = _values(topics, parameter)
+    shares = [0.5 - level / 2.0, 0.5 + level / 2.0, 0.5 - INNER / 2.0, 0.5 + INNER / 2.0]
+    quantiles = np.quantile(draws.transpose("topic", *DRAWS), shares, axis=(1, 2))
+    names = ("lower", "upper", "inner_lower", "inner_upper")
+    strip = np.quantile(new, [shares[0], 0.5, shares[1]])
+    return xr.Dataset(
+        {
+            "mean": draws.mean(DRAWS),
+            **{name: ("topic", each) for name, each in zip(names, quantiles, strict=True)},
+            "apart": apart,
+            "documents": documents,
+            "population": ("quantile", strip),
+        }
+    ).drop_vars("klass", errors="ignore")
+
+
+def _values(group: xr.Dataset, parameter: str) -> xr.DataArray:
+    return group["left"] + group["right"] if parameter == "width" else group[parameter]
+
+
+def _row_names(data: xr.Dataset) -> list[str]:
+    pairs = zip(data["topic"].values.tolist(), data["documents"].values.tolist(), strict=True)
+    return [f"{name} ({count:,})" for name, count in pairs]

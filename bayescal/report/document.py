@@ -1,0 +1,142 @@
+"""The report as one HTML file: what goes into it, and how it is written."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2.utils import htmlsafe_json_dumps
+from markupsafe import Markup
+from sklearn.utils.validation import check_is_fitted
+
+from bayescal.report.contents import Contents, Source, gather
+from bayescal.report.model import describe_model
+from bayescal.report.provenance import HASH_NOTE
+from bayescal.validation import check_fraction
+
+SCRIPTS = ("numbers", "decisions", "svg", "figures", "tables", "controls", "page")
+TITLE = "Calibration report"
+
+
+def write_report(
+    calibrators: Source,
+    path: str | Path,
+    *,
+    test: Any = None,
+    fitted: Any = None,
+    level: float = 0.9,
+    title: str | None = None,
+) -> Path:
+    """
+    Write a report: one HTML file that needs no network, whole or not at all.
+
+    Parameters
+    ----------
+    calibrators : ScoreCalibrator, TopicCalibrator or mapping of str to ScoreCalibrator
+        Fitted; of a mapping one calibrator at a time is asked for.
+    path : str or Path
+        Of the file, replaced if it is there; its folder must exist.
+    test : DataFrame or tuple, optional
+        Held-out scores and labels, and with topics the topic of each: columns score, label and
+        topic, or arrays in this order. Topics without any are shown without.
+    fitted : DataFrame or tuple, optional
+        For a `TopicCalibrator`, which does not keep them: the scores fitted, in the same form.
+        They make the histograms, the empirical log-odds and the expected costs; without them costs
+        are those of the model's own density of scores.
+    level : float
+        Posterior probability of the bands at each score.
+    title : str, optional
+        Of the page.
+
+    Returns
+    -------
+    Path
+        Of the file.
+
+    Raises
+    ------
+    sklearn.exceptions.NotFittedError
+        If a calibrator is not fitted.
+    ValueError
+        If an argument is not as described; nothing is written then.
+    FileNotFoundError, OSError
+        If there is no such folder, or the file cannot be written; nothing stays then.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from bayescal import ScoreCalibrator
+    >>> scores, labels = [-3.0, -2.0, -1.0, 0.5, 1.0, 2.0], [0, 0, 0, 1, 0, 1]
+    >>> calibrator = ScoreCalibrator(random_state=0).fit(scores, labels)
+    >>> with TemporaryDirectory() as folder:
+    ...     write_report(calibrator, f"{folder}/report.html").stat().st_size < 500_000
+    True
+    """
+    check_fraction(level=level)
+    target = _check_path(Path(path))
+    if not isinstance(calibrators, Mapping):
+        check_is_fitted(calibrators)
+    contents = gather(calibrators, test=test, fitted=fitted, level=level)
+    text = render(contents, title=title or TITLE, level=level)
+    return _write(text, target)
+
+
+def render(contents: Contents, *, title: str, level: float) -> str:
+    """Return the page; its policy allows its own script and style and nothing else."""
+    environment = Environment(
+        loader=PackageLoader("bayescal.report", "page"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    style = _source(environment, "style.css")
+    parts = (_source(environment, f"{name}.js") for name in SCRIPTS)
+    script = '"use strict";\n(() => {\n' + "\n".join(parts) + "\n})();\n"
+    return environment.get_template("report.html").render(
+        title=title,
+        level=level,
+        percent=f"{100.0 * level:g}",
+        style=Markup(style),
+        style_hash=_hash(style),
+        script=Markup(script),
+        script_hash=_hash(script),
+        data=htmlsafe_json_dumps(contents.data, allow_nan=False, separators=(",", ":")),
+        contents=contents,
+        blocks=describe_model(contents.example, several=contents.several_models),
+        hash_note=HASH_NOTE,
+    )
+
+
+def _source(environment: Environment, name: str) -> str:
+    assert environment.loader is not None  # noqa: S101
+    return environment.loader.get_source(environment, name)[0]
+
+
+def _hash(text: str) -> str:
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"sha256-{base64.b64encode(digest).decode('ascii')}"
+
+
+def _check_path(target: Path) -> Path:
+    if target.is_dir():
+        raise IsADirectoryError(f"{target} is a folder: give the path of an .html file in it.")
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"there is no folder {target.parent}; make it first.")
+    return target
+
+
+def _write(text: str, target: Path) -> Path:
+    # Beside the target, so that the final step is one rename; the process number keeps two apart.
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        temporary.write_text(text, encoding="utf-8", newline="\n")
+        temporary.replace(target)
+    finally:
+        temporary.unlink(missing_ok=True)
+    return target

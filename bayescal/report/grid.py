@@ -1,0 +1,114 @@
+"""Where a report evaluates curves, and what share of the documents stands at each place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bayescal.report.labelled import Labelled
+from bayescal.report.subject import Subject
+from bayescal.results.class_draws import ClassDraws
+from bayescal.validation import Floats
+
+# What is cut off of each class's scores where it has many: a far document would leave the rest of
+# the picture empty.
+CUT = 0.002
+MARGIN = 0.03
+SIDES_SHOWN = 6.0  # about a mode, where the documents are not known
+
+
+@dataclass(frozen=True)
+class Size:
+    """
+    How much of a topic goes into the file.
+
+    Attributes
+    ----------
+    nodes : int
+        Scores at which curves are evaluated; at most one more for each repeated quantile less.
+    draws : int
+        Posterior draws for what is computed in the page.
+    """
+
+    nodes: int
+    draws: int
+
+    @classmethod
+    def of(cls, topics: int) -> Size:
+        """Return the size that keeps 100 topics below 3 MB."""
+        if topics <= 4:
+            return cls(129, 400)
+        return cls(57, 192) if topics <= 100 else cls(49, 128)
+
+
+def nodes_of(subject: Subject, n: int) -> Floats:
+    """
+    Return scores in ascending order: half evenly spaced, half where documents are.
+
+    The latter are quantiles of the scores, each class weighing one half.
+    """
+    low, high = _range(subject)
+    even = np.linspace(low, high, n - n // 2)
+    if subject.fitted is None:
+        return np.linspace(low, high, n)
+    fitted = subject.fitted
+    parts = [fitted.score[fitted.positive == klass] for klass in (False, True)]
+    levels = (np.arange(n // 4) + 0.5) / (n // 4)
+    placed = [np.quantile(part, levels) for part in parts if part.size]
+    inside = np.clip(np.concatenate([*placed, even]), low, high)
+    # Nodes closer than that are one to the eye, and their difference is lost in 6 digits.
+    step = (high - low) / (16.0 * n)
+    return np.unique(low + step * np.rint((inside - low) / step))
+
+
+def shares(subject: Subject, nodes: Floats) -> Floats:
+    """
+    Return the share of documents at each node; they sum to one.
+
+    A document between two nodes counts at both, the more the closer, so that means over documents
+    are those of straight lines between nodes. Without documents: the model's own density.
+    """
+    if subject.fitted is not None and subject.fitted.score.size:
+        return split_between(subject.fitted, nodes)
+    assert subject.densities is not None  # noqa: S101
+    negative, positive = (np.exp(each) for each in subject.densities.log_densities(nodes))
+    prior = subject.densities.prior[:, None]
+    density = (prior * positive + (1.0 - prior) * negative).mean(axis=0)
+    mass = density * np.gradient(nodes)
+    out: Floats = mass / mass.sum()
+    return out
+
+
+def split_between(documents: Labelled, nodes: Floats) -> Floats:
+    """Return the share of documents at each node; see `shares`."""
+    inside = np.clip(documents.score, nodes[0], nodes[-1])
+    right = np.clip(np.searchsorted(nodes, inside, side="right"), 1, nodes.size - 1)
+    share = (inside - nodes[right - 1]) / (nodes[right] - nodes[right - 1])
+    mass = np.bincount(right, documents.weight * share, nodes.size)
+    mass += np.bincount(right - 1, documents.weight * (1.0 - share), nodes.size)
+    out: Floats = mass / mass.sum()
+    return out
+
+
+def _range(subject: Subject) -> tuple[float, float]:
+    if subject.fitted is not None and subject.fitted.score.size:
+        fitted = subject.fitted
+        parts = [fitted.score[fitted.positive == klass] for klass in (False, True)]
+        ends = np.array([np.quantile(part, [CUT, 1.0 - CUT]) for part in parts if part.size])
+        low, high = ends[:, 0].min(), ends[:, 1].max()
+    else:
+        assert subject.densities is not None  # noqa: S101
+        low, high = _range_of_densities(subject.densities)
+    room = MARGIN * (high - low) or subject.scale[1]
+    return float(low - room), float(high + room)
+
+
+def _range_of_densities(densities: ClassDraws) -> tuple[float, float]:
+    """Return where documents would be: some sides about the modes, at the draws' median."""
+    ends = []
+    for each in (densities.negative, densities.positive):
+        theta, left, right = each.coefficients[:3]
+        ends.append(np.median(theta) - SIDES_SHOWN * np.median(1.0 / left))
+        ends.append(np.median(theta) + SIDES_SHOWN * np.median(1.0 / right))
+    return float(min(ends)), float(max(ends))

@@ -1,0 +1,72 @@
+"""What calibrators say of held-out documents, and how that fared."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal.report.bins import reliability
+from bayescal.report.labelled import Labelled
+from bayescal.report.subject import Subject
+from bayescal.results import interpolation
+from bayescal.validation import Floats
+
+# More scores than that are read off a table, within 1e-4 in probability.
+DIRECT = 256
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """
+    Predictions for held-out documents.
+
+    Attributes
+    ----------
+    point : array of shape (n,)
+        Natural log-odds by the posterior, or by what there is.
+    mle : array of shape (n,) or None
+        By maximum likelihood.
+    positive : array of shape (n,) of bool
+        What the documents are.
+    """
+
+    point: Floats
+    mle: Floats | None
+    positive: NDArray[np.bool_]
+
+    def reliability(self, level: float) -> dict[str, Any]:
+        """Return how each fared; see `bins.reliability`."""
+        out = {"point": reliability(self.point, self.positive, level)}
+        if self.mle is not None:
+            out["mle"] = reliability(self.mle, self.positive, level)
+        return out
+
+
+def predict(subject: Subject, test: Labelled) -> HeldOut:
+    """Return what a subject says of held-out documents."""
+    curve = partial(subject.point, prior=None)
+    score = test.score
+    if score.size > DIRECT:
+        first = interpolation.first_nodes(float(score.min()), float(score.max()), *subject.scale)
+        point = interpolation.read(*interpolation.refine(curve, first), score)
+    else:
+        point = curve(score)
+    mle = None if subject.mle is None else subject.mle(score)
+    return HeldOut(
+        point, mle if mle is not None and np.isfinite(mle).all() else None, test.positive
+    )
+
+
+def join(parts: Sequence[HeldOut]) -> HeldOut:
+    """Return the documents of several topics together."""
+    mles = [part.mle for part in parts if part.mle is not None]
+    return HeldOut(
+        np.concatenate([part.point for part in parts]),
+        np.concatenate(mles) if len(mles) == len(parts) else None,
+        np.concatenate([part.positive for part in parts]),
+    )

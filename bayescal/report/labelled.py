@@ -1,0 +1,149 @@
+"""Labelled scores that a report is given besides calibrators: held out, or those fitted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bayescal.topic_scores import read_cells
+from bayescal.validation import Floats, as_scores_of, check_same_length
+
+SINGLE = "score", "label"
+OF_TOPICS = "score", "label", "topic"
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """
+    Scores of one problem with what they turned out to be.
+
+    Attributes
+    ----------
+    score : array of shape (n,)
+        Raw scores, finite.
+    positive : array of shape (n,) of bool
+        Whether each document is positive.
+    weight : array of shape (n,)
+        How many documents each stands for.
+    """
+
+    score: Floats
+    positive: NDArray[np.bool_]
+    weight: Floats
+
+    @classmethod
+    def of(
+        cls, score: Floats, positive: NDArray[np.bool_], weight: Floats | None = None
+    ) -> Labelled:
+        """Return the same with weights of 1 where there are none."""
+        return cls(score, positive, np.ones(score.size) if weight is None else weight)
+
+    def count(self, positive: bool) -> float:
+        """Return the weight of one class."""
+        return float(self.weight[self.positive == positive].sum())
+
+
+def read_labelled(
+    given: Any, classes: NDArray[Any], name: str = "test", scores_are: str = "scores"
+) -> Labelled:
+    """
+    Return the labelled scores of one problem.
+
+    Parameters
+    ----------
+    given : DataFrame with columns score and label, or (scores, labels)
+        What the user passes; both classes need not be there.
+    classes : array of shape (2,)
+        The labels fitted.
+    name : str
+        What messages call the argument.
+    scores_are : str
+        See `ScoreCalibrator`.
+
+    Raises
+    ------
+    ValueError
+        If scores or labels are missing, unknown or of different lengths.
+    """
+    scores, labels = _columns(given, SINGLE, name)
+    values = as_scores_of(scores, scores_are)
+    return Labelled.of(values, read_positive(labels, classes, values.size, name))
+
+
+def read_labelled_topics(
+    given: Any, classes: NDArray[Any], known: Iterable[Any], name: str = "test"
+) -> dict[Any, Labelled]:
+    """
+    Return the labelled scores of each topic; topics without any are left out.
+
+    Parameters
+    ----------
+    given : DataFrame with columns score, label and topic, or (scores, labels, topics)
+        What the user passes.
+    classes : array of shape (2,)
+        The labels fitted.
+    known : iterable
+        The topics fitted.
+    name : str
+        What messages call the argument.
+
+    Raises
+    ------
+    ValueError
+        As `read_labelled`, and if a topic was not fitted.
+    """
+    scores, labels, topics = _columns(given, OF_TOPICS, name)
+    cells = read_cells(scores, topics)
+    positive = read_positive(labels, classes, cells.score.size, name)
+    names, code = np.unique(cells.topic, return_inverse=True)
+    if unknown := sorted(set(names.tolist()) - set(known), key=str):
+        raise ValueError(
+            f"{name} must hold topics that were fitted, got {', '.join(map(repr, unknown[:5]))}"
+            f" ({len(unknown)} unknown): leave their rows out."
+        )
+    return {
+        topic: Labelled.of(cells.score[code == k], positive[code == k])
+        for k, topic in enumerate(names.tolist())
+    }
+
+
+def read_positive(labels: ArrayLike, classes: NDArray[Any], n: int, name: str) -> NDArray[np.bool_]:
+    """
+    Return which labels are the positive class; labels may come as text.
+
+    Raises
+    ------
+    ValueError
+        If a label is missing or is none of the two fitted.
+    """
+    values = np.asarray(labels, dtype=object).ravel()
+    check_same_length(f"scores of {name}", n, "its labels", values.size)
+    negative, positive = classes.tolist()
+    found = np.array([_same(value, positive) for value in values])
+    other = ~found & ~np.array([_same(value, negative) for value in values])
+    if other.any():
+        first = int(np.flatnonzero(other)[0])
+        raise ValueError(
+            f"labels of {name} must be {negative!r} or {positive!r}, got {values[first]!r} at"
+            f" position {first} ({int(other.sum())} of {n}): leave unlabelled documents out."
+        )
+    return found
+
+
+def _same(value: Any, label: Any) -> bool:
+    return bool(value == label) or (isinstance(value, str) and value == str(label))
+
+
+def _columns(given: Any, wanted: tuple[str, ...], name: str) -> list[Any]:
+    expected = f"{name} must be a DataFrame with columns {', '.join(wanted)}, or a tuple of these"
+    if hasattr(given, "columns"):
+        if missing := [column for column in wanted if column not in given.columns]:
+            raise ValueError(f"{expected}; it lacks {', '.join(missing)}.")
+        return [np.asarray(given[column]) for column in wanted]
+    if not isinstance(given, tuple) or len(given) != len(wanted):
+        raise ValueError(f"{expected}, got {type(given).__name__}.")
+    return list(given)

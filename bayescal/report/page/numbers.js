@@ -1,0 +1,56 @@
+// Numbers: how they are shown, and how the page's data are read.
+
+const expit = (z) => 1 / (1 + Math.exp(-z));
+const logit = (p) => Math.log(p / (1 - p));
+
+function format(value, digits = 3) {
+  if (value === null || value === undefined || Number.isNaN(value)) return "–";
+  if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞";
+  if (value === 0) return "0";
+  const size = Math.abs(value);
+  const text =
+    size >= 1e6 || size < 1e-4
+      ? value.toExponential(digits - 1)
+      : Number.isInteger(value) || size >= 10 ** digits
+        ? Math.round(value).toLocaleString("en", { useGrouping: size >= 1e4 })
+        : value.toPrecision(digits);
+  return text.replace("e+", "e").replaceAll("-", "−");
+}
+
+const formatInterval = (low, high, digits = 3) => `${format(low, digits)} to ${format(high, digits)}`;
+
+// The quantile of sorted numbers as numpy's default gives it; infinite ends stay.
+function quantile(sorted, level) {
+  const at = level * (sorted.length - 1);
+  const below = Math.floor(at);
+  const above = Math.min(below + 1, sorted.length - 1);
+  const low = sorted[below], high = sorted[above];
+  return low === high ? low : low + (at - below) * (high - low);
+}
+
+function mean(values) {
+  let sum = 0;
+  for (const value of values) sum += value;
+  return sum / values.length;
+}
+
+// What `packed` in packing.py made: a byte a number between low and high, of each column or of all.
+function unpack({ columns, low, high, bytes }) {
+  const text = atob(bytes);
+  const out = new Float64Array(text.length);
+  for (let i = 0; i < out.length; i++) {
+    const j = low.length === 1 ? 0 : i % columns;
+    out[i] = low[j] + ((high[j] - low[j]) * text.charCodeAt(i)) / 255;
+  }
+  return { rows: text.length / columns, columns, at: out };
+}
+
+// Draws of log-odds and of the prior behind them, unpacked once a topic.
+function drawsOf(topic) {
+  if (!topic.read) {
+    const draws = unpack(topic.draws);
+    const prior = unpack(topic.prior).at;
+    topic.read = { ...draws, prior, probability: draws.at.map(expit) };
+  }
+  return topic.read;
+}

@@ -1,0 +1,102 @@
+// Tables: made from columns, sorted, searched, and given as CSV.
+
+function csv(header, rows) {
+  const cell = (value) => {
+    const text = value === null || value === undefined ? "" : String(value);
+    return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  };
+  return [header, ...rows].map((row) => row.map(cell).join(",")).join("\r\n") + "\r\n";
+}
+
+function download(name, header, rows) {
+  // The mark of UTF-8, without which spreadsheets misread names.
+  const blob = new Blob(["\ufeff", csv(header, rows)], { type: "text/csv" });
+  const link = element("a", { href: URL.createObjectURL(blob), download: name });
+  document.body.append(link);
+  link.click();
+  link.remove();
+  URL.revokeObjectURL(link.href);
+}
+
+const fileName = (...parts) =>
+  `${parts.filter(Boolean).join("-").replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-|-$/g, "").slice(0, 80)}.csv`;
+
+function csvButton(name, header, rows) {
+  const button = element("button", { type: "button", class: "quiet" }, "CSV");
+  button.setAttribute("aria-label", `Download ${name} as CSV`);
+  button.addEventListener("click", () => download(name, header, rows()));
+  return button;
+}
+
+function plainTable(header, rows, caption) {
+  const isNumber = (value) => typeof value === "number" || value === null;
+  const head = header.map((name, k) =>
+    element("th", { scope: "col", class: rows.every((row) => isNumber(row[k])) ? "number" : "text" }, name));
+  const body = rows.map((row) =>
+    element("tr", {}, ...row.map((value) =>
+      isNumber(value)
+        ? element("td", { class: "number" }, format(value, 4))
+        : element("td", {}, value))));
+  return element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
+    element("table", {}, element("caption", { class: "hidden" }, caption),
+      element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...body)));
+}
+
+// Sorting by the buttons in the heads of columns, and a search field that hides rows.
+class TopicTable {
+  constructor(table, search, status) {
+    Object.assign(this, { table, search, status });
+    this.rows = [...table.tBodies[0].rows];
+    this.heads = [...table.tHead.rows[0].cells];
+    this.heads.forEach((head, k) => {
+      head.querySelector("button").addEventListener("click", () => this.sort(k));
+    });
+    search.addEventListener("input", () => this.filter());
+    this.filter();
+  }
+
+  sort(column) {
+    const head = this.heads[column];
+    const direction = head.getAttribute("aria-sort") === "ascending" ? -1 : 1;
+    this.heads.forEach((each) => each.removeAttribute("aria-sort"));
+    head.setAttribute("aria-sort", direction > 0 ? "ascending" : "descending");
+    this.order(column, direction);
+  }
+
+  order(column, direction) {
+    const numeric = this.heads[column].dataset.kind === "number";
+    const key = (row) => row.cells[column].dataset.value ?? row.cells[column].textContent.trim();
+    const compare = (a, b) => {
+      if (!numeric) return direction * a.localeCompare(b, undefined, { numeric: true });
+      // What is missing comes last either way.
+      if (a === "" || b === "") return (a === "") - (b === "");
+      return direction * (Number(a) - Number(b) || 0);
+    };
+    this.rows.sort((a, b) => compare(key(a), key(b)));
+    this.table.tBodies[0].append(...this.rows);
+  }
+
+  // The order that costs or prior have changed.
+  again() {
+    const column = this.heads.findIndex((head) => head.hasAttribute("aria-sort"));
+    if (column < 0 || this.heads[column].dataset.live === undefined) return;
+    this.order(column, this.heads[column].getAttribute("aria-sort") === "ascending" ? 1 : -1);
+  }
+
+  filter() {
+    const wanted = this.search.value.trim().toLowerCase();
+    let shown = 0;
+    for (const row of this.rows) {
+      const text = `${row.cells[0].textContent} ${row.dataset.verdict}`.toLowerCase();
+      row.hidden = !text.includes(wanted);
+      shown += !row.hidden;
+    }
+    this.status.textContent = `${shown} of ${this.rows.length} topics`;
+  }
+
+  csv() {
+    const text = (cell) => cell.dataset.value ?? cell.textContent.trim();
+    const header = this.heads.map((head) => head.textContent.trim());
+    download("topics.csv", header, this.rows.map((row) => [...row.cells].map(text)));
+  }
+}

@@ -1,0 +1,171 @@
+"""Naive Bayes for two classes of documents, with log-odds that never pass through probabilities.
+
+Both models are linear in the words: log-odds(d) = b + sum_w x_w r_w. Their smoothing is the
+dissertation's (sections 6.3.3 and 6.3.4): a word's overall share weighs as much as one observation.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.naive_bayes import MultinomialNB
+from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
+
+from bayescal.bayes import probability
+from bayescal.labels import encode_labels
+from bayescal.text.mutual_information import presence
+from bayescal.validation import Floats
+
+
+class LogLinear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """What the two models share: an intercept, and log ratios that words add to it."""
+
+    def fit(self, X: Any, y: ArrayLike) -> Self:  # noqa: N803
+        """
+        Count the words of both classes.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (documents, words)
+            How often each word occurs; none negative.
+        y : array-like of shape (documents,)
+            Labels, two classes, both present.
+
+        Raises
+        ------
+        ValueError
+            If an argument is not as described.
+        """
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)  # noqa: N806
+        self.classes_, positive = encode_labels(y)
+        check_non_negative(X, f"{type(self).__name__}.fit")
+        n, n_positive = float(positive.size), float(positive.sum())
+        # Laplace's m-estimate (n_c + 1/N)/(N + 2/N) of both classes: the denominators cancel.
+        prior = np.log((n_positive + 1.0 / n) / (n - n_positive + 1.0 / n))
+        self.log_ratios_, bias = self._log_ratios(sparse.csr_array(X), positive)
+        self.intercept_ = float(prior + bias)
+        return self
+
+    def decision_function(self, X: Any) -> Floats:  # noqa: N803
+        """Return natural log-odds of the positive class; shape (documents,)."""
+        check_is_fitted(self, "log_ratios_")
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)  # noqa: N806
+        return np.asarray(self._features(sparse.csr_array(X)) @ self.log_ratios_ + self.intercept_)
+
+    def predict_proba(self, X: Any) -> Floats:  # noqa: N803
+        """Return probabilities of both classes, in the order of `classes_`; often exactly 0."""
+        log_odds = self.decision_function(X)
+        return np.column_stack([probability(-log_odds), probability(log_odds)])
+
+    def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
+        """Return the likelier class of each document."""
+        log_odds = self.decision_function(X)
+        likelier: NDArray[Any] = self.classes_[(log_odds > 0.0).astype(np.intp)]
+        return likelier
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn what comes in: counts, sparse or not, and two classes."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = tags.input_tags.positive_only = True
+        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.poor_score = True  # made for counts of words
+        return tags
+
+    @abstractmethod
+    def _features(self, counts: Any) -> Any:
+        """Return what of the counts the model sees."""
+
+    @abstractmethod
+    def _log_ratios(self, counts: Any, positive: NDArray[np.bool_]) -> tuple[Floats, float]:
+        """Return what each word adds to the log-odds, and what every document gets."""
+
+
+class MultinomialNaiveBayes(LogLinear):
+    """
+    Multinomial naive Bayes (the dissertation's unigram classifier): repetitions count.
+
+    P(w|c) = (n_cw + n_w/N) / (n_c + 1), where n_cw counts occurrences of w in documents of class
+    c, n_w in all, and n_c and N are their sums over words: `MultinomialNB(alpha=n_w / N)`.
+
+    Attributes
+    ----------
+    log_ratios_ : array of shape (words,)
+        ln P(w|+) - ln P(w|-); 0 for words that no document fitted has: they are ignored.
+    intercept_ : float
+        Log-odds of a document without words.
+
+    References
+    ----------
+    Bennett's dissertation, equations 6.15 and 6.16; the class prior from counts of documents.
+
+    Examples
+    --------
+    >>> model = MultinomialNaiveBayes().fit([[2, 0], [1, 1], [0, 3]], ["in", "in", "out"])
+    >>> model.decision_function([[1, 0], [0, 1], [0, 0]]).round(2)
+    array([-2.42,  0.48, -0.56])
+    """
+
+    def _features(self, counts: Any) -> Any:
+        return counts
+
+    def _log_ratios(self, counts: Any, positive: NDArray[np.bool_]) -> tuple[Floats, float]:
+        occurrences = np.asarray(counts.sum(axis=0), dtype=np.float64)
+        ratios = np.zeros(occurrences.size)
+        seen = occurrences > 0.0
+        if seen.any():
+            model = MultinomialNB(alpha=occurrences[seen] / occurrences.sum())
+            model.fit(counts[:, np.flatnonzero(seen)], positive)
+            negative_words, positive_words = model.feature_log_prob_
+            ratios[seen] = positive_words - negative_words
+        return ratios, 0.0
+
+
+class BernoulliNaiveBayes(LogLinear):
+    """
+    Bernoulli naive Bayes: whether a word occurs, and that it does not, both tell.
+
+    P(w = v|c) = (n_{c,w=v} + n_{w=v}/N) / (n_c + 1) for v = present, absent; n counts documents.
+    (scikit-learn's BernoulliNB smooths both values of every word alike.)
+
+    Attributes
+    ----------
+    log_ratios_ : array of shape (words,)
+        What the presence of a word adds to the log-odds of a document without words; 0 for words
+        that no document fitted has, or all have.
+    intercept_ : float
+        Log-odds of a document without words: "the null document".
+
+    References
+    ----------
+    Bennett's dissertation, equations 5.9, 6.13 and 6.14.
+
+    Examples
+    --------
+    >>> model = BernoulliNaiveBayes().fit([[2, 0], [1, 1], [0, 3]], ["in", "in", "out"])
+    >>> model.decision_function([[1, 0], [0, 1], [0, 0]]).round(2)
+    array([-2.52,  1.64,  0.25])
+    """
+
+    def _features(self, counts: Any) -> Any:
+        return presence(counts)
+
+    def _log_ratios(self, counts: Any, positive: NDArray[np.bool_]) -> tuple[Floats, float]:
+        present = presence(counts)
+        share = np.asarray(present.mean(axis=0))
+        log_present, log_absent = [], []
+        telling = (share > 0.0) & (share < 1.0)
+        for members in (positive, ~positive):
+            size = float(members.sum())
+            with_word = np.asarray(present.T @ members.astype(np.float64))
+            # A word that all documents share, or none, tells nothing: it is left out below.
+            smoothed = np.where(telling, (with_word + share) / (size + 1.0), 0.5)
+            missing = np.where(telling, (size - with_word + 1.0 - share) / (size + 1.0), 0.5)
+            log_present.append(np.log(smoothed))
+            log_absent.append(np.log(missing))
+        absent = log_absent[0] - log_absent[1]
+        return (log_present[0] - log_present[1]) - absent, float(absent.sum())

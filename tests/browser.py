@@ -1,0 +1,50 @@
+"""A real Chromium for tests of pages; where there is none they are skipped, but fail in CI."""
+
+import os
+import shutil
+from contextlib import contextmanager
+
+import pytest
+
+REQUIRED = ("CI", "BAYESCAL_REQUIRE_BROWSER")
+# As root, without a graphics card, and asking nothing of the network for itself.
+ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+
+
+def chromium():
+    """Return the path of Debian's chromium; skip, or fail in CI, where there is none."""
+    path = shutil.which("chromium")
+    if path is None:
+        reason = "there is no chromium: apt-get install chromium"
+        if any(os.environ.get(name) for name in REQUIRED):
+            pytest.fail(reason)
+        pytest.skip(reason)
+    return path
+
+
+@contextmanager
+def browser():
+    """Give a headless browser."""
+    path = chromium()
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
+        yield opened
+        opened.close()
+
+
+@contextmanager
+def opened(within, path, **options):
+    """Give a page of a file, and at its end make sure that it has had no trouble of its own."""
+    context = within.new_context(**options)
+    page, trouble = context.new_page(), []
+    page.on("console", lambda message: trouble.append(message.text))
+    page.on("pageerror", lambda error: trouble.append(str(error)))
+    page.on("dialog", lambda dialog: (trouble.append(dialog.message), dialog.dismiss()))
+    page.on("request", lambda request: trouble.append(request.url))
+    page.goto(path.as_uri())
+    assert trouble.pop(0) == path.as_uri()  # the page itself, and nothing else
+    yield page
+    assert trouble == []
+    context.close()

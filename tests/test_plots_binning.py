@@ -1,0 +1,93 @@
+"""Bins of documents: what labels say of the log-odds by themselves."""
+
+import numpy as np
+import pytest
+from scipy import integrate, stats
+
+from bayescal.plots.binning import balanced_edges, empirical_log_odds
+
+
+@pytest.fixture
+def documents():
+    rng = np.random.default_rng(0)
+    positive = rng.random(500) < 0.1
+    return rng.normal(2.0 * positive), positive
+
+
+def test_every_bin_holds_its_share_of_both_classes(documents):
+    score, positive = documents
+    edges = balanced_edges(score, positive, np.ones(500), 5)
+    place = np.searchsorted(edges, score)
+    share = sum(np.bincount(place[which]) / which.sum() for which in (positive, ~positive)) / 2.0
+    np.testing.assert_allclose(share, 0.2, atol=0.5 / positive.sum())
+
+
+def test_counts_are_those_between_the_edges(documents):
+    score, positive = documents
+    data = empirical_log_odds(score, positive, np.ones(500), 0.9)
+    assert float(data["positives"].sum()) == positive.sum()
+    assert float(data["negatives"].sum()) == (~positive).sum()
+    k, m = data["positives"].values, data["negatives"].values
+    np.testing.assert_allclose(data["bin_log_odds"], np.log((k + 0.5) / (m + 0.5)))
+
+
+def test_intervals_hold_their_share_of_jeffreys_posterior(documents):
+    score, positive = documents
+    data = empirical_log_odds(score, positive, np.ones(500), 0.8)
+    inside = np.isfinite(data["bin_lower"]) & np.isfinite(data["bin_upper"])
+    one = data.isel(bin=np.flatnonzero(inside.values)[0])
+    k, m = float(one["positives"]), float(one["negatives"])
+
+    def density(x):
+        # Of log-odds, up to a constant: p^(k + 1/2) (1 - p)^(m + 1/2).
+        return np.exp((k + 0.5) * x - (k + m + 1.0) * np.log1p(np.exp(x)) + 40.0)
+
+    total, _ = integrate.quad(density, -30.0, 30.0, limit=500)
+    held, _ = integrate.quad(density, float(one["bin_lower"]), float(one["bin_upper"]))
+    assert held / total == pytest.approx(0.8, abs=1e-6)
+
+
+def test_intervals_cover_the_truth():
+    # The mean log-odds in a bin are not quite those at its mean score: bins of one score each.
+    rng = np.random.default_rng(1)
+    chance, hits = 0.3, 0
+    for _ in range(400):
+        positive = rng.random(60) < chance
+        data = empirical_log_odds(np.zeros(60), positive, np.ones(60), 0.9)
+        truth = np.log(chance / (1.0 - chance))
+        hits += int(data["bin_lower"][0] <= truth <= data["bin_upper"][0])
+    # Five standard errors; an interval at level 0.8 would fail.
+    assert abs(hits / 400 - 0.9) < 5.0 * np.sqrt(0.09 / 400)
+
+
+def test_weights_equal_repetition_and_zero_is_removal(documents):
+    score, positive = documents
+    weight = np.random.default_rng(2).integers(0, 4, score.size)
+    weighted = empirical_log_odds(score, positive, weight.astype(float), 0.9, 6)
+    repeated = empirical_log_odds(
+        np.repeat(score, weight), np.repeat(positive, weight), np.ones(weight.sum()), 0.9, 6
+    )
+    for name in weighted:
+        np.testing.assert_allclose(weighted[name], repeated[name])
+
+
+def test_neighbours_of_one_class_become_one_bin():
+    score, positive = np.arange(12.0), np.repeat([False, True], 6)
+    data = empirical_log_odds(score, positive, np.ones(12), 0.9, 6)
+    np.testing.assert_array_equal(data["positives"], [0.0, 6.0])
+    assert np.isneginf(data["bin_lower"][0])
+    assert np.isposinf(data["bin_upper"][1])
+    expected = stats.beta.ppf(0.95, 0.5, 6.5)
+    assert float(data["bin_upper"][0]) == pytest.approx(np.log(expected / (1.0 - expected)))
+
+
+def test_ties_share_a_bin():
+    score, positive = np.repeat([0.0, 1.0], 10), np.tile([False, True], 10)
+    data = empirical_log_odds(score, positive, np.ones(20), 0.9, 10)
+    np.testing.assert_array_equal(data["bin_score"], [0.0, 1.0])
+
+
+def test_no_documents_make_one_empty_bin():
+    data = empirical_log_odds(np.empty(0), np.empty(0, dtype=bool), np.empty(0), 0.9)
+    assert data.sizes["bin"] == 1
+    assert np.isnan(data["bin_score"]).all()

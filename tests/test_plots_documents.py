@@ -1,0 +1,179 @@
+"""Displays of densities, checks, comparisons and learning curves: the numbers behind them."""
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from scipy import integrate, stats
+
+from bayescal import ScoreCalibrator
+from bayescal.bayes import probability
+from bayescal.plots import (
+    ClassDensityDisplay,
+    ComparisonDisplay,
+    LearningCurveDisplay,
+    PredictiveCheckDisplay,
+)
+
+FAST = {"draws": 250, "random_state": 0}
+
+
+def scores_and_labels(seed, size=200):
+    rng = np.random.default_rng(seed)
+    labels = (rng.random(size) < 0.3).astype(int)
+    return rng.normal(2.0 * labels, 1.0), labels
+
+
+@pytest.fixture(scope="module")
+def data():
+    return scores_and_labels(0)
+
+
+@pytest.fixture(scope="module")
+def gaussian(data):
+    return ScoreCalibrator("gaussian", **FAST).fit(*data)
+
+
+@pytest.fixture
+def ax():
+    return Figure().subplots()
+
+
+@pytest.mark.parametrize("family", ["average", "hybrid", "asymmetric_gaussian"])
+def test_distribution_function_is_the_integral_of_the_density(family, data):
+    calibrator = ScoreCalibrator(family, draws=3, random_state=1).fit(*data)
+    draws = calibrator._calibration.density_draws
+    for density in (draws.negative.take(np.arange(4)), draws.positive.take(np.arange(4))):
+        # Warped densities have polynomial tails: far out to the left, and between two scores.
+        between = np.linspace(-1.0, 2.5, 4001)
+        gained = integrate.simpson(np.exp(density.logpdf(between)), x=between, axis=1)
+        cdf = density.cdf(np.array([-1e9, -1.0, 2.5, 1e9]))
+        np.testing.assert_allclose(cdf[:, 2] - cdf[:, 1], gained, atol=1e-4)
+        np.testing.assert_allclose(cdf[:, 0], 0.0, atol=1e-3)
+        np.testing.assert_allclose(cdf[:, 3], 1.0, atol=1e-3)
+
+
+def test_densities_are_the_calibrator_s(gaussian, ax):
+    display = ClassDensityDisplay.from_estimator(gaussian, draws=7, ax=ax)
+    data = display.data
+    expected = gaussian.class_densities(data["score"].values)
+    for k in range(2):
+        np.testing.assert_array_equal(display.lines_[k].get_ydata(), expected["predictive"][k])
+        np.testing.assert_array_equal(display.mle_lines_[k].get_ydata(), expected["mle"][k])
+        assert len(display.draws_[k].get_segments()) == 7
+    # A Gaussian's mode is its mean, to a step of the grid.
+    posterior = gaussian.posterior_["posterior"]["mu"]
+    step = float(data["score"][1] - data["score"][0])
+    for k, klass in enumerate(("negative", "positive")):
+        median = float(posterior.sel(klass=klass).median())
+        assert float(data["mode"][k, 1]) == pytest.approx(median, abs=step)
+
+
+def test_histograms_have_area_one_and_count_held_out_documents(gaussian, ax):
+    scores, labels = scores_and_labels(5, 50)
+    data = ClassDensityDisplay.from_estimator(gaussian, scores, labels, ax=ax).data
+    for k in range(2):
+        area = ((data["bin_high"] - data["bin_low"]) * data["height"])[k].sum()
+        assert float(area) == pytest.approx(1.0)
+        assert float(data["bin_low"][k].min()) == scores[labels == k].min()
+
+
+def test_densities_of_maximum_likelihood_alone(data, ax):
+    calibrator = ScoreCalibrator(inference="mle").fit(*data)
+    display = ClassDensityDisplay.from_estimator(calibrator, ax=ax)
+    assert (display.lines_, display.draws_) == ([], [])
+    texts = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert texts == ["class 0", "class 1", "maximum likelihood"]
+
+
+@pytest.mark.parametrize("family", ["monotone", "logistic"])
+def test_families_without_densities_say_so(family, data, ax):
+    calibrator = ScoreCalibrator(family, draws=50, random_state=0).fit(*data)
+    with pytest.raises(ValueError, match="class densities need a family of densities"):
+        ClassDensityDisplay.from_estimator(calibrator, ax=ax)
+    with pytest.raises(ValueError, match="class densities need a family of densities"):
+        PredictiveCheckDisplay.from_estimator(calibrator, check="scores", ax=ax)
+    PredictiveCheckDisplay.from_estimator(calibrator, ax=ax)
+
+
+def test_comparison_is_both_answers_at_the_documents(gaussian, data, ax):
+    out = ComparisonDisplay.from_estimator(gaussian, most=20, ax=ax).data
+    assert out.sizes["document"] == 40
+    assert set(out["score"].values) <= set(data[0])
+    x = out["score"].values
+    np.testing.assert_allclose(out["mle"], gaussian.mle_.log_odds(x))
+    np.testing.assert_allclose(out["log_odds"], gaussian.decision_function(x))
+    ends = probability(np.stack([out["lower"], out["upper"]], axis=1))
+    np.testing.assert_allclose(ends, gaussian.predict_interval(x))
+
+
+def outside(calibrator, documents, check):
+    """Return the share of scores at which documents leave the band of 90 %."""
+    display = PredictiveCheckDisplay.from_estimator(
+        calibrator, *documents, check=check, draws=200, ax=Figure().subplots()
+    )
+    data = display.data
+    return float(((data["observed"] < data["lower"]) | (data["observed"] > data["upper"])).mean())
+
+
+@pytest.mark.parametrize("check", ["labels", "scores"])
+def test_checks_accept_the_right_model_and_reject_a_wrong_one(check, gaussian):
+    right = np.mean([outside(gaussian, scores_and_labels(k), check) for k in range(10, 20)])
+    # Scores that are shifted are neither distributed nor calibrated as fitted.
+    wrong = []
+    for k in range(10, 20):
+        scores, labels = scores_and_labels(k)
+        wrong.append(outside(gaussian, (scores + 1.0, labels), check))
+    assert right < 0.25
+    assert np.mean(wrong) > 0.5
+
+
+def test_observed_curves_count_documents(gaussian, data, ax):
+    scores, labels = data
+    out = PredictiveCheckDisplay.from_estimator(gaussian, ax=ax).data
+    x = out["score"].values
+    expected = [(labels[scores >= each]).sum() for each in x]
+    np.testing.assert_array_equal(out["observed"].sel(klass="positive"), expected)
+    out = PredictiveCheckDisplay.from_estimator(gaussian, check="scores", ax=ax).data
+    ecdf = stats.ecdf(scores[labels == 1]).cdf
+    np.testing.assert_allclose(out["observed"].sel(klass="positive"), ecdf.evaluate(x))
+
+
+def test_check_as_a_difference_is_about_zero(gaussian, ax):
+    display = PredictiveCheckDisplay.from_estimator(gaussian, difference=True, ax=ax)
+    data = display.data
+    drawn = np.asarray(display.lines_[0].get_ydata())
+    np.testing.assert_array_equal(drawn, (data["observed"] - data["median"])[0])
+
+
+def test_learning_curve_is_the_loss_of_its_fits(ax):
+    scores, labels = scores_and_labels(3, 600)
+    test = scores_and_labels(4, 400)
+    calibrators = {
+        "maximum likelihood": ScoreCalibrator("gaussian", "mle"),
+        "wrong": ScoreCalibrator("laplace", "mle", guard=None),
+    }
+    display = LearningCurveDisplay.from_estimator(
+        calibrators, scores, labels, test=test, sizes=[5, 100], repeats=6, ax=ax
+    )
+    mean = display.data["log_loss"].mean("repeat")
+    assert float(mean.sel(calibrator="maximum likelihood", positives=5)) > float(
+        mean.sel(calibrator="maximum likelihood", positives=100)
+    )
+    # All but all documents: what the whole fit loses.
+    whole = ScoreCalibrator("gaussian", "mle").fit(scores, labels)
+    p = probability(np.where(test[1] == 1, 1, -1) * whole.decision_function(test[0]))
+    best = float(-np.log2(p).mean())
+    assert float(mean[0, 1]) == pytest.approx(best, abs=0.02)
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == list(calibrators)
+
+
+def test_same_seed_same_learning_curve():
+    scores, labels = scores_and_labels(3, 120)
+    calibrator = ScoreCalibrator("gaussian", "mle")
+    first, second = (
+        LearningCurveDisplay.from_estimator(
+            calibrator, scores, labels, sizes=[3, 9], repeats=2, ax=Figure().subplots()
+        ).data
+        for _ in range(2)
+    )
+    assert first.identical(second)

@@ -1,0 +1,191 @@
+"""Displays refuse what they cannot draw, and say what to do."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from sklearn.exceptions import NotFittedError
+
+from bayescal import ScoreCalibrator, TopicCalibrator
+from bayescal import plots as all_plots
+from bayescal.plots import (
+    ClassDensityDisplay,
+    ComparisonDisplay,
+    DecisionDisplay,
+    LearningCurveDisplay,
+    LogOddsDisplay,
+    PredictiveCheckDisplay,
+    ProbabilityDisplay,
+    TopicForestDisplay,
+)
+from bayescal.plots.optional import require
+from bayescal.plots.posterior import plot_rank, plot_sbc_ecdf
+
+SCORES, LABELS = [-3.0, -2.0, -1.0, 0.5, 1.0, 2.0], [0, 0, 0, 1, 0, 1]
+OF_DOCUMENTS = [
+    ClassDensityDisplay,
+    LogOddsDisplay,
+    ProbabilityDisplay,
+    PredictiveCheckDisplay,
+    ComparisonDisplay,
+]
+OF_SCORES = [*OF_DOCUMENTS, DecisionDisplay]
+
+
+@pytest.fixture(scope="module")
+def calibrator():
+    return ScoreCalibrator("gaussian", draws=50, random_state=0).fit(SCORES, LABELS)
+
+
+@pytest.fixture
+def ax():
+    return Figure().subplots()
+
+
+@pytest.mark.parametrize("display", OF_SCORES)
+def test_not_fitted(display, ax):
+    with pytest.raises(NotFittedError):
+        display.from_estimator(ScoreCalibrator(), ax=ax)
+
+
+def test_not_fitted_topics(ax):
+    with pytest.raises(NotFittedError):
+        TopicForestDisplay.from_estimator(TopicCalibrator(), ax=ax)
+    with pytest.raises(NotFittedError):
+        plot_rank(ScoreCalibrator())
+
+
+@pytest.mark.parametrize("display", OF_DOCUMENTS)
+@pytest.mark.parametrize(
+    ("documents", "message"),
+    [
+        (([0.0, 1.0], [0.0, np.nan]), "y must not hold nan or infinity"),
+        (([0.0, 1.0], [0, 2]), "y must hold 0, 1 only, got 2"),
+        (([0.0, np.nan], [0, 1]), "scores must be finite"),
+        (([0.0, 1.0], [0]), "scores and y must have the same length"),
+        (([0.0, 1.0], None), "scores and y must be given together"),
+        (([], []), "scores must hold at least one score"),
+    ],
+)
+def test_wrong_documents(display, documents, message, calibrator, ax):
+    with pytest.raises(ValueError, match=message):
+        display.from_estimator(calibrator, *documents, ax=ax)
+
+
+@pytest.mark.parametrize(
+    ("display", "options"),
+    [
+        (ProbabilityDisplay, {"level": 0.0}),
+        (ProbabilityDisplay, {"band": "hdi"}),
+        (ProbabilityDisplay, {"topic": "corn"}),
+        (ClassDensityDisplay, {"draws": 0}),
+        (ClassDensityDisplay, {"bins": 0}),
+        (LogOddsDisplay, {"bins": 1.5}),
+        (ComparisonDisplay, {"most": 0}),
+        (DecisionDisplay, {"cost_ratio": (0.0, 1.0)}),
+        (DecisionDisplay, {"cost_ratio": (2.0, 1.0)}),
+        (PredictiveCheckDisplay, {"check": "score"}),
+        (PredictiveCheckDisplay, {"draws": -1}),
+    ],
+)
+def test_wrong_arguments(display, options, calibrator, ax):
+    with pytest.raises(ValueError, match=f"{next(iter(options))} must"):
+        display.from_estimator(calibrator, ax=ax, **options)
+
+
+@pytest.mark.parametrize("grid", [[0.0, np.nan], []])
+def test_wrong_grid(grid, calibrator, ax):
+    with pytest.raises(ValueError, match="grid must"):
+        ProbabilityDisplay.from_estimator(calibrator, grid=grid, ax=ax)
+
+
+@pytest.mark.parametrize("display", [ComparisonDisplay, PredictiveCheckDisplay])
+def test_displays_of_a_posterior_need_one(display, ax):
+    mle = ScoreCalibrator(inference="mle").fit(SCORES, LABELS)
+    with pytest.raises(ValueError, match="inference='exact'"):
+        display.from_estimator(mle, ax=ax)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"sizes": [50]}, "sizes must not exceed"),
+        ({"sizes": []}, "sizes must hold"),
+        ({"repeats": 0}, "repeats must"),
+        ({"test": ([0.0], [np.nan])}, "test must not hold nan"),
+    ],
+)
+def test_wrong_learning_curves(options, message, ax):
+    with pytest.raises(ValueError, match=message):
+        LearningCurveDisplay.from_estimator(ScoreCalibrator(), SCORES, LABELS, ax=ax, **options)
+
+
+def test_missing_matplotlib_is_told_with_the_extra():
+    code = (
+        "import sys; sys.modules['matplotlib'] = None; sys.modules['arviz_plots'] = None\n"
+        "from bayescal import ScoreCalibrator, plots\n"
+        "from bayescal.plots.posterior import plot_trace\n"
+        f"c = ScoreCalibrator('gaussian', draws=20).fit({SCORES}, {LABELS})\n"
+        "for draw in (plots.ProbabilityDisplay.from_estimator, plot_trace):\n"
+        "    try: draw(c)\n"
+        "    except ImportError as err: print(err)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == [
+        "plots need matplotlib, which is not installed: pip install bayescal[plots].",
+        "plots need arviz-plots, which is not installed: pip install bayescal[plots].",
+    ]
+
+
+def test_what_an_installed_library_lacks_is_not_blamed_on_the_extra(tmp_path, monkeypatch):
+    (tmp_path / "broken_library.py").write_text("import no_such_library")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ModuleNotFoundError, match="No module named 'no_such_library'"):
+        require("broken_library")
+
+
+def test_files_are_written_whole_or_not_at_all(calibrator, ax, tmp_path):
+    display = ProbabilityDisplay.from_estimator(calibrator, ax=ax)
+    assert display.save(tmp_path / "curve.png", dpi=40).read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(FileNotFoundError, match="make it first"):
+        display.save(tmp_path / "no" / "curve.png")
+    with pytest.raises(ValueError, match="xyz"):
+        display.save(tmp_path / "curve.xyz")
+    (tmp_path / "folder.png").mkdir()
+    with pytest.raises(OSError, match=r"folder\.png"):
+        display.save(tmp_path / "folder.png")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["curve.png", "folder.png"]
+    with pytest.raises(AttributeError, match="call plot first"):
+        ProbabilityDisplay(display.data).save(tmp_path / "curve.png")
+
+
+def test_a_write_that_fails_midway_keeps_the_old_file(calibrator, ax, tmp_path, monkeypatch):
+    display = ProbabilityDisplay.from_estimator(calibrator, ax=ax)
+    target = tmp_path / "curve.png"
+    target.write_text("old")
+
+    def half(path, **_):
+        path.write_text("half")
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(display.figure_, "savefig", half)
+    with pytest.raises(OSError, match="no space"):
+        display.save(target)
+    assert [path.name for path in tmp_path.iterdir()] == ["curve.png"]
+    assert target.read_text() == "old"
+
+
+@pytest.mark.parametrize("ranks", [{}, {"theta": []}, {"theta": [0, 11]}, {"theta": [-1]}])
+def test_wrong_ranks(ranks):
+    with pytest.raises(ValueError, match="ranks"):
+        plot_sbc_ecdf(ranks, 10)
+
+
+def test_every_display_is_public_and_derives_from_the_same_class():
+    from bayescal.plots.display import Display
+
+    for name in all_plots.__all__:
+        assert issubclass(getattr(all_plots, name), Display)
+    assert sorted(all_plots.__all__) == all_plots.__all__

@@ -1,0 +1,61 @@
+"""Standard pictures of a posterior: what arviz-plots gets, in both of its eras."""
+
+import numpy as np
+import pytest
+from matplotlib import pyplot as plt
+
+from bayescal import ScoreCalibrator
+from bayescal.plots.posterior import plot_pair, plot_rank, plot_sbc_ecdf, plot_trace
+
+SCORES, LABELS = [-3.0, -2.0, -1.0, 0.5, 1.0, 2.0], [0, 0, 0, 1, 0, 1]
+
+
+@pytest.fixture(scope="module")
+def calibrator():
+    return ScoreCalibrator(draws=50, random_state=0).fit(SCORES, LABELS)
+
+
+@pytest.fixture(autouse=True)
+def figures():
+    yield
+    plt.close("all")
+
+
+def test_trace_draws_every_chain_of_every_quantity(calibrator):
+    plot_trace(calibrator)
+    axes = [ax for ax in plt.gcf().axes if ax.lines]
+    # Mode and sides of both classes, and the prior; not the choice of family.
+    assert len(axes) == 7
+    theta = calibrator.posterior_["posterior"]["theta"].sel(klass="negative").values
+    drawn = [np.asarray(line.get_ydata()) for line in axes[0].lines]
+    for chain in theta:
+        assert any(line.shape == chain.shape and (line == chain).all() for line in drawn)
+
+
+def test_rank_draws_what_is_asked_for(calibrator):
+    plot_rank(calibrator, "theta", coords={"klass": "positive"})
+    assert len([ax for ax in plt.gcf().axes if ax.lines]) == 1
+
+
+def test_pair_has_a_panel_for_every_two(calibrator):
+    plot_pair(calibrator, ["theta"], marginal=False)
+    assert any(ax.collections or ax.lines for ax in plt.gcf().axes)
+
+
+def test_sbc_draws_the_ranks_of_every_quantity():
+    rng = np.random.default_rng(0)
+    plot_sbc_ecdf({"theta": rng.integers(0, 101, 80), "prior": rng.integers(0, 101, 80)}, 100)
+    axes = [ax for ax in plt.gcf().axes if ax.lines]
+    assert len(axes) == 2
+    # Of uniform ranks the curve stays near zero, of ranks in the middle it does not.
+    near = max(np.abs(line.get_ydata()).max() for line in axes[0].lines)
+    plt.close("all")
+    plot_sbc_ecdf({"theta": rng.integers(40, 61, 80)}, 100)
+    far = max(np.abs(line.get_ydata()).max() for ax in plt.gcf().axes for line in ax.lines)
+    assert near < 0.2 < far
+
+
+def test_maximum_likelihood_has_no_posterior_to_plot():
+    mle = ScoreCalibrator(inference="mle").fit(SCORES, LABELS)
+    with pytest.raises(AttributeError, match="has no posterior"):
+        plot_trace(mle)

@@ -1,0 +1,120 @@
+"""Displays of many topics, and of one among them."""
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from bayescal import TopicCalibrator
+from bayescal.bayes import probability
+from bayescal.plots import (
+    ClassDensityDisplay,
+    ComparisonDisplay,
+    DecisionDisplay,
+    LogOddsDisplay,
+    PredictiveCheckDisplay,
+    ProbabilityDisplay,
+    TopicForestDisplay,
+)
+
+NAMES = ["acq", "corn", "earn", "ship", "wheat"]
+POSITIVES = [20, 3, 0, 6, 9]
+
+
+@pytest.fixture(scope="module")
+def topics():
+    rng = np.random.default_rng(0)
+    labels = np.concatenate([np.repeat([0, 1], [30, count]) for count in POSITIVES])
+    names = np.repeat(NAMES, [30 + count for count in POSITIVES])
+    return TopicCalibrator(draws=250, random_state=0).fit(
+        rng.normal(2.0 * labels, 1.0), labels, names
+    )
+
+
+@pytest.fixture
+def ax():
+    return Figure().subplots()
+
+
+def test_forest_shows_what_the_summary_says(topics, ax):
+    display = TopicForestDisplay.from_estimator(topics, level=0.8, ax=ax)
+    table = topics.summary(0.8).xs(("1", "theta"), level=("class", "parameter"))
+    data = display.data
+    table = table.loc[data["topic"].values]
+    for shown, column in (("mean", "pooled"), ("lower", "lower"), ("apart", "apart")):
+        np.testing.assert_allclose(data[shown], table[column])
+    assert float(data["population"][1]) == pytest.approx(table["population"].iloc[0])
+    names = [label.get_text() for label in ax.get_yticklabels()]
+    assert names == ["acq (20)", "wheat (9)", "ship (6)", "corn (3)", "earn (0)"]
+    np.testing.assert_allclose(np.sort(display.points_.get_xdata()), np.sort(table["pooled"]))
+
+
+def test_population_draws_small_topics_most(topics, ax):
+    data = TopicForestDisplay.from_estimator(topics, parameter="width", ax=ax).data
+    length = np.log(data["upper"]) - np.log(data["lower"])
+    assert float(length.sel(topic="earn")) > float(length.sel(topic="acq"))
+    # Topics without documents have no maximum likelihood to show.
+    assert np.isnan(data["apart"].sel(topic="earn"))
+
+
+def test_rates_are_shares_of_documents(topics, ax):
+    data = TopicForestDisplay.from_estimator(topics, parameter="rate", ax=ax).data
+    np.testing.assert_allclose(data["apart"].sel(topic="corn"), 3 / 33)
+    assert ax.get_xlabel() == "P(1)"
+    rate = topics.posterior_["posterior"]["rate"].sel(topic="corn")
+    assert float(data["mean"].sel(topic="corn")) == pytest.approx(float(rate.mean()))
+
+
+def test_forest_of_some_topics(topics, ax):
+    display = TopicForestDisplay.from_estimator(topics, topics=["ship", "acq"], ax=ax)
+    assert len(display.points_.get_xdata()) == 2
+    with pytest.raises(ValueError, match="topics must be some of those fitted"):
+        TopicForestDisplay.from_estimator(topics, topics=["tin"], ax=ax)
+
+
+def test_far_maximum_likelihood_stands_at_the_end_of_the_axis(topics):
+    display = TopicForestDisplay.from_estimator(topics, ax=Figure().subplots())
+    display.data["apart"][{"topic": 0}] = 1e6
+    again = TopicForestDisplay(display.data).plot(ax=Figure().subplots())
+    _, high = again.ax_.get_xlim()
+    assert high < 100.0
+    (arrow,) = (
+        line for line in again.ax_.lines if line.get_marker() == ">" and len(line.get_xdata())
+    )
+    assert arrow.get_xdata()[0] == pytest.approx(high)
+
+
+def test_curves_of_a_topic_are_the_calibrator_s(topics, ax):
+    display = ProbabilityDisplay.from_estimator(topics, topic="corn", ax=ax)
+    x, y = (np.asarray(each) for each in display.line_.get_data())
+    np.testing.assert_allclose(y, topics.predict_proba(x, ["corn"] * x.size)[:, 1], atol=1e-4)
+    band = topics.predict_interval(x, ["corn"] * x.size)
+    np.testing.assert_allclose(probability(display.data["lower"].values), band[:, 0], atol=1e-4)
+    assert ax.get_ylabel() == "P(corn | score)"
+    assert display.mle_line_ is not None
+    assert display.rugs_ == []
+
+
+def test_topics_without_positives_have_no_maximum_likelihood(topics, ax):
+    display = LogOddsDisplay.from_estimator(topics, topic="earn", ax=ax)
+    assert display.mle_line_ is None
+    assert np.isfinite(display.line_.get_ydata()).all()
+    ClassDensityDisplay.from_estimator(topics, topic="earn", ax=Figure().subplots())
+    DecisionDisplay.from_estimator(topics, topic="earn", ax=Figure().subplots())
+
+
+@pytest.mark.parametrize("display", [ComparisonDisplay, PredictiveCheckDisplay])
+def test_displays_of_documents_ask_for_them(display, topics, ax):
+    with pytest.raises(ValueError, match="documents are not kept: give scores and y"):
+        display.from_estimator(topics, topic="corn", ax=ax)
+    display.from_estimator(topics, [0.0, 1.0, 2.0], [0, 0, 1], topic="corn", ax=ax)
+
+
+def test_held_out_documents_of_one_class_are_enough(topics, ax):
+    display = LogOddsDisplay.from_estimator(topics, [0.0, 1.0], [0, 0], topic="corn", ax=ax)
+    assert display.bins_ is None
+
+
+@pytest.mark.parametrize("topic", [None, "tin"])
+def test_topic_must_be_one_of_those_fitted(topic, topics, ax):
+    with pytest.raises(ValueError, match="topic must be one of those fitted"):
+        ProbabilityDisplay.from_estimator(topics, topic=topic, ax=ax)

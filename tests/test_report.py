@@ -1,0 +1,318 @@
+"""What a report says, that it is safe, and that it is written whole or not at all."""
+
+import re
+from html.parser import HTMLParser
+from xml.etree import ElementTree
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import special
+from sklearn.exceptions import NotFittedError
+
+from bayescal import ScoreCalibrator, TopicCalibrator
+from bayescal.families import FAMILIES
+from bayescal.report import write_report
+from bayescal.report.model import describe_model
+from bayescal.report.packing import unpacked
+from bayescal.report.subject import prior_log_odds, subject_of
+from tests.report_data import HOSTILE, NAMES, data_of, make_problem, make_topics
+
+FAST = {"draws": 100, "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def pooled():
+    frame = make_topics()
+    return TopicCalibrator(**FAST).fit(frame), frame
+
+
+class Tags(HTMLParser):
+    """Counts tags and keeps addresses and text."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.found, self.addresses, self.text = [], [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.found.append(tag)
+        self.addresses += [value for name, value in attrs if name in ("src", "href")]
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+CALIBRATORS = {
+    "combined": {},
+    "probabilities": {"scores_are": "probabilities"},
+    "average": {"family": "average"},
+    "monotone": {"family": "monotone"},
+    "logistic": {"family": "logistic"},
+    "recalibrated": {"family": "recalibrated"},
+    "never falling": {"family": "asymmetric_laplace", "monotone": True},
+    "mle": {"inference": "mle"},
+    "other priors": {"family": "hybrid", "hyperparameters": {"theta_scale": 3.5}},
+} | {name: {"family": name} for name in FAMILIES}
+
+
+@pytest.mark.parametrize("options", CALIBRATORS.values(), ids=CALIBRATORS)
+def test_curves_are_those_of_the_calibrator(options, tmp_path):
+    scores, labels = make_problem(80, seed=0)
+    are_probabilities = options.get("scores_are") == "probabilities"
+    given = special.expit(scores) if are_probabilities else scores
+    calibrator = ScoreCalibrator(**FAST | options).fit(given, labels)
+    path = calibrator.report(tmp_path / "report.html", (given, labels))
+    (topic,) = data_of(path)["topics"]
+    x = np.array(topic["x"])
+    asked = special.expit(x) if are_probabilities else x
+    expected = calibrator.decision_function(asked)
+    np.testing.assert_allclose(topic["point"], expected, rtol=2e-3, atol=2e-3)
+    if calibrator.inference != "mle":
+        ends = special.expit(np.array([topic["lower"], topic["upper"]])).T
+        np.testing.assert_allclose(ends, calibrator.predict_interval(asked), atol=1e-3)
+    mle = np.clip(calibrator.mle_.log_odds(x), -1e3, 1e3)
+    np.testing.assert_allclose(topic["mle"], mle, rtol=2e-3, atol=2e-3)
+    assert (topic["negatives"], topic["positives"]) == (60, 20)
+    assert topic["test"]["point"]["n"] == 80
+    has_densities = options.get("family") not in ("monotone", "logistic")
+    assert ("predictive" in topic["densities"]) == (has_densities and calibrator.inference != "mle")
+
+
+@pytest.mark.parametrize("options", CALIBRATORS.values(), ids=CALIBRATORS)
+def test_the_model_is_told_in_formulas_that_parse(options):
+    scores, labels = make_problem(40, seed=0)
+    given = special.expit(scores) if "scores_are" in options else scores
+    calibrator = ScoreCalibrator(**FAST | options).fit(given, labels)
+    blocks = describe_model(calibrator)
+    formulas = [line for block in blocks for line in block.formulas]
+    assert formulas
+    for line in formulas:
+        assert ElementTree.fromstring(str(line)).tag == "math"
+    text = " ".join("".join(ElementTree.fromstring(str(line)).itertext()) for line in formulas)
+    assert ("3.5S" in text) == (options.get("hyperparameters") is not None)
+    assert ("InverseGamma" in text) == (
+        options.get("family") not in ("monotone", "logistic") and options.get("inference") != "mle"
+    )
+
+
+def test_of_several_calibrators_the_model_has_no_centre_of_its_own():
+    calibrator = ScoreCalibrator(**FAST).fit(*make_problem(40, seed=0))
+    one, many = (
+        " ".join(block.text for block in describe_model(calibrator, several=several))
+        for several in (False, True)
+    )
+    centre = f"{float(calibrator.results_['constant_data']['centre']):.4g}"
+    assert centre in one.replace("\N{MINUS SIGN}", "-")
+    assert centre not in many.replace("\N{MINUS SIGN}", "-")
+    assert "standardised by m and S" in many
+
+
+def test_what_pymc_samples_is_reported_too(fake_nuts, tmp_path):
+    scores, labels = make_problem(40, seed=0)
+    for program in (None, "asymmetric_laplace"):
+        calibrator = ScoreCalibrator(inference="nuts", program=program, draws=500, random_state=0)
+        calibrator.fit(scores, labels)
+        text = calibrator.report(tmp_path / "report.html").read_text(encoding="utf-8")
+        assert "No-U-Turn" in text
+        assert ("model program asymmetric_laplace" in text) == (program is not None)
+
+
+def test_topics_are_those_of_the_calibrator(pooled, tmp_path):
+    calibrator, frame = pooled
+    path = calibrator.report(tmp_path / "report.html", make_topics(1), fitted=frame)
+    topics = data_of(path)["topics"]
+    assert [topic["name"] for topic in topics] == sorted(NAMES)
+    for topic in topics:
+        x = np.array(topic["x"])
+        names = [topic["name"]] * x.size
+        expected = calibrator.decision_function(x, names)
+        np.testing.assert_allclose(topic["point"], expected, rtol=2e-3, atol=2e-3)
+        band = special.expit(np.array([topic["lower"], topic["upper"]])).T
+        np.testing.assert_allclose(band, calibrator.predict_interval(x, names), atol=1e-3)
+        rows = frame[frame["topic"] == topic["name"]]
+        assert topic["positives"] == (rows["label"] == 1).sum()
+        # Documents counted at nodes have the mean that they have.
+        inside = np.clip(rows["score"], x[0], x[-1])
+        assert topic["share"] @ x / np.sum(topic["share"]) == pytest.approx(inside.mean(), abs=2e-3)
+
+
+def test_topics_have_the_weights_of_their_parts(pooled, tmp_path):
+    calibrator, _ = pooled
+    weights = calibrator.posterior_["combination"]["weight"]
+    for topic in data_of(calibrator.report(tmp_path / "report.html"))["topics"]:
+        found = {row[0]: row[1] for row in topic["parts"]["rows"]}
+        expected = weights.sel(topic=topic["name"]).to_series().to_dict()
+        assert found == pytest.approx(expected, abs=1e-3)
+    assert describe_model(calibrator)[-1].title == "Combination"
+
+
+def test_without_the_scores_fitted_there_are_no_histograms(pooled, tmp_path):
+    calibrator, _ = pooled
+    path = calibrator.report(tmp_path / "report.html")
+    for topic in data_of(path)["topics"]:
+        assert "histogram" not in topic
+        assert np.sum(topic["share"]) == pytest.approx(1.0, abs=0.01)
+        assert max(topic["densities"]["predictive"][1]) > 0.05
+    assert "were not given with the calibrator" in path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("pooling", ["none", "complete"])
+def test_other_poolings_and_topics_that_lack_a_class(pooling, tmp_path):
+    frame = make_topics()
+    lacking = pd.DataFrame({"score": [0.0, -1.0, 0.3], "label": [0, 0, 0], "topic": "none"})
+    frame = pd.concat([frame, lacking])
+    calibrator = TopicCalibrator(pooling, **FAST).fit(frame)
+    assert not describe_model(calibrator)[-1].title.startswith("Comb")
+    path = calibrator.report(tmp_path / "report.html", fitted=frame)
+    found = {topic["name"]: topic for topic in data_of(path)["topics"]}
+    assert "no documents of class 1" in found["none"]["problems"][0]
+    assert "mle" not in found["none"]
+    assert not found["corn"]["problems"]
+    assert "1 of 6 topics have a problem" in path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"scores_are": "log_odds"}, {"family": "monotone"}, {"family": "average"}]
+)
+def test_another_prior_moves_every_draw_by_what_the_page_adds(options):
+    scores, labels = make_problem(60, seed=4)
+    calibrator = ScoreCalibrator(**FAST | options).fit(scores, labels)
+    draws = subject_of(calibrator, "", 0.9).draws
+    x, prior = np.linspace(-2.0, 3.0, 7), 0.03
+    moved = draws.with_prior(np.full(draws.size, prior)).log_odds(x) - draws.log_odds(x)
+    expected = special.logit(prior) - prior_log_odds(draws, 0.0)
+    np.testing.assert_allclose(moved, np.tile(expected[:, None], x.size), atol=1e-9)
+
+
+def test_the_draws_of_the_page_are_draws_of_the_posterior(tmp_path):
+    scores, labels = make_problem(60, seed=4)
+    calibrator = ScoreCalibrator(family="asymmetric_laplace", **FAST).fit(scores, labels)
+    (topic,) = data_of(calibrator.report(tmp_path / "report.html"))["topics"]
+    x, draws = np.array(topic["x"]), unpacked(topic["draws"])
+    all_draws = np.clip(special.logit(calibrator.sample_proba(x)), -20.0, 20.0)
+    step = np.ptp(all_draws, axis=0).max() / 255.0
+    assert draws.shape == all_draws.shape
+    np.testing.assert_allclose(draws, all_draws, atol=step)
+
+
+def test_text_from_the_data_stays_text(tmp_path):
+    scores, labels = make_problem(40, seed=0)
+    hostile = "</script><script>alert(1)</script>"
+    named = np.where(labels == 1, hostile, "<b>no</b>")
+    calibrators = {
+        name: ScoreCalibrator(inference="mle").fit(scores, named) for name in (hostile, "</title>")
+    }
+    path = write_report(calibrators, tmp_path / "report.html", title=f"{HOSTILE} & 'others'")
+    text = path.read_text(encoding="utf-8")
+    page = Tags(text)
+    assert page.found.count("script") == 2
+    assert page.found.count("title") == 1
+    assert "b" not in page.found
+    assert "alert" in "".join(page.text)
+    assert all(address.startswith("#") for address in page.addresses)
+    assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", text)
+    assert data_of(path)["classes"] == sorted(["<b>no</b>", hostile])
+
+
+def test_the_same_calibrator_gives_the_same_file(pooled, tmp_path):
+    calibrator, frame = pooled
+    first, second = (
+        calibrator.report(tmp_path / f"{k}.html", frame, fitted=frame) for k in range(2)
+    )
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_provenance_tells_seed_versions_and_hash(tmp_path):
+    scores, labels = make_problem(40, seed=0)
+    pages = []
+    for changed in (scores, scores + np.r_[1e-9, np.zeros(39)]):
+        calibrator = ScoreCalibrator(inference="mle", random_state=123).fit(changed, labels)
+        pages.append(calibrator.report(tmp_path / "report.html").read_text(encoding="utf-8"))
+    hashes = [re.search(r'"hash">([0-9a-f]{64})<', page)[1] for page in pages]
+    assert hashes[0] != hashes[1]
+    assert "<dt>random_state (seed)</dt><dd>123</dd>" in pages[0]
+    assert f"<dt>numpy</dt><dd>{np.__version__}</dd>" in pages[0]
+
+
+@pytest.mark.slow
+def test_a_hundred_topics_fit_into_three_megabytes(tmp_path):
+    rng = np.random.default_rng(0)
+    topic = np.repeat(np.arange(100), 300)
+    label = (rng.random(topic.size) < 0.1).astype(int)
+    frame = pd.DataFrame({"score": rng.gumbel(2.0 * label), "label": label, "topic": topic})
+    calibrator = TopicCalibrator("none", **FAST).fit(frame)
+    path = calibrator.report(tmp_path / "report.html", frame, fitted=frame)
+    assert path.stat().st_size < 3e6
+    assert len(data_of(path)["topics"]) == 100
+
+
+def test_not_fitted(tmp_path):
+    for calibrator in (ScoreCalibrator(), TopicCalibrator(), {"corn": ScoreCalibrator()}):
+        with pytest.raises(NotFittedError):
+            write_report(calibrator, tmp_path / "report.html")
+    with pytest.raises(ValueError, match="at least one fitted calibrator"):
+        write_report({}, tmp_path / "report.html")
+    assert list(tmp_path.iterdir()) == []
+
+
+SCORES, LABELS = make_problem(40, seed=0)
+
+
+@pytest.mark.parametrize(
+    ("test", "message"),
+    [
+        ((SCORES, np.where(SCORES > 1, np.nan, LABELS)), "must be 0 or 1, got nan at position"),
+        ((SCORES, ["2"] * 40), "must be 0 or 1, got '2'"),
+        ((SCORES, LABELS[:-1]), "the same length, got 40 and 39"),
+        ((np.r_[np.nan, SCORES[1:]], LABELS), "must be finite, got nan"),
+        (SCORES, "must be a DataFrame with columns score, label"),
+        (pd.DataFrame({"score": SCORES}), "it lacks label"),
+    ],
+)
+def test_held_out_documents_are_checked(test, message, tmp_path):
+    calibrator = ScoreCalibrator(inference="mle").fit(SCORES, LABELS)
+    with pytest.raises(ValueError, match=message):
+        calibrator.report(tmp_path / "report.html", test)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_held_out_documents_of_one_class_will_do(tmp_path):
+    calibrator = ScoreCalibrator(inference="mle").fit(SCORES, LABELS)
+    path = calibrator.report(tmp_path / "report.html", (SCORES, np.zeros(40)))
+    (topic,) = data_of(path)["topics"]
+    assert topic["test"]["point"]["positives"] == 0
+
+
+def test_topics_given_are_checked(pooled, tmp_path):
+    calibrator, frame = pooled
+    other = frame.assign(topic="tin")
+    for given in ({"test": other}, {"fitted": other}):
+        with pytest.raises(ValueError, match="topics that were fitted, got 'tin'"):
+            calibrator.report(tmp_path / "report.html", **given)
+    single = ScoreCalibrator(inference="mle").fit(SCORES, LABELS)
+    with pytest.raises(ValueError, match="a ScoreCalibrator keeps its scores"):
+        write_report(single, tmp_path / "report.html", fitted=(SCORES, LABELS))
+    with pytest.raises(ValueError, match="level must lie between 0 and 1"):
+        single.report(tmp_path / "report.html", level=90)
+
+
+def test_a_path_that_cannot_be_written(tmp_path, monkeypatch):
+    calibrator = ScoreCalibrator(inference="mle").fit(SCORES, LABELS)
+    with pytest.raises(FileNotFoundError, match="make it first"):
+        calibrator.report(tmp_path / "no" / "report.html")
+    with pytest.raises(IsADirectoryError, match="is a folder"):
+        calibrator.report(tmp_path)
+    path = tmp_path / "report.html"
+    path.write_text("old", encoding="utf-8")
+
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    for method in ("write_text", "replace"):
+        with monkeypatch.context() as patched:
+            patched.setattr(f"pathlib.Path.{method}", full)
+            with pytest.raises(OSError, match="No space left"):
+                calibrator.report(path)
+    assert path.read_text(encoding="utf-8") == "old"
+    assert list(tmp_path.iterdir()) == [path]

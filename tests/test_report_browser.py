@@ -1,0 +1,315 @@
+"""Reports in a real browser: they open without network, sort, search, compute, and stay safe."""
+
+import csv
+import io
+import re
+
+import numpy as np
+import pytest
+
+from bayescal import ScoreCalibrator, TopicCalibrator
+from bayescal.report import write_report
+from tests import browser as browsers
+from tests.browser import browser, opened
+from tests.report_data import HOSTILE, make_problem, make_topics
+
+MINUS = "\N{MINUS SIGN}"
+DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 800}
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    with browser() as one:
+        yield one
+
+
+@pytest.fixture(scope="module")
+def single(tmp_path_factory):
+    """Return a calibrator of one problem with its report."""
+    scores, labels = make_problem(200, seed=1)
+    calibrator = ScoreCalibrator(random_state=0, draws=300).fit(scores, labels)
+    path = tmp_path_factory.mktemp("single") / "report.html"
+    return calibrator, scores, write_report(calibrator, path, test=make_problem(500, seed=2))
+
+
+@pytest.fixture(scope="module")
+def topics(tmp_path_factory):
+    """Return a calibrator of topics, one with a hostile name, with its report."""
+    frame = make_topics()
+    calibrator = TopicCalibrator(random_state=0, draws=250).fit(frame)
+    test = make_topics(seed=1)
+    path = tmp_path_factory.mktemp("topics") / "report.html"
+    write_report(calibrator, path, test=test[test["topic"] != "crude"], fitted=frame)
+    return calibrator, frame, path
+
+
+@pytest.mark.parametrize(
+    ("variable", "outcome"),
+    [("CI", pytest.fail.Exception), ("OTHER", pytest.skip.Exception)],
+)
+def test_without_a_browser_ci_fails(variable, outcome, monkeypatch):
+    for name in browsers.REQUIRED:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv(variable, "1")
+    monkeypatch.setattr("shutil.which", lambda _: None)
+    with pytest.raises(outcome, match="there is no chromium"):
+        browsers.chromium()
+
+
+def as_number(text):
+    return float(text.replace(MINUS, "-").replace(",", "").replace("∞", "inf"))
+
+
+def number(page, where):
+    return as_number(page.locator(where).inner_text())
+
+
+def interval(page, where):
+    return [as_number(end) for end in page.locator(where).inner_text().split(" to ")]
+
+
+def set_costs(page, false_positive, false_negative, prior=None):
+    page.fill("#cost-fp-value", str(false_positive))
+    page.fill("#cost-fn-value", str(false_negative))
+    page.set_checked("#prior-own", prior is None)
+    if prior is not None:
+        page.fill("#prior-value", str(prior))
+    page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
+
+
+def decisions(calibrator, scores, false_positive, false_negative, prior=None):
+    """Return decisions from all draws at all documents, straight from their definitions."""
+    limit = false_positive / (false_positive + false_negative)
+    called = calibrator.predict_proba(scores, prior=prior)[:, 1] > limit
+    positive = calibrator.sample_proba(scores)
+    fpr = ((1 - positive) * called).sum(axis=1) / (1 - positive).sum(axis=1)
+    miss = (positive * ~called).sum(axis=1) / positive.sum(axis=1)
+    rate = positive.mean(axis=1) if prior is None else prior
+    grid = np.linspace(scores.min(), scores.max(), 801)
+    point = calibrator.predict_proba(grid, prior=prior)[:, 1]
+    curves = calibrator.sample_proba(grid, prior=prior)
+    return {
+        "threshold": grid[np.argmax(point > limit)],
+        "thresholds": grid[np.argmax(curves > limit, axis=1)],
+        "cost": (1 - rate) * false_positive * fpr + rate * false_negative * miss,
+        "fpr": fpr,
+        "miss": miss,
+    }
+
+
+@pytest.mark.parametrize("costs", [(1, 1, None), (5, 1, None), (1, 20, None), (2, 1, 0.6)])
+def test_decisions_are_those_of_the_calibrator(chromium, single, costs):
+    calibrator, scores, path = single
+    expected = decisions(calibrator, scores, *costs)
+    reach = np.ptp(scores)
+    with opened(chromium, path, viewport=DESKTOP) as page:
+        set_costs(page, *costs)
+        assert number(page, "#threshold-probability") == pytest.approx(
+            costs[0] / (costs[0] + costs[1]), rel=1e-3
+        )
+        assert number(page, "#threshold") == pytest.approx(expected["threshold"], abs=0.01 * reach)
+        ends = np.quantile(expected["thresholds"], [0.05, 0.95])
+        assert interval(page, "#threshold-band") == pytest.approx(ends, abs=0.05 * reach)
+        # The page has a third of the draws, and shares out the document at the threshold.
+        one = max(costs[:2]) / scores.size
+        for name in ("cost", "fpr", "miss"):
+            sd = expected[name].std()
+            middle, ends = expected[name].mean(), np.quantile(expected[name], [0.05, 0.95])
+            assert number(page, f"#{name}") == pytest.approx(middle, abs=0.2 * sd + one)
+            assert interval(page, f"#{name}-band") == pytest.approx(ends, abs=0.4 * sd + one)
+
+
+def test_a_wrong_cost_would_be_noticed(chromium, single):
+    calibrator, scores, path = single
+    expected = decisions(calibrator, scores, 1, 5)
+    with opened(chromium, path, viewport=DESKTOP) as page:
+        set_costs(page, 5, 1)
+        assert abs(number(page, "#cost") - expected["cost"].mean()) > 0.25 * expected["cost"].std()
+        assert abs(number(page, "#threshold") - expected["threshold"]) > 0.01 * np.ptp(scores)
+
+
+def test_sliders_move_by_the_keyboard(chromium, single):
+    _, _, path = single
+    with opened(chromium, path, viewport=DESKTOP) as page:
+        before = number(page, "#cost"), number(page, "#threshold")
+        page.focus("#cost-fp")
+        for _ in range(35):
+            page.keyboard.press("ArrowRight")
+        assert page.input_value("#cost-fp-value") == "5.01"
+        assert page.get_attribute("#cost-fp", "aria-valuetext") == "5.01"
+        assert number(page, "#threshold-probability") == pytest.approx(5.01 / 6.01, abs=1e-4)
+        assert number(page, "#threshold") > before[1]
+        assert number(page, "#cost") > before[0]
+        page.fill("#cost-fp-value", "-3")
+        assert page.get_attribute("#cost-fp-value", "aria-invalid") == "true"
+        assert number(page, "#threshold-probability") == pytest.approx(5.01 / 6.01, abs=1e-4)
+
+
+def test_the_point_under_another_prior_is_the_calibrators(chromium, single):
+    calibrator, _, path = single
+    with opened(chromium, path, viewport=DESKTOP) as page:
+        for prior in (0.003, 0.3, 0.9):
+            set_costs(page, 1, 1, prior)
+            found = number(page, "#threshold")
+            (p,) = calibrator.predict_proba([found], prior=prior)[:, 1]
+            assert p == pytest.approx(0.5, abs=0.02)
+
+
+def names(page):
+    return [text for text in page.locator("#topics tbody tr:visible th").all_inner_texts() if text]
+
+
+def test_topics_are_sorted_and_searched(chromium, topics):
+    calibrator, frame, path = topics
+    counts = frame[frame["label"] == 1].groupby("topic").size()
+    with opened(chromium, path, viewport=DESKTOP) as page:
+        assert names(page) == calibrator.topics_.tolist()
+        head = page.locator("#topics thead th", has_text="Positives")
+        head.locator("button").click()
+        assert head.get_attribute("aria-sort") == "ascending"
+        assert counts[names(page)].is_monotonic_increasing
+        head.locator("button").press("Enter")
+        assert head.get_attribute("aria-sort") == "descending"
+        assert counts[names(page)].is_monotonic_decreasing
+        assert page.locator("#topics [aria-sort]").count() == 1
+        page.fill("#search", "CRU")
+        assert names(page) == ["crude"]
+        assert page.inner_text("#search-status") == f"1 of {len(counts)} topics"
+        page.fill("#search", "nothing like that")
+        assert names(page) == []
+
+
+def test_what_is_missing_is_sorted_last(chromium, topics):
+    _, _, path = topics
+    with opened(chromium, path, viewport=DESKTOP) as page:
+        head = page.locator("#topics thead th").filter(has_text="Held out")
+        for _ in range(2):
+            head.locator("button").click()
+            assert names(page)[-1] == "crude"  # the topic without test data
+        page.click("text=crude")
+        assert "No held-out scores" in page.inner_text("#figures")
+
+
+def test_live_columns_follow_the_costs(chromium, topics):
+    _, _, path = topics
+    with opened(chromium, path, viewport=DESKTOP) as page:
+
+        def thresholds():
+            cells = page.locator("#topics [data-live=threshold]").all_inner_texts()
+            return np.array([as_number(cell) for cell in cells])
+
+        before = thresholds()
+        set_costs(page, 4, 1)
+        assert (thresholds() > before).all()
+        row = page.locator("#topics tr.current [data-live=cost]").inner_text()
+        assert row == page.inner_text("#cost")
+
+
+def test_a_hostile_name_is_text(chromium, topics):
+    _, _, path = topics
+    with opened(chromium, path, viewport=DESKTOP) as page:
+        assert HOSTILE in names(page)
+        page.click(f'button:text-is("{HOSTILE}")')
+        assert page.inner_text("#topic-name") == HOSTILE
+        assert page.evaluate("document.activeElement.id") == "topic-heading"
+        assert page.locator("script").count() == 2  # the data and the page's own
+        page.click("#lay-out")
+        assert page.locator("#all-topics article").count() == len(names(page))
+
+
+def test_tables_are_downloaded_as_csv(chromium, topics):
+    _, frame, path = topics
+    with opened(chromium, path, viewport=DESKTOP) as page:
+        with page.expect_download() as found:
+            page.click("#topics-csv")
+        text = found.value.path().read_text(encoding="utf-8-sig")
+        rows = list(csv.DictReader(io.StringIO(text)))
+        assert [row["Topic"] for row in rows] == sorted(frame["topic"].unique())
+        counts = frame[frame["label"] == 1].groupby("topic").size()
+        assert [float(row["Positives"]) for row in rows] == counts.tolist()
+        with page.expect_download() as found:
+            page.click('[aria-label^="Download"][aria-label*="Probability"]')
+        rows = list(csv.DictReader(io.StringIO(found.value.path().read_text("utf-8-sig"))))
+        assert all(
+            0 <= float(row["lower"]) <= float(row["upper"]) <= 1 for row in rows
+        )  # fmt: skip
+
+
+def test_figures_have_names_and_tables(chromium, single):
+    _, _, path = single
+    with opened(chromium, path, viewport=DESKTOP) as page:
+        figures = page.locator("figure")
+        assert figures.count() == 5
+        for figure in figures.all():
+            assert figure.locator("svg[role=img]").get_attribute("aria-label")
+            figure.locator("summary").click()
+            assert figure.locator("table tbody tr").count() > 2
+        unnamed = page.evaluate(
+            "[...document.querySelectorAll('input, select, button')].filter((each) =>"
+            " !each.textContent.trim() && !each.labels?.length && !each.ariaLabel).length"
+        )
+        assert unnamed == 0
+
+
+@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_nothing_is_wider_than_the_window(chromium, topics, viewport):
+    _, _, path = topics
+    with opened(chromium, path, viewport=viewport) as page:
+        assert page.evaluate("document.documentElement.scrollWidth") == viewport["width"]
+
+
+def test_light_and_dark(chromium, single):
+    _, _, path = single
+    background = "getComputedStyle(document.body).backgroundColor"
+    light, dark = "rgb(255, 255, 255)", "rgb(20, 24, 29)"
+    with opened(chromium, path, color_scheme="dark") as page:
+        assert page.evaluate(background) == dark
+        page.click("text=Light")
+        assert page.evaluate(background) == light
+        page.click("[data-theme-choice=dark]")
+        assert page.evaluate(background) == dark
+        page.emulate_media(media="print")
+        assert page.evaluate(background) == light
+    with opened(chromium, path, color_scheme="light") as page:
+        assert page.evaluate(background) == light
+
+
+def test_it_prints_without_controls(chromium, single, tmp_path):
+    _, _, path = single
+    with opened(chromium, path) as page:
+        pdf = page.pdf(path=tmp_path / "report.pdf", format="A4")
+        assert pdf.startswith(b"%PDF")
+        page.emulate_media(media="print")
+        assert not page.is_visible("fieldset")
+        assert not page.is_visible("nav")
+        assert page.is_visible("#threshold")
+        assert page.locator("figure").first.is_visible()
+
+
+def test_without_a_posterior_there_is_no_band(chromium, tmp_path):
+    calibrator = ScoreCalibrator(inference="mle").fit(*make_problem(100, seed=3))
+    with opened(chromium, write_report(calibrator, tmp_path / "report.html")) as page:
+        assert page.inner_text("#cost-band") == "no band"
+        assert page.locator("#figures path.band").count() == 0
+        limit = number(page, "#threshold")
+        (p,) = calibrator.predict_proba([limit])[:, 1]
+        assert p == pytest.approx(0.5, abs=0.02)
+
+
+def test_curves_that_fall_have_several_regions(chromium, tmp_path):
+    rng = np.random.default_rng(0)
+    labels = np.arange(2000) % 2
+    scores = rng.normal(1.0 * labels, np.where(labels == 1, 2.0, 0.7))
+    calibrator = ScoreCalibrator("gaussian", "mle").fit(scores, labels)
+    fits = calibrator.mle_
+    # Log-odds of two Gaussians are a parabola: its roots in closed form.
+    parabola = np.log(fits.prior / (1 - fits.prior))
+    for fit, sign in ((fits.positive, 1), (fits.negative, -1)):
+        mu, sigma = fit.parameters["mu"], fit.parameters["sigma"]
+        square = np.array([1.0, -2.0 * mu, mu**2]) / (2 * sigma**2)
+        parabola = np.polysub(parabola, sign * np.polyadd(square, np.log(sigma)))
+    low, high = np.sort(np.roots(parabola))
+    with opened(chromium, write_report(calibrator, tmp_path / "report.html")) as page:
+        text = page.inner_text("#regions").replace(MINUS, "-")
+        found = re.fullmatch(r"below (\S+), and above (\S+)", text)
+        assert [float(end) for end in found.groups()] == pytest.approx([low, high], abs=0.02)

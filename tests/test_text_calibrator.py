@@ -1,0 +1,262 @@
+"""TextCalibrator and `bayescal text fit`: from documents to probabilities, and bad input."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.naive_bayes import MultinomialNB
+
+from bayescal import ScoreCalibrator, load
+from bayescal.text import (
+    TextCalibrator,
+    UnknownWordsWarning,
+    cross_val_scores,
+    make_classifier,
+    raw_scores,
+)
+from tests.cli_tools import run, summary_of
+
+FAST = ScoreCalibrator(inference="mle")
+
+
+def make_documents(n=60, seed=0):
+    """Return texts of which every third is about corn."""
+    rng = np.random.default_rng(seed)
+    about = np.arange(n) % 3 == 0
+    words = np.array(["price", "market", "report", "week", "trade"])
+    texts = []
+    for corn in about:
+        subject = "corn harvest" if corn ^ (rng.random() < 0.1) else "crude oil"
+        texts.append(f"{subject} {' '.join(rng.choice(words, 4))}")
+    return texts, np.where(about, "corn", "oil")
+
+
+TEXTS, LABELS = make_documents()
+
+
+class TestTextCalibrator:
+    def test_is_its_parts_put_together(self):
+        found = TextCalibrator("naive_bayes", words=5, random_state=3, calibrator=FAST)
+        found.fit(TEXTS, LABELS)
+        counts = CountVectorizer().fit(TEXTS)
+        model, matrix = make_classifier("naive_bayes", words=5), counts.transform(TEXTS)
+        scores = cross_val_scores(model, matrix, LABELS == "oil", random_state=3)
+        assert found.scores_.tolist() == scores.tolist()
+        new = make_documents(seed=1)[0]
+        by_hand = FAST.fit(scores, LABELS).predict_proba(
+            raw_scores(clone(model).fit(matrix, LABELS == "oil"), counts.transform(new))
+        )
+        assert found.predict_proba(new).tolist() == by_hand.tolist()
+
+    def test_is_calibrated_not_only_right(self):
+        texts, labels = make_documents(600)
+        model = TextCalibrator(words=5).fit(texts, labels)
+        new, truth = make_documents(2000, seed=9)
+        p = model.predict_proba(new)[:, 1]
+        assert (model.predict(new) == truth).mean() > 0.85
+        # A tenth of either class is about the other subject: Bayes' rule on that.
+        crude = np.array(["crude" in text for text in new])
+        assert p[crude].mean() == pytest.approx(0.6 / (0.6 + 0.1 / 3), abs=0.03)
+        assert p[~crude].mean() == pytest.approx(0.2 / 3 / (0.2 / 3 + 0.3), abs=0.06)
+
+    def test_gives_bands_and_the_same_bits(self):
+        first, again = (TextCalibrator(words=5).fit(TEXTS, LABELS) for _ in range(2))
+        low, high = first.predict_interval(TEXTS[:5], level=0.8).T
+        p = first.predict_proba(TEXTS[:5])[:, 1]
+        assert ((low < p) & (p < high)).all()
+        assert again.predict_proba(TEXTS).tolist() == first.predict_proba(TEXTS).tolist()
+        assert first.decision_function(TEXTS[:5]) == pytest.approx(np.log(p / (1 - p)))
+
+    def test_takes_a_classifier_of_yours(self):
+        model = TextCalibrator(MultinomialNB(), calibrator=FAST).fit(TEXTS, LABELS)
+        assert model.predict(["corn harvest"]).tolist() == ["corn"]
+        assert clone(model).get_params()["words"] == 300
+
+    def test_documents_of_unknown_words_are_said_to_be(self):
+        model = TextCalibrator("naive_bayes", calibrator=FAST).fit(TEXTS, LABELS)
+        with pytest.warns(UnknownWordsWarning, match=r"1 of 2 documents hold no word .* number 2"):
+            model.predict(["corn", "nothing known"])
+        with pytest.raises(ValueError, match="none of the 1 documents holds a word"):
+            model.predict(["nothing known"])
+
+    @pytest.mark.parametrize(
+        ("texts", "labels", "message"),
+        [
+            ("corn", ["a"], "got one str: put it into a list"),
+            ([], [], "at least one document"),
+            ([b"corn", "oil"], [0, 1], "type str, got bytes as document 1"),
+            (["corn", None], [0, 1], "type str, got NoneType as document 2"),
+            (["corn", "", "oil", " ! "], [0, 1, 0, 1], r"none in document 2 \(2 of 4 documents\)"),
+            (TEXTS, LABELS[:-1], "texts and y must have the same length"),
+            (TEXTS, ["a"] * 60, "only one class"),
+            (["corn"] * 3 + ["oil"] * 9, [1] * 3 + [0] * 9, "folds must be from 2 to 3"),
+        ],
+    )
+    def test_refuses(self, texts, labels, message):
+        with pytest.raises(ValueError, match=message):
+            TextCalibrator().fit(texts, labels)
+
+    def test_refuses_unknown_classifiers(self):
+        with pytest.raises(ValueError, match="classifier must be one of"):
+            TextCalibrator("forest").fit(TEXTS, LABELS)
+
+
+@pytest.fixture
+def table():
+    texts, labels = make_documents(90)
+    split = np.where(np.arange(90) < 60, "train", "test")
+    frame = pd.DataFrame({"id": [f"{k:03d}" for k in range(90)], "text": texts, "label": labels})
+    frame.loc[::10, "label"] = None
+    return frame.assign(split=split)
+
+
+def fit(source, *arguments, code=0):
+    return run("text", "fit", source, *arguments, code=code)
+
+
+class TestCommand:
+    def test_every_row_gets_a_probability(self, table, tmp_path):
+        table.to_csv(tmp_path / "docs.csv", index=False)
+        out = tmp_path / "out"
+        shown = fit(tmp_path / "docs.csv", "--positive", "corn", "--out", out).stdout
+        assert "Losses on test rows" in shown
+        found = pd.read_csv(out / "probabilities.csv", dtype=str)
+        assert found["id"].tolist() == table["id"].tolist()
+        assert "text" not in found
+        p, score = found["probability"].astype(float), found["score"].astype(float)
+        # corn sorts before oil: that it is the positive one must turn the scores round.
+        corn = np.arange(90) % 3 == 0
+        assert p[corn].mean() > 0.7 > 0.4 > p[~corn].mean()
+        assert np.corrcoef(score, p)[0, 1] > 0.5
+        assert ((found["lower"].astype(float) <= p) & (p <= found["upper"].astype(float))).all()
+        apart = found["scored_by"] == "classifier of the other folds"
+        assert (apart == (table["label"].notna() & (table["split"] == "train"))).all()
+        summary = summary_of(out)
+        assert summary["topics"][0]["rows"] == {"negatives": 36, "positives": 18, "test": 27}
+        assert summary["arguments"]["command"] == "text fit"
+        saved = load(out / "posterior.nc")
+        assert saved.predict_proba(score)[:, 1] == pytest.approx(p, abs=1e-6)
+
+    def test_test_labels_reach_nothing_but_the_losses(self, table, tmp_path):
+        other = table.copy()
+        test = (other["split"] == "test") & other["label"].notna()
+        other.loc[test, "label"] = np.where(other.loc[test, "label"] == "corn", "oil", "corn")
+        found = []
+        for name, frame in (("a", table), ("b", other)):
+            frame.to_csv(tmp_path / f"{name}.csv", index=False)
+            fit(tmp_path / f"{name}.csv", "--out", tmp_path / name, "--classifier", "naive_bayes")
+            found.append(pd.read_csv(tmp_path / name / "probabilities.csv").drop(columns="label"))
+        pd.testing.assert_frame_equal(*found)
+
+    def test_a_folder_of_text_files(self, tmp_path):
+        texts, labels = make_documents(45)
+        for k, (text, label) in enumerate(zip(texts, labels, strict=True)):
+            folder = tmp_path / "docs" / (label if k < 40 else "")
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / f"{k:02d}.txt").write_text(text, encoding="utf-8")
+        shown = fit(tmp_path / "docs", "--out", tmp_path / "out", "--words", "5").stdout
+        assert "14 positives" in shown or "26 positives" in shown
+        found = pd.read_csv(tmp_path / "out" / "probabilities.csv")
+        assert len(found) == 45
+        assert found["label"].isna().sum() == 5
+        assert found["probability"].between(0, 1).all()
+
+    @pytest.mark.parametrize(
+        ("change", "message"),
+        [
+            (lambda f: f.drop(columns="text"), "has no column 'text'"),
+            (lambda f: f.drop(columns="label"), "has no column 'label'"),
+            (lambda f: f.assign(label=None), "must hold labels to learn from, got none"),
+            (lambda f: f.assign(label="corn"), "only one class"),
+            (lambda f: f.assign(text=[None, *f["text"][1:]]), "got an empty cell in data row 1"),
+            (lambda f: f.assign(text=["!?", *f["text"][1:]]), "every document must hold a word"),
+            (lambda f: f.assign(score=1.0), "has a column 'score', which is to be written"),
+            (lambda f: f.iloc[:6], "folds must be from 2 to"),
+        ],
+    )
+    def test_bad_tables_end_in_one_line(self, table, tmp_path, change, message):
+        change(table).to_csv(tmp_path / "docs.csv", index=False)
+        result = fit(tmp_path / "docs.csv", "--out", tmp_path / "out", code=2)
+        assert message in result.stderr
+        assert result.stderr.count("\n") == 1
+        assert not (tmp_path / "out").exists()
+
+    def test_bad_files_end_in_one_line(self, table, tmp_path):
+        path = tmp_path / "docs.csv"
+        path.write_bytes(b"text,label\ncaf\xe9,corn\noil,oil\n")
+        assert "can't decode byte 0xe9" in fit(path, code=2).stderr
+        assert "there is no file" in fit(tmp_path / "absent.csv", code=2).stderr
+        folder = tmp_path / "docs"
+        (folder / "corn").mkdir(parents=True)
+        assert "must hold text files" in fit(folder, code=2).stderr
+        (folder / "corn" / "a.txt").write_bytes(b"caf\xe9")
+        assert "must be UTF-8 text, got byte 0xe9 at 3" in fit(folder, code=2).stderr
+        (folder / "corn" / "a.txt").write_text(" \n")
+        assert "got an empty file" in fit(folder, code=2).stderr
+        table.to_csv(path, index=False)
+        assert "--classifier must be one of" in fit(path, "--classifier", "tree", code=2).stderr
+        assert "--words must be at least 1" in fit(path, "--words", "0", code=2).stderr
+
+    def test_unknown_words_are_a_warning(self, table, tmp_path):
+        table.loc[0, "text"] = "zzz"
+        table.to_csv(tmp_path / "docs.csv", index=False)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            result = fit(tmp_path / "docs.csv")
+        assert "Warning: 1 of" in result.stderr
+        assert "Nothing is written" in result.stdout
+
+
+class TestReproduceCommand:
+    def test_bad_calls_end_in_one_line(self, tmp_path, monkeypatch):
+        call = ("reproduce", "reuters", "--out", tmp_path / "out", "--data")
+        assert "no copy of Reuters" in run(*call, tmp_path / "absent", code=2).stderr
+        (tmp_path / "x.tar").write_bytes(b"no tar")
+        assert "no tar archive" in run(*call, tmp_path / "x.tar", code=2).stderr
+        wrong = run(*call, tmp_path / "x.tar", "--methods", "some", code=2)
+        assert "--methods must be one of" in wrong.stderr
+        assert (
+            "--repeats must be at least"
+            in run("reproduce", "small-data", "--repeats", "0", code=2).stderr
+        )
+        monkeypatch.setattr("bayescal.cli.reproduce.find_spec", lambda _: None)
+        assert "bayescal[plots]" in run(*call, tmp_path / "x.tar", code=2).stderr
+        assert not (tmp_path / "out").exists()
+
+    def test_writes_tables_and_figures(self, tmp_path, monkeypatch):
+        from tests.test_reproduce import make_corpus
+
+        monkeypatch.setattr("bayescal.datasets.fetch_reuters21578", lambda path: make_corpus())
+        out = tmp_path / "out"
+        call = ("reproduce", "reuters", "--out", out, "--topics", "2", "--jobs", "1")
+        shown = run(*call, "--methods", "paper").stdout
+        assert "Naive Bayes: totals over 100 decisions" in shown
+        assert "paper" not in shown.split("Marked")[0].split("errors")[1]  # of ten topics only
+        assert sorted(path.name for path in out.iterdir()) == [
+            "figure_2_gaussians.png",
+            "figure_3_asymmetric_gaussians.png",
+            "figure_4_densities.png",
+            "figure_5_log_odds.png",
+            "reuters.csv",
+            "reuters.md",
+            "reuters_sign_tests.csv",
+        ]
+        assert "| method | log loss |" in (out / "reuters.md").read_text()
+        first = [(path.name, path.read_bytes()) for path in sorted(out.iterdir())]
+        run(*call, "--methods", "paper")
+        assert [(path.name, path.read_bytes()) for path in sorted(out.iterdir())] == first
+
+    def test_small_data_writes_what_it_shows(self, tmp_path, monkeypatch):
+        monkeypatch.setattr("bayescal.reproduce.small_data.SIZES", (5,))
+        monkeypatch.setattr(
+            "bayescal.reproduce.small_data.installed_methods", lambda: ["LR+Noise", "A.Laplace"]
+        )
+        out = tmp_path / "out"
+        shown = run("reproduce", "small-data", "--out", out, "--repeats", "2", "--jobs", "1").stdout
+        table = pd.read_csv(out / "small_data.csv")
+        assert set(table["method"]) == {"LR+Noise", "A.Laplace"}
+        assert f"{table['mean'][0]:.0f} ± {table['error'][0]:.0f}" in shown
+        assert (out / "small_data.png").stat().st_size > 10_000
