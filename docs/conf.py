@@ -1,22 +1,29 @@
 """The documentation site: `make docs`. Nothing is fetched, neither to build it nor to read it."""
 
+import re
 import shutil
 import sys
 from pathlib import Path
 from typing import Any
 
 DOCS = Path(__file__).parent
+NAMES = re.compile(r"^:(?:ivar|vartype) \w+(?:, \w+)*:")
+MARKUP = re.compile(r"\[/?(?:bold|dim|italic)\]")
 ROOT = DOCS.parent
 sys.path.insert(0, str(ROOT))
 
 from bayescal import __version__  # noqa: E402
 
-project, author, copyright = "bayescal", "the bayescal authors", "the bayescal authors"  # noqa: A001
+project, author, copyright = "bayescal", "the bayescal authors", "the bayescal authors"
 version = release = __version__
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton"]
 exclude_patterns = ["_build"]
-templates_path: list[str] = []
 
+smartquotes = False  # two hyphens are an option's
+toc_object_entries_show_parents = "hide"
+
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 html_theme = "pydata_sphinx_theme"
 html_title = "bayescal"
 html_show_sourcelink = False
@@ -54,12 +61,15 @@ def leave_out(_app: Any, what: str, name: str, *_: Any) -> bool | None:
     return True if routed or name == "get_metadata_routing" else None
 
 
-def keep_bars(_app: Any, _what: str, _name: str, _object: Any, _options: Any, lines: list[str]) -> None:
-    """Keep the bars of |x - theta| and P(+|s), which reStructuredText takes for substitutions."""
+def keep_text(*event: Any) -> None:
+    """Keep what reStructuredText takes for markup: bars, of |x - theta|; names that share a line."""
+    lines: list[str] = event[-1]
     example = False
     for k, line in enumerate(lines):
         example = bool(line.strip()) and (example or line.lstrip().startswith(">>>"))
-        if not example and "``" not in line:
+        if NAMES.match(line):
+            lines[k] = NAMES.sub(lambda names: names[0].replace(", ", ","), line)
+        elif not example and "``" not in line:
             lines[k] = line.replace("|", r"\|")
 
 
@@ -74,7 +84,8 @@ def command_line(_app: Any, docname: str, source: list[str]) -> None:
 
         command = get_command(app)
         context = click.Context(command, info_name="bayescal")
-        source[0] += get_docs_for_click(obj=command, ctx=context, name="bayescal")
+        text = get_docs_for_click(obj=command, ctx=context, name="bayescal")
+        source[0] += MARKUP.sub("", text.partition("\n")[2])  # the page has its title
 
 
 def bring_notebooks(_app: Any, _config: Any) -> None:
@@ -96,5 +107,5 @@ def setup(app: Any) -> None:
     app.connect("config-inited", bring_notebooks)
     app.connect("source-read", mend_links)
     app.connect("autodoc-skip-member", leave_out)
-    app.connect("autodoc-process-docstring", keep_bars)
+    app.connect("autodoc-process-docstring", keep_text)
     app.connect("source-read", command_line)

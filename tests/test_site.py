@@ -22,6 +22,7 @@ ROOMS = (
     "bayescal.prior_shift",
     "bayescal.programs",
     "bayescal.report",
+    "bayescal.text",
 )
 # Scripts, style sheets, images and frames: what a browser fetches by itself.
 FETCHED = re.compile(r"<(?:script|link|img|iframe)\b[^>]*?(?:src|href)=\"(?:https?:)?//[^\"]*\"")
@@ -30,9 +31,18 @@ FETCHED = re.compile(r"<(?:script|link|img|iframe)\b[^>]*?(?:src|href)=\"(?:http
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     folder = tmp_path_factory.mktemp("site")
-    command = "-m sphinx --builder html --fail-on-warning --keep-going --quiet".split()
+    options = ("--builder", "html", "--fail-on-warning", "--keep-going", "--quiet")
     done = subprocess.run(
-        [sys.executable, *command, "-d", folder / "trees", ROOT / "docs", folder / "html"],
+        [
+            sys.executable,
+            "-m",
+            "sphinx",
+            *options,
+            "-d",
+            folder / "trees",
+            ROOT / "docs",
+            folder / "html",
+        ],
         capture_output=True,
         text=True,
         check=False,
@@ -96,4 +106,6 @@ def test_no_page_fetches_anything(site):
 def test_what_would_be_fetched_is_found():
     assert FETCHED.search('<script defer src="https://cdn.example/a.js"></script>')
     assert FETCHED.search('<link rel="stylesheet" href="//cdn.example/a.css" />')
-    assert not FETCHED.search('<script src="_static/a.js"></script><a href="https://x.example">x</a>')
+    assert not FETCHED.search(
+        '<script src="_static/a.js"></script><a href="https://x.example">x</a>'
+    )
