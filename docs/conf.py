@@ -62,7 +62,7 @@ def leave_out(_app: Any, what: str, name: str, *_: Any) -> bool | None:
 
 
 def keep_text(*event: Any) -> None:
-    """Keep what reStructuredText takes for markup: bars, of |x - theta|; names that share a line."""
+    """Keep what would be markup: bars of |x - theta|, names that share a line."""
     lines: list[str] = event[-1]
     example = False
     for k, line in enumerate(lines):
