@@ -7,11 +7,12 @@ ERA := $(shell $(PYTHON) -c 'import sys; print("3.11" if sys.version_info < (3, 
 PINS = requirements/python-$(ERA).txt
 STAMP = $(VENV)/.installed
 
-.PHONY: help demo test lint types tests bench validate lock clean
+.PHONY: help demo test lint types tests docs bench validate lock clean
 
 help:
 	@echo "make demo    calibrate real Reuters scores, print the comparison, draw the figure"
 	@echo "make test    lint, types and the whole test suite"
+	@echo "make docs    the documentation site, in build/site (NOTEBOOKS=force: with outputs)"
 	@echo "make bench   performance ratios against peers"
 	@echo "make validate  rerun the studies behind docs/validation (about 25 minutes)"
 	@echo "make lock    pin the newest versions again (needs uv)"
@@ -37,6 +38,12 @@ types: $(STAMP)
 
 tests: $(STAMP)
 	$(BIN)/python -m pytest --numprocesses 2
+
+# "off" shows notebooks as they are in git, without outputs; "force" runs them for the site.
+NOTEBOOKS ?= off
+docs: $(STAMP)
+	$(BIN)/python -m sphinx --builder html --fail-on-warning --keep-going --quiet \
+	  --define nb_execution_mode=$(NOTEBOOKS) --doctree-dir build/doctrees docs build/site
 
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks

@@ -26,9 +26,9 @@ class Program:
     path : Path
         Where it was read from.
     model : callable
-        (score, label, **hyperparameters) -> pymc.Model.
+        ``(score, label, **hyperparameters) -> pymc.Model``.
     simulate : callable or None
-        (n, rng, **hyperparameters) -> dict of a score, a label and the parameters behind them.
+        ``(n, rng, **hyperparameters)`` -> dict of a score, a label and the parameters behind them.
     summary : str
         The first line of its docstring.
     """

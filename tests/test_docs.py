@@ -1,35 +1,14 @@
-"""The Python of the pages in docs/ runs as it stands, page by page."""
+"""Pages name all that they are about."""
 
 import re
-from pathlib import Path
 
-import pytest
-
-from tests.python_blocks import blocks_of, run
-
-DOCS = Path(__file__).parent.parent / "docs"
-ALL = {page.stem: blocks_of(page) for page in sorted(DOCS.glob("*.md"))}
-PAGES = {name: blocks for name, blocks in ALL.items() if blocks}
-# Whose files are looked at too.
-TESTED_ELSEWHERE = "scale_out"
-
-
-def test_there_are_examples():
-    assert len(PAGES["from_scikit_learn"]) == 8
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "page", [name for name in PAGES if PAGES[name] and name != TESTED_ELSEWHERE]
-)
-def test_page_runs(page, tmp_path):
-    assert "Warning" not in run(PAGES[page], tmp_path)
+from tests.pages import PAGES
 
 
 def test_the_page_on_decisions_names_all_there_is():
     from bayescal import comparison, decisions, prior_shift
 
-    page = (DOCS / "decisions.md").read_text()
+    page = PAGES["docs/decisions.md"]
     functions = {
         name
         for room in (decisions, prior_shift, comparison)
@@ -44,3 +23,13 @@ def test_the_page_on_decisions_names_all_there_is():
         "prior_posterior",
         "leave_one_out",
     }
+
+
+def test_the_options_of_the_page_on_text_exist():
+    from typer.main import get_command
+
+    from bayescal.cli.app import app
+
+    fit = get_command(app).commands["text"].commands["fit"]
+    known = {option for parameter in fit.params for option in parameter.opts}
+    assert set(re.findall(r"--[a-z][a-z-]*", PAGES["docs/tutorial_text.md"])) <= known

@@ -1,7 +1,6 @@
 """Topics fitted and predicted on a cluster of two processes; workers killed while they do."""
 
 import os
-from pathlib import Path
 
 import dask.array as da
 import joblib
@@ -14,7 +13,6 @@ from pyarrow import parquet
 
 from bayescal import TopicCalibrator
 from bayescal.parallel import in_parallel, reporting, workers
-from tests.python_blocks import blocks_of, run
 from tests.scale_out_tools import FEW, Killer, dies, dies_once, made
 
 LIMIT = 400 * 10**6  # bytes, of each worker
@@ -199,11 +197,3 @@ def test_progress_counts_sizes():
     with reporting(lambda *counts: seen.append(counts)):
         assert list(in_parallel(abs, [-1, -2], sizes=[3, 4])) == [1, 2]
     assert seen == [(3, 7), (7, 7)]
-
-
-@pytest.mark.slow
-def test_the_pages_examples_run_one_after_the_other(tmp_path):
-    blocks = blocks_of(Path(__file__).parent.parent / "docs/scale_out.md")
-    assert len(blocks) == 5
-    run(blocks, tmp_path)
-    assert len(list(tmp_path.glob("probabilities/*.parquet"))) == 3

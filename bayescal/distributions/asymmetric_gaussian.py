@@ -50,8 +50,8 @@ class AsymmetricGaussian(pm.Continuous):
 
     References
     ----------
-    .. [1] P. N. Bennett, "Using Asymmetric Distributions to Improve Text Classifier Probability
-       Estimates", SIGIR 2003, section on asymmetric densities.
+    P. N. Bennett, "Using Asymmetric Distributions to Improve Text Classifier Probability
+    Estimates", SIGIR 2003, section on asymmetric densities.
 
     Examples
     --------

@@ -56,8 +56,8 @@ class Hybrid(pm.Continuous):
 
     References
     ----------
-    .. [1] P. N. Bennett, "Using Asymmetric Distributions to Improve Text Classifier Probability
-       Estimates", SIGIR 2003, future work.
+    P. N. Bennett, "Using Asymmetric Distributions to Improve Text Classifier Probability
+    Estimates", SIGIR 2003, future work.
 
     Examples
     --------

@@ -33,10 +33,11 @@ class Relative(Transform):
 
     References
     ----------
-    .. [1] O. Papaspiliopoulos, G. Roberts, M. Skold, "A General Framework for the Parametrization
-       of Hierarchical Models", Statistical Science 22 (2007).
-    .. [2] M. Gorinova, D. Moore, M. Hoffman, "Automatic Reparameterisation of Probabilistic
-       Programs", ICML 2020.
+    O. Papaspiliopoulos, G. Roberts, M. Skold, "A General Framework for the Parametrization
+    of Hierarchical Models", Statistical Science 22 (2007).
+
+    M. Gorinova, D. Moore, M. Hoffman, "Automatic Reparameterisation of Probabilistic
+    Programs", ICML 2020.
 
     Examples
     --------

@@ -117,13 +117,13 @@ class Family:
     symmetric : bool
         Whether both sides are the same.
     logpdf, cdf, logcdf, logsf, ppf : callable
-        Functions of (x, *parameters); logarithms are natural, x in raw score units.
+        Functions of ``(x, *parameters)``; logarithms are natural, x in raw score units.
     rvs : callable
-        Draws, from (*parameters, size=, rng=).
+        Draws, from ``(*parameters, size=, rng=)``.
     mean, variance : callable
-        Functions of (*parameters).
+        Functions of ``(*parameters)``.
     fit : callable
-        Maximum likelihood, from (x, sample_weight=None, *, candidates=, guard=).
+        Maximum likelihood, from ``(x, sample_weight=None, *, candidates=, guard=)``.
     mirrored : Family or None
         The positive class's densities where they are the negative class's mirror images; None
         where both classes have the same family.

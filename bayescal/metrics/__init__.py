@@ -1,6 +1,6 @@
 """How good probabilities are: scores and their parts, calibration, tests, intervals.
 
-Every metric takes (y_true, y_prob, *, sample_weight) as scikit-learn's do; a weight of 2 equals
+Every metric takes ``(y_true, y_prob, *, sample_weight)`` as scikit-learn's do; a weight of 2 equals
 repeating the document.
 """
 

@@ -60,7 +60,7 @@ def bootstrap_interval(
     Parameters
     ----------
     metric : callable
-        Of (y_true, y_prob, *, sample_weight): any function of this module or scikit-learn's.
+        Of ``(y_true, y_prob, *, sample_weight)``: any function of this module or scikit-learn's.
     y_true, y_prob : array-like of shape (n,)
         See `log_loss`.
     level : float
@@ -123,7 +123,7 @@ def posterior_interval(
     Parameters
     ----------
     metric : callable
-        Of (y_true, y_prob, *, sample_weight).
+        Of ``(y_true, y_prob, *, sample_weight)``.
     y_true : array-like of shape (n,)
         See `log_loss`.
     draws : array-like of shape (draws, n)

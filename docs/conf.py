@@ -1,0 +1,111 @@
+"""The documentation site: `make docs`. Nothing is fetched, neither to build it nor to read it."""
+
+import re
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+DOCS = Path(__file__).parent
+NAMES = re.compile(r"^:(?:ivar|vartype) \w+(?:, \w+)*:")
+MARKUP = re.compile(r"\[/?(?:bold|dim|italic)\]")
+ROOT = DOCS.parent
+sys.path.insert(0, str(ROOT))
+
+from bayescal import __version__  # noqa: E402
+
+project, author, copyright = "bayescal", "the bayescal authors", "the bayescal authors"
+version = release = __version__
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton"]
+exclude_patterns = ["_build"]
+
+smartquotes = False  # two hyphens are an option's
+toc_object_entries_show_parents = "hide"
+
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_theme = "pydata_sphinx_theme"
+html_title = "bayescal"
+html_show_sourcelink = False
+html_copy_source = False
+html_theme_options = {
+    "logo": {"text": "bayescal"},
+    "navbar_end": ["theme-switcher"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "show_nav_level": 1,
+    "show_toc_level": 2,
+}
+
+# Notebooks run in the tests; `make docs NOTEBOOKS=force` runs them for the site too.
+nb_execution_mode = "off"
+nb_execution_timeout = 120
+nb_execution_raise_on_error = True
+myst_enable_extensions: list[str] = []
+myst_heading_anchors = 3
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"  # docstrings say what arguments are
+autodoc_preserve_defaults = True
+autodoc_default_options = {"members": True}
+napoleon_google_docstring = False
+napoleon_use_rtype = False
+napoleon_use_ivar = True
+
+
+def leave_out(_app: Any, what: str, name: str, *_: Any) -> bool | None:
+    """Leave out what scikit-learn adds to every estimator for the routing of metadata."""
+    routed = what == "class" and name.startswith("set_") and name.endswith("_request")
+    return True if routed or name == "get_metadata_routing" else None
+
+
+def keep_text(*event: Any) -> None:
+    """Keep what would be markup: bars of |x - theta|, names that share a line."""
+    lines: list[str] = event[-1]
+    example = False
+    for k, line in enumerate(lines):
+        example = bool(line.strip()) and (example or line.lstrip().startswith(">>>"))
+        if NAMES.match(line):
+            lines[k] = NAMES.sub(lambda names: names[0].replace(", ", ","), line)
+        elif not example and "``" not in line:
+            lines[k] = line.replace("|", r"\|")
+
+
+def command_line(_app: Any, docname: str, source: list[str]) -> None:
+    """Put what the commands say of themselves into the page on the command line."""
+    if docname == "reference/command_line":
+        import click
+        from typer.cli import get_docs_for_click
+        from typer.main import get_command
+
+        from bayescal.cli.app import app
+
+        command = get_command(app)
+        context = click.Context(command, info_name="bayescal")
+        text = get_docs_for_click(obj=command, ctx=context, name="bayescal")
+        source[0] += MARKUP.sub("", text.partition("\n")[2])  # the page has its title
+
+
+def bring_notebooks(_app: Any, _config: Any) -> None:
+    """Copy the notebooks to where Sphinx looks for sources."""
+    shutil.rmtree(DOCS / "notebooks", ignore_errors=True)
+    shutil.copytree(ROOT / "notebooks", DOCS / "notebooks")
+
+
+def mend_links(_app: Any, docname: str, source: list[str]) -> None:
+    """Point links between notebooks and pages, right in the repository, to the copies."""
+    if docname.startswith("notebooks/"):
+        source[0] = source[0].replace("](../docs/", "](../")
+    else:
+        source[0] = source[0].replace("](../notebooks/", "](notebooks/")
+
+
+def setup(app: Any) -> None:
+    """Connect the hooks."""
+    app.connect("config-inited", bring_notebooks)
+    app.connect("source-read", mend_links)
+    app.connect("autodoc-skip-member", leave_out)
+    app.connect("autodoc-process-docstring", keep_text)
+    app.connect("source-read", command_line)

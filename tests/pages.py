@@ -1,0 +1,76 @@
+"""Code in Markdown pages: find it, run it."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+ROOT = Path(__file__).parent.parent
+COPIED = ROOT / "docs/notebooks"  # where a build of the site puts the notebooks
+BLOCK = re.compile(r"^( *)```(\S*)\n(.*?)^\1```$", flags=re.DOTALL | re.MULTILINE)
+
+PAGES = {
+    page.relative_to(ROOT).as_posix(): page.read_text(encoding="utf-8")
+    for page in [*ROOT.glob("*.md"), *ROOT.glob("models/*.md"), *sorted(ROOT.glob("docs/**/*.md"))]
+    if COPIED not in page.parents
+}
+
+
+def blocks_of(page, language="python"):
+    """Return a page's blocks in a language, in order; a page by its path in the project."""
+    return [block for _, name, block in BLOCK.findall(PAGES[page]) if name == language]
+
+
+def languages_of(page):
+    """Return the languages that a page's blocks are marked as; "" of a plain block."""
+    return {name for _, name, _ in BLOCK.findall(PAGES[page])}
+
+
+def commands_of(page):
+    """Return the lines of a page's shell blocks, without comments."""
+    lines = "\n".join(blocks_of(page, "sh")).splitlines()
+    return [command for line in lines if (command := re.sub(r"\s+#.*", "", line).strip())]
+
+
+def run_python(blocks, folder, **environment):
+    """Run blocks one after the other in a process of their own; return what it wrote to stderr."""
+    return _run([sys.executable, "-c", "\n".join(blocks)], folder, environment)
+
+
+def run_commands(commands, folder):
+    """Run shell commands one after the other, in a folder with the files that they name."""
+    _write_samples(folder)
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    return _run(["bash", "-e", "-c", "\n".join(commands)], folder, {"PATH": path})
+
+
+def _run(command, folder, environment):
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=folder,
+        env=os.environ | environment,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stderr
+
+
+def _write_samples(folder):
+    """Write what pages call scores.csv, new.csv, held_out.csv and docs.csv."""
+    rng = np.random.default_rng(0)
+    for name, n in (("scores", 120), ("new", 40), ("held_out", 80)):
+        label = np.arange(n) % 4 == 0
+        table = {"score": rng.normal(2.0 * label, 1.0).round(3), "label": label.astype(int)}
+        table["topic"] = np.where(np.arange(n) % 8 < 4, "corn", "wheat")
+        pd.DataFrame(table).to_csv(folder / f"{name}.csv", index=False)
+    words = np.array([["wheat", "tonnes", "harvest", "crop"], ["bank", "rate", "dollar", "loan"]])
+    label = rng.integers(0, 2, 120)
+    text = [" ".join(rng.choice([*words[k], *words.ravel()], 12)) for k in label]
+    docs = {"text": text, "label": np.array(["grain", "other"])[label]}
+    pd.DataFrame(docs).to_csv(folder / "docs.csv", index=False)

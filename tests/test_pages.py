@@ -1,0 +1,97 @@
+"""Every block of code in README and docs is run as it stands, page by page."""
+
+import re
+import tomllib
+from importlib.util import find_spec
+
+import pytest
+
+from bayescal.datasets.reuters21578 import PATH_VARIABLE
+from tests.corpus import corpus_path
+from tests.pages import (
+    PAGES,
+    ROOT,
+    blocks_of,
+    commands_of,
+    languages_of,
+    run_commands,
+    run_python,
+)
+
+PYTHON = [page for page in PAGES if blocks_of(page)]
+SHELL = [page for page in PAGES if commands_of(page)]
+# What takes minutes, or the network: that there is such a thing is all that is tested.
+NOT_RUN = ("make", "pip", "python", "bayescal reproduce", "bayescal demo")
+WRITTEN = {
+    "docs/report.md": {"corn.html", "topics.html", "apart.html"},
+    "docs/scale_out.md": {"probabilities", "scores.parquet", "topics_so_far"},
+}
+
+
+def command_of(words):
+    """Return the command that words of a shell line name, or None."""
+    from typer.main import get_command
+
+    from bayescal.cli.app import app
+
+    command = get_command(app)
+    for word in words:
+        if not hasattr(command, "commands"):
+            return command
+        command = command.commands.get(word)
+    return command
+
+
+def exists(line):
+    """Return whether the make target, extra, module or command of a shell line is there."""
+    program, *words = line.split()
+    if program == "bayescal":
+        return command_of(words) is not None
+    if program == "make":
+        return re.search(rf"^{words[0]}:", (ROOT / "Makefile").read_text(), flags=re.MULTILINE)
+    if program == "python":
+        return words[0] == "-m" and find_spec(words[1]) is not None
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = set(re.findall(r"[\w-]+", "".join(re.findall(r"\[(.*?)\]", line))))
+    return program == "pip" and extras <= set(project["optional-dependencies"])
+
+
+def test_there_are_examples():
+    assert len(blocks_of("README.md")) >= 5
+    assert {"README.md", "docs/index.md", "docs/bands.md", "docs/decisions.md"} <= set(PYTHON)
+    assert {"README.md", "docs/scale_out.md", "docs/validation/README.md"} <= set(SHELL)
+    assert any(line.startswith("bayescal fit") for line in commands_of("README.md"))
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_no_block_is_of_a_language_that_nobody_runs(page):
+    names = {name for name in languages_of(page) if not name.startswith("{")}
+    assert names <= {"python", "sh", ""}
+
+
+@pytest.mark.parametrize("page", SHELL)
+def test_commands_exist(page):
+    assert [line for line in commands_of(page) if not exists(line)] == []
+
+
+def test_what_does_not_exist_is_found():
+    for line in ("bayescal fti a.csv", "bayescal text ift", "make tea", "pip install bayescal[no]"):
+        assert not exists(line)
+    assert not exists("python -m studies.no_such_study")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", PYTHON)
+def test_python_runs(page, tmp_path):
+    blocks = blocks_of(page)
+    corpus = {}
+    if "fetch_reuters21578" in "".join(blocks):
+        corpus = {PATH_VARIABLE: str(corpus_path())}
+    assert "Warning" not in run_python(blocks, tmp_path, **corpus)
+    assert {path.name for path in tmp_path.iterdir()} >= WRITTEN.get(page, set())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", SHELL)
+def test_commands_run(page, tmp_path):
+    run_commands([line for line in commands_of(page) if not line.startswith(NOT_RUN)], tmp_path)

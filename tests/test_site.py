@@ -1,0 +1,111 @@
+"""The documentation site builds without a warning, says what there is, and fetches nothing."""
+
+import importlib
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+ROOMS = (
+    "bayescal",
+    "bayescal.comparison",
+    "bayescal.datasets",
+    "bayescal.decisions",
+    "bayescal.distributions",
+    "bayescal.families",
+    "bayescal.metrics",
+    "bayescal.plots",
+    "bayescal.plots.posterior",
+    "bayescal.prior_shift",
+    "bayescal.programs",
+    "bayescal.report",
+    "bayescal.text",
+)
+# Scripts, style sheets, images and frames: what a browser fetches by itself.
+FETCHED = re.compile(r"<(?:script|link|img|iframe)\b[^>]*?(?:src|href)=\"(?:https?:)?//[^\"]*\"")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("site")
+    options = ("--builder", "html", "--fail-on-warning", "--keep-going", "--quiet")
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "sphinx",
+            *options,
+            "-d",
+            folder / "trees",
+            ROOT / "docs",
+            folder / "html",
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return {
+        page.relative_to(folder / "html").as_posix(): page.read_text(encoding="utf-8")
+        for page in (folder / "html").rglob("*.html")
+    }
+
+
+def public_names(room):
+    """Return the functions and classes that a room offers."""
+    module = importlib.import_module(room)
+    names = getattr(module, "__all__", None) or vars(module)
+    return {
+        f"{room}.{name}"
+        for name in names
+        if not name.startswith("_")
+        and callable(getattr(module, name))
+        and getattr(module, name).__module__.startswith(room)
+    }
+
+
+def test_rooms_offer_something():
+    assert public_names("bayescal") >= {"bayescal.ScoreCalibrator", "bayescal.load"}
+    assert all(public_names(room) for room in ROOMS)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("room", ROOMS)
+def test_the_reference_has_every_public_name(site, room):
+    text = "".join(page for name, page in site.items() if name.startswith("reference/"))
+    assert {name for name in public_names(room) if f'id="{name}"' not in text} == set()
+
+
+@pytest.mark.slow
+def test_the_reference_has_every_command(site):
+    from typer.main import get_command
+
+    from bayescal.cli.app import app
+
+    headings = re.findall("<h2>(.*?)</h2>", site["reference/command_line.html"])
+    words = " ".join(re.sub("<[^>]+>", "", heading) for heading in headings)
+    assert {name for name in get_command(app).commands if f"bayescal {name}" not in words} == set()
+
+
+@pytest.mark.slow
+def test_every_notebook_and_study_is_there(site):
+    notebooks = {f"notebooks/{path.stem}.html" for path in (ROOT / "notebooks").glob("*.ipynb")}
+    studies = {f"validation/{path.stem}.html" for path in (ROOT / "docs/validation").glob("*.md")}
+    assert notebooks | studies <= set(site)
+
+
+@pytest.mark.slow
+def test_no_page_fetches_anything(site):
+    found = {name: FETCHED.findall(page) for name, page in site.items()}
+    assert {name: tags for name, tags in found.items() if tags} == {}
+
+
+def test_what_would_be_fetched_is_found():
+    assert FETCHED.search('<script defer src="https://cdn.example/a.js"></script>')
+    assert FETCHED.search('<link rel="stylesheet" href="//cdn.example/a.css" />')
+    assert not FETCHED.search(
+        '<script src="_static/a.js"></script><a href="https://x.example">x</a>'
+    )
