@@ -1,32 +1,22 @@
 """The tutorial's Python runs as it stands, where a copy of the corpus is at hand."""
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from bayescal.datasets.reuters21578 import PATH_VARIABLE
 from tests.corpus import corpus_path
+from tests.python_blocks import blocks_of, run
 
-TUTORIAL = (Path(__file__).parent.parent / "docs" / "tutorial_text.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"```python\n(.*?)```", TUTORIAL, flags=re.DOTALL)
+PAGE = Path(__file__).parent.parent / "docs" / "tutorial_text.md"
 
 
 @pytest.mark.slow
-def test_python_examples_run_one_after_the_other(tmp_path):
-    assert len(BLOCKS) == 3
-    done = subprocess.run(
-        [sys.executable, "-c", "\n".join(BLOCKS)],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=tmp_path,
-        env=os.environ | {PATH_VARIABLE: str(corpus_path())},
-    )
-    assert done.returncode == 0, done.stderr
+def test_python_examples_run_one_after_the_other(tmp_path, monkeypatch):
+    monkeypatch.setenv(PATH_VARIABLE, str(corpus_path()))
+    assert len(blocks_of(PAGE)) == 3
+    assert "Warning" not in run(blocks_of(PAGE), tmp_path)
 
 
 def test_options_of_its_commands_exist():
@@ -36,4 +26,4 @@ def test_options_of_its_commands_exist():
 
     fit = get_command(app).commands["text"].commands["fit"]
     known = {option for parameter in fit.params for option in parameter.opts}
-    assert set(re.findall(r"--[a-z][a-z-]*", TUTORIAL)) <= known
+    assert set(re.findall(r"--[a-z][a-z-]*", PAGE.read_text(encoding="utf-8"))) <= known
