@@ -25,9 +25,9 @@ LAYERS = {
     "labels": 1,
     "families": 2,
     "datasets": 2,
-    "text": 8,
+    "text": 9,
     "methods": 8,
-    "reproduce": 9,
+    "reproduce": 10,
     "_compat": 1,
     "distributions": 2,
     "programs": 2,
@@ -48,8 +48,8 @@ LAYERS = {
     "calibrated_classifier": 9,
     "plots": 8,
     "report": 8,
-    "cli": 10,
-    "__main__": 11,
+    "cli": 11,
+    "__main__": 12,
 }
 CORE = {
     "validation",

@@ -29,7 +29,9 @@ def test_has_the_papers_methods_peers_and_ours():
     assert {"A.Laplace posterior", "averaged posterior", "pooled posterior"} <= set(
         by_group["ours"]
     )
-    assert {"three pieces", "hybrid posterior", "default"} <= set(by_group["ours"])
+    assert {"three pieces", "hybrid posterior", "default", "pooled default"} <= set(
+        by_group["ours"]
+    )
     assert all(name == method.name for name, method in METHODS.items())
 
 
@@ -129,7 +131,7 @@ def test_the_default_is_our_calibrator_and_pooling_our_topics():
     assert METHODS["default"](SCORES, LABELS, NEW).tolist() == expected.tolist()
     problems = [Problem(SCORES[k::3], LABELS[k::3], NEW) for k in range(3)]
     topics = np.concatenate([[str(k)] * problem.scores.size for k, problem in enumerate(problems)])
-    pooled = TopicCalibrator(random_state=0).fit(
+    pooled = TopicCalibrator(family="asymmetric_laplace", random_state=0).fit(
         np.concatenate([p.scores for p in problems]),
         np.concatenate([p.labels for p in problems]),
         topics,

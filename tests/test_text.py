@@ -268,9 +268,9 @@ class TestRawScores:
         model = LogisticRegression().fit(COUNTS, LABELS)
         assert raw_scores(model, NEW).tolist() == model.decision_function(NEW).tolist()
 
-    def test_refuses_what_has_only_probabilities(self):
-        with pytest.raises(ValueError, match="predict_log_proba, got KNeighborsClassifier"):
-            raw_scores(KNeighborsClassifier().fit(COUNTS, LABELS), NEW)
+    def test_refuses_probabilities_of_0_and_1(self):
+        with pytest.raises(ValueError, match="scores of KNeighborsClassifier must be finite"):
+            raw_scores(KNeighborsClassifier(1).fit(COUNTS, LABELS), NEW)
 
 
 class TestClassifiers:

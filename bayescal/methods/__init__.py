@@ -46,7 +46,12 @@ _LIST = [
         Method(name, "ours", partial(posteriors.posterior, **settings))
         for name, settings in _OURS.items()
     ),
-    Method("pooled posterior", "ours", many_topics=posteriors.pooled),
+    Method(
+        "pooled posterior",
+        "ours",
+        many_topics=partial(posteriors.pooled, family="asymmetric_laplace"),
+    ),
+    Method("pooled default", "ours", many_topics=posteriors.pooled),
 ]
 
 METHODS: dict[str, Method] = {method.name: method for method in _LIST}

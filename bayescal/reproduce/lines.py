@@ -26,7 +26,7 @@ SHOWN = (
     "Venn-Abers",
     "A.Laplace",
     "A.Laplace posterior",
-    "pooled posterior",
+    "pooled default",
     "default",
 )
 

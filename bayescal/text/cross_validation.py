@@ -9,6 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.model_selection import BaseCrossValidator, StratifiedKFold
 
+from bayescal.classification.raw_scores import raw_scores as scores_by_column
+from bayescal.classification.targets import BINARY
 from bayescal.labels import encode_labels
 from bayescal.validation import Floats, as_scores, check_count
 
@@ -19,9 +21,8 @@ def raw_scores(classifier: Any, documents: Any) -> Floats:
     """
     Return a fitted classifier's scores: margins, or log-odds taken in log space.
 
-    `decision_function` where the classifier has one; else the difference of
-    `predict_joint_log_proba` (scikit-learn's naive Bayes), else of `predict_log_proba`. Never
-    the logit of a probability, which is 0 or 1 for a tenth of naive Bayes' documents.
+    `decision_function` where the classifier has one; else the difference of log probabilities.
+    Never the logit of a probability, which is 0 or 1 for a tenth of naive Bayes' documents.
 
     Parameters
     ----------
@@ -38,7 +39,7 @@ def raw_scores(classifier: Any, documents: Any) -> Floats:
     Raises
     ------
     ValueError
-        If the classifier has none of the three, or its scores are not finite.
+        If there is not one finite score a document.
 
     Examples
     --------
@@ -47,16 +48,8 @@ def raw_scores(classifier: Any, documents: Any) -> Floats:
     >>> raw_scores(model, [[0, 2000]]).round(1)  # its probability rounds to 1
     array([1386.3])
     """
-    for method in ("decision_function", "predict_joint_log_proba", "predict_log_proba"):
-        if hasattr(classifier, method):
-            values = getattr(classifier, method)(documents)
-            if method != "decision_function":
-                values = values[:, 1] - values[:, 0]
-            return as_scores(values, f"scores of {type(classifier).__name__}")
-    raise ValueError(
-        "classifier must have decision_function, predict_joint_log_proba or predict_log_proba, got"
-        f" {type(classifier).__name__}."
-    )
+    column = scores_by_column(classifier, documents, BINARY, 1)
+    return as_scores(column, f"scores of {type(classifier).__name__}")
 
 
 def cross_val_scores(
