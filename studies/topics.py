@@ -87,11 +87,12 @@ def totals(classifier: str, n_positive: int, repeat: int) -> dict[str, float]:
 def bars(bits: pd.DataFrame) -> list[Bar]:
     """Return: no worse than Platt with ten times the positives, apart, and the prototype."""
     out = []
-    for (classifier, n), part in bits.groupby(["classifier", "n"], sort=False):
+    cells = dict(iter(bits.groupby(["classifier", "n"], sort=False)))
+    for (classifier, n), part in cells.items():
         where = f"{classifier}, {size_name(n)}"
         pooled = part["pooled"]
-        if TEN_TIMES.get(n) in bits.index.unique("n"):
-            platt = bits.loc[(classifier, TEN_TIMES[n]), "Platt"]
+        if (many := (classifier, TEN_TIMES.get(n))) in cells:
+            platt = cells[many]["Platt"]
             claim = f"{where}: pooled against Platt with {TEN_TIMES[n]}"
             out.append(_no_worse(claim, _difference(pooled, platt), float(platt.mean())))
         for ours, apart in NOT_WORSE:
