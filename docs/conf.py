@@ -8,7 +8,8 @@ from typing import Any
 
 DOCS = Path(__file__).parent
 NAMES = re.compile(r"^:(?:ivar|vartype) \w+(?:, \w+)*:")
-MARKUP = re.compile(r"\[/?(?:bold|dim|italic)\]")
+# Examples in the commands' help: in bold, or a line of their own.
+EXAMPLE = re.compile(r"\[bold\](.*?)\[/bold\]|^(bayescal .*)$", flags=re.MULTILINE)
 ROOT = DOCS.parent
 sys.path.insert(0, str(ROOT))
 
@@ -19,7 +20,6 @@ version = release = __version__
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton"]
 exclude_patterns = ["_build"]
 
-smartquotes = False  # two hyphens are an option's
 toc_object_entries_show_parents = "hide"
 
 html_static_path = ["_static"]
@@ -85,7 +85,8 @@ def command_line(_app: Any, docname: str, source: list[str]) -> None:
         command = get_command(app)
         context = click.Context(command, info_name="bayescal")
         text = get_docs_for_click(obj=command, ctx=context, name="bayescal")
-        source[0] += MARKUP.sub("", text.partition("\n")[2])  # the page has its title
+        text = text.partition("\n")[2]  # the page has its title
+        source[0] += EXAMPLE.sub(lambda found: f"`{found[1] or found[2]}`", text)
 
 
 def bring_notebooks(_app: Any, _config: Any) -> None:
