@@ -12,11 +12,9 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar
-
-import numpy as np
-import scipy
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -26,7 +24,7 @@ Report = Callable[[int, int], None]
 # that kills them. (Dask has a limit of its own, distributed.scheduler.allowed-failures.)
 MOST_DEATHS = 3
 # Other versions may give other bits: what they left in a cache does not count.
-VERSIONS = (sys.version_info[:2], np.__version__, scipy.__version__)
+VERSIONS = (sys.version_info[:2], version("numpy"), version("scipy"))
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ import pandas as pd
 
 from bayescal import TopicCalibrator
 from bayescal.datasets.reuters_scores import CLASSIFIERS, TOPICS
+from bayescal.reproduce.subsets import few_positives
 from bayescal.results.diagnostics import (
     ESS_LIMIT,
     RHAT_LIMIT,
@@ -25,7 +26,6 @@ from studies.command import Options, main, spread_over
 from studies.peers import Labels
 from studies.reporting import Bar, markdown, write_page, write_table
 from studies.reuters import splits
-from studies.subsets import few_positives
 
 EVERYTHING = 10_000
 SIZES = (3, 10, EVERYTHING)
