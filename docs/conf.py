@@ -6,6 +6,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from docutils import nodes
+
 DOCS = Path(__file__).parent
 NAMES = re.compile(r"^:(?:ivar|vartype) \w+(?:, \w+)*:")
 # Examples in the commands' help: in bold, or a line of their own.
@@ -27,6 +29,7 @@ html_css_files = ["site.css"]
 html_theme = "pydata_sphinx_theme"
 html_title = "bayescal"
 html_show_sourcelink = False
+html_math_renderer = "tex"
 html_copy_source = False
 html_theme_options = {
     "logo": {"text": "bayescal"},
@@ -103,8 +106,17 @@ def mend_links(_app: Any, docname: str, source: list[str]) -> None:
         source[0] = source[0].replace("](../notebooks/", "](notebooks/")
 
 
+def write_formula(translator: Any, node: Any) -> None:
+    """Write a formula in its TeX: what would draw it comes from the network."""
+    tag = "pre" if isinstance(node, nodes.math_block) else "code"
+    text = translator.encode(node.astext())
+    translator.body.append(f'<{tag} class="formula">{text}</{tag}>')
+    raise nodes.SkipNode
+
+
 def setup(app: Any) -> None:
     """Connect the hooks."""
+    app.add_html_math_renderer("tex", (write_formula, None), (write_formula, None))
     app.connect("config-inited", bring_notebooks)
     app.connect("source-read", mend_links)
     app.connect("autodoc-skip-member", leave_out)
