@@ -79,10 +79,3 @@ def test_topics_with_nothing_in_common_lose_little_and_are_noticed():
     assert 0.5 < apart["tau"] < 2.0
     # Alike they are pooled, which gains: the same engine sees the difference.
     assert table.loc[0.1]["cost"] + 2.0 * table.loc[0.1]["error"] < apart["cost"]
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:overflow encountered in:RuntimeWarning")
-def test_nuts_converges_with_three_positives_a_topic():
-    found = topics_diagnostics.measure("linear_svm", 3, topics_diagnostics.DRAWS)
-    assert all(bar.holds for bar in topics_diagnostics.bars(pd.DataFrame([found])))
