@@ -30,7 +30,7 @@ def main():
         with joblib.parallel_config("dask", client=client):
             TopicCalibrator("none", draws=50, random_state=0).fit(*data)
 
-    options = {"threads_per_worker": 1, "dashboard_address": None}
+    options = {"threads_per_worker": 1, "dashboard_address": ":0"}
     with (
         LocalCluster(n_workers=2, **options) as two,
         LocalCluster(n_workers=1, **options) as one,

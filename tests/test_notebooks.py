@@ -24,5 +24,5 @@ def test_outputs_are_stripped(path):
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
 def test_runs(path, tmp_path):
     notebook = nbformat.read(path, as_version=4)
-    NotebookClient(notebook, timeout=120, resources={"metadata": {"path": tmp_path}}).execute()
+    NotebookClient(notebook, timeout=300, resources={"metadata": {"path": tmp_path}}).execute()
     assert all(cell.get("execution_count") for cell in notebook.cells if cell.cell_type == "code")

@@ -28,7 +28,7 @@ def client():
             n_workers=2,
             threads_per_worker=1,
             memory_limit=LIMIT,
-            dashboard_address=None,
+            dashboard_address=":0",
             silence_logs=50,
         ) as cluster,
         Client(cluster) as client,
