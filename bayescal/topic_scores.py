@@ -44,11 +44,7 @@ class Cells:
 
     def rows(self) -> list[NDArray[np.intp]]:
         """Return where the scores of each topic are, in the order of `names`."""
-        # Of short integers numpy makes a radix sort.
-        small = self.names.size <= np.iinfo(np.uint16).max
-        order = np.argsort(self.code.astype(np.uint16) if small else self.code, kind="stable")
-        ends = np.cumsum(np.bincount(self.code, minlength=self.names.size))
-        return np.split(order, ends[:-1])
+        return rows_of(self.code, self.names.size)
 
 
 @dataclass(frozen=True)
@@ -79,9 +75,8 @@ class TopicScores:
     def of_class(self, positive: bool) -> list[Floats]:
         """Return each topic's scores of one class, in the order of `names`."""
         mine = self.positive == positive
-        order = np.argsort(self.code[mine], kind="stable")
-        ends = np.cumsum(np.bincount(self.code[mine], minlength=self.names.size))
-        return np.split(self.score[mine][order], ends[:-1])
+        score = self.score[mine]
+        return [score[rows] for rows in rows_of(self.code[mine], self.names.size)]
 
     def constant(self) -> NDArray[np.bool_]:
         """Return which topics have several scores that are all the same."""
@@ -101,6 +96,15 @@ class TopicScores:
     def counts(self, positive: bool) -> NDArray[np.intp]:
         """Return each topic's number of documents of one class."""
         return np.bincount(self.code[self.positive == positive], minlength=self.names.size)
+
+
+def rows_of(code: NDArray[np.intp], topics: int) -> list[NDArray[np.intp]]:
+    """Return where each topic's code, from 0 to topics - 1, stands in an array of codes."""
+    # Of short integers numpy makes a radix sort.
+    small = topics <= np.iinfo(np.uint16).max
+    order = np.argsort(code.astype(np.uint16) if small else code, kind="stable")
+    ends = np.cumsum(np.bincount(code, minlength=topics))
+    return np.split(order, ends[:-1])
 
 
 def read_cells(scores: Any, topics: ArrayLike | None = None) -> Cells:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from bayescal.engines.combined import compare
 from bayescal.engines.stacking import stack
+from bayescal.topic_scores import rows_of
 from bayescal.validation import Floats
 
 DENSITIES = ("asymmetric_laplace", "gaussian")
@@ -74,10 +75,10 @@ def weigh(left_out: LeftOut, topics: int) -> Weights:
 def own_weights(left_out: LeftOut, topics: int, population: Floats) -> Floats:
     """Return each topic's weights around the population's; shape (topics, parts)."""
     out = np.tile(without_own(population), (topics, 1))
-    for t in np.unique(left_out.code[np.isfinite(left_out.score[-1])]):
-        mine = left_out.code == t
-        belief = BELIEF_IN_POPULATION * population
-        out[t] = stack(left_out.score[:, mine], left_out.weight[mine], belief)
+    whole, belief = np.isfinite(left_out.score[-1]), BELIEF_IN_POPULATION * population
+    for t, rows in enumerate(rows_of(left_out.code, topics)):
+        if rows.size and whole[rows[0]]:
+            out[t] = stack(left_out.score[:, rows], left_out.weight[rows], belief)
     return out
 
 
