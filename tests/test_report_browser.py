@@ -243,7 +243,7 @@ def test_figures_have_names_and_tables(chromium, single):
         for figure in figures.all():
             assert figure.locator("svg[role=img]").get_attribute("aria-label")
             figure.locator("summary").click()
-            assert figure.locator("table tbody tr").count() > 2
+            figure.locator("table tbody tr").nth(2).wait_for()  # made when first opened
         unnamed = page.evaluate(
             "[...document.querySelectorAll('input, select, button')].filter((each) =>"
             " !each.textContent.trim() && !each.labels?.length && !each.ariaLabel).length"
