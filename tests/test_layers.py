@@ -15,6 +15,7 @@ LAYERS = {
     "validation": 0,
     "palette": 0,
     "html": 1,
+    "log_sum": 1,
     "robust": 1,
     "bayes": 1,
     "randomness": 1,
@@ -53,6 +54,7 @@ LAYERS = {
 }
 CORE = {
     "validation",
+    "log_sum",
     "robust",
     "bayes",
     "randomness",

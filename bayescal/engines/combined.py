@@ -18,6 +18,7 @@ from bayescal.density_draws import DensityDraws
 from bayescal.engines.data import BinaryScores
 from bayescal.engines.pareto import smooth
 from bayescal.engines.stacking import stack
+from bayescal.log_sum import log_sum_exp
 from bayescal.validation import Floats
 from bayescal.warps import IDENTITY
 
@@ -90,8 +91,8 @@ def leave_one_out_of_densities(
     for klass, draws in ((False, negative), (True, positive)):
         log_p = draws.take(thinned).logpdf(node).T
         log_weight, _ = smooth(-log_p)
-        others = special.logsumexp(log_weight + log_p, axis=1)
-        whole = special.logsumexp(log_p, axis=1) - np.log(thinned.size)
+        others = log_sum_exp(log_weight + log_p, axis=1)
+        whole = log_sum_exp(log_p, axis=1) - np.log(thinned.size)
         # What a document says when left out depends on its score alone, and smoothly.
         own, other = (np.interp(data.score, node, values) for values in (others, whole))
         log_density.append(np.where(label == klass, own, other))

@@ -17,6 +17,7 @@ from bayescal.density_draws import DensityDraws
 from bayescal.engines.data import KLASS
 from bayescal.engines.maximum_likelihood import ClassFits
 from bayescal.families import Family
+from bayescal.log_sum import log_sum_exp
 from bayescal.results.curves import blocks
 from bayescal.results.densities import read_densities
 from bayescal.validation import Floats
@@ -72,18 +73,8 @@ class ClassDraws:
 
         logit(mean prior) + log mean_k p(s|+, k) - log mean_k p(s|-, k); shape (scores,).
         """
-        negative, positive = map(_log_sum, self.log_densities(scores))
+        negative, positive = (log_sum_exp(each, axis=0) for each in self.log_densities(scores))
         return log_odds(float(self.prior.mean()), positive, negative)
-
-
-def _log_sum(log_density: Floats) -> Floats:
-    """Return the log of the sum over draws of exp(log density), which is overwritten."""
-    # scipy's logsumexp makes five copies; this is half of what many scores cost.
-    top = log_density.max(axis=0)
-    log_density -= top
-    out = np.log(np.exp(log_density, out=log_density).sum(axis=0))
-    total: Floats = out + top
-    return total
 
 
 def read_draws(family: Family, dataset: xr.Dataset, centre: float) -> ClassDraws:

@@ -10,6 +10,7 @@ from bayescal.engines.exact.components import Component
 from bayescal.engines.exact.mixture import Weights
 from bayescal.engines.pareto import smooth
 from bayescal.engines.stacking import stack
+from bayescal.log_sum import log_sum_exp
 from bayescal.validation import Floats
 from bayescal.warps import log_jacobian, warp
 
@@ -70,7 +71,7 @@ def loo_log_density(
     log_density = family.logpdf(x[:, None], *parameters)
     log_weight, _ = smooth(-log_density)
     jacobian = log_jacobian(scores, component.centre, component.bend)
-    out: Floats = special.logsumexp(log_weight + log_density, axis=1) + jacobian
+    out: Floats = log_sum_exp(log_weight + log_density, axis=1) + jacobian
     return out
 
 

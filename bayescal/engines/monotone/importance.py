@@ -10,6 +10,7 @@ import numpy as np
 from scipy import special
 
 from bayescal.engines.pareto import smooth
+from bayescal.log_sum import log_sum_exp
 from bayescal.validation import Floats
 
 FREEDOM = 5.0
@@ -122,7 +123,7 @@ class Mixture:
     def matched(self, found: Sample) -> Mixture:
         """Return the mixture after one step of expectation-maximisation on weighted draws."""
         logs = self.log_densities(found.points)
-        belongs = np.exp(logs - special.logsumexp(logs, axis=0) + found.log_weight)
+        belongs = np.exp(logs - log_sum_exp(logs.copy(), axis=0) + found.log_weight)
         share = belongs.sum(axis=1)
         kept = share > SMALLEST_SHARE * share.max()
         parts = tuple(match(found.points, weight) for weight in belongs[kept])
@@ -152,7 +153,7 @@ def weigh(
 ) -> Sample:
     """Return `size` draws of a proposal, weighted for a density known up to its integral."""
     points = proposal.draw(rng, size)
-    log_ratio = log_density(points) - special.logsumexp(proposal.log_densities(points), axis=0)
+    log_ratio = log_density(points) - log_sum_exp(proposal.log_densities(points), axis=0)
     log_weight, k = smooth(log_ratio[None])
     return Sample(
         points=points,

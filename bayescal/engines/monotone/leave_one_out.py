@@ -17,6 +17,7 @@ from scipy import special
 from bayescal.engines.monotone.density import Prior
 from bayescal.engines.monotone.posterior import MonotonePosterior, draw_monotone
 from bayescal.engines.pareto import smooth
+from bayescal.log_sum import log_sum_exp
 from bayescal.validation import Floats
 
 # Distinct scores of each label up to which every one is worked out; more are read off a table.
@@ -140,5 +141,5 @@ def _by_importance(
         rows = slice(start, start + ROWS_AT_ONCE)
         log_p = special.log_expit(sign * posterior.log_odds(x[rows]).T)
         log_weight, k[rows] = smooth(-power[rows, None] * log_p)
-        values[rows] = special.logsumexp(log_weight + log_p, axis=1)
+        values[rows] = log_sum_exp(log_weight + log_p, axis=1)
     return values, k
