@@ -36,8 +36,9 @@ class Diagnostics:
         Draws over all chains.
     efficiency, pareto_k : float or None
         For exact draws, the importance effective sample size of their proposals as a share of
-        their number, and the Pareto shape of the importance weights (reliable below 0.7), of the
-        worst part; else None.
+        their number, of the worst part, and the Pareto shape of the importance weights, of the
+        worst direct part (reliable below 0.7); of densities alone theirs, which nothing rests on:
+        their weights are bounded and proposals are accepted or rejected. Else None.
     problems : tuple of str
         What is wrong and what to do; empty when nothing is.
     """
@@ -82,6 +83,7 @@ def diagnose_topics(
 def _of_exact_draws(tree: xr.DataTree, posterior: xr.Dataset) -> Diagnostics:
     groups = [tree[name].to_dataset() for name in EVIDENCE if name in tree]
     draws = _count(posterior)
+    weighted = [group for group in groups if "likelihood_error" in group]
     problems = [problem for group in groups for problem in _independence_problems(group)]
     return Diagnostics(
         rhat=None,
@@ -90,7 +92,7 @@ def _of_exact_draws(tree: xr.DataTree, posterior: xr.Dataset) -> Diagnostics:
         divergences=0,
         draws=draws,
         efficiency=min(float(group["efficiency"].min()) for group in groups),
-        pareto_k=max(float(group["pareto_k"].max()) for group in groups),
+        pareto_k=max(float(group["pareto_k"].max()) for group in weighted or groups),
         problems=tuple(problems),
     )
 
