@@ -1,0 +1,65 @@
+"""The pooled engine's posterior is that of NUTS, within Monte Carlo error: symmetric families.
+
+One integrates every topic out and weighs populations; the other samples the program `topics` by
+its gradients. Of asymmetric families NUTS seldom goes where a side is nearly nothing, for there a
+mode stands at a wall: their reference is a chain without gradients, in
+tests/test_pooled_equals_metropolis.py.
+"""
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+
+from bayescal.engines.pooled.population import NAMES, Hyperprior
+from bayescal.engines.pooled.sampled import Sampler
+from bayescal.families import FAMILIES
+from tests.agreement import LIMIT, effective
+from tests.pooled_tools import deviations, engine, of_class, quantities
+
+pytestmark = [
+    pytest.mark.slow,
+    # PyMC's energy of a trajectory that diverges while step sizes are still tuned.
+    pytest.mark.filterwarnings("ignore:overflow encountered in:RuntimeWarning"),
+]
+CHAINS, DRAWS = 4, 1000
+
+
+@cache
+def nuts(family):
+    """Return the draws of both classes, and how many transitions diverged."""
+    return Sampler(options={"tune": DRAWS})(
+        (of_class(0), of_class(1)),
+        FAMILIES[family],
+        np.random.default_rng(1),
+        draws=DRAWS,
+        chains=CHAINS,
+        scale=(0.0, 1.0),
+    )
+
+
+def apart(family, klass):
+    """Return how far the engine's draws of a class are from NUTS's, in standard errors."""
+    found = nuts(family)
+    drawn = quantities(family, found.population[klass], found.sides[klass])
+    runs = [quantities(family, *run) for run in zip(*engine(family, klass), strict=True)]
+    chains = drawn.reshape(CHAINS, DRAWS, -1)
+    # Fewer effective draws would see little.
+    assert effective(chains, method="bulk").min() > 400
+    return np.abs(deviations(np.array(runs), chains)).max()
+
+
+@pytest.mark.parametrize("family", ["gaussian", "laplace"])
+def test_means_sds_and_quantiles_agree(family):
+    assert max(apart(family, klass) for klass in (0, 1)) < LIMIT
+    assert int(nuts(family).sample_stats["diverging"].sum()) == 0
+
+
+@pytest.mark.parametrize("halved", ["log_scale", "log_shape"])
+def test_another_hyperprior_is_rejected(halved, monkeypatch):
+    nuts("gaussian")
+    right = Hyperprior.of(2)
+    scale = [s / 2 if name == halved else s for name, s in zip(NAMES, right.scale, strict=True)]
+    monkeypatch.setattr(Hyperprior, "of", lambda power: replace(right, scale=tuple(scale)))
+    assert apart("gaussian", 1) > LIMIT
