@@ -331,3 +331,21 @@ def test_scores_that_are_neighbouring_doubles():
 def test_proposals_that_are_never_accepted_are_an_error():
     with pytest.raises(RuntimeError, match=r"accepted .* gave up at 100 draws"):
         _accepted(Uneven(400.0), 100, np.random.default_rng(0))
+
+
+class Corner:
+    """Proposals one in a thousand of which lies in a corner and has a hundred times the weight."""
+
+    def draw(self, rng, size):
+        corner = rng.random(size) < 1e-3
+        return corner.astype(float), np.zeros(size), np.where(corner, np.log(100.0), 0.0)
+
+
+def test_a_heavy_weight_in_a_corner_leaves_the_others():
+    # The corner has 0.1 of 1.099 of the mass; by the largest weight 1 % would be accepted.
+    shares = [
+        _accepted(Corner(), 4000, np.random.default_rng(seed))[0].mean() for seed in range(40)
+    ]
+    error = np.std(shares, ddof=1) / np.sqrt(len(shares))
+    assert error < 0.01
+    assert np.mean(shares) == pytest.approx(0.1 / 1.099, abs=4 * error)

@@ -37,8 +37,8 @@ class Diagnostics:
     efficiency, pareto_k : float or None
         For exact draws, the importance effective sample size of their proposals as a share of
         their number, of the worst part, and the Pareto shape of the importance weights, of the
-        worst direct part (reliable below 0.7); of densities alone theirs, which nothing rests on:
-        their weights are bounded and proposals are accepted or rejected. Else None.
+        worst direct part (reliable below 0.7); of densities alone theirs, by which proposals are
+        accepted or rejected. Else None.
     problems : tuple of str
         What is wrong and what to do; empty when nothing is.
     """

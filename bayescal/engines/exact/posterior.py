@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special
 
 from bayescal.engines.exact.cells import Cells, cover
@@ -20,6 +21,7 @@ from bayescal.validation import Floats
 MOST_SCORES_AS_NODES = 512
 PRIOR_REACH = 12.0  # standard deviations of the prior that the first cells cover
 ROUNDS = 50
+LEAST_ACCEPTED, MOST_COPIES = 0.1, 10  # of all proposals; of one
 # A shorter side is a jump to any score; one that rounds to nothing would have no density.
 SMALLEST_SHARE = 1e-12
 
@@ -107,18 +109,33 @@ def _accepted(
     for _ in range(ROUNDS):
         size = missing + missing // 2 + 64
         proposed = proposals.draw(rng, size)
-        rounds.append(np.stack([*proposed, np.log(rng.random(size))]))
-        theta, v, log_weight, log_uniform = np.concatenate(rounds, axis=1)
+        rounds.append(np.stack([*proposed, rng.random(size)]))
+        theta, v, log_weight, uniform = np.concatenate(rounds, axis=1)
         # One bound for all rounds: a larger weight found late counts for the early ones too.
-        log_ratio = log_weight - log_weight.max()
-        kept = np.flatnonzero(log_uniform < log_ratio)[:draws]
+        ratios = np.exp(log_weight - log_weight.max())
+        kept = np.repeat(np.arange(theta.size), _copies(ratios, uniform))[:draws]
         missing = draws - kept.size
         if missing <= 0:
-            return theta[kept], v[kept], np.exp(log_ratio)
+            return theta[kept], v[kept], ratios
     raise RuntimeError(
         f"the exact engine accepted {kept.size} of {theta.size} proposals and gave up at"
         f" {draws} draws: fit with inference='nuts', and please report the data."
     )
+
+
+def _copies(ratios: Floats, uniform: Floats) -> NDArray[np.intp]:
+    """
+    Return how often each proposal is taken: ratio/bound times on average.
+
+    The bound is the largest ratio, and no proposal is taken twice, unless that took fewer than
+    LEAST_ACCEPTED: one proposal in a corner, with a hundred times the others' weight, would leave
+    next to none of them. It is then taken up to MOST_COPIES times; weights that ask for more are
+    no proposals of this density, and the bound stays.
+    """
+    taken = float(ratios.mean())
+    uneven = LEAST_ACCEPTED / MOST_COPIES <= taken < LEAST_ACCEPTED
+    bound = taken / LEAST_ACCEPTED if uneven else 1.0
+    return np.floor(ratios / bound - uniform).astype(np.intp) + 1
 
 
 def _first_nodes(joint: JointDensity) -> Floats:
