@@ -27,7 +27,7 @@ from bayescal.results.parquet import predict_parquet
 from bayescal.results.representations import topics_html
 from bayescal.results.topic_curves import TopicCurves
 from bayescal.results.topic_parts import COMBINATION, combination_table
-from bayescal.results.topics import HYPERPARAMETERS, topic_table
+from bayescal.results.topics import HYPERPARAMETERS, population_problem, topic_table
 from bayescal.topic_fitting import extend_tree, fit_tree
 from bayescal.topic_scores import TopicScores, read_cells, read_topics
 from bayescal.validation import Floats, check_choice, check_count, check_fraction
@@ -41,7 +41,6 @@ REFERENCE = "asymmetric_laplace"
 FAMILY_NAMES = (AUTO, COMBINED, "gaussian", "laplace", REFERENCE, "asymmetric_gaussian")
 INFERENCES = ("exact", "nuts")
 NEW_TOPICS = ("population", "error")
-GOOD_K = 0.7
 
 
 class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
@@ -514,14 +513,10 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
 
     def _warn(self) -> None:
         """Warn of what the user can act on."""
-        topics = self.posterior_["topics"]
-        if not int(topics["resolved"]) or float(topics["pareto_k"].max()) > GOOD_K:
-            warnings.warn(
-                "the population's posterior was not resolved (Pareto k"
-                f" {float(topics['pareto_k'].max()):.2f}, good below {GOOD_K}): compare with"
-                " pooling='none', or leave out topics whose scores are unlike the others'.",
-                stacklevel=3,
-            )
+        families = tuple(FAMILIES[name] for name in self.families_)
+        problem = population_problem(self.posterior_, families)
+        if problem is not None:
+            warnings.warn(f"{problem}.", stacklevel=3)
 
     def _fitted_html(self) -> str | None:
         if not hasattr(self, "posterior_"):

@@ -2,11 +2,14 @@
 
 import numpy as np
 import pytest
+import xarray as xr
 from scipy import special
 
 from bayescal import ScoreCalibrator, TopicCalibrator
 from bayescal.engines.pooled.weights import BELIEF_IN_POPULATION, LeftOut, own_weights, weigh
+from bayescal.families import FAMILIES
 from bayescal.results.topic_parts import read_topic
+from bayescal.results.topics import population_problem
 
 NAMES = ["corn", "crude", "earn", "grain", "ship", "trade"]
 NEW = np.linspace(-4.0, 6.0, 41)
@@ -172,6 +175,18 @@ def test_topics_are_added_to_topics_added(tmp_path):
     again = TopicCalibrator.load(fitted.save(tmp_path / "topics.nc"))
     np.testing.assert_array_equal(again.decision_function(*where), fitted.decision_function(*where))
     assert again.topics_.tolist() == [*NAMES, "many", "few", "tiny"]
+
+
+@pytest.mark.parametrize("group", ["topics", "gaussian_topics"])
+def test_an_unresolved_population_of_any_family_is_a_problem(fitted, group):
+    families = tuple(FAMILIES[name] for name in fitted.families_)
+    assert population_problem(fitted.posterior_, families) is None
+    tree = fitted.posterior_.copy()
+    uneven = xr.full_like(tree[group]["pareto_k"], 0.9)
+    tree[group] = xr.DataTree(tree[group].to_dataset().assign(pareto_k=uneven))
+    assert "Pareto k 0.90" in population_problem(tree, families)
+    tree[group] = xr.DataTree(fitted.posterior_[group].to_dataset().assign(resolved=0))
+    assert "not resolved" in population_problem(tree, families)
 
 
 def test_the_combination_needs_a_population():

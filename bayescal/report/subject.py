@@ -19,9 +19,15 @@ from bayescal.results.class_draws import ClassDraws
 from bayescal.results.combined_draws import CombinedDraws
 from bayescal.results.curves import Curves
 from bayescal.results.topic_parts import COMBINATION, combination_table, read_topic
-from bayescal.results.topics import SIDES, read_curve, read_scale
+from bayescal.results.topics import (
+    SIDES,
+    population_pareto_k,
+    population_problem,
+    read_curve,
+    read_scale,
+)
 from bayescal.score_calibrator import ScoreCalibrator
-from bayescal.topic_calibrator import GOOD_K, TopicCalibrator
+from bayescal.topic_calibrator import TopicCalibrator
 from bayescal.validation import Floats
 
 if TYPE_CHECKING:
@@ -131,19 +137,19 @@ def subjects_of(
     calibrator: TopicCalibrator, fitted: dict[Any, Labelled] | None, level: float
 ) -> Iterator[Subject]:
     """Yield the topics of a fitted `TopicCalibrator`, one at a time."""
-    tree, family = calibrator.posterior_, FAMILIES[calibrator.families_[0]]
+    tree, families = calibrator.posterior_, tuple(FAMILIES[each] for each in calibrator.families_)
     topics = tree["topics"].to_dataset()
     tables = dict(iter(calibrator.summary(level).groupby(level="topic", sort=False)))
     shared: dict[str, Any] = {
         "draws": int(tree["posterior"].sizes["chain"] * tree["posterior"].sizes["draw"])
     }
-    pareto_k = float(topics["pareto_k"].max())
+    pareto_k = population_pareto_k(tree, families)
     if np.isfinite(pareto_k):
         shared = {**shared, "pareto_k": pareto_k}
     for k, name in enumerate(calibrator.topics_.tolist()):
-        curve, densities, parts = _of_topic(tree, family, k)
+        curve, densities, parts = _of_topic(tree, families[0], k)
         counts = topics["documents"].transpose("topic", "klass").values[k]
-        apart = _Apart.read(topics.isel(topic=k), family, counts)
+        apart = _Apart.read(topics.isel(topic=k), families[0], counts)
         efficiency = topics["efficiency"].transpose("topic", "klass").values[k]
         yield Subject(
             name=str(name),
@@ -156,7 +162,7 @@ def subjects_of(
             mle=None if apart is None else apart.log_odds,
             densities=densities,
             mle_densities=None if apart is None else apart.log_densities,
-            problems=_topic_problems(calibrator, name, pareto_k),
+            problems=_topic_problems(calibrator, families, name),
             diagnostics={**shared, "efficiency": float(np.nanmin(efficiency))}
             if np.isfinite(efficiency).any()
             else shared,
@@ -184,17 +190,14 @@ def _pooled_point(curve: Curves) -> Point:
     return point
 
 
-def _topic_problems(calibrator: TopicCalibrator, name: Any, pareto_k: float) -> tuple[str, ...]:
+def _topic_problems(
+    calibrator: TopicCalibrator, families: tuple[Family, ...], name: Any
+) -> tuple[str, ...]:
     found = []
     if name in calibrator.flagged_:
         found.append(f"{calibrator.flagged_[name]}: the population answers for what is missing")
-    if pareto_k > GOOD_K or not int(calibrator.posterior_["topics"]["resolved"]):
-        found.append(
-            f"the population's posterior was not resolved (Pareto k {pareto_k:.2f}, good below"
-            f" {GOOD_K}): compare with pooling='none', or leave out topics whose scores are unlike"
-            " the others'"
-        )
-    return tuple(found)
+    problem = population_problem(calibrator.posterior_, families)
+    return (*found,) if problem is None else (*found, problem)
 
 
 def _guarded(calibrator: ScoreCalibrator) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from bayescal.engines.data import KLASS
 from bayescal.engines.pooled.engine import Population, TopicPosterior, densities_of
+from bayescal.engines.pooled.hyperposterior import GOOD_K
 from bayescal.engines.pooled.population import NAMES
 from bayescal.families import Family
 from bayescal.results.class_draws import ClassDraws
@@ -97,6 +98,26 @@ def build_topics(
 def prefix_of(family: Family, families: tuple[Family, ...]) -> str:
     """Return what the names of a family's groups start with: of the first of several, nothing."""
     return "" if family == families[0] else f"{family.name}_"
+
+
+def population_pareto_k(tree: xr.DataTree, families: tuple[Family, ...]) -> float:
+    """Return the largest Pareto k of populations' importance weights, over families and classes."""
+    return max(float(topics["pareto_k"].max()) for topics in _known(tree, families))
+
+
+def population_problem(tree: xr.DataTree, families: tuple[Family, ...]) -> str | None:
+    """Return what is wrong with the population of any family and what to do; None if nothing is."""
+    worst = population_pareto_k(tree, families)
+    if worst <= GOOD_K and all(int(topics["resolved"]) for topics in _known(tree, families)):
+        return None
+    return (
+        f"the population's posterior was not resolved (Pareto k {worst:.2f}, good below {GOOD_K}):"
+        " compare with pooling='none', or leave out topics whose scores are unlike the others'"
+    )
+
+
+def _known(tree: xr.DataTree, families: tuple[Family, ...]) -> list[xr.Dataset]:
+    return [tree[f"{prefix_of(family, families)}topics"].to_dataset() for family in families]
 
 
 def with_prefix(tree: xr.DataTree, prefix: str) -> dict[str, xr.Dataset]:
