@@ -144,7 +144,7 @@ def small_data(
     [bold]bayescal reproduce small-data --repeats 2[/bold]
 
     takes random subsets of the embedded scores of ten Reuters topics, and
-    tests on 3,299 documents; draws the learning curves. Two repeats take some ten
+    tests on 3,299 documents; draws the learning curves. Two repeats take five
     minutes on two cores.
     """
     check_at_least(0, **{"--seed": seed})
