@@ -143,6 +143,8 @@ def subjects_of(
     shared: dict[str, Any] = {
         "draws": int(tree["posterior"].sizes["chain"] * tree["posterior"].sizes["draw"])
     }
+    problem = population_problem(tree, families)
+    of_all = () if problem is None else (problem,)
     pareto_k = population_pareto_k(tree, families)
     if np.isfinite(pareto_k):
         shared = {**shared, "pareto_k": pareto_k}
@@ -162,7 +164,7 @@ def subjects_of(
             mle=None if apart is None else apart.log_odds,
             densities=densities,
             mle_densities=None if apart is None else apart.log_densities,
-            problems=_topic_problems(calibrator, families, name),
+            problems=(*_flag(calibrator, name), *of_all),
             diagnostics={**shared, "efficiency": float(np.nanmin(efficiency))}
             if np.isfinite(efficiency).any()
             else shared,
@@ -190,14 +192,10 @@ def _pooled_point(curve: Curves) -> Point:
     return point
 
 
-def _topic_problems(
-    calibrator: TopicCalibrator, families: tuple[Family, ...], name: Any
-) -> tuple[str, ...]:
-    found = []
-    if name in calibrator.flagged_:
-        found.append(f"{calibrator.flagged_[name]}: the population answers for what is missing")
-    problem = population_problem(calibrator.posterior_, families)
-    return (*found,) if problem is None else (*found, problem)
+def _flag(calibrator: TopicCalibrator, name: Any) -> tuple[str, ...]:
+    if name not in calibrator.flagged_:
+        return ()
+    return (f"{calibrator.flagged_[name]}: the population answers for what is missing",)
 
 
 def _guarded(calibrator: ScoreCalibrator) -> tuple[str, ...]:
