@@ -1,11 +1,12 @@
 """What tests of the engine of many topics share: ten topics, its runs, how far draws are apart."""
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
 
 from bayescal.engines.pooled.hyperposterior import draw_hyperposterior
-from bayescal.engines.pooled.population import NAMES, OF_SHARE
+from bayescal.engines.pooled.population import NAMES, OF_SHARE, Hyperprior
 from bayescal.families import FAMILIES
 from tests.agreement import LEVELS, effective
 
@@ -55,6 +56,13 @@ def engine(family, klass, draws=RUN_DRAWS):
         points.append(found.points)
         topics.append(np.stack(found.topics.pick(found.points, rng)))
     return np.array(points), np.array(topics)
+
+
+def halve(name, power, monkeypatch):
+    """Give the engine a hyperprior half as wide in one hyperparameter: a wrong engine."""
+    right = Hyperprior.of(power)
+    scale = [s / 2 if each == name else s for each, s in zip(NAMES, right.scale, strict=True)]
+    monkeypatch.setattr(Hyperprior, "of", lambda power: replace(right, scale=tuple(scale)))
 
 
 def quantities(family, points, sides):

@@ -4,16 +4,15 @@ Walkers start at draws of the engine and go on by random steps without gradients
 walls are no obstacle: hyperparameters and topics in turn, their joint density written out here.
 """
 
-from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import pytest
 from scipy import special
 
-from bayescal.engines.pooled.population import NAMES, Hyperprior
+from bayescal.engines.pooled.population import Hyperprior
 from tests.agreement import LIMIT
-from tests.pooled_tools import deviations, engine, of_class, quantities
+from tests.pooled_tools import deviations, engine, halve, of_class, quantities
 
 pytestmark = pytest.mark.slow
 POWERS = {"asymmetric_laplace": 1, "asymmetric_gaussian": 2}
@@ -121,7 +120,5 @@ def test_means_sds_and_quantiles_stay(family):
 @pytest.mark.parametrize("halved", ["log_scale", "log_concentration", "log_shape"])
 def test_another_hyperprior_is_rejected(halved, monkeypatch):
     walkers("asymmetric_laplace")
-    right = Hyperprior.of(1)
-    scale = [s / 2 if name == halved else s for name, s in zip(NAMES, right.scale, strict=True)]
-    monkeypatch.setattr(Hyperprior, "of", lambda power: replace(right, scale=tuple(scale)))
+    halve(halved, 1, monkeypatch)
     assert apart("asymmetric_laplace") > LIMIT

@@ -6,17 +6,15 @@ mode stands at a wall: their reference is a chain without gradients, in
 tests/test_pooled_equals_metropolis.py.
 """
 
-from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import pytest
 
-from bayescal.engines.pooled.population import NAMES, Hyperprior
 from bayescal.engines.pooled.sampled import Sampler
 from bayescal.families import FAMILIES
 from tests.agreement import LIMIT, effective
-from tests.pooled_tools import deviations, engine, of_class, quantities
+from tests.pooled_tools import deviations, engine, halve, of_class, quantities
 
 pytestmark = [
     pytest.mark.slow,
@@ -28,7 +26,7 @@ CHAINS, DRAWS = 4, 1000
 
 @cache
 def nuts(family):
-    """Return the draws of both classes, and how many transitions diverged."""
+    """Return the posterior of both classes, with the sampler's statistics."""
     return Sampler(options={"tune": DRAWS})(
         (of_class(0), of_class(1)),
         FAMILIES[family],
@@ -59,7 +57,5 @@ def test_means_sds_and_quantiles_agree(family):
 @pytest.mark.parametrize("halved", ["log_scale", "log_shape"])
 def test_another_hyperprior_is_rejected(halved, monkeypatch):
     nuts("gaussian")
-    right = Hyperprior.of(2)
-    scale = [s / 2 if name == halved else s for name, s in zip(NAMES, right.scale, strict=True)]
-    monkeypatch.setattr(Hyperprior, "of", lambda power: replace(right, scale=tuple(scale)))
+    halve(halved, 2, monkeypatch)
     assert apart("gaussian", 1) > LIMIT
