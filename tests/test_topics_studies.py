@@ -28,7 +28,7 @@ def test_documents_are_so_many_positives_of_every_topic():
 def test_bars_of_coverage_want_right_bands_right_and_narrow_ones_wrong():
     rows = [
         ("known", band, 0.9, share + noise, k)
-        for band, share in (("as it is", 0.9), ("half as wide", 0.6))
+        for band, share in (("as it is", 0.9), ("30 % too narrow", 0.75))
         for k, noise in enumerate(np.linspace(-0.09, 0.09, 40))
     ]
     names = ["topic", "band", "level", "covered", "set"]
@@ -66,7 +66,7 @@ def test_bands_of_known_and_new_topics_cover():
         mean, error = table.loc[(topic, "as it is", 0.9)]
         assert abs(mean - 0.9) < 3.5 * error
     # The negative: narrower bands cover too little.
-    mean, error = table.loc[("known", "half as wide", 0.9)]
+    mean, error = table.loc[("known", "30 % too narrow", 0.9)]
     assert mean < 0.9 - 3.5 * error
 
 
