@@ -3,26 +3,28 @@
 from typing import Any
 
 
-def uniform(size: Any, rng: Any) -> tuple[Any, Any]:
-    """Draw uniforms on [0, 1) in a graph.
+def drawn(op: Any, rng: Any, size: Any, *parameters: Any) -> tuple[Any, Any]:
+    """Draw from one of pytensor's distributions in a graph.
 
     Parameters
     ----------
-    size : tensor_like of int
-        Shape of the draws.
+    op : RandomVariable
+        The distribution.
     rng : RandomGeneratorType variable
         The state to draw from.
+    size : tensor_like of int
+        Shape of the draws.
+    *parameters : tensor_like of float
+        Of the distribution.
 
     Returns
     -------
     next_rng, draws : Variable
         The state after the draws, and the draws.
     """
-    from pytensor.tensor.random.basic import uniform as uniform_op
-
     # Calling the Op returns the draws alone in pytensor 2 and warns in pytensor 3 that it will
     # stop doing so. Its node has had the same two outputs all the time.
-    next_rng, draws = uniform_op.make_node(rng, size, 0.0, 1.0).outputs
+    next_rng, draws = op.make_node(rng, size, *parameters).outputs
     return next_rng, draws
 
 

@@ -12,9 +12,10 @@ from pymc.distributions.dist_math import (
 from pymc.distributions.distribution import SymbolicRandomVariable
 from pymc.distributions.shape_utils import implicit_size_from_params, rv_size_is_none
 from pymc.pytensorf import floatX, normalize_rng_param
+from pytensor.tensor.random.basic import uniform
 from pytensor.tensor.random.utils import normalize_size_param
 
-from bayescal._compat import uniform
+from bayescal._compat import drawn
 
 SQRT2 = math.sqrt(2.0)
 
@@ -96,14 +97,12 @@ def _message(parameters):
     return ", ".join(f"{name} > 0" for name in parameters)
 
 
-class InverseCdfRV(SymbolicRandomVariable):
-    """Draws by inversion of the distribution function, which subclasses give as ``ppf``."""
+class GraphRV(SymbolicRandomVariable):
+    """Draws by a graph of other draws, which subclasses give as ``graph``."""
 
-    extended_signature = "[rng],[size],(),(),()->[rng],()"
-
-    @staticmethod
-    def ppf(q, *params):
-        """Quantile function."""
+    @classmethod
+    def graph(cls, rng, size, *params):
+        """Return the generator after the draws, and draws of shape ``size``."""
         raise NotImplementedError
 
     @classmethod
@@ -115,9 +114,24 @@ class InverseCdfRV(SymbolicRandomVariable):
         size = normalize_size_param(size)
         if rv_size_is_none(size):
             size = implicit_size_from_params(*parameters, ndims_params=cls.ndims_params)
-        next_rng, q = uniform(size, rng)
+        inputs = [rng, size, *parameters]
+        return cls(inputs=inputs, outputs=[*cls.graph(rng, size, *parameters)])(*inputs)
+
+
+class InverseCdfRV(GraphRV):
+    """Draws by inversion of the distribution function, which subclasses give as ``ppf``."""
+
+    extended_signature = "[rng],[size],(),(),()->[rng],()"
+
+    @staticmethod
+    def ppf(q, *params):
+        """Quantile function."""
+        raise NotImplementedError
+
+    @classmethod
+    def graph(cls, rng, size, *params):
+        """Draw quantiles at uniform levels."""
+        next_rng, q = drawn(uniform, rng, size, 0.0, 1.0)
         # 0, and in single precision 1, do come up; no draw may be infinite.
         rounding = np.finfo(q.dtype).epsneg
-        draws = cls.ppf(pt.clip(q, rounding / 2, 1 - rounding), *parameters)
-        inputs = [rng, size, *parameters]
-        return cls(inputs=inputs, outputs=[next_rng, draws])(*inputs)
+        return next_rng, cls.ppf(pt.clip(q, rounding / 2, 1 - rounding), *params)
