@@ -68,8 +68,6 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         place of seconds; for partial pooling and one family ("auto": "asymmetric_laplace"). There
         is neither "mle" nor "map": the joint density of topics and their population is highest
         where the population has no width.
-        Of asymmetric families NUTS draws too few of the smallest sides: where a side is nearly
-        nothing a mode stands at a wall, and transitions diverge. The fast engine has no walls.
     draws, chains : int
         Posterior draws a chain, and chains; with "exact" all draws are independent but for few
         repeated ones.

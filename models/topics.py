@@ -6,7 +6,8 @@ Of each class, with x = (score - centre)/spread, one centre and spread for all t
     mu, log tau, logit omega, log kappa, log a and log m of the population, and for each topic
 
     theta      ~ Normal(mu, tau)                         mode
-    left_share ~ Beta(kappa omega, kappa (1 - omega))    left/(left + right); symmetric families 1/2
+    logit_left_share = logit(share), share ~ Beta(kappa omega, kappa (1 - omega))
+                 left/(left + right); symmetric families 1/2
     width      ~ InverseGamma(a, a m)                    left + right; in the Gaussian families
                  its square ~ InverseGamma(a, a m^2)
     x          ~ family(theta, left, right)              sides: mean distances, or sigmas
@@ -14,6 +15,9 @@ Of each class, with x = (score - centre)/spread, one centre and spread for all t
 and with logit_rate ~ Normal and log_documents ~ Normal, each topic's
 
     prior      ~ Beta(documents rate, documents (1 - rate))    P(+)
+
+NUTS sees a mode by its distance from where its scores leave it room (`Anchored`), shares and widths
+relative to their population (`Relative`): a side that is nearly nothing would be a wall otherwise.
 
 The likelihood is two potentials, "score" and "label", sums over all documents, the former read off
 tables made once: a gradient costs the same for ten documents and a million. Topics stand in the
@@ -27,17 +31,19 @@ import pymc as pm
 from numpy.typing import ArrayLike
 
 from bayescal.distributions import (
+    Anchored,
     AsymmetricGaussian,
     AsymmetricLaplace,
     GroupedScores,
+    LogitBeta,
+    NormalMode,
     Relative,
     of_beta,
     of_inverse_gamma,
-    of_normal,
 )
 
 POWERS = {"gaussian": 2, "laplace": 1, "asymmetric_gaussian": 2, "asymmetric_laplace": 1}
-ENOUGH = 5.0  # documents of a class that say as much of its density as the population does
+ENOUGH = 20.0  # documents of a class that say as much of its share and width as the population
 LOG_4, LOG_3, LOG_10 = np.log([4.0, 3.0, 10.0])
 
 Prior = tuple[float, float]  # mean and standard deviation of a hyperparameter
@@ -74,13 +80,13 @@ def model(
     with pm.Model(coords={"klass": ["negative", "positive"], "topic": names}) as program:
         mu = pm.Normal("location", *location, dims="klass")[:, None]
         tau = pm.math.exp(pm.Normal("log_scale", *log_scale, dims="klass"))[:, None]
-        theta = pm.Normal("theta", mu, tau, transform=Relative(of_normal, centring), dims=each)
-        share = 0.5
+        log_odds = np.zeros(n.shape)
         if family.startswith("asymmetric"):
             omega = pm.math.sigmoid(pm.Normal("logit_share", *logit_share, dims="klass"))[:, None]
             kappa = pm.Normal("log_concentration", *log_concentration, dims="klass")[:, None]
             beta = pm.math.exp(kappa) * omega, pm.math.exp(kappa) * (1.0 - omega)
-            share = pm.Beta("left_share", *beta, transform=Relative(of_beta, centring), dims=each)
+            seen = Relative(of_beta, centring)
+            log_odds = LogitBeta("logit_left_share", *beta, transform=seen, dims=each)
         a = pm.math.exp(pm.Normal("log_shape", *log_shape, dims="klass"))[:, None]
         log_m = pm.Normal("log_width", *(log_width or (-np.log(2.0) / p, 1.0)), dims="klass")
         scale = a * pm.math.exp(p * log_m)[:, None]
@@ -89,8 +95,9 @@ def model(
             ("width", "squared_width")[p - 1], a, scale, transform=seen, dims=each
         )
         width = power ** (1.0 / p)
-        left = pm.Deterministic("left", share * width, dims=each)
-        right = pm.Deterministic("right", (1.0 - share) * width, dims=each)
+        left = pm.Deterministic("left", width * pm.math.sigmoid(log_odds), dims=each)
+        right = pm.Deterministic("right", width * pm.math.sigmoid(-log_odds), dims=each)
+        theta = NormalMode("theta", mu, tau, left, right, transform=Anchored(sums), dims=each)
         flat = [values.flatten() for values in (theta, left, right)]
         pm.Potential("score", sums.log_density(*flat).sum())
         rate = pm.math.sigmoid(pm.Normal("logit_rate", *logit_rate))

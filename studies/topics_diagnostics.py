@@ -29,7 +29,7 @@ from studies.reuters import splits
 
 EVERYTHING = 10_000
 SIZES = (3, 10, EVERYTHING)
-CHAINS, DRAWS = 4, 1000
+CHAINS, DRAWS = 4, 2000
 Topics = tuple[Floats, Labels, np.ndarray]
 
 

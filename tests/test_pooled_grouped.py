@@ -102,12 +102,48 @@ def test_a_weight_is_a_number_of_repetitions():
         assert weighted(*point) == pytest.approx(repeated(*point), rel=1e-9)
 
 
+def quantiles(x, share, weight=None):
+    """Return the smoothed quantiles of one group."""
+    scores = GroupedScores(x, np.zeros(x.size, dtype=int), 1, power=1, weight=weight)
+    return np.array([scores.quantile([each]).eval(mode="FAST_COMPILE")[0] for each in share])
+
+
+def test_quantiles_of_few_scores_are_the_scores():
+    x = 1e9 + np.array([5.0, -1.0, 3.0, 3.0])
+    share = np.array([0.0, 1e-300, 0.125, 0.25, 0.375, 0.625, 0.875, 1.0])
+    expected = 1e9 + np.array([-1.0, -1.0, -1.0, 1.0, 3.0, 3.0, 5.0, 5.0])
+    assert quantiles(x, share) == pytest.approx(expected, rel=1e-15)
+
+
+def test_quantiles_of_many_scores_follow_them_and_end_at_the_outermost():
+    x = np.sort(np.random.default_rng(0).gamma(2.0, size=1000))
+    share = np.linspace(0.05, 0.95, 10)
+    found = quantiles(x, share)
+    assert np.all(np.diff(found) > 0.0)
+    assert np.interp(found, x, np.linspace(0.0, 1.0, x.size)) == pytest.approx(share, abs=0.02)
+    assert quantiles(x, [0.0, 0.0005, 0.9995, 1.0]) == pytest.approx(x[[0, 0, -1, -1]])
+
+
+def test_quantiles_of_weighted_scores_are_those_of_repetitions():
+    rng = np.random.default_rng(1)
+    for n in (4, 40):
+        x, weight = rng.normal(size=n), rng.integers(0, 4, n)
+        share = np.linspace(0.0, 1.0, 15)
+        repeated = quantiles(np.repeat(x, weight), share)
+        assert quantiles(x, share, weight) == pytest.approx(repeated, rel=1e-12)
+
+
+def test_quantiles_of_less_than_one_score():
+    assert quantiles(np.array([2.0]), [0.0, 0.5, 1.0], np.array([0.3])).tolist() == [2.0] * 3
+
+
 def test_no_scores_at_all():
     nothing = GroupedScores(np.array([]), np.array([], dtype=int), 2, power=1)
     density, gradients = compiled(nothing)
     point = np.array([0.0, 1.0]), np.ones(2), np.ones(2)
     assert np.array_equal(density(*point), np.zeros(2))
     assert np.array_equal(gradients(*point), np.zeros((3, 2)))
+    assert nothing.quantile([0.2, 1.0]).eval().tolist() == [0.0, 0.0]
 
 
 def test_a_power_that_is_none():

@@ -8,7 +8,7 @@ import scipy.stats as st
 from scipy import special
 
 from bayescal import programs
-from bayescal.distributions import Relative, of_beta, of_inverse_gamma, of_normal
+from bayescal.distributions import LogitBeta, Relative, of_beta, of_inverse_gamma
 from bayescal.engines.exact.deviations import DeviationSums
 from bayescal.engines.pooled.population import (
     NAMES,
@@ -39,7 +39,7 @@ def random_point(family, rng):
         for k in OF_SHARE:
             del point[NAMES[k]]
     else:
-        point["left_share"] = rng.beta(2, 2, (2, TOPICS))
+        point["logit_left_share"] = rng.normal(size=(2, TOPICS))
     point["theta"] = rng.normal(size=(2, TOPICS))
     point["width" if power == 1 else "squared_width"] = rng.gamma(3, size=(2, TOPICS))
     point["logit_rate"], point["log_documents"] = rng.normal(-2, 2), rng.normal(2, 1)
@@ -63,14 +63,13 @@ def of_the_engine(family, point, score, label, topic):
         eta, normaliser = coefficients(population, record)
         for t in range(TOPICS):
             theta = point["theta"][k, t]
-            share = point["left_share"][k, t] if "left_share" in point else 0.5
+            log_odds = point["logit_left_share"][k, t] if "logit_left_share" in point else 0.0
+            share = special.expit(log_odds)
             powered = point["width" if power == 1 else "squared_width"][k, t]
             width = powered ** (1 / power)
             total += eta @ statistics(theta, share, width, record) - normaliser
-            # Densities of logit and log, there.
+            # The density of its log, there.
             total -= np.log(powered)
-            if not record.symmetric:
-                total -= np.log(share) + np.log1p(-share)
             x = ((score - CENTRE) / SPREAD)[(label == k) & (topic == t)]
             sums = DeviationSums(x, None, record.powers)
             left, right = share * width, (1 - share) * width
@@ -172,8 +171,7 @@ def test_simulate_draws_data_sets_along_a_leading_axis(draws):
 @pytest.mark.parametrize(
     ("frame", "variable", "value"),
     [
-        (of_normal, pm.Normal.dist(1.0, 3.0), 0.4),
-        (of_beta, pm.Beta.dist(2.0, 0.7), -1.2),
+        (of_beta, LogitBeta.dist(2.0, 0.7), -1.2),
         (of_inverse_gamma, pm.InverseGamma.dist(3.0, 2.0), 0.9),
     ],
 )
@@ -189,6 +187,13 @@ def test_relative_values_go_there_and_back(frame, variable, value, centring):
         assert seen == pytest.approx(value)
 
 
-def test_non_centred_values_have_the_population_as_their_unit():
-    inputs = pm.Normal.dist(1.0, 3.0).owner.inputs
-    assert Relative(of_normal, 0.0).forward(7.0, *inputs).eval() == pytest.approx(2.0)
+@pytest.mark.parametrize("shape", [0.05, 0.7, 3.0, 200.0])
+def test_frames_are_means_and_standard_deviations(shape):
+    frames = [
+        (of_beta(shape, 2.0), special.digamma([shape, 2.0]), special.polygamma(1, [shape, 2.0])),
+        (of_inverse_gamma(shape, 1.0), [0.0, special.digamma(shape)], special.polygamma(1, shape)),
+    ]
+    for (location, scale), (one, other), variances in frames:
+        spread = np.sqrt(np.sum(variances))
+        assert scale.eval() == pytest.approx(spread, rel=0.01)
+        assert location.eval() == pytest.approx(one - other, abs=0.1 * spread)

@@ -7,8 +7,12 @@ import scipy.stats as st
 from bayescal import TopicCalibrator
 from bayescal.results.diagnostics import ConvergenceWarning
 
-# PyMC's energy of a trajectory that diverges while step sizes are still tuned.
-pytestmark = pytest.mark.filterwarnings("ignore:overflow encountered in:RuntimeWarning")
+pytestmark = [
+    # PyMC's energy of a trajectory that diverges while step sizes are still tuned.
+    pytest.mark.filterwarnings("ignore:overflow encountered in:RuntimeWarning"),
+    # pytest.warns gives the warning that pyproject.toml ignores another module.
+    pytest.mark.filterwarnings("ignore:PyTensor could not link to a BLAS:UserWarning"),
+]
 NAMES = ["corn", "crude", "earn", "empty", "one-sided"]
 DRAWS, CHAINS = 150, 2
 SETTINGS = {"draws": DRAWS, "chains": CHAINS, "random_state": 0}

@@ -10,6 +10,7 @@ from pytensor.gradient import disconnected_grad
 
 # Log of the density at the mode times the sum of the sides, by power: 1 Laplace, 2 Gaussian.
 LOG_PEAK = {1: 0.0, 2: 0.5 * math.log(2.0 / math.pi)}
+CELLS = 16  # of quantile functions: enough to be followed, too few to be rough
 
 
 class GroupedScores:
@@ -77,6 +78,7 @@ class GroupedScores:
             pytensor.shared(np.concatenate(side), borrow=True) for side in (left, right)
         )
         self._score = pytensor.shared(np.concatenate(left)[:, 0].copy(), borrow=True)
+        self._quantiles = np.array([_quantile_knots(score[part], weight[part]) for part in parts])
 
     def log_density(self, theta: Any, left: Any, right: Any) -> Any:
         """
@@ -96,6 +98,19 @@ class GroupedScores:
         theta = pt.as_tensor(theta)
         row = self._first + self._up_to(disconnected_grad(theta))
         return self._moved(self._left[row], theta), self._moved(self._right[row], -theta)
+
+    def quantile(self, share: Any) -> Any:
+        """
+        Quantile of each group's scores at shares of shape (n_groups,), smoothed; 0 without scores.
+
+        It is the lowest score up to half a score's share, the highest from there on in the mirror,
+        and straight between the means of equal parts of the scores, one a score but at most 16.
+        """
+        level, score = (self._quantiles[:, k] for k in (0, 1))
+        step, rise = np.diff(level), np.diff(score)
+        slope = np.divide(rise, step, out=np.zeros_like(step), where=step > 0.0)
+        along = pt.clip(pt.as_tensor(share)[:, None] - level[:, :-1], 0.0, step)
+        return score[:, 0] + (along * slope).sum(axis=1)
 
     def _moved(self, row, theta):
         """D_l, from the row of the last score that is at most theta."""
@@ -131,3 +146,20 @@ def _sums_up_to_each(score, weight, power):
         if power == 2:
             np.cumsum(gap * (2.0 * rows[1:-1, 2] + gap * rows[1:-1, 1]), out=rows[2:, 3])
     return rows
+
+
+def _quantile_knots(score, weight):
+    """Levels and scores of the smoothed quantile function, (2, CELLS + 2); ascending scores."""
+    score, weight = score[weight > 0.0], weight[weight > 0.0]
+    if not score.size:
+        return np.zeros((2, CELLS + 2))
+    up_to = np.concatenate([[0.0], np.cumsum(weight)])
+    # From the lowest score on: sums of scores far from 0 would cancel.
+    integral = np.concatenate([[0.0], np.cumsum(weight * (score - score[0]))])
+    cells = int(np.clip(up_to[-1], 1, CELLS))
+    edge = np.linspace(0.0, up_to[-1], cells + 1)
+    mean = score[0] + np.diff(np.interp(edge, up_to, integral)) / np.diff(edge)
+    level = (np.arange(cells) + 0.5) / cells
+    end = min(0.5 / up_to[-1], level[0])
+    knots = np.array([[end, *level, 1.0 - end], [score[0], *mean, score[-1]]])
+    return np.pad(knots, ((0, 0), (0, CELLS - cells)), mode="edge")

@@ -21,8 +21,8 @@ from bayescal.families import Family
 from bayescal.validation import Floats
 
 SIDES = ("theta", "left", "right")
-# Populations of few topics have narrow corners.
-OPTIONS = {"target_accept": 0.95, "tune": 1500}
+# Populations of few topics have narrow corners: at 0.95 one draw in 1,000 was seen to diverge.
+OPTIONS = {"target_accept": 0.98, "tune": 1500}
 
 
 @dataclass(frozen=True)
