@@ -2,7 +2,7 @@ r"""Monotone piecewise-linear log-odds of the label given the score, all slopes 
 
 With x = (score - centre)/spread, and the log-odds rising by slope_j a unit of x in segment j,
 
-    intercept ~ Normal(0, intercept_scale)                       log-odds at the reference
+    intercept ~ Normal(intercept_location, intercept_scale)      log-odds at the reference
     level     ~ Normal(slope_location, slope_scale)              log slope in its segment
     walk      ~ Student t, walk_freedom, in n_segments - 1 dimensions
     slope_j   = exp(level + walk_scale/sqrt(n_segments - 1) sum of walk from there to j)
@@ -29,6 +29,7 @@ def model(
     *,
     centre: float = 0.0,
     spread: float = 1.0,
+    intercept_location: float = 0.0,
     intercept_scale: float = 5.0,
     slope_location: float = 0.0,
     slope_scale: float = 1.0,
@@ -45,7 +46,7 @@ def model(
     low, high = np.r_[-np.inf, knot], np.r_[knot, np.inf]
     steps = walk_steps(knot.size, int(np.searchsorted(knot, origin, side="right")))
     with pm.Model() as program:
-        intercept = pm.Normal("intercept", 0.0, intercept_scale)
+        intercept = pm.Normal("intercept", intercept_location, intercept_scale)
         log_slope = pm.Normal("level", slope_location, slope_scale)
         if knot.size:
             walk = pm.MvStudentT(

@@ -12,8 +12,8 @@ import pytest
 from scipy import special
 
 from bayescal.engines.exact.posterior import SMALLEST_SHARE
-from bayescal.engines.pooled.hyperposterior import draw_hyperposterior
 from bayescal.engines.pooled.population import NAMES, Hyperprior
+from bayescal.engines.pooled.topics import draw_population
 from bayescal.families import FAMILIES
 from studies.envelope import least_uniform
 
@@ -52,7 +52,7 @@ def ranks(family, sets=SETS, of_sides=lambda sides: sides):
     """Return the ranks of hyperparameters and of one topic's mode and sides, by name."""
     rng, rows = np.random.default_rng(14), []
     for point, sides, documents in simulated(family)[:sets]:
-        found = draw_hyperposterior(
+        found = draw_population(
             documents, FAMILIES[family], rng, draws=DRAWS, topic_draws=TOPIC_DRAWS
         )
         of_topic = of_sides(np.stack(found.topics.pick(found.points, rng))[:, 0])

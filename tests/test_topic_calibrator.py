@@ -6,7 +6,7 @@ import pytest
 import xarray as xr
 
 from bayescal import ScoreCalibrator, TopicCalibrator, load
-from bayescal.engines.pooled.hyperposterior import bases_of
+from bayescal.engines.pooled.population import Hyperprior
 from bayescal.robust import centre_and_spread
 from bayescal.topic_scores import read_cells, read_topics
 
@@ -265,4 +265,4 @@ def test_the_bases_of_a_one_sided_population_keep_both_sides():
     # With kappa far below 1 the exact engine would accept hardly any draw.
     points = np.tile([0.9, -0.7, -2.3, -2.6, -3.0, 0.7], (50, 1))
     lowest = [0.9, -0.7, -2.3, np.log(0.5), np.log(0.25), 0.7]
-    np.testing.assert_allclose(bases_of(points), [lowest, lowest])
+    np.testing.assert_allclose(Hyperprior.of(1).bases_of(points), [lowest, lowest])

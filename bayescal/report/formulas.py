@@ -130,7 +130,7 @@ _WIDTHS = {
 def direct_priors(prior: DirectPrior, *, straight: bool) -> list[Markup]:
     """Return the model of direct log-odds: one straight line, or straight pieces."""
     label = row("log", frac(row("P ( + | x )"), row("P ( - | x )")), "=")
-    start = distributed("a", "Normal", "0", _n(prior.intercept_scale))
+    start = distributed("a", "Normal", _n(prior.intercept_location), _n(prior.intercept_scale))
     level = row(_n(prior.slope_location)), row(_n(prior.slope_scale))
     if straight:
         line = row(label, "a + b ( x -", sub("x", "0"), ")")

@@ -1,6 +1,6 @@
 r"""The posterior density of monotone log-odds, with its derivatives.
 
-    a      ~ Normal(0, intercept_scale)                  log-odds at the reference
+    a      ~ Normal(intercept_location, intercept_scale) log-odds at the reference
     level  ~ Normal(slope_location, slope_scale)         log slope in the reference's segment
     step   ~ Student t in J - 1 dimensions, walk_freedom degrees of freedom
     eta_j  = level + walk_scale / sqrt(J - 1) sum of the steps between segment j and the reference's
@@ -35,8 +35,8 @@ class Prior:
 
     Attributes
     ----------
-    intercept_scale : float
-        Standard deviation of the log-odds at the reference.
+    intercept_location, intercept_scale : float
+        Mean and standard deviation of the log-odds at the reference.
     slope_location, slope_scale : float
         Mean and standard deviation of the log slope at the reference.
     walk_scale, walk_freedom : float
@@ -44,6 +44,7 @@ class Prior:
         freedom: few leave the scale to the data.
     """
 
+    intercept_location: float = 0.0
     intercept_scale: float = 5.0
     slope_location: float = 0.0
     slope_scale: float = 1.0
@@ -52,10 +53,11 @@ class Prior:
 
     def __post_init__(self) -> None:
         named = {field.name: getattr(self, field.name) for field in fields(self)}
-        location = named.pop("slope_location")
+        locations = {name: named.pop(name) for name in ("intercept_location", "slope_location")}
         check_positive(**named)
-        if not math.isfinite(location):
-            raise ValueError(f"slope_location must be finite, got {location}.")
+        for name, location in locations.items():
+            if not math.isfinite(location):
+                raise ValueError(f"{name} must be finite, got {location}.")
 
     def walk(self, pieces: Pieces) -> Floats:
         """Return B, of shape (J, J), of eta = slope_location + B u."""
@@ -142,7 +144,8 @@ class PosteriorDensity:
         precision = np.ones(point.size)
         precision[0] = self.prior.intercept_scale**-2
         precision[2:] = scale**-2
-        gradient = np.r_[pull[0], chain.T @ pull[1:]] - precision * point
+        from_prior = point - np.r_[self.prior.intercept_location, np.zeros(point.size - 1)]
+        gradient = np.r_[pull[0], chain.T @ pull[1:]] - precision * from_prior
         positive = information + np.diag(precision)
         hessian = positive.copy()
         hessian[1:, 1:] -= (chain.T * pull[1:]) @ self._walk
@@ -151,7 +154,8 @@ class PosteriorDensity:
 
     def _log_prior(self, points: Floats, scale: float | None) -> Floats:
         a, level, steps = points[:, 0], points[:, 1], points[:, 2:]
-        gaussian = (a / self.prior.intercept_scale) ** 2 + level**2
+        z = (a - self.prior.intercept_location) / self.prior.intercept_scale
+        gaussian = z**2 + level**2
         m, freedom, square = steps.shape[1], self.prior.walk_freedom, (steps**2).sum(axis=1)
         if scale is None:
             log = _student_constant(m, freedom) - 0.5 * (freedom + m) * np.log1p(square / freedom)

@@ -10,9 +10,8 @@ import xarray as xr
 
 from bayescal.density_draws import DensityDraws, density_draws
 from bayescal.engines.pooled.base_rates import draw_base_rates, rates_given
-from bayescal.engines.pooled.hyperposterior import bases_of, draw_hyperposterior
-from bayescal.engines.pooled.population import draw_unseen, fixed_population
-from bayescal.engines.pooled.topics import draw_topics
+from bayescal.engines.pooled.population import Hyperprior, draw_unseen, fixed_population
+from bayescal.engines.pooled.topics import draw_population, draw_topics
 from bayescal.families import Family
 from bayescal.robust import centre_and_spread
 from bayescal.validation import Floats
@@ -169,8 +168,9 @@ def add_topics(
     for k, positive in enumerate((False, True)):
         standardised = [((scores - centre) / spread, None) for scores in classes[k]]
         points, own = population.classes[k], family.of_class(positive)
-        found = draw_topics(standardised, own, bases_of(points), MOST_TOPIC_DRAWS // 2, rng)
-        sides.append(raw_sides(np.stack(found.pick(points, rng)), centre, spread))
+        bases = Hyperprior.of(own.powers[0]).bases_of(points)
+        found = draw_topics(standardised, own, bases, MOST_TOPIC_DRAWS // 2, rng)
+        sides.append(raw_sides(found.pick(points, rng), centre, spread))
     negatives, positives = (np.array([each.size for each in side], float) for side in classes)
     return np.stack(sides), rates_given(population.rate, positives, negatives, rng)
 
@@ -203,9 +203,9 @@ Topics = list[tuple[Floats, None]]
 
 def _partial(topics: Topics, family: Family, rng: np.random.Generator, draws: int) -> _Class:
     each = int(np.clip(ALL_TOPIC_DRAWS // len(topics), FEWEST_TOPIC_DRAWS, MOST_TOPIC_DRAWS))
-    found = draw_hyperposterior(topics, family, rng, draws=draws, topic_draws=each)
+    found = draw_population(topics, family, rng, draws=draws, topic_draws=each)
     return _Class(
-        sides=np.stack(found.topics.pick(found.points, rng)),
+        sides=found.topics.pick(found.points, rng),
         new_sides=draw_unseen(found.points, family, rng),
         population=found.points,
         pareto_k=found.pareto_k,
@@ -219,7 +219,7 @@ def _apart(topics: Topics, family: Family, rng: np.random.Generator, draws: int)
     found = draw_topics(topics, family, base[None], draws, rng)
     points = np.broadcast_to(base, (draws, base.size)).copy()
     return _Class(
-        sides=np.stack([found.theta, found.left, found.right]),
+        sides=found.values,
         new_sides=draw_unseen(points, family, rng),
         population=points,
         pareto_k=-np.inf,

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from bayescal.engines.pareto import smooth
-from bayescal.engines.pooled.population import NAMES, Hyperprior
-from bayescal.engines.pooled.topics import Scores, TopicDraws, draw_topics
-from bayescal.families import Family
+from bayescal.engines.pooled.hyperprior import FINAL, SEARCHING, GaussianHyperprior
+from bayescal.engines.pooled.reweighting import TopicDraws
 from bayescal.validation import Floats
 
-DIMENSION = len(NAMES)
 # Of derivatives by differences, and the longest step, in the hyperprior's standard deviations.
 DIFFERENCE, LONGEST_STEP = 0.02, 1.0
 MOVES, NEWTON_STEPS = 12, 20
@@ -22,23 +20,18 @@ FIRST_DRAWS = 500
 PROPOSALS = 4000
 ADAPTATIONS, GOOD_K = 4, 0.7
 FREEDOM, WIDER = 5.0, 1.2  # of the Student t proposal
-# Topics are drawn under a base at the mode and under a wide one: larger tau, smaller kappa and a.
-# Weights from wide to narrow are bounded, and most draws of the other one lie where they count.
-WIDE = np.array([0.0, 1.0, 0.0, -1.0, -1.0, 0.0])
-# How many posterior standard deviations: while searching the mode, by one base, and in the end.
-SEARCHING, FINAL = (1.0,), (0.0, 2.0)
-# But no wider than kappa = 1/2 and a = 1/4: of a beta far below that most draws are at 0 or 1.
-LOWEST = np.array([-np.inf, -np.inf, -np.inf, np.log(0.5), np.log(0.25), -np.inf])
+
+Draw = Callable[[Floats, int, np.random.Generator], TopicDraws]
 
 
 @dataclass(frozen=True)
 class Hyperposterior:
     """
-    Draws of the hyperparameters of one class's population.
+    Draws of a population's hyperparameters.
 
     Attributes
     ----------
-    points : array of shape (draws, 6)
+    points : array of shape (draws, hyperparameters)
         Unbounded hyperparameters.
     topics : TopicDraws
         The topics' draws behind their evidence.
@@ -55,8 +48,8 @@ class Hyperposterior:
 
 
 def draw_hyperposterior(
-    topics: Sequence[Scores],
-    family: Family,
+    draw: Draw,
+    hyperprior: GaussianHyperprior,
     rng: np.random.Generator,
     *,
     draws: int,
@@ -70,10 +63,10 @@ def draw_hyperposterior(
 
     Parameters
     ----------
-    topics : sequence of (scores, weights)
-        Standardised scores of one class of every topic.
-    family : Family
-        Of the class.
+    draw : callable
+        From bases, a number of draws under each and a source of randomness to the topics' draws.
+    hyperprior : GaussianHyperprior
+        Of the hyperparameters.
     rng : numpy.random.Generator
         Source of randomness.
     draws : int
@@ -81,21 +74,20 @@ def draw_hyperposterior(
     topic_draws : int
         Draws of every topic that stand for its posterior.
     """
-    hyperprior = Hyperprior.of(family.powers[0])
     base = np.array(hyperprior.mean)
     scale = np.array(hyperprior.scale)
     for _ in range(MOVES):
-        found = draw_topics(topics, family, base[None], FIRST_DRAWS, rng)
+        found = draw(base[None], FIRST_DRAWS, rng)
         mode, covariance = _mode(_log_posterior(found, hyperprior), base, scale)
         # Few topics leave a curvature that says nothing: the hyperprior knows how far to go.
         deviation = np.minimum(np.sqrt(np.diag(covariance)), scale)
-        wide = _bases(mode, deviation, SEARCHING)[0]
+        wide = hyperprior.bases(mode, deviation, SEARCHING)[0]
         off = np.abs(wide - base) / deviation
         base = wide
         if off.max() < CLOSE:
             break
-    bases = _bases(mode, deviation, FINAL)
-    found = draw_topics(topics, family, bases, topic_draws // len(bases), rng)
+    bases = hyperprior.bases(mode, deviation, FINAL)
+    found = draw(bases, topic_draws // len(bases), rng)
     log_posterior = _log_posterior(found, hyperprior)
     centre, covariance = _mode(log_posterior, mode, scale)
     for _ in range(ADAPTATIONS):
@@ -114,18 +106,9 @@ def draw_hyperposterior(
     )
 
 
-def bases_of(points: Floats) -> Floats:
-    """Return the populations to draw topics under whose draws all of the points can reweight."""
-    return _bases(points.mean(axis=0), points.std(axis=0), FINAL)
-
-
-def _bases(centre: Floats, deviation: Floats, widths: tuple[float, ...]) -> Floats:
-    """Return populations so many deviations wider than the centre; shape (widths, 6)."""
-    bases: Floats = np.maximum(centre + np.outer(widths, WIDE * deviation), LOWEST)
-    return bases
-
-
-def _log_posterior(topics: TopicDraws, hyperprior: Hyperprior) -> Callable[[Floats], Floats]:
+def _log_posterior(
+    topics: TopicDraws, hyperprior: GaussianHyperprior
+) -> Callable[[Floats], Floats]:
     def log_posterior(points: Floats) -> Floats:
         log: Floats = topics.log_evidence_of(points) + hyperprior.log_density(points)
         return log
@@ -161,17 +144,15 @@ def _derivatives(
     log_posterior: Callable[[Floats], Floats], point: Floats, scale: Floats
 ) -> tuple[float, Floats, Floats]:
     """Return value, gradient and Hessian by central differences, all points at once."""
-    steps = DIFFERENCE * np.diag(scale)
-    pairs = [(i, j) for i in range(DIMENSION) for j in range(i)]
+    steps, n = DIFFERENCE * np.diag(scale), scale.size
+    pairs = [(i, j) for i in range(n) for j in range(i)]
     corners = [steps[i] + sign * steps[j] for i, j in pairs for sign in (1.0, -1.0)]
-    offsets = np.concatenate(
-        [np.zeros((1, DIMENSION)), steps, -steps, corners, np.negative(corners)]
-    )
+    offsets = np.concatenate([np.zeros((1, n)), steps, -steps, corners, np.negative(corners)])
     values = log_posterior(point + offsets)
-    value, up, down = values[0], values[1 : 1 + DIMENSION], values[1 + DIMENSION :][:DIMENSION]
+    value, up, down = values[0], values[1 : 1 + n], values[1 + n :][:n]
     h = np.diag(steps)
     hessian = np.diag((up + down - 2.0 * value) / h**2)
-    same, opposite = np.add(*np.split(values[1 + 2 * DIMENSION :], 2)).reshape(-1, 2).T
+    same, opposite = np.add(*np.split(values[1 + 2 * n :], 2)).reshape(-1, 2).T
     for (i, j), cross in zip(pairs, (same - opposite) / 4.0, strict=True):
         hessian[i, j] = hessian[j, i] = cross / (h[i] * h[j])
     return float(value), (up - down) / (2.0 * h), hessian

@@ -29,6 +29,7 @@ from scipy import special
 
 from bayescal.engines.exact.joint import Prior
 from bayescal.engines.exact.posterior import SMALLEST_SHARE
+from bayescal.engines.pooled.hyperprior import GaussianHyperprior
 from bayescal.families import Family
 from bayescal.validation import Floats
 
@@ -37,35 +38,23 @@ OF_SHARE = (2, 3)
 
 
 @dataclass(frozen=True)
-class Hyperprior:
+class Hyperprior(GaussianHyperprior):
     """
-    Means and standard deviations of the unbounded hyperparameters, in the order of NAMES.
+    The hyperprior of densities, in standardised units of the scores, in the order of NAMES.
 
-    Attributes
-    ----------
-    mean, scale : tuple of float
-        In standardised units of the scores. The means are the priors of a topic apart: modes
-        within two spreads or so, sides alike, widths of half a spread.
+    The means are the priors of a topic apart: modes within two spreads or so, sides alike, widths
+    of half a spread. Larger tau, smaller kappa and a make populations wider.
     """
 
-    mean: tuple[float, ...]
     scale: tuple[float, ...] = (2.0, 1.0, 1.0, 1.0, 1.0, 1.0)
+    wide: tuple[float, ...] = (0.0, 1.0, 0.0, -1.0, -1.0, 0.0)
+    # No wider than kappa = 1/2 and a = 1/4: of a beta far below that most draws are at 0 or 1.
+    lowest: tuple[float, ...] = (*3 * (-math.inf,), math.log(0.5), math.log(0.25), -math.inf)
 
     @classmethod
     def of(cls, power: int) -> Hyperprior:
         """Return the hyperprior of families of a power."""
         return cls((0.0, 0.0, 0.0, math.log(4.0), math.log(3.0), -math.log(2.0) / power))
-
-    def log_density(self, points: Floats) -> Floats:
-        """Return the log density at points of shape (..., 6)."""
-        z = (points - np.array(self.mean)) / np.array(self.scale)
-        constant = np.log(self.scale).sum() + 0.5 * len(NAMES) * math.log(2.0 * math.pi)
-        log: Floats = -0.5 * (z**2).sum(axis=-1) - constant
-        return log
-
-    def draw(self, size: int, rng: np.random.Generator) -> Floats:
-        """Return points of shape (size, 6)."""
-        return np.array(self.mean) + np.array(self.scale) * rng.normal(size=(size, len(NAMES)))
 
 
 def prior_of(point: Floats, family: Family) -> tuple[float, Prior]:

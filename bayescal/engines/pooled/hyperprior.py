@@ -1,0 +1,58 @@
+"""Gaussian hyperpriors, and the populations that topics are drawn under to stand for others."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from bayescal.validation import Floats
+
+# Topics are drawn under a base at the mode and under a wide one. Weights from wide to narrow are
+# bounded, and most draws of the other one lie where they count.
+# How many posterior standard deviations: while searching the mode, by one base, and in the end.
+SEARCHING, FINAL = (1.0,), (0.0, 2.0)
+
+
+@dataclass(frozen=True)
+class GaussianHyperprior:
+    """
+    Means and standard deviations of unbounded hyperparameters.
+
+    Attributes
+    ----------
+    mean, scale : tuple of float
+        Of each hyperparameter.
+    wide : tuple of float
+        In which direction, if any, each makes the population wider: 1, -1 or 0.
+    lowest : tuple of float
+        How far down bases may go.
+    """
+
+    mean: tuple[float, ...]
+    scale: tuple[float, ...]
+    wide: tuple[float, ...]
+    lowest: tuple[float, ...]
+
+    def log_density(self, points: Floats) -> Floats:
+        """Return the log density at points of shape (..., hyperparameters)."""
+        z = (points - np.array(self.mean)) / np.array(self.scale)
+        constant = np.log(self.scale).sum() + 0.5 * len(self.mean) * math.log(2.0 * math.pi)
+        log: Floats = -0.5 * (z**2).sum(axis=-1) - constant
+        return log
+
+    def draw(self, size: int, rng: np.random.Generator) -> Floats:
+        """Return points of shape (size, hyperparameters)."""
+        z = rng.normal(size=(size, len(self.mean)))
+        return np.array(self.mean) + np.array(self.scale) * z
+
+    def bases(self, centre: Floats, deviation: Floats, widths: tuple[float, ...]) -> Floats:
+        """Return populations so many deviations wider than the centre; a row for each width."""
+        wider = centre + np.outer(widths, np.array(self.wide) * deviation)
+        bases: Floats = np.maximum(wider, np.array(self.lowest))
+        return bases
+
+    def bases_of(self, points: Floats) -> Floats:
+        """Return the populations to draw topics under whose draws all points can reweight."""
+        return self.bases(points.mean(axis=0), points.std(axis=0), FINAL)

@@ -1,0 +1,143 @@
+"""Topics' draws under a few populations, reweighted to others."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import special
+
+from bayescal.parallel import blocks_of, in_parallel
+from bayescal.validation import Floats
+
+# From points, (k, hyperparameters), to eta, (k, statistics), and A(eta), (k,).
+Coefficients = Callable[[Floats], tuple[Floats, Floats]]
+
+BLOCK = 1 << 22  # elements of draws x populations at once
+TOPICS_A_SUM = 100  # weighed; two megabytes of statistics
+
+
+@dataclass(frozen=True)
+class TopicDraws:
+    """
+    Draws of every topic's parameters under a few populations, the bases, as many under each.
+
+    Under another population, eta and A its coefficients, a topic's evidence is
+
+        Z(eta) = mean_m exp(eta . T_m - A(eta)) / q(T_m)
+        q(T)   = mean_b exp(eta_b . T - A(eta_b)) / Z(b)
+
+    over all draws, whichever base they are from, and the terms are their weights (the balance
+    heuristic [1]_). No weight is larger than that of the best base times their number: where one
+    base is too narrow for a population another may be wide enough.
+
+    Attributes
+    ----------
+    coefficients : callable
+        From populations to eta and A(eta).
+    log_evidence : array of shape (topics, bases)
+        Natural log of the density of each topic's data under each base.
+    values : array of shape (values, topics, draws)
+        What is drawn of every topic.
+    terms : array of shape (topics, draws, statistics + 2)
+        The statistics T, then -1 and -log q(T).
+    resolved : bool
+        Whether all exact posteriors are as fine as asked for.
+
+    References
+    ----------
+    .. [1] E. Veach, L. Guibas, "Optimally combining sampling techniques for Monte Carlo
+       rendering", SIGGRAPH 1995.
+    """
+
+    coefficients: Coefficients
+    log_evidence: Floats
+    values: Floats
+    terms: Floats
+    resolved: bool
+
+    def log_evidence_of(self, points: Floats) -> Floats:
+        """Return the sum over topics of log Z at populations, a row each; shape (k,)."""
+        factors = _factors(points, self.coefficients)
+        tasks = [(self.terms[part], factors) for part in blocks_of(TOPICS_A_SUM, len(self.terms))]
+        # Few topics are not worth sending.
+        several = len(tasks) > 1
+        sums = in_parallel(_sum_task, tasks, keep=False) if several else map(_sum_task, tasks)
+        total: Floats = np.sum(list(sums), axis=0)
+        return total
+
+    def pick(self, points: Floats, rng: np.random.Generator) -> Floats:
+        """
+        Return what is drawn of every topic under each population, (values, topics, populations).
+
+        Draws of a topic given a population: its draws in proportion to their weights.
+        """
+        factors = _factors(points, self.coefficients)
+        out = np.empty((*self.values.shape[:2], points.shape[0]))
+        for topic, terms in enumerate(self.terms):
+            for part in self._blocks(points.shape[0]):
+                log_ratio = terms @ factors[:, part]
+                log_ratio -= log_ratio.max(axis=0)
+                cumulative = np.cumsum(np.exp(log_ratio, out=log_ratio), axis=0)
+                target = rng.random(cumulative.shape[1]) * cumulative[-1]
+                picked = (cumulative < target).sum(axis=0)
+                out[:, topic, part] = self.values[:, topic, picked]
+        return out
+
+    def efficiency(self, points: Floats) -> Floats:
+        """Return each topic's effective share of its draws, the mean over populations."""
+        factors = _factors(points, self.coefficients)
+        out = np.empty(len(self.terms))
+        for topic, terms in enumerate(self.terms):
+            log_ratio = terms @ factors
+            ratio = np.exp(log_ratio - log_ratio.max(axis=0))
+            out[topic] = (ratio.sum(axis=0) ** 2 / (ratio**2).sum(axis=0)).mean() / ratio.shape[0]
+        return out
+
+    def _blocks(self, size: int) -> list[slice]:
+        width = max(1, BLOCK // self.terms.shape[1])
+        return [slice(start, start + width) for start in range(0, size, width)]
+
+
+def _sum_task(task: tuple[Floats, Floats]) -> Floats:
+    """Return the sum over some topics of log Z, an average over the exponentials of products."""
+    terms, factors = task
+    total = np.zeros(factors.shape[1])
+    for of_topic in terms:
+        log_ratio = of_topic @ factors
+        top = log_ratio.max(axis=0)
+        log_ratio -= top
+        total += np.log(np.exp(log_ratio, out=log_ratio).mean(axis=0)) + top
+    return total
+
+
+def terms_of(
+    statistics: Floats, bases: Floats, log_evidence: Floats, coefficients: Coefficients
+) -> Floats:
+    """
+    Return statistics, -1 and -log q of draws, what `TopicDraws` weighs them by.
+
+    Parameters
+    ----------
+    statistics : array of shape (topics, draws, statistics)
+        T of each draw, as many draws under each base.
+    bases : array of shape (bases, hyperparameters)
+        The populations drawn under.
+    log_evidence : array of shape (topics, bases)
+        Natural log of each topic's evidence under each base.
+    coefficients : callable
+        As of `TopicDraws`.
+    """
+    terms = np.concatenate([statistics, np.empty((*statistics.shape[:-1], 2))], axis=-1)
+    terms[..., -2:] = -1.0, 0.0
+    of_bases = terms @ _factors(bases, coefficients) - log_evidence[:, None, :]
+    terms[..., -1] = math.log(len(bases)) - special.logsumexp(of_bases, axis=-1)
+    return terms
+
+
+def _factors(points: Floats, coefficients: Coefficients) -> Floats:
+    """Return what the terms of draws are multiplied by: eta, A and 1 of each point, in columns."""
+    eta, normaliser = coefficients(points)
+    return np.column_stack([eta, normaliser, np.ones_like(normaliser)]).T

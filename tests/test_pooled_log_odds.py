@@ -1,0 +1,175 @@
+"""Topics' monotone log-odds around a population: exact evidence, unseen topics, NUTS."""
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pymc as pm
+import pytest
+import scipy.stats as st
+
+from bayescal import _compat
+from bayescal.engines.data import BinaryScores
+from bayescal.engines.monotone.basis import Pieces
+from bayescal.engines.monotone.posterior import draw_monotone
+from bayescal.engines.pooled import log_odds
+from bayescal.engines.pooled.log_odds import (
+    HYPERPRIOR,
+    coefficients,
+    draw_log_odds,
+    draw_log_odds_population,
+    draw_unseen,
+    prior_of,
+)
+from tests.agreement import LIMIT, effective
+from tests.pooled_tools import deviations
+
+PIECES = Pieces(np.array([-0.5, 0.6]), 0.1)
+BASE = np.array([-1.0, np.log(1.5), 0.3, np.log(0.6)])
+WIDE = BASE + np.array([0.0, 1.0, 0.0, 1.0])
+NEAR = [BASE, BASE + np.array([0.6, -0.4, -0.2, 0.2]), BASE + np.array([-0.3, 0.1, 0.2, -0.3])]
+NOTHING = BinaryScores(np.empty(0), np.empty(0, dtype=bool))
+RUNS, CHAINS, DRAWS = 10, 4, 1500
+
+
+@cache
+def documents():
+    """Return five topics, the first without positives, with 6 to 30 documents."""
+    rng = np.random.default_rng(2)
+    topics = []
+    for t, size in enumerate((6, 8, 12, 20, 30)):
+        x = rng.normal(size=size)
+        positive = rng.random(size) < st.logistic.cdf(2.0 * x - 1.0 + 0.3 * t)
+        topics.append(BinaryScores(x, positive & (t > 0)))
+    return topics
+
+
+def exact(data, point, rng):
+    return draw_monotone(
+        data.score, data.positive, None, prior_of(point), 20_000, rng, pieces=PIECES
+    ).log_evidence
+
+
+@pytest.mark.parametrize("bases", [BASE[None], np.stack([BASE, WIDE])])
+def test_evidences_of_other_populations_are_the_exact_ones(bases):
+    rng = np.random.default_rng(1)
+    drawn = draw_log_odds(documents(), PIECES, bases, 8000 // len(bases), rng)
+    for point in (*NEAR, *bases[1:]):
+        expected = sum(exact(data, point, rng) for data in documents())
+        share = drawn.efficiency(point[None])
+        # A hundredth: the exact evidence is an average over draws itself.
+        error = np.sqrt(np.sum((1.0 / share - 0.999) / drawn.values.shape[-1])) + 0.01
+        assert abs(drawn.log_evidence_of(point[None])[0] - expected) < 4.0 * error
+        assert error < 0.1
+    assert drawn.resolved
+
+
+def test_coefficients_are_those_of_normal_densities():
+    a, level = np.array([0.3, -2.0]), np.array([1.0, 0.2])
+    statistics = np.stack([a, a**2, level, level**2], axis=-1)
+    for point in NEAR:
+        mu, log_tau, slope, log_sigma = point
+        expected = st.norm(mu, np.exp(log_tau)).logpdf(a)
+        expected += st.norm(slope, np.exp(log_sigma)).logpdf(level)
+        (eta,), (normaliser,) = coefficients(point[None])
+        found = statistics @ eta - normaliser - np.log(2.0 * np.pi)
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_a_topic_without_documents_is_a_draw_from_the_population():
+    rng = np.random.default_rng(3)
+    drawn = draw_log_odds([NOTHING], PIECES, np.stack([BASE, WIDE]), 4000, rng)
+    assert drawn.log_evidence == pytest.approx(np.zeros((1, 2)))
+    here = np.tile(BASE, (1500, 1))
+    picked, unseen = drawn.pick(here, rng)[:, 0], draw_unseen(here, PIECES, rng)
+    for one, other in zip(picked, unseen, strict=True):
+        assert st.kstest(one, other).pvalue > 1e-3
+    level = np.log(unseen[1 + PIECES.reference_segment])
+    assert st.kstest(unseen[0], st.norm(BASE[0], np.exp(BASE[1])).cdf).pvalue > 1e-3
+    assert st.kstest(level, st.norm(BASE[2], np.exp(BASE[3])).cdf).pvalue > 1e-3
+    # The negative: it is not a draw of the wider base.
+    assert st.kstest(picked[0], draw_unseen(np.tile(WIDE, (1500, 1)), PIECES, rng)[0]).pvalue < 1e-3
+
+
+def test_slopes_of_unseen_topics_are_those_of_topics_whose_labels_say_nothing():
+    rng = np.random.default_rng(4)
+    unseen = draw_unseen(np.tile(BASE, (8000, 1)), PIECES, rng)
+    nothing = draw_monotone(
+        np.zeros(1), np.array([True]), np.full(1, 1e-9), prior_of(BASE), 8000, rng, pieces=PIECES
+    )
+    for one, other in zip(unseen, [nothing.intercept, *nothing.slopes.T], strict=True):
+        assert st.kstest(one, other).pvalue > 1e-3
+
+
+def quantities(points, values):
+    """Return hyperparameters, intercepts and log slopes of both topics looked at: (draw, k)."""
+    looked_at = values[:, [0, 4]]
+    return np.concatenate([points.T, looked_at[0], *np.log(looked_at[1:])]).T
+
+
+def engine():
+    """Return quantities of independent runs of the engine: (run, draw, k)."""
+    runs = []
+    for seed in range(RUNS):
+        rng = np.random.default_rng(seed)
+        found = draw_log_odds_population(documents(), PIECES, rng, draws=1500, topic_draws=2000)
+        assert found.pareto_k < 0.7
+        runs.append(quantities(found.points, found.topics.pick(found.points, rng)))
+    return np.array(runs)
+
+
+@cache
+def nuts():
+    """Return quantities of chains of NUTS: (chain, draw, k), from a program of their own."""
+    topics = documents()
+    code = np.repeat(np.arange(len(topics)), [data.score.size for data in topics])
+    x = np.concatenate([data.score for data in topics])
+    positive = np.concatenate([data.positive for data in topics])
+    low, high = np.array([-np.inf, -0.5, 0.6]), np.array([-0.5, 0.6, np.inf])
+    length = np.clip(x[:, None], low, high) - np.clip(0.1, low, high)
+    with pm.Model():
+        mu, log_tau, slope, log_sigma = (
+            pm.Normal(f"point_{k}", *prior)
+            for k, prior in enumerate(zip(HYPERPRIOR.mean, HYPERPRIOR.scale, strict=True))
+        )
+        a = pm.Normal("a", shape=5) * pm.math.exp(log_tau) + mu
+        level = pm.Normal("level", shape=5) * pm.math.exp(log_sigma) + slope
+        steps = pm.Normal("steps", shape=(5, 2))
+        # nu/chi^2 of one topic for both of its steps: a bivariate t with four degrees of freedom.
+        steps = steps / pm.math.sqrt(pm.Gamma("precision", 2.0, 2.0, shape=(5, 1)))
+        change = 1.5 / np.sqrt(2.0) * steps
+        log_b = pm.math.stack([level + change[:, 0], level, level + change[:, 1]], axis=1)
+        pm.Deterministic("intercept", a)
+        b = pm.Deterministic("slope", pm.math.exp(log_b))
+        logit = a[code] + (length * b[code]).sum(axis=1)
+        pm.Bernoulli("label", logit_p=logit, observed=positive)
+        result = pm.sample(
+            draws=DRAWS, tune=1500, chains=CHAINS, cores=1, random_seed=1, target_accept=0.95,
+            progressbar=False, compute_convergence_checks=False,
+        )  # fmt: skip
+    found = _compat.datasets(result, ("posterior",))["posterior"].stack(sample=("chain", "draw"))
+    points = np.stack([found[f"point_{k}"].values for k in range(4)], axis=-1)
+    slopes = np.moveaxis(found["slope"].values, 1, 0)
+    values = np.concatenate([found["intercept"].values[None], slopes])
+    return quantities(points, values).reshape(CHAINS, DRAWS, -1)
+
+
+def apart():
+    """Return how far the engine's draws are from NUTS's, in standard errors."""
+    assert effective(nuts(), method="bulk").min() > 400
+    return np.abs(deviations(engine(), nuts())).max()
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:overflow encountered in:RuntimeWarning")
+def test_the_posterior_is_that_of_nuts():
+    assert apart() < LIMIT
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:overflow encountered in:RuntimeWarning")
+@pytest.mark.parametrize("halved", range(4))
+def test_another_hyperprior_is_rejected(halved, monkeypatch):
+    scale = [s / 2 if k == halved else s for k, s in enumerate(HYPERPRIOR.scale)]
+    monkeypatch.setattr(log_odds, "HYPERPRIOR", replace(HYPERPRIOR, scale=tuple(scale)))
+    assert apart() > LIMIT
