@@ -16,7 +16,7 @@ from bayescal.engines.pooled.combined import (
 from bayescal.engines.pooled.engine import add_topics, fit_topics
 from bayescal.engines.pooled.sampled import Sampler
 from bayescal.families import Family
-from bayescal.results import topic_parts
+from bayescal.results import topic_log_odds, topic_parts
 from bayescal.results.topics import (
     build_topics,
     join_topics,
@@ -89,7 +89,9 @@ def fit_tree(
         base = found.rate_population.mean(axis=1)
         densities.append(DensitiesOfTopics(family, found.sides, (base[0], base[1]), scale[0]))
     if len(families) > 1:
-        combination = combine_topics(_by_topic(classes), densities, rng, draws=draws * chains)
+        combination = combine_topics(
+            _by_topic(classes), densities, scale, rng, draws=draws * chains
+        )
         reach = float(data.score.min()), float(data.score.max())
         groups |= topic_parts.combination_groups(combination, data.names, reach, (chains, draws))
     tree = xr.DataTree.from_dict(groups)
@@ -114,19 +116,17 @@ def extend_tree(
         base = population.rate.mean(axis=1)
         densities.append(DensitiesOfTopics(family, found[0], (base[0], base[1]), scale[0]))
     if len(families) > 1:
-        posterior = tree["posterior"].to_dataset()
-        shape = posterior.sizes["chain"], posterior.sizes["draw"]
         base_weight, weight = topic_parts.weights_of_population(tree)
-        own, weights = extend_combination(
+        direct, weights = extend_combination(
             _by_topic(classes),
             densities,
             rng,
-            draws=shape[0] * shape[1],
             base_weight=base_weight,
             recalibrate=topic_parts.read_recalibration(tree).predictive,
+            fitted=topic_log_odds.read(tree),
             population=weight,
         )
-        groups |= topic_parts.joined_groups(tree, own, weights, data.names, shape)
+        groups |= topic_parts.joined_groups(tree, direct, weights, data.names)
     out = xr.DataTree.from_dict(groups)
     out.attrs.update(tree.attrs)
     return out

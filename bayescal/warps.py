@@ -41,6 +41,23 @@ def warp(scores: Floats, centre: float, bend: float) -> Floats:
     return out
 
 
+def standardise(scores: Floats, centre: float, spread: float, bend: float) -> Floats:
+    """
+    Return (x - m)/S of warped scores x.
+
+    Examples
+    --------
+    >>> standardise(np.array([1.0, 3.0]), 1.0, 2.0, IDENTITY)
+    array([0., 1.])
+    """
+    return (warp(scores, centre, bend) - centre) / spread
+
+
+def warped_spread(centre: float, spread: float, bend: float) -> float:
+    """Return how far from the centre a score that was a spread above it is when warped."""
+    return float(warp(np.asarray(centre + spread), centre, bend)) - centre
+
+
 def log_jacobian(scores: Floats, centre: float, bend: float) -> Floats:
     """
     Return the natural log of dx/ds of `warp` at raw scores.

@@ -13,13 +13,13 @@ from bayescal.engines.data import BinaryScores
 from bayescal.engines.monotone.basis import Pieces
 from bayescal.engines.monotone.posterior import draw_monotone
 from bayescal.engines.pooled import log_odds
-from bayescal.engines.pooled.log_odds import (
+from bayescal.engines.pooled.log_odds import draw_log_odds, draw_log_odds_population
+from bayescal.engines.pooled.log_odds_population import (
     HYPERPRIOR,
     coefficients,
-    draw_log_odds,
-    draw_log_odds_population,
     draw_unseen,
     prior_of,
+    statistics,
 )
 from tests.agreement import LIMIT, effective
 from tests.pooled_tools import deviations
@@ -66,13 +66,12 @@ def test_evidences_of_other_populations_are_the_exact_ones(bases):
 
 def test_coefficients_are_those_of_normal_densities():
     a, level = np.array([0.3, -2.0]), np.array([1.0, 0.2])
-    statistics = np.stack([a, a**2, level, level**2], axis=-1)
     for point in NEAR:
         mu, log_tau, slope, log_sigma = point
         expected = st.norm(mu, np.exp(log_tau)).logpdf(a)
         expected += st.norm(slope, np.exp(log_sigma)).logpdf(level)
         (eta,), (normaliser,) = coefficients(point[None])
-        found = statistics @ eta - normaliser - np.log(2.0 * np.pi)
+        found = statistics(a, level) @ eta - normaliser - np.log(2.0 * np.pi)
         np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 

@@ -69,13 +69,34 @@ def test_densities_are_those_of_their_families_alone(fitted):
     np.testing.assert_allclose(ours, theirs, atol=0.05)
 
 
-def test_own_log_odds_are_those_of_a_calibrator_of_the_topic(fitted):
-    scores, labels, topics = made()
+def test_log_odds_of_topics_with_many_documents_are_those_of_a_calibrator_of_the_topic():
+    scores, labels, topics = made(positives=200, negatives=400, names=NAMES[:3])
+    fitted = TopicCalibrator(draws=250, random_state=0).fit(scores, labels, topics)
     mine = topics == "corn"
     alone = ScoreCalibrator(family="monotone", draws=250, random_state=0)
     alone.fit(scores[mine], labels[mine])
     ours = special.expit(read_topic(fitted.posterior_, 0).parts[3].predictive(NEW))
     np.testing.assert_allclose(ours, alone.predict_proba(NEW)[:, 1], atol=0.05)
+
+
+def test_log_odds_of_topics_with_few_documents_are_drawn_to_those_of_the_others():
+    scores, labels, topics = made(positives=40, negatives=80)
+    few = np.flatnonzero(topics == "corn")[:81]  # one positive among them
+    kept = np.r_[few[::27], few[-1], np.flatnonzero(topics != "corn")]
+    fitted = TopicCalibrator(draws=250, random_state=0)
+    fitted.fit(scores[kept], labels[kept], topics[kept])
+
+    def width(topic):
+        curve = read_topic(fitted.posterior_, topic).parts[3]
+        return np.ptp(np.quantile(curve.log_odds(np.array([1.5])), [0.1, 0.9]))
+
+    alone = ScoreCalibrator(family="monotone", draws=250, random_state=0)
+    here = kept[topics[kept] == "corn"]
+    alone.fit(scores[here], labels[here])
+    by_itself = np.ptp(special.logit(alone.predict_interval([1.5], level=0.8)))
+    assert width(1) < width(0) < 0.7 * by_itself
+    # And not further than what no document at all says.
+    assert width(0) < width(None)
 
 
 def test_wrong_densities_are_recalibrated():
@@ -90,10 +111,16 @@ def test_wrong_densities_are_recalibrated():
     assert elpd["recalibrated"] > max(elpd["asymmetric_laplace"], elpd["gaussian"])
 
 
+def left_out(score, *, both=True):
+    """Return log scores of the documents of one topic, (parts, n)."""
+    n = score.shape[1]
+    return LeftOut(score, np.ones(n), np.zeros(n, dtype=int), np.array([both]))
+
+
 def test_weights_follow_the_labels():
     right, wrong = np.log([0.8, 0.3])
     score = np.array([[right], [wrong], [wrong], [wrong]]) * np.ones(2000)
-    found = weigh(LeftOut(score, np.ones(2000), np.zeros(2000, dtype=int)), 1)
+    found = weigh(left_out(score))
     np.testing.assert_allclose(found.population[0], 1.0, atol=0.01)
     np.testing.assert_allclose(found.elpd, 2000 * score[:, 0])
 
@@ -103,25 +130,29 @@ def test_few_documents_keep_the_populations_weights_and_many_do_not():
     score = np.log([[0.4], [0.9], [0.4], [0.4]])
 
     def own(documents):
-        left_out = LeftOut(score * np.ones(documents), np.ones(documents), np.zeros(documents, int))
-        return own_weights(left_out, 1, population)[0]
+        return own_weights(left_out(score * np.ones(documents)), population)[0]
 
     assert own(1)[0] > 0.6
     assert own(1000)[1] > 0.97
     # Nothing said: exactly the population's.
-    equal = LeftOut(np.zeros((4, 5)), np.ones(5), np.zeros(5, int))
-    np.testing.assert_allclose(own_weights(equal, 1, population)[0], population, atol=1e-9)
+    equal = left_out(np.zeros((4, 5)))
+    np.testing.assert_allclose(own_weights(equal, population)[0], population, atol=1e-9)
+    # Documents of one class say nothing of weights.
+    one_sided = left_out(score * np.ones(1000), both=False)
+    np.testing.assert_array_equal(own_weights(one_sided, population)[0], population)
     assert BELIEF_IN_POPULATION == 10.0
 
 
-def test_topics_without_a_class_have_no_log_odds_of_their_own():
+def test_topics_without_a_class_have_the_populations_weights():
     scores, labels, topics = made()
     kept = (topics != "earn") | (labels == 0)
     fitted = TopicCalibrator(draws=100, random_state=0)
     fitted.fit(scores[kept], labels[kept], topics[kept])
     assert list(fitted.flagged_) == ["earn"]
-    weight = fitted.posterior_["combination"]["weight"].sel(topic="earn")
-    assert float(weight.sel(part="monotone")) == 0.0
+    weight = fitted.posterior_["combination"]["weight"]
+    population = fitted.combination_["weight"].to_numpy()
+    np.testing.assert_array_equal(weight.sel(topic="earn"), population)
+    assert not np.array_equal(weight.sel(topic="corn"), population)
     known, new = fitted.predict_interval([2.0, 2.0], ["earn", "new"])
     assert known[0] < known[1]
     assert new[0] < new[1]
@@ -163,7 +194,6 @@ def test_added_topics_are_nearly_what_fitting_them_gives():
 
 
 def test_topics_are_added_to_topics_added(tmp_path):
-    # Of more pieces than those there, and without log-odds of their own.
     fitted = TopicCalibrator(draws=100, random_state=0).fit(*made(positives=3))
     scores, labels, _ = made(positives=150, negatives=300, seed=1, names=["many"])
     fitted.add_topics(scores, labels, ["many"] * labels.size)
@@ -171,13 +201,12 @@ def test_topics_are_added_to_topics_added(tmp_path):
     fitted.add_topics(scores[some], labels[some], ["few"] * 5 + ["tiny"])
     where = NEW, ["many"] * NEW.size
     assert np.diff(fitted.predict_proba(*where)[:, 1]).min() > -0.01
-    assert float(fitted.posterior_["combination"]["weight"].sel(topic="few", part="monotone")) == 0
     again = TopicCalibrator.load(fitted.save(tmp_path / "topics.nc"))
     np.testing.assert_array_equal(again.decision_function(*where), fitted.decision_function(*where))
     assert again.topics_.tolist() == [*NAMES, "many", "few", "tiny"]
 
 
-@pytest.mark.parametrize("group", ["topics", "gaussian_topics"])
+@pytest.mark.parametrize("group", ["topics", "gaussian_topics", "monotone"])
 def test_an_unresolved_population_of_any_family_is_a_problem(fitted, group):
     families = tuple(FAMILIES[name] for name in fitted.families_)
     assert population_problem(fitted.posterior_, families) is None

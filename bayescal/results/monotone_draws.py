@@ -13,7 +13,7 @@ from bayescal.engines.monotone.basis import Pieces
 from bayescal.engines.monotone.posterior import log_odds
 from bayescal.results.curves import log_odds_of_mean
 from bayescal.validation import Floats
-from bayescal.warps import warp
+from bayescal.warps import standardise
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class MonotoneDraws:
 
     def log_odds(self, scores: Floats) -> Floats:
         """Return the log-odds at raw scores, shape (draws, scores)."""
-        x = (warp(scores, self.centre, self.bend) - self.centre) / self.spread
+        x = standardise(scores, self.centre, self.spread, self.bend)
         return log_odds(self.pieces, self.intercept, self.slope, x)
 
     def predictive(self, scores: Floats) -> Floats:

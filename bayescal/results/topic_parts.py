@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,22 +9,22 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayescal.engines.combined import MOST_DRAWS
-from bayescal.engines.pooled.combined import OwnLogOdds, TopicCombination
-from bayescal.engines.pooled.weights import DENSITIES, PARTS, without_own
+from bayescal.engines.pooled.combined import TopicCombination
+from bayescal.engines.pooled.log_odds import LogOddsOfTopics
+from bayescal.engines.pooled.weights import DENSITIES, PARTS
 from bayescal.families import FAMILIES
+from bayescal.results import topic_log_odds
 from bayescal.results.class_draws import ClassDraws
 from bayescal.results.combined_draws import CombinedDraws, combine
-from bayescal.results.curves import Curves
 from bayescal.results.monotone_draws import MonotoneDraws, read_monotone
 from bayescal.results.recalibrated_draws import DensityLogOdds, RecalibratedDraws
-from bayescal.results.topics import read_curve, read_scale
+from bayescal.results.topics import MONOTONE, read_curve, read_scale
 from bayescal.validation import Floats
 
 if TYPE_CHECKING:
     import pandas as pd
 
-COMBINATION, RECALIBRATED, MONOTONE = "combination", "recalibrated", "monotone"
-KNOTS = "knots"
+COMBINATION, RECALIBRATED = "combination", "recalibrated"
 
 
 def combination_groups(
@@ -38,7 +37,7 @@ def combination_groups(
     Return the groups of a combination beside those of its densities.
 
     combination, the weights (part; topic, part) and why; recalibrated, the curve of all topics;
-    monotone, each topic's own (topic, chain, draw, segment), nan where there is none.
+    monotone, the log-odds of each topic around a population (topic, chain, draw, segment).
 
     Parameters
     ----------
@@ -66,30 +65,8 @@ def combination_groups(
     return {
         COMBINATION: combination,
         RECALIBRATED: found.recalibration.dataset(*shape),
-        MONOTONE: own_dataset(found.own, names, shape),
+        MONOTONE: topic_log_odds.build(found.direct, names, shape),
     }
-
-
-def own_dataset(
-    own: Sequence[OwnLogOdds | None], names: NDArray[Any], shape: tuple[int, int]
-) -> xr.Dataset:
-    """Return topics' own log-odds; fewer segments than the most end with nan."""
-    # A variable of two dimensions may not have the name of one.
-    datasets = [None if each is None else _renamed(each.direct.dataset(*shape)) for each in own]
-    there = [dataset for dataset in datasets if dataset is not None]
-    if not there:
-        return xr.Dataset(coords={"topic": names})
-    sizes = {dim: max(each.sizes[dim] for each in there) for dim in there[0].sizes}
-    variables = {}
-    for name, first in there[0].data_vars.items():
-        values = np.full((names.size, *(sizes[dim] for dim in first.dims)), np.nan)
-        for t, dataset in enumerate(datasets):
-            if dataset is not None:
-                part = dataset[name].values
-                where: tuple[int | slice, ...] = (t, *map(slice, part.shape))
-                values[where] = part
-        variables[name] = (("topic", *first.dims), values)
-    return xr.Dataset(variables, {"topic": names})
 
 
 def read_topic(tree: xr.DataTree, topic: int | None) -> CombinedDraws:
@@ -97,11 +74,9 @@ def read_topic(tree: xr.DataTree, topic: int | None) -> CombinedDraws:
     combination = tree[COMBINATION].to_dataset()
     densities = _densities(tree, topic)
     recalibrated = RecalibratedDraws(_base(tree, densities, combination), read_recalibration(tree))
-    parts: tuple[Curves, ...] = (*densities, recalibrated)
-    own = None if topic is None else _own(tree, topic)
-    if own is not None and topic is not None:
-        return combine((*parts, own), combination["weight"].values[topic])
-    return combine(parts, without_own(combination["population_weight"].values)[:-1])
+    direct = topic_log_odds.read_curve(tree, topic)
+    weight = combination["population_weight"] if topic is None else combination["weight"][topic]
+    return combine((*densities, recalibrated, direct), weight.values)
 
 
 def combination_table(tree: xr.DataTree, topic: int | None = None) -> pd.DataFrame:
@@ -149,28 +124,8 @@ def _base(
     return DensityLogOdds(mixture, *read_scale(tree), (low, high))
 
 
-def _own(tree: xr.DataTree, topic: int) -> MonotoneDraws | None:
-    own = tree[MONOTONE].to_dataset().isel(topic=topic)
-    if KNOTS not in own or not np.isfinite(own["reference"]):
-        return None
-    knots = own[KNOTS].values
-    knots = knots[np.isfinite(knots)]
-    # One piece more than knots between them.
-    own = own.drop_vars(KNOTS).isel(segment=slice(knots.size + 1))
-    return read_monotone(own.assign_coords(knot=knots))
-
-
-def _renamed(dataset: xr.Dataset) -> xr.Dataset:
-    knots = dataset["knot"].values
-    return dataset.drop_vars("knot").assign({KNOTS: ("knot", knots)})
-
-
 def joined_groups(
-    tree: xr.DataTree,
-    own: Sequence[OwnLogOdds | None],
-    weights: Floats,
-    names: NDArray[Any],
-    shape: tuple[int, int],
+    tree: xr.DataTree, direct: LogOddsOfTopics, weights: Floats, names: NDArray[Any]
 ) -> dict[str, xr.Dataset]:
     """Return the groups of the combination with further topics, of weights (topics, parts)."""
     combination = tree[COMBINATION].to_dataset()
@@ -178,18 +133,5 @@ def joined_groups(
     weight = xr.concat([combination[["weight"]], added], "topic")
     return {
         COMBINATION: combination.drop_dims("topic").merge(weight),
-        MONOTONE: _join_own(tree[MONOTONE].to_dataset(), own_dataset(own, names, shape)),
+        MONOTONE: topic_log_odds.join(tree[MONOTONE].to_dataset(), direct, names),
     }
-
-
-def _join_own(old: xr.Dataset, new: xr.Dataset) -> xr.Dataset:
-    """Return the own log-odds of both; fewer segments than the most end with nan."""
-    if not (old.data_vars and new.data_vars):
-        # One of them has topics without log-odds of their own only.
-        return xr.concat([old, new], "topic", data_vars="all")
-    most = max(old.sizes["segment"], new.sizes["segment"])
-    padded = []
-    for dataset in (old, new):
-        short = most - dataset.sizes["segment"]
-        padded.append(dataset.pad(segment=(0, short), knot=(0, short)) if short else dataset)
-    return xr.concat(padded, "topic")

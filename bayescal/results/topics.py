@@ -24,6 +24,7 @@ DRAWS = ("chain", "draw")
 RATE_NAMES = ("rate_alpha", "rate_beta")
 HYPERPARAMETERS = (*NAMES, *RATE_NAMES)
 GROUPS = ("posterior", "population", "topics")
+MONOTONE = "monotone"
 
 
 def build_topics(
@@ -117,7 +118,10 @@ def population_problem(tree: xr.DataTree, families: tuple[Family, ...]) -> str |
 
 
 def _known(tree: xr.DataTree, families: tuple[Family, ...]) -> list[xr.Dataset]:
-    return [tree[f"{prefix_of(family, families)}topics"].to_dataset() for family in families]
+    names = [f"{prefix_of(family, families)}topics" for family in families]
+    # A combination's log-odds have a population of their own.
+    names += [MONOTONE] if MONOTONE in tree else []
+    return [tree[name].to_dataset() for name in names]
 
 
 def with_prefix(tree: xr.DataTree, prefix: str) -> dict[str, xr.Dataset]:

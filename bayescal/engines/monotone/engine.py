@@ -14,7 +14,7 @@ from bayescal.engines.monotone.density import Prior
 from bayescal.engines.monotone.leave_one_out import leave_one_out
 from bayescal.engines.monotone.posterior import MonotonePosterior, draw_monotone
 from bayescal.validation import Floats
-from bayescal.warps import warp
+from bayescal.warps import standardise, warped_spread
 
 # Straight pieces: nine up to 100 documents of the rarer class, then by the cube root that balances
 # the bias of pieces and the noise of slopes, up to 17.
@@ -56,13 +56,11 @@ class Direct:
 
     def leave_one_out(self, index: NDArray[np.intp], rng: np.random.Generator) -> Floats:
         """Return the log-odds of + of some documents, each given all others."""
-        x = _standardised(self.data.score, self.centre, self.spread, self.bend)
+        x = standardise(self.data.score, self.centre, self.spread, self.bend)
         found = leave_one_out(
             self.posterior, x, self.data.positive, self.data.weight, self.prior, rng
         )
-        own = np.minimum(found.log_probability[index], -1e-12)
-        log_odds: Floats = own - np.log(-np.expm1(own))
-        return np.where(self.data.positive[index], log_odds, -log_odds)
+        return found.log_odds(self.data.positive)[index]
 
     def dataset(self, chains: int, draws: int) -> xr.Dataset:
         """Return the draws (chain, draw, segment) and what they are of."""
@@ -154,12 +152,12 @@ def fit_direct(
         )
     prior, scaled = Prior(**given), np.asarray(bends) * spread
     counts = fewer_and_fewer(number_of_segments(data)) if n_segments is None else [n_segments]
-    spreads = [float(warp(np.asarray(centre + spread), centre, b)) - centre for b in scaled]
+    spreads = [warped_spread(centre, spread, bend) for bend in scaled]
     # As many pieces as importance sampling can serve.
     for segments in counts:
         found = [
             draw_monotone(
-                _standardised(data.score, centre, s, bend),
+                standardise(data.score, centre, s, bend),
                 data.positive, data.weight, prior, draws, rng, n_segments=segments,
             )
             for bend, s in zip(scaled, spreads, strict=True)
@@ -179,7 +177,3 @@ def fit_direct(
         bends=scaled,
         base=rng.beta(1 + data.total(True), 1 + data.total(False), draws),
     )
-
-
-def _standardised(scores: Floats, centre: float, spread: float, bend: float) -> Floats:
-    return (warp(scores, centre, bend) - centre) / spread

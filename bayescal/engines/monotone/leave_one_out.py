@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from bayescal.engines.monotone.density import Prior
-from bayescal.engines.monotone.posterior import MonotonePosterior, draw_monotone
+from bayescal.engines.monotone.posterior import MonotoneCurves, draw_monotone
 from bayescal.engines.pareto import smooth
 from bayescal.log_sum import log_sum_exp
 from bayescal.validation import Floats
@@ -47,9 +47,15 @@ class LeaveOneOut:
     log_probability: Floats
     pareto_k: Floats
 
+    def log_odds(self, positive: NDArray[np.bool_]) -> Floats:
+        """Return the log-odds of + of each document, whose label is given."""
+        own = np.minimum(self.log_probability, -1e-12)
+        log_odds: Floats = own - np.log(-np.expm1(own))
+        return np.where(positive, log_odds, -log_odds)
+
 
 def leave_one_out(
-    posterior: MonotonePosterior,
+    posterior: MonotoneCurves,
     x: Floats,
     positive: NDArray[np.bool_],
     weight: Floats | None,
@@ -65,7 +71,7 @@ def leave_one_out(
 
     Parameters
     ----------
-    posterior : MonotonePosterior
+    posterior : MonotoneCurves
         Draws given all documents; its knots are kept.
     x : array of shape (n,)
         The scores that it was drawn from.
@@ -93,7 +99,7 @@ def leave_one_out(
 
 
 def _again(
-    posterior: MonotonePosterior,
+    posterior: MonotoneCurves,
     x: Floats,
     positive: NDArray[np.bool_],
     weight: Floats,
@@ -111,7 +117,7 @@ def _again(
 
 
 def _of_label(
-    posterior: MonotonePosterior, x: Floats, power: Floats | None, label: bool
+    posterior: MonotoneCurves, x: Floats, power: Floats | None, label: bool
 ) -> tuple[Floats, Floats]:
     sign = 1.0 if label else -1.0
     node = np.unique(x)
@@ -134,7 +140,7 @@ def _of_label(
 
 
 def _by_importance(
-    posterior: MonotonePosterior, x: Floats, power: Floats, sign: float
+    posterior: MonotoneCurves, x: Floats, power: Floats, sign: float
 ) -> tuple[Floats, Floats]:
     values, k = np.empty(x.size), np.empty(x.size)
     for start in range(0, x.size, ROWS_AT_ONCE):

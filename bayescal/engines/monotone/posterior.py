@@ -22,9 +22,9 @@ WORST_ERROR = 0.1
 
 
 @dataclass(frozen=True)
-class MonotonePosterior:
+class MonotoneCurves:
     """
-    Independent draws of monotone log-odds f(x) = a + sum_j b_j h_j(x).
+    Draws of monotone log-odds f(x) = a + sum_j b_j h_j(x).
 
     Attributes
     ----------
@@ -33,6 +33,24 @@ class MonotonePosterior:
     intercept : array of shape (draws,)
     slopes : array of shape (draws, J)
         Positive, in log-odds a unit of x.
+    """
+
+    pieces: Pieces
+    intercept: Floats
+    slopes: Floats
+
+    def log_odds(self, x: Floats) -> Floats:
+        """Return f at scores of shape (n,), of shape (draws, n)."""
+        return log_odds(self.pieces, self.intercept, self.slopes, x)
+
+
+@dataclass(frozen=True)
+class MonotonePosterior(MonotoneCurves):
+    """
+    Independent draws from the posterior of monotone log-odds, and how well they were made.
+
+    Attributes
+    ----------
     log_evidence : float
         Natural log of p(labels | scores).
     pareto_k, efficiency : float
@@ -44,18 +62,11 @@ class MonotonePosterior:
         What keeps the draws from being trusted; empty where nothing does.
     """
 
-    pieces: Pieces
-    intercept: Floats
-    slopes: Floats
     log_evidence: float
     pareto_k: float
     efficiency: float
     likelihood_error: float
     problem: str
-
-    def log_odds(self, x: Floats) -> Floats:
-        """Return f at scores of shape (n,), of shape (draws, n)."""
-        return log_odds(self.pieces, self.intercept, self.slopes, x)
 
 
 def log_odds(pieces: Pieces, intercept: Floats, slopes: Floats, x: Floats) -> Floats:

@@ -1,7 +1,7 @@
 """The combination of many topics: densities around populations, recalibrated, and direct log-odds.
 
-The densities borrow from other topics; one monotone curve along their log-odds mends for all topics
-what is wrong with the families; each topic's own log-odds need none of this to hold.
+One monotone curve along the densities' log-odds mends for all topics what is wrong with the
+families; monotone log-odds around a population of their own need no density at all.
 """
 
 from __future__ import annotations
@@ -13,18 +13,22 @@ import numpy as np
 
 from bayescal.bayes import log_odds_of_mixture
 from bayescal.engines.combined import (
-    DIRECT_BENDS,
     MOST_DOCUMENTS,
     MOST_DRAWS,
     RECALIBRATION,
-    Documents,
     leave_one_out_of_densities,
     log_scores,
     pick_documents,
 )
 from bayescal.engines.data import BinaryScores
 from bayescal.engines.monotone.engine import Direct, fit_direct
-from bayescal.engines.pooled.engine import densities_of
+from bayescal.engines.pooled.engine import densities_of, topic_draws_of
+from bayescal.engines.pooled.log_odds import (
+    LogOddsOfTopics,
+    add_log_odds,
+    fit_log_odds,
+    leave_out,
+)
 from bayescal.engines.pooled.weights import BELIEF, LeftOut, Weights, own_weights, weigh
 from bayescal.engines.stacking import stack
 from bayescal.families import Family
@@ -58,23 +62,6 @@ class DensitiesOfTopics:
 
 
 @dataclass(frozen=True)
-class OwnLogOdds:
-    """
-    A topic's own monotone log-odds.
-
-    Attributes
-    ----------
-    direct : Direct
-        The posterior.
-    left_out : array of shape (documents,)
-        Log-odds of documents left out, those that weights are learnt from.
-    """
-
-    direct: Direct
-    left_out: Floats
-
-
-@dataclass(frozen=True)
 class TopicCombination:
     """
     What makes one curve of several parts for every topic.
@@ -85,21 +72,22 @@ class TopicCombination:
         Of all topics, along the log-odds of the densities' mixture.
     base_weight : array of shape (densities,)
         Of the families in that mixture.
-    own : list of OwnLogOdds or None
-        Of each topic; None for those without documents of both classes.
+    direct : LogOddsOfTopics
+        Monotone log-odds of the score.
     weights : Weights
         Of the parts.
     """
 
     recalibration: Direct
     base_weight: Floats
-    own: list[OwnLogOdds | None]
+    direct: LogOddsOfTopics
     weights: Weights
 
 
 def combine_topics(
     topics: Sequence[BinaryScores],
     densities: Sequence[DensitiesOfTopics],
+    scale: tuple[float, float],
     rng: np.random.Generator,
     *,
     draws: int,
@@ -113,13 +101,15 @@ def combine_topics(
         Of every topic, without weights; a topic may lack documents of a class, or have none.
     densities : sequence of DensitiesOfTopics
         Of the families in `weights.DENSITIES`.
+    scale : tuple of float
+        Robust centre and spread of all topics' scores.
     rng : numpy.random.Generator
         Source of randomness.
     draws : int
         How many.
     """
     data = _Documents(topics, rng)
-    own = _fit_own(topics, data.picked, rng, draws)
+    direct = fit_log_odds(topics, scale, rng, draws=draws, topic_draws=topic_draws_of(len(topics)))
     of_densities = _left_out_by_densities(topics, densities)
     index, positive = data.index, data.positive
     base_weight = stack(log_scores(of_densities[:, index], positive[index]), data.weight, BELIEF)
@@ -130,9 +120,9 @@ def combine_topics(
         bends=(IDENTITY,),
         hyperparameters=RECALIBRATION,
     )
-    shared = np.vstack([of_densities[:, index], recalibration.leave_one_out(index, rng)])
-    weights = weigh(data.left_out(shared, own), len(topics))
-    return TopicCombination(recalibration, base_weight, own, weights)
+    recalibrated = recalibration.leave_one_out(index, rng)
+    left_out = data.left_out(of_densities[:, index], recalibrated, direct, rng)
+    return TopicCombination(recalibration, base_weight, direct, weigh(left_out))
 
 
 def extend_combination(
@@ -140,31 +130,33 @@ def extend_combination(
     densities: Sequence[DensitiesOfTopics],
     rng: np.random.Generator,
     *,
-    draws: int,
     base_weight: Floats,
     recalibrate: Callable[[Floats], Floats],
+    fitted: LogOddsOfTopics,
     population: Floats,
-) -> tuple[list[OwnLogOdds | None], Floats]:
+) -> tuple[LogOddsOfTopics, Floats]:
     """
-    Return own log-odds and weights of topics that the population was not fitted to.
+    Return log-odds and weights of topics that the population was not fitted to.
 
     Parameters
     ----------
-    topics, densities, rng, draws
+    topics, densities, rng
         As of `combine_topics`.
     base_weight : array of shape (densities,)
         Of the mixture that is recalibrated.
     recalibrate : callable
         From the mixture's log-odds to those recalibrated.
+    fitted : LogOddsOfTopics
+        Of the topics that the population was fitted to.
     population : array of shape (parts,)
         The population's weights.
     """
     data = _Documents(topics, rng)
-    own = _fit_own(topics, data.picked, rng, draws)
+    direct = add_log_odds(topics, fitted, rng, topic_draws=topic_draws_of(len(topics)))
     of_densities = _left_out_by_densities(topics, densities)[:, data.index]
     recalibrated = recalibrate(log_odds_of_mixture(of_densities, base_weight))
-    left_out = data.left_out(np.vstack([of_densities, recalibrated]), own)
-    return own, own_weights(left_out, len(topics), population)
+    left_out = data.left_out(of_densities, recalibrated, direct, rng)
+    return direct, own_weights(left_out, population)
 
 
 class _Documents:
@@ -172,6 +164,7 @@ class _Documents:
 
     def __init__(self, topics: Sequence[BinaryScores], rng: np.random.Generator) -> None:
         most = max(MOST_DOCUMENTS // len(topics), FEWEST_DOCUMENTS)
+        self.topics = topics
         self.picked = [pick_documents(data, rng, most) for data in topics]
         self.positive = np.concatenate([data.positive for data in topics])
         starts = np.cumsum([0, *(data.score.size for data in topics[:-1])])
@@ -181,14 +174,19 @@ class _Documents:
         self.weight = np.concatenate([each.weight for each in self.picked])
         self.code = np.repeat(np.arange(len(topics)), sizes)
 
-    def left_out(self, shared: Floats, own: Sequence[OwnLogOdds | None]) -> LeftOut:
-        """Return log scores by log-odds of the shared parts, (parts - 1, n), and of own ones."""
-        last = [
-            np.full(each.index.size, np.nan) if mine is None else mine.left_out
-            for each, mine in zip(self.picked, own, strict=True)
-        ]
-        score = log_scores(np.vstack([shared, np.concatenate(last)]), self.positive[self.index])
-        return LeftOut(score, self.weight, self.code)
+    def left_out(
+        self,
+        of_densities: Floats,
+        recalibrated: Floats,
+        direct: LogOddsOfTopics,
+        rng: np.random.Generator,
+    ) -> LeftOut:
+        """Return log scores by the log-odds of all parts; those of the last are worked out here."""
+        own = leave_out(self.topics, direct, [each.index for each in self.picked], rng)
+        log_odds = np.vstack([of_densities, recalibrated, np.concatenate(own)])
+        score = log_scores(log_odds, self.positive[self.index])
+        both = np.array([0 < data.total(True) < data.total() for data in self.topics])
+        return LeftOut(score, self.weight, self.code, both)
 
 
 def _left_out_by_densities(
@@ -210,26 +208,3 @@ def _leave_out(task: tuple[BinaryScores, list[DensitiesOfTopics]]) -> Floats:
             pair = densities_of(each.sides, each.family, each.centre)
             row[:] = leave_one_out_of_densities(*pair, data, each.base)
     return out
-
-
-def _fit_own(
-    topics: Sequence[BinaryScores],
-    picked: Sequence[Documents],
-    rng: np.random.Generator,
-    draws: int,
-) -> list[OwnLogOdds | None]:
-    # A seed a topic: what is drawn of it does not depend on the others, nor on the workers.
-    seeds = rng.integers(1 << 63, size=len(topics)).tolist()
-    tasks = [
-        (data, each, seed, draws) for data, each, seed in zip(topics, picked, seeds, strict=True)
-    ]
-    return list(in_parallel(_fit_one, tasks))
-
-
-def _fit_one(task: tuple[BinaryScores, Documents, int, int]) -> OwnLogOdds | None:
-    data, documents, seed, draws = task
-    if not (data.total(False) and data.total(True)):
-        return None
-    rng = np.random.default_rng(seed)
-    direct = fit_direct(data, rng, draws=draws, bends=DIRECT_BENDS)
-    return OwnLogOdds(direct, direct.leave_one_out(documents.index, rng))

@@ -202,7 +202,7 @@ Topics = list[tuple[Floats, None]]
 
 
 def _partial(topics: Topics, family: Family, rng: np.random.Generator, draws: int) -> _Class:
-    each = int(np.clip(ALL_TOPIC_DRAWS // len(topics), FEWEST_TOPIC_DRAWS, MOST_TOPIC_DRAWS))
+    each = topic_draws_of(len(topics))
     found = draw_population(topics, family, rng, draws=draws, topic_draws=each)
     return _Class(
         sides=found.topics.pick(found.points, rng),
@@ -243,6 +243,11 @@ def _complete(topics: Topics, family: Family, rng: np.random.Generator, draws: i
 
 def _own_scale(scores: Floats, of_all: tuple[float, float]) -> tuple[float, float]:
     return centre_and_spread(scores) if scores.size else of_all
+
+
+def topic_draws_of(topics: int) -> int:
+    """Return how many draws of each of so many topics stand for its posterior."""
+    return int(np.clip(ALL_TOPIC_DRAWS // topics, FEWEST_TOPIC_DRAWS, MOST_TOPIC_DRAWS))
 
 
 def raw_sides(sides: Floats, centre: Floats | float, spread: Floats | float) -> Floats:

@@ -1,43 +1,180 @@
-r"""Monotone log-odds of topics around a population, exactly given it.
-
-Of topic t, with knots and reference the same for all topics, in standardised scores,
-
-    a_t     ~ Normal(mu, tau)            log-odds at the reference
-    level_t ~ Normal(lambda, sigma)      log slope in its segment
-    walk_t                               from there to the other segments: see `monotone.density`
-
-a and level are an exponential family: eta . T(a, level) - A(eta) with T = a, a^2, level, level^2.
-The hyperprior is Gaussian in mu, log tau, lambda, log sigma.
-"""
+"""Monotone log-odds of all topics around their population: exact given it, and left out."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayescal.engines.data import BinaryScores
-from bayescal.engines.monotone.basis import Pieces
-from bayescal.engines.monotone.density import LARGEST_ETA, Prior
-from bayescal.engines.monotone.posterior import draw_monotone
+from bayescal.engines.monotone.basis import Pieces, place_pieces
+from bayescal.engines.monotone.density import Prior
+from bayescal.engines.monotone.leave_one_out import leave_one_out
+from bayescal.engines.monotone.posterior import MonotoneCurves, draw_monotone
 from bayescal.engines.pooled.hyperposterior import Hyperposterior, draw_hyperposterior
-from bayescal.engines.pooled.hyperprior import GaussianHyperprior
+from bayescal.engines.pooled.log_odds_population import (
+    HYPERPRIOR,
+    coefficients,
+    draw_unseen,
+    prior_of,
+    statistics,
+)
 from bayescal.engines.pooled.reweighting import TopicDraws, terms_of
 from bayescal.parallel import blocks_of, in_parallel
 from bayescal.validation import Floats
+from bayescal.warps import standardise, warped_spread
 
-NAMES = ("intercept_location", "log_intercept_scale", "slope_location", "log_slope_scale")
-# Means and deviations: what topics apart have as their prior, a few log-odds and e-folds about it.
-HYPERPRIOR = GaussianHyperprior(
-    mean=(0.0, math.log(2.0), 0.0, -math.log(2.0)),
-    scale=(4.0, 1.0, 1.0, 1.0),
-    wide=(0.0, 1.0, 0.0, 1.0),
-    lowest=4 * (-math.inf,),
-)
+SEGMENTS = 9
+BEND = 1.0  # in spreads of the scores: in tails straight pieces would have to be many
 TOPICS_A_TASK = 8  # drawn; tenths of a second of a worker's time
+
+
+@dataclass(frozen=True)
+class LogOddsOfTopics:
+    """
+    Draws of the log-odds of all topics, and of a topic without documents.
+
+    Attributes
+    ----------
+    pieces : Pieces
+        Knots and reference, of all topics, in standardised warped scores.
+    centre, spread, bend : float
+        Of the standardisation, and of the warp in score units.
+    population : array of shape (draws, 4)
+        Unbounded hyperparameters.
+    values : array of shape (1 + J, topics, draws)
+        Intercept and slopes.
+    new_values : array of shape (1 + J, draws)
+        The same of a topic that the population makes.
+    pareto_k : float
+        Of the hyperparameters' importance weights.
+    resolved : bool
+        Whether the importance weights of all topics' log-odds can be trusted.
+    """
+
+    pieces: Pieces
+    centre: float
+    spread: float
+    bend: float
+    population: Floats
+    values: Floats
+    new_values: Floats
+    pareto_k: float
+    resolved: bool
+
+    def standardised(self, data: BinaryScores) -> BinaryScores:
+        """Return a topic's data with the scores that the pieces are of."""
+        return _standardised(data, self.centre, self.spread, self.bend)
+
+
+def fit_log_odds(
+    topics: Sequence[BinaryScores],
+    scale: tuple[float, float],
+    rng: np.random.Generator,
+    *,
+    draws: int,
+    topic_draws: int,
+) -> LogOddsOfTopics:
+    """
+    Draw from the posterior of all topics' log-odds and their population.
+
+    Parameters
+    ----------
+    topics : sequence of BinaryScores
+        Raw scores and labels of every topic; it may lack a class, or have no documents.
+    scale : tuple of float
+        Robust centre and spread of all topics' scores.
+    rng : numpy.random.Generator
+        Source of randomness.
+    draws : int
+        How many.
+    topic_draws : int
+        Draws of every topic that stand for its posterior.
+    """
+    centre, bend = scale[0], BEND * scale[1]
+    spread = warped_spread(centre, scale[1], bend)
+    standardised = [_standardised(data, centre, spread, bend) for data in topics]
+    x = np.concatenate([data.score for data in standardised])
+    positive = np.concatenate([data.positive for data in standardised])
+    pieces = place_pieces(x, positive, None, SEGMENTS)
+    found = draw_log_odds_population(
+        standardised, pieces, rng, draws=draws, topic_draws=topic_draws
+    )
+    return LogOddsOfTopics(
+        pieces=pieces,
+        centre=centre,
+        spread=spread,
+        bend=bend,
+        population=found.points,
+        values=found.topics.pick(found.points, rng),
+        new_values=draw_unseen(found.points, pieces, rng),
+        pareto_k=found.pareto_k,
+        resolved=found.topics.resolved,
+    )
+
+
+def add_log_odds(
+    topics: Sequence[BinaryScores],
+    fitted: LogOddsOfTopics,
+    rng: np.random.Generator,
+    *,
+    topic_draws: int,
+) -> LogOddsOfTopics:
+    """Return the same of topics that the population was not fitted to; see `fit_log_odds`."""
+    standardised = [fitted.standardised(data) for data in topics]
+    bases = HYPERPRIOR.bases_of(fitted.population)
+    each = topic_draws // len(bases)
+    found = draw_log_odds(standardised, fitted.pieces, bases, each, rng)
+    return replace(fitted, values=found.pick(fitted.population, rng), resolved=found.resolved)
+
+
+def leave_out(
+    topics: Sequence[BinaryScores],
+    found: LogOddsOfTopics,
+    picked: Sequence[NDArray[np.intp]],
+    rng: np.random.Generator,
+) -> list[Floats]:
+    """
+    Return the log-odds of + of some documents of every topic, each given all others.
+
+    Parameters
+    ----------
+    topics, found, rng
+        As of `fit_log_odds`, and what it returns.
+    picked : sequence of integer arrays
+        The positions of the documents of every topic.
+    """
+    prior = prior_of(found.population.mean(axis=0))
+    seeds = rng.integers(1 << 63, size=len(topics)).tolist()
+    tasks = [
+        (
+            found.standardised(data),
+            MonotoneCurves(found.pieces, found.values[0, t], found.values[1:, t].T),
+            prior,
+            picked[t],
+            seeds[t],
+        )
+        for t, data in enumerate(topics)
+    ]
+    return list(in_parallel(_leave_out, tasks))
+
+
+def _leave_out(
+    task: tuple[BinaryScores, MonotoneCurves, Prior, NDArray[np.intp], int],
+) -> Floats:
+    data, curves, prior, picked, seed = task
+    if not data.score.size:
+        return np.empty(0)
+    rng = np.random.default_rng(seed)
+    # Documents that sway much are fitted without again, around the population's mean.
+    found = leave_one_out(curves, data.score, data.positive, None, prior, rng)
+    return found.log_odds(data.positive)[picked]
+
+
+def _standardised(data: BinaryScores, centre: float, spread: float, bend: float) -> BinaryScores:
+    return replace(data, score=standardise(data.score, centre, spread, bend))
 
 
 def draw_log_odds_population(
@@ -106,42 +243,9 @@ def draw_log_odds(
         pieces.segments + 1, len(topics), -1
     )
     level = np.log(values[1 + pieces.reference_segment])
-    statistics = np.stack([values[0], values[0] ** 2, level, level**2], axis=-1)
-    return TopicDraws(
-        coefficients,
-        log_evidence,
-        values,
-        terms_of(statistics, bases, log_evidence, coefficients),
-        all(resolved for _, resolved, _ in found),
-    )
-
-
-def prior_of(point: Floats) -> Prior:
-    """Return the prior of a topic's log-odds given one population."""
-    mu, log_tau, slope, log_sigma = point.tolist()
-    return Prior(mu, math.exp(log_tau), slope, math.exp(log_sigma))
-
-
-def coefficients(points: Floats) -> tuple[Floats, Floats]:
-    """Return eta, of shape (k, 4), and A(eta), (k,), of populations of shape (k, 4)."""
-    mu, log_tau, slope, log_sigma = points.T
-    precision, of_slope = np.exp(-2.0 * log_tau), np.exp(-2.0 * log_sigma)
-    eta = np.stack([mu * precision, -0.5 * precision, slope * of_slope, -0.5 * of_slope], axis=-1)
-    normaliser = 0.5 * (mu**2 * precision + slope**2 * of_slope) + log_tau + log_sigma
-    return eta, normaliser
-
-
-def draw_unseen(points: Floats, pieces: Pieces, rng: np.random.Generator) -> Floats:
-    """Return intercept and slopes of a topic of each population, of shape (1 + J, k)."""
-    mu, log_tau, slope, log_sigma = points.T
-    freedom, size = Prior.walk_freedom, points.shape[0]
-    z = rng.normal(size=(size, pieces.segments))
-    # Of a multivariate t: the steps share a scale, the level is not of it.
-    z[:, 1:] /= np.sqrt(rng.chisquare(freedom, (size, 1)) / freedom)
-    of_steps = Prior().walk(pieces)[:, 1:]
-    eta = slope + np.exp(log_sigma) * z[:, 0] + of_steps @ z[:, 1:].T
-    intercept = mu + np.exp(log_tau) * rng.normal(size=size)
-    return np.vstack([intercept, np.exp(np.minimum(eta, LARGEST_ETA))])
+    terms = terms_of(statistics(values[0], level), bases, log_evidence, coefficients)
+    resolved = all(resolved for _, resolved, _ in found)
+    return TopicDraws(coefficients, log_evidence, values, terms, resolved)
 
 
 @dataclass(frozen=True)

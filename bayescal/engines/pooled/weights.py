@@ -13,7 +13,7 @@ from bayescal.topic_scores import rows_of
 from bayescal.validation import Floats
 
 DENSITIES = ("asymmetric_laplace", "gaussian")
-# Densities around a population; their mixture recalibrated; each topic's own log-odds.
+# Densities around populations; their mixture recalibrated; log-odds around a population.
 PARTS = (*DENSITIES, "recalibrated", "monotone")
 # Documents' worth of belief in each part, before any label speaks ...
 BELIEF = 0.5
@@ -29,16 +29,19 @@ class LeftOut:
     Attributes
     ----------
     score : array of shape (parts, n)
-        Each part's log score; nan of the last where a topic has no log-odds of its own.
+        Each part's log score.
     weight : array of shape (n,)
         How many documents each stands for.
     code : integer array of shape (n,)
         The topic of each.
+    both : array of shape (topics,) of bool
+        Whether a topic has documents of both classes: those of one say nothing of weights.
     """
 
     score: Floats
     weight: Floats
     code: NDArray[np.intp]
+    both: NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -64,26 +67,20 @@ class Weights:
     se: Floats
 
 
-def weigh(left_out: LeftOut, topics: int) -> Weights:
-    """Return the weights of all parts, of all topics and of each of so many."""
-    whole = np.isfinite(left_out.score[-1])
-    score, weight = left_out.score[:, whole], left_out.weight[whole]
+def weigh(left_out: LeftOut) -> Weights:
+    """Return the weights of all parts, of all topics and of each."""
+    known = left_out.both[left_out.code]
+    score, weight = left_out.score[:, known], left_out.weight[known]
     population = stack(score, weight, BELIEF)
-    return Weights(population, own_weights(left_out, topics, population), *compare(score, weight))
+    return Weights(population, own_weights(left_out, population), *compare(score, weight))
 
 
-def own_weights(left_out: LeftOut, topics: int, population: Floats) -> Floats:
+def own_weights(left_out: LeftOut, population: Floats) -> Floats:
     """Return each topic's weights around the population's; shape (topics, parts)."""
-    out = np.tile(without_own(population), (topics, 1))
-    whole, belief = np.isfinite(left_out.score[-1]), BELIEF_IN_POPULATION * population
+    topics = left_out.both.size
+    out = np.tile(population, (topics, 1))
     for t, rows in enumerate(rows_of(left_out.code, topics)):
-        if rows.size and whole[rows[0]]:
+        if left_out.both[t]:
+            belief = BELIEF_IN_POPULATION * population
             out[t] = stack(left_out.score[:, rows], left_out.weight[rows], belief)
     return out
-
-
-def without_own(population: Floats) -> Floats:
-    """Return the weights of a topic that has no log-odds of its own."""
-    weight = np.r_[population[:-1], 0.0]
-    rest: Floats = weight / weight.sum()
-    return rest

@@ -1,0 +1,120 @@
+"""Monotone log-odds of many topics around their population, in a tree of results."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from bayescal.engines.monotone.basis import Pieces
+from bayescal.engines.pooled.log_odds import LogOddsOfTopics
+from bayescal.engines.pooled.log_odds_population import NAMES
+from bayescal.results.monotone_draws import MonotoneDraws
+from bayescal.results.topics import DRAWS, MONOTONE
+from bayescal.validation import Floats
+
+CURVE = ("intercept", "slope")
+
+
+def build(found: LogOddsOfTopics, names: NDArray[Any], shape: tuple[int, int]) -> xr.Dataset:
+    """
+    Return the draws of all topics, of one without documents ("new_...") and of the population.
+
+    Parameters
+    ----------
+    found : LogOddsOfTopics
+        The draws.
+    names : array of shape (topics,)
+        The topics.
+    shape : tuple of int
+        Chains, and draws of each.
+    """
+    new_intercept, new_slope = _folded(found.new_values, shape)
+    variables = _of_topics(found, shape) | {
+        "new_intercept": (DRAWS, new_intercept[0]),
+        "new_slope": ((*DRAWS, "segment"), np.moveaxis(new_slope, 0, -1)),
+        "reference": found.pieces.reference,
+        "centre": found.centre,
+        "spread": found.spread,
+        "bend": found.bend,
+        "pareto_k": found.pareto_k,
+        "resolved": int(found.resolved),
+    }
+    variables |= {
+        name: (DRAWS, values.reshape(shape))
+        for name, values in zip(NAMES, found.population.T, strict=True)
+    }
+    coords = {
+        "topic": names,
+        "chain": np.arange(shape[0]),
+        "draw": np.arange(shape[1]),
+        "segment": np.arange(found.pieces.segments),
+        "knot": found.pieces.knots,
+    }
+    return xr.Dataset(variables, coords)
+
+
+def join(old: xr.Dataset, added: LogOddsOfTopics, names: NDArray[Any]) -> xr.Dataset:
+    """Return the same with further topics."""
+    shape = old.sizes["chain"], old.sizes["draw"]
+    new = xr.Dataset(_of_topics(added, shape), {"topic": names})
+    joined = xr.concat([old[list(CURVE)], new], "topic")
+    return joined.merge(old.drop_dims("topic"))
+
+
+def read(tree: xr.DataTree) -> LogOddsOfTopics:
+    """Return what further topics are drawn around; it holds no topics' draws."""
+    dataset = tree[MONOTONE].to_dataset()
+    draws = dataset.drop_dims("topic").stack(sample=DRAWS)
+    nothing = np.empty((dataset.sizes["segment"] + 1, 0, draws.sizes["sample"]))
+    new = [draws["new_intercept"].values, *draws["new_slope"].transpose("segment", "sample").values]
+    return LogOddsOfTopics(
+        pieces=_pieces(dataset),
+        centre=float(dataset["centre"]),
+        spread=float(dataset["spread"]),
+        bend=float(dataset["bend"]),
+        population=np.stack([draws[name].values for name in NAMES], axis=-1),
+        values=nothing,
+        new_values=np.stack(new),
+        pareto_k=float(dataset["pareto_k"]),
+        resolved=bool(dataset["resolved"]),
+    )
+
+
+def read_curve(tree: xr.DataTree, topic: int | None) -> MonotoneDraws:
+    """Return a topic's curve, by its position; of None that of a topic without documents."""
+    dataset = tree[MONOTONE].to_dataset()
+    group = tree["population" if topic is None else "posterior"].to_dataset()
+    variables = [group["rate"], *(dataset[f"new_{name}"] for name in CURVE)]
+    if topic is not None:
+        variables = [each[topic] for each in (group["rate"], *(dataset[name] for name in CURVE))]
+    rate, intercept, slope = (each.values for each in variables)
+    return MonotoneDraws(
+        pieces=_pieces(dataset),
+        intercept=intercept.ravel(),
+        slope=slope.reshape(-1, dataset.sizes["segment"]),
+        prior=rate.ravel(),
+        centre=float(dataset["centre"]),
+        spread=float(dataset["spread"]),
+        bend=float(dataset["bend"]),
+    )
+
+
+def _pieces(dataset: xr.Dataset) -> Pieces:
+    return Pieces(dataset["knot"].values, float(dataset["reference"]))
+
+
+def _of_topics(found: LogOddsOfTopics, shape: tuple[int, int]) -> dict[str, Any]:
+    intercept, slope = _folded(found.values, shape)
+    return {
+        "intercept": (("topic", *DRAWS), intercept[0]),
+        "slope": (("topic", *DRAWS, "segment"), np.moveaxis(slope, 0, -1)),
+    }
+
+
+def _folded(values: Floats, shape: tuple[int, int]) -> tuple[Floats, Floats]:
+    """Return intercepts and slopes, segments first, draws by chain and draw."""
+    folded = values.reshape(*values.shape[:-1], *shape)
+    return folded[:1], folded[1:]
