@@ -58,8 +58,8 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
     family : {"auto", "combined", "asymmetric_laplace", "laplace", "gaussian", \
 "asymmetric_gaussian"}
         Of the densities. "combined" weighs asymmetric Laplace and Gaussian densities around their
-        populations, both recalibrated by one monotone curve for all topics, and each topic's own
-        monotone log-odds; "auto" is that for partial pooling, else "asymmetric_laplace".
+        populations, both recalibrated by one monotone curve for all topics, and monotone log-odds
+        around theirs; "auto" is that for partial pooling, else "asymmetric_laplace".
     new_topics : {"population", "error"}
         What predictions for a topic that was not fitted do: answer as the population would, with
         wide bands, or raise.

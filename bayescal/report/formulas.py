@@ -10,6 +10,7 @@ from markupsafe import Markup
 from bayescal.engines.exact.hyperparameters import Hyperparameters
 from bayescal.engines.monotone.density import Prior as DirectPrior
 from bayescal.engines.pooled.base_rates import LOG_CONCENTRATION, LOGIT_RATE
+from bayescal.engines.pooled.log_odds_population import HYPERPRIOR
 from bayescal.engines.pooled.population import Hyperprior
 from bayescal.report.mathml import both, cases, distributed, frac, root, row, sub, sup, words
 
@@ -25,6 +26,9 @@ DIRECT = {
     "logistic": ("Logistic regression", "Log-odds that rise with x along one straight line."),
     "recalibrated": ("Recalibrated densities", "Log-odds that rise in straight pieces."),
 }
+
+
+_LOG_ODDS = row("log", frac(row("P ( + | x )"), row("P ( - | x )")))
 
 
 def _exp(inside: Markup) -> Markup:
@@ -129,24 +133,40 @@ _WIDTHS = {
 
 def direct_priors(prior: DirectPrior, *, straight: bool) -> list[Markup]:
     """Return the model of direct log-odds: one straight line, or straight pieces."""
-    label = row("log", frac(row("P ( + | x )"), row("P ( - | x )")), "=")
     start = distributed("a", "Normal", _n(prior.intercept_location), _n(prior.intercept_scale))
     level = row(_n(prior.slope_location)), row(_n(prior.slope_scale))
     if straight:
-        line = row(label, "a + b ( x -", sub("x", "0"), ")")
+        line = row(_LOG_ODDS, "= a + b ( x -", sub("x", "0"), ")")
         return [line, start, distributed(row("log b"), "Normal", *level)]
+    return _straight_pieces(start, distributed("eta", "Normal", *level), prior)
+
+
+def log_odds_population() -> list[Markup]:
+    """Return the model of topics' monotone log-odds, and of their population."""
+    start, level = (
+        distributed("a", "Normal", "mu", "tau"),
+        distributed("eta", "Normal", "nu", "psi"),
+    )
+    hyper = ("mu", "log tau", "nu", "log psi"), HYPERPRIOR.mean, HYPERPRIOR.scale
+    priors = [
+        distributed(row(name), "Normal", _n(mean), _n(sd))
+        for name, mean, sd in zip(*hyper, strict=True)
+    ]
+    return [*_straight_pieces(start, level, DirectPrior()), *priors]
+
+
+def _straight_pieces(start: Markup, level: Markup, prior: DirectPrior) -> list[Markup]:
     ends = sub("x", "0"), words(" and "), "x"
     length = row("(", words("length of piece "), "j", words(" between "), *ends, ")")
-    line = row(label, "a +", sub("sum", "j"), sub("b", "j"), length)
+    line = row(_LOG_ODDS, "= a +", sub("sum", "j"), sub("b", "j"), length)
     steps = sub("sum", words("steps to j"))
     walk = row(frac(_n(prior.walk_scale), root(row("J - 1"))), steps, "u")
     return [
         line,
         start,
         row("log", sub("b", "j"), "=", "eta", "+", walk),
-        row(distributed("eta", "Normal", *level), words(",  "),
-            distributed("u", "Student t", _n(prior.walk_freedom))),
-    ]  # fmt: skip
+        row(level, words(",  "), distributed("u", "Student t", _n(prior.walk_freedom))),
+    ]
 
 
 def population(power: int, *, symmetric: bool) -> list[Markup]:

@@ -19,6 +19,7 @@ GREEK = [
     "theta",
     "kappa",
     "mu",
+    "nu",
     "pi",
     "rho",
     "sigma",

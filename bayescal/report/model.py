@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from bayescal.engines.combined import DIRECT_BENDS, RECALIBRATION
+from bayescal.engines.combined import RECALIBRATION
 from bayescal.engines.exact.hyperparameters import Hyperparameters, resolve
 from bayescal.engines.inference import DirectFit, Settings
 from bayescal.engines.monotone.density import Prior as DirectPrior
@@ -20,6 +20,7 @@ from bayescal.report.formulas import (
     combination,
     density_priors,
     direct_priors,
+    log_odds_population,
     population,
     prior_of_labels,
     warp,
@@ -170,16 +171,19 @@ def _of_topics(calibrator: TopicCalibrator) -> list[Block]:
 def _rest_of_topics() -> list[Block]:
     """Return the parts of topics' combination beside its densities."""
     shared = DirectFit("recalibrated", None, (), RECALIBRATION, recalibrates=True)
-    own = DirectFit("monotone", None, DIRECT_BENDS, None)
     text = (
         "The parts are weighed by stacking: the weights maximise the log score of their mixture for"
         " labels left out, of all topics; each topic's weights are around these, which count as"
         f" {BELIEF_IN_POPULATION:g} documents. The recalibrated log-odds are one curve for all"
-        " topics, monotone log-odds each topic's own."
+        " topics; monotone log-odds are each topic's own, around a population."
+    )
+    pieces = (
+        f"{DIRECT['monotone'][1]} Here x is the score, warped and standardised, and knots and"
+        " x\N{SUBSCRIPT ZERO} are those of all topics."
     )
     return [
         _direct(shared, None),
-        _direct(own, None),
+        Block("Population, log-odds", pieces, tuple(map(formula, log_odds_population()))),
         Block("Combination", text, tuple(map(formula, combination()))),
     ]
 

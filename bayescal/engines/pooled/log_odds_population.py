@@ -3,11 +3,11 @@ r"""Populations of monotone log-odds, as an exponential family with its hyperpri
 Of topic t, with knots and reference the same for all topics, in standardised scores,
 
     a_t     ~ Normal(mu, tau)            log-odds at the reference
-    level_t ~ Normal(lambda, sigma)      log slope in its segment
+    level_t ~ Normal(nu, sigma)          log slope in its segment
     walk_t                               from there to the other segments: see `monotone.density`
 
 The log density of a and level is eta . T(a, level) - A(eta) with T = a, a^2, level, level^2. The
-hyperprior is Gaussian in mu, log tau, lambda, log sigma.
+hyperprior is Gaussian in mu, log tau, nu, log sigma.
 """
 
 from __future__ import annotations
