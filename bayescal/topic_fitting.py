@@ -63,10 +63,20 @@ def fit_tree(
         Provenance.
     sampler : Sampler, optional
         Takes the place of the fast engine where topics are pooled around a population.
+
+    Raises
+    ------
+    ValueError
+        If topics are pooled and all scores of every one are the same.
     """
     scale = centre_and_spread(data.score)
     # Scores that are all the same ask for densities of no width, and others' of less.
     shaped = data if pooling == "none" else data.without(data.constant())
+    if not shaped.score.size:
+        raise ValueError(
+            "scores must differ within a topic: all scores of every topic are the same, and say"
+            " nothing of its labels."
+        )
     classes = shaped.of_class(False), shaped.of_class(True)
     groups: dict[str, xr.Dataset] = {}
     densities = []

@@ -152,3 +152,16 @@ def test_scores_as_they_are_shifted_and_scaled():
     reference = ScoreCalibrator(inference="mle").fit(X, Y).decision_function(X)
     moved = ScoreCalibrator(inference="mle").fit(1024 * X + 4096, Y)
     assert moved.decision_function(1024 * X + 4096) == pytest.approx(reference, rel=1e-12)
+
+
+def test_tiny_units_do_not_matter():
+    # A power of two: other units round differently, and acceptance of draws with them.
+    rng, labels = np.random.default_rng(0), np.repeat([0, 1], [30, 10])
+    scores, tiny = rng.normal(2.0 * labels), 2.0**-490
+    plain, small = (
+        ScoreCalibrator(draws=100, random_state=0).fit(unit * scores, labels)
+        for unit in (1.0, tiny)
+    )
+    np.testing.assert_allclose(
+        small.predict_interval(tiny * scores), plain.predict_interval(scores), atol=1e-6
+    )

@@ -193,6 +193,13 @@ def test_constant_scores_of_a_topic():
     )
 
 
+@pytest.mark.parametrize("pooling", ["partial", "complete"])
+def test_constant_scores_of_every_topic(pooling):
+    scores = np.unique(TOPICS, return_inverse=True)[1]
+    with pytest.raises(ValueError, match="all scores of every topic are the same"):
+        TopicCalibrator(pooling).fit(scores, LABELS, TOPICS)
+
+
 def test_the_same_seed_gives_the_same_bits(fitted):
     again = TopicCalibrator(**FEW).fit(SCORES, LABELS, TOPICS)
     xr.testing.assert_identical(

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from studies import topics_coverage, topics_diagnostics
-from studies.topics_coverage import LARGEST_COST, POSITIVES
+from studies.topics_coverage import LARGEST_COST, PAIRS, POSITIVES
 
 GOOD = {"divergences": 0, "rhat": 1.005, "ess_bulk": 900.0, "ess_tail": 500.0}
 
@@ -39,15 +39,17 @@ def test_bars_of_coverage_want_right_bands_right_and_narrow_ones_wrong():
 
 
 @pytest.mark.parametrize(
-    ("excess", "tau", "held"), [(0.01, 1.0, 2), (0.05, 1.0, 1), (0.01, 0.1, 1)]
+    ("excess", "tau", "held"), [(0.01, 1.0, 3), (0.05, 1.0, 2), (0.01, 0.1, 2)]
 )
 def test_bars_of_what_pooling_costs(excess, tau, held):
     apart = 0.4 + 0.02 * np.random.default_rng(0).normal(size=20)
     rows = pd.DataFrame({"width": 1.0, "n": 3, "seed": np.arange(20), "apart": apart})
     rows["pooled"] = apart * (1.0 + excess) + 1e-3 * np.cos(np.arange(20))
+    rows["default apart"], rows["combined"] = apart, 0.99 * apart
     rows["tau"] = tau * topics_coverage.WIDE[0]
     table = topics_coverage.summarise_costs(rows)
-    assert table["cost"].to_numpy() == pytest.approx([excess], abs=1e-3)
+    assert table["cost, asymmetric Laplace"].to_numpy() == pytest.approx([excess], abs=1e-3)
+    assert table["cost, default"].to_numpy() == pytest.approx([-0.01])
     assert sum(bar.holds for bar in topics_coverage.cost_bars(table)) == held
 
 
@@ -74,8 +76,10 @@ def test_bands_of_known_and_new_topics_cover():
 def test_topics_with_nothing_in_common_lose_little_and_are_noticed():
     cases = [topics_coverage.cost(width, POSITIVES[1], k) for width in (1.0, 0.1) for k in range(5)]
     table = topics_coverage.summarise_costs(pd.DataFrame(cases)).set_index("width")
-    apart = table.loc[1.0]
-    assert apart["cost"] - 2.0 * apart["error"] < LARGEST_COST
-    assert 0.5 < apart["tau"] < 2.0
-    # Alike they are pooled, which gains: the same engine sees the difference.
-    assert table.loc[0.1]["cost"] + 2.0 * table.loc[0.1]["error"] < apart["cost"]
+    different, alike = table.loc[1.0], table.loc[0.1]
+    assert 0.5 < different["tau"] < 2.0
+    for name in PAIRS:
+        cost, error = f"cost, {name}", f"error, {name}"
+        assert different[cost] - 2.0 * different[error] < LARGEST_COST
+        # Alike they are pooled, which gains: the same engine sees the difference.
+        assert alike[cost] + 2.0 * alike[error] < different[cost]
