@@ -2,8 +2,8 @@ r"""Bayesian logistic regression of the label on the score: Platt's sigmoid with
 
 With x = (score - centre)/spread,
 
-    intercept ~ Normal(0, intercept_scale)             log-odds at the reference
-    level     ~ Normal(slope_location, slope_scale)    log slope, slope = exp(level)
+    intercept ~ Normal(intercept_location, intercept_scale)    log-odds at the reference
+    level     ~ Normal(slope_location, slope_scale)            log slope, slope = exp(level)
     label     ~ Bernoulli(logit = intercept + slope (x - reference))
 
 The reference is the median of the scores, the two classes weighing one half each, unless given.
@@ -26,6 +26,7 @@ def model(
     *,
     centre: float = 0.0,
     spread: float = 1.0,
+    intercept_location: float = 0.0,
     intercept_scale: float = 5.0,
     slope_location: float = 0.0,
     slope_scale: float = 1.0,
@@ -35,7 +36,7 @@ def model(
     origin = balanced_median(np.asarray(score), np.asarray(label))
     origin = origin if reference is None else reference
     with pm.Model() as program:
-        intercept = pm.Normal("intercept", 0.0, intercept_scale)
+        intercept = pm.Normal("intercept", intercept_location, intercept_scale)
         level = pm.Normal("level", slope_location, slope_scale)
         slope = pm.Deterministic("slope", pm.math.exp(level))
         s = pm.StudentT("score", SCORE_FREEDOM, mu=centre, sigma=spread, observed=score)

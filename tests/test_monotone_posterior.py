@@ -43,7 +43,7 @@ def brute_force(x, positive, pieces, prior):
     t, dt = quadrature(-5, 5, 14, 12) if pieces.knots.size else (np.zeros(1), np.ones(1))
     walk, dwalk = (np.sinh(t), dt * np.cosh(t)) if pieces.knots.size else (t, dt)
     a, level, walk = a[:, None, None], level[None, :, None], walk[None, None, :]
-    log = st.norm(0, prior.intercept_scale).logpdf(a)
+    log = st.norm(prior.intercept_location, prior.intercept_scale).logpdf(a)
     log = log + st.norm(prior.slope_location, prior.slope_scale).logpdf(level)
     if pieces.knots.size:
         log = log + st.t(prior.walk_freedom).logpdf(walk)
@@ -67,7 +67,7 @@ def brute_force(x, positive, pieces, prior):
 @pytest.mark.parametrize("knots", [[], [-0.2]])
 def test_evidence_and_moments_are_those_of_brute_force(name, knots):
     x, positive = SAMPLES[name]
-    prior = Prior(intercept_scale=3.0, slope_location=0.2, slope_scale=0.8, walk_scale=1.2)
+    prior = Prior(-1.0, 3.0, slope_location=0.2, slope_scale=0.8, walk_scale=1.2)
     pieces = Pieces(np.array(knots), 0.3)
     evidence, mean, sd = brute_force(x, positive, pieces, prior)
     found = fit(x, positive, prior=prior, pieces=pieces)

@@ -19,8 +19,9 @@ SCORE = np.concatenate([RNG.normal(2, 3, 9), RNG.normal(6, 2, 5)])
 LABEL = np.repeat([0, 1], [9, 5])
 NAMES = ("logistic", "monotone_log_odds")
 PRIOR_NAMES = {
-    "logistic": ("intercept_scale", "slope_location", "slope_scale"),
+    "logistic": ("intercept_location", "intercept_scale", "slope_location", "slope_scale"),
     "monotone_log_odds": (
+        "intercept_location",
         "intercept_scale",
         "slope_location",
         "slope_scale",
@@ -38,7 +39,8 @@ def random_hyperparameters(name):
 
 def reference_log_density(point, pieces, hyper, centre, spread):
     """The log density of labels and parameters, written with scipy; pieces in raw units."""
-    lines = [st.norm(0, hyper["intercept_scale"]).logpdf(point["intercept"])]
+    of_intercept = st.norm(hyper["intercept_location"], hyper["intercept_scale"])
+    lines = [of_intercept.logpdf(point["intercept"])]
     lines.append(st.norm(hyper["slope_location"], hyper["slope_scale"]).logpdf(point["level"]))
     knots = pieces.knots
     if knots.size:
