@@ -28,7 +28,7 @@ SIZES = {"gaussian": (4, 1000), "laplace": (4, 1000), "asymmetric_laplace": (2, 
 def nuts(family):
     """Return the posterior of both classes, with the sampler's statistics."""
     chains, draws = SIZES[family]
-    return Sampler(options={"tune": draws})(
+    return Sampler(options={"tune": draws, "target_accept": 0.95})(
         (of_class(0), of_class(1)),
         FAMILIES[family],
         np.random.default_rng(1),
