@@ -46,3 +46,15 @@ def test_leaving_out_of_weights_and_of_many():
     difference = inside - table.log_probability
     assert 0.0 < difference.sum() < 20.0
     assert np.abs(difference).max() < 0.5
+
+
+@pytest.mark.parametrize("positive", [False, True])
+def test_leaving_out_the_only_document_leaves_the_prior(positive, monkeypatch):
+    # As if importance sampling could not be trusted: there is nothing to fit in its place.
+    monkeypatch.setattr("bayescal.engines.monotone.leave_one_out.GOOD_K", -np.inf)
+    x, label, prior = np.zeros(1), np.array([positive]), Prior(1.0, 0.5)
+    whole = fit(x, label, prior=prior)
+    found = leave_one_out(whole, x, label, None, prior, np.random.default_rng(2))
+    at_the_reference = np.random.default_rng(3).normal(1.0, 0.5, 100_000)
+    expected = special.expit((1 if positive else -1) * at_the_reference).mean()
+    assert np.exp(found.log_probability[0]) == pytest.approx(expected, abs=0.01)

@@ -90,11 +90,14 @@ def leave_one_out(
         if mine.size:
             power = None if weight is None else np.minimum(weight[mine], 1.0)
             log_probability[mine], k[mine] = _of_label(posterior, x[mine], power, label)
+    weights = np.ones(x.size) if weight is None else weight
     if x.size <= MOST_TO_FIT_AGAIN:
         for i in np.argsort(-k)[:MOST_FITS]:
-            if k[i] > GOOD_K:
-                weights = np.ones(x.size) if weight is None else weight
-                log_probability[i], k[i] = _again(posterior, x, positive, weights, i, prior, rng)
+            rest = weights.copy()
+            rest[i] = max(rest[i] - 1.0, 0.0)
+            # Without the only document there is nothing to fit again.
+            if k[i] > GOOD_K and rest.any():
+                log_probability[i], k[i] = _again(posterior, x, positive, rest, i, prior, rng)
     return LeaveOneOut(log_probability, k)
 
 
@@ -102,13 +105,11 @@ def _again(
     posterior: MonotoneCurves,
     x: Floats,
     positive: NDArray[np.bool_],
-    weight: Floats,
+    rest: Floats,
     left_out: int,
     prior: Prior,
     rng: np.random.Generator,
 ) -> tuple[float, float]:
-    rest = weight.copy()
-    rest[left_out] = max(rest[left_out] - 1.0, 0.0)
     draws = posterior.intercept.size
     found = draw_monotone(x, positive, rest, prior, draws, rng, pieces=posterior.pieces)
     sign = 1.0 if positive[left_out] else -1.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,7 @@ from bayescal.engines.monotone.basis import Pieces, place_pieces
 from bayescal.engines.monotone.density import Prior
 from bayescal.engines.monotone.leave_one_out import leave_one_out
 from bayescal.engines.monotone.posterior import MonotoneCurves, draw_monotone
-from bayescal.engines.pooled.hyperposterior import Hyperposterior, draw_hyperposterior
+from bayescal.engines.pooled.hyperposterior import draw_hyperposterior
 from bayescal.engines.pooled.log_odds_population import (
     HYPERPRIOR,
     coefficients,
@@ -99,9 +100,8 @@ def fit_log_odds(
     x = np.concatenate([data.score for data in standardised])
     positive = np.concatenate([data.positive for data in standardised])
     pieces = place_pieces(x, positive, None, SEGMENTS)
-    found = draw_log_odds_population(
-        standardised, pieces, rng, draws=draws, topic_draws=topic_draws
-    )
+    draw = partial(draw_log_odds, standardised, pieces)
+    found = draw_hyperposterior(draw, HYPERPRIOR, rng, draws=draws, topic_draws=topic_draws)
     return LogOddsOfTopics(
         pieces=pieces,
         centre=centre,
@@ -175,31 +175,6 @@ def _leave_out(
 
 def _standardised(data: BinaryScores, centre: float, spread: float, bend: float) -> BinaryScores:
     return replace(data, score=standardise(data.score, centre, spread, bend))
-
-
-def draw_log_odds_population(
-    topics: Sequence[BinaryScores],
-    pieces: Pieces,
-    rng: np.random.Generator,
-    *,
-    draws: int,
-    topic_draws: int,
-) -> Hyperposterior:
-    """
-    Return draws of the population's hyperparameters, and of its topics.
-
-    Parameters
-    ----------
-    topics, pieces, rng
-        As of `draw_log_odds`.
-    draws, topic_draws : int
-        As of `draw_hyperposterior`.
-    """
-
-    def draw(bases: Floats, size: int, rng: np.random.Generator) -> TopicDraws:
-        return draw_log_odds(topics, pieces, bases, size, rng)
-
-    return draw_hyperposterior(draw, HYPERPRIOR, rng, draws=draws, topic_draws=topic_draws)
 
 
 def draw_log_odds(

@@ -41,10 +41,7 @@ def draw_population(
     draws, topic_draws : int
         As of `draw_hyperposterior`.
     """
-
-    def draw(bases: Floats, size: int, rng: np.random.Generator) -> TopicDraws:
-        return draw_topics(topics, family, bases, size, rng)
-
+    draw = partial(draw_topics, topics, family)
     hyperprior = Hyperprior.of(family.powers[0])
     return draw_hyperposterior(draw, hyperprior, rng, draws=draws, topic_draws=topic_draws)
 
