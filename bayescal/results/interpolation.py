@@ -165,10 +165,10 @@ def _finer(node: Floats, values: Floats) -> tuple[Floats, Floats]:
     share = np.arange(FINER) / FINER
     inner = node[:-1, None] + share * np.diff(node)[:, None]
     finer = np.append(inner.ravel(), node[-1])
-    # In shares of the reach: cubes of the steps of tiny scores would be 0.
-    at_nodes, at_finer = ((each - node[0]) / (node[-1] - node[0]) for each in (node, finer))
-    cubics = Akima1DInterpolator(at_nodes, values, axis=-1)
-    return finer, np.asarray(cubics(at_finer), dtype=np.float64)
+    # In units of a step, a power of two, which rounds nothing: cubes of tiny steps would be 0.
+    unit = -np.frexp(np.median(np.diff(node)))[1]
+    cubics = Akima1DInterpolator(np.ldexp(node, unit), values, axis=-1)
+    return finer, np.asarray(cubics(np.ldexp(finer, unit)), dtype=np.float64)
 
 
 def _off(true: Floats, linear: Floats) -> NDArray[np.bool_]:
