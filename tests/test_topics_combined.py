@@ -215,7 +215,7 @@ def test_an_unresolved_population_of_any_family_is_a_problem(fitted, group):
     tree[group] = xr.DataTree(tree[group].to_dataset().assign(pareto_k=uneven))
     assert "Pareto k 0.90" in population_problem(tree, families)
     tree[group] = xr.DataTree(fitted.posterior_[group].to_dataset().assign(resolved=0))
-    assert "not resolved" in population_problem(tree, families)
+    assert "not resolved (some topics' draws" in population_problem(tree, families)
 
 
 def test_the_combination_needs_a_population():

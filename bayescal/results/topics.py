@@ -111,9 +111,12 @@ def population_problem(tree: xr.DataTree, families: tuple[Family, ...]) -> str |
     worst = population_pareto_k(tree, families)
     if worst <= GOOD_K and all(int(topics["resolved"]) for topics in _known(tree, families)):
         return None
+    why = f"Pareto k {worst:.2f}, good below {GOOD_K}"
+    if worst <= GOOD_K:
+        why = "some topics' draws are too uneven to stand for them"
     return (
-        f"the population's posterior was not resolved (Pareto k {worst:.2f}, good below {GOOD_K}):"
-        " compare with pooling='none', or leave out topics whose scores are unlike the others'"
+        f"the population's posterior was not resolved ({why}): compare with pooling='none', or"
+        " leave out topics whose scores are unlike the others'"
     )
 
 
