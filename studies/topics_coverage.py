@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from bayescal import ScoreCalibrator, TopicCalibrator
+from bayescal import TopicCalibrator
 from bayescal.engines.pooled.base_rates import LOG_CONCENTRATION, LOGIT_RATE, rates_given
 from bayescal.engines.pooled.engine import fit_topics
 from bayescal.engines.pooled.population import NAMES, Hyperprior, draw_unseen
@@ -17,6 +17,7 @@ from bayescal.metrics import losses
 from bayescal.results.topics import curve_of
 from bayescal.validation import Floats
 from studies.command import Options, main, spread_over
+from studies.peers import calibrator
 from studies.reporting import Bar, markdown, with_error, write_page, write_table
 
 FAMILY = FAMILIES["asymmetric_laplace"]
@@ -150,18 +151,18 @@ def cost(width: float, n_positive: int, seed: int) -> dict[str, float]:
         ("apart", "none", FAMILY.name),
         ("combined", "partial", "combined"),
     ):
-        calibrator = TopicCalibrator(pooling, family, draws=250, random_state=seed).fit(*train)
-        out[name] = lost(calibrator.decision_function(score, topic))
+        fitted = TopicCalibrator(pooling, family, draws=250, random_state=seed).fit(*train)
+        out[name] = lost(fitted.decision_function(score, topic))
         if name == "pooled":
-            group = calibrator.posterior_["population"].to_dataset()
-            spread = float(calibrator.posterior_["topics"]["spread"])
+            group = fitted.posterior_["population"].to_dataset()
+            spread = float(fitted.posterior_["topics"]["spread"])
             tau = np.exp(group[NAMES[1]].sel(klass="negative").values)
             out["tau"] = float(np.median(tau)) * spread / width
     log_odds = np.empty(score.size)
+    alone = calibrator(draws=250, random_state=seed)
     for t in range(TOPICS):
         mine, here = train[2] == t, topic == t
-        alone = ScoreCalibrator(draws=250, random_state=seed).fit(train[0][mine], train[1][mine])
-        log_odds[here] = alone.decision_function(score[here])
+        log_odds[here] = alone(train[0][mine], train[1][mine], score[here])
     return out | {"default apart": lost(log_odds)}
 
 

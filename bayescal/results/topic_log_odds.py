@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,7 @@ def build(found: LogOddsOfTopics, names: NDArray[Any], shape: tuple[int, int]) -
     """
     new_intercept, new_slope = _folded(found.new_values, shape)
     variables = _of_topics(found, shape) | {
-        "new_intercept": (DRAWS, new_intercept[0]),
+        "new_intercept": (DRAWS, new_intercept),
         "new_slope": ((*DRAWS, "segment"), np.moveaxis(new_slope, 0, -1)),
         "reference": found.pieces.reference,
         "centre": found.centre,
@@ -85,36 +86,38 @@ def read(tree: xr.DataTree) -> LogOddsOfTopics:
 
 def read_curve(tree: xr.DataTree, topic: int | None) -> MonotoneDraws:
     """Return a topic's curve, by its position; of None that of a topic without documents."""
-    dataset = tree[MONOTONE].to_dataset()
-    group = tree["population" if topic is None else "posterior"].to_dataset()
-    variables = [group["rate"], *(dataset[f"new_{name}"] for name in CURVE)]
-    if topic is not None:
-        variables = [each[topic] for each in (group["rate"], *(dataset[name] for name in CURVE))]
-    rate, intercept, slope = (each.values for each in variables)
+    # Variables, not arrays with coordinates: thousands of topics are read one by one.
+    own = tree[MONOTONE].dataset.variables
+    rates = tree["population" if topic is None else "posterior"].dataset.variables["rate"]
+    prefix = "new_" if topic is None else ""
+    drawn = [rates, *(own[f"{prefix}{name}"] for name in CURVE)]
+    rate, intercept, slope = (
+        (each if topic is None else each.isel(topic=topic)).values for each in drawn
+    )
     return MonotoneDraws(
-        pieces=_pieces(dataset),
+        pieces=_pieces(own),
         intercept=intercept.ravel(),
-        slope=slope.reshape(-1, dataset.sizes["segment"]),
+        slope=slope.reshape(-1, slope.shape[-1]),
         prior=rate.ravel(),
-        centre=float(dataset["centre"]),
-        spread=float(dataset["spread"]),
-        bend=float(dataset["bend"]),
+        centre=float(own["centre"]),
+        spread=float(own["spread"]),
+        bend=float(own["bend"]),
     )
 
 
-def _pieces(dataset: xr.Dataset) -> Pieces:
-    return Pieces(dataset["knot"].values, float(dataset["reference"]))
+def _pieces(variables: Mapping[Any, xr.Variable | xr.DataArray]) -> Pieces:
+    return Pieces(variables["knot"].values, float(variables["reference"]))
 
 
 def _of_topics(found: LogOddsOfTopics, shape: tuple[int, int]) -> dict[str, Any]:
     intercept, slope = _folded(found.values, shape)
     return {
-        "intercept": (("topic", *DRAWS), intercept[0]),
+        "intercept": (("topic", *DRAWS), intercept),
         "slope": (("topic", *DRAWS, "segment"), np.moveaxis(slope, 0, -1)),
     }
 
 
 def _folded(values: Floats, shape: tuple[int, int]) -> tuple[Floats, Floats]:
-    """Return intercepts and slopes, segments first, draws by chain and draw."""
+    """Return intercepts, and slopes with segments first, draws by chain and draw."""
     folded = values.reshape(*values.shape[:-1], *shape)
-    return folded[:1], folded[1:]
+    return folded[0], folded[1:]

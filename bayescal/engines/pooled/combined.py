@@ -22,7 +22,7 @@ from bayescal.engines.combined import (
 )
 from bayescal.engines.data import BinaryScores
 from bayescal.engines.monotone.engine import Direct, fit_direct
-from bayescal.engines.pooled.engine import densities_of, topic_draws_of
+from bayescal.engines.pooled.engine import densities_of
 from bayescal.engines.pooled.log_odds import (
     LogOddsOfTopics,
     add_log_odds,
@@ -109,7 +109,7 @@ def combine_topics(
         How many.
     """
     data = _Documents(topics, rng)
-    direct = fit_log_odds(topics, scale, rng, draws=draws, topic_draws=topic_draws_of(len(topics)))
+    direct = fit_log_odds(topics, scale, rng, draws=draws)
     of_densities = _left_out_by_densities(topics, densities)
     index, positive = data.index, data.positive
     base_weight = stack(log_scores(of_densities[:, index], positive[index]), data.weight, BELIEF)
@@ -152,7 +152,7 @@ def extend_combination(
         The population's weights.
     """
     data = _Documents(topics, rng)
-    direct = add_log_odds(topics, fitted, rng, topic_draws=topic_draws_of(len(topics)))
+    direct = add_log_odds(topics, fitted, rng)
     of_densities = _left_out_by_densities(topics, densities)[:, data.index]
     recalibrated = recalibrate(log_odds_of_mixture(of_densities, base_weight))
     left_out = data.left_out(of_densities, recalibrated, direct, rng)

@@ -14,6 +14,7 @@ from bayescal.engines.monotone.basis import Pieces, place_pieces
 from bayescal.engines.monotone.density import Prior
 from bayescal.engines.monotone.leave_one_out import leave_one_out
 from bayescal.engines.monotone.posterior import MonotoneCurves, draw_monotone
+from bayescal.engines.pooled.engine import topic_draws_of
 from bayescal.engines.pooled.hyperposterior import draw_hyperposterior
 from bayescal.engines.pooled.log_odds_population import (
     HYPERPRIOR,
@@ -76,7 +77,6 @@ def fit_log_odds(
     rng: np.random.Generator,
     *,
     draws: int,
-    topic_draws: int,
 ) -> LogOddsOfTopics:
     """
     Draw from the posterior of all topics' log-odds and their population.
@@ -91,8 +91,6 @@ def fit_log_odds(
         Source of randomness.
     draws : int
         How many.
-    topic_draws : int
-        Draws of every topic that stand for its posterior.
     """
     centre, bend = scale[0], BEND * scale[1]
     spread = warped_spread(centre, scale[1], bend)
@@ -101,7 +99,8 @@ def fit_log_odds(
     positive = np.concatenate([data.positive for data in standardised])
     pieces = place_pieces(x, positive, None, SEGMENTS)
     draw = partial(draw_log_odds, standardised, pieces)
-    found = draw_hyperposterior(draw, HYPERPRIOR, rng, draws=draws, topic_draws=topic_draws)
+    each = topic_draws_of(len(topics))
+    found = draw_hyperposterior(draw, HYPERPRIOR, rng, draws=draws, topic_draws=each)
     return LogOddsOfTopics(
         pieces=pieces,
         centre=centre,
@@ -119,13 +118,11 @@ def add_log_odds(
     topics: Sequence[BinaryScores],
     fitted: LogOddsOfTopics,
     rng: np.random.Generator,
-    *,
-    topic_draws: int,
 ) -> LogOddsOfTopics:
     """Return the same of topics that the population was not fitted to; see `fit_log_odds`."""
     standardised = [fitted.standardised(data) for data in topics]
     bases = HYPERPRIOR.bases_of(fitted.population)
-    each = topic_draws // len(bases)
+    each = topic_draws_of(len(topics)) // len(bases)
     found = draw_log_odds(standardised, fitted.pieces, bases, each, rng)
     return replace(fitted, values=found.pick(fitted.population, rng), resolved=found.resolved)
 
