@@ -23,8 +23,8 @@ from bayescal.engines.pooled.log_odds_population import (
     prior_of,
     statistics,
 )
-from bayescal.engines.pooled.reweighting import TopicDraws, terms_of
-from bayescal.parallel import blocks_of, in_parallel
+from bayescal.engines.pooled.reweighting import Drawn, TopicDraws, draw_under_bases, terms_of
+from bayescal.parallel import in_parallel
 from bayescal.validation import Floats
 from bayescal.warps import standardise, warped_spread
 
@@ -203,55 +203,25 @@ def draw_log_odds(
     TopicDraws
         Its values are the intercept and the slope of each piece.
     """
-    # A seed a topic: what is drawn of it does not depend on the others, nor on the workers.
-    seeds = rng.integers(1 << 63, size=len(topics))
-    tasks = [
-        _Task(list(topics[part]), seeds[part], pieces, bases, draws)
-        for part in blocks_of(TOPICS_A_TASK, len(topics))
-    ]
-    found = list(in_parallel(_draw_task, tasks, [len(task.topics) for task in tasks]))
-    log_evidence = np.concatenate([evidence for evidence, _, _ in found])
-    values = np.concatenate([each for _, _, each in found], axis=1).reshape(
-        pieces.segments + 1, len(topics), -1
+    log_evidence, resolved, values = draw_under_bases(
+        partial(_draw_one, pieces=pieces, draws=draws),
+        topics,
+        bases,
+        rng,
+        topics_a_task=TOPICS_A_TASK,
     )
     level = np.log(values[1 + pieces.reference_segment])
     terms = terms_of(statistics(values[0], level), bases, log_evidence, coefficients)
-    resolved = all(resolved for _, resolved, _ in found)
     return TopicDraws(coefficients, log_evidence, values, terms, resolved)
 
 
-@dataclass(frozen=True)
-class _Task:
-    """Some topics and what drawing them takes."""
-
-    topics: list[BinaryScores]
-    seeds: NDArray[np.int64]
-    pieces: Pieces
-    bases: Floats
-    draws: int
-
-
-def _draw_task(task: _Task) -> tuple[Floats, bool, Floats]:
-    """Return log evidence, whether all is resolved, and draws (1 + J, topics, bases, draws)."""
-    shape = len(task.topics), len(task.bases)
-    log_evidence, resolved = np.zeros(shape), True
-    out = np.empty((task.pieces.segments + 1, *shape, task.draws))
-    for t, data in enumerate(task.topics):
-        rng = np.random.default_rng(task.seeds[t])
-        for b, base in enumerate(task.bases):
-            if not data.score.size:
-                out[:, t, b] = draw_unseen(np.tile(base, (task.draws, 1)), task.pieces, rng)
-                continue
-            found = draw_monotone(
-                data.score,
-                data.positive,
-                data.weight,
-                prior_of(base),
-                task.draws,
-                rng,
-                pieces=task.pieces,
-            )
-            log_evidence[t, b] = found.log_evidence
-            resolved = resolved and not found.problem
-            out[:, t, b] = np.vstack([found.intercept, found.slopes.T])
-    return log_evidence, resolved, out
+def _draw_one(
+    data: BinaryScores, base: Floats, rng: np.random.Generator, *, pieces: Pieces, draws: int
+) -> Drawn:
+    if not data.score.size:
+        return Drawn(0.0, True, draw_unseen(np.tile(base, (draws, 1)), pieces, rng))
+    found = draw_monotone(
+        data.score, data.positive, data.weight, prior_of(base), draws, rng, pieces=pieces
+    )
+    values = np.vstack([found.intercept, found.slopes.T])
+    return Drawn(found.log_evidence, not found.problem, values)

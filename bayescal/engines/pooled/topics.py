@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal.engines.exact.deviations import DeviationSums
-from bayescal.engines.exact.joint import Prior
 from bayescal.engines.exact.posterior import ClassPosterior
 from bayescal.engines.pooled.hyperposterior import Hyperposterior, draw_hyperposterior
 from bayescal.engines.pooled.population import Hyperprior, coefficients, prior_of, statistics
-from bayescal.engines.pooled.reweighting import TopicDraws, terms_of
+from bayescal.engines.pooled.reweighting import Drawn, TopicDraws, draw_under_bases, terms_of
 from bayescal.families import Family
-from bayescal.parallel import blocks_of, in_parallel
 from bayescal.validation import Floats
 
 Scores = tuple[Floats, Floats | None]
@@ -75,46 +71,22 @@ def draw_topics(
     TopicDraws
         Its values are mode and sides, standardised.
     """
-    # A seed a topic: what is drawn of it does not depend on the others, nor on the workers.
-    seeds = rng.integers(1 << 63, size=len(topics))
-    priors = [prior_of(base, family) for base in bases]
-    tasks = [
-        _Task(list(topics[part]), seeds[part], priors, family.powers, draws)
-        for part in blocks_of(TOPICS_A_TASK, len(topics))
-    ]
-    found = list(in_parallel(_draw_task, tasks, [len(task.topics) for task in tasks]))
-    log_evidence = np.concatenate([evidence for evidence, _, _ in found])
-    drawn = np.concatenate([each for _, _, each in found], axis=1)
-    theta, share, width, left, right = drawn.reshape(5, len(topics), -1)
+    draw_one = partial(_draw_one, family=family, draws=draws)
+    log_evidence, resolved, drawn = draw_under_bases(
+        draw_one, topics, bases, rng, topics_a_task=TOPICS_A_TASK
+    )
+    theta, share, width, *sides = drawn
     of_family = partial(coefficients, family=family)
     terms = terms_of(statistics(theta, share, width, family), bases, log_evidence, of_family)
-    resolved = all(resolved for _, resolved, _ in found)
-    return TopicDraws(of_family, log_evidence, np.stack([theta, left, right]), terms, resolved)
+    return TopicDraws(of_family, log_evidence, np.stack([theta, *sides]), terms, resolved)
 
 
-@dataclass(frozen=True)
-class _Task:
-    """Some topics and what drawing them takes, the location and prior of each base among it."""
-
-    topics: list[Scores]
-    seeds: NDArray[np.int64]
-    priors: list[tuple[float, Prior]]
-    powers: tuple[int, int]
-    draws: int
-
-
-def _draw_task(task: _Task) -> tuple[Floats, bool, Floats]:
-    """Return log evidence, whether all is resolved, and draws (5, topics, bases, draws)."""
-    shape = len(task.topics), len(task.priors)
-    log_evidence, resolved = np.empty(shape), True
-    out = np.empty((5, *shape, task.draws))
-    for t, (scores, weight) in enumerate(task.topics):
-        rng = np.random.default_rng(task.seeds[t])
-        for b, (location, prior) in enumerate(task.priors):
-            sums = DeviationSums(scores - location, weight, task.powers)
-            posterior = ClassPosterior(sums, prior)
-            found = posterior.draw(task.draws, rng)
-            log_evidence[t, b] = posterior.log_evidence
-            resolved = resolved and posterior.resolved
-            out[:, t, b] = found.theta + location, found.left_share, found.width, *found.sides
-    return log_evidence, resolved, out
+def _draw_one(
+    data: Scores, base: Floats, rng: np.random.Generator, *, family: Family, draws: int
+) -> Drawn:
+    """Return mode, share of the left side, width, and both sides."""
+    (scores, weight), (location, prior) = data, prior_of(base, family)
+    posterior = ClassPosterior(DeviationSums(scores - location, weight, family.powers), prior)
+    found = posterior.draw(draws, rng)
+    values = np.stack([found.theta + location, found.left_share, found.width, *found.sides])
+    return Drawn(posterior.log_evidence, posterior.resolved, values)
