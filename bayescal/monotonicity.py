@@ -57,8 +57,7 @@ def _slope(sides: Sides, x: Floats, *, left: bool | NDArray[np.bool_]) -> Floats
     powers, theta, below, above = sides
     side, sign = np.where(left, below, above), np.where(left, 1.0, -1.0)
     power = np.where(left, powers[0], powers[1])
-    # Squares of tiny sides would be 0.
-    return np.where(power == 1, sign / side, (theta - x) / side / side)
+    return np.where(power == 1, sign / side, (theta - x) / side**2)
 
 
 def _bend(sides: Sides, *, left: bool) -> Floats:
