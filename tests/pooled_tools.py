@@ -4,6 +4,7 @@ from dataclasses import replace
 from functools import cache
 
 import numpy as np
+from scipy import special
 
 from bayescal.engines.pooled.population import NAMES, OF_SHARE, Hyperprior
 from bayescal.engines.pooled.topics import draw_population
@@ -82,22 +83,29 @@ def deviations(runs, chains):
     Return how many standard errors apart means, sds and quantiles are: (statistic, quantity).
 
     The engine's errors come from independent runs, (run, draw, k), for all draws of a run share
-    their topics' base draws; those of chains, (chain, draw, k), from effective sample sizes.
+    their topics' base draws; those of chains, (chain, draw, k), from effective sample sizes. So few
+    runs know their error badly: the ratio is Student's, and what is returned is the normal
+    deviate as likely as it.
     """
     centre = runs.mean(axis=(0, 1))
-    out = [_apart(runs, chains), _apart((runs - centre) ** 2, (chains - centre) ** 2)]
+    out = [_of_means(runs, chains), _of_means((runs - centre) ** 2, (chains - centre) ** 2)]
     for level in LEVELS:
         below = runs < np.quantile(chains, level, axis=(0, 1))
-        error = level * (1 - level) / effective(chains, method="quantile", prob=level)
-        out.append((below.mean(axis=(0, 1)) - level) / np.sqrt(error + _between(below)))
+        variance = level * (1 - level) / effective(chains, method="quantile", prob=level)
+        out.append(_deviate(below, level, variance))
     return np.array(out)
 
 
-def _apart(runs, chains):
-    difference = runs.mean(axis=(0, 1)) - chains.mean(axis=(0, 1))
-    error = chains.var(axis=(0, 1)) / effective(chains, method="mean")
-    return difference / np.sqrt(error + _between(runs))
+def _of_means(runs, chains):
+    variance = chains.var(axis=(0, 1)) / effective(chains, method="mean")
+    return _deviate(runs, chains.mean(axis=(0, 1)), variance)
 
 
-def _between(runs):
-    return runs.mean(axis=1).var(axis=0, ddof=1) / runs.shape[0]
+def _deviate(runs, expected, variance):
+    """Return the mean of runs beside an expected value of a known variance, by Welch's test."""
+    means = runs.mean(axis=1)
+    between = means.var(axis=0, ddof=1) / len(means)
+    difference, error = means.mean(axis=0) - expected, np.sqrt(variance + between)
+    freedom = (len(means) - 1) * (error**2 / between) ** 2
+    tail = special.stdtr(freedom, -np.abs(difference) / error)
+    return -np.sign(difference) * special.ndtri(tail)
