@@ -16,7 +16,7 @@ and with logit_rate ~ Normal and log_documents ~ Normal, each topic's
 
     prior      ~ Beta(documents rate, documents (1 - rate))    P(+)
 
-NUTS sees a mode by its distance from where its scores leave it room (`Anchored`), shares and widths
+NUTS sees a mode by its distance from where its scores have it best (`Anchored`), shares and widths
 relative to their population (`Relative`): a side that is nearly nothing would be a wall otherwise.
 
 The likelihood is two potentials, "score" and "label", sums over all documents, the former read off
@@ -43,7 +43,7 @@ from bayescal.distributions import (
 )
 
 POWERS = {"gaussian": 2, "laplace": 1, "asymmetric_gaussian": 2, "asymmetric_laplace": 1}
-ENOUGH = 20.0  # documents of a class that say as much of its share and width as the population
+FURTHEST = 150.0  # log-odds: no score sees smaller sides, whose squares would round to nothing
 LOG_4, LOG_3, LOG_10 = np.log([4.0, 3.0, 10.0])
 
 Prior = tuple[float, float]  # mean and standard deviation of a hyperparameter
@@ -75,7 +75,6 @@ def model(
     p = POWERS[family]
     sums = GroupedScores(x, group, 2 * names.size, power=p, weight=weight)
     n = sums.total.reshape(2, -1)
-    centring = n / (n + ENOUGH)
     each = ("klass", "topic")
     with pm.Model(coords={"klass": ["negative", "positive"], "topic": names}) as program:
         mu = pm.Normal("location", *location, dims="klass")[:, None]
@@ -85,19 +84,22 @@ def model(
             omega = pm.math.sigmoid(pm.Normal("logit_share", *logit_share, dims="klass"))[:, None]
             kappa = pm.Normal("log_concentration", *log_concentration, dims="klass")[:, None]
             beta = pm.math.exp(kappa) * omega, pm.math.exp(kappa) * (1.0 - omega)
-            seen = Relative(of_beta, centring)
+            seen = Relative(of_beta, n)
             log_odds = LogitBeta("logit_left_share", *beta, transform=seen, dims=each)
+            log_odds = pm.math.clip(log_odds, -FURTHEST, FURTHEST)
         a = pm.math.exp(pm.Normal("log_shape", *log_shape, dims="klass"))[:, None]
         log_m = pm.Normal("log_width", *(log_width or (-np.log(2.0) / p, 1.0)), dims="klass")
         scale = a * pm.math.exp(p * log_m)[:, None]
-        seen = Relative(of_inverse_gamma, centring)
+        seen = Relative(of_inverse_gamma, n)
         power = pm.InverseGamma(
             ("width", "squared_width")[p - 1], a, scale, transform=seen, dims=each
         )
         width = power ** (1.0 / p)
         left = pm.Deterministic("left", width * pm.math.sigmoid(log_odds), dims=each)
         right = pm.Deterministic("right", width * pm.math.sigmoid(-log_odds), dims=each)
-        theta = NormalMode("theta", mu, tau, left, right, transform=Anchored(sums), dims=each)
+        best = sums.quantile((left / width).flatten()).reshape(n.shape)
+        seen = Anchored(n)
+        theta = NormalMode("theta", mu, tau, left, right, best, transform=seen, dims=each)
         flat = [values.flatten() for values in (theta, left, right)]
         pm.Potential("score", sums.log_density(*flat).sum())
         rate = pm.math.sigmoid(pm.Normal("logit_rate", *logit_rate))

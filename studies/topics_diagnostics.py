@@ -13,6 +13,7 @@ import pandas as pd
 
 from bayescal import TopicCalibrator
 from bayescal.datasets.reuters_scores import CLASSIFIERS, TOPICS
+from bayescal.engines.pooled.sampled import OPTIONS
 from bayescal.reproduce.subsets import few_positives
 from bayescal.results.diagnostics import (
     ESS_LIMIT,
@@ -46,6 +47,8 @@ def run(options: Options) -> None:
         table=_shown(table),
         chains=str(CHAINS),
         draws=f"{draws:,}",
+        tune=f"{OPTIONS['tune']:,}",
+        target_accept=str(OPTIONS["target_accept"]),
     )
 
 

@@ -12,6 +12,8 @@ from scipy.integrate import trapezoid
 from bayescal.distributions import Anchored, GroupedScores, NormalMode
 
 MU, SIGMA = 0.5, 2.0
+# Wide, and narrow ones beyond and before the scores, which are between 0 and 3.
+POPULATIONS = [(MU, SIGMA), (4.0, 0.5), (4.0, 0.1), (-1.0, 0.5), (-1.0, 0.1)]
 NUMBERS = [0, 1, 3, 200]
 SHARES = [1e-12, 1e-6, 0.01, 0.3, 0.5, 0.9, 1.0 - 1e-6]
 
@@ -22,13 +24,15 @@ def scores(n, rng):
 
 
 @cache
-def compiled(n, power=1):
+def compiled(n, power=1, population=(MU, SIGMA)):
     """Return the map, its inverse, log slope, its gradient's log, and the likelihood's log."""
     x = scores(n, np.random.default_rng(n))
     grouped = GroupedScores(x, np.zeros(x.size, dtype=int), 1, power=power)
     z, share = pt.dmatrix("z"), pt.tensor("share", shape=(1,), dtype="float64")
-    inputs = NormalMode.dist([MU], [SIGMA], share, 1.0 - share).owner.inputs
-    transform = Anchored(grouped)
+    sides = (share, 1.0 - share)
+    mu, sigma = ([each] for each in population)
+    inputs = NormalMode.dist(mu, sigma, *sides, grouped.quantile(share)).owner.inputs
+    transform = Anchored([n])
     theta = transform.backward(z, *inputs)
     likelihood = grouped.log_density(theta.flatten(), share, 1.0 - share)
     outputs = {
@@ -44,9 +48,9 @@ def compiled(n, power=1):
     }
 
 
-def at(n, name, z, share, power=1):
+def at(n, name, z, share, *kind):
     """Return one of them at z, in one dimension, and a share."""
-    return compiled(n, power)[name](np.reshape(z, (-1, 1)), np.array([share])).ravel()
+    return compiled(n, *kind)[name](np.reshape(z, (-1, 1)), np.array([share])).ravel()
 
 
 @pytest.mark.parametrize("share", SHARES)
@@ -70,14 +74,20 @@ def test_without_scores_it_is_the_distance_from_the_population():
     assert at(0, "theta", z, 0.01) == pytest.approx(MU + SIGMA * z)
 
 
+def density_seen(n, share, power, population):
+    """Return z, the mode there, and the log of its density given its sides, at most 0."""
+    z = np.linspace(-60.0, 60.0, 20_001)
+    theta, log_slope, likelihood = (
+        at(n, name, z, share, power, population) for name in ("theta", "log_slope", "likelihood")
+    )
+    log_density = likelihood + st.norm(*population).logpdf(theta) + log_slope
+    return z, theta, log_density - log_density.max()
+
+
 def spread_seen(n, share, power):
     """Return standard deviations of a mode given its sides: what samplers see, and its own."""
-    z = np.linspace(-60.0, 60.0, 20_001)
-    theta, log_slope = (at(n, name, z, share, power) for name in ("theta", "log_slope"))
-    log_density = (
-        at(n, "likelihood", z, share, power) + st.norm(MU, SIGMA).logpdf(theta) + log_slope
-    )
-    weight = np.exp(log_density - log_density.max())
+    z, theta, log_density = density_seen(n, share, power, (MU, SIGMA))
+    weight = np.exp(log_density)
     weight /= trapezoid(weight, z)
     means = (trapezoid(weight * value, z) for value in (z, theta))
     return [
@@ -96,3 +106,14 @@ def test_samplers_see_modes_of_one_scale_whatever_the_sides(n, share, power):
 
 def test_the_modes_themselves_are_of_very_different_scales():
     assert spread_seen(200, 0.5, 1)[1] < 0.05 < 0.5 < spread_seen(1, 0.01, 1)[1]
+
+
+@pytest.mark.parametrize("population", POPULATIONS)
+@pytest.mark.parametrize("power", [1, 2])
+@pytest.mark.parametrize("share", SHARES)
+@pytest.mark.parametrize("n", [3, 30])
+def test_there_are_no_walls_wherever_the_population_is(n, share, power, population):
+    z, _, log_density = density_seen(n, share, power, population)
+    near = log_density > -8.0
+    # A normal density is 4 steep where its logarithm is 8 below its mode's.
+    assert np.abs(np.diff(log_density) / np.diff(z))[near[1:] & near[:-1]].max() < 30.0

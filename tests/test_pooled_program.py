@@ -1,14 +1,12 @@
 """The program of many topics: its density is the fast engine's, and what it simulates is itself."""
 
 import numpy as np
-import pymc as pm
 import pytensor
 import pytest
 import scipy.stats as st
 from scipy import special
 
 from bayescal import programs
-from bayescal.distributions import LogitBeta, Relative, of_beta, of_inverse_gamma
 from bayescal.engines.exact.deviations import DeviationSums
 from bayescal.engines.pooled.population import (
     NAMES,
@@ -166,34 +164,3 @@ def test_simulate_draws_data_sets_along_a_leading_axis(draws):
     assert truth["theta"].shape == truth["left"].shape == (draws, 2, 3)
     assert truth["location"].shape == (draws, 2)
     assert np.unique(truth["theta"][:, 0, 0]).size == draws
-
-
-@pytest.mark.parametrize(
-    ("frame", "variable", "value"),
-    [
-        (of_beta, LogitBeta.dist(2.0, 0.7), -1.2),
-        (of_inverse_gamma, pm.InverseGamma.dist(3.0, 2.0), 0.9),
-    ],
-)
-@pytest.mark.parametrize("centring", [0.0, 0.3, 1.0])
-def test_relative_values_go_there_and_back(frame, variable, value, centring):
-    transform, inputs = Relative(frame, centring), variable.owner.inputs
-    seen = transform.forward(value, *inputs).eval()
-    assert transform.backward(seen, *inputs).eval() == pytest.approx(value, rel=1e-12)
-    step = 0.1
-    slope = (transform.backward(seen + step, *inputs).eval() - value) / step
-    assert transform.log_jac_det(seen, *inputs).eval() == pytest.approx(np.log(slope))
-    if centring == 1.0:
-        assert seen == pytest.approx(value)
-
-
-@pytest.mark.parametrize("shape", [0.05, 0.7, 3.0, 200.0])
-def test_frames_are_means_and_standard_deviations(shape):
-    frames = [
-        (of_beta(shape, 2.0), special.digamma([shape, 2.0]), special.polygamma(1, [shape, 2.0])),
-        (of_inverse_gamma(shape, 1.0), [0.0, special.digamma(shape)], special.polygamma(1, shape)),
-    ]
-    for (location, scale), (one, other), variances in frames:
-        spread = np.sqrt(np.sum(variances))
-        assert scale.eval() == pytest.approx(spread, rel=0.01)
-        assert location.eval() == pytest.approx(one - other, abs=0.1 * spread)
