@@ -36,8 +36,10 @@ lint: $(STAMP)
 types: $(STAMP)
 	$(BIN)/mypy
 
+# Those that PyMC has a part in: MARKS="not one_era".
+MARKS ?=
 tests: $(STAMP)
-	$(BIN)/python -m pytest --numprocesses 2
+	$(BIN)/python -m pytest --numprocesses 2 -m "$(MARKS)"
 
 # "off" shows notebooks as they are in git, without outputs; "force" runs them for the site.
 NOTEBOOKS ?= off

@@ -9,6 +9,8 @@ from bayescal.cli.console import Screen
 from bayescal.cli.demo_topics import APART, PLATT, POOLED, platt, sample, topics_losses
 from bayescal.datasets import load_reuters_scores
 
+pytestmark = pytest.mark.one_era
+
 
 @pytest.mark.parametrize("seed", range(3))
 def test_platt_is_scikit_learns(seed):

@@ -13,6 +13,8 @@ from studies.intervals import ours
 from studies.ranks import simulate
 from studies.truths import TRUTHS
 
+pytestmark = pytest.mark.one_era
+
 LARGEST_Z = 4.0
 
 

@@ -22,6 +22,8 @@ from tests.references import (
     to_scales,
 )
 
+pytestmark = pytest.mark.one_era
+
 NOISE = np.random.default_rng(11).gumbel(size=40)
 HARD = {
     "one score": [-3.0],

@@ -12,6 +12,8 @@ from bayescal.families import FAMILIES
 from bayescal.results import interpolation, quantiles
 from bayescal.results.tables import DIRECT, MOST, Tables
 
+pytestmark = pytest.mark.one_era
+
 RNG = np.random.default_rng(0)
 POSITIVE = np.arange(120) < 20
 SKEWED = np.where(POSITIVE, 1 + RNG.gumbel(size=120), RNG.standard_t(4, size=120) - 1)

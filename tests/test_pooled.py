@@ -19,6 +19,8 @@ from bayescal.engines.pooled.population import (
 from bayescal.engines.pooled.topics import draw_population, draw_topics
 from bayescal.families import FAMILIES
 
+pytestmark = pytest.mark.one_era
+
 FOUR = ["asymmetric_gaussian", "asymmetric_laplace", "gaussian", "laplace"]
 BASE = np.array([0.3, 0.2, 0.4, 1.0, 0.8, -0.4])
 WIDE = BASE + np.array([0.0, 1.0, 0.0, -1.0, -1.0, 0.0])

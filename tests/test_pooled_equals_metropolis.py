@@ -14,7 +14,7 @@ from bayescal.engines.pooled.population import Hyperprior
 from tests.agreement import LIMIT
 from tests.pooled_tools import deviations, engine, halve, of_class, quantities
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.one_era, pytest.mark.slow]
 POWERS = {"asymmetric_laplace": 1, "asymmetric_gaussian": 2}
 STEPS, WALKERS_A_RUN = 1500, 200
 KLASS = 1  # with the fewest scores: 3 to 20 a topic

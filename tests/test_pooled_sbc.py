@@ -17,7 +17,7 @@ from bayescal.engines.pooled.topics import draw_population
 from bayescal.families import FAMILIES
 from studies.envelope import least_uniform
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.one_era, pytest.mark.slow]
 SETS, TOPICS, MOST_SCORES, DRAWS, TOPIC_DRAWS = 200, 8, 12, 99, 1000
 FEWER_SETS = 100  # to reject by
 # Of a right engine to be called wrong: of all quantities together.

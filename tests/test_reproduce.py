@@ -17,6 +17,8 @@ from bayescal.reproduce.small_data import SIZES, learning_table, total_bits, tot
 from bayescal.reproduce.table import MEASURES, marks, sign_tests, totals_table
 from tests import corpus as reuters
 
+pytestmark = pytest.mark.one_era
+
 PAPER = ("Gauss", "A.Gauss", "Laplace", "A.Laplace", "LogReg", "LR+Noise", "raw")
 NAMES = ["corn", "oil", "gold"]
 

@@ -11,6 +11,8 @@ from studies.robustness import DEFAULT, NEW_SCORES, measure, stratified
 from studies.robustness_report import bars, summarise, versus, write_report
 from studies.shapes import GAUSSIAN, MOST_DOCUMENTS, SHAPES, Rounded, with_positives
 
+pytestmark = pytest.mark.one_era
+
 LARGEST_Z = 4.5
 
 

@@ -62,6 +62,7 @@ def exact(x, powers, symmetric, rng, **wrong):
     return draw_class(x, None, powers, prior, DRAWS, rng)
 
 
+@pytest.mark.one_era
 @pytest.mark.parametrize(("name", "positive"), CLASSES)
 def test_ranks_are_uniform(name, positive):
     family = FAMILIES[name].of_class(positive)
@@ -71,6 +72,7 @@ def test_ranks_are_uniform(name, positive):
     assert min(uniform_pvalue(found[:, k]) for k in parameters) > 1e-4
 
 
+@pytest.mark.one_era
 @pytest.mark.parametrize(
     ("parameter", "engine"),
     [
@@ -86,6 +88,7 @@ def test_a_wrong_engine_is_rejected(parameter, engine):
         assert uniform_pvalue(ranks(FAMILIES[name], engine)[:, parameter]) < 1e-4
 
 
+@pytest.mark.one_era
 def test_an_engine_of_the_mirror_image_is_rejected():
     found = ranks(FAMILIES["hybrid"], lambda x, p, s, rng: exact(x, p[::-1], s, rng))
     assert min(uniform_pvalue(found[:, k]) for k in range(3)) < 1e-4

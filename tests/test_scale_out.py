@@ -15,6 +15,8 @@ from bayescal import TopicCalibrator
 from bayescal.parallel import in_parallel, reporting, workers
 from tests.scale_out_tools import FEW, Killer, dies, dies_once, made
 
+pytestmark = pytest.mark.one_era
+
 LIMIT = 400 * 10**6  # bytes, of each worker
 TOPICS = 5000
 

@@ -7,6 +7,8 @@ import pytest
 from studies import topics_coverage, topics_diagnostics
 from studies.topics_coverage import LARGEST_COST, PAIRS, POSITIVES
 
+pytestmark = pytest.mark.one_era
+
 GOOD = {"divergences": 0, "rhat": 1.005, "ess_bulk": 900.0, "ess_tail": 500.0}
 
 
