@@ -13,7 +13,7 @@ import pandas as pd
 
 from bayescal import TopicCalibrator
 from bayescal.datasets.reuters_scores import CLASSIFIERS, TOPICS
-from bayescal.engines.pooled.sampled import OPTIONS
+from bayescal.engines.nuts import OPTIONS
 from bayescal.reproduce.subsets import few_positives
 from bayescal.results.diagnostics import (
     ESS_LIMIT,

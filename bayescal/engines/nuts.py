@@ -12,6 +12,10 @@ import xarray as xr
 
 from bayescal import _compat
 
+# One core: a process a chain costs more than small data take, and forking under threads
+# (notebooks, joblib) is unsafe. Users with large data pass cores=.
+OPTIONS: dict[str, Any] = {"tune": 1000, "cores": 1, "target_accept": 0.9}
+
 
 def draw_posterior(
     model: Any,
@@ -45,9 +49,7 @@ def draw_posterior(
     """
     import pymc as pm
 
-    # One core: a process a chain costs more than small data take, and forking under threads
-    # (notebooks, joblib) is unsafe. Users with large data pass cores=.
-    arguments = {"tune": 1000, "cores": 1, "target_accept": 0.9} | dict(options or {})
+    arguments = OPTIONS | dict(options or {})
     with model, _quiet("pymc"):
         result = pm.sample(
             draws=draws,

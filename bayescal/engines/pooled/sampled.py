@@ -21,7 +21,6 @@ from bayescal.families import Family
 from bayescal.validation import Floats
 
 SIDES = ("theta", "left", "right")
-OPTIONS = {"target_accept": 0.9, "tune": 1000}
 
 
 @dataclass(frozen=True)
@@ -75,9 +74,13 @@ class Sampler:
             centre=scale[0],
             spread=scale[1],
         )
-        options = OPTIONS | dict(self.options or {})
         found = draw_posterior(
-            model, rng, draws=draws, chains=chains, progressbar=self.progressbar, options=options
+            model,
+            rng,
+            draws=draws,
+            chains=chains,
+            progressbar=self.progressbar,
+            options=self.options,
         )
         # The program has no topic without documents.
         return _posterior(found, family, counts, np.flatnonzero(counts.any(axis=0)), rng, scale)
