@@ -14,7 +14,7 @@ help:
 	@echo "make test    lint, types and the whole test suite"
 	@echo "make docs    the documentation site, in build/site (NOTEBOOKS=force: with outputs)"
 	@echo "make bench   performance ratios against peers"
-	@echo "make validate  rerun the studies behind docs/validation (about 25 minutes)"
+	@echo "make validate  rerun the studies behind docs/validation (about two hours)"
 	@echo "make lock    pin the newest versions again (needs uv)"
 
 $(STAMP): $(PINS) pyproject.toml
