@@ -7,18 +7,24 @@ ERA := $(shell $(PYTHON) -c 'import sys; print("3.11" if sys.version_info < (3, 
 PINS = requirements/python-$(ERA).txt
 STAMP = $(VENV)/.installed
 
-.PHONY: help demo test lint types tests docs bench validate lock clean
+.PHONY: help demo test test-fast test-slow test-docs test-times references mutations \
+  lint types docs bench validate lock clean
 
 help:
 	@echo "make demo    calibrate real Reuters scores, print the comparison, draw the figure"
-	@echo "make test    lint, types and the whole test suite"
+	@echo "make test    lint, types, and the tests of every part: minutes"
+	@echo "make test-slow   long samplings, clusters, large data, packaging"
+	@echo "make test-docs   notebooks, code in pages, the site, the report in a browser"
+	@echo "make test-times  a table of what tests take, in build/, of the lanes run last"
+	@echo "make references  sample anew with NUTS what fast engines are compared with"
+	@echo "make mutations   put faults into the package, count those that make test finds"
 	@echo "make docs    the documentation site, in build/site (NOTEBOOKS=force: with outputs)"
 	@echo "make bench   performance ratios against peers"
 	@echo "make validate  rerun the studies behind docs/validation (about two hours)"
 	@echo "make lock    pin the newest versions again (needs uv)"
 
 $(STAMP): $(PINS) pyproject.toml
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "bayescal needs Python 3.11 or later")'
+	@$(PYTHON) tools/machine.py
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --require-hashes -r $(PINS)
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
@@ -27,8 +33,6 @@ $(STAMP): $(PINS) pyproject.toml
 demo: $(STAMP)
 	$(BIN)/bayescal demo --out demo_output
 
-test: lint types tests
-
 lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -36,10 +40,37 @@ lint: $(STAMP)
 types: $(STAMP)
 	$(BIN)/mypy
 
-# Those that PyMC has a part in: MARKS="not one_era".
-MARKS ?=
-tests: $(STAMP)
-	$(BIN)/python -m pytest --numprocesses 2 -m "$(MARKS)"
+# Lanes of tests by their markers. Two processes of one thread each: threads of BLAS that wait for
+# each other's cores make a fit three to five times slower. A file's tests stay in one process, so
+# that what they share is made once.
+PYTEST = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 2 --dist loadfile
+RECORD = --junitxml=build/times/$@-python-$(ERA).xml
+# The second PyMC era leaves out what PyMC has no part in: AND="and not one_era".
+AND ?=
+
+test: lint types test-fast
+
+test-fast: $(STAMP)
+	@$(PYTHON) tools/machine.py
+	$(PYTEST) $(RECORD) -m "not slow and not docs $(AND)"
+
+test-slow: $(STAMP)
+	@$(PYTHON) tools/machine.py
+	$(PYTEST) $(RECORD) -m "slow $(AND)"
+
+test-docs: $(STAMP)
+	@$(PYTHON) tools/machine.py browser
+	$(PYTEST) $(RECORD) -m "docs $(AND)"
+
+test-times: $(STAMP)
+	$(BIN)/python -m tools.test_times build/times build/test-times.md
+
+# What long runs of NUTS find, for the tests to compare with; once for each era.
+references: $(STAMP)
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.nuts_cases
+
+mutations: $(STAMP)
+	OMP_NUM_THREADS=1 $(BIN)/python -m tools.mutations
 
 # "off" shows notebooks as they are in git, without outputs; "force" runs them for the site.
 NOTEBOOKS ?= off
@@ -51,6 +82,7 @@ bench: $(STAMP)
 	$(BIN)/python -m benchmarks
 
 validate: $(STAMP)
+	BAYESCAL_FULL_SIZE=1 $(PYTEST) -m slow
 	OMP_NUM_THREADS=1 $(BIN)/python -m studies
 
 lock:

@@ -4,14 +4,16 @@ from dataclasses import replace
 from functools import cache
 
 import numpy as np
-from scipy import special
 
 from bayescal.engines.pooled.population import NAMES, OF_SHARE, Hyperprior
+from bayescal.engines.pooled.sampled import Sampler
 from bayescal.engines.pooled.topics import draw_population
 from bayescal.families import FAMILIES
-from tests.agreement import LEVELS, effective
 
 TOPICS, POSITIVES = 10, (3, 20)
+# Families that the program of many topics is sampled with.
+SAMPLED = ("gaussian", "laplace", "asymmetric_laplace")
+CHAINS = 2
 RUNS, RUN_DRAWS, TOPIC_DRAWS = 10, 1000, 2000
 
 
@@ -78,34 +80,20 @@ def quantities(family, points, sides):
     return np.concatenate(found).T
 
 
-def deviations(runs, chains):
-    """
-    Return how many standard errors apart means, sds and quantiles are: (statistic, quantity).
-
-    The engine's errors come from independent runs, (run, draw, k), for all draws of a run share
-    their topics' base draws; those of chains, (chain, draw, k), from effective sample sizes. So few
-    runs know their error badly: the ratio is Student's, and what is returned is the normal
-    deviate as likely as it.
-    """
-    centre = runs.mean(axis=(0, 1))
-    out = [_of_means(runs, chains), _of_means((runs - centre) ** 2, (chains - centre) ** 2)]
-    for level in LEVELS:
-        below = runs < np.quantile(chains, level, axis=(0, 1))
-        variance = level * (1 - level) / effective(chains, method="quantile", prob=level)
-        out.append(_deviate(below, level, variance))
-    return np.array(out)
+def sample(family, klass, *, draws, tune, seed=1):
+    """Return the quantities of a class by NUTS, and the share of divergent transitions."""
+    found = _sampled(family, draws, tune, seed)
+    drawn = quantities(family, found.population[klass], found.sides[klass])
+    return drawn.reshape(CHAINS, draws, -1), float(found.sample_stats["diverging"].mean())
 
 
-def _of_means(runs, chains):
-    variance = chains.var(axis=(0, 1)) / effective(chains, method="mean")
-    return _deviate(runs, chains.mean(axis=(0, 1)), variance)
-
-
-def _deviate(runs, expected, variance):
-    """Return the mean of runs beside an expected value of a known variance, by Welch's test."""
-    means = runs.mean(axis=1)
-    between = means.var(axis=0, ddof=1) / len(means)
-    difference, error = means.mean(axis=0) - expected, np.sqrt(variance + between)
-    freedom = (len(means) - 1) * (error**2 / between) ** 2
-    tail = special.stdtr(freedom, -np.abs(difference) / error)
-    return -np.sign(difference) * special.ndtri(tail)
+@cache
+def _sampled(family, draws, tune, seed):
+    return Sampler(options={"tune": tune})(
+        (of_class(0), of_class(1)),
+        FAMILIES[family],
+        np.random.default_rng(seed),
+        draws=draws,
+        chains=CHAINS,
+        scale=(0.0, 1.0),
+    )

@@ -12,8 +12,9 @@ from bayescal.engines.maximum_a_posteriori import STARTS, ParameterSpace, find_m
 from bayescal.families import FAMILIES
 from bayescal.robust import centre_and_spread
 from tests.references import RECORDS
+from tests.sizes import size
 
-SAMPLES = {"auto": 100, None: 40}
+SAMPLES = {"auto": size(30, 100), None: size(24, 40)}
 SIZES = (2, 3, 5, 8, 13, 30, 100, 300)
 
 # Parametrised by lengths, which the degenerate maxima of small samples send to 0, not infinity.
@@ -112,6 +113,7 @@ def random_sample(rng):
 
 
 @pytest.mark.slow
+@pytest.mark.one_era
 @pytest.mark.parametrize("guard", ["auto", None])
 @pytest.mark.parametrize("name", sorted(RECORDS))
 def test_random_samples(name, guard):
@@ -124,6 +126,7 @@ def test_random_samples(name, guard):
 
 
 @pytest.mark.slow
+@pytest.mark.one_era
 @pytest.mark.parametrize("name", ["asymmetric_gaussian", "asymmetric_laplace", "hybrid"])
 @pytest.mark.parametrize("classifier", CLASSIFIERS)
 def test_reuters_topics(name, classifier):

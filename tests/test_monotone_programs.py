@@ -1,4 +1,4 @@
-"""The monotone engine's density is its programs', and NUTS draws from the same posterior."""
+"""The monotone engine's density is its programs'; that its draws are NUTS's is tested elsewhere."""
 
 import numpy as np
 import pytest
@@ -6,13 +6,9 @@ import scipy.stats as st
 from scipy import special
 
 from bayescal import ScoreCalibrator, programs
-from bayescal.engines import nuts
-from bayescal.engines.data import BinaryScores
 from bayescal.engines.monotone.basis import Pieces, place_pieces
 from bayescal.engines.monotone.compression import ScoreSums
 from bayescal.engines.monotone.density import PosteriorDensity, Prior
-from bayescal.engines.monotone.posterior import draw_monotone
-from bayescal.engines.program_model import build_model
 
 RNG = np.random.default_rng(21)
 SCORE = np.concatenate([RNG.normal(2, 3, 9), RNG.normal(6, 2, 5)])
@@ -139,52 +135,6 @@ def score_statistic(label, log_odds, direction):
     """Standard Gaussian if labels have these log-odds."""
     p = special.expit(log_odds)
     return (label - p) @ direction / np.sqrt((p * (1 - p)) @ direction**2)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("case", ["overlapping", "separable", "three positives"])
-def test_nuts_draws_from_the_same_posterior(name, case):
-    rng = np.random.default_rng(17)
-    n_positive = 3 if case == "three positives" else 20
-    x = np.r_[rng.gumbel(-1, 1, 60), rng.gumbel(6 if case == "separable" else 1, 1, n_positive)]
-    positive = np.arange(x.size) >= 60
-    data = BinaryScores(x, positive)
-    centre, spread = data.centre_and_spread
-    model = build_model(programs.load(name), data)
-    options = {"target_accept": 0.97, "tune": 1500}
-    found = nuts.draw_posterior(
-        model, np.random.default_rng(1), draws=2000, chains=2, options=options
-    )["posterior"]
-    standard = (x - centre) / spread
-    shape = {"n_segments": 1} if name == "logistic" else {}
-    engine = draw_monotone(
-        standard, positive, None, Prior(), 20_000, np.random.default_rng(2), **shape
-    )
-    assert not engine.problem
-    at = np.quantile(standard, [0.02, 0.3, 0.6, 0.9, 1.0])
-    slopes = found["slope"].to_numpy().reshape(4000, -1)
-    theirs = found["intercept"].to_numpy().reshape(-1, 1) + slopes @ engine.pieces.basis(at).T
-    ours = engine.log_odds(at)
-    size = 20_000 * engine.efficiency
-    for a, b in zip(ours.T, theirs.T, strict=True):
-        ess = effective(b.reshape(2, 2000))
-        for q in (0.05, 0.25, 0.5, 0.75, 0.95):
-            # The share of the engine's draws below a quantile of NUTS's; 5 x 5 comparisons.
-            below = np.mean(a < np.quantile(b, q))
-            assert abs(below - q) < 4.5 * np.sqrt(q * (1 - q) * (1 / ess + 1 / size))
-        p, r = special.expit(a), special.expit(b)
-        error = np.hypot(p.std() / size**0.5, r.std() / ess**0.5)
-        assert abs(p.mean() - r.mean()) < 4.5 * error
-        # Of probabilities near 0 or 1 the spread is that of a few draws far out.
-        if r.std() > 0.01:
-            assert p.std() == pytest.approx(r.std(), rel=0.15)
-
-
-def effective(chains):
-    from arviz_stats.base import array_stats
-
-    return float(array_stats.ess(chains, method="bulk"))
 
 
 def test_three_pieces_of_the_calibrator_have_the_knots_of_the_program():

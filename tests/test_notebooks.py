@@ -19,7 +19,7 @@ def test_outputs_are_stripped(path):
     assert not [cell for cell in cells if cell.get("outputs") or cell.get("execution_count")]
 
 
-@pytest.mark.slow
+@pytest.mark.docs
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of the notebook client's own loop
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
 def test_runs(path, tmp_path):

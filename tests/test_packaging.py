@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = [pytest.mark.slow, pytest.mark.one_era]
 CHECKOUT = Path(__file__).parent.parent
 
 

@@ -80,7 +80,8 @@ def test_what_does_not_exist_is_found():
     assert not exists("python -m studies.no_such_study")
 
 
-@pytest.mark.slow
+@pytest.mark.docs
+@pytest.mark.one_era
 @pytest.mark.parametrize("page", PYTHON)
 def test_python_runs(page, tmp_path):
     blocks = blocks_of(page)
@@ -91,7 +92,8 @@ def test_python_runs(page, tmp_path):
     assert {path.name for path in tmp_path.iterdir()} >= WRITTEN.get(page, set())
 
 
-@pytest.mark.slow
+@pytest.mark.docs
+@pytest.mark.one_era
 @pytest.mark.parametrize("page", SHELL)
 def test_commands_run(page, tmp_path):
     run_commands([line for line in commands_of(page) if not line.startswith(NOT_RUN)], tmp_path)

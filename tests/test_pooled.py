@@ -117,7 +117,7 @@ def test_a_topic_without_scores_is_a_draw_from_the_population(family):
 
 
 @pytest.mark.parametrize("family", ["asymmetric_laplace", "gaussian"])
-@pytest.mark.parametrize("n_topics", [1, 3])
+@pytest.mark.parametrize("n_topics", [1, pytest.param(3, marks=pytest.mark.slow)])
 def test_hyperparameters_are_those_of_weighted_prior_draws(family, n_topics):
     rng = np.random.default_rng(4)
     documents = topics(rng, (5, 2, 9)[:n_topics])

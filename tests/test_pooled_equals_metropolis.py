@@ -11,12 +11,13 @@ import pytest
 from scipy import special
 
 from bayescal.engines.pooled.population import Hyperprior
-from tests.agreement import LIMIT
-from tests.pooled_tools import deviations, engine, halve, of_class, quantities
+from tests.nuts_reference import LIMIT, Reference, from_runs
+from tests.pooled_tools import engine, halve, of_class, quantities
+from tests.sizes import size
 
 pytestmark = [pytest.mark.one_era, pytest.mark.slow]
 POWERS = {"asymmetric_laplace": 1, "asymmetric_gaussian": 2}
-STEPS, WALKERS_A_RUN = 1500, 200
+STEPS, WALKERS_A_RUN = size(1000, 1500), size(100, 200)
 KLASS = 1  # with the fewest scores: 3 to 20 a topic
 
 
@@ -109,7 +110,7 @@ def walkers(family):
 def apart(family):
     """Return how far the engine's draws are from the walkers, in standard errors."""
     runs = [quantities(family, *run) for run in zip(*engine(family, KLASS), strict=True)]
-    return np.abs(deviations(np.array(runs), walkers(family))).max()
+    return np.abs(from_runs(np.array(runs), Reference.of(walkers(family)))).max()
 
 
 @pytest.mark.parametrize("family", POWERS)

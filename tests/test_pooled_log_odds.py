@@ -1,16 +1,13 @@
 """Topics' monotone log-odds around a population: exact evidence, unseen topics, NUTS."""
 
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 
 import numpy as np
-import pymc as pm
 import pytest
 import scipy.stats as st
 
-from bayescal import _compat
 from bayescal.engines.data import BinaryScores
-from bayescal.engines.monotone.basis import Pieces
 from bayescal.engines.monotone.posterior import draw_monotone
 from bayescal.engines.pooled.hyperposterior import draw_hyperposterior
 from bayescal.engines.pooled.log_odds import draw_log_odds
@@ -21,27 +18,14 @@ from bayescal.engines.pooled.log_odds_population import (
     prior_of,
     statistics,
 )
-from tests.agreement import LIMIT, effective
-from tests.pooled_tools import deviations
+from tests.log_odds_population import PIECES, documents, quantities
+from tests.nuts_reference import LEAST_EFFECTIVE, LIMIT, from_runs, stored
 
-PIECES = Pieces(np.array([-0.5, 0.6]), 0.1)
 BASE = np.array([-1.0, np.log(1.5), 0.3, np.log(0.6)])
 WIDE = BASE + np.array([0.0, 1.0, 0.0, 1.0])
 NEAR = [BASE, BASE + np.array([0.6, -0.4, -0.2, 0.2]), BASE + np.array([-0.3, 0.1, 0.2, -0.3])]
 NOTHING = BinaryScores(np.empty(0), np.empty(0, dtype=bool))
-RUNS, CHAINS, DRAWS = 10, 4, 1500
-
-
-@cache
-def documents():
-    """Return five topics, the first without positives, with 6 to 30 documents."""
-    rng = np.random.default_rng(2)
-    topics = []
-    for t, size in enumerate((6, 8, 12, 20, 30)):
-        x = rng.normal(size=size)
-        positive = rng.random(size) < st.logistic.cdf(2.0 * x - 1.0 + 0.3 * t)
-        topics.append(BinaryScores(x, positive & (t > 0)))
-    return topics
+RUNS = 10
 
 
 def exact(data, point, rng):
@@ -100,12 +84,6 @@ def test_slopes_of_unseen_topics_are_those_of_topics_whose_labels_say_nothing():
         assert st.kstest(one, other).pvalue > 1e-3
 
 
-def quantities(points, values):
-    """Return hyperparameters, intercepts and log slopes of both topics looked at: (draw, k)."""
-    looked_at = values[:, [0, 4]]
-    return np.concatenate([points.T, looked_at[0], *np.log(looked_at[1:])]).T
-
-
 def engine(hyperprior):
     """Return quantities of independent runs of the engine: (run, draw, k)."""
     draw, runs = partial(draw_log_odds, documents(), PIECES), []
@@ -117,56 +95,16 @@ def engine(hyperprior):
     return np.array(runs)
 
 
-@cache
-def nuts():
-    """Return quantities of chains of NUTS: (chain, draw, k), from a program of their own."""
-    topics = documents()
-    code = np.repeat(np.arange(len(topics)), [data.score.size for data in topics])
-    x = np.concatenate([data.score for data in topics])
-    positive = np.concatenate([data.positive for data in topics])
-    low, high = np.array([-np.inf, -0.5, 0.6]), np.array([-0.5, 0.6, np.inf])
-    length = np.clip(x[:, None], low, high) - np.clip(0.1, low, high)
-    with pm.Model():
-        mu, log_tau, slope, log_sigma = (
-            pm.Normal(f"point_{k}", *prior)
-            for k, prior in enumerate(zip(HYPERPRIOR.mean, HYPERPRIOR.scale, strict=True))
-        )
-        a = pm.Normal("a", shape=5) * pm.math.exp(log_tau) + mu
-        level = pm.Normal("level", shape=5) * pm.math.exp(log_sigma) + slope
-        steps = pm.Normal("steps", shape=(5, 2))
-        # nu/chi^2 of one topic for both of its steps: a bivariate t with four degrees of freedom.
-        steps = steps / pm.math.sqrt(pm.Gamma("precision", 2.0, 2.0, shape=(5, 1)))
-        change = 1.5 / np.sqrt(2.0) * steps
-        log_b = pm.math.stack([level + change[:, 0], level, level + change[:, 1]], axis=1)
-        pm.Deterministic("intercept", a)
-        b = pm.Deterministic("slope", pm.math.exp(log_b))
-        logit = a[code] + (length * b[code]).sum(axis=1)
-        pm.Bernoulli("label", logit_p=logit, observed=positive)
-        result = pm.sample(
-            draws=DRAWS, tune=1500, chains=CHAINS, cores=1, random_seed=1, target_accept=0.95,
-            progressbar=False, compute_convergence_checks=False,
-        )  # fmt: skip
-    found = _compat.datasets(result, ("posterior",))["posterior"].stack(sample=("chain", "draw"))
-    points = np.stack([found[f"point_{k}"].values for k in range(4)], axis=-1)
-    slopes = np.moveaxis(found["slope"].values, 1, 0)
-    values = np.concatenate([found["intercept"].values[None], slopes])
-    return quantities(points, values).reshape(CHAINS, DRAWS, -1)
-
-
 def apart(hyperprior):
     """Return how far the engine's draws are from NUTS's, in standard errors."""
-    assert effective(nuts(), method="bulk").min() > 400
-    return np.abs(deviations(engine(hyperprior), nuts())).max()
+    return np.abs(from_runs(engine(hyperprior), stored("population of log-odds"))).max()
 
 
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:overflow encountered in:RuntimeWarning")
 def test_the_posterior_is_that_of_nuts():
+    assert stored("population of log-odds").effective > LEAST_EFFECTIVE
     assert apart(HYPERPRIOR) < LIMIT
 
 
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:overflow encountered in:RuntimeWarning")
 @pytest.mark.parametrize("halved", range(4))
 def test_another_hyperprior_is_rejected(halved):
     scale = [s / 2 if k == halved else s for k, s in enumerate(HYPERPRIOR.scale)]

@@ -13,6 +13,7 @@ from tests import browser as browsers
 from tests.browser import browser, opened
 from tests.report_data import HOSTILE, make_problem, make_topics
 
+pytestmark = [pytest.mark.docs, pytest.mark.one_era]
 MINUS = "\N{MINUS SIGN}"
 DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 800}
 

@@ -62,6 +62,7 @@ def exact(x, powers, symmetric, rng, **wrong):
     return draw_class(x, None, powers, prior, DRAWS, rng)
 
 
+@pytest.mark.slow
 @pytest.mark.one_era
 @pytest.mark.parametrize(("name", "positive"), CLASSES)
 def test_ranks_are_uniform(name, positive):
@@ -72,6 +73,7 @@ def test_ranks_are_uniform(name, positive):
     assert min(uniform_pvalue(found[:, k]) for k in parameters) > 1e-4
 
 
+@pytest.mark.slow
 @pytest.mark.one_era
 @pytest.mark.parametrize(
     ("parameter", "engine"),
@@ -88,6 +90,7 @@ def test_a_wrong_engine_is_rejected(parameter, engine):
         assert uniform_pvalue(ranks(FAMILIES[name], engine)[:, parameter]) < 1e-4
 
 
+@pytest.mark.slow
 @pytest.mark.one_era
 def test_an_engine_of_the_mirror_image_is_rejected():
     found = ranks(FAMILIES["hybrid"], lambda x, p, s, rng: exact(x, p[::-1], s, rng))
@@ -107,10 +110,12 @@ def test_the_engine_draws_from_the_posterior_of_the_program(name):
     assert p_of(name, program_ranks.exact) > LEVEL / len(FAMILIES)
 
 
+@pytest.mark.parametrize(
+    "name", ["asymmetric_laplace", pytest.param("hybrid", marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("wrong", list(WRONG))
-def test_an_engine_of_another_program_is_rejected(wrong):
-    for name in ("asymmetric_laplace", "hybrid"):
-        assert p_of(name, WRONG[wrong]) < LEVEL / len(FAMILIES)
+def test_an_engine_of_another_program_is_rejected(wrong, name):
+    assert p_of(name, WRONG[wrong]) < LEVEL / len(FAMILIES)
 
 
 def test_engines_that_are_wrong_for_a_family():
@@ -121,6 +126,7 @@ def test_engines_that_are_wrong_for_a_family():
 
 
 @pytest.mark.slow
+@pytest.mark.one_era
 def test_nuts_draws_from_the_posterior_of_the_program():
     sets = program_ranks.simulate("asymmetric_laplace", FEW_DOCUMENTS, 20, seed=9)
     assert adjusted_p(nuts_ranks(sets, "asymmetric_laplace", seed=10), NUTS_DRAWS) > LEVEL

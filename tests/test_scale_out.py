@@ -14,11 +14,12 @@ from pyarrow import parquet
 from bayescal import TopicCalibrator
 from bayescal.parallel import in_parallel, reporting, workers
 from tests.scale_out_tools import FEW, Killer, dies, dies_once, made
+from tests.sizes import size
 
 pytestmark = pytest.mark.one_era
 
 LIMIT = 400 * 10**6  # bytes, of each worker
-TOPICS = 5000
+TOPICS = size(1500, 5000)
 
 
 @pytest.fixture(scope="module")
@@ -55,8 +56,8 @@ def pid_of_a_worker(client):
 def test_thousands_of_topics_are_fitted_although_a_worker_is_killed(client):
     scores, labels, topics = made(TOPICS)
     pid = pid_of_a_worker(client)
-    # The drawing of the first class counts 5,000 topics, after maximum likelihood.
-    killer = Killer(pid, after=600)
+    # The drawing of the first class counts as many topics, after maximum likelihood.
+    killer = Killer(pid, after=300)
     with reporting(killer):
         calibrator = TopicCalibrator("none", **FEW).fit(scores, labels, topics)
     assert killer.when is not None
@@ -69,7 +70,7 @@ def test_thousands_of_topics_are_fitted_although_a_worker_is_killed(client):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("pooling", "n"), [("none", 60), ("partial", 30)])
+@pytest.mark.parametrize(("pooling", "n"), [("none", 60), ("partial", size(12, 30))])
 def test_a_cluster_and_its_losses_do_not_change_a_bit(client, pooling, n):
     scores, labels, topics = made(n)
     with joblib.parallel_config("threading", n_jobs=1):
@@ -83,33 +84,33 @@ def test_a_cluster_and_its_losses_do_not_change_a_bit(client, pooling, n):
 
 @pytest.mark.slow
 def test_scores_larger_than_the_workers_memory_are_predicted(client, fitted):
-    documents = 2 * LIMIT // (8 * 8) + 1
+    documents = size(5, 8) * LIMIT // (4 * 8 * 8) + 1
     rng = da.random.default_rng(0)
     scores = rng.uniform(-2.0, 5.0, (documents, 8), chunks=(60_000, 8))
-    assert scores.nbytes > 2 * LIMIT
+    assert scores.nbytes > 1.25 * LIMIT
     array = xr.DataArray(scores, dims=("document", "topic"), coords={"topic": np.arange(8)})
     lazy = fitted.predict_proba(array)
     assert lazy.chunks == array.chunks
     grid = np.linspace(-2.0, 5.0, 1001)
     expected = [fitted.predict_proba(grid, np.full(1001, k))[:, 1].mean() for k in range(8)]
-    # Standard deviation of each mean: below 0.5 / sqrt(12.5 million).
+    # Standard deviation of each mean: below 0.5 / sqrt(7.8 million).
     np.testing.assert_allclose(lazy.mean("document").compute(), expected, atol=2e-3)
 
 
 @pytest.mark.slow
 def test_parquet_larger_than_a_workers_memory_is_predicted(client, fitted, tmp_path):
-    groups, size = 26, 10**6
+    groups, rows = size(18, 26), 10**6
     rng = np.random.default_rng(0)
     table = pa.table(
         {
-            "document": np.arange(size),
-            "score": np.round(rng.normal(1.0, 2.0, size), 2),
-            "topic": rng.integers(8, size=size),
+            "document": np.arange(rows),
+            "score": np.round(rng.normal(1.0, 2.0, rows), 2),
+            "topic": rng.integers(8, size=rows),
         }
     )
     with parquet.ParquetWriter(tmp_path / "scores.parquet", table.schema) as writer:
         for _ in range(groups):
-            writer.write_table(table, row_group_size=size)
+            writer.write_table(table, row_group_size=rows)
     assert groups * table.nbytes > LIMIT
     killer = Killer(pid_of_a_worker(client), after=3)
     with reporting(killer):
@@ -117,7 +118,7 @@ def test_parquet_larger_than_a_workers_memory_is_predicted(client, fitted, tmp_p
     assert killer.when is not None
     files = sorted(out.iterdir())
     assert [file.name for file in files] == [f"part-{k:06d}.parquet" for k in range(groups)]
-    assert all(parquet.read_metadata(file).num_rows == size for file in files)
+    assert all(parquet.read_metadata(file).num_rows == rows for file in files)
     found = parquet.read_table(files[-1])
     assert found.select(table.column_names).equals(table)
     scores, topics = (table[name].to_numpy() for name in ("score", "topic"))

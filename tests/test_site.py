@@ -72,14 +72,16 @@ def test_rooms_offer_something():
     assert all(public_names(room) for room in ROOMS)
 
 
-@pytest.mark.slow
+@pytest.mark.docs
+@pytest.mark.one_era
 @pytest.mark.parametrize("room", ROOMS)
 def test_the_reference_has_every_public_name(site, room):
     text = "".join(page for name, page in site.items() if name.startswith("reference/"))
     assert {name for name in public_names(room) if f'id="{name}"' not in text} == set()
 
 
-@pytest.mark.slow
+@pytest.mark.docs
+@pytest.mark.one_era
 def test_the_reference_has_every_command(site):
     from typer.main import get_command
 
@@ -90,14 +92,16 @@ def test_the_reference_has_every_command(site):
     assert {name for name in get_command(app).commands if f"bayescal {name}" not in words} == set()
 
 
-@pytest.mark.slow
+@pytest.mark.docs
+@pytest.mark.one_era
 def test_every_notebook_and_study_is_there(site):
     notebooks = {f"notebooks/{path.stem}.html" for path in (ROOT / "notebooks").glob("*.ipynb")}
     studies = {f"validation/{path.stem}.html" for path in (ROOT / "docs/validation").glob("*.md")}
     assert notebooks | studies <= set(site)
 
 
-@pytest.mark.slow
+@pytest.mark.docs
+@pytest.mark.one_era
 def test_no_page_fetches_anything(site):
     found = {name: FETCHED.findall(page) for name, page in site.items()}
     assert {name: tags for name, tags in found.items() if tags} == {}

@@ -69,6 +69,7 @@ def test_densities_are_those_of_their_families_alone(fitted):
     np.testing.assert_allclose(ours, theirs, atol=0.05)
 
 
+@pytest.mark.slow
 def test_log_odds_of_topics_with_many_documents_are_those_of_a_calibrator_of_the_topic():
     scores, labels, topics = made(positives=200, negatives=400, names=NAMES[:3])
     fitted = TopicCalibrator(draws=250, random_state=0).fit(scores, labels, topics)
@@ -99,6 +100,7 @@ def test_log_odds_of_topics_with_few_documents_are_drawn_to_those_of_the_others(
     assert width(0) < width(None)
 
 
+@pytest.mark.slow
 def test_wrong_densities_are_recalibrated():
     # Positives of two modes: no family knows of them, and all topics together do.
     rng = np.random.default_rng(3)
@@ -180,6 +182,7 @@ def test_workers_do_not_change_a_bit(fitted):
     )
 
 
+@pytest.mark.slow
 def test_added_topics_are_nearly_what_fitting_them_gives():
     scores, labels, topics = made(positives=10)
     old = topics != "corn"

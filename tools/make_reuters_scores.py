@@ -47,7 +47,7 @@ def main(source: str) -> None:
         split=documents["split"].to_numpy(dtype=str),
         label=np.packbits(labels, axis=1),
     )
-    print(f"{TARGET.name}: {TARGET.stat().st_size / 1e6:.2f} MB")  # noqa: T201
+    print(f"{TARGET.name}: {TARGET.stat().st_size / 1e6:.2f} MB")
 
 
 if __name__ == "__main__":

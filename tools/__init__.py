@@ -1,0 +1,1 @@
+"""What makes, measures and checks the project; nothing of it is installed."""

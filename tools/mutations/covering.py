@@ -1,0 +1,89 @@
+"""Which tests run which lines, and how long they take: one run of the tests under coverage."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+
+import coverage
+
+from tools.mutations.faults import Fault
+
+
+@dataclass(frozen=True)
+class Covering:
+    """
+    What a run of the tests covered.
+
+    Attributes
+    ----------
+    tests : dict
+        By file and line, the tests that ran it, as pytest names them.
+    seconds : dict
+        By test, what it took.
+    """
+
+    tests: dict[str, dict[int, set[str]]]
+    seconds: dict[str, float]
+
+    def of(self, fault: Fault) -> list[str]:
+        """
+        Return the tests that run a fault's statement, the quickest first.
+
+        What runs at import alone, such as constants and defaults, is seen by the tests that run
+        anything else of that file.
+        """
+        lines = self.tests.get(fault.path, {})
+        found: set[str] = set()
+        for line in range(fault.first, fault.last + 1):
+            found |= lines.get(line, set())
+        if not found:
+            found = set().union(*lines.values()) if lines else set()
+        return sorted(found, key=lambda test: (self.seconds.get(test, 0.0), test))
+
+
+def measure(root: Path, marks: str, folder: Path) -> None:
+    """Run the tests under coverage, with a context for every test."""
+    folder.mkdir(parents=True, exist_ok=True)
+    # Absolute: the tests run in the root of the project measured, which may be another.
+    folder = folder.resolve()
+    environment = os.environ | {"COVERAGE_FILE": str(folder / "coverage"), "PYTHONPATH": str(root)}
+    command = [sys.executable, "-m", "pytest", "--quiet", "--numprocesses=2", f"-m={marks}"]
+    command += [
+        "--cov=bayescal",
+        "--cov-context=test",
+        "--cov-report=",
+        "-o",
+        "junit_family=xunit1",
+    ]
+    command += [f"--junitxml={folder / 'times.xml'}"]
+    done = subprocess.run(command, cwd=root, env=environment, check=False)
+    if done.returncode:
+        raise SystemExit("mutations are counted against tests that pass; these do not.")
+
+
+def read(root: Path, folder: Path) -> Covering:
+    """Read what `measure` left."""
+    data = coverage.CoverageData(str(folder / "coverage"))
+    data.read()
+    tests: dict[str, dict[int, set[str]]] = {}
+    for file in data.measured_files():
+        name = Path(file).relative_to(root.resolve()).as_posix()
+        by_line: dict[int, set[str]] = defaultdict(set)
+        for line, contexts in data.contexts_by_lineno(file).items():
+            by_line[line] = {c.partition("|")[0] for c in contexts if c}
+        tests[name] = dict(by_line)
+    return Covering(tests, _seconds(folder / "times.xml"))
+
+
+def _seconds(path: Path) -> dict[str, float]:
+    seconds: dict[str, float] = {}
+    for case in ET.parse(path).iter("testcase"):
+        file, name = case.get("file") or "", case.get("name") or ""
+        seconds[f"{file}::{name}"] = float(case.get("time") or 0.0)
+    return seconds

@@ -1,0 +1,51 @@
+"""Which faults are put in: the same number at random from every room."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tools.mutations.faults import Fault, faults_of
+
+# Name of the room, the files in it.
+ROOMS = {
+    "families": ("bayescal/families",),
+    "engines": ("bayescal/engines",),
+    "results": ("bayescal/results",),
+    "distributions": ("bayescal/distributions",),
+    "decisions": ("bayescal/decisions", "bayescal/prior_shift"),
+    "metrics": ("bayescal/metrics",),
+    "topics": (
+        "bayescal/topic_calibrator.py",
+        "bayescal/topic_fitting.py",
+        "bayescal/topic_scores.py",
+        "bayescal/engines/pooled",
+    ),
+}
+
+
+def room_of(path: str) -> str | None:
+    """Return the room of a file, the one with the longest name that holds it."""
+    found = [(len(p), room) for room, paths in ROOMS.items() for p in paths if _holds(p, path)]
+    return max(found)[1] if found else None
+
+
+def _holds(place: str, path: str) -> bool:
+    return path == place or path.startswith(place + "/")
+
+
+def draw_faults(root: Path, each: int) -> list[Fault]:
+    """
+    Return `each` faults from every room, drawn at random.
+
+    A fault's place in the lottery is a hash of the change and of the function that it is in: what
+    has not changed between two versions of the package is drawn in both, so that they are compared
+    on the same faults.
+    """
+    by_room: dict[str, list[Fault]] = {room: [] for room in ROOMS}
+    for path in sorted((root / "bayescal").rglob("*.py")):
+        name = path.relative_to(root).as_posix()
+        room = room_of(name)
+        if room is not None:
+            by_room[room].extend(faults_of(root, name))
+    drawn = (sorted(faults, key=lambda fault: fault.rank)[:each] for faults in by_room.values())
+    return [fault for faults in drawn for fault in faults]
