@@ -13,7 +13,7 @@ from studies.intervals import ours
 from studies.ranks import simulate
 from studies.truths import TRUTHS
 
-pytestmark = pytest.mark.one_era
+pytestmark = [pytest.mark.one_era, pytest.mark.slow]
 
 LARGEST_Z = 4.0
 
