@@ -53,7 +53,8 @@ def measure(root: Path, marks: str, folder: Path) -> None:
     # Absolute: the tests run in the root of the project measured, which may be another.
     folder = folder.resolve()
     environment = os.environ | {"COVERAGE_FILE": str(folder / "coverage"), "PYTHONPATH": str(root)}
-    command = [sys.executable, "-m", "pytest", "--quiet", "--numprocesses=2", f"-m={marks}"]
+    command = [sys.executable, "-m", "pytest", "--quiet", "--numprocesses=2", "--dist=loadfile"]
+    command += [f"-m={marks}"]
     command += [
         "--cov=bayescal",
         "--cov-context=test",
