@@ -43,7 +43,7 @@ types: $(STAMP)
 # Lanes of tests by their markers. Two processes of one thread each: threads of BLAS that wait for
 # each other's cores make a fit three to five times slower. A file's tests stay in one process, so
 # that what they share is made once.
-PYTEST = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 2 --dist loadfile
+PYTEST = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 RECORD = --junitxml=build/times/$@-python-$(ERA).xml
 # The second PyMC era leaves out what PyMC has no part in: AND="and not one_era".
 AND ?=

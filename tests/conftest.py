@@ -23,3 +23,11 @@ def topics(tmp_path):
 @pytest.fixture
 def fake_nuts(monkeypatch):
     replace_sampler(monkeypatch)
+
+
+# Files that take longest start first, so that no process waits for the other at the end.
+LONGEST = ("test_live_nuts", "test_topics_combined", "test_topic_calibrator", "test_topics_nuts")
+
+
+def pytest_collection_modifyitems(items):
+    items.sort(key=lambda item: item.path.stem not in LONGEST)
