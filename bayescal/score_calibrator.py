@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import log_expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -232,6 +233,20 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         # Not 1 - P(+): that is 0 for every P(+) beyond 1 - 1e-16.
         out[:, 0] = probability(np.negative(log_odds, out=log_odds))
         return out
+
+    def predict_log_proba(self, scores: ArrayLike, prior: Prior | None = None) -> Floats:
+        """
+        Return natural logarithms of `predict_proba`, which stay finite where that rounds to 0.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,) or (n, 1)
+            Raw scores.
+        prior : float, array-like or frozen scipy.stats distribution, optional
+            See `decision_function`.
+        """
+        log_odds = self.decision_function(scores, prior)
+        return np.asarray(log_expit(np.stack([-log_odds, log_odds], axis=1)))
 
     def predict(self, scores: ArrayLike, prior: Prior | None = None) -> NDArray[Any]:
         """

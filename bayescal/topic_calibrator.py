@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
+from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted
 
 from bayescal.engines.pooled.engine import POOLINGS
@@ -228,9 +229,20 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         topics : array-like, optional
             As in `fit`.
         """
-        wide = getattr(scores, "ndim", 1) == 2 and not hasattr(scores, "columns")
-        last = None if wide else ("class", self.classes_.tolist())
-        return self._read(TopicCurves.proba, scores, topics, last)
+        return self._read(TopicCurves.proba, scores, topics, self._classes_last(scores))
+
+    def predict_log_proba(self, scores: Any, topics: ArrayLike | None = None) -> Floats:
+        """
+        Return natural logarithms of `predict_proba`, which stay finite where that rounds to 0.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,) or (documents, topics), DataFrame or DataArray
+            Raw scores.
+        topics : array-like, optional
+            As in `fit`.
+        """
+        return self._read(TopicCurves.log_proba, scores, topics, self._classes_last(scores))
 
     def predict_interval(
         self, scores: Any, topics: ArrayLike | None = None, level: float = 0.9
@@ -454,6 +466,22 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         calibrator = cls(**parameters)
         calibrator._set_results(tree, classes)
         return calibrator
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn what comes in: scores and labels, long or of documents x topics."""
+        tags = super().__sklearn_tags__()
+        tags.estimator_type = "classifier"
+        tags.classifier_tags = ClassifierTags(multi_class=False, multi_label=True)
+        tags.input_tags.one_d_array = True
+        # Labels are missing where a DataFrame holds them.
+        tags.target_tags.required = False
+        tags.target_tags.two_d_labels = tags.target_tags.multi_output = True
+        return tags
+
+    def _classes_last(self, scores: Any) -> Last | None:
+        """Return the dimension of classes that probabilities of long scores have."""
+        wide = getattr(scores, "ndim", 1) == 2 and not hasattr(scores, "columns")
+        return None if wide else ("class", self.classes_.tolist())
 
     def _families(self, pooling: str) -> tuple[Family, ...]:
         """Return the families to fit; several are combined."""

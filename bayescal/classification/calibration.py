@@ -161,4 +161,6 @@ def _fit(
 ) -> Any:
     if weight is not None:
         extra = {**extra, "sample_weight": weight}
-    return calibrator.fit(scores, y, **extra)
+    # Others' calibrators may return nothing.
+    calibrator.fit(scores, y, **extra)
+    return calibrator

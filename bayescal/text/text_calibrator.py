@@ -155,6 +155,11 @@ class TextCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         scores = self.score_documents(texts)
         return self.calibrator_.predict_proba(scores)
 
+    def predict_log_proba(self, texts: Iterable[str]) -> Floats:
+        """Return natural logarithms of `predict_proba`, finite where that rounds to 0."""
+        scores = self.score_documents(texts)
+        return self.calibrator_.predict_log_proba(scores)
+
     def predict(self, texts: Iterable[str]) -> NDArray[Any]:
         """Return the likelier class of each document."""
         scores = self.score_documents(texts)
