@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from bayescal.bayes import probability
 from bayescal.engines.data import read_binary_scores
 from bayescal.engines.inference import run
+from bayescal.engines.parts import COMBINATION
 from bayescal.families import GuardOption
 from bayescal.html.jupyter import FittedHTML
 from bayescal.randomness import generator
@@ -370,9 +371,15 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         pandas.DataFrame
             Rows (class, parameter); columns mle, guard, and with a posterior mean, sd, lower,
             upper, rhat, ess_bulk; with inference "map", map.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If the draws of any part are not to be trusted; see `diagnostics_`.
         """
         check_is_fitted(self, "results_")
         check_fraction(level=level)
+        diagnostics.warn_of_problems(self.diagnostics_)
         return summaries.parameter_table(self.results_, self.classes_, level)
 
     @property
@@ -409,9 +416,9 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
     def combination_(self) -> pd.DataFrame:
         """The parts of the combination: weight, and the log scores behind it."""
         check_is_fitted(self, "results_")
-        if "combination" not in self.results_:
+        if COMBINATION not in self.results_:
             raise AttributeError(f"family={self.family!r} combines nothing; use 'combined'.")
-        return self.results_["combination"].to_dataset().to_dataframe()
+        return self.results_[COMBINATION].to_dataset().to_dataframe()
 
     @property
     def monotone_probability_(self) -> float:

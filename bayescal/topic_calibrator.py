@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted
 
+from bayescal.engines.parts import COMBINATION
 from bayescal.engines.pooled.engine import POOLINGS
 from bayescal.engines.pooled.sampled import Sampler
 from bayescal.engines.pooled.weights import DENSITIES
@@ -26,9 +27,9 @@ from bayescal.results.diagnostics import diagnose_topics, warn_of_problems
 from bayescal.results.lazy import Last, is_lazy, read_lazily
 from bayescal.results.parquet import predict_parquet
 from bayescal.results.representations import topics_html
+from bayescal.results.summaries import topic_table
 from bayescal.results.topic_curves import TopicCurves
-from bayescal.results.topic_parts import COMBINATION, combination_table
-from bayescal.results.topics import HYPERPARAMETERS, population_problem, topic_table
+from bayescal.results.topic_parts import combination_table
 from bayescal.topic_fitting import extend_tree, fit_tree
 from bayescal.topic_scores import TopicScores, read_cells, read_topics
 from bayescal.validation import Floats, check_choice, check_count, check_fraction
@@ -104,8 +105,9 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
     posterior_ : xarray.DataTree
         Groups posterior (chain, draw, klass, topic), population and topics; of a combination also
         those of its other parts, and combination, their weights; with "nuts" sample_stats.
-    diagnostics_ : bayescal.results.diagnostics.Diagnostics or None
-        With "nuts" R-hat, effective sample sizes and divergences of topics and population.
+    diagnostics_ : bayescal.results.diagnostics.Diagnostics
+        How well the draws of every part were made, and which topics' are not to be trusted; with
+        "nuts" R-hat, effective sample sizes and divergences of topics and population.
 
     Examples
     --------
@@ -194,7 +196,6 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
             )
         self._set_results(tree, data.classes)
         warn_of_problems(self.diagnostics_)
-        self._warn()
         return self
 
     def decision_function(self, scores: Any, topics: ArrayLike | None = None) -> Floats:
@@ -378,6 +379,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         with workers(self.n_jobs, self.memory):
             tree = extend_tree(self.posterior_, data, families, generator(self.random_state))
         self._set_results(tree, self.classes_)
+        warn_of_problems(self.diagnostics_)
         return self
 
     def summary(self, level: float = 0.9) -> pd.DataFrame:
@@ -392,9 +394,15 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         ----------
         level : float
             Posterior probability of the intervals, between 0 and 1.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If the draws of any part are not to be trusted; see `diagnostics_`.
         """
         check_is_fitted(self, "posterior_")
         check_fraction(level=level)
+        warn_of_problems(self.diagnostics_)
         return topic_table(self.posterior_, self.classes_, level)
 
     @property
@@ -526,8 +534,9 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
 
     def _set_results(self, tree: xr.DataTree, classes: NDArray[Any]) -> None:
         self.posterior_, self.classes_ = tree, classes
-        self.diagnostics_ = diagnose_topics(tree, HYPERPARAMETERS)
-        self._curves = TopicCurves(tree, FAMILIES[self.families_[0]])
+        families = [FAMILIES[name] for name in self.families_]
+        self.diagnostics_ = diagnose_topics(tree, families)
+        self._curves = TopicCurves(tree, families[0])
         self.topics_: NDArray[Any] = tree["topics"].to_dataset()["topic"].values
         documents = tree["topics"]["documents"].transpose("topic", "klass").values
         self.flagged_ = {
@@ -537,17 +546,12 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
             if not counts.all()
         }
 
-    def _warn(self) -> None:
-        """Warn of what the user can act on."""
-        families = tuple(FAMILIES[name] for name in self.families_)
-        problem = population_problem(self.posterior_, families)
-        if problem is not None:
-            warnings.warn(f"{problem}.", stacklevel=3)
-
     def _fitted_html(self) -> str | None:
         if not hasattr(self, "posterior_"):
             return None
-        return topics_html(self.posterior_, self.classes_, self.pooling, len(self.flagged_))
+        return topics_html(
+            self.posterior_, self.diagnostics_, self.classes_, self.pooling, len(self.flagged_)
+        )
 
     def _read(
         self, read: Callable[..., Floats], scores: Any, topics: Any, last: Last | None = None

@@ -7,20 +7,21 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayescal.engines.data import BinaryScores
+from bayescal.engines.parts import prefix_of
+from bayescal.engines.pooled.added import add_topics
 from bayescal.engines.pooled.apart import fit_apart
 from bayescal.engines.pooled.combined import (
     DensitiesOfTopics,
     combine_topics,
     extend_combination,
 )
-from bayescal.engines.pooled.engine import add_topics, fit_topics
+from bayescal.engines.pooled.engine import fit_topics
 from bayescal.engines.pooled.sampled import Sampler
 from bayescal.families import Family
 from bayescal.results import topic_log_odds, topic_parts
 from bayescal.results.topics import (
     build_topics,
     join_topics,
-    prefix_of,
     read_population,
     read_scale,
     take_family,
@@ -124,7 +125,7 @@ def extend_tree(
         old = take_family(tree, prefix)
         groups |= with_prefix(join_topics(old, found, data.names, _counts(data), apart), prefix)
         base = population.rate.mean(axis=1)
-        densities.append(DensitiesOfTopics(family, found[0], (base[0], base[1]), scale[0]))
+        densities.append(DensitiesOfTopics(family, found.sides, (base[0], base[1]), scale[0]))
     if len(families) > 1:
         base_weight, weight = topic_parts.weights_of_population(tree)
         direct, weights = extend_combination(

@@ -58,7 +58,10 @@ class Calibrated:
 
     def summary(self, level: float) -> pd.DataFrame:
         """Return `ScoreCalibrator.summary` with the labels of the file."""
-        frame = self.calibrator.summary(level)
+        # Not its method, which repeats the warnings of the fit.
+        from bayescal.results.summaries import parameter_table
+
+        frame = parameter_table(self.calibrator.results_, self.calibrator.classes_, level)
         fitted, own = map(str, self.calibrator.classes_), map(str, self.problem.table.classes)
         return frame.rename(index=dict(zip(fitted, own, strict=True)), level="class")
 

@@ -199,6 +199,7 @@ def _record(pooled: Pooled, rows: list[TopicRow], arguments: Mapping[str, Any]) 
         pooled.calibrator.family,
         pooled.table.classes,
         [asdict(row) for row in rows],
+        asdict(pooled.calibrator.diagnostics_),
         None if pooled.losses is None else asdict(pooled.losses),
         arguments,
     )

@@ -74,6 +74,7 @@ def describe_pooled(
     family: str,
     classes: tuple[Any, Any],
     topics: Sequence[Mapping[str, Any]],
+    diagnostics: Mapping[str, Any],
     losses: Mapping[str, Any] | None,
     arguments: Mapping[str, Any],
 ) -> dict[str, Any]:
@@ -90,6 +91,8 @@ def describe_pooled(
         The negative and the positive label.
     topics : sequence of mapping
         One a topic.
+    diagnostics : mapping
+        Of the draws of all topics.
     losses : mapping or None
         On the rows to test on, of all topics together.
     arguments : mapping
@@ -104,6 +107,7 @@ def describe_pooled(
         "family": family,
         "classes": dict(zip(("negative", "positive"), classes, strict=True)),
         "topics": [{**topic, "file": file} for topic in topics],
+        "diagnostics": dict(diagnostics),
         "losses": losses,
     }
 

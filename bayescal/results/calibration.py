@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayescal.bayes import probability
 from bayescal.engines.maximum_likelihood import ClassFits
+from bayescal.engines.parts import COMBINATION
 from bayescal.families import Family
 from bayescal.results import curves
 from bayescal.results.class_draws import ClassDraws, density_dataset, read_draws
@@ -18,7 +19,7 @@ from bayescal.results.class_prior import Prior, prior_draws
 from bayescal.results.combined_draws import CombinedDraws
 from bayescal.results.intervals import highest_density, simultaneous_tail
 from bayescal.results.monotone_draws import read_monotone
-from bayescal.results.parts import read_parts
+from bayescal.results.parts import parts_of, read_parts
 from bayescal.results.tables import Tables
 from bayescal.results.tree import read_fits
 from bayescal.validation import Floats, as_scores_of
@@ -173,9 +174,10 @@ def _read_draws(family: Family, tree: xr.DataTree) -> curves.Curves | None:
     if "posterior" not in tree:
         return None
     posterior = tree["posterior"].to_dataset()
-    if "knot" in posterior:
-        return read_monotone(posterior)
+    first = parts_of(tree)[0]
+    if first.engine == "importance":
+        return read_monotone(posterior, first.name)
     densities = read_draws(family, posterior, centre)
-    if "combination" not in tree:
+    if COMBINATION not in tree:
         return densities
     return read_parts(tree, densities)

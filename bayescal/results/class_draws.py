@@ -18,8 +18,8 @@ from bayescal.engines.data import KLASS
 from bayescal.engines.maximum_likelihood import ClassFits
 from bayescal.families import Family
 from bayescal.log_sum import log_sum_exp
-from bayescal.results.curves import blocks
-from bayescal.results.densities import read_densities
+from bayescal.results.curves import blocks, check_finite
+from bayescal.results.densities import SIDES, read_densities
 from bayescal.validation import Floats
 
 
@@ -93,14 +93,17 @@ def read_draws(family: Family, dataset: xr.Dataset, centre: float) -> ClassDraws
     Raises
     ------
     ValueError
-        If a variable of the family is missing or lacks the dimension klass.
+        If a variable of the family is missing, lacks the dimension klass, or is not finite.
     """
     if "chain" in dataset.dims:
         dataset = dataset.stack(sample=("chain", "draw"))
     else:
         dataset = dataset.expand_dims("sample")
+    names: tuple[str, ...] = SIDES
     if "family" not in dataset:
         _check_variables(family, dataset)
+        names = family.parameters
+    check_finite("the part 'densities'", *(dataset[name].values for name in (*names, "prior")))
     negative, positive = (read_densities(family, dataset, k, centre) for k in range(len(KLASS)))
     return ClassDraws(negative, positive, dataset["prior"].values.ravel())
 

@@ -10,6 +10,9 @@ from bayescal.families import FAMILIES, Family
 from bayescal.validation import Floats
 from bayescal.warps import IDENTITY
 
+# The variables of a mixture's draws: mode, and mean length or sigma of either side.
+SIDES = ("theta", "left", "right")
+
 
 def read_densities(
     family: Family, posterior: xr.Dataset, klass: int, centre: float
@@ -43,7 +46,7 @@ def read_densities(
     return density_draws(
         tuple(FAMILIES[name].of_class(positive) for name in names),
         column("family").astype(np.intp),
-        np.stack([column(name) for name in ("theta", "left", "right")]),
+        np.stack([column(name) for name in SIDES]),
         posterior["bend"].values,
         centre,
     )

@@ -11,7 +11,7 @@ from scipy import special
 
 from bayescal.engines.monotone.basis import Pieces
 from bayescal.engines.monotone.posterior import log_odds
-from bayescal.results.curves import log_odds_of_mean
+from bayescal.results.curves import check_finite, log_odds_of_mean
 from bayescal.validation import Floats
 from bayescal.warps import standardise
 
@@ -72,9 +72,18 @@ class MonotoneDraws:
         return log_odds_of_mean(self.log_odds(scores))
 
 
-def read_monotone(dataset: xr.Dataset) -> MonotoneDraws:
-    """Return the draws in a dataset with dimensions chain, draw and segment."""
+def read_monotone(dataset: xr.Dataset, part: str) -> MonotoneDraws:
+    """
+    Return the draws in a dataset with dimensions chain, draw and segment.
+
+    Raises
+    ------
+    ValueError
+        If the draws of the part, which the message names, are not finite.
+    """
     draws = dataset.stack(sample=("chain", "draw"))
+    drawn = (draws[name].values for name in ("intercept", "slope", "prior"))
+    check_finite(f"the part {part!r}", *drawn)
     return MonotoneDraws(
         pieces=Pieces(dataset["knot"].values, float(dataset["reference"])),
         intercept=draws["intercept"].values,

@@ -1,4 +1,4 @@
-"""The parts of a combination, read from a tree of results."""
+"""The parts of a fit, read from a tree of results."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import numpy as np
 import xarray as xr
 
 from bayescal.engines.combined import MOST_DRAWS
+from bayescal.engines.parts import COMBINATION, PARTS, Part, alone
 from bayescal.results.class_draws import ClassDraws
 from bayescal.results.combined_draws import CombinedDraws, combine
 from bayescal.results.curves import Curves
@@ -14,9 +15,19 @@ from bayescal.results.monotone_draws import read_monotone
 from bayescal.results.recalibrated_draws import DensityLogOdds, RecalibratedDraws
 
 
+def parts_of(tree: xr.DataTree) -> tuple[Part, ...]:
+    """Return the parts that a tree with a posterior holds, and where."""
+    if COMBINATION in tree:
+        return tuple(PARTS[name] for name in tree[COMBINATION].to_dataset()["part"].values.tolist())
+    posterior = tree["posterior"]
+    if "knot" not in posterior:
+        return (alone("densities"),)
+    return (alone("logistic" if posterior.sizes["segment"] == 1 else "monotone"),)
+
+
 def read_parts(tree: xr.DataTree, densities: ClassDraws) -> CombinedDraws:
     """Return the combination of densities and the other parts that a tree names."""
-    combination = tree["combination"].to_dataset()
+    combination = tree[COMBINATION].to_dataset()
     others = (_read_part(name, tree, densities) for name in combination["part"].values[1:].tolist())
     return combine((densities, *others), combination["weight"].values)
 
@@ -24,7 +35,8 @@ def read_parts(tree: xr.DataTree, densities: ClassDraws) -> CombinedDraws:
 def _read_part(name: str, tree: xr.DataTree, densities: ClassDraws) -> Curves:
     if name == "identity":
         return IdentityDraws(densities.prior, np.zeros(densities.size))
-    direct = read_monotone(tree[name].to_dataset())
+    (group,) = PARTS[name].draws
+    direct = read_monotone(tree[group].to_dataset(), name)
     if name != "recalibrated":
         return direct
     constants, score = tree["constant_data"], tree["observed_data"]["score"]

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from bayescal.bayes import probability
+from bayescal.engines.parts import COMBINATION
 from bayescal.html.svg import curve_picture, interval_picture
 from bayescal.html.tables import paragraph, side_by_side, table
 from bayescal.results.calibration import Calibration
@@ -49,8 +50,8 @@ def calibrator_html(
     label = observed["label"].values
     counts = [f"{int((label == k).sum()):,} of class {name}" for k, name in enumerate(classes)]
     parts = [paragraph(f"ScoreCalibrator, {family}, {inference}: {', '.join(counts)}", strong=True)]
-    if "combination" in tree:
-        weights = tree["combination"]["weight"].to_series()
+    if COMBINATION in tree:
+        weights = tree[COMBINATION]["weight"].to_series()
         each = ", ".join(f"{name} {value:.2f}" for name, value in weights.items())
         parts.append(paragraph(f"Weights: {each}."))
     parts += [paragraph(problem) for problem in (diagnostics.problems if diagnostics else ())]
@@ -111,7 +112,13 @@ class _Curve:
         return special.expit(internal)
 
 
-def topics_html(tree: xr.DataTree, classes: NDArray[Any], pooling: str, flagged: int) -> str:
+def topics_html(
+    tree: xr.DataTree,
+    diagnostics: Diagnostics,
+    classes: NDArray[Any],
+    pooling: str,
+    flagged: int,
+) -> str:
     """
     Return a TopicCalibrator's results as HTML: the topics with fewest positives first.
 
@@ -119,6 +126,8 @@ def topics_html(tree: xr.DataTree, classes: NDArray[Any], pooling: str, flagged:
     ----------
     tree : xarray.DataTree
         Its results.
+    diagnostics : Diagnostics
+        Of its draws.
     classes : array of shape (2,)
         Its labels.
     pooling : str
@@ -141,6 +150,7 @@ def topics_html(tree: xr.DataTree, classes: NDArray[Any], pooling: str, flagged:
     notes = [paragraph(head, strong=True)]
     if flagged:
         notes.append(paragraph(f"{flagged:,} topics lack documents of a class (flagged_)."))
+    notes += [paragraph(problem) for problem in diagnostics.problems]
     if size > order.size:
         notes.append(paragraph(f"Shown: the {order.size} with fewest of class {classes[1]}."))
     rows = [

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from bayescal.engines.data import KLASS
 from bayescal.families import Family, Fit
+from bayescal.results.densities import SIDES
+from bayescal.results.parts import parts_of
+from bayescal.results.topics import DRAWS
 from bayescal.results.tree import read_fits
 
 if TYPE_CHECKING:
     import pandas as pd
-
-# The variables of a mixture's draws: mode, and mean length or sigma of either side.
-SIDES = ("theta", "left", "right")
 
 
 def parameter_table(tree: xr.DataTree, classes: NDArray[Any], level: float) -> pd.DataFrame:
@@ -24,7 +24,7 @@ def parameter_table(tree: xr.DataTree, classes: NDArray[Any], level: float) -> p
     import pandas as pd
 
     fits = read_fits(tree)
-    if "posterior" in tree and "slope" in tree["posterior"]:
+    if "posterior" in tree and parts_of(tree)[0].engine == "importance":
         return _direct_table(tree["posterior"].to_dataset(), level)
     mixed = "posterior" in tree and "family" in tree["posterior"]
     rows = {}
@@ -80,11 +80,41 @@ def _posterior_row(draws: xr.DataArray, level: float) -> dict[str, float]:
 
     lower, upper = np.quantile(draws.values, [0.5 - level / 2.0, 0.5 + level / 2.0])
     dataset = draws.to_dataset(name="x")
+    with np.errstate(divide="ignore", invalid="ignore"):  # a constant chain's R-hat is nan
+        rhat = float(arviz_stats.rhat(dataset)["x"]) if draws.sizes["chain"] > 1 else np.nan
+        ess = float(arviz_stats.ess(dataset, method="bulk")["x"])
     return {
         "mean": float(draws.mean()),
         "sd": float(draws.std(ddof=1)),
         "lower": float(lower),
         "upper": float(upper),
-        "rhat": float(arviz_stats.rhat(dataset)["x"]) if draws.sizes["chain"] > 1 else np.nan,
-        "ess_bulk": float(arviz_stats.ess(dataset, method="bulk")["x"]),
+        "rhat": rhat,
+        "ess_bulk": ess,
     }
+
+
+def topic_table(tree: xr.DataTree, classes: NDArray[Any], level: float) -> pd.DataFrame:
+    """Return estimates apart, pooled and of the population; see `TopicCalibrator.summary`."""
+    import pandas as pd
+
+    tails = [0.5 - level / 2.0, 0.5 + level / 2.0]
+    posterior, topics = tree["posterior"].to_dataset(), tree["topics"].to_dataset()
+    parts = []
+    for name in SIDES:
+        draws = posterior[name].stack(sample=DRAWS)
+        lower, upper = np.quantile(draws.values, tails, axis=draws.get_axis_num("sample"))
+        columns = {
+            "documents": topics["documents"],
+            "apart": topics[name],
+            "pooled": draws.mean("sample"),
+            "lower": (draws.dims[:-1], lower),
+            "upper": (draws.dims[:-1], upper),
+            "population": tree["population"][name].median(DRAWS),
+        }
+        frame = xr.Dataset(columns).drop_vars(DRAWS, errors="ignore").to_dataframe().reset_index()
+        parts.append(frame.assign(parameter=name))
+    table = pd.concat(parts)
+    table["class"] = table["klass"].map(dict(zip(KLASS, map(str, classes), strict=True)))
+    order = ["topic", "class", "parameter"]
+    kept = ["documents", "apart", "pooled", "lower", "upper", "population"]
+    return table.set_index(order)[kept].sort_index(level="topic", sort_remaining=False)

@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from scipy.special import log_expit
 
 from bayescal.bayes import probability
+from bayescal.engines.parts import COMBINATION
 from bayescal.families import Family
 from bayescal.results import curves
 from bayescal.results.curves import Curves
 from bayescal.results.tables import Tables
-from bayescal.results.topic_parts import COMBINATION, read_topic
+from bayescal.results.topic_parts import read_topic
 from bayescal.results.topics import read_curve, read_scale, take_topics
 from bayescal.topic_scores import Cells
 from bayescal.validation import Floats

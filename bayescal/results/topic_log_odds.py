@@ -10,10 +10,12 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayescal.engines.monotone.basis import Pieces
+from bayescal.engines.pooled.drawing import Health
 from bayescal.engines.pooled.log_odds import LogOddsOfTopics
 from bayescal.engines.pooled.log_odds_population import NAMES
+from bayescal.results.curves import check_finite
 from bayescal.results.monotone_draws import MonotoneDraws
-from bayescal.results.topics import DRAWS, MONOTONE
+from bayescal.results.topics import DRAWS, MONOTONE, append_topics, health_variables, whose
 from bayescal.validation import Floats
 
 CURVE = ("intercept", "slope")
@@ -41,7 +43,7 @@ def build(found: LogOddsOfTopics, names: NDArray[Any], shape: tuple[int, int]) -
         "spread": found.spread,
         "bend": found.bend,
         "pareto_k": found.pareto_k,
-        "resolved": int(found.resolved),
+        "population_efficiency": found.population_efficiency,
     }
     variables |= {
         name: (DRAWS, values.reshape(shape))
@@ -61,8 +63,7 @@ def join(old: xr.Dataset, added: LogOddsOfTopics, names: NDArray[Any]) -> xr.Dat
     """Return the same with further topics."""
     shape = old.sizes["chain"], old.sizes["draw"]
     new = xr.Dataset(_of_topics(added, shape), {"topic": names})
-    joined = xr.concat([old[list(CURVE)], new], "topic")
-    return joined.merge(old.drop_dims("topic"))
+    return append_topics(old, new)
 
 
 def read(tree: xr.DataTree) -> LogOddsOfTopics:
@@ -80,7 +81,9 @@ def read(tree: xr.DataTree) -> LogOddsOfTopics:
         values=nothing,
         new_values=np.stack(new),
         pareto_k=float(dataset["pareto_k"]),
-        resolved=bool(dataset["resolved"]),
+        population_efficiency=float(dataset.get("population_efficiency", np.nan)),
+        efficiency=np.empty(0),
+        health=Health.without_proposals((0,)),
     )
 
 
@@ -94,6 +97,7 @@ def read_curve(tree: xr.DataTree, topic: int | None) -> MonotoneDraws:
     rate, intercept, slope = (
         (each if topic is None else each.isel(topic=topic)).values for each in drawn
     )
+    check_finite(whose(tree, MONOTONE, topic), rate, intercept, slope)
     return MonotoneDraws(
         pieces=_pieces(own),
         intercept=intercept.ravel(),
@@ -114,7 +118,7 @@ def _of_topics(found: LogOddsOfTopics, shape: tuple[int, int]) -> dict[str, Any]
     return {
         "intercept": (("topic", *DRAWS), intercept),
         "slope": (("topic", *DRAWS, "segment"), np.moveaxis(slope, 0, -1)),
-    }
+    } | health_variables(found.health, found.efficiency, "topic")
 
 
 def _folded(values: Floats, shape: tuple[int, int]) -> tuple[Floats, Floats]:

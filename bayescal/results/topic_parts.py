@@ -9,9 +9,10 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayescal.engines.combined import MOST_DRAWS
+from bayescal.engines.parts import COMBINATION, PARTS, stored
 from bayescal.engines.pooled.combined import TopicCombination
 from bayescal.engines.pooled.log_odds import LogOddsOfTopics
-from bayescal.engines.pooled.weights import DENSITIES, PARTS
+from bayescal.engines.pooled.weights import DENSITIES, NAMES
 from bayescal.families import FAMILIES
 from bayescal.results import topic_log_odds
 from bayescal.results.class_draws import ClassDraws
@@ -24,7 +25,7 @@ from bayescal.validation import Floats
 if TYPE_CHECKING:
     import pandas as pd
 
-COMBINATION, RECALIBRATED = "combination", "recalibrated"
+RECALIBRATED = PARTS["recalibrated"]
 
 
 def combination_groups(
@@ -36,8 +37,9 @@ def combination_groups(
     """
     Return the groups of a combination beside those of its densities.
 
-    combination, the weights (part; topic, part) and why; recalibrated, the curve of all topics;
-    monotone, the log-odds of each topic around a population (topic, chain, draw, segment).
+    combination, the weights (part; topic, part) and why; recalibrated, the curve of all topics,
+    and recalibrated_evidence, how well it was drawn; monotone, the log-odds of each topic around a
+    population (topic, chain, draw, segment), and how well they were drawn.
 
     Parameters
     ----------
@@ -60,11 +62,11 @@ def combination_groups(
             "base_weight": ("density", found.base_weight),
             "reach": ("end", np.array(reach)),
         },
-        {"topic": names, "part": list(PARTS), "density": list(DENSITIES)},
+        {"topic": names, "part": list(NAMES), "density": list(DENSITIES)},
     )
     return {
         COMBINATION: combination,
-        RECALIBRATED: found.recalibration.dataset(*shape),
+        **stored(RECALIBRATED, found.recalibration, *shape),
         MONOTONE: topic_log_odds.build(found.direct, names, shape),
     }
 
@@ -96,7 +98,8 @@ def combination_table(tree: xr.DataTree, topic: int | None = None) -> pd.DataFra
 
 def read_recalibration(tree: xr.DataTree) -> MonotoneDraws:
     """Return the curve of all topics along the densities' log-odds."""
-    return read_monotone(tree[RECALIBRATED].to_dataset())
+    (group,) = RECALIBRATED.draws
+    return read_monotone(tree[group].to_dataset(), RECALIBRATED.name)
 
 
 def weights_of_population(tree: xr.DataTree) -> tuple[Floats, Floats]:

@@ -23,6 +23,8 @@ from bayescal.families import Family, side_units
 from bayescal.validation import Floats
 from bayescal.warps import IDENTITY
 
+EFFICIENCY_LIMIT = 0.9  # below it proposals are not those of the posterior
+
 
 @dataclass(frozen=True)
 class Densities:
