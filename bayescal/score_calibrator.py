@@ -21,7 +21,7 @@ from bayescal.results import averages, diagnostics, provenance, storage, summari
 from bayescal.results.calibration import KINDS, read_calibration
 from bayescal.results.class_prior import Prior
 from bayescal.results.representations import calibrator_html
-from bayescal.settings import read_settings, resolve_family
+from bayescal.settings import read_settings, resolve_family, resolve_inference
 from bayescal.validation import Floats, check_choice, check_fraction
 
 if TYPE_CHECKING:
@@ -47,9 +47,10 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         all but the hybrid, each class with weights of its own; "monotone", the direct fit alone;
         "logistic", its case of one slope; "recalibrated", log-odds that rise with those of the
         densities. "auto" is "combined" for inference "exact", else "asymmetric_laplace".
-    inference : {"exact", "nuts", "map", "mle"}
+    inference : {"auto", "exact", "nuts", "map", "mle"}
         Independent posterior draws, in milliseconds; the same posterior by PyMC's NUTS, also for
-        programs of your own; the posterior mode; or Bennett's maximum likelihood.
+        programs of your own; the posterior mode; or Bennett's maximum likelihood. "auto" is "nuts"
+        where a program is given, else "exact".
     program : str or Path, optional
         A model program for "nuts" and "map": a name from `bayescal.programs.available()` or the
         path of a .py file, which is run. Defaults to the program named like the family.
@@ -91,6 +92,8 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
     ----------
     classes_ : array of shape (2,)
         The labels in sorted order; the second is the positive class.
+    inference_ : str
+        What `inference` stands for, "auto" resolved.
     mle_ : bayescal.engines.maximum_likelihood.ClassFits
         The maximum-likelihood fits of both classes, for every inference.
     posterior_ : xarray.DataTree
@@ -130,7 +133,7 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
     def __init__(
         self,
         family: str = "auto",
-        inference: str = "exact",
+        inference: str = "auto",
         *,
         program: str | Path | None = None,
         hyperparameters: Mapping[str, float] | None = None,
@@ -354,7 +357,9 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         -------
         pandas.DataFrame
             Rows (class, parameter); columns mle, guard, and with a posterior mean, sd, lower,
-            upper, rhat, ess_bulk; with inference "map", map.
+            upper, rhat, ess_bulk; with inference "map", map. guard names what moved an mle off the
+            likelihood's optimum: "scale_floor" under a degenerate scale, "add_one" in the class
+            prior, (positives + 1)/(documents + 2) as Bennett has it, not positives/documents.
         """
         check_is_fitted(self, "results_")
         check_fraction(level=level)
@@ -366,7 +371,7 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         check_is_fitted(self, "results_")
         if "posterior" not in self.results_:
             raise AttributeError(
-                f"inference={self.inference!r} has no posterior; fit with inference='exact'."
+                f"inference={self.inference_!r} has no posterior; fit with inference='exact'."
             )
         return self.results_
 
@@ -415,6 +420,26 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         check_is_fitted(self, "results_")
         return storage.write_tree(self.results_, path)
 
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """
+        Read a fitted calibrator that `save` wrote; `bayescal.load` reads any file or folder.
+
+        Raises
+        ------
+        FileNotFoundError
+            If there is no such file.
+        ValueError
+            If it was not written by a ScoreCalibrator, or by a later version of bayescal.
+        """
+        results = storage.read_tree(path)
+        if "population" in results:
+            raise ValueError(f"{path} holds topics: bayescal.load reads it.")
+        parameters, classes = provenance.read(results)
+        calibrator = cls(**parameters)
+        calibrator._set_results(results, classes)
+        return calibrator
+
     def report(
         self, path: str | Path, test: Any = None, *, level: float = 0.9, title: str | None = None
     ) -> Path:
@@ -458,7 +483,7 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         check_is_fitted(self, "results_")
         if "evidence" not in self.results_:
             raise AttributeError(
-                f"inference={self.inference!r} has no evidence; fit with inference='exact'."
+                f"inference={self.inference_!r} has no evidence; fit with inference='exact'."
             )
         return self.results_["evidence"].to_dataset()
 
@@ -466,6 +491,7 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         calibration = read_calibration(results)
         checked = diagnostics.diagnose(results) if "posterior" in results else None
         self.classes_ = classes
+        self.inference_ = resolve_inference(self.inference, self.program)
         self.results_ = results
         self.mle_ = calibration.fits
         self.diagnostics_ = checked
@@ -474,7 +500,7 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
     def _fitted_html(self) -> str | None:
         if not hasattr(self, "results_"):
             return None
-        settings = resolve_family(self.family, self.inference), self.inference, self._point
+        settings = resolve_family(self.family, self.inference_), self.inference_, self._point
         return calibrator_html(
             self.results_, self._calibration, self.diagnostics_, self.classes_, settings
         )
@@ -484,27 +510,7 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         draws = self._calibration.draws
         if "posterior" not in self.results_ or draws is None:
             raise ValueError(
-                f"{method} needs a posterior and inference={self.inference!r} has none:"
+                f"{method} needs a posterior and inference={self.inference_!r} has none:"
                 " fit with inference='exact'."
             )
         return draws.size
-
-
-def load(path: str | Path) -> ScoreCalibrator:
-    """
-    Read a fitted calibrator that `ScoreCalibrator.save` wrote.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
-    ValueError
-        If it was not written by bayescal, or by a later version of it.
-    """
-    results = storage.read_tree(path)
-    if "population" in results:
-        raise ValueError(f"{path} holds topics: TopicCalibrator.load reads it.")
-    parameters, classes = provenance.read(results)
-    calibrator = ScoreCalibrator(**parameters)
-    calibrator._set_results(results, classes)
-    return calibrator

@@ -401,7 +401,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         return combination_table(self.posterior_)
 
     def save(self, path: str | Path) -> Path:
-        """Write the fitted calibrator to a netCDF file; `TopicCalibrator.load` reads it."""
+        """Write the fitted calibrator to a netCDF file; `bayescal.load` reads it."""
         check_is_fitted(self, "posterior_")
         return storage.write_tree(self.posterior_, path)
 
@@ -438,7 +438,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
     @classmethod
     def load(cls, path: str | Path) -> TopicCalibrator:
         """
-        Read a fitted calibrator that `save` wrote.
+        Read a fitted calibrator that `save` wrote; `bayescal.load` reads any file or folder.
 
         Raises
         ------

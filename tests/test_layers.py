@@ -45,6 +45,7 @@ LAYERS = {
     "topic_scores": 3,
     "topic_fitting": 6,
     "topic_calibrator": 7,
+    "loading": 8,
     "classification": 8,
     "calibrated_classifier": 9,
     "plots": 8,

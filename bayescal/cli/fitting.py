@@ -153,8 +153,11 @@ def _calibrate_apart(task: tuple[Problem, Settings, Path | None]) -> tuple[Calib
 
 def calibrate_one(problem: Problem, settings: Settings, path: Path | None = None) -> Calibrated:
     """Fit one problem, or read its calibrator if it is there; see `calibrate`."""
-    calibrator = _read(path) if path is not None and path.exists() else None
-    if calibrator is None:
+    from bayescal.score_calibrator import ScoreCalibrator
+
+    if path is not None and path.exists():
+        calibrator = ScoreCalibrator.load(path)
+    else:
         calibrator = fit_rows(settings.calibrator(), problem)
     score = problem.table.score
     return Calibrated(
@@ -163,12 +166,6 @@ def calibrate_one(problem: Problem, settings: Settings, path: Path | None = None
         curve=curve_at(calibrator, score[problem.rows], settings.level),
         losses=held_out_losses(calibrator, problem),
     )
-
-
-def _read(path: Path) -> ScoreCalibrator:
-    from bayescal.score_calibrator import load
-
-    return load(path)
 
 
 def fit_rows(calibrator: ScoreCalibrator, problem: Problem) -> ScoreCalibrator:
@@ -190,8 +187,8 @@ def held_out_losses(calibrator: ScoreCalibrator, problem: Problem) -> dict[str, 
         return {}
     score, positive = problem.table.score[rows], problem.table.positive[rows]
     found = {"mle": losses(mle_log_odds(calibrator, score), positive)}
-    if calibrator.inference != "mle":
-        found[calibrator.inference] = losses(calibrator.decision_function(score), positive)
+    if calibrator.inference_ != "mle":
+        found[calibrator.inference_] = losses(calibrator.decision_function(score), positive)
     return found
 
 

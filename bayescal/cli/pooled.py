@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from bayescal.metrics import Losses
     from bayescal.topic_calibrator import TopicCalibrator
 
-POOLED_FILE = "topics.nc"
 METHOD = "pooled"
 
 
@@ -106,6 +105,8 @@ def check_poolable(request: Request) -> None:
 
 def fit_pooled(request: Request, folder: Path | None = None) -> None:
     """Fit all topics, show the least certain first, and write results if asked to."""
+    from bayescal.loading import TOPICS_FILE
+
     check_poolable(request)
     pooled = pool(request.table, request.settings, request.screen, folder)
     rows = pooled.topics()
@@ -114,7 +115,7 @@ def fit_pooled(request: Request, folder: Path | None = None) -> None:
         request.screen.show(losses_table([("", {METHOD: pooled.losses})]))
 
     def write(folder: Path) -> None:
-        pooled.calibrator.save(folder / POOLED_FILE)
+        pooled.calibrator.save(folder / TOPICS_FILE)
         frame = with_curve(pooled.table.frame, pooled.curve)
         write_frame(frame, folder / f"probabilities.{request.table_format}")
         write_record(_record(pooled, rows, request.arguments), folder)
@@ -184,18 +185,11 @@ def pooled_curve(
     return Curve(log_odds, lower, upper)
 
 
-def pooled_file(path: Path) -> Path | None:
-    """Return the calibrator of many topics that a folder, or a file, is; None if it is another."""
-    from bayescal.results import storage
-
-    if path.is_dir():
-        return path / POOLED_FILE if (path / POOLED_FILE).is_file() else None
-    return path if storage.has_group(path, "population") else None
-
-
 def _record(pooled: Pooled, rows: list[TopicRow], arguments: Mapping[str, Any]) -> dict[str, Any]:
+    from bayescal.loading import TOPICS_FILE
+
     return describe_pooled(
-        POOLED_FILE,
+        TOPICS_FILE,
         pooled.calibrator.family,
         pooled.table.classes,
         [asdict(row) for row in rows],

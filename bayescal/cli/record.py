@@ -9,35 +9,15 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from bayescal.cli.errors import UsageError
 from bayescal.cli.fitting import Calibrated
-
-SUMMARY = "summary.json"
 
 
 def write_record(record: Mapping[str, Any], folder: Path) -> None:
     """Write a summary into a folder."""
+    from bayescal.loading import SUMMARY
+
     text = json.dumps(_jsonable(record), indent=2, allow_nan=False, ensure_ascii=False)
     (folder / SUMMARY).write_text(text + "\n", encoding="utf-8")
-
-
-def read_files(folder: Path) -> dict[str | None, Path]:
-    """
-    Return the calibrators of a folder by topic; None stands for a file without topics.
-
-    Raises
-    ------
-    UsageError
-        If the folder has no summary that this program wrote.
-    """
-    try:
-        record = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
-        return {topic["topic"]: folder / topic["file"] for topic in record["topics"]}
-    except (OSError, ValueError, KeyError, TypeError) as err:
-        raise UsageError(
-            f"{folder} must be a .nc file or a folder that bayescal fit wrote, but its"
-            f" {SUMMARY} is missing or unreadable."
-        ) from err
 
 
 def describe(

@@ -85,9 +85,10 @@ class Settings:
     @property
     def inference_name(self) -> str:
         """Return the inference, given or implied by a program."""
-        if self.inference is not None:
-            return str(self.inference)
-        return "exact" if self.model is None else "nuts"
+        from bayescal.settings import AUTO, resolve_inference
+
+        given = AUTO if self.inference is None else str(self.inference)
+        return resolve_inference(given, self.model)
 
     def check(self) -> None:
         """

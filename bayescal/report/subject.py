@@ -18,6 +18,7 @@ from bayescal.results.calibration import read_calibration
 from bayescal.results.class_draws import ClassDraws
 from bayescal.results.combined_draws import CombinedDraws
 from bayescal.results.curves import Curves
+from bayescal.results.diagnostics import Diagnostics
 from bayescal.results.topic_parts import COMBINATION, combination_table, read_topic
 from bayescal.results.topics import (
     SIDES,
@@ -34,7 +35,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-EVIDENCE_GROUPS = ("rhat", "ess_bulk", "divergences", "draws", "efficiency", "pareto_k")
+OF_CHAINS = ("rhat", "ess_bulk", "divergences", "draws")
+OF_PROPOSALS = ("efficiency", "pareto_k")
 
 
 class Point(Protocol):
@@ -125,12 +127,22 @@ def subject_of(calibrator: ScoreCalibrator, name: str, level: float) -> Subject:
         densities=densities if isinstance(densities, ClassDraws) else None,
         mle_densities=read.fits.log_densities,
         problems=(*(() if found is None else found.problems), *_guarded(calibrator)),
-        diagnostics={}
-        if found is None
-        else {name: getattr(found, name) for name in EVIDENCE_GROUPS},
+        diagnostics=_numbers_of(found),
         parameters=calibrator.summary(level),
         parts=calibrator.combination_ if "combination" in tree else None,
     )
+
+
+def _numbers_of(found: Diagnostics | None) -> dict[str, Any]:
+    if found is None:
+        return {}
+    if found.efficiency is None:
+        return {name: getattr(found, name) for name in OF_CHAINS}
+    # An effective sample size of independent draws is their number, estimated with noise.
+    return {
+        "independent_draws": found.draws,
+        **{name: getattr(found, name) for name in OF_PROPOSALS},
+    }
 
 
 def subjects_of(
@@ -200,7 +212,7 @@ def _flag(calibrator: TopicCalibrator, name: Any) -> tuple[str, ...]:
 
 def _guarded(calibrator: ScoreCalibrator) -> tuple[str, ...]:
     """Return what the guard did, where maximum likelihood is all there is."""
-    if calibrator.inference != "mle":
+    if calibrator.inference_ != "mle":
         return ()
     fits = calibrator.mle_
     return tuple(

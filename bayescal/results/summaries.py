@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 # The variables of a mixture's draws: mode, and mean length or sigma of either side.
 SIDES = ("theta", "left", "right")
+# What stands beside the class prior as its guard: see `bayescal.bayes.class_prior`.
+ADD_ONE = "add_one"
 
 
 def parameter_table(tree: xr.DataTree, classes: NDArray[Any], level: float) -> pd.DataFrame:
@@ -32,7 +34,7 @@ def parameter_table(tree: xr.DataTree, classes: NDArray[Any], level: float) -> p
     for klass, label, (positive, fit) in zip(KLASS, classes, both, strict=True):
         for name, row in _fitted_rows(fits.family.of_class(positive), fit, mixed=mixed).items():
             rows[str(label), name] = row | _inferred(tree, name, {"klass": klass}, level)
-    rows[str(classes[1]), "prior"] = {"mle": fits.prior, "guard": ""} | _inferred(
+    rows[str(classes[1]), "prior"] = {"mle": fits.prior, "guard": ADD_ONE} | _inferred(
         tree, "prior", {}, level
     )
     table = pd.DataFrame.from_dict(rows, orient="index")
