@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -21,7 +22,8 @@ from bayescal.results import averages, diagnostics, provenance, storage, summari
 from bayescal.results.calibration import KINDS, read_calibration
 from bayescal.results.class_prior import Prior
 from bayescal.results.representations import calibrator_html
-from bayescal.settings import read_settings, resolve_family, resolve_inference
+from bayescal.score_checks import score_problems, warn_of_scores
+from bayescal.settings import AUTO, read_settings, resolve_family, resolve_inference, resolve_scores
 from bayescal.validation import Floats, check_choice, check_fraction
 
 if TYPE_CHECKING:
@@ -62,9 +64,12 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         Modes that maximum likelihood tries.
     guard : "auto", float or None
         Floor of the maximum-likelihood scales in score units; None switches it off.
-    scores_are : {"scores", "log_odds", "probabilities"}
+    scores_are : {"auto", "scores", "log_odds", "probabilities"}
         What the scores are. Log-odds, and probabilities by their log-odds, may be right as they
-        are: then the identity, "do not calibrate", joins the combination as a part.
+        are: then the identity, "do not calibrate", joins the combination as a part. "auto" is
+        "scores", with a warning if all of them lie in [0, 1].
+    positive : label, optional
+        The positive class, for which larger scores stand; by default the second in sorted order.
     warp : "auto", "none", "average" or float
         Whether x = m + c asinh((s - m)/c), which draws in heavy tails, stands for the scores: not;
         averaged over c = inf, 10, 3 and 1 spreads; or c in spreads. "auto" averages for
@@ -91,7 +96,12 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
     Attributes
     ----------
     classes_ : array of shape (2,)
-        The labels in sorted order; the second is the positive class.
+        The negative and the positive class: the labels in sorted order unless `positive` is the
+        first of them. Scorers of scikit-learn expect sorted labels; give them y == positive.
+    score_problems_ : tuple of str
+        What is wrong with the scores fitted and what to do: positives that lie below negatives,
+        scores of which next to nothing is learnt, scores that look like probabilities. Empty when
+        nothing is; `fit` warns of the same (`bayescal.score_checks.ScoresWarning`).
     inference_ : str
         What `inference` stands for, "auto" resolved.
     mle_ : bayescal.engines.maximum_likelihood.ClassFits
@@ -137,7 +147,8 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         *,
         program: str | Path | None = None,
         hyperparameters: Mapping[str, float] | None = None,
-        scores_are: str = "scores",
+        scores_are: str = "auto",
+        positive: Any = None,
         warp: str | float = "auto",
         averaging: str = "auto",
         monotone: bool = False,
@@ -155,6 +166,7 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         self.program = program
         self.hyperparameters = hyperparameters
         self.scores_are = scores_are
+        self.positive = positive
         self.warp = warp
         self.averaging = averaging
         self.monotone = monotone
@@ -185,14 +197,23 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         ------
         ValueError
             If an argument is not as described; nothing is changed then.
+
+        Warns
+        -----
+        ScoresWarning
+            Of what `score_problems_` says.
+        ConvergenceWarning
+            Of what `diagnostics_` says.
         """
         settings = read_settings(self)
-        data, classes = read_binary_scores(scores, y, sample_weight, self.scores_are)
+        scores_are = resolve_scores(self.scores_are)
+        data, classes = read_binary_scores(scores, y, sample_weight, scores_are, self.positive)
         result = run(settings, data)
         attrs = provenance.describe(self.get_params(deep=False), classes)
         results = tree.build_tree(data, result.fits, groups=result.groups, attrs=attrs)
         self._set_results(results, classes)
         diagnostics.warn_of_problems(self.diagnostics_)
+        warn_of_scores(self.score_problems_)
         return self
 
     def decision_function(self, scores: ArrayLike, prior: Prior | None = None) -> Floats:
@@ -376,6 +397,22 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         return self.results_
 
     @property
+    def score_problems_(self) -> tuple[str, ...]:
+        """What is wrong with the scores fitted, and what to do."""
+        check_is_fitted(self, "results_")
+        observed = self.results_["observed_data"].to_dataset()
+        weight = self.results_["constant_data"].to_dataset()["weight"].values
+        raw = replace(self._calibration, scores_are="scores")
+        return score_problems(
+            observed["score"].values,
+            observed["label"].values == 1,
+            weight,
+            classes=self.classes_.tolist(),
+            given=self.scores_are != AUTO,
+            log_odds=lambda scores: raw.log_odds(scores, self._point),
+        )
+
+    @property
     def log_evidence_(self) -> dict[str, float]:
         """The log evidence of each class, by the labels' text."""
         return averages.log_evidence(self._evidence(), self.classes_)
@@ -479,6 +516,11 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
     def _point(self) -> str:
         return self.point or ("mean" if self.monotone else "predictive")
 
+    @property
+    def _problems(self) -> tuple[str, ...]:
+        checked = self.diagnostics_
+        return (*self.score_problems_, *(() if checked is None else checked.problems))
+
     def _evidence(self) -> xr.Dataset:
         check_is_fitted(self, "results_")
         if "evidence" not in self.results_:
@@ -502,7 +544,7 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
             return None
         settings = resolve_family(self.family, self.inference_), self.inference_, self._point
         return calibrator_html(
-            self.results_, self._calibration, self.diagnostics_, self.classes_, settings
+            self.results_, self._calibration, self._problems, self.classes_, settings
         )
 
     def _posterior_draws(self, method: str) -> int:

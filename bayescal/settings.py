@@ -27,7 +27,7 @@ ON_DENSITIES = (COMBINED, RECALIBRATED)
 WARPED = (*ON_DENSITIES, AVERAGE, "monotone")
 FAMILY_NAMES = (AUTO, COMBINED, *FAMILIES, AVERAGE, *DIRECT, RECALIBRATED)
 INFERENCES = (AUTO, "exact", "nuts", "map", "mle")
-SCORES_ARE = ("scores", "log_odds", "probabilities")
+SCORES_ARE = (AUTO, "scores", "log_odds", "probabilities")
 AVERAGINGS = (AUTO, "stacking", "evidence")
 # The families of "average"; all but the hybrid, whose log-odds fall far out on either side.
 AVERAGED = ("gaussian", "laplace", "asymmetric_laplace", "asymmetric_gaussian")
@@ -86,6 +86,11 @@ def read_settings(estimator: Any) -> Settings:
         rng=generator(estimator.random_state),
         progressbar=estimator.progressbar,
     )
+
+
+def resolve_scores(scores_are: str) -> str:
+    """Return what scores are, where "auto" is said: raw scores, which a fit then looks at."""
+    return "scores" if scores_are == AUTO else scores_are
 
 
 def resolve_inference(inference: str, program: str | Path | None) -> str:

@@ -19,7 +19,7 @@ from bayescal.cli.problems import rows_by_topic
 from bayescal.cli.reading import ScoreTable
 from bayescal.cli.record import describe_pooled, write_record
 from bayescal.cli.request import Request
-from bayescal.cli.settings import Settings
+from bayescal.cli.settings import Settings, option_advice
 from bayescal.cli.tables import TopicRow, losses_table, topics_table
 from bayescal.cli.writing import with_curve
 from bayescal.parallel import reporting
@@ -96,6 +96,11 @@ def check_poolable(request: Request) -> None:
         )
     if settings.inference_name != "exact":
         raise UsageError(f"--pool needs --inference exact, got {settings.inference_name}.")
+    if settings.scores_are in ("log_odds", "probabilities"):
+        raise UsageError(
+            f"--pool takes raw scores, got --scores-are {settings.scores_are}: leave it out, or"
+            " --pool."
+        )
     if table.weight is not None:
         raise UsageError("--pool takes no weights: leave out --weight-column, or --pool.")
     if settings.family is not None:
@@ -151,6 +156,7 @@ def pool(
     assert table.topic is not None  # noqa: S101
     calibrator = TopicCalibrator(
         family=settings.family or AUTO,
+        positive=table.classes[1],
         draws=settings.draws,
         chains=settings.chains,
         random_state=settings.seed,
@@ -161,7 +167,7 @@ def pool(
     topics = np.unique(table.topic).size
     with (
         screen.progress("pool:", topics) as step,
-        screen.warnings(),
+        screen.warnings(advice=option_advice),
         blamed_on_use(),
         reporting(step.of),
     ):
@@ -193,6 +199,7 @@ def _record(pooled: Pooled, rows: list[TopicRow], arguments: Mapping[str, Any]) 
         pooled.calibrator.family,
         pooled.table.classes,
         [asdict(row) for row in rows],
+        pooled.calibrator.score_problems_,
         None if pooled.losses is None else asdict(pooled.losses),
         arguments,
     )

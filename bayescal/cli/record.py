@@ -54,6 +54,7 @@ def describe_pooled(
     family: str,
     classes: tuple[Any, Any],
     topics: Sequence[Mapping[str, Any]],
+    problems: Sequence[str],
     losses: Mapping[str, Any] | None,
     arguments: Mapping[str, Any],
 ) -> dict[str, Any]:
@@ -70,6 +71,8 @@ def describe_pooled(
         The negative and the positive label.
     topics : sequence of mapping
         One a topic.
+    problems : sequence of str
+        What is wrong with the scores of all topics.
     losses : mapping or None
         On the rows to test on, of all topics together.
     arguments : mapping
@@ -84,6 +87,7 @@ def describe_pooled(
         "family": family,
         "classes": dict(zip(("negative", "positive"), classes, strict=True)),
         "topics": [{**topic, "file": file} for topic in topics],
+        "score_problems": problems,
         "losses": losses,
     }
 
@@ -91,7 +95,7 @@ def describe_pooled(
 def _topic_summary(one: Calibrated, name: str, level: float) -> dict[str, Any]:
     negatives, positives = (part.size for part in one.problem.scores_by_class())
     diagnostics = one.calibrator.diagnostics_
-    rows: dict[Any, dict[Any, Any]] = one.summary(level).to_dict("index")
+    rows: dict[Any, dict[Any, Any]] = one.calibrator.summary(level).to_dict("index")
     parameters: dict[str, dict[str, Any]] = {}
     for (label, parameter), values in rows.items():
         parameters.setdefault(str(label), {})[str(parameter)] = values
@@ -105,6 +109,7 @@ def _topic_summary(one: Calibrated, name: str, level: float) -> dict[str, Any]:
         },
         "parameters": parameters,
         "diagnostics": None if diagnostics is None else asdict(diagnostics),
+        "score_problems": one.calibrator.score_problems_,
         "losses": {key: asdict(value) for key, value in one.losses.items()},
     }
 

@@ -41,7 +41,7 @@ SHOWN_QUANTILES = (0.05, 0.5, 0.95)
 
 def parameter_table(one: Calibrated, level: float) -> Group:
     """Return the parameters of a fitted problem: maximum likelihood beside the posterior."""
-    frame = one.summary(level)
+    frame = one.calibrator.summary(level)
     negatives, positives = (part.size for part in one.problem.scores_by_class())
     about = f"{one.calibrator.family}, {positives} positives, {negatives} negatives"
     table = _table()
@@ -96,7 +96,7 @@ class TopicRow:
     probability, width : float
         Means over all rows of the topic: of the probability, and of the width of its band.
     flag : str
-        What it lacks, if anything.
+        What is wrong with it, if anything; the table leaves out what follows a colon.
     """
 
     topic: str
@@ -119,7 +119,8 @@ def topics_table(rows: Sequence[TopicRow], level: float) -> Group:
     for row in rows[:MOST_TOPICS]:
         cells = [str(row.positives), str(row.negatives)]
         cells += [_probability(row.probability), _probability(row.width)]
-        table.add_row(Text(row.topic), *cells, *([Text(row.flag)] if flagged else []))
+        flag = [Text(row.flag.partition(":")[0])] if flagged else []
+        table.add_row(Text(row.topic), *cells, *flag)
     left_out = len(rows) - MOST_TOPICS
     notes = [f"{left_out} more topics, all of them more certain"] if left_out > 0 else []
     title = f"{len(rows)} topics around their population, the least certain first"

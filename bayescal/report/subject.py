@@ -126,7 +126,7 @@ def subject_of(calibrator: ScoreCalibrator, name: str, level: float) -> Subject:
         mle=read.fits.log_odds,
         densities=densities if isinstance(densities, ClassDraws) else None,
         mle_densities=read.fits.log_densities,
-        problems=(*(() if found is None else found.problems), *_guarded(calibrator)),
+        problems=(*calibrator._problems, *_guarded(calibrator)),
         diagnostics=_numbers_of(found),
         parameters=calibrator.summary(level),
         parts=calibrator.combination_ if "combination" in tree else None,
@@ -176,7 +176,11 @@ def subjects_of(
             mle=None if apart is None else apart.log_odds,
             densities=densities,
             mle_densities=None if apart is None else apart.log_densities,
-            problems=(*_flag(calibrator, name), *of_all),
+            problems=(
+                *calibrator.score_problems_,
+                *([calibrator.flagged_[name]] if name in calibrator.flagged_ else []),
+                *of_all,
+            ),
             diagnostics={**shared, "efficiency": float(np.nanmin(efficiency))}
             if np.isfinite(efficiency).any()
             else shared,
@@ -202,12 +206,6 @@ def _pooled_point(curve: Curves) -> Point:
         return moved.predictive(scores)
 
     return point
-
-
-def _flag(calibrator: TopicCalibrator, name: Any) -> tuple[str, ...]:
-    if name not in calibrator.flagged_:
-        return ()
-    return (f"{calibrator.flagged_[name]}: the population answers for what is missing",)
 
 
 def _guarded(calibrator: ScoreCalibrator) -> tuple[str, ...]:
