@@ -29,7 +29,9 @@ from bayescal.results.parquet import predict_parquet
 from bayescal.results.representations import topics_html
 from bayescal.results.summaries import topic_table
 from bayescal.results.topic_curves import TopicCurves
+from bayescal.results.topic_directions import read_topic_problems
 from bayescal.results.topic_parts import combination_table
+from bayescal.score_checks import warn_of_scores
 from bayescal.topic_fitting import extend_tree, fit_tree
 from bayescal.topic_scores import TopicScores, read_cells, read_topics
 from bayescal.validation import Floats, check_choice, check_count, check_fraction
@@ -70,6 +72,8 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         place of seconds; for partial pooling and one family ("auto": "asymmetric_laplace"). There
         is neither "mle" nor "map": the joint density of topics and their population is highest
         where the population has no width.
+    positive : label, optional
+        The positive class, for which larger scores stand; by default the second in sorted order.
     draws, chains : int
         Posterior draws a chain, and chains; with "exact" all draws are independent but for few
         repeated ones.
@@ -92,10 +96,15 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
     topics_ : array of shape (topics,)
         Names in sorted order.
     classes_ : array of shape (2,)
-        The labels in sorted order; the second is the positive class.
+        The negative and the positive class: the labels in sorted order unless `positive` is the
+        first of them.
     flagged_ : dict
-        Topics that lack documents of a class, by name: the population answers for what is missing.
-        Scores of a topic that are all the same do not count.
+        What is wrong with single topics, by name: those that lack documents of a class, so that the
+        population answers for what is missing (scores of a topic that are all the same do not
+        count); and those whose positives lie below their negatives, unlike in other topics.
+    score_problems_ : tuple of str
+        What is wrong with the scores of all topics, and what to do; `fit` and `add_topics` warn of
+        it and of topics the wrong way round (`bayescal.score_checks.ScoresWarning`).
     families_ : tuple of str
         The families of densities fitted.
     combination_ : pandas.DataFrame
@@ -129,6 +138,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         *,
         inference: str = "exact",
         new_topics: str = "population",
+        positive: Any = None,
         draws: int = 1000,
         chains: int = 4,
         random_state: Any = None,
@@ -141,6 +151,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         self.family = family
         self.inference = inference
         self.new_topics = new_topics
+        self.positive = positive
         self.draws = draws
         self.chains = chains
         self.random_state = random_state
@@ -181,7 +192,8 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
             )
         check_count("draws", self.draws)
         check_count("chains", self.chains)
-        data, rng = read_topics(scores, labels, topics), generator(self.random_state)
+        data = read_topics(scores, labels, topics, self.positive)
+        rng = generator(self.random_state)
         pooling = self._pooling_of(data)
         with workers(self.n_jobs, self.memory):
             tree = fit_tree(
@@ -196,6 +208,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
             )
         self._set_results(tree, data.classes)
         warn_of_problems(self.diagnostics_)
+        warn_of_scores(self._scores_warnings())
         return self
 
     def decision_function(self, scores: Any, topics: ArrayLike | None = None) -> Floats:
@@ -368,7 +381,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
             If a topic is there already, or the labels are not those fitted.
         """
         check_is_fitted(self, "posterior_")
-        data = read_topics(scores, labels, topics)
+        data = read_topics(scores, labels, topics, self.positive)
         if known := sorted(set(data.names.tolist()) & set(self.topics_.tolist())):
             raise ValueError(f"topics {', '.join(map(repr, known))} are fitted already: fit again.")
         if data.classes.tolist() != self.classes_.tolist():
@@ -380,6 +393,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
             tree = extend_tree(self.posterior_, data, families, generator(self.random_state))
         self._set_results(tree, self.classes_)
         warn_of_problems(self.diagnostics_)
+        warn_of_scores(self._scores_warnings())
         return self
 
     def summary(self, level: float = 0.9) -> pd.DataFrame:
@@ -421,7 +435,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         return combination_table(self.posterior_)
 
     def save(self, path: str | Path) -> Path:
-        """Write the fitted calibrator to a netCDF file; `TopicCalibrator.load` reads it."""
+        """Write the fitted calibrator to a netCDF file; `bayescal.load` reads it."""
         check_is_fitted(self, "posterior_")
         return storage.write_tree(self.posterior_, path)
 
@@ -458,7 +472,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
     @classmethod
     def load(cls, path: str | Path) -> TopicCalibrator:
         """
-        Read a fitted calibrator that `save` wrote.
+        Read a fitted calibrator that `save` wrote; `bayescal.load` reads any file or folder.
 
         Raises
         ------
@@ -539,18 +553,32 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         self._curves = TopicCurves(tree, families[0])
         self.topics_: NDArray[Any] = tree["topics"].to_dataset()["topic"].values
         documents = tree["topics"]["documents"].transpose("topic", "klass").values
-        self.flagged_ = {
+        self.score_problems_, reversed_topics = read_topic_problems(tree, classes)
+        lacking = {
             name: f"no documents of class {', '.join(map(repr, classes[counts == 0].tolist()))}"
-            " that count"
+            " that count: the population answers for what is missing"
             for name, counts in zip(self.topics_.tolist(), documents, strict=True)
             if not counts.all()
         }
+        self.flagged_ = reversed_topics | lacking
+        self._reversed = list(reversed_topics)
+
+    def _scores_warnings(self) -> tuple[str, ...]:
+        if not self._reversed:
+            return self.score_problems_
+        shown = ", ".join(map(repr, self._reversed[:5]))
+        shown += ", ..." if len(self._reversed) > 5 else ""
+        return (
+            f"positives lie below negatives in {len(self._reversed)} of {self.topics_.size} topics,"
+            f" unlike in the others: check the labels of {shown} (flagged_)",
+        )
 
     def _fitted_html(self) -> str | None:
         if not hasattr(self, "posterior_"):
             return None
+        problems = (*self.score_problems_, *self.diagnostics_.problems)
         return topics_html(
-            self.posterior_, self.diagnostics_, self.classes_, self.pooling, len(self.flagged_)
+            self.posterior_, problems, self.classes_, self.pooling, len(self.flagged_)
         )
 
     def _read(

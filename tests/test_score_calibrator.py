@@ -246,7 +246,7 @@ class TestSaveAndLoad:
     def test_no_pickle_and_a_version(self, moded, tmp_path):
         tree = xr.open_datatree(moded.save(tmp_path / "fit.nc"), engine="h5netcdf")
         with tree:
-            assert tree.attrs["bayescal_schema"] == 2
+            assert tree.attrs["bayescal_schema"] == 3
             assert "numpy" in tree.attrs["bayescal_versions"]
 
     def test_what_cannot_be_read(self, moded, tmp_path):

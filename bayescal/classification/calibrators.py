@@ -71,6 +71,11 @@ def read_calibrator(calibrator: Any, weighted: bool) -> Any:
             "calibrator must take raw scores or log-odds, got scores_are='probabilities': the"
             " log-odds of a classifier's probabilities are calibrated, use scores_are='log_odds'."
         )
+    if getattr(calibrator, "positive", None) is not None:
+        raise ValueError(
+            f"calibrator must leave positive at None, got {calibrator.positive!r}: it is fitted to"
+            " 0 and 1, where 1 stands for the class whose scores it gets."
+        )
     return calibrator
 
 

@@ -23,6 +23,7 @@ def fit(
     weight_column: options.WeightColumn = None,
     split_column: options.SplitColumn = None,
     positive: options.Positive = None,
+    scores_are: options.ScoresAre = "auto",
     pool: options.Pool = False,
     family: options.Family = None,
     inference: options.Inference = None,

@@ -24,7 +24,12 @@ if TYPE_CHECKING:
 
     from bayescal.metrics import Losses
 
-GUARD_NOTE = "* the guard against degenerate fits acts on this parameter"
+# Marks of a maximum-likelihood estimate that something moved off the optimum, and what they mean.
+MARKS = {"": " ", "add_one": "+"}
+NOTES = {
+    "*": "* the guard against degenerate fits acts on this parameter",
+    "+": "+ with one document of each class added: (positives + 1) / (documents + 2)",
+}
 ALL_TOPICS = "all"
 
 MOST_TOPICS = 40  # shown
@@ -45,11 +50,12 @@ def parameter_table(one: Calibrated, level: float) -> Group:
     previous = ""
     records: list[dict[Any, Any]] = frame.to_dict("records")
     for (label, name), row in zip(frame.index, records, strict=True):
-        mle = _number(row["mle"]) + ("*" if row["guard"] else " ")
+        mle = _number(row["mle"]) + MARKS.get(row["guard"], "*")
         shown = "" if label == previous else str(label)
         table.add_row(Text(shown), name, mle, *_inferred_cells(row))
         previous = label
-    notes = [GUARD_NOTE] if (frame["guard"] != "").any() else []
+    marks = {MARKS.get(guard, "*") for guard in frame["guard"]}
+    notes = [note for mark, note in NOTES.items() if mark in marks]
     return _titled(_title(one, about), table, *notes)
 
 
@@ -57,8 +63,8 @@ def curve_table(one: Calibrated, level: float) -> Group:
     """Return log-odds and probabilities at quantiles of the scores of each class."""
     where, scores = shown_scores(one.problem)
     columns = {"mle": Curve(mle_log_odds(one.calibrator, scores), None, None)}
-    if one.calibrator.inference != "mle":
-        columns[one.calibrator.inference] = curve_at(one.calibrator, scores, level)
+    if one.calibrator.inference_ != "mle":
+        columns[one.calibrator.inference_] = curve_at(one.calibrator, scores, level)
     last = list(columns.values())[-1]
     positive = one.problem.table.classes[1]
     about = f"P({positive}) at quantiles of the negatives (-) and positives (+)"
@@ -90,7 +96,7 @@ class TopicRow:
     probability, width : float
         Means over all rows of the topic: of the probability, and of the width of its band.
     flag : str
-        What it lacks, if anything.
+        What is wrong with it, if anything; the table leaves out what follows a colon.
     """
 
     topic: str
@@ -113,7 +119,8 @@ def topics_table(rows: Sequence[TopicRow], level: float) -> Group:
     for row in rows[:MOST_TOPICS]:
         cells = [str(row.positives), str(row.negatives)]
         cells += [_probability(row.probability), _probability(row.width)]
-        table.add_row(Text(row.topic), *cells, *([Text(row.flag)] if flagged else []))
+        flag = [Text(row.flag.partition(":")[0])] if flagged else []
+        table.add_row(Text(row.topic), *cells, *flag)
     left_out = len(rows) - MOST_TOPICS
     notes = [f"{left_out} more topics, all of them more certain"] if left_out > 0 else []
     title = f"{len(rows)} topics around their population, the least certain first"

@@ -19,6 +19,7 @@ from bayescal.report.subject import Subject, subject_of, subjects_of
 from bayescal.report.topic import PRIORS, describe_topic
 from bayescal.report.totals import Totals
 from bayescal.score_calibrator import ScoreCalibrator
+from bayescal.settings import resolve_scores
 from bayescal.topic_calibrator import TopicCalibrator
 from bayescal.validation import Floats
 
@@ -148,8 +149,9 @@ def _held_out(source: Source, test: Any, classes: Any) -> dict[Any, Labelled]:
     if isinstance(source, TopicCalibrator):
         return read_labelled_topics(test, classes, source.topics_.tolist())
     if isinstance(source, Mapping):
-        return read_labelled_topics(test, classes, source)
-    return {"": read_labelled(test, classes, scores_are=source.scores_are)}
+        are = resolve_scores(_example(source).scores_are)
+        return read_labelled_topics(test, classes, source, scores_are=are)
+    return {"": read_labelled(test, classes, scores_are=resolve_scores(source.scores_are))}
 
 
 def _subjects(source: Source, fitted: Any, level: float) -> Iterator[tuple[Any, Subject]]:
@@ -191,7 +193,8 @@ def _row(subject: Subject, topic: dict[str, Any], *, with_test: bool) -> Row:
 
 
 def _axis(example: ScoreCalibrator | TopicCalibrator) -> str:
-    kind = "scores" if isinstance(example, TopicCalibrator) else example.scores_are
+    topics = isinstance(example, TopicCalibrator)
+    kind = "scores" if topics else resolve_scores(example.scores_are)
     return {
         "scores": "score",
         "log_odds": "score (log-odds)",

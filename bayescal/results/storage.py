@@ -11,7 +11,7 @@ import xarray as xr
 if TYPE_CHECKING:
     import h5py
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 # The name that netCDF-4 gives a dimension without coordinates.
 NO_VARIABLE = "This is a netCDF dimension but not a netCDF variable. {:9d}"
 

@@ -18,6 +18,9 @@ from bayescal.results.tree import read_fits
 if TYPE_CHECKING:
     import pandas as pd
 
+# What stands beside the class prior as its guard: see `bayescal.bayes.class_prior`.
+ADD_ONE = "add_one"
+
 
 def parameter_table(tree: xr.DataTree, classes: NDArray[Any], level: float) -> pd.DataFrame:
     """Return the parameters and the class prior; see `ScoreCalibrator.summary`."""
@@ -32,7 +35,7 @@ def parameter_table(tree: xr.DataTree, classes: NDArray[Any], level: float) -> p
     for klass, label, (positive, fit) in zip(KLASS, classes, both, strict=True):
         for name, row in _fitted_rows(fits.family.of_class(positive), fit, mixed=mixed).items():
             rows[str(label), name] = row | _inferred(tree, name, {"klass": klass}, level)
-    rows[str(classes[1]), "prior"] = {"mle": fits.prior, "guard": ""} | _inferred(
+    rows[str(classes[1]), "prior"] = {"mle": fits.prior, "guard": ADD_ONE} | _inferred(
         tree, "prior", {}, level
     )
     table = pd.DataFrame.from_dict(rows, orient="index")

@@ -73,7 +73,7 @@ const TITLES = {
 
 const WORDS = {
   rhat: "largest R-hat", ess_bulk: "smallest effective sample size", divergences: "divergences",
-  draws: "draws", efficiency: "efficiency of the proposals", pareto_k: "largest Pareto k",
+  draws: "draws", independent_draws: "independent draws", efficiency: "efficiency of the proposals", pareto_k: "largest Pareto k",
 };
 
 function drawTopic() {
