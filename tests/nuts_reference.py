@@ -169,14 +169,22 @@ def _array(value):
     return np.array(value) if isinstance(value, list) else value
 
 
-def _rounded(value):
-    return [_rounded(each) for each in value] if np.ndim(value) else float(f"{value:.7g}")
+def _numbers(value, digits):
+    if np.ndim(value):
+        return [_numbers(each, digits) for each in value]
+    return float(f"{value:.{digits}g}")
 
 
 def write(references):
-    """Write references, by name, for the PyMC era that runs."""
-    records = [
-        f"{json.dumps(name)}: {json.dumps({k: _rounded(v) for k, v in asdict(r).items()})}"
-        for name, r in sorted(references.items())
-    ]
-    _file().write_text("{\n" + ",\n".join(records) + "\n}\n", encoding="utf-8")
+    """Write references, by name, for the PyMC era that runs; those not given stay as they are."""
+    path = _file()
+    known = _read(path) if path.exists() else {}
+    lines = [f"{json.dumps(n)}: {_record(r)}" for n, r in sorted({**known, **references}.items())]
+    path.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+
+
+def _record(reference):
+    # Quantiles are compared with draws: of probabilities near 1 every digit counts.
+    digits = {"quantile": 17}
+    fields = asdict(reference).items()
+    return json.dumps({name: _numbers(value, digits.get(name, 7)) for name, value in fields})
