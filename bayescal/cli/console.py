@@ -44,6 +44,13 @@ class Screen:
                 self._out.print(renderable)
                 self._out.print()
 
+    def note(self, *renderables: RenderableType) -> None:
+        """Print tables on stderr, a blank line after each."""
+        if not self.quiet:
+            for renderable in renderables:
+                self._err.print(renderable)
+                self._err.print()
+
     def say(self, text: str) -> None:
         """Print a line on stdout, literally: names and paths may look like markup."""
         if not self.quiet:

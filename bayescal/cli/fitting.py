@@ -19,6 +19,7 @@ from bayescal.cli.problems import Problem, Rows
 from bayescal.cli.reading import ScoreTable
 from bayescal.cli.settings import Settings, option_advice
 from bayescal.parallel import in_parallel, workers
+from bayescal.validation import Floats
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,6 +63,13 @@ class Calibrated:
         from bayescal.results.summaries import parameter_table
 
         return parameter_table(self.calibrator.results_, self.calibrator.classes_, level)
+
+    @property
+    def tested(self) -> tuple[Floats, NDArray[np.bool_]]:
+        """Return the probabilities of the rows to test on, and which of them are positive."""
+        rows = self.problem.test_rows
+        where = np.searchsorted(self.problem.rows, rows)
+        return self.curve.probability[where], self.problem.table.positive[rows]
 
 
 def calibrate(

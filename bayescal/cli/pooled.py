@@ -21,6 +21,7 @@ from bayescal.cli.record import describe_pooled, write_record
 from bayescal.cli.request import Request
 from bayescal.cli.settings import Settings, option_advice
 from bayescal.cli.tables import TopicRow, losses_table, topics_table
+from bayescal.cli.verdicts import verdicts_by_topic, verdicts_table
 from bayescal.cli.writing import with_curve
 from bayescal.parallel import reporting
 from bayescal.validation import Floats
@@ -53,6 +54,11 @@ class Pooled:
     calibrator: TopicCalibrator
     curve: Curve
     losses: Losses | None
+
+    @property
+    def tested(self) -> tuple[Floats, NDArray[np.bool_]]:
+        """Return the probabilities of the rows to test on, and which of them are positive."""
+        return self.curve.probability[self.table.test], self.table.positive[self.table.test]
 
     def topics(self) -> list[TopicRow]:
         """Return one row a topic, the least certain first."""
@@ -117,7 +123,10 @@ def fit_pooled(request: Request, folder: Path | None = None) -> None:
     rows = pooled.topics()
     request.screen.show(topics_table(rows, request.settings.level))
     if pooled.losses is not None:
+        topic = request.table.topic
         request.screen.show(losses_table([("", {METHOD: pooled.losses})]))
+        tested = None if topic is None else topic[request.table.test]
+        request.screen.show(verdicts_table(verdicts_by_topic(*pooled.tested, tested)))
 
     def write(folder: Path) -> None:
         pooled.calibrator.save(folder / TOPICS_FILE)
@@ -202,5 +211,6 @@ def _record(pooled: Pooled, rows: list[TopicRow], arguments: Mapping[str, Any]) 
         asdict(pooled.calibrator.diagnostics_),
         pooled.calibrator.score_problems_,
         None if pooled.losses is None else asdict(pooled.losses),
+        None if pooled.losses is None else pooled.tested,
         arguments,
     )

@@ -19,6 +19,7 @@ from bayescal.cli.frames import SUFFIXES, write_frame
 from bayescal.cli.pooled import pooled_curve
 from bayescal.cli.problems import Rows, rows_by_topic
 from bayescal.cli.reading import ColumnReader
+from bayescal.cli.verdicts import verdicts_by_topic, verdicts_table
 from bayescal.cli.writing import check_columns_free, staged_file, with_curve
 from bayescal.validation import Floats, check_choice, check_fraction
 
@@ -33,6 +34,14 @@ Calibrator = Annotated[
     Path,
     typer.Argument(
         metavar="CALIBRATOR", help="A .nc file, or a folder, that bayescal fit has written."
+    ),
+]
+Test = Annotated[
+    bool,
+    typer.Option(
+        "--test",
+        help="The scores have labels (--label-column): say whether the probabilities are right.",
+        rich_help_panel=options.OUTPUT,
     ),
 ]
 OutFile = Annotated[
@@ -51,6 +60,8 @@ def predict(
     scores: options.ScoresFile,
     score_column: options.ScoreColumn = "score",
     topic_column: options.TopicColumn = None,
+    test: Test = False,
+    label_column: options.LabelColumn = "label",
     out: OutFile = None,
     level: options.Level = 0.9,
     band: options.Band = "pointwise",
@@ -69,6 +80,11 @@ def predict(
     takes each topic's calibrator, or that of all topics, from the folder that
     bayescal fit wrote; pooled, a topic that was not fitted has the answer of
     the population.
+
+    [bold]bayescal predict calibrated held_out.csv --test --out probabilities.csv[/bold]
+
+    says as well whether the probabilities are right, as far as the labels of
+    held_out.csv can tell, and what to do if they are not.
     """
     from bayescal.topic_calibrator import TopicCalibrator
 
@@ -80,6 +96,7 @@ def predict(
     topics = reader.topics(topic_column) if topic_column else None
     screen = Screen(quiet=quiet)
     source = _load(calibrator)
+    positive = reader.known_labels(label_column, _classes(source)) if test else None
     if isinstance(source, TopicCalibrator):
         others = {"--band": band != "pointwise", "--prior": prior is not None}
         names = _check_pooled(calibrator, topics, others)
@@ -90,6 +107,15 @@ def predict(
         _check_topics([topic for topic, _ in rows], fitted, reader.name(str(topic_column)))
         curve = _curve_of_topics(fitted, rows, values, screen, level=level, band=band, prior=prior)
     _write(with_curve(reader.frame, curve), out, screen)
+    if positive is not None:
+        # What is written to the screen may be piped on: the verdict stands apart from it.
+        show = screen.note if out is None else screen.show
+        show(verdicts_table(verdicts_by_topic(curve.probability, positive, topics)))
+
+
+def _classes(source: ScoreCalibrator | TopicCalibrator | CalibratorsOfTopics) -> NDArray[Any]:
+    one = source[next(iter(source))] if isinstance(source, Mapping) else source
+    return np.asarray(one.classes_)
 
 
 def _load(path: Path) -> ScoreCalibrator | TopicCalibrator | CalibratorsOfTopics:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from bayescal.cli.errors import UsageError, blamed_on_use
 from bayescal.cli.frames import read_frame
-from bayescal.labels import encode_labels
+from bayescal.labels import encode_labels, match_labels
 from bayescal.validation import Floats, as_scores, as_weights
 
 if TYPE_CHECKING:
@@ -126,6 +126,12 @@ class ColumnReader:
         if positive == str(first):
             return (second, first), ~is_second
         return (first, second), is_second
+
+    def known_labels(self, column: str, classes: NDArray[Any]) -> NDArray[np.bool_]:
+        """Return which rows have the positive one of two known classes; one may be missing."""
+        values = _labels(self._complete(column, "--label-column", "a label"))
+        with blamed_on_use():
+            return match_labels(values, classes, self.name(column))
 
     def topics(self, column: str) -> NDArray[np.str_]:
         """Return a column of names."""

@@ -9,7 +9,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from bayescal.cli.fitting import Calibrated
+from bayescal.validation import Floats
 
 
 def write_record(record: Mapping[str, Any], folder: Path) -> None:
@@ -57,6 +61,7 @@ def describe_pooled(
     diagnostics: Mapping[str, Any],
     problems: Sequence[str],
     losses: Mapping[str, Any] | None,
+    tested: tuple[Floats, NDArray[np.bool_]] | None,
     arguments: Mapping[str, Any],
 ) -> dict[str, Any]:
     """
@@ -78,6 +83,8 @@ def describe_pooled(
         What is wrong with the scores of all topics.
     losses : mapping or None
         On the rows to test on, of all topics together.
+    tested : tuple of array, or None
+        Probabilities of the rows to test on, and which of them are positive.
     arguments : mapping
         What the command was asked for; "seed" among it.
     """
@@ -93,6 +100,7 @@ def describe_pooled(
         "diagnostics": dict(diagnostics),
         "score_problems": problems,
         "losses": losses,
+        "verdict": None if tested is None else _verdict(*tested),
     }
 
 
@@ -115,7 +123,15 @@ def _topic_summary(one: Calibrated, name: str, level: float) -> dict[str, Any]:
         "diagnostics": None if diagnostics is None else asdict(diagnostics),
         "score_problems": one.calibrator.score_problems_,
         "losses": {key: asdict(value) for key, value in one.losses.items()},
+        "verdict": _verdict(*one.tested) if one.problem.test_rows.size else None,
     }
+
+
+def _verdict(probability: Floats, positive: NDArray[np.bool_]) -> dict[str, Any]:
+    from bayescal.metrics import calibration_verdict
+
+    found = calibration_verdict(positive, probability)
+    return {**asdict(found), "text": found.text}
 
 
 def _jsonable(value: Any) -> Any:

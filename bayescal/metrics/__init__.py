@@ -25,3 +25,5 @@ from bayescal.metrics.scores import top_label as top_label
 from bayescal.metrics.smooth_calibration_error import (
     smooth_calibration_error as smooth_calibration_error,
 )
+from bayescal.metrics.verdict import CalibrationVerdict as CalibrationVerdict
+from bayescal.metrics.verdict import calibration_verdict as calibration_verdict
