@@ -206,7 +206,7 @@ def test_topics_are_added_to_topics_added(tmp_path):
     assert again.topics_.tolist() == [*NAMES, "many", "few", "tiny"]
 
 
-@pytest.mark.parametrize("group", ["topics", "gaussian_topics", "monotone"])
+@pytest.mark.parametrize("group", ["topics", "gaussian_topics", "monotone_evidence"])
 def test_an_unresolved_population_of_any_family_is_a_problem(fitted, group):
     families = tuple(FAMILIES[name] for name in fitted.families_)
     assert population_problem(fitted.posterior_, families) is None

@@ -15,6 +15,9 @@ from bayescal.validation import Floats, as_scores_of, as_weights, check_same_len
 
 # The dimension "klass" of every result, in this order.
 KLASS = ("negative", "positive")
+# Groups of draws in the coordinates that an engine draws in, where those are not in raw score
+# units, and of the constants that they need.
+ENGINE_DRAWS, ENGINE_CONSTANTS = "engine_draws", "engine_constants"
 
 
 @dataclass(frozen=True)

@@ -86,8 +86,8 @@ class Inference:
     fits : ClassFits
         Maximum likelihood.
     groups : dict of str to xarray.Dataset
-        posterior and evidence for "exact", posterior and sample_stats for "nuts", mode for "map",
-        nothing for "mle".
+        posterior, or engine_draws and engine_constants, and evidence for "exact", posterior and
+        sample_stats for "nuts", mode for "map", nothing for "mle".
     """
 
     fits: ClassFits
@@ -121,13 +121,9 @@ def _exact(settings: Settings, data: BinaryScores) -> dict[str, xr.Dataset]:
         )
     if not settings.families:
         direct = _direct(settings, settings.direct[0], data)
-        posterior = direct.dataset(settings.chains, settings.draws)
-        return {"posterior": posterior, "evidence": direct.evidence()}
+        return direct.groups(settings.chains, settings.draws)
     densities = _densities(settings, data)
-    groups = {
-        "posterior": densities.dataset(settings.chains, settings.draws),
-        "evidence": densities.evidence(),
-    }
+    groups = densities.groups(settings.chains, settings.draws)
     return groups | _combined(settings, data, densities) if settings.direct else groups
 
 
@@ -182,13 +178,12 @@ def _combined(
         densities.of_class(0), densities.of_class(1), data
     )
     log_odds = {"densities": of_densities[documents.index]}
-    groups = {}
+    groups: dict[str, xr.Dataset] = {}
     for fit in settings.direct:
         scores = replace(data, score=of_densities) if fit.recalibrates else data
         direct = _direct(settings, fit, scores)
         log_odds[fit.name] = direct.leave_one_out(documents.index, settings.rng)
-        groups[fit.name] = direct.dataset(settings.chains, settings.draws)
-        groups[f"{fit.name}_evidence"] = direct.evidence()
+        groups |= direct.groups(settings.chains, settings.draws, f"{fit.name}_")
     if data.scores_are != "scores":
         log_odds["identity"] = data.score[documents.index]
     groups["combination"] = combined.combination_dataset(log_odds, data, documents, settings.alone)

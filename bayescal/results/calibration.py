@@ -10,10 +10,11 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 from bayescal.bayes import probability
+from bayescal.engines.data import ENGINE_CONSTANTS, ENGINE_DRAWS
 from bayescal.engines.maximum_likelihood import ClassFits
 from bayescal.families import Family
 from bayescal.results import curves
-from bayescal.results.class_draws import ClassDraws, density_dataset, read_draws
+from bayescal.results.class_draws import ClassDraws, density_dataset, read_draws, read_mixture
 from bayescal.results.class_prior import Prior, prior_draws
 from bayescal.results.combined_draws import CombinedDraws
 from bayescal.results.intervals import highest_density, simultaneous_tail
@@ -167,15 +168,15 @@ def read_calibration(tree: xr.DataTree) -> Calibration:
 
 
 def _read_draws(family: Family, tree: xr.DataTree) -> curves.Curves | None:
-    centre = float(tree["constant_data"]["centre"])
     if "mode" in tree:
-        return read_draws(family, tree["mode"].to_dataset(), centre)
+        return read_draws(family, tree["mode"].to_dataset())
     if "posterior" not in tree:
         return None
-    posterior = tree["posterior"].to_dataset()
-    if "knot" in posterior:
-        return read_monotone(posterior)
-    densities = read_draws(family, posterior, centre)
-    if "combination" not in tree:
-        return densities
-    return read_parts(tree, densities)
+    if ENGINE_DRAWS not in tree:
+        densities = read_draws(family, tree["posterior"].to_dataset())
+    else:
+        draws, constants = (tree[name].to_dataset() for name in (ENGINE_DRAWS, ENGINE_CONSTANTS))
+        if "knot" in constants:
+            return read_monotone(draws, constants)
+        densities = read_mixture(draws, float(constants["centre"]))
+    return read_parts(tree, densities) if "combination" in tree else densities

@@ -72,15 +72,15 @@ class MonotoneDraws:
         return log_odds_of_mean(self.log_odds(scores))
 
 
-def read_monotone(dataset: xr.Dataset) -> MonotoneDraws:
-    """Return the draws in a dataset with dimensions chain, draw and segment."""
-    draws = dataset.stack(sample=("chain", "draw"))
+def read_monotone(draws: xr.Dataset, constants: xr.Dataset) -> MonotoneDraws:
+    """Return an engine's draws, with dimensions chain, draw and segment, of these constants."""
+    draws = draws.stack(sample=("chain", "draw"), create_index=False)
     return MonotoneDraws(
-        pieces=Pieces(dataset["knot"].values, float(dataset["reference"])),
+        pieces=Pieces(constants["knot"].values, float(constants["reference"])),
         intercept=draws["intercept"].values,
         slope=draws["slope"].transpose("sample", "segment").values,
         prior=draws["prior"].values,
-        centre=float(dataset["centre"]),
-        spread=float(dataset["spread"]),
-        bend=float(dataset["bend"]),
+        centre=float(constants["centre"]),
+        spread=float(constants["spread"]),
+        bend=float(constants["bend"]),
     )

@@ -6,6 +6,7 @@ import numpy as np
 import xarray as xr
 
 from bayescal.engines.combined import MOST_DRAWS
+from bayescal.engines.data import ENGINE_CONSTANTS, ENGINE_DRAWS
 from bayescal.results.class_draws import ClassDraws
 from bayescal.results.combined_draws import CombinedDraws, combine
 from bayescal.results.curves import Curves
@@ -24,7 +25,8 @@ def read_parts(tree: xr.DataTree, densities: ClassDraws) -> CombinedDraws:
 def _read_part(name: str, tree: xr.DataTree, densities: ClassDraws) -> Curves:
     if name == "identity":
         return IdentityDraws(densities.prior, np.zeros(densities.size))
-    direct = read_monotone(tree[name].to_dataset())
+    groups = (f"{name}_{each}" for each in (ENGINE_DRAWS, ENGINE_CONSTANTS))
+    direct = read_monotone(*(tree[group].to_dataset() for group in groups))
     if name != "recalibrated":
         return direct
     constants, score = tree["constant_data"], tree["observed_data"]["score"]

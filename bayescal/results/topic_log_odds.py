@@ -9,19 +9,26 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from bayescal.engines.data import ENGINE_CONSTANTS, ENGINE_DRAWS
 from bayescal.engines.monotone.basis import Pieces
+from bayescal.engines.monotone.engine import DESCRIPTION
 from bayescal.engines.pooled.log_odds import LogOddsOfTopics
 from bayescal.engines.pooled.log_odds_population import NAMES
 from bayescal.results.monotone_draws import MonotoneDraws
-from bayescal.results.topics import DRAWS, MONOTONE
+from bayescal.results.topics import DRAWS, MONOTONE_EVIDENCE
 from bayescal.validation import Floats
 
 CURVE = ("intercept", "slope")
+MONOTONE_DRAWS, MONOTONE_CONSTANTS = f"monotone_{ENGINE_DRAWS}", f"monotone_{ENGINE_CONSTANTS}"
 
 
-def build(found: LogOddsOfTopics, names: NDArray[Any], shape: tuple[int, int]) -> xr.Dataset:
+def build(
+    found: LogOddsOfTopics, names: NDArray[Any], shape: tuple[int, int]
+) -> dict[str, xr.Dataset]:
     """
-    Return the draws of all topics, of one without documents ("new_...") and of the population.
+    Return the engine's draws, its constants, and what it says of them, as groups.
+
+    The draws are of all topics, of one without documents ("new_...") and of the population.
 
     Parameters
     ----------
@@ -36,12 +43,6 @@ def build(found: LogOddsOfTopics, names: NDArray[Any], shape: tuple[int, int]) -
     variables = _of_topics(found, shape) | {
         "new_intercept": (DRAWS, new_intercept),
         "new_slope": ((*DRAWS, "segment"), np.moveaxis(new_slope, 0, -1)),
-        "reference": found.pieces.reference,
-        "centre": found.centre,
-        "spread": found.spread,
-        "bend": found.bend,
-        "pareto_k": found.pareto_k,
-        "resolved": int(found.resolved),
     }
     variables |= {
         name: (DRAWS, values.reshape(shape))
@@ -52,9 +53,20 @@ def build(found: LogOddsOfTopics, names: NDArray[Any], shape: tuple[int, int]) -
         "chain": np.arange(shape[0]),
         "draw": np.arange(shape[1]),
         "segment": np.arange(found.pieces.segments),
-        "knot": found.pieces.knots,
     }
-    return xr.Dataset(variables, coords)
+    constants = {
+        "knot": ("knot", found.pieces.knots),
+        "reference": found.pieces.reference,
+        "centre": found.centre,
+        "spread": found.spread,
+        "bend": found.bend,
+    }
+    evidence = {"pareto_k": found.pareto_k, "resolved": int(found.resolved)}
+    return {
+        MONOTONE_DRAWS: xr.Dataset(variables, coords, {"description": DESCRIPTION}),
+        MONOTONE_CONSTANTS: xr.Dataset(constants),
+        MONOTONE_EVIDENCE: xr.Dataset(evidence),
+    }
 
 
 def join(old: xr.Dataset, added: LogOddsOfTopics, names: NDArray[Any]) -> xr.Dataset:
@@ -67,27 +79,27 @@ def join(old: xr.Dataset, added: LogOddsOfTopics, names: NDArray[Any]) -> xr.Dat
 
 def read(tree: xr.DataTree) -> LogOddsOfTopics:
     """Return what further topics are drawn around; it holds no topics' draws."""
-    dataset = tree[MONOTONE].to_dataset()
-    draws = dataset.drop_dims("topic").stack(sample=DRAWS)
-    nothing = np.empty((dataset.sizes["segment"] + 1, 0, draws.sizes["sample"]))
+    constants, evidence = (tree[name] for name in (MONOTONE_CONSTANTS, MONOTONE_EVIDENCE))
+    draws = tree[MONOTONE_DRAWS].to_dataset().drop_dims("topic").stack(sample=DRAWS)
+    nothing = np.empty((draws.sizes["segment"] + 1, 0, draws.sizes["sample"]))
     new = [draws["new_intercept"].values, *draws["new_slope"].transpose("segment", "sample").values]
     return LogOddsOfTopics(
-        pieces=_pieces(dataset),
-        centre=float(dataset["centre"]),
-        spread=float(dataset["spread"]),
-        bend=float(dataset["bend"]),
+        pieces=_pieces(constants.dataset.variables),
+        centre=float(constants["centre"]),
+        spread=float(constants["spread"]),
+        bend=float(constants["bend"]),
         population=np.stack([draws[name].values for name in NAMES], axis=-1),
         values=nothing,
         new_values=np.stack(new),
-        pareto_k=float(dataset["pareto_k"]),
-        resolved=bool(dataset["resolved"]),
+        pareto_k=float(evidence["pareto_k"]),
+        resolved=bool(evidence["resolved"]),
     )
 
 
 def read_curve(tree: xr.DataTree, topic: int | None) -> MonotoneDraws:
     """Return a topic's curve, by its position; of None that of a topic without documents."""
     # Variables, not arrays with coordinates: thousands of topics are read one by one.
-    own = tree[MONOTONE].dataset.variables
+    own, constants = (tree[name].dataset.variables for name in (MONOTONE_DRAWS, MONOTONE_CONSTANTS))
     rates = tree["population" if topic is None else "posterior"].dataset.variables["rate"]
     prefix = "new_" if topic is None else ""
     drawn = [rates, *(own[f"{prefix}{name}"] for name in CURVE)]
@@ -95,13 +107,13 @@ def read_curve(tree: xr.DataTree, topic: int | None) -> MonotoneDraws:
         (each if topic is None else each.isel(topic=topic)).values for each in drawn
     )
     return MonotoneDraws(
-        pieces=_pieces(own),
+        pieces=_pieces(constants),
         intercept=intercept.ravel(),
         slope=slope.reshape(-1, slope.shape[-1]),
         prior=rate.ravel(),
-        centre=float(own["centre"]),
-        spread=float(own["spread"]),
-        bend=float(own["bend"]),
+        centre=float(constants["centre"]),
+        spread=float(constants["spread"]),
+        bend=float(constants["bend"]),
     )
 
 

@@ -9,6 +9,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayescal.engines.combined import MOST_DRAWS
+from bayescal.engines.data import ENGINE_CONSTANTS, ENGINE_DRAWS
 from bayescal.engines.pooled.combined import TopicCombination
 from bayescal.engines.pooled.log_odds import LogOddsOfTopics
 from bayescal.engines.pooled.weights import DENSITIES, PARTS
@@ -17,14 +18,16 @@ from bayescal.results import topic_log_odds
 from bayescal.results.class_draws import ClassDraws
 from bayescal.results.combined_draws import CombinedDraws, combine
 from bayescal.results.monotone_draws import MonotoneDraws, read_monotone
+from bayescal.results.raw_groups import RECALIBRATED, raw_groups
 from bayescal.results.recalibrated_draws import DensityLogOdds, RecalibratedDraws
-from bayescal.results.topics import MONOTONE, read_curve, read_scale
+from bayescal.results.topic_log_odds import MONOTONE_DRAWS
+from bayescal.results.topics import read_curve, read_scale
 from bayescal.validation import Floats
 
 if TYPE_CHECKING:
     import pandas as pd
 
-COMBINATION, RECALIBRATED = "combination", "recalibrated"
+COMBINATION = "combination"
 
 
 def combination_groups(
@@ -36,8 +39,10 @@ def combination_groups(
     """
     Return the groups of a combination beside those of its densities.
 
-    combination, the weights (part; topic, part) and why; recalibrated, the curve of all topics;
-    monotone, the log-odds of each topic around a population (topic, chain, draw, segment).
+    combination, the weights (part; topic, part) and why; recalibrated, the curve of all topics
+    along the densities' log-odds; monotone_engine_draws, the monotone log-odds of each topic
+    around a population (topic, chain, draw, segment), in the engine's coordinates alone, for there
+    may be thousands of topics; and the constants and the evidence of both.
 
     Parameters
     ----------
@@ -62,10 +67,12 @@ def combination_groups(
         },
         {"topic": names, "part": list(PARTS), "density": list(DENSITIES)},
     )
+    recalibration = found.recalibration.groups(*shape, f"{RECALIBRATED}_")
     return {
         COMBINATION: combination,
-        RECALIBRATED: found.recalibration.dataset(*shape),
-        MONOTONE: topic_log_odds.build(found.direct, names, shape),
+        **raw_groups(recalibration, reach),
+        **recalibration,
+        **topic_log_odds.build(found.direct, names, shape),
     }
 
 
@@ -96,7 +103,8 @@ def combination_table(tree: xr.DataTree, topic: int | None = None) -> pd.DataFra
 
 def read_recalibration(tree: xr.DataTree) -> MonotoneDraws:
     """Return the curve of all topics along the densities' log-odds."""
-    return read_monotone(tree[RECALIBRATED].to_dataset())
+    groups = (f"{RECALIBRATED}_{each}" for each in (ENGINE_DRAWS, ENGINE_CONSTANTS))
+    return read_monotone(*(tree[group].to_dataset() for group in groups))
 
 
 def weights_of_population(tree: xr.DataTree) -> tuple[Floats, Floats]:
@@ -133,5 +141,5 @@ def joined_groups(
     weight = xr.concat([combination[["weight"]], added], "topic")
     return {
         COMBINATION: combination.drop_dims("topic").merge(weight),
-        MONOTONE: topic_log_odds.join(tree[MONOTONE].to_dataset(), direct, names),
+        MONOTONE_DRAWS: topic_log_odds.join(tree[MONOTONE_DRAWS].to_dataset(), direct, names),
     }

@@ -24,7 +24,7 @@ DRAWS = ("chain", "draw")
 RATE_NAMES = ("rate_alpha", "rate_beta")
 HYPERPARAMETERS = (*NAMES, *RATE_NAMES)
 GROUPS = ("posterior", "population", "topics")
-MONOTONE = "monotone"
+MONOTONE_EVIDENCE = "monotone_evidence"
 
 
 def build_topics(
@@ -123,7 +123,7 @@ def population_problem(tree: xr.DataTree, families: tuple[Family, ...]) -> str |
 def _known(tree: xr.DataTree, families: tuple[Family, ...]) -> list[xr.Dataset]:
     names = [f"{prefix_of(family, families)}topics" for family in families]
     # A combination's log-odds have a population of their own.
-    names += [MONOTONE] if MONOTONE in tree else []
+    names += [MONOTONE_EVIDENCE] if MONOTONE_EVIDENCE in tree else []
     return [tree[name].to_dataset() for name in names]
 
 

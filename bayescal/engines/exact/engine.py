@@ -13,7 +13,7 @@ import numpy as np
 import xarray as xr
 
 from bayescal.density_draws import DensityDraws, density_draws
-from bayescal.engines.data import KLASS, BinaryScores
+from bayescal.engines.data import ENGINE_CONSTANTS, ENGINE_DRAWS, KLASS, BinaryScores
 from bayescal.engines.exact.components import Component, build_components
 from bayescal.engines.exact.hyperparameters import resolve
 from bayescal.engines.exact.mixture import MixtureDraws, Weights, by_evidence, draw_mixture
@@ -22,6 +22,12 @@ from bayescal.engines.pareto import smooth
 from bayescal.families import Family, side_units
 from bayescal.validation import Floats
 from bayescal.warps import IDENTITY
+
+DESCRIPTION = (
+    "The engine's own coordinates: mode (theta) and sides of each draw's density in units of the"
+    " warped scores x = centre + bend asinh((score - centre)/bend). The group posterior has mode"
+    " and widths in raw score units."
+)
 
 
 @dataclass(frozen=True)
@@ -60,17 +66,27 @@ class Densities:
         sides = np.stack([side[:, klass] for side in (found.theta, found.left, found.right)])
         return density_draws(families, family[chosen], sides, bend[chosen], self.centre)
 
-    def dataset(self, chains: int, draws: int) -> xr.Dataset:
-        """Return the draws: those of a family's program, or of a mixture (chain, draw, klass)."""
+    def groups(self, chains: int, draws: int) -> dict[str, xr.Dataset]:
+        """
+        Return the draws (chain, draw, klass) and what is known of them.
+
+        Those of one family on raw scores are the group posterior, with the variables of its
+        program; those of a mixture have a mode and sides in units of the warped scores.
+        """
         plain = len(self.components) == 1 and self.components[0].bend == IDENTITY
         variables = _of_one_family if plain else _of_mixture
         arrays = variables(self.components, self.found) | {"prior": self.prior}
-        posterior = _posterior_dataset(arrays, (chains, draws))
-        if "family" in posterior:
-            # The convention for codes: CF metadata, section 3.5.
-            names = dict.fromkeys(component.family.name for component in self.components)
-            posterior["family"].attrs["flag_meanings"] = " ".join(names)
-        return posterior
+        dataset = _posterior_dataset(arrays, (chains, draws))
+        if plain:
+            return {"posterior": dataset, "evidence": self.evidence()}
+        # The convention for codes: CF metadata, section 3.5.
+        names = dict.fromkeys(component.family.name for component in self.components)
+        dataset["family"].attrs["flag_meanings"] = " ".join(names)
+        return {
+            ENGINE_DRAWS: dataset.assign_attrs(description=DESCRIPTION),
+            ENGINE_CONSTANTS: xr.Dataset({"centre": self.centre}),
+            "evidence": self.evidence(),
+        }
 
     def evidence(self) -> xr.Dataset:
         """Return evidence, weights and diagnostics (klass, family, bend)."""
@@ -141,7 +157,7 @@ def draw_posterior(
     found = fit_densities(
         (family,), data, rng, draws=draws * chains, hyperparameters=hyperparameters
     )
-    return {"posterior": found.dataset(chains, draws), "evidence": found.evidence()}
+    return found.groups(chains, draws)
 
 
 def _of_one_family(components: list[Component], found: MixtureDraws) -> dict[str, Floats]:

@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayescal.engines.data import BinaryScores
+from bayescal.engines.data import ENGINE_CONSTANTS, ENGINE_DRAWS, BinaryScores
 from bayescal.engines.monotone.density import Prior
 from bayescal.engines.monotone.leave_one_out import leave_one_out
 from bayescal.engines.monotone.posterior import MonotonePosterior, draw_monotone
@@ -19,6 +19,10 @@ from bayescal.warps import standardise, warped_spread
 # Straight pieces: nine up to 100 documents of the rarer class, then by the cube root that balances
 # the bias of pieces and the noise of slopes, up to 17.
 FEWEST, MOST, PER_ROOT = 9, 17, 1.9
+DESCRIPTION = (
+    "The engine's own coordinates: log-odds at the reference and slopes between knots, all of"
+    " scores that are warped and standardised by the constants beside them."
+)
 
 
 @dataclass(frozen=True)
@@ -62,25 +66,31 @@ class Direct:
         )
         return found.log_odds(self.data.positive)[index]
 
-    def dataset(self, chains: int, draws: int) -> xr.Dataset:
-        """Return the draws (chain, draw, segment) and what they are of."""
+    def groups(self, chains: int, draws: int, prefix: str = "") -> dict[str, xr.Dataset]:
+        """Return the draws (chain, draw, segment), what they are of and what is known of them."""
         found, shape = self.posterior, (chains, draws)
         variables = {
             "intercept": (("chain", "draw"), found.intercept.reshape(shape)),
             "slope": (("chain", "draw", "segment"), found.slopes.reshape(*shape, -1)),
             "prior": (("chain", "draw"), self.base.reshape(shape)),
-            "knot": ("knot", found.pieces.knots),
-            "reference": found.pieces.reference,
-            "bend": self.bend,
-            "centre": self.centre,
-            "spread": self.spread,
         }
         coords = {
             "chain": np.arange(chains),
             "draw": np.arange(draws),
             "segment": np.arange(found.slopes.shape[1]),
         }
-        return xr.Dataset(variables, coords)
+        constants = {
+            "knot": ("knot", found.pieces.knots),
+            "reference": found.pieces.reference,
+            "bend": self.bend,
+            "centre": self.centre,
+            "spread": self.spread,
+        }
+        return {
+            f"{prefix}{ENGINE_DRAWS}": xr.Dataset(variables, coords, {"description": DESCRIPTION}),
+            f"{prefix}{ENGINE_CONSTANTS}": xr.Dataset(constants),
+            f"{prefix}evidence": self.evidence(),
+        }
 
     def evidence(self) -> xr.Dataset:
         """Return the evidence of every warp, and how well the draws were made."""
