@@ -109,8 +109,13 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
     mle_ : bayescal.engines.maximum_likelihood.ClassFits
         The maximum-likelihood fits of both classes, for every inference.
     posterior_ : xarray.DataTree
-        Posterior, sample_stats, observed_data, constant_data and maximum_likelihood, in ArviZ's
-        schema; for "exact" (with the group evidence) and "nuts".
+        In ArviZ's schema, for "exact" and "nuts". The group posterior holds draws in raw score
+        units: the parameters of one family; of warped densities and of several families mode,
+        left_width and right_width, as in `summary`; of direct log-odds their values at some
+        scores (log_odds). Parts of a combination have groups of their own, and the groups whose
+        names hold engine_draws and engine_constants have the engines' own coordinates. Beside
+        them are observed_data, constant_data, maximum_likelihood, evidence of "exact" and
+        sample_stats of "nuts".
     log_evidence_ : dict of str to float
         For "exact": natural log of the density of each class's scores under the family, all
         parameters integrated out; for several families or warps that of their equal mixture.
@@ -385,6 +390,14 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         """
         Return every parameter by class: maximum likelihood beside the posterior.
 
+        Both are in raw score units (of probabilities in units of their log-odds). Densities that
+        are warped or of several families have no parameter in common; the rows of these are the
+        mode of each draw's density of raw scores, and left_width and right_width, the distances
+        from the mode beyond which 1/e, 37 %, of the scores on that side of it lie. Of an
+        exponential side that is its mean distance, 1/rate; of a Gaussian one 0.90 sigma. Direct
+        log-odds have rows of their values where their slope changes and at the ends of the scores
+        fitted, beside those by maximum likelihood.
+
         Parameters
         ----------
         level : float
@@ -393,10 +406,12 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         Returns
         -------
         pandas.DataFrame
-            Rows (class, parameter); columns mle, guard, and with a posterior mean, sd, lower,
-            upper, rhat, ess_bulk; with inference "map", map. guard names what moved an mle off the
-            likelihood's optimum: "scale_floor" under a degenerate scale, "add_one" in the class
-            prior, (positives + 1)/(documents + 2) as Bennett has it, not positives/documents.
+            Rows (class, parameter); columns mle, guard, and with a posterior its median, lower and
+            upper end of the interval, rhat and ess_bulk; with inference "map", map. There is no
+            mean: that of a width may not exist where warps make tails heavy. guard names what
+            moved an mle off the likelihood's optimum: "scale_floor" under a degenerate scale,
+            "add_one" in the class prior, (positives + 1)/(documents + 2) as Bennett has it, not
+            positives/documents.
 
         Warns
         -----

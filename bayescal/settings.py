@@ -12,6 +12,7 @@ import numpy as np
 from bayescal.engines.combined import DIRECT_BENDS, RECALIBRATION
 from bayescal.engines.inference import DirectFit, Settings
 from bayescal.engines.monotone.density import Prior as DirectPrior
+from bayescal.engines.parts import RECALIBRATED
 from bayescal.families import FAMILIES, Family
 from bayescal.randomness import generator
 from bayescal.results.calibration import POINTS
@@ -19,8 +20,8 @@ from bayescal.validation import check_choice, check_count, check_positive
 from bayescal.warps import IDENTITY
 
 AUTO, AVERAGE, COMBINED = "auto", "average", "combined"
-# Direct fits of the log-odds; of those that the densities of the combination give.
-DIRECT, RECALIBRATED = ("monotone", "logistic"), "recalibrated"
+# Direct fits of the log-odds.
+DIRECT = ("monotone", "logistic")
 # Families made of the combination's densities and more.
 ON_DENSITIES = (COMBINED, RECALIBRATED)
 # Families that average over warps unless told otherwise; the others are what their name says.

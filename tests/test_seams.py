@@ -11,9 +11,8 @@ import xarray as xr
 
 from bayescal import ScoreCalibrator
 from bayescal.comparison import leave_one_out
-from bayescal.engines.parts import PARTS
+from bayescal.engines.parts import PARTS, parts_of
 from bayescal.results.diagnostics import ConvergenceWarning, diagnose
-from bayescal.results.parts import parts_of
 from tests.spoiling import (
     all_the_same,
     named,

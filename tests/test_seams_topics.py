@@ -10,7 +10,6 @@ from bayescal import TopicCalibrator
 from bayescal.engines.parts import parts_of_topics
 from bayescal.families import FAMILIES
 from bayescal.results.diagnostics import ConvergenceWarning
-from bayescal.results.storage import write_tree
 from bayescal.results.topics import HYPERPARAMETERS
 from tests.spoiling import (
     all_the_same,
@@ -135,26 +134,3 @@ def test_each_number_of_the_evidence_counts(whole, parts, variable, value):
             tree[part.evidence] = xr.DataTree(changed)
             (problem,) = reread(whole, tree).diagnostics_.problems
             assert named(part) in problem
-
-
-def as_0_1_0_wrote(tree, parts):
-    """Return a tree without what that version did not keep; one `resolved` was of all topics."""
-    out = tree.copy()
-    later = ["population_efficiency", "proposal_efficiency", "proposal_pareto_k"]
-    for part in parts:
-        if part.engine == "population":
-            kept = out[part.evidence].to_dataset().drop_vars([*later, "resolved"])
-            kept = kept.drop_vars("efficiency") if part.name == "monotone" else kept
-            out[part.evidence] = xr.DataTree(kept.assign(resolved=1))
-    return out.drop_nodes("recalibrated_evidence")
-
-
-def test_files_of_0_1_0_are_read_and_take_further_topics(whole, parts, tmp_path):
-    path = write_tree(as_0_1_0_wrote(whole.posterior_, parts), tmp_path / "topics.nc")
-    old = TopicCalibrator.load(path)
-    assert old.diagnostics_.ok
-    corn = TOPICS == "corn"
-    old.add_topics(SCORES[corn], LABELS[corn], np.full(20, "ship"))
-    assert old.diagnostics_.ok
-    assert old.topics_.tolist() == ["corn", "crude", "ship"]
-    assert old.posterior_["topics"]["resolved"].ndim == 0

@@ -208,14 +208,15 @@ def test_topics_are_added_to_topics_added(tmp_path):
     np.testing.assert_array_equal(again.decision_function(*where), fitted.decision_function(*where))
     assert again.topics_.tolist() == [*NAMES, "many", "few", "tiny"]
     assert again.diagnostics_.ok
-    for group in ("topics", "gaussian_topics", "monotone"):
+    for group in ("topics", "gaussian_topics", "monotone_evidence"):
         added = again.posterior_[group].to_dataset().sel(topic=["many", "few", "tiny"])
         assert (added["resolved"] == 1).all()
         assert (added["efficiency"] > 0.03).all()
-        assert (added["proposal_efficiency"] > (0.03 if group == "monotone" else 0.9)).all()
+        least = 0.03 if group == "monotone_evidence" else 0.9
+        assert (added["proposal_efficiency"] > least).all()
 
 
-@pytest.mark.parametrize("group", ["topics", "gaussian_topics", "monotone"])
+@pytest.mark.parametrize("group", ["topics", "gaussian_topics", "monotone_evidence"])
 def test_an_unresolved_population_of_any_family_is_a_problem(fitted, group):
     families = [FAMILIES[name] for name in fitted.families_]
     assert fitted.diagnostics_.problems == ()

@@ -195,17 +195,17 @@ def _loss_cells(one: Losses) -> list[str]:
 
 
 def _inferred_headers(frame: pd.DataFrame, level: float) -> list[str]:
-    if "mean" in frame.columns:
-        return ["posterior\nmean", "\nsd", f"\n{_percent(level)} band", "\nR-hat", "\nESS"]
+    if "median" in frame.columns:
+        return ["posterior\nmedian", f"\n{_percent(level)} band", "\nR-hat", "\nESS"]
     return ["MAP"] if "map" in frame.columns else []
 
 
 def _inferred_cells(row: Mapping[str, float]) -> list[str]:
-    if "mean" not in row:
+    if "median" not in row:
         return [_number(row["map"])] if "map" in row else []
     rhat = "-" if math.isnan(row["rhat"]) else f"{row['rhat']:.3f}"
     band = f"[{_number(row['lower'])}, {_number(row['upper'])}]"
-    return [_number(row["mean"]), _number(row["sd"]), band, rhat, f"{row['ess_bulk']:.0f}"]
+    return [_number(row["median"]), band, rhat, f"{row['ess_bulk']:.0f}"]
 
 
 def _title(one: Calibrated, what: str) -> str:

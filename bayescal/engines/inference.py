@@ -87,8 +87,8 @@ class Inference:
     fits : ClassFits
         Maximum likelihood.
     groups : dict of str to xarray.Dataset
-        posterior and evidence for "exact", posterior and sample_stats for "nuts", mode for "map",
-        nothing for "mle".
+        posterior, or engine_draws and engine_constants, and evidence for "exact", posterior and
+        sample_stats for "nuts", mode for "map", nothing for "mle".
     """
 
     fits: ClassFits
@@ -125,7 +125,7 @@ def _exact(settings: Settings, data: BinaryScores) -> dict[str, xr.Dataset]:
         fit = settings.direct[0]
         return stored(alone(fit.name), _direct(settings, fit, data), *shape)
     densities = _densities(settings, data)
-    groups = stored(PARTS["densities"], densities, *shape)
+    groups = densities.groups(*shape)
     return groups | _combined(settings, data, densities) if settings.direct else groups
 
 

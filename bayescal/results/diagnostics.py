@@ -9,10 +9,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import xarray as xr
 
-from bayescal.engines.parts import Part, parts_of_topics
+from bayescal.engines.parts import Part, parts_of, parts_of_topics
 from bayescal.families import Family
 from bayescal.results.health import evidence_of, findings
-from bayescal.results.parts import parts_of
 from bayescal.results.topics import HYPERPARAMETERS
 from bayescal.validation import Floats
 

@@ -6,23 +6,13 @@ import numpy as np
 import xarray as xr
 
 from bayescal.engines.combined import MOST_DRAWS
-from bayescal.engines.parts import COMBINATION, PARTS, Part, alone
+from bayescal.engines.parts import COMBINATION, PARTS, RECALIBRATED, Part
 from bayescal.results.class_draws import ClassDraws
 from bayescal.results.combined_draws import CombinedDraws, combine
 from bayescal.results.curves import Curves
 from bayescal.results.identity_draws import IdentityDraws
-from bayescal.results.monotone_draws import read_monotone
+from bayescal.results.monotone_draws import MonotoneDraws, read_monotone
 from bayescal.results.recalibrated_draws import DensityLogOdds, RecalibratedDraws
-
-
-def parts_of(tree: xr.DataTree) -> tuple[Part, ...]:
-    """Return the parts that a tree with a posterior holds, and where."""
-    if COMBINATION in tree:
-        return tuple(PARTS[name] for name in tree[COMBINATION].to_dataset()["part"].values.tolist())
-    posterior = tree["posterior"]
-    if "knot" not in posterior:
-        return (alone("densities"),)
-    return (alone("logistic" if posterior.sizes["segment"] == 1 else "monotone"),)
 
 
 def read_parts(tree: xr.DataTree, densities: ClassDraws) -> CombinedDraws:
@@ -32,12 +22,17 @@ def read_parts(tree: xr.DataTree, densities: ClassDraws) -> CombinedDraws:
     return combine((densities, *others), combination["weight"].values)
 
 
+def read_direct(tree: xr.DataTree, part: Part) -> MonotoneDraws:
+    """Return the direct log-odds of a part."""
+    draws, constants = (tree[name].to_dataset() for name in (*part.draws, part.constants))
+    return read_monotone(draws, constants, part.name)
+
+
 def _read_part(name: str, tree: xr.DataTree, densities: ClassDraws) -> Curves:
     if name == "identity":
         return IdentityDraws(densities.prior, np.zeros(densities.size))
-    (group,) = PARTS[name].draws
-    direct = read_monotone(tree[group].to_dataset(), name)
-    if name != "recalibrated":
+    direct = read_direct(tree, PARTS[name])
+    if name != RECALIBRATED:
         return direct
     constants, score = tree["constant_data"], tree["observed_data"]["score"]
     # As many draws as the log-odds had that it was fitted to.

@@ -23,7 +23,6 @@ DRAWS = ("chain", "draw")
 RATE_NAMES = ("rate_alpha", "rate_beta")
 HYPERPARAMETERS = (*NAMES, *RATE_NAMES)
 GROUPS = ("posterior", "population", "topics")
-MONOTONE = "monotone"
 
 
 def build_topics(
@@ -133,6 +132,8 @@ def join_topics(
 def append_topics(old: xr.Dataset, new: xr.Dataset) -> xr.Dataset:
     """Return what is known of topics with that of further ones, as far as the old ones have it."""
     of_topics = [name for name, variable in old.items() if "topic" in variable.dims]
+    if not of_topics:
+        return old
     joined: xr.Dataset = xr.concat([old[of_topics], new[of_topics]], "topic")
     return joined.merge(old.drop_dims("topic"))
 
