@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bayescal.calibrated_classifier import CalibratedClassifier as CalibratedClassifier
+    from bayescal.loading import load as load
     from bayescal.score_calibrator import ScoreCalibrator as ScoreCalibrator
-    from bayescal.score_calibrator import load as load
     from bayescal.topic_calibrator import TopicCalibrator as TopicCalibrator
 
 __version__ = "0.1.0"
@@ -19,7 +19,7 @@ _HOMES = {
     "CalibratedClassifier": "bayescal.calibrated_classifier",
     "ScoreCalibrator": "bayescal.score_calibrator",
     "TopicCalibrator": "bayescal.topic_calibrator",
-    "load": "bayescal.score_calibrator",
+    "load": "bayescal.loading",
 }
 
 __all__ = ["CalibratedClassifier", "ScoreCalibrator", "TopicCalibrator", "__version__", "load"]

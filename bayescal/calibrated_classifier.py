@@ -46,10 +46,11 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         With fit and decision_function or predict_proba; LinearSVC by default. One inside a
         `sklearn.frozen.FrozenEstimator` is not fitted again: all documents calibrate it, and `cv`
         and `ensemble` do not matter.
-    calibrator : estimator or str, optional
+    calibrator : object or str, optional
         `ScoreCalibrator()` by default; a `TopicCalibrator`; "sigmoid", "isotonic" or
-        "temperature", which are scikit-learn's; or an estimator of probabilities from one column
-        of scores, such as LogisticRegression. Clones are fitted, on labels 0 and 1.
+        "temperature", which are scikit-learn's; or any object with fit and with predict_proba, or
+        a predict that gives probabilities, of one column of scores, such as LogisticRegression.
+        Copies are fitted, on labels 0 and 1.
     cv : int, splitter or iterable of splits, optional
         5 stratified folds by default.
     ensemble : bool
@@ -98,7 +99,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         calibrator: Any = None,
         *,
         cv: Any = 5,
-        ensemble: bool = False,
+        ensemble: bool | str = False,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -134,8 +135,8 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         X, target = indexable(X)[0], read_target(y, _num_samples(X))
         estimator = self._estimator()
         check_scoring(estimator, target.kind)
-        if not isinstance(self.ensemble, bool | np.bool_):
-            raise ValueError(f"ensemble must be True or False, got {self.ensemble!r}.")
+        if not isinstance(self.ensemble, bool | np.bool_) and self.ensemble != "auto":
+            raise ValueError(f"ensemble must be True, False or 'auto', got {self.ensemble!r}.")
         calibrator = read_calibrator(self.calibrator, weighted=sample_weight is not None)
         fit_params, split_params = route(self, estimator, sample_weight, params)
         weight = as_weights(sample_weight, len(target.y))
@@ -144,6 +145,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
             parts = score_fitted(estimator, documents)
         else:
             splits = check_cv(self.cv, target.y, classifier=True).split(X, target.y, **split_params)
+            # "auto" is true, as it means to scikit-learn: a frozen estimator is dealt with above.
             score = score_folds if self.ensemble else score_out_of_fold
             parts = score(estimator, documents, splits, n_jobs=self.n_jobs)
         self.calibrated_classifiers_ = calibrate(

@@ -11,10 +11,10 @@ from bayescal.validation import Floats
 
 
 def encode_labels(
-    labels: ArrayLike, weight: Floats | None = None, name: str = "y"
+    labels: ArrayLike, weight: Floats | None = None, name: str = "y", positive: Any = None
 ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """
-    Return the two classes in sorted order, and which labels are the second, positive one.
+    Return the negative and the positive class, and which labels are the positive one.
 
     Parameters
     ----------
@@ -24,17 +24,23 @@ def encode_labels(
         Both classes need a document of positive weight.
     name : str
         What the error messages call the argument.
+    positive : label, optional
+        The positive class; by default the second in sorted order.
 
     Raises
     ------
     ValueError
-        If there are not exactly two classes, or values that cannot be told apart (nan, None).
+        If there are not exactly two classes, or values that cannot be told apart (nan, None), or
+        if `positive` is neither of the two.
 
     Examples
     --------
     >>> classes, positive = encode_labels(["spam", "ham"])
     >>> classes.tolist(), positive.tolist()
     (['ham', 'spam'], [True, False])
+    >>> classes, positive = encode_labels(["spam", "ham"], positive="ham")
+    >>> classes.tolist(), positive.tolist()
+    (['spam', 'ham'], [False, True])
     """
     values = _as_column(labels, name)
     try:
@@ -44,13 +50,15 @@ def encode_labels(
             f"{name} must hold labels of one type, got {set(map(type, values))}."
         ) from err
     _check_two(classes, name)
-    positive: NDArray[np.bool_] = codes == 1
-    for which, label in zip((~positive, positive), classes.tolist(), strict=True):
+    second = _place_of(positive, classes, name)
+    is_positive: NDArray[np.bool_] = codes == second
+    classes = classes[[1 - second, second]]
+    for which, label in zip((~is_positive, is_positive), classes.tolist(), strict=True):
         if weight is not None and not weight[which].any():
             raise ValueError(
                 f"sample_weight must leave both classes some weight, class {label!r} has none."
             )
-    return classes, positive
+    return classes, is_positive
 
 
 def match_labels(labels: ArrayLike, classes: NDArray[Any], name: str = "y") -> NDArray[np.bool_]:
@@ -94,6 +102,17 @@ def _as_column(labels: ArrayLike, name: str) -> NDArray[Any]:
     if values.dtype.kind == "f" and not np.isfinite(values).all():
         raise ValueError(f"{name} must not hold nan or infinity: leave unlabelled documents out.")
     return values
+
+
+def _place_of(positive: Any, classes: NDArray[Any], name: str) -> int:
+    """Return which of two sorted classes is the positive one."""
+    if positive is None:
+        return 1
+    places = [k for k, label in enumerate(classes.tolist()) if label == positive]
+    if not places:
+        expected = " or ".join(map(repr, classes.tolist()))
+        raise ValueError(f"positive must be a label of {name}, {expected}, got {positive!r}.")
+    return places[0]
 
 
 def _check_two(classes: NDArray[Any], name: str) -> None:

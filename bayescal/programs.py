@@ -7,7 +7,9 @@ read, never the working directory.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -103,6 +105,35 @@ def load(name_or_path: str | Path) -> Program:
     )
 
 
+@contextmanager
+def blamed_on_program(path: Path, what: str = "fails") -> Iterator[None]:
+    """
+    Turn whatever a program raises into a ValueError that names its file and line.
+
+    Parameters
+    ----------
+    path : Path
+        Of the program.
+    what : str
+        What it does not do as it should, such as "does not run".
+    """
+    try:
+        yield
+    except Exception as err:
+        line = _line_of(err, str(path))
+        where = "" if line is None else f", line {line},"
+        raise ValueError(f"program {path}{where} {what}: {type(err).__name__}: {err}") from err
+
+
+def _line_of(err: Exception, file: str) -> int | None:
+    """Return the last line of a file that an error went through."""
+    if isinstance(err, SyntaxError) and err.filename == file:
+        return err.lineno
+    frames = traceback.extract_tb(err.__traceback__)
+    lines = [frame.lineno for frame in frames if frame.filename == file]
+    return lines[-1] if lines else None
+
+
 def _find(name_or_path: str | Path) -> Path:
     text = str(name_or_path)
     if not text.endswith(".py"):
@@ -124,9 +155,7 @@ def _run(path: Path) -> ModuleType:
     # here and not imported: an import would leave a __pycache__ beside the user's file.
     module = ModuleType(f"_bayescal_program_{path.stem}")
     module.__file__ = str(path)
-    try:
+    with blamed_on_program(path, "does not run"):
         code = compile(path.read_text(encoding="utf-8"), str(path), "exec")
         exec(code, module.__dict__)
-    except Exception as err:
-        raise ValueError(f"program {path} does not run: {type(err).__name__}: {err}") from err
     return module

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import log_expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from bayescal.bayes import probability
 from bayescal.engines.data import read_binary_scores
 from bayescal.engines.inference import run
+from bayescal.engines.parts import COMBINATION
 from bayescal.families import GuardOption
 from bayescal.html.jupyter import FittedHTML
 from bayescal.randomness import generator
@@ -21,7 +24,8 @@ from bayescal.results import averages, diagnostics, provenance, storage, summari
 from bayescal.results.calibration import KINDS, read_calibration
 from bayescal.results.class_prior import Prior
 from bayescal.results.representations import calibrator_html
-from bayescal.settings import read_settings, resolve_family
+from bayescal.score_checks import score_problems, warn_of_scores
+from bayescal.settings import AUTO, read_settings, resolve_family, resolve_inference, resolve_scores
 from bayescal.validation import Floats, check_choice, check_fraction
 
 if TYPE_CHECKING:
@@ -47,9 +51,10 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         all but the hybrid, each class with weights of its own; "monotone", the direct fit alone;
         "logistic", its case of one slope; "recalibrated", log-odds that rise with those of the
         densities. "auto" is "combined" for inference "exact", else "asymmetric_laplace".
-    inference : {"exact", "nuts", "map", "mle"}
+    inference : {"auto", "exact", "nuts", "map", "mle"}
         Independent posterior draws, in milliseconds; the same posterior by PyMC's NUTS, also for
-        programs of your own; the posterior mode; or Bennett's maximum likelihood.
+        programs of your own; the posterior mode; or Bennett's maximum likelihood. "auto" is "nuts"
+        where a program is given, else "exact".
     program : str or Path, optional
         A model program for "nuts" and "map": a name from `bayescal.programs.available()` or the
         path of a .py file, which is run. Defaults to the program named like the family.
@@ -61,9 +66,12 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         Modes that maximum likelihood tries.
     guard : "auto", float or None
         Floor of the maximum-likelihood scales in score units; None switches it off.
-    scores_are : {"scores", "log_odds", "probabilities"}
+    scores_are : {"auto", "scores", "log_odds", "probabilities"}
         What the scores are. Log-odds, and probabilities by their log-odds, may be right as they
-        are: then the identity, "do not calibrate", joins the combination as a part.
+        are: then the identity, "do not calibrate", joins the combination as a part. "auto" is
+        "scores", with a warning if all of them lie in [0, 1].
+    positive : label, optional
+        The positive class, for which larger scores stand; by default the second in sorted order.
     warp : "auto", "none", "average" or float
         Whether x = m + c asinh((s - m)/c), which draws in heavy tails, stands for the scores: not;
         averaged over c = inf, 10, 3 and 1 spreads; or c in spreads. "auto" averages for
@@ -90,12 +98,24 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
     Attributes
     ----------
     classes_ : array of shape (2,)
-        The labels in sorted order; the second is the positive class.
+        The negative and the positive class: the labels in sorted order unless `positive` is the
+        first of them. Scorers of scikit-learn expect sorted labels; give them y == positive.
+    score_problems_ : tuple of str
+        What is wrong with the scores fitted and what to do: positives that lie below negatives,
+        scores of which next to nothing is learnt, scores that look like probabilities. Empty when
+        nothing is; `fit` warns of the same (`bayescal.score_checks.ScoresWarning`).
+    inference_ : str
+        What `inference` stands for, "auto" resolved.
     mle_ : bayescal.engines.maximum_likelihood.ClassFits
         The maximum-likelihood fits of both classes, for every inference.
     posterior_ : xarray.DataTree
-        Posterior, sample_stats, observed_data, constant_data and maximum_likelihood, in ArviZ's
-        schema; for "exact" (with the group evidence) and "nuts".
+        In ArviZ's schema, for "exact" and "nuts". The group posterior holds draws in raw score
+        units: the parameters of one family; of warped densities and of several families mode,
+        left_width and right_width, as in `summary`; of direct log-odds their values at some
+        scores (log_odds). Parts of a combination have groups of their own, and the groups whose
+        names hold engine_draws and engine_constants have the engines' own coordinates. Beside
+        them are observed_data, constant_data, maximum_likelihood, evidence of "exact" and
+        sample_stats of "nuts".
     log_evidence_ : dict of str to float
         For "exact": natural log of the density of each class's scores under the family, all
         parameters integrated out; for several families or warps that of their equal mixture.
@@ -130,11 +150,12 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
     def __init__(
         self,
         family: str = "auto",
-        inference: str = "exact",
+        inference: str = "auto",
         *,
         program: str | Path | None = None,
         hyperparameters: Mapping[str, float] | None = None,
-        scores_are: str = "scores",
+        scores_are: str = "auto",
+        positive: Any = None,
         warp: str | float = "auto",
         averaging: str = "auto",
         monotone: bool = False,
@@ -152,6 +173,7 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         self.program = program
         self.hyperparameters = hyperparameters
         self.scores_are = scores_are
+        self.positive = positive
         self.warp = warp
         self.averaging = averaging
         self.monotone = monotone
@@ -182,14 +204,23 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         ------
         ValueError
             If an argument is not as described; nothing is changed then.
+
+        Warns
+        -----
+        ScoresWarning
+            Of what `score_problems_` says.
+        ConvergenceWarning
+            Of what `diagnostics_` says.
         """
         settings = read_settings(self)
-        data, classes = read_binary_scores(scores, y, sample_weight, self.scores_are)
+        scores_are = resolve_scores(self.scores_are)
+        data, classes = read_binary_scores(scores, y, sample_weight, scores_are, self.positive)
         result = run(settings, data)
         attrs = provenance.describe(self.get_params(deep=False), classes)
         results = tree.build_tree(data, result.fits, groups=result.groups, attrs=attrs)
         self._set_results(results, classes)
         diagnostics.warn_of_problems(self.diagnostics_)
+        warn_of_scores(self.score_problems_)
         return self
 
     def decision_function(self, scores: ArrayLike, prior: Prior | None = None) -> Floats:
@@ -232,6 +263,20 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         # Not 1 - P(+): that is 0 for every P(+) beyond 1 - 1e-16.
         out[:, 0] = probability(np.negative(log_odds, out=log_odds))
         return out
+
+    def predict_log_proba(self, scores: ArrayLike, prior: Prior | None = None) -> Floats:
+        """
+        Return natural logarithms of `predict_proba`, which stay finite where that rounds to 0.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,) or (n, 1)
+            Raw scores.
+        prior : float, array-like or frozen scipy.stats distribution, optional
+            See `decision_function`.
+        """
+        log_odds = self.decision_function(scores, prior)
+        return np.asarray(log_expit(np.stack([-log_odds, log_odds], axis=1)))
 
     def predict(self, scores: ArrayLike, prior: Prior | None = None) -> NDArray[Any]:
         """
@@ -345,6 +390,14 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         """
         Return every parameter by class: maximum likelihood beside the posterior.
 
+        Both are in raw score units (of probabilities in units of their log-odds). Densities that
+        are warped or of several families have no parameter in common; the rows of these are the
+        mode of each draw's density of raw scores, and left_width and right_width, the distances
+        from the mode beyond which 1/e, 37 %, of the scores on that side of it lie. Of an
+        exponential side that is its mean distance, 1/rate; of a Gaussian one 0.90 sigma. Direct
+        log-odds have rows of their values where their slope changes and at the ends of the scores
+        fitted, beside those by maximum likelihood.
+
         Parameters
         ----------
         level : float
@@ -353,11 +406,21 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         Returns
         -------
         pandas.DataFrame
-            Rows (class, parameter); columns mle, guard, and with a posterior mean, sd, lower,
-            upper, rhat, ess_bulk; with inference "map", map.
+            Rows (class, parameter); columns mle, guard, and with a posterior its median, lower and
+            upper end of the interval, rhat and ess_bulk; with inference "map", map. There is no
+            mean: that of a width may not exist where warps make tails heavy. guard names what
+            moved an mle off the likelihood's optimum: "scale_floor" under a degenerate scale,
+            "add_one" in the class prior, (positives + 1)/(documents + 2) as Bennett has it, not
+            positives/documents.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If the draws of any part are not to be trusted; see `diagnostics_`.
         """
         check_is_fitted(self, "results_")
         check_fraction(level=level)
+        diagnostics.warn_of_problems(self.diagnostics_)
         return summaries.parameter_table(self.results_, self.classes_, level)
 
     @property
@@ -366,9 +429,25 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         check_is_fitted(self, "results_")
         if "posterior" not in self.results_:
             raise AttributeError(
-                f"inference={self.inference!r} has no posterior; fit with inference='exact'."
+                f"inference={self.inference_!r} has no posterior; fit with inference='exact'."
             )
         return self.results_
+
+    @property
+    def score_problems_(self) -> tuple[str, ...]:
+        """What is wrong with the scores fitted, and what to do."""
+        check_is_fitted(self, "results_")
+        observed = self.results_["observed_data"].to_dataset()
+        weight = self.results_["constant_data"].to_dataset()["weight"].values
+        raw = replace(self._calibration, scores_are="scores")
+        return score_problems(
+            observed["score"].values,
+            observed["label"].values == 1,
+            weight,
+            classes=self.classes_.tolist(),
+            given=self.scores_are != AUTO,
+            log_odds=lambda scores: raw.log_odds(scores, self._point),
+        )
 
     @property
     def log_evidence_(self) -> dict[str, float]:
@@ -394,9 +473,9 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
     def combination_(self) -> pd.DataFrame:
         """The parts of the combination: weight, and the log scores behind it."""
         check_is_fitted(self, "results_")
-        if "combination" not in self.results_:
+        if COMBINATION not in self.results_:
             raise AttributeError(f"family={self.family!r} combines nothing; use 'combined'.")
-        return self.results_["combination"].to_dataset().to_dataframe()
+        return self.results_[COMBINATION].to_dataset().to_dataframe()
 
     @property
     def monotone_probability_(self) -> float:
@@ -414,6 +493,26 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         """
         check_is_fitted(self, "results_")
         return storage.write_tree(self.results_, path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """
+        Read a fitted calibrator that `save` wrote; `bayescal.load` reads any file or folder.
+
+        Raises
+        ------
+        FileNotFoundError
+            If there is no such file.
+        ValueError
+            If it was not written by a ScoreCalibrator, or by a later version of bayescal.
+        """
+        results = storage.read_tree(path)
+        if "population" in results:
+            raise ValueError(f"{path} holds topics: bayescal.load reads it.")
+        parameters, classes = provenance.read(results)
+        calibrator = cls(**parameters)
+        calibrator._set_results(results, classes)
+        return calibrator
 
     def report(
         self, path: str | Path, test: Any = None, *, level: float = 0.9, title: str | None = None
@@ -454,11 +553,16 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
     def _point(self) -> str:
         return self.point or ("mean" if self.monotone else "predictive")
 
+    @property
+    def _problems(self) -> tuple[str, ...]:
+        checked = self.diagnostics_
+        return (*self.score_problems_, *(() if checked is None else checked.problems))
+
     def _evidence(self) -> xr.Dataset:
         check_is_fitted(self, "results_")
         if "evidence" not in self.results_:
             raise AttributeError(
-                f"inference={self.inference!r} has no evidence; fit with inference='exact'."
+                f"inference={self.inference_!r} has no evidence; fit with inference='exact'."
             )
         return self.results_["evidence"].to_dataset()
 
@@ -466,6 +570,7 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         calibration = read_calibration(results)
         checked = diagnostics.diagnose(results) if "posterior" in results else None
         self.classes_ = classes
+        self.inference_ = resolve_inference(self.inference, self.program)
         self.results_ = results
         self.mle_ = calibration.fits
         self.diagnostics_ = checked
@@ -474,9 +579,9 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
     def _fitted_html(self) -> str | None:
         if not hasattr(self, "results_"):
             return None
-        settings = resolve_family(self.family, self.inference), self.inference, self._point
+        settings = resolve_family(self.family, self.inference_), self.inference_, self._point
         return calibrator_html(
-            self.results_, self._calibration, self.diagnostics_, self.classes_, settings
+            self.results_, self._calibration, self._problems, self.classes_, settings
         )
 
     def _posterior_draws(self, method: str) -> int:
@@ -484,27 +589,7 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         draws = self._calibration.draws
         if "posterior" not in self.results_ or draws is None:
             raise ValueError(
-                f"{method} needs a posterior and inference={self.inference!r} has none:"
+                f"{method} needs a posterior and inference={self.inference_!r} has none:"
                 " fit with inference='exact'."
             )
         return draws.size
-
-
-def load(path: str | Path) -> ScoreCalibrator:
-    """
-    Read a fitted calibrator that `ScoreCalibrator.save` wrote.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
-    ValueError
-        If it was not written by bayescal, or by a later version of it.
-    """
-    results = storage.read_tree(path)
-    if "population" in results:
-        raise ValueError(f"{path} holds topics: TopicCalibrator.load reads it.")
-    parameters, classes = provenance.read(results)
-    calibrator = ScoreCalibrator(**parameters)
-    calibrator._set_results(results, classes)
-    return calibrator

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from bayescal.engines.combined import DIRECT_BENDS, RECALIBRATION
 from bayescal.engines.inference import DirectFit, Settings
 from bayescal.engines.monotone.density import Prior as DirectPrior
+from bayescal.engines.parts import RECALIBRATED
 from bayescal.families import FAMILIES, Family
 from bayescal.randomness import generator
 from bayescal.results.calibration import POINTS
@@ -18,15 +20,15 @@ from bayescal.validation import check_choice, check_count, check_positive
 from bayescal.warps import IDENTITY
 
 AUTO, AVERAGE, COMBINED = "auto", "average", "combined"
-# Direct fits of the log-odds; of those that the densities of the combination give.
-DIRECT, RECALIBRATED = ("monotone", "logistic"), "recalibrated"
+# Direct fits of the log-odds.
+DIRECT = ("monotone", "logistic")
 # Families made of the combination's densities and more.
 ON_DENSITIES = (COMBINED, RECALIBRATED)
 # Families that average over warps unless told otherwise; the others are what their name says.
 WARPED = (*ON_DENSITIES, AVERAGE, "monotone")
 FAMILY_NAMES = (AUTO, COMBINED, *FAMILIES, AVERAGE, *DIRECT, RECALIBRATED)
-INFERENCES = ("exact", "nuts", "map", "mle")
-SCORES_ARE = ("scores", "log_odds", "probabilities")
+INFERENCES = (AUTO, "exact", "nuts", "map", "mle")
+SCORES_ARE = (AUTO, "scores", "log_odds", "probabilities")
 AVERAGINGS = (AUTO, "stacking", "evidence")
 # The families of "average"; all but the hybrid, whose log-odds fall far out on either side.
 AVERAGED = ("gaussian", "laplace", "asymmetric_laplace", "asymmetric_gaussian")
@@ -60,15 +62,16 @@ def read_settings(estimator: Any) -> Settings:
         check_choice("point", estimator.point, tuple(POINTS))
     for name in ("draws", "chains"):
         check_count(name, getattr(estimator, name))
-    family = resolve_family(estimator.family, estimator.inference)
+    inference = resolve_inference(estimator.inference, estimator.program)
+    family = resolve_family(estimator.family, inference)
     bends = _read_warp(estimator.warp, average=family in WARPED)
-    _check_exact_only(estimator, family, bends)
+    _check_exact_only(estimator, inference, family, bends)
     segments, given = _read_segments(estimator.hyperparameters, family)
     of_densities, of_direct = _split(given, family)
     return Settings(
         families=_families(family),
         reference=FAMILIES.get(family, FAMILIES[REFERENCE]),
-        inference=estimator.inference,
+        inference=inference,
         program=estimator.program,
         hyperparameters=of_densities,
         candidates=estimator.candidates,
@@ -84,6 +87,18 @@ def read_settings(estimator: Any) -> Settings:
         rng=generator(estimator.random_state),
         progressbar=estimator.progressbar,
     )
+
+
+def resolve_scores(scores_are: str) -> str:
+    """Return what scores are, where "auto" is said: raw scores, which a fit then looks at."""
+    return "scores" if scores_are == AUTO else scores_are
+
+
+def resolve_inference(inference: str, program: str | Path | None) -> str:
+    """Return the inference that "auto" stands for: a program is for NUTS, families have draws."""
+    if inference != AUTO:
+        return inference
+    return "exact" if program is None else "nuts"
 
 
 def resolve_family(family: str, inference: str) -> str:
@@ -169,7 +184,9 @@ def _read_warp(warp: Any, *, average: bool) -> tuple[float, ...]:
     return (float(warp),)
 
 
-def _check_exact_only(estimator: Any, family: str, bends: tuple[float, ...]) -> None:
+def _check_exact_only(
+    estimator: Any, inference: str, family: str, bends: tuple[float, ...]
+) -> None:
     several = family not in FAMILIES
     asked = {
         f"family={family!r}": several,
@@ -177,8 +194,8 @@ def _check_exact_only(estimator: Any, family: str, bends: tuple[float, ...]) -> 
         "monotone=True": bool(estimator.monotone),
     }
     for what, is_asked in asked.items():
-        if is_asked and estimator.inference != "exact":
-            raise ValueError(f"{what} needs inference='exact', got {estimator.inference!r}.")
+        if is_asked and inference != "exact":
+            raise ValueError(f"{what} needs inference='exact', got {inference!r}.")
     if estimator.monotone and family == RECALIBRATED:
         raise ValueError(
             "monotone=True needs another family: densities averaged over monotone curves may fall"

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any, Self
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
+from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted
 
+from bayescal.engines.parts import COMBINATION
 from bayescal.engines.pooled.engine import POOLINGS
 from bayescal.engines.pooled.sampled import Sampler
 from bayescal.engines.pooled.weights import DENSITIES
@@ -25,9 +27,11 @@ from bayescal.results.diagnostics import diagnose_topics, warn_of_problems
 from bayescal.results.lazy import Last, is_lazy, read_lazily
 from bayescal.results.parquet import predict_parquet
 from bayescal.results.representations import topics_html
+from bayescal.results.summaries import topic_table
 from bayescal.results.topic_curves import TopicCurves
-from bayescal.results.topic_parts import COMBINATION, combination_table
-from bayescal.results.topics import HYPERPARAMETERS, population_problem, topic_table
+from bayescal.results.topic_directions import read_topic_problems
+from bayescal.results.topic_parts import combination_table
+from bayescal.score_checks import warn_of_scores
 from bayescal.topic_fitting import extend_tree, fit_tree
 from bayescal.topic_scores import TopicScores, read_cells, read_topics
 from bayescal.validation import Floats, check_choice, check_count, check_fraction
@@ -68,6 +72,8 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         place of seconds; for partial pooling and one family ("auto": "asymmetric_laplace"). There
         is neither "mle" nor "map": the joint density of topics and their population is highest
         where the population has no width.
+    positive : label, optional
+        The positive class, for which larger scores stand; by default the second in sorted order.
     draws, chains : int
         Posterior draws a chain, and chains; with "exact" all draws are independent but for few
         repeated ones.
@@ -90,10 +96,15 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
     topics_ : array of shape (topics,)
         Names in sorted order.
     classes_ : array of shape (2,)
-        The labels in sorted order; the second is the positive class.
+        The negative and the positive class: the labels in sorted order unless `positive` is the
+        first of them.
     flagged_ : dict
-        Topics that lack documents of a class, by name: the population answers for what is missing.
-        Scores of a topic that are all the same do not count.
+        What is wrong with single topics, by name: those that lack documents of a class, so that the
+        population answers for what is missing (scores of a topic that are all the same do not
+        count); and those whose positives lie below their negatives, unlike in other topics.
+    score_problems_ : tuple of str
+        What is wrong with the scores of all topics, and what to do; `fit` and `add_topics` warn of
+        it and of topics the wrong way round (`bayescal.score_checks.ScoresWarning`).
     families_ : tuple of str
         The families of densities fitted.
     combination_ : pandas.DataFrame
@@ -103,8 +114,9 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
     posterior_ : xarray.DataTree
         Groups posterior (chain, draw, klass, topic), population and topics; of a combination also
         those of its other parts, and combination, their weights; with "nuts" sample_stats.
-    diagnostics_ : bayescal.results.diagnostics.Diagnostics or None
-        With "nuts" R-hat, effective sample sizes and divergences of topics and population.
+    diagnostics_ : bayescal.results.diagnostics.Diagnostics
+        How well the draws of every part were made, and which topics' are not to be trusted; with
+        "nuts" R-hat, effective sample sizes and divergences of topics and population.
 
     Examples
     --------
@@ -126,6 +138,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         *,
         inference: str = "exact",
         new_topics: str = "population",
+        positive: Any = None,
         draws: int = 1000,
         chains: int = 4,
         random_state: Any = None,
@@ -138,6 +151,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         self.family = family
         self.inference = inference
         self.new_topics = new_topics
+        self.positive = positive
         self.draws = draws
         self.chains = chains
         self.random_state = random_state
@@ -178,7 +192,8 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
             )
         check_count("draws", self.draws)
         check_count("chains", self.chains)
-        data, rng = read_topics(scores, labels, topics), generator(self.random_state)
+        data = read_topics(scores, labels, topics, self.positive)
+        rng = generator(self.random_state)
         pooling = self._pooling_of(data)
         with workers(self.n_jobs, self.memory):
             tree = fit_tree(
@@ -193,7 +208,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
             )
         self._set_results(tree, data.classes)
         warn_of_problems(self.diagnostics_)
-        self._warn()
+        warn_of_scores(self._scores_warnings())
         return self
 
     def decision_function(self, scores: Any, topics: ArrayLike | None = None) -> Floats:
@@ -228,9 +243,20 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         topics : array-like, optional
             As in `fit`.
         """
-        wide = getattr(scores, "ndim", 1) == 2 and not hasattr(scores, "columns")
-        last = None if wide else ("class", self.classes_.tolist())
-        return self._read(TopicCurves.proba, scores, topics, last)
+        return self._read(TopicCurves.proba, scores, topics, self._classes_last(scores))
+
+    def predict_log_proba(self, scores: Any, topics: ArrayLike | None = None) -> Floats:
+        """
+        Return natural logarithms of `predict_proba`, which stay finite where that rounds to 0.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,) or (documents, topics), DataFrame or DataArray
+            Raw scores.
+        topics : array-like, optional
+            As in `fit`.
+        """
+        return self._read(TopicCurves.log_proba, scores, topics, self._classes_last(scores))
 
     def predict_interval(
         self, scores: Any, topics: ArrayLike | None = None, level: float = 0.9
@@ -355,7 +381,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
             If a topic is there already, or the labels are not those fitted.
         """
         check_is_fitted(self, "posterior_")
-        data = read_topics(scores, labels, topics)
+        data = read_topics(scores, labels, topics, self.positive)
         if known := sorted(set(data.names.tolist()) & set(self.topics_.tolist())):
             raise ValueError(f"topics {', '.join(map(repr, known))} are fitted already: fit again.")
         if data.classes.tolist() != self.classes_.tolist():
@@ -366,6 +392,8 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         with workers(self.n_jobs, self.memory):
             tree = extend_tree(self.posterior_, data, families, generator(self.random_state))
         self._set_results(tree, self.classes_)
+        warn_of_problems(self.diagnostics_)
+        warn_of_scores(self._scores_warnings())
         return self
 
     def summary(self, level: float = 0.9) -> pd.DataFrame:
@@ -380,9 +408,15 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         ----------
         level : float
             Posterior probability of the intervals, between 0 and 1.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If the draws of any part are not to be trusted; see `diagnostics_`.
         """
         check_is_fitted(self, "posterior_")
         check_fraction(level=level)
+        warn_of_problems(self.diagnostics_)
         return topic_table(self.posterior_, self.classes_, level)
 
     @property
@@ -401,7 +435,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         return combination_table(self.posterior_)
 
     def save(self, path: str | Path) -> Path:
-        """Write the fitted calibrator to a netCDF file; `TopicCalibrator.load` reads it."""
+        """Write the fitted calibrator to a netCDF file; `bayescal.load` reads it."""
         check_is_fitted(self, "posterior_")
         return storage.write_tree(self.posterior_, path)
 
@@ -438,7 +472,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
     @classmethod
     def load(cls, path: str | Path) -> TopicCalibrator:
         """
-        Read a fitted calibrator that `save` wrote.
+        Read a fitted calibrator that `save` wrote; `bayescal.load` reads any file or folder.
 
         Raises
         ------
@@ -454,6 +488,22 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         calibrator = cls(**parameters)
         calibrator._set_results(tree, classes)
         return calibrator
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn what comes in: scores and labels, long or of documents x topics."""
+        tags = super().__sklearn_tags__()
+        tags.estimator_type = "classifier"
+        tags.classifier_tags = ClassifierTags(multi_class=False, multi_label=True)
+        tags.input_tags.one_d_array = True
+        # Labels are missing where a DataFrame holds them.
+        tags.target_tags.required = False
+        tags.target_tags.two_d_labels = tags.target_tags.multi_output = True
+        return tags
+
+    def _classes_last(self, scores: Any) -> Last | None:
+        """Return the dimension of classes that probabilities of long scores have."""
+        wide = getattr(scores, "ndim", 1) == 2 and not hasattr(scores, "columns")
+        return None if wide else ("class", self.classes_.tolist())
 
     def _families(self, pooling: str) -> tuple[Family, ...]:
         """Return the families to fit; several are combined."""
@@ -498,28 +548,38 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
 
     def _set_results(self, tree: xr.DataTree, classes: NDArray[Any]) -> None:
         self.posterior_, self.classes_ = tree, classes
-        self.diagnostics_ = diagnose_topics(tree, HYPERPARAMETERS)
-        self._curves = TopicCurves(tree, FAMILIES[self.families_[0]])
+        families = [FAMILIES[name] for name in self.families_]
+        self.diagnostics_ = diagnose_topics(tree, families)
+        self._curves = TopicCurves(tree, families[0])
         self.topics_: NDArray[Any] = tree["topics"].to_dataset()["topic"].values
         documents = tree["topics"]["documents"].transpose("topic", "klass").values
-        self.flagged_ = {
+        self.score_problems_, reversed_topics = read_topic_problems(tree, classes)
+        lacking = {
             name: f"no documents of class {', '.join(map(repr, classes[counts == 0].tolist()))}"
-            " that count"
+            " that count: the population answers for what is missing"
             for name, counts in zip(self.topics_.tolist(), documents, strict=True)
             if not counts.all()
         }
+        self.flagged_ = reversed_topics | lacking
+        self._reversed = list(reversed_topics)
 
-    def _warn(self) -> None:
-        """Warn of what the user can act on."""
-        families = tuple(FAMILIES[name] for name in self.families_)
-        problem = population_problem(self.posterior_, families)
-        if problem is not None:
-            warnings.warn(f"{problem}.", stacklevel=3)
+    def _scores_warnings(self) -> tuple[str, ...]:
+        if not self._reversed:
+            return self.score_problems_
+        shown = ", ".join(map(repr, self._reversed[:5]))
+        shown += ", ..." if len(self._reversed) > 5 else ""
+        return (
+            f"positives lie below negatives in {len(self._reversed)} of {self.topics_.size} topics,"
+            f" unlike in the others: check the labels of {shown} (flagged_)",
+        )
 
     def _fitted_html(self) -> str | None:
         if not hasattr(self, "posterior_"):
             return None
-        return topics_html(self.posterior_, self.classes_, self.pooling, len(self.flagged_))
+        problems = (*self.score_problems_, *self.diagnostics_.problems)
+        return topics_html(
+            self.posterior_, problems, self.classes_, self.pooling, len(self.flagged_)
+        )
 
     def _read(
         self, read: Callable[..., Floats], scores: Any, topics: Any, last: Last | None = None

@@ -7,20 +7,22 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayescal.engines.data import BinaryScores
+from bayescal.engines.parts import prefix_of
+from bayescal.engines.pooled.added import add_topics
 from bayescal.engines.pooled.apart import fit_apart
 from bayescal.engines.pooled.combined import (
     DensitiesOfTopics,
     combine_topics,
     extend_combination,
 )
-from bayescal.engines.pooled.engine import add_topics, fit_topics
+from bayescal.engines.pooled.engine import fit_topics
 from bayescal.engines.pooled.sampled import Sampler
 from bayescal.families import Family
 from bayescal.results import topic_log_odds, topic_parts
+from bayescal.results.topic_directions import directions_dataset, joined_directions
 from bayescal.results.topics import (
     build_topics,
     join_topics,
-    prefix_of,
     read_population,
     read_scale,
     take_family,
@@ -104,6 +106,7 @@ def fit_tree(
         )
         reach = float(data.score.min()), float(data.score.max())
         groups |= topic_parts.combination_groups(combination, data.names, reach, (chains, draws))
+    groups |= directions_dataset(data.names, data.directions())
     tree = xr.DataTree.from_dict(groups)
     tree.attrs.update(attrs)
     return tree
@@ -124,7 +127,7 @@ def extend_tree(
         old = take_family(tree, prefix)
         groups |= with_prefix(join_topics(old, found, data.names, _counts(data), apart), prefix)
         base = population.rate.mean(axis=1)
-        densities.append(DensitiesOfTopics(family, found[0], (base[0], base[1]), scale[0]))
+        densities.append(DensitiesOfTopics(family, found.sides, (base[0], base[1]), scale[0]))
     if len(families) > 1:
         base_weight, weight = topic_parts.weights_of_population(tree)
         direct, weights = extend_combination(
@@ -137,6 +140,7 @@ def extend_tree(
             population=weight,
         )
         groups |= topic_parts.joined_groups(tree, direct, weights, data.names)
+    groups |= joined_directions(tree, data.names, data.directions())
     out = xr.DataTree.from_dict(groups)
     out.attrs.update(tree.attrs)
     return out

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayescal.labels import encode_labels
+from bayescal.score_checks import Direction, direction
 from bayescal.validation import Floats, as_scores, check_same_length
 
 COLUMNS = ("score", "label", "topic")
@@ -63,7 +64,7 @@ class TopicScores:
     positive : array of shape (n,) of bool
         Their labels.
     classes : array of shape (2,)
-        The labels' values in sorted order; the second is the positive class.
+        The negative and the positive class.
     """
 
     names: NDArray[Any]
@@ -92,6 +93,11 @@ class TopicScores:
         return replace(
             self, code=self.code[kept], score=self.score[kept], positive=self.positive[kept]
         )
+
+    def directions(self) -> list[Direction | None]:
+        """Return what each topic's scores say of their direction, in the order of `names`."""
+        rows = rows_of(self.code, self.names.size)
+        return [direction(self.score[each], self.positive[each]) for each in rows]
 
     def counts(self, positive: bool) -> NDArray[np.intp]:
         """Return each topic's number of documents of one class."""
@@ -168,7 +174,9 @@ def names_of_columns(scores: Any, topics: ArrayLike | None = None) -> NDArray[An
     return names
 
 
-def read_topics(scores: Any, labels: Any = None, topics: ArrayLike | None = None) -> TopicScores:
+def read_topics(
+    scores: Any, labels: Any = None, topics: ArrayLike | None = None, positive: Any = None
+) -> TopicScores:
     """
     Return labelled scores; cells whose label is nan are left out.
 
@@ -180,6 +188,8 @@ def read_topics(scores: Any, labels: Any = None, topics: ArrayLike | None = None
         Two values; nan for documents without a label. None for a DataFrame.
     topics : array-like, optional
         See `read_cells`.
+    positive : label, optional
+        The positive class; by default the second in sorted order.
 
     Raises
     ------
@@ -199,9 +209,9 @@ def read_topics(scores: Any, labels: Any = None, topics: ArrayLike | None = None
     known = ~_missing(flat)
     if not known.any():
         raise ValueError("labels must hold at least one label of each class, got none.")
-    classes, positive = encode_labels(flat[known], name="labels")
+    classes, is_positive = encode_labels(flat[known], name="labels", positive=positive)
     # Topics without any label stay: the population answers for them.
-    return TopicScores(cells.names, cells.code[known], cells.score[known], positive, classes)
+    return TopicScores(cells.names, cells.code[known], cells.score[known], is_positive, classes)
 
 
 def _of_table(table: Any, topics: ArrayLike | None) -> Cells:

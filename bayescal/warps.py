@@ -41,6 +41,21 @@ def warp(scores: Floats, centre: float, bend: float) -> Floats:
     return out
 
 
+def unwarp(warped: Floats, centre: float, bend: float) -> Floats:
+    """
+    Return raw scores of warped ones, the inverse of `warp`.
+
+    Examples
+    --------
+    >>> unwarp(warp(np.array([-1.0, 0.0, 100.0]), 0.0, 1.0), 0.0, 1.0).round(2)
+    array([ -1.,   0., 100.])
+    """
+    if math.isinf(bend):
+        return warped
+    out: Floats = centre + bend * np.sinh((warped - centre) / bend)
+    return out
+
+
 def standardise(scores: Floats, centre: float, spread: float, bend: float) -> Floats:
     """
     Return (x - m)/S of warped scores x.

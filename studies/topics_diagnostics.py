@@ -19,7 +19,7 @@ from bayescal.results.diagnostics import (
     ESS_LIMIT,
     RHAT_LIMIT,
     ConvergenceWarning,
-    diagnose_topics,
+    of_chains,
 )
 from bayescal.results.topics import HYPERPARAMETERS
 from bayescal.validation import Floats
@@ -75,7 +75,8 @@ def measure(classifier: str, n_positive: int, draws: int) -> dict[str, float | s
         warnings.simplefilter("ignore", ConvergenceWarning)  # the page says the same
         calibrator.fit(score, label, topics)
     seconds = time.perf_counter() - start
-    found = diagnose_topics(calibrator.posterior_, HYPERPARAMETERS, topics=False)
+    tree = calibrator.posterior_
+    found = of_chains(tree, tree["population"].to_dataset()[list(HYPERPARAMETERS)])
     everything = calibrator.diagnostics_
     return {
         "classifier": classifier,

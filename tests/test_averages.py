@@ -54,7 +54,7 @@ def test_draws_follow_the_posterior_probabilities():
     calibrator = ScoreCalibrator(
         "average", warp="average", averaging="evidence", draws=5000, random_state=0
     ).fit(SCORES, POSITIVE)
-    posterior = calibrator.posterior_["posterior"].to_dataset().stack(sample=("chain", "draw"))
+    posterior = calibrator.posterior_["engine_draws"].to_dataset().stack(sample=("chain", "draw"))
     names = posterior["family"].attrs["flag_meanings"].split()
     weight = calibrator.family_weight_
     for klass, label in enumerate(("False", "True")):
@@ -74,7 +74,7 @@ def test_one_family_of_the_average_is_that_family_s_posterior():
         SCORES, POSITIVE
     )
     alone = ScoreCalibrator("laplace", draws=10_000, random_state=1).fit(SCORES, POSITIVE)
-    posterior = calibrator.posterior_["posterior"].to_dataset().stack(sample=("chain", "draw"))
+    posterior = calibrator.posterior_["engine_draws"].to_dataset().stack(sample=("chain", "draw"))
     code = posterior["family"].attrs["flag_meanings"].split().index("laplace")
     theta = posterior["theta"][0].values[posterior["family"][0].values == code]
     own = alone.posterior_["posterior"]["theta"].values[..., 0].ravel()
@@ -166,13 +166,15 @@ def test_settings_that_are_none(settings, message):
 
 
 @pytest.mark.parametrize("family", ["gaussian", "hybrid"])
-def test_summary_of_a_warped_family_has_the_sides_of_each_class(family):
+def test_summary_of_a_warped_family_has_mode_and_widths_of_each_class(family):
     calibrator = ScoreCalibrator(family, warp="average", random_state=0).fit(SCORES, POSITIVE)
     table, fits = calibrator.summary(), calibrator.mle_
     for label, fit in (("False", fits.negative), ("True", fits.positive)):
         own = FAMILIES[family].of_class(label == "True")
-        sides = own.sides(*fit.parameters.values())
-        assert table.loc[label].index.tolist()[:3] == ["theta", "left", "right"]
-        assert table.loc[label]["mle"].tolist()[:3] == pytest.approx(sides)
+        # The distances with 1/e of a side's mass beyond: of an exponential side its mean.
+        unit = [1.0, *(1.0 if power == 1 else st.halfnorm.isf(1 / np.e) for power in own.powers)]
+        widths = np.multiply(own.sides(*fit.parameters.values()), unit)
+        assert table.loc[label].index.tolist()[:3] == ["mode", "left_width", "right_width"]
+        assert table.loc[label]["mle"].tolist()[:3] == pytest.approx(widths)
         acted = [own.parameters[k] in fit.guard.acted for k in own.by_side]
         assert (table.loc[label]["guard"][:3] != "").tolist() == acted

@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError, UnsetMetadataPassedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LinearRegression, LogisticRegression
-from sklearn.model_selection import GroupKFold, KFold, LeaveOneOut
+from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, LeaveOneOut
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.neighbors import KNeighborsClassifier
@@ -63,10 +63,22 @@ def refuse(match, estimator=None, calibrator=QUICK, X=X, Y=Y, weight=None, **par
 
 class TestCalibrators:
     @pytest.mark.parametrize(
-        "calibrator", [StandardScaler(), KMeans(), SVC(), ScoreCalibrator, 3, {"a": 1}]
+        ("calibrator", "reason"),
+        [
+            (StandardScaler(), "neither predict_proba nor predict"),
+            (KMeans(), "the predict of a clusterer gives labels"),
+            (SVC(), "the predict of a classifier gives labels"),
+            (ScoreCalibrator, "a class, not an instance"),
+            (3, "no fit"),
+            ({"a": 1}, "no fit"),
+        ],
     )
-    def test_that_are_none(self, calibrator):
-        refuse("calibrator must be an estimator of probabilities", calibrator=calibrator)
+    def test_that_are_none(self, calibrator, reason):
+        refuse(f"calibrator must be an estimator of probabilities.*{reason}", calibrator=calibrator)
+
+    def test_that_would_clip_scores(self):
+        betacal = pytest.importorskip("betacal")
+        refuse("BetaCalibration takes probabilities", calibrator=betacal.BetaCalibration("abm"))
 
     def test_unknown_method(self):
         refuse("calibrator must be one of 'sigmoid', 'isotonic'", calibrator="platt")
@@ -101,8 +113,20 @@ class TestEstimators:
         for estimator in (LinearSVC, "svm", StandardScaler):
             refuse("estimator must be a classifier instance", estimator)
 
-    def test_columns_for_pairs_of_classes(self):
-        refuse("set decision_function_shape='ovr'", SVC(decision_function_shape="ovo"), X=X4, Y=Y4)
+    @pytest.mark.parametrize("classes", [3, 4])
+    def test_columns_for_pairs_of_classes(self, classes):
+        # Three classes have as many pairs.
+        pairs = SVC(decision_function_shape="ovo")
+        some = np.isin(Y4, range(classes))
+        for base in (
+            pairs,
+            make_pipeline(StandardScaler(), pairs),
+            GridSearchCV(pairs, {"C": [1.0]}, cv=2),
+            FrozenEstimator(pairs.fit(X4[some], Y4[some])),
+        ):
+            refuse("set decision_function_shape='ovr'", base, X=X4[some], Y=Y4[some])
+        two = Y4 < 2
+        CalibratedClassifier(pairs, "sigmoid").fit(X4[two], Y4[two])
 
     def test_fitted_on_other_labels(self):
         known = FrozenEstimator(LinearSVC().fit(X4[Y4 < 3], Y4[Y4 < 3]))
@@ -123,8 +147,9 @@ class TestEstimators:
             with pytest.raises(NotFittedError):
                 getattr(CalibratedClassifier(LinearSVC()), method)(X)
 
-    def test_ensemble_is_yes_or_no(self):
-        refuse("ensemble must be True or False, got 'auto'", ensemble="auto")
+    def test_ensemble_is_yes_or_no_or_auto(self):
+        for ensemble in ("yes", None, 1):
+            refuse("ensemble must be True, False or 'auto', got", ensemble=ensemble)
 
 
 class TestFolds:

@@ -86,7 +86,14 @@ CALLS = {
     "no program": ("fit scores.csv --model none", "--model: there is no program 'none'"),
     "no program file": ("fit scores.csv --model none.py", "--model: .*no program file 'none.py'"),
     "program without model": ("fit scores.csv --model empty.py", "empty.py must define a function"),
-    "program that fails": ("fit scores.csv --model broken.py", "broken.py does not run: NameError"),
+    "program that fails": (
+        "fit scores.csv --model broken.py",
+        "broken.py, line 1, does not run: NameError",
+    ),
+    "program whose model fails": (
+        "fit scores.csv --model failing.py",
+        r"failing.py, line 3, fails: ZeroDivisionError",
+    ),
     "program of mle": (
         "fit scores.csv --model laplace --inference mle",
         "--model needs --inference",
@@ -129,6 +136,7 @@ def test_wrong_calls(name, work):
     (work / "folder.csv").mkdir()
     (work / "empty.py").write_text('"""No model."""\n')
     (work / "broken.py").write_text("undefined_name\n")
+    (work / "failing.py").write_text("def model(score, label):\n    n = 0\n    1 / n\n")
     before = snapshot(work)
     assert_refused(run(*call.split()), message, work, before)
 
@@ -198,6 +206,27 @@ def test_wrong_weights(name, work):
     before = snapshot(work)
     result = run("fit", "bad.csv", "--inference", "mle", "--weight-column", "weight")
     assert_refused(result, message, work, before)
+
+
+@pytest.mark.parametrize("column", ["score", "label", "topic", "weight", "split"])
+@pytest.mark.parametrize("cell", [[0], [1, 2], {"a": 1}])
+def test_cells_of_parquet_that_hold_several_values_are_named(column, cell, work):
+    frame = pd.DataFrame({"score": [1.0, 2.0], "label": [0, 1], "topic": ["a", "a"]})
+    frame = frame.assign(weight=1.0, split="train").assign(**{column: [cell, cell]})
+    frame.to_parquet(work / "bad.parquet")
+    before = snapshot(work)
+    options = ("--topic-column", "topic", "--weight-column", "weight", "--out", "out")
+    what = re.escape(f"a {type(cell).__name__} {cell} in data row 1")
+    message = f"column '{column}' of bad.parquet must hold .* in every row, got {what}"
+    assert_refused(run("fit", "bad.parquet", *options), message, work, before)
+
+
+def test_labels_of_parquet_may_be_of_any_type_that_has_a_text(work):
+    days = pd.to_datetime(["2020-01-01", "2020-01-02"] * 4)
+    pd.DataFrame({"score": np.arange(8.0), "label": days}).to_parquet(work / "days.parquet")
+    result = run("fit", "days.parquet", "--inference", "mle", "--out", "out")
+    assert result.exit_code == 0, result.output
+    assert "2020-01-02" in (work / "out/summary.json").read_text()
 
 
 def test_parquet_is_checked_too(work):

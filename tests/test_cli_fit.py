@@ -47,6 +47,10 @@ def test_fit_prints_and_writes_nothing_without_out(scores, frame, tmp_path):
     fit = fitted(frame).mle_.positive
     assert all(f"{fit.parameters[name]:.4g}" in text for name in ("theta", "beta", "gamma"))
     assert "asymmetric_laplace, 10 positives, 30 negatives" in text
+    # The class prior beside them is no optimum of the likelihood, 10/40, and does not pass as one.
+    assert f"{11 / 42:.4g}+" in text
+    assert "+ with one document of each class added: (positives + 1) / (documents + 2)" in text
+    assert fitted(frame).summary()["guard"]["1", "prior"] == "add_one"
 
 
 def test_parquet_equals_csv(scores, frame, tmp_path):

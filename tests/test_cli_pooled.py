@@ -33,7 +33,9 @@ def test_results_are_those_of_the_estimator(folder):
 
 
 def test_the_least_certain_topic_comes_first(folder):
-    topics = pd.DataFrame(summary_of(folder / "out")["topics"])
+    summary = summary_of(folder / "out")
+    topics = pd.DataFrame(summary["topics"])
+    assert summary["diagnostics"]["problems"] == []
     assert set(topics["topic"]) == {"b/x", "a", "NA", "B x"}
     assert topics["width"].is_monotonic_decreasing
     assert (topics["file"] == "topics.nc").all()

@@ -25,6 +25,7 @@ METRICS = {
     "rms": functools.partial(metrics.calibration_error, norm="l2"),
     "rms debiased": functools.partial(metrics.calibration_error, norm="l2", debias=True),
     "max": functools.partial(metrics.calibration_error, norm="max"),
+    "smooth": metrics.smooth_calibration_error,
     "miscalibration": lambda *a, **k: metrics.score_decomposition(*a, **k).miscalibration,
     "discrimination": lambda *a, **k: metrics.score_decomposition(*a, **k).discrimination,
     "spiegelhalter": lambda *a, **k: metrics.spiegelhalter_test(*a, **k).statistic,

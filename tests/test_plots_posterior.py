@@ -24,21 +24,21 @@ def figures():
 def test_trace_draws_every_chain_of_every_quantity(calibrator):
     plot_trace(calibrator)
     axes = [ax for ax in plt.gcf().axes if ax.lines]
-    # Mode and sides of both classes, and the prior; not the choice of family.
+    # Mode and widths of both classes, and the prior.
     assert len(axes) == 7
-    theta = calibrator.posterior_["posterior"]["theta"].sel(klass="negative").values
+    mode = calibrator.posterior_["posterior"]["mode"].sel(klass="negative").values
     drawn = [np.asarray(line.get_ydata()) for line in axes[0].lines]
-    for chain in theta:
+    for chain in mode:
         assert any(line.shape == chain.shape and (line == chain).all() for line in drawn)
 
 
 def test_rank_draws_what_is_asked_for(calibrator):
-    plot_rank(calibrator, "theta", coords={"klass": "positive"})
+    plot_rank(calibrator, "mode", coords={"klass": "positive"})
     assert len([ax for ax in plt.gcf().axes if ax.lines]) == 1
 
 
 def test_pair_has_a_panel_for_every_two(calibrator):
-    plot_pair(calibrator, ["theta"], marginal=False)
+    plot_pair(calibrator, ["mode"], marginal=False)
     assert any(ax.collections or ax.lines for ax in plt.gcf().axes)
 
 

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 import scipy.stats as st
 
-from bayescal import programs
+import bayescal
+from bayescal import ScoreCalibrator, programs
 from bayescal.families import FAMILIES
+from tests.cli_tools import replace_sampler
 
 SCORE = np.array([-3.0, -1.5, -1.0, -0.2, 0.1, 0.8, 2.5, 4.0])
 LABEL = np.array([0, 0, 0, 0, 1, 0, 1, 1])
@@ -125,8 +127,9 @@ def test_simulate_depends_on_the_seed_only():
     [
         ("x = 1\n", "must define a function model"),
         ("model = 3\n", "must define a function model"),
-        ("import no_such_module\n", "does not run: ModuleNotFoundError"),
-        ("def model(:\n", "does not run: SyntaxError"),
+        ("\nimport no_such_module\n", "mine.py, line 2, does not run: ModuleNotFoundError"),
+        ("def model(:\n", "mine.py, line 1, does not run: SyntaxError"),
+        ("int('x')\n", "mine.py, line 1, does not run: ValueError: invalid literal"),
     ],
 )
 def test_files_that_are_no_programs(tmp_path, text, message):
@@ -134,6 +137,29 @@ def test_files_that_are_no_programs(tmp_path, text, message):
     path.write_text(text)
     with pytest.raises(ValueError, match=message):
         programs.load(path)
+
+
+def test_errors_inside_a_model_name_the_program_and_the_line(tmp_path):
+    path = tmp_path / "mine.py"
+    path.write_text("import math\n\n\ndef model(score, label):\n    math.sqrt(-1.0)\n")
+    calibrator = ScoreCalibrator(program=path)
+    with pytest.raises(ValueError, match=r"mine.py, line 5, fails: ValueError: ") as raised:
+        calibrator.fit(SCORE, LABEL)
+    assert isinstance(raised.value.__cause__, ValueError)  # the traceback goes on below
+
+
+def test_a_program_alone_is_sampled(tmp_path, monkeypatch):
+    replace_sampler(monkeypatch)
+    path = tmp_path / "mine.py"
+    path.write_text((programs.folder() / "asymmetric_laplace.py").read_text())
+    calibrator = ScoreCalibrator(program=path, random_state=0).fit(SCORE, LABEL)
+    assert calibrator.inference_ == "nuts"
+    assert "sample_stats" in calibrator.posterior_
+    again = bayescal.load(calibrator.save(tmp_path / "mine.nc"))
+    assert again.inference_ == "nuts"
+    with pytest.raises(ValueError, match="a program needs inference 'nuts' or 'map'"):
+        ScoreCalibrator(program=path, inference="exact").fit(SCORE, LABEL)
+    assert ScoreCalibrator(draws=50, chains=1).fit(SCORE, LABEL).inference_ == "exact"
 
 
 def test_loading_leaves_nothing_on_disk(tmp_path, monkeypatch):

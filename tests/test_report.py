@@ -79,6 +79,14 @@ def test_curves_are_those_of_the_calibrator(options, tmp_path):
     assert ("predictive" in topic["densities"]) == (has_densities and calibrator.inference != "mle")
 
 
+def test_independent_draws_have_no_smallest_effective_sample_size(tmp_path):
+    # Beside the table's estimates of it, which scatter, their number would contradict the table.
+    calibrator = ScoreCalibrator(**FAST).fit(*make_problem(80, seed=0))
+    (topic,) = data_of(calibrator.report(tmp_path / "report.html"))["topics"]
+    assert topic["diagnostics"]["independent_draws"] == calibrator.diagnostics_.draws
+    assert not {"ess_bulk", "draws", "divergences"} & set(topic["diagnostics"])
+
+
 @pytest.mark.parametrize("options", CALIBRATORS.values(), ids=CALIBRATORS)
 def test_the_model_is_told_in_formulas_that_parse(options):
     scores, labels = make_problem(40, seed=0)

@@ -11,6 +11,7 @@ from bayescal.robust import centre_and_spread
 from bayescal.topic_scores import read_cells, read_topics
 
 NAMES = np.array(["corn", "crude", "earn", "grain", "ship", "trade"])
+ANSWERED = "the population answers for what is missing"
 FEW = {"draws": 200, "chains": 2, "random_state": 0}
 # What does not depend on how the parts are weighed is tested on one family; all parts together are
 # tests/test_topics_combined.py's.
@@ -145,7 +146,7 @@ def test_topics_without_labels_get_wide_bands(pooling):
 def test_topics_that_lack_a_class_are_flagged_and_answered():
     kept = ~((TOPICS == "earn") & (LABELS == 1))
     calibrator = TopicCalibrator(**ONE).fit(SCORES[kept], LABELS[kept], TOPICS[kept])
-    assert calibrator.flagged_ == {"earn": "no documents of class 1 that count"}
+    assert calibrator.flagged_ == {"earn": f"no documents of class 1 that count: {ANSWERED}"}
     point = calibrator.predict_proba([-1.0, 4.0], ["earn", "earn"])[:, 1]
     assert point[0] < 0.2 < point[1]
 
@@ -190,7 +191,7 @@ def test_one_topic_says_that_it_is_fitted_by_itself():
 def test_constant_scores_of_a_topic():
     scores = np.where(TOPICS == "earn", 1.0, SCORES)
     calibrator = TopicCalibrator(**ONE).fit(scores, LABELS, TOPICS)
-    assert calibrator.flagged_ == {"earn": "no documents of class 0, 1 that count"}
+    assert calibrator.flagged_ == {"earn": f"no documents of class 0, 1 that count: {ANSWERED}"}
     np.testing.assert_allclose(
         calibrator.decision_function([1.0, 2.0], ["earn", "earn"]),
         calibrator.decision_function([1.0, 2.0], ["cocoa", "cocoa"]),

@@ -8,8 +8,8 @@ from scipy import special
 from bayescal import ScoreCalibrator, TopicCalibrator
 from bayescal.engines.pooled.weights import BELIEF_IN_POPULATION, LeftOut, own_weights, weigh
 from bayescal.families import FAMILIES
+from bayescal.results.diagnostics import diagnose_topics
 from bayescal.results.topic_parts import read_topic
-from bayescal.results.topics import population_problem
 
 NAMES = ["corn", "crude", "earn", "grain", "ship", "trade"]
 NEW = np.linspace(-4.0, 6.0, 41)
@@ -207,18 +207,27 @@ def test_topics_are_added_to_topics_added(tmp_path):
     again = TopicCalibrator.load(fitted.save(tmp_path / "topics.nc"))
     np.testing.assert_array_equal(again.decision_function(*where), fitted.decision_function(*where))
     assert again.topics_.tolist() == [*NAMES, "many", "few", "tiny"]
+    assert again.diagnostics_.ok
+    for group in ("topics", "gaussian_topics", "monotone_evidence"):
+        added = again.posterior_[group].to_dataset().sel(topic=["many", "few", "tiny"])
+        assert (added["resolved"] == 1).all()
+        assert (added["efficiency"] > 0.03).all()
+        least = 0.03 if group == "monotone_evidence" else 0.9
+        assert (added["proposal_efficiency"] > least).all()
 
 
-@pytest.mark.parametrize("group", ["topics", "gaussian_topics", "monotone"])
+@pytest.mark.parametrize("group", ["topics", "gaussian_topics", "monotone_evidence"])
 def test_an_unresolved_population_of_any_family_is_a_problem(fitted, group):
-    families = tuple(FAMILIES[name] for name in fitted.families_)
-    assert population_problem(fitted.posterior_, families) is None
+    families = [FAMILIES[name] for name in fitted.families_]
+    assert fitted.diagnostics_.problems == ()
     tree = fitted.posterior_.copy()
     uneven = xr.full_like(tree[group]["pareto_k"], 0.9)
     tree[group] = xr.DataTree(tree[group].to_dataset().assign(pareto_k=uneven))
-    assert "Pareto k 0.90" in population_problem(tree, families)
+    (problem,) = diagnose_topics(tree, families).problems
+    assert "Pareto k 0.90" in problem
     tree[group] = xr.DataTree(fitted.posterior_[group].to_dataset().assign(resolved=0))
-    assert "not resolved (some topics' draws" in population_problem(tree, families)
+    (problem,) = diagnose_topics(tree, families).problems
+    assert "was not resolved: look for extreme outliers" in problem
 
 
 def test_the_combination_needs_a_population():

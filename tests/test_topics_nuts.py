@@ -106,7 +106,8 @@ def test_summary_and_diagnostics(pair):
     assert np.all((table["lower"] < table["upper"]).to_numpy())
     assert by_nuts.diagnostics_.draws == DRAWS * CHAINS
     assert by_nuts.diagnostics_.rhat > 1.0
-    assert fast.diagnostics_ is None
+    assert fast.diagnostics_.ok
+    assert fast.diagnostics_.rhat is None
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from bayescal.classification.raw_scores import Reach, raw_scores
 from bayescal.classification.scikit_learn_methods import ScikitLearnCalibrator
 from bayescal.classification.score_maps import ColumnMaps, JointMap, PooledMap, Priors, ScoreMap
 from bayescal.classification.targets import MULTICLASS, Target, check_both_sides
+from bayescal.score_checks import without_scores_warnings
 from bayescal.topic_calibrator import TopicCalibrator
 from bayescal.validation import Floats
 
@@ -161,4 +162,8 @@ def _fit(
 ) -> Any:
     if weight is not None:
         extra = {**extra, "sample_weight": weight}
-    return calibrator.fit(scores, y, **extra)
+    # Whoever has documents and a classifier can turn no scores around.
+    with without_scores_warnings():
+        # Others' calibrators may return nothing.
+        calibrator.fit(scores, y, **extra)
+    return calibrator

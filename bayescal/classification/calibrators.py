@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 from scipy.special import log_expit
-from sklearn.base import clone, is_regressor
+from sklearn.base import clone
 from sklearn.isotonic import IsotonicRegression
+from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from bayescal.classification.scikit_learn_methods import METHODS, ScikitLearnCalibrator
@@ -23,9 +24,10 @@ def read_calibrator(calibrator: Any, weighted: bool) -> Any:
 
     Parameters
     ----------
-    calibrator : estimator, str or None
-        Fitted on one column of raw scores, with predict_proba, or predict if it is a regressor; a
-        `TopicCalibrator`; "sigmoid", "isotonic" or "temperature"; None for `ScoreCalibrator()`.
+    calibrator : object, str or None
+        Fitted on one column of raw scores, with predict_proba, or with a predict that gives
+        probabilities of label 1; a `TopicCalibrator`; "sigmoid", "isotonic" or "temperature"; None
+        for `ScoreCalibrator()`.
     weighted : bool
         Whether it has to take sample weights.
 
@@ -44,10 +46,15 @@ def read_calibrator(calibrator: Any, weighted: bool) -> Any:
     if isinstance(calibrator, str):
         check_choice("calibrator", calibrator, METHODS)
         return ScikitLearnCalibrator(calibrator)
-    if not _gives_probabilities(calibrator):
+    if reason := _why_no_calibrator(calibrator):
         raise ValueError(
             "calibrator must be an estimator of probabilities, such as ScoreCalibrator() or"
-            f" LogisticRegression(), got {calibrator!r}."
+            f" LogisticRegression(), got {calibrator!r}: {reason}."
+        )
+    if type(calibrator).__module__.partition(".")[0] == "betacal":
+        raise ValueError(
+            f"calibrator {type(calibrator).__name__} takes probabilities and would clip raw scores:"
+            " put make_pipeline(FunctionTransformer(scipy.special.expit), ...) around it."
         )
     if weighted and not has_fit_parameter(calibrator, "sample_weight"):
         raise ValueError(
@@ -63,6 +70,11 @@ def read_calibrator(calibrator: Any, weighted: bool) -> Any:
         raise ValueError(
             "calibrator must take raw scores or log-odds, got scores_are='probabilities': the"
             " log-odds of a classifier's probabilities are calibrated, use scores_are='log_odds'."
+        )
+    if getattr(calibrator, "positive", None) is not None:
+        raise ValueError(
+            f"calibrator must leave positive at None, got {calibrator.positive!r}: it is fitted to"
+            " 0 and 1, where 1 stands for the class whose scores it gets."
         )
     return calibrator
 
@@ -86,8 +98,9 @@ def seeded_copies(calibrator: Any, count: int, random_state: Any) -> list[Any]:
     >>> first.random_state == second.random_state
     False
     """
-    copies = [clone(calibrator) for _ in range(count)]
-    own = calibrator.get_params(deep=False)
+    # Objects that scikit-learn knows nothing of are copied as they are.
+    copies = [clone(calibrator, safe=False) for _ in range(count)]
+    own = calibrator.get_params(deep=False) if hasattr(calibrator, "get_params") else {}
     if "random_state" in own:
         rng = generator(own["random_state"] if random_state is None else random_state)
         for copy, seed in zip(copies, rng.integers(2**31, size=count).tolist(), strict=True):
@@ -154,10 +167,18 @@ def no_posterior(calibrator: Any) -> str:
     return f"calibrator {name} has no posterior, so no intervals or draws: use ScoreCalibrator()."
 
 
-def _gives_probabilities(calibrator: Any) -> bool:
-    if isinstance(calibrator, type) or not hasattr(calibrator, "fit"):
-        return False
-    return hasattr(calibrator, "predict_proba") or is_regressor(calibrator)
+def _why_no_calibrator(calibrator: Any) -> str:
+    """Return what keeps an object from being a calibrator of scores; empty if nothing does."""
+    if isinstance(calibrator, type):
+        return "that is a class, not an instance of one"
+    if not hasattr(calibrator, "fit"):
+        return "it has no fit"
+    if hasattr(calibrator, "predict_proba"):
+        return ""
+    if not hasattr(calibrator, "predict"):
+        return "it has neither predict_proba nor predict"
+    kind = get_tags(calibrator).estimator_type if hasattr(calibrator, "__sklearn_tags__") else None
+    return "" if kind in {None, "regressor"} else f"the predict of a {kind} gives labels"
 
 
 def _checked(calibrator: Any, values: Any, shape: tuple[int, ...]) -> Floats:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,8 +72,13 @@ def raw_scores(estimator: Any, documents: Any, kind: str, columns: int) -> Float
     Raises
     ------
     ValueError
-        If the classifier gives another number of columns.
+        If the classifier gives another number of columns, or one for each pair of classes.
     """
+    if kind == MULTICLASS and _scores_pairs(estimator):
+        raise ValueError(
+            "estimator must give a score for each class, got scores of pairs of classes: of SVC set"
+            " decision_function_shape='ovr'."
+        )
     if hasattr(estimator, "decision_function"):
         scores = _as_matrix(estimator.decision_function(documents))
     elif kind == MULTILABEL and isinstance(_last_step(estimator)[0], PER_LABEL):
@@ -82,7 +90,7 @@ def raw_scores(estimator: Any, documents: Any, kind: str, columns: int) -> Float
     if scores.ndim != 2 or scores.shape[1] != columns:
         raise ValueError(
             f"estimator must give {columns} column{'s' * (columns > 1)} of scores, one a class or"
-            f" label, got shape {scores.shape}; of SVC set decision_function_shape='ovr'."
+            f" label, got shape {scores.shape}."
         )
     return scores
 
@@ -123,7 +131,7 @@ class Reach:
 
 
 def _log_odds(estimator: Any, documents: Any, kind: str) -> Floats:
-    with np.errstate(divide="ignore"):
+    with _logarithms_of_0():
         if hasattr(estimator, "predict_log_proba"):
             found = estimator.predict_log_proba(documents)
         else:
@@ -142,6 +150,25 @@ def _log_odds(estimator: Any, documents: Any, kind: str) -> Floats:
             others[document, top] = -np.inf
             rest[document, top] = logsumexp(others, axis=1)
         return log_p - rest
+
+
+@contextmanager
+def _logarithms_of_0() -> Iterator[None]:
+    """Let logarithms be -inf in silence, in a classifier's own workers too."""
+    with np.errstate(divide="ignore"), warnings.catch_warnings():
+        # Workers know nothing of errstate, but scikit-learn hands them the filters.
+        warnings.filterwarnings("ignore", "divide by zero encountered in log", RuntimeWarning)
+        yield
+
+
+def _scores_pairs(estimator: Any) -> bool:
+    """Return whether the scores that a fitted classifier passes on are of pairs of classes."""
+    inner, _ = _last_step(estimator)
+    # A search, a selection of features and the like pass on what their classifier gives.
+    for name in ("best_estimator_", "estimator_"):
+        if hasattr(inner, name):
+            return _scores_pairs(getattr(inner, name))
+    return getattr(inner, "decision_function_shape", None) == "ovo"
 
 
 def _has_scores(estimator: Any) -> bool:

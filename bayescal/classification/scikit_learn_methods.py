@@ -37,6 +37,19 @@ class ScikitLearnCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[mis
     method : {"sigmoid", "isotonic", "temperature"}
         "temperature" needs scikit-learn 1.8 or later.
 
+    Attributes
+    ----------
+    calibrated_ : CalibratedClassifierCV
+        The fitted method.
+    classes_ : array
+        The labels in sorted order.
+    a_, b_ : float
+        Of "sigmoid"; scikit-learn's own, as are those below.
+    beta_ : float
+        Of "temperature".
+    X_thresholds_, y_thresholds_ : array
+        Of "isotonic".
+
     Examples
     --------
     >>> scores, labels = np.array([[-2.0], [-1.0], [0.5], [1.0]]), [0, 0, 1, 1]
@@ -76,3 +89,10 @@ class ScikitLearnCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[mis
     def predict_proba(self, scores: Floats) -> Floats:
         """Return probabilities of the classes, shape (n, classes)."""
         return np.asarray(self.calibrated_.predict_proba(scores))
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what scikit-learn's own calibrator has learnt, such as a_ or beta_."""
+        # Nothing private: copies and pickles ask for that before there is anything.
+        if name.endswith("_") and not name.startswith("_") and name != "calibrated_":
+            return getattr(self.calibrated_.calibrated_classifiers_[0].calibrators[0], name)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")

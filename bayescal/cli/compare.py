@@ -42,6 +42,7 @@ def compare(
     split_column: options.SplitColumn = None,
     holdout: Holdout = None,
     positive: options.Positive = None,
+    scores_are: options.ScoresAre = "auto",
     family: options.Family = None,
     inference: options.Inference = None,
     model: options.Model = None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -44,6 +44,13 @@ class Screen:
                 self._out.print(renderable)
                 self._out.print()
 
+    def note(self, *renderables: RenderableType) -> None:
+        """Print tables on stderr, a blank line after each."""
+        if not self.quiet:
+            for renderable in renderables:
+                self._err.print(renderable)
+                self._err.print()
+
     def say(self, text: str) -> None:
         """Print a line on stdout, literally: names and paths may look like markup."""
         if not self.quiet:
@@ -71,24 +78,29 @@ class Screen:
             yield Step(bar, what, total)
 
     @contextmanager
-    def warnings(self, subject: str = "", advice: str = "") -> Iterator[None]:
+    def warnings(
+        self, subject: str = "", advice: Callable[[type[Warning]], str] = lambda _: ""
+    ) -> Iterator[None]:
         """
         Show Python's warnings as warnings of this program.
 
         Parameters
         ----------
-        subject, advice : str
-            Put around the message: which topic, and which options help.
+        subject : str
+            Put before the message: which topic.
+        advice : callable, optional
+            Of the kind of warning: put behind it, which options help.
         """
         from bayescal.results.diagnostics import ConvergenceWarning
+        from bayescal.score_checks import ScoresWarning
 
         def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
-            hint = advice if issubclass(category, ConvergenceWarning) else ""
-            self.warn(f"{subject}{message} {hint}")
+            self.warn(f"{subject}{message} {advice(category)}")
 
         # Not catch_warnings(record=True): what other filters drop or turn into errors stays so.
         with warnings.catch_warnings():
-            warnings.simplefilter("always", ConvergenceWarning)
+            for category in (ConvergenceWarning, ScoresWarning):
+                warnings.simplefilter("always", category)
             warnings.showwarning = show
             yield
 

@@ -58,7 +58,10 @@ def curve_at(
 
 def mle_log_odds(calibrator: ScoreCalibrator, scores: Floats) -> Floats:
     """Return what maximum likelihood says, which every fitted calibrator knows."""
-    return calibrator.mle_.log_odds(scores)
+    from bayescal.results.calibration import read_calibration
+
+    calibration = read_calibration(calibrator.results_)
+    return calibration.fits.log_odds(calibration.read(scores))
 
 
 def merge_curves(rows: Sequence[NDArray[np.intp]], curves: Sequence[Curve]) -> Curve:

@@ -73,7 +73,7 @@ def demo(
         f" drawn from the calibration split (seed {seed}); two classifiers."
     )
     problems = split_by_topic(table)
-    calibrated = calibrate(problems, replace(SETTINGS, seed=seed), screen, advice="")
+    calibrated = calibrate(problems, replace(SETTINGS, seed=seed), screen, advice=lambda _: "")
     for one in calibrated:
         screen.show(parameter_table(one, LEVEL), curve_table(one, LEVEL))
     by_classifier = [(one.problem.name, _methods(one)) for one in calibrated]

@@ -36,6 +36,7 @@ def topics_losses(classifier: str, seed: int, screen: Screen) -> dict[str, Losse
     from bayescal.datasets.reuters_scores import TOPICS
     from bayescal.metrics import losses
     from bayescal.score_calibrator import ScoreCalibrator
+    from bayescal.score_checks import without_scores_warnings
     from bayescal.topic_calibrator import TopicCalibrator
 
     rng = np.random.default_rng(seed)
@@ -49,12 +50,14 @@ def topics_losses(classifier: str, seed: int, screen: Screen) -> dict[str, Losse
             step.begin(str(few["topic"].iloc[0]))
             scores, labels, others = few["score"], few["label"], new["score"].to_numpy()
             by_topic[PLATT].append(platt(scores.to_numpy(), labels.to_numpy() == 1, others))
-            apart = ScoreCalibrator(random_state=seed).fit(scores, labels)
+            with without_scores_warnings():
+                apart = ScoreCalibrator(random_state=seed).fit(scores, labels)
             by_topic[APART].append(apart.decision_function(others))
             step.end()
         step.begin("all topics")
         columns = [[each[c].to_numpy() for each in fitted] for c in ("score", "label", "topic")]
-        pooled = TopicCalibrator(random_state=seed).fit(*map(np.concatenate, columns))
+        with without_scores_warnings():
+            pooled = TopicCalibrator(random_state=seed).fit(*map(np.concatenate, columns))
         by_topic[POOLED] = [
             pooled.decision_function(new["score"].to_numpy(), new["topic"].to_numpy().astype(str))
             for new in test

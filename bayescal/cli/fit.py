@@ -12,6 +12,7 @@ from bayescal.cli.pooled import fit_pooled
 from bayescal.cli.request import Request, read_request
 from bayescal.cli.resuming import unfinished_run
 from bayescal.cli.tables import by_method, losses_table, parameter_table
+from bayescal.cli.verdicts import verdicts_of, verdicts_table
 from bayescal.cli.writing import TableFormat
 
 
@@ -23,6 +24,7 @@ def fit(
     weight_column: options.WeightColumn = None,
     split_column: options.SplitColumn = None,
     positive: options.Positive = None,
+    scores_are: options.ScoresAre = "auto",
     pool: options.Pool = False,
     family: options.Family = None,
     inference: options.Inference = None,
@@ -70,4 +72,5 @@ def _fit_apart(request: Request, folder: Path | None) -> None:
     with_losses = [by_method(one) for one in calibrated if one.losses]
     if with_losses:
         request.screen.show(losses_table(with_losses))
+        request.screen.show(verdicts_table(verdicts_of(calibrated)))
     request.save(calibrated)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,8 +17,9 @@ from bayescal.cli.errors import blamed_on_use
 from bayescal.cli.files import calibrator_files
 from bayescal.cli.problems import Problem, Rows
 from bayescal.cli.reading import ScoreTable
-from bayescal.cli.settings import SAMPLER_ADVICE, Settings
+from bayescal.cli.settings import Settings, option_advice
 from bayescal.parallel import in_parallel, workers
+from bayescal.validation import Floats
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,8 +28,9 @@ if TYPE_CHECKING:
     from bayescal.score_calibrator import ScoreCalibrator
 
 
-# Texts, and whether they are of a sampler.
-Warned = list[tuple[str, bool]]
+Advice = Callable[[type[Warning]], str]
+# Texts of warnings, and their kinds.
+Warned = list[tuple[str, type[Warning]]]
 
 
 @dataclass(frozen=True)
@@ -57,10 +59,17 @@ class Calibrated:
     file: Path | None = None
 
     def summary(self, level: float) -> pd.DataFrame:
-        """Return `ScoreCalibrator.summary` with the labels of the file."""
-        frame = self.calibrator.summary(level)
-        fitted, own = map(str, self.calibrator.classes_), map(str, self.problem.table.classes)
-        return frame.rename(index=dict(zip(fitted, own, strict=True)), level="class")
+        """Return `ScoreCalibrator.summary` without repeating the warnings of the fit."""
+        from bayescal.results.summaries import parameter_table
+
+        return parameter_table(self.calibrator.results_, self.calibrator.classes_, level)
+
+    @property
+    def tested(self) -> tuple[Floats, NDArray[np.bool_]]:
+        """Return the probabilities of the rows to test on, and which of them are positive."""
+        rows = self.problem.test_rows
+        where = np.searchsorted(self.problem.rows, rows)
+        return self.curve.probability[where], self.problem.table.positive[rows]
 
 
 def calibrate(
@@ -68,7 +77,7 @@ def calibrate(
     settings: Settings,
     screen: Screen,
     *,
-    advice: str = SAMPLER_ADVICE,
+    advice: Advice = option_advice,
     folder: Path | None = None,
 ) -> list[Calibrated]:
     """
@@ -82,8 +91,8 @@ def calibrate(
         How, the same for all.
     screen : Screen
         Shows progress and warnings.
-    advice : str
-        Which options help against bad draws.
+    advice : callable
+        Of a kind of warning: which options help.
     folder : Path, optional
         Where calibrators are written as they are fitted; those that are there are read.
 
@@ -113,7 +122,7 @@ def _in_turn(
     paths: Sequence[Path | None],
     settings: Settings,
     screen: Screen,
-    advice: str,
+    advice: Advice,
 ) -> Iterator[Calibrated]:
     """Yield fitted problems in order."""
     for problem, path in zip(problems, paths, strict=True):
@@ -126,7 +135,7 @@ def _in_processes(
     paths: Sequence[Path | None],
     settings: Settings,
     screen: Screen,
-    advice: str,
+    advice: Advice,
 ) -> Iterator[Calibrated]:
     """Yield fitted problems in order; joblib's backend of the moment runs them."""
     tasks = [
@@ -135,26 +144,31 @@ def _in_processes(
     with workers(settings.jobs):
         found = in_parallel(_calibrate_apart, tasks)
         for problem, (one, warned) in zip(problems, found, strict=True):
-            for text, of_sampler in warned:
-                screen.warn(f"{problem.subject}{text} {advice if of_sampler else ''}")
+            for text, category in warned:
+                screen.warn(f"{problem.subject}{text} {advice(category)}")
             yield one
 
 
 def _calibrate_apart(task: tuple[Problem, Settings, Path | None]) -> tuple[Calibrated, Warned]:
     """Fit one problem in another process; warnings come back as text."""
     from bayescal.results.diagnostics import ConvergenceWarning
+    from bayescal.score_checks import ScoresWarning
 
     problem, settings, path = task
     with warnings.catch_warnings(record=True) as caught, blamed_on_use(problem.subject):
-        warnings.simplefilter("always", ConvergenceWarning)
+        for category in (ConvergenceWarning, ScoresWarning):
+            warnings.simplefilter("always", category)
         found = calibrate_one(problem, settings, path)
-    return found, [(str(w.message), issubclass(w.category, ConvergenceWarning)) for w in caught]
+    return found, [(str(w.message), w.category) for w in caught]
 
 
 def calibrate_one(problem: Problem, settings: Settings, path: Path | None = None) -> Calibrated:
     """Fit one problem, or read its calibrator if it is there; see `calibrate`."""
-    calibrator = _read(path) if path is not None and path.exists() else None
-    if calibrator is None:
+    from bayescal.score_calibrator import ScoreCalibrator
+
+    if path is not None and path.exists():
+        calibrator = ScoreCalibrator.load(path)
+    else:
         calibrator = fit_rows(settings.calibrator(), problem)
     score = problem.table.score
     return Calibrated(
@@ -165,15 +179,10 @@ def calibrate_one(problem: Problem, settings: Settings, path: Path | None = None
     )
 
 
-def _read(path: Path) -> ScoreCalibrator:
-    from bayescal.score_calibrator import load
-
-    return load(path)
-
-
 def fit_rows(calibrator: ScoreCalibrator, problem: Problem) -> ScoreCalibrator:
     """Fit a calibrator to the rows to fit of a problem."""
     table, rows = problem.table, problem.fit_rows
+    calibrator.set_params(positive=table.classes[1])
     return calibrator.fit(
         table.score[rows],
         class_labels(table, rows),
@@ -190,19 +199,11 @@ def held_out_losses(calibrator: ScoreCalibrator, problem: Problem) -> dict[str, 
         return {}
     score, positive = problem.table.score[rows], problem.table.positive[rows]
     found = {"mle": losses(mle_log_odds(calibrator, score), positive)}
-    if calibrator.inference != "mle":
-        found[calibrator.inference] = losses(calibrator.decision_function(score), positive)
+    if calibrator.inference_ != "mle":
+        found[calibrator.inference_] = losses(calibrator.decision_function(score), positive)
     return found
 
 
 def class_labels(table: ScoreTable, rows: Rows) -> NDArray[Any]:
-    """
-    Return labels for the estimator, whose positive class is the second in sorted order.
-
-    The file's own where that is the positive one, else False and True.
-    """
-    positive = table.positive[rows]
-    negative_label, positive_label = table.classes
-    if negative_label < positive_label:
-        return np.array([negative_label, positive_label])[positive.astype(np.intp)]
-    return positive
+    """Return the labels of some rows, as the file has them."""
+    return np.array(table.classes)[table.positive[rows].astype(np.intp)]

@@ -63,6 +63,15 @@ Positive = Annotated[
         rich_help_panel=COLUMNS,
     ),
 ]
+ScoresAre = Annotated[
+    str,
+    typer.Option(
+        "--scores-are",
+        help="scores, log_odds or probabilities, of which the log-odds are calibrated. By default"
+        " (auto) scores, with a warning if all lie in [0, 1].",
+        rich_help_panel=COLUMNS,
+    ),
+]
 Family = Annotated[
     str | None,
     typer.Option(

@@ -19,8 +19,9 @@ from bayescal.cli.problems import rows_by_topic
 from bayescal.cli.reading import ScoreTable
 from bayescal.cli.record import describe_pooled, write_record
 from bayescal.cli.request import Request
-from bayescal.cli.settings import Settings
+from bayescal.cli.settings import Settings, option_advice
 from bayescal.cli.tables import TopicRow, losses_table, topics_table
+from bayescal.cli.verdicts import verdicts_by_topic, verdicts_table
 from bayescal.cli.writing import with_curve
 from bayescal.parallel import reporting
 from bayescal.validation import Floats
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from bayescal.metrics import Losses
     from bayescal.topic_calibrator import TopicCalibrator
 
-POOLED_FILE = "topics.nc"
 METHOD = "pooled"
 
 
@@ -54,6 +54,11 @@ class Pooled:
     calibrator: TopicCalibrator
     curve: Curve
     losses: Losses | None
+
+    @property
+    def tested(self) -> tuple[Floats, NDArray[np.bool_]]:
+        """Return the probabilities of the rows to test on, and which of them are positive."""
+        return self.curve.probability[self.table.test], self.table.positive[self.table.test]
 
     def topics(self) -> list[TopicRow]:
         """Return one row a topic, the least certain first."""
@@ -97,6 +102,11 @@ def check_poolable(request: Request) -> None:
         )
     if settings.inference_name != "exact":
         raise UsageError(f"--pool needs --inference exact, got {settings.inference_name}.")
+    if settings.scores_are in ("log_odds", "probabilities"):
+        raise UsageError(
+            f"--pool takes raw scores, got --scores-are {settings.scores_are}: leave it out, or"
+            " --pool."
+        )
     if table.weight is not None:
         raise UsageError("--pool takes no weights: leave out --weight-column, or --pool.")
     if settings.family is not None:
@@ -106,15 +116,20 @@ def check_poolable(request: Request) -> None:
 
 def fit_pooled(request: Request, folder: Path | None = None) -> None:
     """Fit all topics, show the least certain first, and write results if asked to."""
+    from bayescal.loading import TOPICS_FILE
+
     check_poolable(request)
     pooled = pool(request.table, request.settings, request.screen, folder)
     rows = pooled.topics()
     request.screen.show(topics_table(rows, request.settings.level))
     if pooled.losses is not None:
+        topic = request.table.topic
         request.screen.show(losses_table([("", {METHOD: pooled.losses})]))
+        tested = None if topic is None else topic[request.table.test]
+        request.screen.show(verdicts_table(verdicts_by_topic(*pooled.tested, tested)))
 
     def write(folder: Path) -> None:
-        pooled.calibrator.save(folder / POOLED_FILE)
+        pooled.calibrator.save(folder / TOPICS_FILE)
         frame = with_curve(pooled.table.frame, pooled.curve)
         write_frame(frame, folder / f"probabilities.{request.table_format}")
         write_record(_record(pooled, rows, request.arguments), folder)
@@ -150,6 +165,7 @@ def pool(
     assert table.topic is not None  # noqa: S101
     calibrator = TopicCalibrator(
         family=settings.family or AUTO,
+        positive=table.classes[1],
         draws=settings.draws,
         chains=settings.chains,
         random_state=settings.seed,
@@ -160,7 +176,7 @@ def pool(
     topics = np.unique(table.topic).size
     with (
         screen.progress("pool:", topics) as step,
-        screen.warnings(),
+        screen.warnings(advice=option_advice),
         blamed_on_use(),
         reporting(step.of),
     ):
@@ -184,21 +200,17 @@ def pooled_curve(
     return Curve(log_odds, lower, upper)
 
 
-def pooled_file(path: Path) -> Path | None:
-    """Return the calibrator of many topics that a folder, or a file, is; None if it is another."""
-    from bayescal.results import storage
-
-    if path.is_dir():
-        return path / POOLED_FILE if (path / POOLED_FILE).is_file() else None
-    return path if storage.has_group(path, "population") else None
-
-
 def _record(pooled: Pooled, rows: list[TopicRow], arguments: Mapping[str, Any]) -> dict[str, Any]:
+    from bayescal.loading import TOPICS_FILE
+
     return describe_pooled(
-        POOLED_FILE,
+        TOPICS_FILE,
         pooled.calibrator.family,
         pooled.table.classes,
         [asdict(row) for row in rows],
+        asdict(pooled.calibrator.diagnostics_),
+        pooled.calibrator.score_problems_,
         None if pooled.losses is None else asdict(pooled.losses),
+        None if pooled.losses is None else pooled.tested,
         arguments,
     )

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from bayescal.cli.errors import UsageError, blamed_on_use
 from bayescal.cli.frames import read_frame
-from bayescal.labels import encode_labels
+from bayescal.labels import encode_labels, match_labels
 from bayescal.validation import Floats, as_scores, as_weights
 
 if TYPE_CHECKING:
@@ -127,6 +127,12 @@ class ColumnReader:
             return (second, first), ~is_second
         return (first, second), is_second
 
+    def known_labels(self, column: str, classes: NDArray[Any]) -> NDArray[np.bool_]:
+        """Return which rows have the positive one of two known classes; one may be missing."""
+        values = _labels(self._complete(column, "--label-column", "a label"))
+        with blamed_on_use():
+            return match_labels(values, classes, self.name(column))
+
     def topics(self, column: str) -> NDArray[np.str_]:
         """Return a column of names."""
         return self._complete(column, "--topic-column", "a topic").astype(np.str_)
@@ -159,16 +165,15 @@ class ColumnReader:
 
     def _complete(self, column: str, option: str, what: str) -> NDArray[Any]:
         cells = self._cells(column, option)
-        self._refuse(column, cells.isna().to_numpy(dtype=bool), what)
-        return cells.to_numpy(dtype=object)
+        values = cells.to_numpy(dtype=object)
+        several = np.array([_is_several(cell) for cell in values])
+        self._refuse(column, several | cells.isna().to_numpy(dtype=bool), what)
+        return values
 
     def _refuse(self, column: str, bad: NDArray[np.bool_], expected: str) -> None:
         if bad.any():
-            import pandas as pd
-
             row = int(np.flatnonzero(bad)[0])
-            cell = self.frame[column].iloc[row]
-            came = "an empty cell" if pd.isna(cell) else repr(cell)
+            came = _shown(self.frame[column].iloc[row])
             raise UsageError(
                 f"{self.name(column)} must hold {expected} in every row, got {came} in data row"
                 f" {row + 1} ({int(bad.sum())} of {bad.size} rows): correct or leave them out."
@@ -210,6 +215,21 @@ def read_scores(path: Path, columns: Columns, positive: str | None = None) -> Sc
     )
 
 
+def _is_several(cell: Any) -> bool:
+    """Return whether a cell of a Parquet file holds a list, a struct or a map."""
+    return not isinstance(cell, str | bytes) and (hasattr(cell, "__len__") or np.ndim(cell) > 0)
+
+
+def _shown(cell: Any) -> str:
+    import pandas as pd
+
+    if _is_several(cell):
+        value = cell.tolist() if isinstance(cell, np.ndarray) else cell
+        text = repr(value)
+        return f"a {type(value).__name__} {text if len(text) <= 40 else f'{text[:37]}...'}"
+    return "an empty cell" if pd.isna(cell) else repr(cell)
+
+
 def _number(cell: Any) -> float:
     try:
         return float(cell)
@@ -219,7 +239,9 @@ def _number(cell: Any) -> float:
 
 def _labels(cells: NDArray[Any]) -> NDArray[Any]:
     """Return labels with a type of their own: whole numbers where every text is one."""
-    values = np.array(cells.tolist())
+    # Dates and decimals of a Parquet file are the texts that a CSV file would have.
+    plain = (str, bool, int, float)
+    values = np.array([cell if isinstance(cell, plain) else str(cell) for cell in cells.tolist()])
     if values.dtype.kind != "U":
         return values
     try:

@@ -9,35 +9,19 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from bayescal.cli.errors import UsageError
-from bayescal.cli.fitting import Calibrated
+import numpy as np
+from numpy.typing import NDArray
 
-SUMMARY = "summary.json"
+from bayescal.cli.fitting import Calibrated
+from bayescal.validation import Floats
 
 
 def write_record(record: Mapping[str, Any], folder: Path) -> None:
     """Write a summary into a folder."""
+    from bayescal.loading import SUMMARY
+
     text = json.dumps(_jsonable(record), indent=2, allow_nan=False, ensure_ascii=False)
     (folder / SUMMARY).write_text(text + "\n", encoding="utf-8")
-
-
-def read_files(folder: Path) -> dict[str | None, Path]:
-    """
-    Return the calibrators of a folder by topic; None stands for a file without topics.
-
-    Raises
-    ------
-    UsageError
-        If the folder has no summary that this program wrote.
-    """
-    try:
-        record = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
-        return {topic["topic"]: folder / topic["file"] for topic in record["topics"]}
-    except (OSError, ValueError, KeyError, TypeError) as err:
-        raise UsageError(
-            f"{folder} must be a .nc file or a folder that bayescal fit wrote, but its"
-            f" {SUMMARY} is missing or unreadable."
-        ) from err
 
 
 def describe(
@@ -74,7 +58,10 @@ def describe_pooled(
     family: str,
     classes: tuple[Any, Any],
     topics: Sequence[Mapping[str, Any]],
+    diagnostics: Mapping[str, Any],
+    problems: Sequence[str],
     losses: Mapping[str, Any] | None,
+    tested: tuple[Floats, NDArray[np.bool_]] | None,
     arguments: Mapping[str, Any],
 ) -> dict[str, Any]:
     """
@@ -90,8 +77,14 @@ def describe_pooled(
         The negative and the positive label.
     topics : sequence of mapping
         One a topic.
+    diagnostics : mapping
+        Of the draws of all topics.
+    problems : sequence of str
+        What is wrong with the scores of all topics.
     losses : mapping or None
         On the rows to test on, of all topics together.
+    tested : tuple of array, or None
+        Probabilities of the rows to test on, and which of them are positive.
     arguments : mapping
         What the command was asked for; "seed" among it.
     """
@@ -104,7 +97,10 @@ def describe_pooled(
         "family": family,
         "classes": dict(zip(("negative", "positive"), classes, strict=True)),
         "topics": [{**topic, "file": file} for topic in topics],
+        "diagnostics": dict(diagnostics),
+        "score_problems": problems,
         "losses": losses,
+        "verdict": None if tested is None else _verdict(*tested),
     }
 
 
@@ -125,8 +121,17 @@ def _topic_summary(one: Calibrated, name: str, level: float) -> dict[str, Any]:
         },
         "parameters": parameters,
         "diagnostics": None if diagnostics is None else asdict(diagnostics),
+        "score_problems": one.calibrator.score_problems_,
         "losses": {key: asdict(value) for key, value in one.losses.items()},
+        "verdict": _verdict(*one.tested) if one.problem.test_rows.size else None,
     }
+
+
+def _verdict(probability: Floats, positive: NDArray[np.bool_]) -> dict[str, Any]:
+    from bayescal.metrics import calibration_verdict
+
+    found = calibration_verdict(positive, probability)
+    return {**asdict(found), "text": found.text}
 
 
 def _jsonable(value: Any) -> Any:

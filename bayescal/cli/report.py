@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,13 +16,11 @@ from bayescal.cli.console import Screen
 from bayescal.cli.errors import UsageError, blamed_on_use
 from bayescal.cli.fitting import class_labels
 from bayescal.cli.frames import SUFFIXES
-from bayescal.cli.pooled import pooled_file
 from bayescal.cli.predict import Calibrator
 from bayescal.cli.reading import Columns, ScoreTable, read_scores
-from bayescal.cli.record import SUMMARY, read_files
 
 if TYPE_CHECKING:
-    from bayescal.score_calibrator import ScoreCalibrator
+    from bayescal.report.contents import Source
 
 Test = Annotated[
     Path | None,
@@ -80,21 +78,13 @@ class _Run:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._pooled = pooled_file(path)
 
     @cached_property
-    def calibrators(self) -> Any:
+    def calibrators(self) -> Source:
         """Return the calibrator, or those of topics, each read when it is asked for."""
-        if self._pooled is not None:
-            from bayescal.topic_calibrator import TopicCalibrator
+        from bayescal.loading import load
 
-            return TopicCalibrator.load(self._pooled)
-        if not self._path.is_dir():
-            return _load(self._path)
-        files = read_files(self._path)
-        if None in files:
-            return _load(files[None])
-        return _Folder({str(topic): file for topic, file in files.items()})
+        return load(self._path)
 
     def held_out(self, path: Path, columns: Columns, positive: str | None) -> tuple[Any, ...]:
         """Return held-out scores, labels and, where there are any, topics."""
@@ -110,7 +100,7 @@ class _Run:
 
     def fitted(self) -> tuple[Any, ...] | None:
         """Return the scores that pooled topics were fitted to, where they stand beside them."""
-        if self._pooled is None:
+        if not self._pooled:
             return None
         arguments = self._arguments
         files = [self._folder / f"probabilities{suffix}" for suffix in SUFFIXES]
@@ -124,7 +114,13 @@ class _Run:
 
     @property
     def _has_topics(self) -> bool:
-        return self._pooled is not None or isinstance(self.calibrators, Mapping)
+        return self._pooled or isinstance(self.calibrators, Mapping)
+
+    @property
+    def _pooled(self) -> bool:
+        from bayescal.topic_calibrator import TopicCalibrator
+
+        return isinstance(self.calibrators, TopicCalibrator)
 
     @property
     def _folder(self) -> Path:
@@ -133,6 +129,8 @@ class _Run:
     @cached_property
     def _arguments(self) -> dict[str, Any]:
         """Return what `bayescal fit` was asked for; nothing where its summary is not there."""
+        from bayescal.loading import SUMMARY
+
         try:
             record = json.loads((self._folder / SUMMARY).read_text(encoding="utf-8"))
             arguments: dict[str, Any] = record["arguments"]
@@ -141,28 +139,6 @@ class _Run:
         return arguments
 
 
-class _Folder(Mapping[str, "ScoreCalibrator"]):
-    """The calibrators of a folder, one in memory at a time."""
-
-    def __init__(self, files: Mapping[str, Path]) -> None:
-        self._files = files
-
-    def __getitem__(self, topic: str) -> ScoreCalibrator:
-        return _load(self._files[topic])
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._files)
-
-    def __len__(self) -> int:
-        return len(self._files)
-
-
 def _labelled(table: ScoreTable, rows: Any) -> tuple[Any, ...]:
     topics = () if table.topic is None else (table.topic[rows],)
     return (table.score[rows], class_labels(table, rows), *topics)
-
-
-def _load(path: Path) -> ScoreCalibrator:
-    from bayescal.score_calibrator import load
-
-    return load(path)

@@ -16,6 +16,17 @@ if TYPE_CHECKING:
 POINT_NAMES = {"mle": "MLE", "map": "MAP", "nuts": "posterior", "exact": "posterior"}
 
 SAMPLER_ADVICE = "Options for this: --tune, --draws, --chains, --target-accept."
+SCORES_ADVICE = "Options for this: --positive, --scores-are."
+
+
+def option_advice(category: type[Warning]) -> str:
+    """Return which options help against a kind of warning."""
+    from bayescal.results.diagnostics import ConvergenceWarning
+    from bayescal.score_checks import ScoresWarning
+
+    if issubclass(category, ConvergenceWarning):
+        return SAMPLER_ADVICE
+    return SCORES_ADVICE if issubclass(category, ScoresWarning) else ""
 
 
 class InferenceName(StrEnum):
@@ -57,6 +68,8 @@ class Settings:
         Of every topic: a topic's result does not depend on which others are in the file.
     jobs : int
         Processes that fit topics.
+    scores_are : str
+        See `ScoreCalibrator`.
     """
 
     inference: str | None = None
@@ -69,6 +82,7 @@ class Settings:
     level: float = 0.9
     seed: int = 0
     jobs: int = 1
+    scores_are: str = "auto"
 
     @property
     def family_name(self) -> str:
@@ -85,9 +99,10 @@ class Settings:
     @property
     def inference_name(self) -> str:
         """Return the inference, given or implied by a program."""
-        if self.inference is not None:
-            return str(self.inference)
-        return "exact" if self.model is None else "nuts"
+        from bayescal.settings import AUTO, resolve_inference
+
+        given = AUTO if self.inference is None else str(self.inference)
+        return resolve_inference(given, self.model)
 
     def check(self) -> None:
         """
@@ -99,13 +114,14 @@ class Settings:
             If an option is out of range, or a program cannot be used.
         """
         from bayescal import programs
-        from bayescal.settings import FAMILY_NAMES
+        from bayescal.settings import FAMILY_NAMES, SCORES_ARE
         from bayescal.validation import check_choice, check_fraction
 
         check_at_least(1, **{"--draws": self.draws, "--chains": self.chains, "--jobs": self.jobs})
         check_at_least(0, **{"--tune": self.tune, "--seed": self.seed})
         with blamed_on_use():
             check_choice("--family", self.family_name, FAMILY_NAMES)
+            check_choice("--scores-are", self.scores_are, SCORES_ARE)
             check_fraction(**{"--level": self.level, "--target-accept": self.target_accept})
         if self.model is not None and self.inference_name in ("exact", "mle"):
             raise UsageError(
@@ -124,6 +140,7 @@ class Settings:
             "family": self.family_name,
             "inference": self.inference_name,
             "program": self.model,
+            "scores_are": self.scores_are,
             "draws": self.draws,
             "chains": self.chains,
             "random_state": self.seed,

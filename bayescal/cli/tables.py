@@ -24,7 +24,12 @@ if TYPE_CHECKING:
 
     from bayescal.metrics import Losses
 
-GUARD_NOTE = "* the guard against degenerate fits acts on this parameter"
+# Marks of a maximum-likelihood estimate that something moved off the optimum, and what they mean.
+MARKS = {"": " ", "add_one": "+"}
+NOTES = {
+    "*": "* the guard against degenerate fits acts on this parameter",
+    "+": "+ with one document of each class added: (positives + 1) / (documents + 2)",
+}
 ALL_TOPICS = "all"
 
 MOST_TOPICS = 40  # shown
@@ -39,41 +44,42 @@ def parameter_table(one: Calibrated, level: float) -> Group:
     frame = one.summary(level)
     negatives, positives = (part.size for part in one.problem.scores_by_class())
     about = f"{one.calibrator.family}, {positives} positives, {negatives} negatives"
-    table = _table()
-    _add_columns(table, ["class", "parameter"], justify="left")
-    _add_columns(table, ["MLE", *_inferred_headers(frame, level)])
+    table = new_table()
+    add_columns(table, ["class", "parameter"], justify="left")
+    add_columns(table, ["MLE", *_inferred_headers(frame, level)])
     previous = ""
     records: list[dict[Any, Any]] = frame.to_dict("records")
     for (label, name), row in zip(frame.index, records, strict=True):
-        mle = _number(row["mle"]) + ("*" if row["guard"] else " ")
+        mle = _number(row["mle"]) + MARKS.get(row["guard"], "*")
         shown = "" if label == previous else str(label)
         table.add_row(Text(shown), name, mle, *_inferred_cells(row))
         previous = label
-    notes = [GUARD_NOTE] if (frame["guard"] != "").any() else []
-    return _titled(_title(one, about), table, *notes)
+    marks = {MARKS.get(guard, "*") for guard in frame["guard"]}
+    notes = [note for mark, note in NOTES.items() if mark in marks]
+    return titled(_title(one, about), table, *notes)
 
 
 def curve_table(one: Calibrated, level: float) -> Group:
     """Return log-odds and probabilities at quantiles of the scores of each class."""
     where, scores = shown_scores(one.problem)
     columns = {"mle": Curve(mle_log_odds(one.calibrator, scores), None, None)}
-    if one.calibrator.inference != "mle":
-        columns[one.calibrator.inference] = curve_at(one.calibrator, scores, level)
+    if one.calibrator.inference_ != "mle":
+        columns[one.calibrator.inference_] = curve_at(one.calibrator, scores, level)
     last = list(columns.values())[-1]
     positive = one.problem.table.classes[1]
     about = f"P({positive}) at quantiles of the negatives (-) and positives (+)"
-    table = _table()
-    _add_columns(table, ["score", "at"])
-    _add_columns(table, [f"log-odds\n{POINT_NAMES[name]}" for name in columns])
-    _add_columns(table, [f"P\n{POINT_NAMES[name]}" for name in columns])
-    _add_columns(table, [f"P\n{_percent(level)} band"] if last.lower is not None else [])
+    table = new_table()
+    add_columns(table, ["score", "at"])
+    add_columns(table, [f"log-odds\n{POINT_NAMES[name]}" for name in columns])
+    add_columns(table, [f"P\n{POINT_NAMES[name]}" for name in columns])
+    add_columns(table, [f"P\n{_percent(level)} band"] if last.lower is not None else [])
     for k, score in enumerate(scores):
         cells = [_number(curve.log_odds[k]) for curve in columns.values()]
         cells += [_probability(curve.probability[k]) for curve in columns.values()]
         if last.lower is not None and last.upper is not None:
             cells.append(f"[{_probability(last.lower[k])}, {_probability(last.upper[k])}]")
         table.add_row(_number(score), where[k], *cells)
-    return _titled(_title(one, about), table)
+    return titled(_title(one, about), table)
 
 
 @dataclass(frozen=True)
@@ -90,7 +96,7 @@ class TopicRow:
     probability, width : float
         Means over all rows of the topic: of the probability, and of the width of its band.
     flag : str
-        What it lacks, if anything.
+        What is wrong with it, if anything; the table leaves out what follows a colon.
     """
 
     topic: str
@@ -103,21 +109,22 @@ class TopicRow:
 
 def topics_table(rows: Sequence[TopicRow], level: float) -> Group:
     """Return topics fitted together in the order given, no more than fit on a screen or two."""
-    table = _table()
-    _add_columns(table, ["topic"], justify="left")
-    _add_columns(
+    table = new_table()
+    add_columns(table, ["topic"], justify="left")
+    add_columns(
         table, ["positives", "negatives", "mean P", f"mean width of\n{_percent(level)} band"]
     )
     flagged = any(row.flag for row in rows[:MOST_TOPICS])
-    _add_columns(table, [""] if flagged else [], justify="left")
+    add_columns(table, [""] if flagged else [], justify="left")
     for row in rows[:MOST_TOPICS]:
         cells = [str(row.positives), str(row.negatives)]
         cells += [_probability(row.probability), _probability(row.width)]
-        table.add_row(Text(row.topic), *cells, *([Text(row.flag)] if flagged else []))
+        flag = [Text(row.flag.partition(":")[0])] if flagged else []
+        table.add_row(Text(row.topic), *cells, *flag)
     left_out = len(rows) - MOST_TOPICS
     notes = [f"{left_out} more topics, all of them more certain"] if left_out > 0 else []
     title = f"{len(rows)} topics around their population, the least certain first"
-    return _titled(title, table, *notes)
+    return titled(title, table, *notes)
 
 
 def shown_scores(problem: Problem) -> tuple[list[str], Floats]:
@@ -146,15 +153,15 @@ def losses_table(named: Sequence[tuple[str, Mapping[str, Losses]]], *, total: bo
     with_topics = any(topic for topic, _ in rows)
     if total and len(rows) > 1:
         rows.append((ALL_TOPICS, sum_losses(losses for _, losses in rows)))
-    table = _table()
-    _add_columns(table, ["topic"] if with_topics else [], justify="left")
-    _add_columns(table, ["method"], justify="left")
-    _add_columns(table, ["rows", "log-loss", "a row", "squared error", "errors"])
+    table = new_table()
+    add_columns(table, ["topic"] if with_topics else [], justify="left")
+    add_columns(table, ["method"], justify="left")
+    add_columns(table, ["rows", "log-loss", "a row", "squared error", "errors"])
     for topic, by_method in rows:
         for k, (method, one) in enumerate(by_method.items()):
             head = [Text("" if k else topic)] if with_topics else []
             table.add_row(*head, method, *_loss_cells(one), end_section=k + 1 == len(by_method))
-    return _titled("Losses on test rows (base-2 log-loss; sums, and bits a row)", table)
+    return titled("Losses on test rows (base-2 log-loss; sums, and bits a row)", table)
 
 
 def sum_losses(many: Iterable[Mapping[str, Losses]]) -> dict[str, Losses]:
@@ -188,34 +195,37 @@ def _loss_cells(one: Losses) -> list[str]:
 
 
 def _inferred_headers(frame: pd.DataFrame, level: float) -> list[str]:
-    if "mean" in frame.columns:
-        return ["posterior\nmean", "\nsd", f"\n{_percent(level)} band", "\nR-hat", "\nESS"]
+    if "median" in frame.columns:
+        return ["posterior\nmedian", f"\n{_percent(level)} band", "\nR-hat", "\nESS"]
     return ["MAP"] if "map" in frame.columns else []
 
 
 def _inferred_cells(row: Mapping[str, float]) -> list[str]:
-    if "mean" not in row:
+    if "median" not in row:
         return [_number(row["map"])] if "map" in row else []
     rhat = "-" if math.isnan(row["rhat"]) else f"{row['rhat']:.3f}"
     band = f"[{_number(row['lower'])}, {_number(row['upper'])}]"
-    return [_number(row["mean"]), _number(row["sd"]), band, rhat, f"{row['ess_bulk']:.0f}"]
+    return [_number(row["median"]), band, rhat, f"{row['ess_bulk']:.0f}"]
 
 
 def _title(one: Calibrated, what: str) -> str:
     return f"{one.problem.topic}: {what}" if one.problem.topic else what
 
 
-def _table() -> Table:
+def new_table() -> Table:
+    """Return an empty table."""
     # As narrow as it gets: parameters and curves fit into 80 columns.
     return Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
 
 
-def _titled(title: str, table: Table, *notes: str) -> Group:
+def titled(title: str, table: Table, *notes: str) -> Group:
+    """Return a table below its title, with notes below it."""
     # Rich would wrap a title to the table's width, which may be small.
     return Group(Text(title, style="bold"), table, *(Text(note, style="dim") for note in notes))
 
 
-def _add_columns(table: Table, names: Iterable[str], justify: str = "right") -> None:
+def add_columns(table: Table, names: Iterable[str], justify: str = "right") -> None:
+    """Add columns with these heads."""
     for name in names:
         table.add_column(Text(name), justify=justify, no_wrap=True)  # type: ignore[arg-type]
 

@@ -20,6 +20,7 @@ from bayescal.cli.reading import ScoreTable
 from bayescal.cli.request import recorded
 from bayescal.cli.settings import Settings, check_at_least
 from bayescal.cli.tables import by_method, losses_table, parameter_table
+from bayescal.cli.verdicts import verdicts_of, verdicts_table
 from bayescal.cli.writing import (
     CURVE_COLUMNS,
     TableFormat,
@@ -123,6 +124,7 @@ def fit_text(
     screen.show(parameter_table(calibrated, level))
     if calibrated.losses:
         screen.show(losses_table([by_method(calibrated)]))
+        screen.show(verdicts_table(verdicts_of([calibrated])))
     _save(out, calibrated, recorded("text fit", given), table_format, screen)
 
 

@@ -17,6 +17,7 @@ from bayescal.results.calibration import read_calibration
 from bayescal.results.class_draws import ClassDraws
 from bayescal.results.combined_draws import CombinedDraws
 from bayescal.results.curves import Curves
+from bayescal.results.diagnostics import diagnose, warn_of_problems
 from bayescal.results.identity_draws import IdentityDraws
 from bayescal.results.recalibrated_draws import RecalibratedDraws
 from bayescal.validation import Floats, check_count
@@ -72,6 +73,11 @@ def leave_one_out(calibrator: HasResults, *, draws: int = 1000) -> Any:
     ValueError
         If there is no posterior, or documents were weighted, which PSIS-LOO has no place for.
 
+    Warns
+    -----
+    ConvergenceWarning
+        If the draws of any part are not to be trusted; see `ScoreCalibrator.diagnostics_`.
+
     Notes
     -----
     The combination is scored as the mixture that it is, its weights taken as given.
@@ -99,6 +105,7 @@ def leave_one_out(calibrator: HasResults, *, draws: int = 1000) -> Any:
     curves = read_calibration(tree).draws
     if curves is None or "posterior" not in tree:
         raise ValueError("leave_one_out needs a posterior: fit with inference='exact' or 'nuts'.")
+    warn_of_problems(diagnose(tree))
     parts = _parts(_thin(curves, draws), data)
     smoothed = [_smooth(part) for part in parts]
     log_weight = xr.concat([each[0] for each in smoothed], "draw")

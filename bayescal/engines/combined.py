@@ -17,6 +17,7 @@ from scipy import special
 from bayescal.density_draws import DensityDraws
 from bayescal.engines.data import BinaryScores
 from bayescal.engines.pareto import smooth
+from bayescal.engines.parts import RECALIBRATED
 from bayescal.engines.stacking import stack
 from bayescal.log_sum import log_sum_exp
 from bayescal.validation import Floats
@@ -29,7 +30,7 @@ MOST_NODES, MOST_DRAWS = 128, 1000
 TINY = np.finfo(float).tiny  # in place of no weight at all
 # So many documents' worth of belief in each part: with few documents of classes that overlap, two
 # densities apart promise more than they hold, and so do log-odds that follow them.
-PSEUDO_DOCUMENTS = {"densities": 0.5, "recalibrated": 0.25}
+PSEUDO_DOCUMENTS = {"densities": 0.5, RECALIBRATED: 0.25}
 PSEUDO_DOCUMENTS_OF_OTHERS = 1.0
 # Direct log-odds bend where they like: no warp and the strongest are enough.
 DIRECT_BENDS = (IDENTITY, 1.0)

@@ -66,9 +66,10 @@ def read_binary_scores(
     y: ArrayLike,
     sample_weight: ArrayLike | None,
     scores_are: str = "scores",
+    positive: Any = None,
 ) -> tuple[BinaryScores, NDArray[Any]]:
     """
-    Return the checked data of one problem, and its two classes in sorted order.
+    Return the checked data of one problem, and its negative and positive class.
 
     Raises
     ------
@@ -83,5 +84,5 @@ def read_binary_scores(
     values = as_scores_of(scores, scores_are)
     check_same_length("scores", values.size, "y", len(np.asarray(y)))
     weight = as_weights(sample_weight, values.size)
-    classes, positive = encode_labels(y, weight)
-    return BinaryScores(values, positive, weight, scores_are, name_of(scores)), classes
+    classes, is_positive = encode_labels(y, weight, positive=positive)
+    return BinaryScores(values, is_positive, weight, scores_are, name_of(scores)), classes

@@ -14,6 +14,7 @@ import xarray as xr
 from bayescal import programs
 from bayescal.engines.data import KLASS, BinaryScores
 from bayescal.engines.maximum_likelihood import ClassFits, fit_classes
+from bayescal.engines.parts import COMBINATION, PARTS, alone, stored
 from bayescal.families import Family, GuardOption
 
 if TYPE_CHECKING:
@@ -86,8 +87,8 @@ class Inference:
     fits : ClassFits
         Maximum likelihood.
     groups : dict of str to xarray.Dataset
-        posterior and evidence for "exact", posterior and sample_stats for "nuts", mode for "map",
-        nothing for "mle".
+        posterior, or engine_draws and engine_constants, and evidence for "exact", posterior and
+        sample_stats for "nuts", mode for "map", nothing for "mle".
     """
 
     fits: ClassFits
@@ -119,15 +120,12 @@ def _exact(settings: Settings, data: BinaryScores) -> dict[str, xr.Dataset]:
             f"a program needs inference 'nuts' or 'map', got program={str(settings.program)!r} with"
             " 'exact', which knows the families' own priors only."
         )
+    shape = settings.chains, settings.draws
     if not settings.families:
-        direct = _direct(settings, settings.direct[0], data)
-        posterior = direct.dataset(settings.chains, settings.draws)
-        return {"posterior": posterior, "evidence": direct.evidence()}
+        fit = settings.direct[0]
+        return stored(alone(fit.name), _direct(settings, fit, data), *shape)
     densities = _densities(settings, data)
-    groups = {
-        "posterior": densities.dataset(settings.chains, settings.draws),
-        "evidence": densities.evidence(),
-    }
+    groups = densities.groups(*shape)
     return groups | _combined(settings, data, densities) if settings.direct else groups
 
 
@@ -182,16 +180,15 @@ def _combined(
         densities.of_class(0), densities.of_class(1), data
     )
     log_odds = {"densities": of_densities[documents.index]}
-    groups = {}
+    groups: dict[str, xr.Dataset] = {}
     for fit in settings.direct:
         scores = replace(data, score=of_densities) if fit.recalibrates else data
         direct = _direct(settings, fit, scores)
         log_odds[fit.name] = direct.leave_one_out(documents.index, settings.rng)
-        groups[fit.name] = direct.dataset(settings.chains, settings.draws)
-        groups[f"{fit.name}_evidence"] = direct.evidence()
+        groups |= stored(PARTS[fit.name], direct, settings.chains, settings.draws)
     if data.scores_are != "scores":
         log_odds["identity"] = data.score[documents.index]
-    groups["combination"] = combined.combination_dataset(log_odds, data, documents, settings.alone)
+    groups[COMBINATION] = combined.combination_dataset(log_odds, data, documents, settings.alone)
     return groups
 
 

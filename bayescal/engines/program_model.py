@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bayescal.engines.data import BinaryScores
-from bayescal.programs import Program
+from bayescal.programs import Program, blamed_on_program
 from bayescal.validation import Floats
 
 
@@ -32,14 +32,15 @@ def build_model(
     Raises
     ------
     ValueError
-        If a hyperparameter is none of the program's, or `model` does not return a pymc.Model
-        that observes "score" and "label".
+        If a hyperparameter is none of the program's, if `model` raises anything (the message names
+        the file and the line), or does not return a pymc.Model that observes "score" and "label".
     """
     if data.weight is not None and not data.weight.all():
         keep = data.weight > 0.0
         data = BinaryScores(data.score[keep], data.positive[keep], data.weight[keep])
     arguments = resolve_hyperparameters(program, data, hyperparameters)
-    model = program.model(data.score, data.positive.astype(np.int64), **arguments)
+    with blamed_on_program(program.path):
+        model = program.model(data.score, data.positive.astype(np.int64), **arguments)
     _check_model(program, model)
     if data.weight is not None and not np.all(data.weight == 1.0):
         _raise_likelihood(model, data.weight)

@@ -22,3 +22,8 @@ from bayescal.metrics.scores import brier_score as brier_score
 from bayescal.metrics.scores import log_loss as log_loss
 from bayescal.metrics.scores import pointwise_losses as pointwise_losses
 from bayescal.metrics.scores import top_label as top_label
+from bayescal.metrics.smooth_calibration_error import (
+    smooth_calibration_error as smooth_calibration_error,
+)
+from bayescal.metrics.verdict import CalibrationVerdict as CalibrationVerdict
+from bayescal.metrics.verdict import calibration_verdict as calibration_verdict

@@ -17,6 +17,7 @@ from bayescal.plots.display import Display
 from bayescal.plots.optional import require
 from bayescal.plots.style import MANY_LINES, finish
 from bayescal.randomness import generator
+from bayescal.score_checks import without_scores_warnings
 from bayescal.validation import as_scores, check_count, check_same_length, name_of
 
 if TYPE_CHECKING:
@@ -115,7 +116,8 @@ class LearningCurveDisplay(Display):
         check_count("repeats", repeats)
         named = calibrators if isinstance(calibrators, Mapping) else {"": calibrators}
         rng, values = generator(random_state), as_scores(scores)
-        classes, positive = encode_labels(y)
+        asked = [each.positive for each in named.values() if each.positive is not None]
+        classes, positive = encode_labels(y, positive=asked[0] if asked else None)
         check_same_length("scores", values.size, "y", positive.size)
         if test is None:
             fitted = _half(positive, rng)
@@ -125,12 +127,16 @@ class LearningCurveDisplay(Display):
             tested = (as_scores(test[0], "test"), match_labels(test[1], classes, "test"))
             check_same_length("test scores", tested[0].size, "test labels", tested[1].size)
         sizes = _sizes(sizes, int(positive.sum()))
+        labels = classes[positive.astype(np.intp)]
         out = np.empty((len(named), len(sizes), repeats))
         for s, size in enumerate(sizes):
             for r in range(repeats):
                 index = _subset(positive, size, rng)
                 for c, calibrator in enumerate(named.values()):
-                    fit = clone(calibrator).fit(values[index], positive[index])
+                    # Of few documents drawn at random the user chose no scores.
+                    with without_scores_warnings():
+                        new = clone(calibrator).set_params(positive=classes[1])
+                        fit = new.fit(values[index], labels[index])
                     found = losses(fit.decision_function(tested[0]), tested[1])
                     out[c, s, r] = found.log_loss / found.n
         dims, coords = ("calibrator", "positives", "repeat"), {"calibrator": list(named)}

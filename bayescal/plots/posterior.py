@@ -35,7 +35,7 @@ def plot_trace(calibrator: Calibrator, var_names: Any = None, **options: Any) ->
     calibrator : ScoreCalibrator or TopicCalibrator
         Fitted, with a posterior.
     var_names : str or list of str, optional
-        Of the parameters; all continuous ones by default.
+        Of the parameters; all by default.
     **options
         Of `arviz_plots.plot_trace`, such as coords={"klass": "positive"}.
 
@@ -58,7 +58,7 @@ def plot_rank(calibrator: Calibrator, var_names: Any = None, **options: Any) -> 
     calibrator : ScoreCalibrator or TopicCalibrator
         Fitted, with a posterior of several chains.
     var_names : str or list of str, optional
-        Of the parameters; all continuous ones by default.
+        Of the parameters; all by default.
     **options
         Of `arviz_plots.plot_rank`.
 
@@ -86,7 +86,7 @@ def plot_pair(calibrator: Calibrator, var_names: Any = None, **options: Any) -> 
     calibrator : ScoreCalibrator or TopicCalibrator
         Fitted, with a posterior.
     var_names : str or list of str, optional
-        Of the parameters; all continuous ones by default. Many make many panels.
+        Of the parameters; all by default. Many make many panels.
     **options
         Of `arviz_plots.plot_pair`.
 
@@ -146,12 +146,4 @@ def _plot(name: str, calibrator: Calibrator, var_names: Any, options: Mapping[st
     check_is_fitted(calibrator)
     plots = require("arviz_plots")
     tree = calibrator.posterior_
-    if var_names is None:
-        posterior = tree["posterior"].to_dataset()
-        # Which family and which warp a draw is of are choices, not quantities.
-        var_names = [
-            str(name)
-            for name, each in posterior.items()
-            if each.dtype.kind == "f" and np.isfinite(each).all() and name != "bend"
-        ]
     return getattr(plots, name)(tree, var_names=var_names, **FIGURE | dict(options))

@@ -177,7 +177,7 @@ def _read_scores(calibrator: ScoreCalibrator) -> Subject:
         attrs={
             "score_name": observed["score"].attrs.get("long_name", "score"),
             "scores_are": calibration.scores_are,
-            "curve": CURVE_NAMES[calibrator.inference],
+            "curve": CURVE_NAMES[calibrator.inference_],
             **_class_names(calibrator),
         },
     )

@@ -19,6 +19,7 @@ from bayescal.report.subject import Subject, subject_of, subjects_of
 from bayescal.report.topic import PRIORS, describe_topic
 from bayescal.report.totals import Totals
 from bayescal.score_calibrator import ScoreCalibrator
+from bayescal.settings import resolve_scores
 from bayescal.topic_calibrator import TopicCalibrator
 from bayescal.validation import Floats
 
@@ -51,6 +52,10 @@ class Contents:
         About the data.
     problems : int
         How many topics have one.
+    verdict : dict or None
+        On the calibration of all held-out predictions: verdict, calibrated, pvalue.
+    off : tuple of int
+        How many topics' held-out predictions are off by themselves, of how many that have some.
     run : dict
         Provenance.
     hashes : dict of str to str
@@ -66,6 +71,8 @@ class Contents:
     columns: tuple[str, ...]
     facts: dict[str, str]
     problems: int
+    verdict: dict[str, Any] | None
+    off: tuple[int, int]
     run: dict[str, dict[str, str]]
     hashes: dict[str, str]
     example: ScoreCalibrator | TopicCalibrator
@@ -78,7 +85,14 @@ class Contents:
 
 
 COLUMNS = ("Positives", "Negatives", "Mean P(+)", "Mean band width", "Mean shift from MLE")
-TEST_COLUMNS = ("Held out", "Log-loss", "Log-loss, MLE")
+TEST_COLUMNS = (
+    "Held out",
+    "Held-out positives",
+    "Expected",
+    "p, calibrated",
+    "Log-loss",
+    "Log-loss, MLE",
+)
 
 
 def gather(source: Source, *, test: Any, fitted: Any, level: float) -> Contents:
@@ -119,11 +133,18 @@ def gather(source: Source, *, test: Any, fitted: Any, level: float) -> Contents:
         columns=(*COLUMNS, *(TEST_COLUMNS if held_out else ())),
         facts=seen.facts(data["classes"], tested),
         problems=sum(bool(topic["problems"]) for topic in topics),
+        verdict=None if tested is None else tested["point"],
+        off=_off(topics),
         run=describe_run(tree),
         hashes={k: v for k, v in seen.hashes().items() if v},
         example=example,
         several_models=isinstance(source, Mapping) and len(source) > 1,
     )
+
+
+def _off(topics: list[dict[str, Any]]) -> tuple[int, int]:
+    found = [topic["test"]["point"]["calibrated"] for topic in topics if topic["test"]]
+    return found.count(False), len(found)
 
 
 def _example(source: Source) -> ScoreCalibrator | TopicCalibrator:
@@ -148,8 +169,9 @@ def _held_out(source: Source, test: Any, classes: Any) -> dict[Any, Labelled]:
     if isinstance(source, TopicCalibrator):
         return read_labelled_topics(test, classes, source.topics_.tolist())
     if isinstance(source, Mapping):
-        return read_labelled_topics(test, classes, source)
-    return {"": read_labelled(test, classes, scores_are=source.scores_are)}
+        are = resolve_scores(_example(source).scores_are)
+        return read_labelled_topics(test, classes, source, scores_are=are)
+    return {"": read_labelled(test, classes, scores_are=resolve_scores(source.scores_are))}
 
 
 def _subjects(source: Source, fitted: Any, level: float) -> Iterator[tuple[Any, Subject]]:
@@ -185,13 +207,15 @@ def _row(subject: Subject, topic: dict[str, Any], *, with_test: bool) -> Row:
     cells = [subject.counts[1], subject.counts[0], mean, width, apart]
     if with_test:
         test = topic["test"] or {}
-        cells.append(test["point"]["n"] if test else None)
+        names = ("n", "positives", "expected", "pvalue")
+        cells += [test["point"][each] if test else None for each in names]
         cells += [test[each]["log_loss"] if each in test else None for each in ("point", "mle")]
     return Row(subject.name, tuple(cells), "; ".join(subject.problems))
 
 
 def _axis(example: ScoreCalibrator | TopicCalibrator) -> str:
-    kind = "scores" if isinstance(example, TopicCalibrator) else example.scores_are
+    topics = isinstance(example, TopicCalibrator)
+    kind = "scores" if topics else resolve_scores(example.scores_are)
     return {
         "scores": "score",
         "log_odds": "score (log-odds)",

@@ -9,9 +9,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
+from bayescal.metrics import calibration_verdict
 from bayescal.report.bins import reliability
 from bayescal.report.labelled import Labelled
+from bayescal.report.packing import numbers
 from bayescal.report.subject import Subject
 from bayescal.results import interpolation
 from bayescal.validation import Floats
@@ -40,11 +43,20 @@ class HeldOut:
     positive: NDArray[np.bool_]
 
     def reliability(self, level: float) -> dict[str, Any]:
-        """Return how each fared; see `bins.reliability`."""
-        out = {"point": reliability(self.point, self.positive, level)}
+        """Return how each fared, see `bins.reliability`, and a verdict on the point estimate."""
+        out = {"point": {**reliability(self.point, self.positive, level), **self._verdict()}}
         if self.mle is not None:
             out["mle"] = reliability(self.mle, self.positive, level)
         return out
+
+    def _verdict(self) -> dict[str, Any]:
+        found = calibration_verdict(self.positive, special.expit(self.point))
+        return {
+            "verdict": f"{found.test} {found.finding}",
+            "advice": found.advice,
+            "calibrated": found.calibrated,
+            "pvalue": numbers(found.pvalue),
+        }
 
 
 def predict(subject: Subject, test: Labelled) -> HeldOut:

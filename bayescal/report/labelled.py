@@ -75,7 +75,11 @@ def read_labelled(
 
 
 def read_labelled_topics(
-    given: Any, classes: NDArray[Any], known: Iterable[Any], name: str = "test"
+    given: Any,
+    classes: NDArray[Any],
+    known: Iterable[Any],
+    name: str = "test",
+    scores_are: str = "scores",
 ) -> dict[Any, Labelled]:
     """
     Return the labelled scores of each topic; topics without any are left out.
@@ -90,6 +94,8 @@ def read_labelled_topics(
         The topics fitted.
     name : str
         What messages call the argument.
+    scores_are : str
+        See `ScoreCalibrator`.
 
     Raises
     ------
@@ -99,6 +105,7 @@ def read_labelled_topics(
     scores, labels, topics = _columns(given, OF_TOPICS, name)
     cells = read_cells(scores, topics)
     positive = read_positive(labels, classes, cells.score.size, name)
+    score = as_scores_of(cells.score, scores_are)
     names, code = np.unique(cells.topic, return_inverse=True)
     if unknown := sorted(set(names.tolist()) - set(known), key=str):
         raise ValueError(
@@ -106,7 +113,7 @@ def read_labelled_topics(
             f" ({len(unknown)} unknown): leave their rows out."
         )
     return {
-        topic: Labelled.of(cells.score[code == k], positive[code == k])
+        topic: Labelled.of(score[code == k], positive[code == k])
         for k, topic in enumerate(names.tolist())
     }
 

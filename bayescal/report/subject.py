@@ -12,17 +12,18 @@ from scipy import special
 from bayescal.bayes import class_prior
 from bayescal.bayes import log_odds as bayes_log_odds
 from bayescal.engines.data import KLASS
+from bayescal.engines.parts import COMBINATION
 from bayescal.families import FAMILIES, Family
 from bayescal.report.labelled import Labelled
 from bayescal.results.calibration import read_calibration
 from bayescal.results.class_draws import ClassDraws
 from bayescal.results.combined_draws import CombinedDraws
 from bayescal.results.curves import Curves
-from bayescal.results.topic_parts import COMBINATION, combination_table, read_topic
+from bayescal.results.densities import SIDES
+from bayescal.results.diagnostics import Diagnostics, problems_by_topic
+from bayescal.results.summaries import parameter_table, topic_table
+from bayescal.results.topic_parts import combination_table, read_topic
 from bayescal.results.topics import (
-    SIDES,
-    population_pareto_k,
-    population_problem,
     read_curve,
     read_scale,
 )
@@ -34,7 +35,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-EVIDENCE_GROUPS = ("rhat", "ess_bulk", "divergences", "draws", "efficiency", "pareto_k")
+OF_CHAINS = ("rhat", "ess_bulk", "divergences", "draws")
+OF_PROPOSALS = ("efficiency", "pareto_k")
 
 
 class Point(Protocol):
@@ -124,13 +126,23 @@ def subject_of(calibrator: ScoreCalibrator, name: str, level: float) -> Subject:
         mle=read.fits.log_odds,
         densities=densities if isinstance(densities, ClassDraws) else None,
         mle_densities=read.fits.log_densities,
-        problems=(*(() if found is None else found.problems), *_guarded(calibrator)),
-        diagnostics={}
-        if found is None
-        else {name: getattr(found, name) for name in EVIDENCE_GROUPS},
-        parameters=calibrator.summary(level),
-        parts=calibrator.combination_ if "combination" in tree else None,
+        problems=(*calibrator._problems, *_guarded(calibrator)),
+        diagnostics=_numbers_of(found),
+        parameters=parameter_table(tree, calibrator.classes_, level),
+        parts=calibrator.combination_ if COMBINATION in tree else None,
     )
+
+
+def _numbers_of(found: Diagnostics | None) -> dict[str, Any]:
+    if found is None:
+        return {}
+    if found.efficiency is None:
+        return {name: getattr(found, name) for name in OF_CHAINS}
+    # An effective sample size of independent draws is their number, estimated with noise.
+    return {
+        "independent_draws": found.draws,
+        **{name: getattr(found, name) for name in OF_PROPOSALS},
+    }
 
 
 def subjects_of(
@@ -139,15 +151,10 @@ def subjects_of(
     """Yield the topics of a fitted `TopicCalibrator`, one at a time."""
     tree, families = calibrator.posterior_, tuple(FAMILIES[each] for each in calibrator.families_)
     topics = tree["topics"].to_dataset()
-    tables = dict(iter(calibrator.summary(level).groupby(level="topic", sort=False)))
-    shared: dict[str, Any] = {
-        "draws": int(tree["posterior"].sizes["chain"] * tree["posterior"].sizes["draw"])
-    }
-    problem = population_problem(tree, families)
-    of_all = () if problem is None else (problem,)
-    pareto_k = population_pareto_k(tree, families)
-    if np.isfinite(pareto_k):
-        shared = {**shared, "pareto_k": pareto_k}
+    table = topic_table(tree, calibrator.classes_, level)
+    tables = dict(iter(table.groupby(level="topic", sort=False)))
+    shared = _numbers_of(calibrator.diagnostics_)
+    problems = problems_by_topic(tree, families)
     for k, name in enumerate(calibrator.topics_.tolist()):
         curve, densities, parts = _of_topic(tree, families[0], k)
         counts = topics["documents"].transpose("topic", "klass").values[k]
@@ -164,7 +171,11 @@ def subjects_of(
             mle=None if apart is None else apart.log_odds,
             densities=densities,
             mle_densities=None if apart is None else apart.log_densities,
-            problems=(*_flag(calibrator, name), *of_all),
+            problems=(
+                *calibrator.score_problems_,
+                *([calibrator.flagged_[name]] if name in calibrator.flagged_ else []),
+                *problems[k],
+            ),
             diagnostics={**shared, "efficiency": float(np.nanmin(efficiency))}
             if np.isfinite(efficiency).any()
             else shared,
@@ -192,15 +203,9 @@ def _pooled_point(curve: Curves) -> Point:
     return point
 
 
-def _flag(calibrator: TopicCalibrator, name: Any) -> tuple[str, ...]:
-    if name not in calibrator.flagged_:
-        return ()
-    return (f"{calibrator.flagged_[name]}: the population answers for what is missing",)
-
-
 def _guarded(calibrator: ScoreCalibrator) -> tuple[str, ...]:
     """Return what the guard did, where maximum likelihood is all there is."""
-    if calibrator.inference != "mle":
+    if calibrator.inference_ != "mle":
         return ()
     fits = calibrator.mle_
     return tuple(

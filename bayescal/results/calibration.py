@@ -11,14 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayescal.bayes import probability
 from bayescal.engines.maximum_likelihood import ClassFits
+from bayescal.engines.parts import COMBINATION, Part, parts_of
 from bayescal.families import Family
 from bayescal.results import curves
-from bayescal.results.class_draws import ClassDraws, density_dataset, read_draws
+from bayescal.results.class_draws import ClassDraws, density_dataset, read_draws, read_mixture
 from bayescal.results.class_prior import Prior, prior_draws
 from bayescal.results.combined_draws import CombinedDraws
 from bayescal.results.intervals import highest_density, simultaneous_tail
-from bayescal.results.monotone_draws import read_monotone
-from bayescal.results.parts import read_parts
+from bayescal.results.parts import read_direct, read_parts
 from bayescal.results.tables import Tables
 from bayescal.results.tree import read_fits
 from bayescal.validation import Floats, as_scores_of
@@ -167,15 +167,19 @@ def read_calibration(tree: xr.DataTree) -> Calibration:
 
 
 def _read_draws(family: Family, tree: xr.DataTree) -> curves.Curves | None:
-    centre = float(tree["constant_data"]["centre"])
     if "mode" in tree:
-        return read_draws(family, tree["mode"].to_dataset(), centre)
+        return read_draws(family, tree["mode"].to_dataset())
     if "posterior" not in tree:
         return None
-    posterior = tree["posterior"].to_dataset()
-    if "knot" in posterior:
-        return read_monotone(posterior)
-    densities = read_draws(family, posterior, centre)
-    if "combination" not in tree:
-        return densities
-    return read_parts(tree, densities)
+    first = parts_of(tree)[0]
+    if first.engine == "importance":
+        return read_direct(tree, first)
+    densities = _read_densities(family, tree, first)
+    return read_parts(tree, densities) if COMBINATION in tree else densities
+
+
+def _read_densities(family: Family, tree: xr.DataTree, part: Part) -> ClassDraws:
+    draws = tree[part.draws[0]].to_dataset()
+    if not part.constants:
+        return read_draws(family, draws)
+    return read_mixture(draws, float(tree[part.constants]["centre"]))

@@ -5,6 +5,7 @@ Draw k gives log-odds(s) = logit(prior_k) + log p(s|+, k) - log p(s|-, k).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,8 +19,8 @@ from bayescal.engines.data import KLASS
 from bayescal.engines.maximum_likelihood import ClassFits
 from bayescal.families import Family
 from bayescal.log_sum import log_sum_exp
-from bayescal.results.curves import blocks
-from bayescal.results.densities import read_densities
+from bayescal.results.curves import blocks, check_finite
+from bayescal.results.densities import SIDES, mixture_densities, native_densities
 from bayescal.validation import Floats
 
 
@@ -77,32 +78,50 @@ class ClassDraws:
         return log_odds(float(self.prior.mean()), positive, negative)
 
 
-def read_draws(family: Family, dataset: xr.Dataset, centre: float) -> ClassDraws:
+def read_draws(family: Family, dataset: xr.Dataset) -> ClassDraws:
     """
-    Return the draws in a posterior (or mode) dataset.
+    Return the draws of a family's own parameters.
 
     Parameters
     ----------
     family : Family
-        Whose parameters they are, unless each draw names its own.
+        Whose parameters they are.
     dataset : xarray.Dataset
-        With dimensions chain, draw and klass, or klass alone.
-    centre : float
-        Of the warps.
+        Of the group posterior, with dimensions chain, draw and klass, or mode, with klass alone.
 
     Raises
     ------
     ValueError
-        If a variable of the family is missing or lacks the dimension klass.
+        If a variable of the family is missing, lacks the dimension klass, or is not finite.
     """
     if "chain" in dataset.dims:
-        dataset = dataset.stack(sample=("chain", "draw"))
+        dataset = dataset.stack(sample=("chain", "draw"), create_index=False)
     else:
         dataset = dataset.expand_dims("sample")
-    if "family" not in dataset:
-        _check_variables(family, dataset)
-    negative, positive = (read_densities(family, dataset, k, centre) for k in range(len(KLASS)))
+    _check_variables(family, dataset)
+    _check_finite(dataset, family.parameters)
+    negative, positive = (native_densities(family, dataset, k) for k in range(len(KLASS)))
     return ClassDraws(negative, positive, dataset["prior"].values.ravel())
+
+
+def read_mixture(dataset: xr.Dataset, centre: float) -> ClassDraws:
+    """
+    Return the draws of a group engine_draws, on warps about a centre.
+
+    Raises
+    ------
+    ValueError
+        If they are not finite.
+    """
+    draws = dataset.stack(sample=("chain", "draw"), create_index=False)
+    _check_finite(draws, SIDES)
+    negative, positive = (mixture_densities(draws, k, centre) for k in range(len(KLASS)))
+    return ClassDraws(negative, positive, draws["prior"].values)
+
+
+def _check_finite(draws: xr.Dataset, names: Iterable[str]) -> None:
+    values = (draws[name].values for name in (*names, "prior"))
+    check_finite("the part 'densities'", *values)
 
 
 def _check_variables(family: Family, dataset: xr.Dataset) -> None:

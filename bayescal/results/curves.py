@@ -15,6 +15,7 @@ from scipy import special
 from bayescal.validation import Floats
 
 BLOCK_ELEMENTS = 1 << 22
+NOT_FINITE = "hold values that are not finite"
 
 
 class Curves(Protocol):
@@ -40,6 +41,19 @@ class Curves(Protocol):
     def predictive(self, scores: Floats) -> Floats:
         """Return the log-odds of P(+ | s, data), shape (scores,)."""
         ...
+
+
+def check_finite(whose: str, *values: Floats) -> None:
+    """
+    Refuse draws that no curve can be read from.
+
+    Raises
+    ------
+    ValueError
+        If a value is nan or infinite.
+    """
+    if not all(np.isfinite(each).all() for each in values):
+        raise ValueError(f"the draws of {whose} {NOT_FINITE}: fit again.")
 
 
 def predictive_log_odds(draws: Curves, scores: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""Densities of a posterior dataset: native parameters of one family, or draws that name theirs."""
+"""Densities of a dataset: native parameters of one family, or draws that name theirs."""
 
 from __future__ import annotations
 
@@ -10,40 +10,53 @@ from bayescal.families import FAMILIES, Family
 from bayescal.validation import Floats
 from bayescal.warps import IDENTITY
 
+# The variables of a mixture's draws: mode, and mean length or sigma of either side.
+SIDES = ("theta", "left", "right")
 
-def read_densities(
-    family: Family, posterior: xr.Dataset, klass: int, centre: float
-) -> DensityDraws:
+
+def native_densities(family: Family, draws: xr.Dataset, klass: int) -> DensityDraws:
     """
-    Return one class's densities from a dataset with the dimension sample.
+    Return one class's densities by the parameters of a family.
 
     Parameters
     ----------
     family : Family
-        Whose parameters the dataset holds, unless each draw names its own.
-    posterior : xarray.Dataset
-        Of the group posterior or mode, chains and draws stacked.
+        Whose parameters they are.
+    draws : xarray.Dataset
+        With the dimensions sample and klass.
+    klass : int
+        0 negative, 1 positive.
+    """
+    family = family.of_class(klass == 1)
+    parameters = (_column(draws, name, klass) for name in family.parameters)
+    sides = np.stack(family.sides(*parameters))
+    size = sides.shape[1]
+    which, bend = np.zeros(size, dtype=np.intp), np.full(size, IDENTITY)
+    return density_draws((family,), which, sides, bend, 0.0)
+
+
+def mixture_densities(draws: xr.Dataset, klass: int, centre: float) -> DensityDraws:
+    """
+    Return one class's densities by mode, sides, family and warp of each draw.
+
+    Parameters
+    ----------
+    draws : xarray.Dataset
+        Of a group engine_draws, with the dimensions sample and klass.
     klass : int
         0 negative, 1 positive.
     centre : float
         Of the warps.
     """
-
-    def column(name: str) -> Floats:
-        return np.asarray(posterior[name].transpose("sample", "klass").values[:, klass])
-
-    positive = klass == 1
-    if "family" not in posterior:
-        family = family.of_class(positive)
-        sides = np.stack(family.sides(*(column(name) for name in family.parameters)))
-        size = sides.shape[1]
-        which, bend = np.zeros(size, dtype=np.intp), np.full(size, IDENTITY)
-        return density_draws((family,), which, sides, bend, centre)
-    names = posterior["family"].attrs["flag_meanings"].split()
+    names = draws["family"].attrs["flag_meanings"].split()
     return density_draws(
-        tuple(FAMILIES[name].of_class(positive) for name in names),
-        column("family").astype(np.intp),
-        np.stack([column(name) for name in ("theta", "left", "right")]),
-        posterior["bend"].values,
+        tuple(FAMILIES[name].of_class(klass == 1) for name in names),
+        _column(draws, "family", klass).astype(np.intp),
+        np.stack([_column(draws, name, klass) for name in SIDES]),
+        draws["bend"].values,
         centre,
     )
+
+
+def _column(draws: xr.Dataset, name: str, klass: int) -> Floats:
+    return np.asarray(draws[name].transpose("sample", "klass").values[:, klass])

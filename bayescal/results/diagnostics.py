@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import xarray as xr
 
+from bayescal.engines.parts import Part, parts_of, parts_of_topics
+from bayescal.families import Family
+from bayescal.results.health import evidence_of, findings
+from bayescal.results.topics import HYPERPARAMETERS
+from bayescal.validation import Floats
+
 RHAT_LIMIT = 1.01
-EFFICIENCY_LIMIT = 0.9
 ESS_LIMIT = 400.0
-EVIDENCE = ("evidence", "monotone_evidence", "logistic_evidence")
+CHAINS = "sample_stats"  # the group of NUTS
 
 
 class ConvergenceWarning(UserWarning):
@@ -38,7 +44,9 @@ class Diagnostics:
         For exact draws, the importance effective sample size of their proposals as a share of
         their number, of the worst part, and the Pareto shape of the importance weights, of the
         worst direct part (reliable below 0.7); of densities alone theirs, by which proposals are
-        accepted or rejected. Else None.
+        accepted or rejected. Of many topics, the effective share of the worst topic's draws once
+        they are reweighted to the population, and the worst Pareto shape of populations' weights.
+        None where nothing is weighted.
     problems : tuple of str
         What is wrong and what to do; empty when nothing is.
     """
@@ -60,57 +68,67 @@ class Diagnostics:
 
 def diagnose(tree: xr.DataTree) -> Diagnostics:
     """
-    Check the groups posterior and sample_stats of a tree.
+    Check the posterior of one problem: chains by their agreement, exact draws part by part.
 
     Limits: R-hat at most 1.01 and effective sample sizes at least 400 (Vehtari et al., Bayesian
-    Analysis 2021), no divergences.
+    Analysis 2021), no divergences; of exact draws those of `results.health`.
     """
-    posterior = tree["posterior"].to_dataset()
-    return _of_exact_draws(tree, posterior) if "evidence" in tree else _of_chains(tree, posterior)
+    if CHAINS in tree:
+        return of_chains(tree, tree["posterior"].to_dataset())
+    return _of_exact_draws(tree, parts_of(tree))
 
 
-def diagnose_topics(
-    tree: xr.DataTree, hyperparameters: tuple[str, ...], *, topics: bool = True
-) -> Diagnostics | None:
-    """Check what NUTS drew of a population, and of its topics too; None of the fast engine."""
-    if "sample_stats" not in tree:
-        return None
-    of_population = tree["population"].to_dataset()[list(hyperparameters)]
-    drawn = [tree["posterior"].to_dataset()] if topics else []
-    return _of_chains(tree, xr.merge([*drawn, of_population]))
+def diagnose_topics(tree: xr.DataTree, families: Sequence[Family]) -> Diagnostics:
+    """Check the posterior of many topics and their population, part by part; and chains of NUTS."""
+    found = _of_exact_draws(tree, parts_of_topics(families))
+    if CHAINS not in tree:
+        return found
+    population = tree["population"].to_dataset()[list(HYPERPARAMETERS)]
+    chains = of_chains(tree, xr.merge([tree["posterior"].to_dataset(), population]))
+    return replace(chains, problems=(*chains.problems, *found.problems))
 
 
-def _of_exact_draws(tree: xr.DataTree, posterior: xr.Dataset) -> Diagnostics:
-    groups = [tree[name].to_dataset() for name in EVIDENCE if name in tree]
-    draws = _count(posterior)
-    weighted = [group for group in groups if "likelihood_error" in group]
-    problems = [problem for group in groups for problem in _independence_problems(group)]
+def problems_by_topic(tree: xr.DataTree, families: Sequence[Family]) -> list[tuple[str, ...]]:
+    """Return what is wrong with the draws of each topic, what topics share among it."""
+    found = findings(tree, parts_of_topics(families))
+    return [
+        tuple(each.text() for each in found if each.topics is None or each.topics[k])
+        for k in range(tree["topics"].sizes["topic"])
+    ]
+
+
+def _of_exact_draws(tree: xr.DataTree, parts: Sequence[Part]) -> Diagnostics:
+    draws = _count(tree["posterior"].to_dataset())
+    names = tree["topics"].to_dataset()["topic"].values if "topics" in tree else None
     return Diagnostics(
         rhat=None,
         ess_bulk=float(draws),
         ess_tail=float(draws),
         divergences=0,
         draws=draws,
-        efficiency=min(float(group["efficiency"].min()) for group in groups),
-        pareto_k=max(float(group["pareto_k"].max()) for group in weighted or groups),
-        problems=tuple(problems),
+        efficiency=_worst_of(tree, parts, "efficiency", np.nanmin),
+        pareto_k=_worst_of(tree, _weighted(parts), "pareto_k", np.nanmax),
+        problems=tuple(each.text(names) for each in findings(tree, parts)),
     )
 
 
-def _independence_problems(evidence: xr.Dataset) -> list[str]:
-    resolved = bool(evidence["resolved"].all())
-    if "likelihood_error" not in evidence:
-        return _grid_problems(float(evidence["efficiency"].min()), resolved)
-    if resolved:
-        return []
-    return [
-        "the importance weights of the monotone log-odds are too uneven (Pareto k"
-        f" {float(evidence['pareto_k']):.2f}): raise draws, or use the program monotone_log_odds"
-        " with inference='nuts'"
-    ]
+def _weighted(parts: Sequence[Part]) -> Sequence[Part]:
+    """Return the parts whose draws are importance weighted; where there are none, all."""
+    return [part for part in parts if part.engine != "exact"] or parts
 
 
-def _of_chains(tree: xr.DataTree, posterior: xr.Dataset) -> Diagnostics:
+def _worst_of(
+    tree: xr.DataTree, parts: Sequence[Part], name: str, pick: Callable[[Floats], float]
+) -> float | None:
+    """Return the worst known value of a variable of the parts' evidence; None if there is none."""
+    values = [each[name].values.ravel() for each in evidence_of(tree, parts) if name in each]
+    known = np.concatenate([*values, np.empty(0)])
+    known = known[known > -np.inf]
+    return float(pick(known)) if known.size else None
+
+
+def of_chains(tree: xr.DataTree, posterior: xr.Dataset) -> Diagnostics:
+    """Check draws of NUTS, of any of its parameters."""
     import arviz_stats
 
     single = posterior.sizes["chain"] == 1
@@ -173,20 +191,5 @@ def _problems(
         problems.append(
             f"{divergences} divergent transitions: raise sampler_options={{'target_accept': ...}}"
             " towards 0.99"
-        )
-    return problems
-
-
-def _grid_problems(efficiency: float, resolved: bool) -> list[str]:
-    problems = []
-    if not resolved:
-        problems.append(
-            "the exact engine's grid did not resolve the posterior: check the scores for extreme"
-            " outliers, or use inference='nuts'"
-        )
-    if efficiency < EFFICIENCY_LIMIT:
-        problems.append(
-            f"the exact engine's proposals have efficiency {efficiency:.2f} (limit"
-            f" {EFFICIENCY_LIMIT}): use inference='nuts'"
         )
     return problems

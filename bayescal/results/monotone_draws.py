@@ -11,7 +11,7 @@ from scipy import special
 
 from bayescal.engines.monotone.basis import Pieces
 from bayescal.engines.monotone.posterior import log_odds
-from bayescal.results.curves import log_odds_of_mean
+from bayescal.results.curves import check_finite, log_odds_of_mean
 from bayescal.validation import Floats
 from bayescal.warps import standardise
 
@@ -72,15 +72,24 @@ class MonotoneDraws:
         return log_odds_of_mean(self.log_odds(scores))
 
 
-def read_monotone(dataset: xr.Dataset) -> MonotoneDraws:
-    """Return the draws in a dataset with dimensions chain, draw and segment."""
-    draws = dataset.stack(sample=("chain", "draw"))
+def read_monotone(draws: xr.Dataset, constants: xr.Dataset, part: str) -> MonotoneDraws:
+    """
+    Return an engine's draws, with dimensions chain, draw and segment, of these constants.
+
+    Raises
+    ------
+    ValueError
+        If the draws of the part, which the message names, are not finite.
+    """
+    draws = draws.stack(sample=("chain", "draw"), create_index=False)
+    drawn = (draws[name].values for name in ("intercept", "slope", "prior"))
+    check_finite(f"the part {part!r}", *drawn)
     return MonotoneDraws(
-        pieces=Pieces(dataset["knot"].values, float(dataset["reference"])),
+        pieces=Pieces(constants["knot"].values, float(constants["reference"])),
         intercept=draws["intercept"].values,
         slope=draws["slope"].transpose("sample", "segment").values,
         prior=draws["prior"].values,
-        centre=float(dataset["centre"]),
-        spread=float(dataset["spread"]),
-        bend=float(dataset["bend"]),
+        centre=float(constants["centre"]),
+        spread=float(constants["spread"]),
+        bend=float(constants["bend"]),
     )

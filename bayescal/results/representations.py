@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,10 @@ from numpy.typing import NDArray
 from scipy import special
 
 from bayescal.bayes import probability
+from bayescal.engines.parts import COMBINATION
 from bayescal.html.svg import curve_picture, interval_picture
 from bayescal.html.tables import paragraph, side_by_side, table
 from bayescal.results.calibration import Calibration
-from bayescal.results.diagnostics import Diagnostics
 
 LEVEL = 0.9
 # Scores of the picture and of the table; topics of either.
@@ -24,7 +25,7 @@ POINT_NAMES = {"exact": "posterior", "nuts": "posterior", "map": "mode"}
 def calibrator_html(
     tree: xr.DataTree,
     calibration: Calibration,
-    diagnostics: Diagnostics | None,
+    problems: Sequence[str],
     classes: NDArray[Any],
     settings: tuple[str, str, str],
 ) -> str:
@@ -37,8 +38,8 @@ def calibrator_html(
         Its results.
     calibration : Calibration
         What they say about scores.
-    diagnostics : Diagnostics or None
-        Of its draws.
+    problems : sequence of str
+        What is wrong with its scores and draws.
     classes : array of shape (2,)
         Its labels.
     settings : tuple of str
@@ -49,11 +50,11 @@ def calibrator_html(
     label = observed["label"].values
     counts = [f"{int((label == k).sum()):,} of class {name}" for k, name in enumerate(classes)]
     parts = [paragraph(f"ScoreCalibrator, {family}, {inference}: {', '.join(counts)}", strong=True)]
-    if "combination" in tree:
-        weights = tree["combination"]["weight"].to_series()
+    if COMBINATION in tree:
+        weights = tree[COMBINATION]["weight"].to_series()
         each = ", ".join(f"{name} {value:.2f}" for name, value in weights.items())
         parts.append(paragraph(f"Weights: {each}."))
-    parts += [paragraph(problem) for problem in (diagnostics.problems if diagnostics else ())]
+    parts += [paragraph(problem) for problem in problems]
     name = str(observed["score"].attrs.get("long_name", "score"))
     curve = _Curve(calibration, point, "posterior" in tree, POINT_NAMES.get(inference))
     about = f"P({classes[1]} | {name})"
@@ -111,7 +112,13 @@ class _Curve:
         return special.expit(internal)
 
 
-def topics_html(tree: xr.DataTree, classes: NDArray[Any], pooling: str, flagged: int) -> str:
+def topics_html(
+    tree: xr.DataTree,
+    problems: Sequence[str],
+    classes: NDArray[Any],
+    pooling: str,
+    flagged: int,
+) -> str:
     """
     Return a TopicCalibrator's results as HTML: the topics with fewest positives first.
 
@@ -119,12 +126,14 @@ def topics_html(tree: xr.DataTree, classes: NDArray[Any], pooling: str, flagged:
     ----------
     tree : xarray.DataTree
         Its results.
+    problems : sequence of str
+        What is wrong with its scores and draws.
     classes : array of shape (2,)
         Its labels.
     pooling : str
         Its parameter.
     flagged : int
-        How many topics lack documents of a class.
+        With how many topics something is wrong.
     """
     topics = tree["topics"].to_dataset()
     documents = topics["documents"].transpose("klass", "topic").values
@@ -140,7 +149,8 @@ def topics_html(tree: xr.DataTree, classes: NDArray[Any], pooling: str, flagged:
     )
     notes = [paragraph(head, strong=True)]
     if flagged:
-        notes.append(paragraph(f"{flagged:,} topics lack documents of a class (flagged_)."))
+        notes.append(paragraph(f"Something is wrong with {flagged:,} topics (flagged_)."))
+    notes += [paragraph(problem) for problem in problems]
     if size > order.size:
         notes.append(paragraph(f"Shown: the {order.size} with fewest of class {classes[1]}."))
     rows = [

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 import xarray as xr
 
+from bayescal.results.schema import MIXED, SCHEMA_VERSION, upgrade
+
 if TYPE_CHECKING:
     import h5py
 
-SCHEMA_VERSION = 2
 # The name that netCDF-4 gives a dimension without coordinates.
 NO_VARIABLE = "This is a netCDF dimension but not a netCDF variable. {:9d}"
 
@@ -51,7 +52,7 @@ def has_group(path: str | Path, group: str) -> bool:
 
 def read_tree(path: str | Path) -> xr.DataTree:
     """
-    Read a tree that `write_tree` wrote.
+    Read a tree that `write_tree` wrote, of this version or of 0.1.0.
 
     Raises
     ------
@@ -71,6 +72,8 @@ def read_tree(path: str | Path) -> xr.DataTree:
     version = tree.attrs.get("bayescal_schema")
     if version is None:
         raise ValueError(f"{source} was not written by bayescal: it has no bayescal_schema.")
+    if version == MIXED:
+        return upgrade(tree)
     if version != SCHEMA_VERSION:
         advice = "update bayescal" if version > SCHEMA_VERSION else "fit and save it again"
         raise ValueError(

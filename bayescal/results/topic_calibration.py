@@ -8,11 +8,13 @@ import xarray as xr
 from bayescal.bayes import class_prior
 from bayescal.engines.data import KLASS
 from bayescal.engines.maximum_likelihood import ClassFits
+from bayescal.engines.parts import COMBINATION
 from bayescal.families import Family, Fit, Guard
 from bayescal.results.calibration import Calibration
 from bayescal.results.curves import Curves
-from bayescal.results.topic_parts import COMBINATION, read_topic
-from bayescal.results.topics import SIDES, read_curve, read_scale
+from bayescal.results.densities import SIDES
+from bayescal.results.topic_parts import read_topic
+from bayescal.results.topics import read_curve, read_scale
 
 # A density has all but vanished so many sides from its mode.
 SIDES_SHOWN = 4.0

@@ -10,13 +10,15 @@ from typing import Any
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
+from scipy.special import log_expit
 
 from bayescal.bayes import probability
+from bayescal.engines.parts import COMBINATION
 from bayescal.families import Family
 from bayescal.results import curves
 from bayescal.results.curves import Curves
 from bayescal.results.tables import Tables
-from bayescal.results.topic_parts import COMBINATION, read_topic
+from bayescal.results.topic_parts import read_topic
 from bayescal.results.topics import read_curve, read_scale, take_topics
 from bayescal.topic_scores import Cells
 from bayescal.validation import Floats
@@ -63,6 +65,13 @@ class TopicCurves:
         if log_odds.ndim == 2:
             return probability(log_odds)
         return np.stack([probability(-log_odds), probability(log_odds)], axis=1)
+
+    def log_proba(self, cells: Cells, *, strict: bool) -> Floats:
+        """Return natural logarithms of `proba`, in the same shape."""
+        log_odds = self.log_odds(cells, strict=strict)
+        if log_odds.ndim == 2:
+            return np.asarray(log_expit(log_odds))
+        return np.asarray(log_expit(np.stack([-log_odds, log_odds], axis=1)))
 
     def interval(self, cells: Cells, level: float, *, strict: bool) -> Floats:
         """Return the pointwise equal-tailed interval of P(+|s); lower and upper last."""

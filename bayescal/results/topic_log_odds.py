@@ -10,18 +10,27 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayescal.engines.monotone.basis import Pieces
+from bayescal.engines.monotone.engine import DESCRIPTION, constants_of
+from bayescal.engines.parts import MONOTONE_OF_TOPICS as PART
+from bayescal.engines.pooled.drawing import Health
 from bayescal.engines.pooled.log_odds import LogOddsOfTopics
 from bayescal.engines.pooled.log_odds_population import NAMES
+from bayescal.results.curves import check_finite
 from bayescal.results.monotone_draws import MonotoneDraws
-from bayescal.results.topics import DRAWS, MONOTONE
+from bayescal.results.topics import DRAWS, append_topics, health_variables, whose
 from bayescal.validation import Floats
 
 CURVE = ("intercept", "slope")
+(DRAWN,) = PART.draws  # the group
 
 
-def build(found: LogOddsOfTopics, names: NDArray[Any], shape: tuple[int, int]) -> xr.Dataset:
+def build(
+    found: LogOddsOfTopics, names: NDArray[Any], shape: tuple[int, int]
+) -> dict[str, xr.Dataset]:
     """
-    Return the draws of all topics, of one without documents ("new_...") and of the population.
+    Return the engine's draws, its constants, and what it says of them, as groups.
+
+    The draws are of all topics, of one without documents ("new_...") and of the population.
 
     Parameters
     ----------
@@ -36,12 +45,6 @@ def build(found: LogOddsOfTopics, names: NDArray[Any], shape: tuple[int, int]) -
     variables = _of_topics(found, shape) | {
         "new_intercept": (DRAWS, new_intercept),
         "new_slope": ((*DRAWS, "segment"), np.moveaxis(new_slope, 0, -1)),
-        "reference": found.pieces.reference,
-        "centre": found.centre,
-        "spread": found.spread,
-        "bend": found.bend,
-        "pareto_k": found.pareto_k,
-        "resolved": int(found.resolved),
     }
     variables |= {
         name: (DRAWS, values.reshape(shape))
@@ -52,56 +55,71 @@ def build(found: LogOddsOfTopics, names: NDArray[Any], shape: tuple[int, int]) -
         "chain": np.arange(shape[0]),
         "draw": np.arange(shape[1]),
         "segment": np.arange(found.pieces.segments),
-        "knot": found.pieces.knots,
     }
-    return xr.Dataset(variables, coords)
+    evidence = _evidence_of_topics(found) | {
+        "pareto_k": found.pareto_k,
+        "population_efficiency": found.population_efficiency,
+    }
+    return {
+        DRAWN: xr.Dataset(variables, coords, {"description": DESCRIPTION, "part": PART.name}),
+        PART.constants: constants_of(
+            found.pieces, centre=found.centre, spread=found.spread, bend=found.bend
+        ),
+        PART.evidence: xr.Dataset(evidence, {"topic": names}),
+    }
 
 
-def join(old: xr.Dataset, added: LogOddsOfTopics, names: NDArray[Any]) -> xr.Dataset:
-    """Return the same with further topics."""
-    shape = old.sizes["chain"], old.sizes["draw"]
-    new = xr.Dataset(_of_topics(added, shape), {"topic": names})
-    joined = xr.concat([old[list(CURVE)], new], "topic")
-    return joined.merge(old.drop_dims("topic"))
+def join(tree: xr.DataTree, added: LogOddsOfTopics, names: NDArray[Any]) -> dict[str, xr.Dataset]:
+    """Return the groups of draws and of evidence with further topics."""
+    draws, evidence = (tree[name].to_dataset() for name in (DRAWN, PART.evidence))
+    shape = draws.sizes["chain"], draws.sizes["draw"]
+    coords = {"topic": names}
+    return {
+        DRAWN: append_topics(draws, xr.Dataset(_of_topics(added, shape), coords)),
+        PART.evidence: append_topics(evidence, xr.Dataset(_evidence_of_topics(added), coords)),
+    }
 
 
 def read(tree: xr.DataTree) -> LogOddsOfTopics:
     """Return what further topics are drawn around; it holds no topics' draws."""
-    dataset = tree[MONOTONE].to_dataset()
-    draws = dataset.drop_dims("topic").stack(sample=DRAWS)
-    nothing = np.empty((dataset.sizes["segment"] + 1, 0, draws.sizes["sample"]))
+    constants, evidence = (tree[name].to_dataset() for name in (PART.constants, PART.evidence))
+    draws = tree[DRAWN].to_dataset().drop_dims("topic").stack(sample=DRAWS)
+    nothing = np.empty((draws.sizes["segment"] + 1, 0, draws.sizes["sample"]))
     new = [draws["new_intercept"].values, *draws["new_slope"].transpose("segment", "sample").values]
     return LogOddsOfTopics(
-        pieces=_pieces(dataset),
-        centre=float(dataset["centre"]),
-        spread=float(dataset["spread"]),
-        bend=float(dataset["bend"]),
+        pieces=_pieces(constants.variables),
+        centre=float(constants["centre"]),
+        spread=float(constants["spread"]),
+        bend=float(constants["bend"]),
         population=np.stack([draws[name].values for name in NAMES], axis=-1),
         values=nothing,
         new_values=np.stack(new),
-        pareto_k=float(dataset["pareto_k"]),
-        resolved=bool(dataset["resolved"]),
+        pareto_k=float(evidence["pareto_k"]),
+        population_efficiency=float(evidence.get("population_efficiency", np.nan)),
+        efficiency=np.empty(0),
+        health=Health.without_proposals((0,)),
     )
 
 
 def read_curve(tree: xr.DataTree, topic: int | None) -> MonotoneDraws:
     """Return a topic's curve, by its position; of None that of a topic without documents."""
     # Variables, not arrays with coordinates: thousands of topics are read one by one.
-    own = tree[MONOTONE].dataset.variables
+    own, constants = (tree[name].dataset.variables for name in (DRAWN, PART.constants))
     rates = tree["population" if topic is None else "posterior"].dataset.variables["rate"]
     prefix = "new_" if topic is None else ""
     drawn = [rates, *(own[f"{prefix}{name}"] for name in CURVE)]
     rate, intercept, slope = (
         (each if topic is None else each.isel(topic=topic)).values for each in drawn
     )
+    check_finite(whose(tree, PART.name, topic), rate, intercept, slope)
     return MonotoneDraws(
-        pieces=_pieces(own),
+        pieces=_pieces(constants),
         intercept=intercept.ravel(),
         slope=slope.reshape(-1, slope.shape[-1]),
         prior=rate.ravel(),
-        centre=float(own["centre"]),
-        spread=float(own["spread"]),
-        bend=float(own["bend"]),
+        centre=float(constants["centre"]),
+        spread=float(constants["spread"]),
+        bend=float(constants["bend"]),
     )
 
 
@@ -115,6 +133,10 @@ def _of_topics(found: LogOddsOfTopics, shape: tuple[int, int]) -> dict[str, Any]
         "intercept": (("topic", *DRAWS), intercept),
         "slope": (("topic", *DRAWS, "segment"), np.moveaxis(slope, 0, -1)),
     }
+
+
+def _evidence_of_topics(found: LogOddsOfTopics) -> dict[str, Any]:
+    return health_variables(found.health, found.efficiency, "topic")
 
 
 def _folded(values: Floats, shape: tuple[int, int]) -> tuple[Floats, Floats]:

@@ -9,22 +9,25 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayescal.engines.combined import MOST_DRAWS
+from bayescal.engines.parts import COMBINATION, PARTS, RECALIBRATED, stored
 from bayescal.engines.pooled.combined import TopicCombination
 from bayescal.engines.pooled.log_odds import LogOddsOfTopics
-from bayescal.engines.pooled.weights import DENSITIES, PARTS
+from bayescal.engines.pooled.weights import DENSITIES, NAMES
 from bayescal.families import FAMILIES
 from bayescal.results import topic_log_odds
 from bayescal.results.class_draws import ClassDraws
 from bayescal.results.combined_draws import CombinedDraws, combine
-from bayescal.results.monotone_draws import MonotoneDraws, read_monotone
+from bayescal.results.monotone_draws import MonotoneDraws
+from bayescal.results.parts import read_direct
+from bayescal.results.raw_groups import raw_groups
 from bayescal.results.recalibrated_draws import DensityLogOdds, RecalibratedDraws
-from bayescal.results.topics import MONOTONE, read_curve, read_scale
+from bayescal.results.topics import read_curve, read_scale
 from bayescal.validation import Floats
 
 if TYPE_CHECKING:
     import pandas as pd
 
-COMBINATION, RECALIBRATED = "combination", "recalibrated"
+RECALIBRATION = PARTS[RECALIBRATED]
 
 
 def combination_groups(
@@ -36,8 +39,10 @@ def combination_groups(
     """
     Return the groups of a combination beside those of its densities.
 
-    combination, the weights (part; topic, part) and why; recalibrated, the curve of all topics;
-    monotone, the log-odds of each topic around a population (topic, chain, draw, segment).
+    combination, the weights (part; topic, part) and why; recalibrated, the curve of all topics
+    along the densities' log-odds; monotone_engine_draws, the monotone log-odds of each topic
+    around a population (topic, chain, draw, segment), in the engine's coordinates alone, for there
+    may be thousands of topics; and the constants and the evidence of both.
 
     Parameters
     ----------
@@ -60,12 +65,14 @@ def combination_groups(
             "base_weight": ("density", found.base_weight),
             "reach": ("end", np.array(reach)),
         },
-        {"topic": names, "part": list(PARTS), "density": list(DENSITIES)},
+        {"topic": names, "part": list(NAMES), "density": list(DENSITIES)},
     )
+    recalibration = stored(RECALIBRATION, found.recalibration, *shape)
     return {
         COMBINATION: combination,
-        RECALIBRATED: found.recalibration.dataset(*shape),
-        MONOTONE: topic_log_odds.build(found.direct, names, shape),
+        **raw_groups(recalibration, (RECALIBRATION,), reach),
+        **recalibration,
+        **topic_log_odds.build(found.direct, names, shape),
     }
 
 
@@ -96,7 +103,7 @@ def combination_table(tree: xr.DataTree, topic: int | None = None) -> pd.DataFra
 
 def read_recalibration(tree: xr.DataTree) -> MonotoneDraws:
     """Return the curve of all topics along the densities' log-odds."""
-    return read_monotone(tree[RECALIBRATED].to_dataset())
+    return read_direct(tree, RECALIBRATION)
 
 
 def weights_of_population(tree: xr.DataTree) -> tuple[Floats, Floats]:
@@ -133,5 +140,5 @@ def joined_groups(
     weight = xr.concat([combination[["weight"]], added], "topic")
     return {
         COMBINATION: combination.drop_dims("topic").merge(weight),
-        MONOTONE: topic_log_odds.join(tree[MONOTONE].to_dataset(), direct, names),
+        **topic_log_odds.join(tree, direct, names),
     }

@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
 from bayescal.engines.data import KLASS
-from bayescal.engines.pooled.engine import Population, TopicPosterior, densities_of
-from bayescal.engines.pooled.hyperposterior import GOOD_K
+from bayescal.engines.pooled.added import AddedTopics, Population
+from bayescal.engines.pooled.drawing import Health
+from bayescal.engines.pooled.engine import TopicPosterior, densities_of
 from bayescal.engines.pooled.population import NAMES
 from bayescal.families import Family
 from bayescal.results.class_draws import ClassDraws
+from bayescal.results.curves import check_finite
+from bayescal.results.densities import SIDES
 from bayescal.validation import Floats
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-SIDES = ("theta", "left", "right")
 DRAWS = ("chain", "draw")
 RATE_NAMES = ("rate_alpha", "rate_beta")
 HYPERPARAMETERS = (*NAMES, *RATE_NAMES)
 GROUPS = ("posterior", "population", "topics")
-MONOTONE = "monotone"
 
 
 def build_topics(
@@ -77,11 +75,9 @@ def build_topics(
     population |= {
         name: (("klass", *DRAWS), folded(found.population[..., k])) for k, name in enumerate(NAMES)
     }
-    topics = {name: (("klass", "topic"), apart[:, k]) for k, name in enumerate(SIDES)} | {
-        "documents": (("klass", "topic"), counts),
-        "efficiency": (("klass", "topic"), found.efficiency),
+    topics = _of_topics(found, counts, apart) | {
         "pareto_k": ("klass", found.pareto_k),
-        "resolved": int(found.resolved),
+        "population_efficiency": ("klass", found.population_efficiency),
         "centre": scale[0],
         "spread": scale[1],
     }
@@ -94,37 +90,6 @@ def build_topics(
     if found.sample_stats is not None:
         groups["sample_stats"] = found.sample_stats
     return xr.DataTree.from_dict(groups)
-
-
-def prefix_of(family: Family, families: tuple[Family, ...]) -> str:
-    """Return what the names of a family's groups start with: of the first of several, nothing."""
-    return "" if family == families[0] else f"{family.name}_"
-
-
-def population_pareto_k(tree: xr.DataTree, families: tuple[Family, ...]) -> float:
-    """Return the largest Pareto k of populations' importance weights, over families and classes."""
-    return max(float(topics["pareto_k"].max()) for topics in _known(tree, families))
-
-
-def population_problem(tree: xr.DataTree, families: tuple[Family, ...]) -> str | None:
-    """Return what is wrong with the population of any family and what to do; None if nothing is."""
-    worst = population_pareto_k(tree, families)
-    if worst <= GOOD_K and all(int(topics["resolved"]) for topics in _known(tree, families)):
-        return None
-    why = f"Pareto k {worst:.2f}, good below {GOOD_K}"
-    if worst <= GOOD_K:
-        why = "some topics' draws are too uneven to stand for them"
-    return (
-        f"the population's posterior was not resolved ({why}): compare with pooling='none', or"
-        " leave out topics whose scores are unlike the others'"
-    )
-
-
-def _known(tree: xr.DataTree, families: tuple[Family, ...]) -> list[xr.Dataset]:
-    names = [f"{prefix_of(family, families)}topics" for family in families]
-    # A combination's log-odds have a population of their own.
-    names += [MONOTONE] if MONOTONE in tree else []
-    return [tree[name].to_dataset() for name in names]
 
 
 def with_prefix(tree: xr.DataTree, prefix: str) -> dict[str, xr.Dataset]:
@@ -140,35 +105,59 @@ def take_family(tree: xr.DataTree, prefix: str) -> xr.DataTree:
 
 def join_topics(
     tree: xr.DataTree,
-    added: tuple[Floats, Floats],
+    added: AddedTopics,
     names: NDArray[Any],
     counts: NDArray[np.intp],
     apart: Floats,
 ) -> xr.DataTree:
     """Return a tree with further topics: draws of sides and rate, and what is known of them."""
-    sides, rate = added
     posterior, topics = tree["posterior"].to_dataset(), tree["topics"].to_dataset()
     shape = tuple(posterior.sizes[dim] for dim in DRAWS)
     new = {
         name: (
             ("klass", "topic", *DRAWS),
-            sides[:, k].reshape(*sides.shape[:1], names.size, *shape),
+            added.sides[:, k].reshape(len(KLASS), names.size, *shape),
         )
         for k, name in enumerate(SIDES)
-    } | {"rate": (("topic", *DRAWS), rate.reshape(names.size, *shape))}
-    known = {name: (("klass", "topic"), apart[:, k]) for k, name in enumerate(SIDES)} | {
-        "documents": (("klass", "topic"), counts),
-        "efficiency": (("klass", "topic"), np.full(counts.shape, np.nan)),
-    }
-    shared = topics.drop_dims("topic")
+    } | {"rate": (("topic", *DRAWS), added.rate.reshape(names.size, *shape))}
+    known = _of_topics(added, counts, apart)
     joined = {
         "posterior": xr.concat([posterior, xr.Dataset(new, {"topic": names})], "topic"),
         "population": tree["population"].to_dataset(),
-        "topics": xr.concat(
-            [topics[list(known)], xr.Dataset(known, {"topic": names})], "topic"
-        ).merge(shared),
+        "topics": append_topics(topics, xr.Dataset(known, {"topic": names})),
     }
     return xr.DataTree.from_dict(joined)
+
+
+def append_topics(old: xr.Dataset, new: xr.Dataset) -> xr.Dataset:
+    """Return what is known of topics with that of further ones, as far as the old ones have it."""
+    of_topics = [name for name, variable in old.items() if "topic" in variable.dims]
+    if not of_topics:
+        return old
+    joined: xr.Dataset = xr.concat([old[of_topics], new[of_topics]], "topic")
+    return joined.merge(old.drop_dims("topic"))
+
+
+def health_variables(health: Health, efficiency: Floats, *dims: str) -> dict[str, Any]:
+    """Return how well topics were drawn, and what reweighting to populations leaves of it."""
+    values = {
+        "efficiency": efficiency,
+        "resolved": health.resolved.astype(int),
+        "proposal_efficiency": health.efficiency,
+        "proposal_pareto_k": health.pareto_k,
+    }
+    return {name: (dims, value) for name, value in values.items()}
+
+
+def _of_topics(
+    found: TopicPosterior | AddedTopics, counts: NDArray[np.intp], apart: Floats
+) -> dict[str, Any]:
+    """Return what is known of each topic: its documents, its own fit, and how it was drawn."""
+    known = {name: apart[:, k] for k, name in enumerate(SIDES)} | {"documents": counts}
+    dims = "klass", "topic"
+    return {name: (dims, values) for name, values in known.items()} | health_variables(
+        found.health, found.efficiency, *dims
+    )
 
 
 def read_population(tree: xr.DataTree, prefix: str = "") -> Population:
@@ -203,6 +192,11 @@ def read_curve(
     Return a topic's curve by densities, by its position; of None that of one without documents.
 
     The names of groups start with `prefix`.
+
+    Raises
+    ------
+    ValueError
+        If its draws are not finite.
     """
     # Variables, not arrays with coordinates: thousands of topics are read one by one.
     group = "population" if topic is None else "posterior"
@@ -215,37 +209,19 @@ def read_curve(
         values: Floats = variable.transpose(*dims, *DRAWS).values
         return values
 
-    sides = np.stack([draws(name, "klass") for name in SIDES], axis=1)
-    return curve_of(sides, draws("rate").ravel(), family, read_scale(tree)[0])
+    sides, rate = np.stack([draws(name, "klass") for name in SIDES], axis=1), draws("rate")
+    check_finite(whose(tree, family.name, topic), sides, rate)
+    return curve_of(sides, rate.ravel(), family, read_scale(tree)[0])
+
+
+def whose(tree: xr.DataTree, part: str, topic: int | None) -> str:
+    """Return in words what draws are of: a part, for a topic by its position, or for none."""
+    if topic is None:
+        return f"the part {part!r} for topics without documents"
+    name = tree["topics"].dataset.variables["topic"][topic]
+    return f"the part {part!r} for topic {name.values.item()!r}"
 
 
 def curve_of(sides: Floats, rate: Floats, family: Family, centre: float) -> ClassDraws:
     """Return the curve of draws of mode and sides, of shape (2, 3, ...), and of the rate."""
     return ClassDraws(*densities_of(sides.reshape(2, 3, -1), family, centre), rate)
-
-
-def topic_table(tree: xr.DataTree, classes: NDArray[Any], level: float) -> pd.DataFrame:
-    """Return estimates apart, pooled and of the population; see `TopicCalibrator.summary`."""
-    import pandas as pd
-
-    tails = [0.5 - level / 2.0, 0.5 + level / 2.0]
-    posterior, topics = tree["posterior"].to_dataset(), tree["topics"].to_dataset()
-    parts = []
-    for name in SIDES:
-        draws = posterior[name].stack(sample=DRAWS)
-        lower, upper = np.quantile(draws.values, tails, axis=draws.get_axis_num("sample"))
-        columns = {
-            "documents": topics["documents"],
-            "apart": topics[name],
-            "pooled": draws.mean("sample"),
-            "lower": (draws.dims[:-1], lower),
-            "upper": (draws.dims[:-1], upper),
-            "population": tree["population"][name].median(DRAWS),
-        }
-        frame = xr.Dataset(columns).drop_vars(DRAWS, errors="ignore").to_dataframe().reset_index()
-        parts.append(frame.assign(parameter=name))
-    table = pd.concat(parts)
-    table["class"] = table["klass"].map(dict(zip(KLASS, map(str, classes), strict=True)))
-    order = ["topic", "class", "parameter"]
-    kept = ["documents", "apart", "pooled", "lower", "upper", "population"]
-    return table.set_index(order)[kept].sort_index(level="topic", sort_remaining=False)

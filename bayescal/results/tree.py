@@ -1,7 +1,10 @@
 """The tree of a fit: an xarray.DataTree in ArviZ's schema, with the maximum-likelihood fit beside.
 
 Groups: posterior and sample_stats (chain, draw, klass), observed_data and constant_data
-(document), maximum_likelihood and, for inference "map", mode (klass).
+(document), maximum_likelihood and, for inference "map", mode (klass). Draws of densities that are
+warped or of several families, and of direct log-odds, are in raw score units in the groups
+posterior and those named like parts of a combination; the engine's own are in engine_draws, what
+these need in engine_constants, each after the name of its part.
 """
 
 from __future__ import annotations
@@ -14,7 +17,9 @@ import xarray as xr
 
 from bayescal.engines.data import KLASS, BinaryScores
 from bayescal.engines.maximum_likelihood import ClassFits
+from bayescal.engines.parts import parts_of
 from bayescal.families import FAMILIES, Fit, Guard
+from bayescal.results.raw_groups import raw_groups
 
 
 def build_tree(
@@ -34,14 +39,17 @@ def build_tree(
     fits : ClassFits
         Goes into maximum_likelihood.
     groups : mapping of str to Dataset
-        What the engine made: posterior and sample_stats, or mode.
+        What the engine made: posterior or engine_draws, sample_stats, evidence; or mode.
     attrs : mapping
         Provenance: versions, seed, arguments.
     """
     centre, spread = data.centre_and_spread
     weight = np.ones(data.score.size) if data.weight is None else data.weight
+    made = groups or {}
+    reach = float(data.score.min()), float(data.score.max())
     datasets = {
-        **(groups or {}),
+        **raw_groups(made, parts_of(made), reach),
+        **made,
         "observed_data": xr.Dataset(
             {
                 "score": ("document", data.score, {"long_name": data.name}),

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayescal.labels import encode_labels
 from bayescal.score_calibrator import ScoreCalibrator
+from bayescal.score_checks import without_scores_warnings
 from bayescal.text.classifiers import WORDS, make_classifier
 from bayescal.text.cross_validation import FOLDS, cross_val_scores, raw_scores
 from bayescal.validation import Floats, check_same_length
@@ -41,14 +42,14 @@ class TextCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     folds : int
         Of the cross-validation; every class needs so many documents.
     calibrator : ScoreCalibrator, optional
-        Its settings are used; by default `ScoreCalibrator()`.
+        Its settings are used, `positive` among them; by default `ScoreCalibrator()`.
     random_state : int
         Of folds, solver and posterior: the same seed, the same probabilities.
 
     Attributes
     ----------
     classes_ : array of shape (2,)
-        The labels in sorted order; the second is the positive class.
+        The negative and the positive class: see `ScoreCalibrator`.
     scores_ : array of shape (n,)
         The out-of-fold scores of the documents fitted.
     classifier_, calibrator_ : scikit-learn classifier, ScoreCalibrator
@@ -97,7 +98,8 @@ class TextCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             If an argument is not as described, or a class has fewer documents than folds.
         """
         documents = _as_documents(texts)
-        classes, positive = encode_labels(y)
+        calibrator = self._new_calibrator()
+        classes, positive = encode_labels(y, positive=calibrator.positive)
         check_same_length("texts", len(documents), "y", positive.size)
         vectorizer = CountVectorizer()
         _check_words(documents, vectorizer.build_analyzer())
@@ -106,7 +108,10 @@ class TextCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         scores = cross_val_scores(
             classifier, counts, positive, folds=self.folds, random_state=self.random_state
         )
-        calibrator = self._new_calibrator().fit(scores, classes[positive.astype(np.intp)])
+        # Scores are the classifier's own business: whoever has documents can turn none around.
+        with without_scores_warnings():
+            calibrator.set_params(positive=classes[1])
+            calibrator.fit(scores, classes[positive.astype(np.intp)])
         self.classifier_ = classifier.fit(counts, positive)
         self.vectorizer_, self.calibrator_ = vectorizer, calibrator
         self.classes_, self.scores_ = classes, scores
@@ -154,6 +159,11 @@ class TextCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Return probabilities of both classes, in the order of `classes_`; shape (n, 2)."""
         scores = self.score_documents(texts)
         return self.calibrator_.predict_proba(scores)
+
+    def predict_log_proba(self, texts: Iterable[str]) -> Floats:
+        """Return natural logarithms of `predict_proba`, finite where that rounds to 0."""
+        scores = self.score_documents(texts)
+        return self.calibrator_.predict_log_proba(scores)
 
     def predict(self, texts: Iterable[str]) -> NDArray[Any]:
         """Return the likelier class of each document."""

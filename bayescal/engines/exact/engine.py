@@ -15,13 +15,17 @@ import xarray as xr
 from bayescal.density_draws import DensityDraws, density_draws
 from bayescal.engines.data import KLASS, BinaryScores
 from bayescal.engines.exact.components import Component, build_components
+from bayescal.engines.exact.datasets import draws_dataset, is_plain
 from bayescal.engines.exact.hyperparameters import resolve
 from bayescal.engines.exact.mixture import MixtureDraws, Weights, by_evidence, draw_mixture
 from bayescal.engines.exact.stacking import by_stacking
 from bayescal.engines.pareto import smooth
-from bayescal.families import Family, side_units
+from bayescal.engines.parts import PARTS, PLAIN, stored
+from bayescal.families import Family
 from bayescal.validation import Floats
 from bayescal.warps import IDENTITY
+
+EFFICIENCY_LIMIT = 0.9  # below it proposals are not those of the posterior
 
 
 @dataclass(frozen=True)
@@ -60,17 +64,18 @@ class Densities:
         sides = np.stack([side[:, klass] for side in (found.theta, found.left, found.right)])
         return density_draws(families, family[chosen], sides, bend[chosen], self.centre)
 
+    def groups(self, chains: int, draws: int) -> dict[str, xr.Dataset]:
+        """Return the draws and what is known of them, as a tree keeps them."""
+        part = PLAIN if is_plain(self.components) else PARTS["densities"]
+        return stored(part, self, chains, draws)
+
     def dataset(self, chains: int, draws: int) -> xr.Dataset:
         """Return the draws: those of a family's program, or of a mixture (chain, draw, klass)."""
-        plain = len(self.components) == 1 and self.components[0].bend == IDENTITY
-        variables = _of_one_family if plain else _of_mixture
-        arrays = variables(self.components, self.found) | {"prior": self.prior}
-        posterior = _posterior_dataset(arrays, (chains, draws))
-        if "family" in posterior:
-            # The convention for codes: CF metadata, section 3.5.
-            names = dict.fromkeys(component.family.name for component in self.components)
-            posterior["family"].attrs["flag_meanings"] = " ".join(names)
-        return posterior
+        return draws_dataset(self.components, self.found, self.prior, (chains, draws))
+
+    def constants(self) -> xr.Dataset:
+        """Return what draws of a mixture need to be in raw score units."""
+        return xr.Dataset({"centre": self.centre})
 
     def evidence(self) -> xr.Dataset:
         """Return evidence, weights and diagnostics (klass, family, bend)."""
@@ -141,51 +146,7 @@ def draw_posterior(
     found = fit_densities(
         (family,), data, rng, draws=draws * chains, hyperparameters=hyperparameters
     )
-    return {"posterior": found.dataset(chains, draws), "evidence": found.evidence()}
-
-
-def _of_one_family(components: list[Component], found: MixtureDraws) -> dict[str, Floats]:
-    """Return the variables of the program named like the family."""
-    both = []
-    for k, positive in enumerate((False, True)):
-        family = components[0].family.of_class(positive)
-        both.append(_of_class(family, found.theta[:, k], found.left[:, k], found.right[:, k]))
-    return {name: np.stack([one[name] for one in both], axis=1) for name in both[0]}
-
-
-def _of_class(family: Family, theta: Floats, left: Floats, right: Floats) -> dict[str, Floats]:
-    variables = dict(zip(family.parameters, family.from_sides(theta, left, right), strict=True))
-    left_unit, right_unit = side_units(family.powers)
-    width = left_unit * left + right_unit * right
-    if not family.symmetric:
-        variables["left_share"] = left_unit * left / width
-    if family.powers == (2, 2):
-        return variables | {"squared_width": width**2}
-    return variables | {"width": width}
-
-
-def _of_mixture(components: list[Component], found: MixtureDraws) -> dict[str, Floats]:
-    """Return mode and sides, with the family and the warp of each draw."""
-    names = list(dict.fromkeys(component.family.name for component in components))
-    code = np.array([names.index(component.family.name) for component in components], np.int8)
-    bend = np.array([component.bend for component in components])
-    return {
-        "family": code[found.component],
-        "bend": bend[found.component[:, 0]],
-        "theta": found.theta,
-        "left": found.left,
-        "right": found.right,
-    }
-
-
-def _posterior_dataset(variables: dict[str, Floats], shape: tuple[int, int]) -> xr.Dataset:
-    dims = ("chain", "draw", "klass")
-    arrays = {
-        name: (dims[: value.ndim + 1], value.reshape(*shape, *value.shape[1:]))
-        for name, value in variables.items()
-    }
-    coords = {"chain": np.arange(shape[0]), "draw": np.arange(shape[1]), "klass": list(KLASS)}
-    return xr.Dataset(arrays, coords)
+    return found.groups(chains, draws)
 
 
 def _evidence_dataset(

@@ -24,8 +24,9 @@ from bayescal.engines.monotone.compression import Nodes
 from bayescal.validation import Floats, check_positive
 
 HALF_LOG_TWO_PI = 0.5 * math.log(2.0 * math.pi)
-# A slope of exp(15) a spread is a step to any data; steeper ones would only cancel in sums.
-LARGEST_ETA = 15.0
+# A slope of exp(50) per spread is a step even to classes that meet in a billionth of the spread.
+LARGEST_ETA = 50.0
+TINY = np.finfo(np.float64).tiny
 
 
 @dataclass(frozen=True)
@@ -121,6 +122,18 @@ class PosteriorDensity:
         slopes: Floats = np.exp(np.minimum(eta, LARGEST_ETA))
         return slopes
 
+    def start(self) -> Floats:
+        """
+        Return a point from which to climb: each piece rises by about one between its scores.
+
+        From slopes that are too steep for the scores the way down is short, exp(eta) being steep
+        too; where slopes are too flat for them, nothing tells how much steeper they should be.
+        """
+        reach = np.abs(self._design[:, 1:]).max(axis=0)
+        eta = np.minimum(-np.log(np.maximum(reach, TINY)), LARGEST_ETA)
+        steps = np.linalg.solve(self._walk, eta - self.prior.slope_location)
+        return np.concatenate([[self.prior.intercept_location], steps])
+
     def log_density(self, points: Floats, scale: float | None = None) -> Floats:
         """
         Return the log density at points of shape (m, J + 1).
@@ -146,9 +159,11 @@ class PosteriorDensity:
         precision[2:] = scale**-2
         from_prior = point - np.r_[self.prior.intercept_location, np.zeros(point.size - 1)]
         gradient = np.r_[pull[0], chain.T @ pull[1:]] - precision * from_prior
-        positive = information + np.diag(precision)
-        hessian = positive.copy()
-        hessian[1:, 1:] -= (chain.T * pull[1:]) @ self._walk
+        # Pieces that the labels pull down curve the density as it should be at a mode.
+        curvature = -slopes * pull[1:]
+        positive, hessian = (information + np.diag(precision) for _ in range(2))
+        positive[1:, 1:] += (self._walk.T * np.maximum(curvature, 0.0)) @ self._walk
+        hessian[1:, 1:] += (self._walk.T * curvature) @ self._walk
         value = float(self.log_density(point[None], scale)[0])
         return Expansion(value, gradient, hessian, positive)
 

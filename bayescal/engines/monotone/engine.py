@@ -10,6 +10,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayescal.engines.data import BinaryScores
+from bayescal.engines.monotone.basis import Pieces
 from bayescal.engines.monotone.density import Prior
 from bayescal.engines.monotone.leave_one_out import leave_one_out
 from bayescal.engines.monotone.posterior import MonotonePosterior, draw_monotone
@@ -19,6 +20,10 @@ from bayescal.warps import standardise, warped_spread
 # Straight pieces: nine up to 100 documents of the rarer class, then by the cube root that balances
 # the bias of pieces and the noise of slopes, up to 17.
 FEWEST, MOST, PER_ROOT = 9, 17, 1.9
+DESCRIPTION = (
+    "The engine's own coordinates: log-odds at the reference and slopes between knots, all of"
+    " scores that are warped and standardised by the constants beside them."
+)
 
 
 @dataclass(frozen=True)
@@ -63,24 +68,25 @@ class Direct:
         return found.log_odds(self.data.positive)[index]
 
     def dataset(self, chains: int, draws: int) -> xr.Dataset:
-        """Return the draws (chain, draw, segment) and what they are of."""
+        """Return the draws (chain, draw, segment)."""
         found, shape = self.posterior, (chains, draws)
         variables = {
             "intercept": (("chain", "draw"), found.intercept.reshape(shape)),
             "slope": (("chain", "draw", "segment"), found.slopes.reshape(*shape, -1)),
             "prior": (("chain", "draw"), self.base.reshape(shape)),
-            "knot": ("knot", found.pieces.knots),
-            "reference": found.pieces.reference,
-            "bend": self.bend,
-            "centre": self.centre,
-            "spread": self.spread,
         }
         coords = {
             "chain": np.arange(chains),
             "draw": np.arange(draws),
             "segment": np.arange(found.slopes.shape[1]),
         }
-        return xr.Dataset(variables, coords)
+        return xr.Dataset(variables, coords, {"description": DESCRIPTION})
+
+    def constants(self) -> xr.Dataset:
+        """Return what the draws are of: pieces of scores that are warped and standardised."""
+        return constants_of(
+            self.posterior.pieces, bend=self.bend, centre=self.centre, spread=self.spread
+        )
 
     def evidence(self) -> xr.Dataset:
         """Return the evidence of every warp, and how well the draws were made."""
@@ -95,6 +101,19 @@ class Direct:
             "monotone": 1.0,
         }
         return xr.Dataset(variables, {"bend": self.bends})
+
+
+def constants_of(pieces: Pieces, *, centre: float, spread: float, bend: float) -> xr.Dataset:
+    """Return the constants of log-odds in straight pieces of warped and standardised scores."""
+    return xr.Dataset(
+        {
+            "knot": ("knot", pieces.knots),
+            "reference": pieces.reference,
+            "centre": centre,
+            "spread": spread,
+            "bend": bend,
+        }
+    )
 
 
 def number_of_segments(data: BinaryScores) -> int:

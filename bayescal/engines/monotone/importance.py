@@ -32,7 +32,7 @@ class StudentT:
     mean : array of shape (d,)
         Its centre.
     root : array of shape (d, d)
-        Lower Cholesky factor of its scale matrix.
+        Lower triangular root R of its scale matrix R R^T.
     """
 
     mean: Floats
@@ -48,13 +48,36 @@ class StudentT:
     def log_density(self, points: Floats) -> Floats:
         """Return the log density at points of shape (m, d)."""
         d, power = self.mean.size, 0.5 * (FREEDOM + self.mean.size)
-        standard = (points - self.mean) @ np.linalg.inv(self.root).T
+        standard = self._standardised(points)
         constant = math.lgamma(power) - math.lgamma(0.5 * FREEDOM)
         constant -= 0.5 * d * math.log(FREEDOM * math.pi) + float(np.log(np.diag(self.root)).sum())
         log: Floats = constant - power * np.log1p(
             np.einsum("ij,ij->i", standard, standard) / FREEDOM
         )
         return log
+
+    def matched(self, points: Floats, weight: Floats) -> StudentT:
+        """
+        Return the Student t with the mean and covariance of weighted points.
+
+        Few points span too little: this density counts as d more of them, so that the update is the
+        posterior mean of a normal inverse-Wishart prior around it.
+        """
+        share = weight / weight.sum()
+        known, own = 1.0 / float(share @ share), self.mean.size
+        # In units of this density, in which no direction is much wider than another.
+        standard = self._standardised(points)
+        shift = share @ standard
+        deviation = standard - shift
+        total = known * (deviation.T * share) @ deviation + own * np.eye(own)
+        total += known * own / (known + own) * np.outer(shift, shift)
+        root: Floats = np.linalg.cholesky(total / (known + own))
+        mean = self.mean + known / (known + own) * self.root @ shift
+        return StudentT(mean, self.root @ root)
+
+    def _standardised(self, points: Floats) -> Floats:
+        standard: Floats = (points - self.mean) @ np.linalg.inv(self.root).T
+        return standard
 
 
 @dataclass(frozen=True)
@@ -126,23 +149,12 @@ class Mixture:
         belongs = np.exp(logs - log_sum_exp(logs.copy(), axis=0) + found.log_weight)
         share = belongs.sum(axis=1)
         kept = share > SMALLEST_SHARE * share.max()
-        parts = tuple(match(found.points, weight) for weight in belongs[kept])
+        parts = tuple(
+            part.matched(found.points, weight)
+            for part, weight, keep in zip(self.parts, belongs, kept, strict=True)
+            if keep
+        )
         return Mixture(parts, share[kept] / share[kept].sum())
-
-
-def student(mean: Floats, covariance: Floats) -> StudentT:
-    """Return the Student t of a mean and a scale matrix."""
-    # Few effective points span too little: never narrower than a prior's unit over 10^6.
-    root = np.linalg.cholesky(covariance + 1e-12 * np.eye(mean.size))
-    return StudentT(mean, root.astype(np.float64))
-
-
-def match(points: Floats, weight: Floats) -> StudentT:
-    """Return the Student t with the mean and covariance of weighted points."""
-    share = weight / weight.sum()
-    mean = share @ points
-    deviation = points - mean
-    return student(mean, (deviation.T * share) @ deviation)
 
 
 def weigh(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,26 +15,35 @@ SMALLEST_SIZE = 1e-6
 # The squared length of a Newton step in posterior standard deviations: the mode only centres a
 # proposal, whose weights then tell how good it was.
 SMALLEST_DECREMENT = 1e-5
-# Flatter Hessians would give steps, and proposals, far wider than the prior.
+# Relative to the positive part, which is never below the prior's curvature: flatter Hessians would
+# give steps, and proposals, far wider than the prior.
 SMALLEST_CURVATURE = 1e-3
 
 
 @dataclass(frozen=True)
 class Mode:
     """
-    A mode and the covariance of the Gaussian that touches it.
+    A mode and the Gaussian that touches it.
 
     Attributes
     ----------
     point : array of shape (d,)
-    covariance : array of shape (d, d)
+        Its mean.
+    root : array of shape (d, d)
+        Lower triangular root R of its covariance R R^T.
     log_density : float
         At the mode.
     """
 
     point: Floats
-    covariance: Floats
+    root: Floats
     log_density: float
+
+    @property
+    def log_integral(self) -> float:
+        """Return Laplace's approximation of the log of the density's integral."""
+        log_volume = 0.5 * self.point.size * math.log(2.0 * math.pi)
+        return self.log_density + log_volume + float(np.log(np.diag(self.root)).sum())
 
 
 def find_mode(density: PosteriorDensity, start: Floats, scale: float) -> Mode:
@@ -53,7 +63,8 @@ def find_mode(density: PosteriorDensity, start: Floats, scale: float) -> Mode:
     """
     point, here = start, density.expand(start, scale)
     for _ in range(MOST_STEPS):
-        step = np.linalg.solve(_metric(here), here.gradient)
+        root = _root(here)
+        step = root @ (root.T @ here.gradient)
         decrement = float(step @ here.gradient)
         if decrement < SMALLEST_DECREMENT:
             break
@@ -68,13 +79,30 @@ def find_mode(density: PosteriorDensity, start: Floats, scale: float) -> Mode:
 
 
 def _touching(point: Floats, here: Expansion) -> Mode:
-    return Mode(point, np.linalg.inv(_metric(here)).astype(np.float64), here.value)
+    return Mode(point, _root(here), here.value)
 
 
 def _rises(density: PosteriorDensity, point: Floats, scale: float, level: float) -> bool:
     return float(density.log_density(point[None], scale)[0]) > level
 
 
-def _metric(here: Expansion) -> Floats:
-    lowest = np.linalg.eigvalsh(here.hessian)[0]
-    return here.hessian if lowest > SMALLEST_CURVATURE else here.positive
+def _root(here: Expansion) -> Floats:
+    """
+    Return a root of the inverse of minus the Hessian, or else of its positive part.
+
+    Where scores differ by orders of magnitude curvatures do. Relative to the positive part none is
+    above 1: rounding of the largest does not hide the sign of the smallest.
+    """
+    stand_in = _root_of_inverse(here.positive)
+    relative = stand_in.T @ here.hessian @ stand_in
+    if np.linalg.eigvalsh(relative)[0] <= SMALLEST_CURVATURE:
+        return stand_in
+    return stand_in @ _root_of_inverse(relative)
+
+
+def _root_of_inverse(matrix: Floats) -> Floats:
+    """Return the lower triangular R with positive diagonal whose R R^T is a matrix's inverse."""
+    # The Cholesky factor of the matrix in reverse is an upper triangular root.
+    upper = np.linalg.cholesky(matrix[::-1, ::-1])[::-1, ::-1]
+    root: Floats = np.linalg.inv(upper).T
+    return root

@@ -13,11 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from bayescal.engines.monotone.density import PosteriorDensity
-from bayescal.engines.monotone.importance import Mixture, match, student, weigh
+from bayescal.engines.monotone.importance import Mixture, StudentT, weigh
 from bayescal.engines.monotone.mode import Mode, find_mode
 from bayescal.validation import Floats
 
 RATIO = 1.6
+# Wide enough for slopes to find what the labels say before narrower scales hold them together.
+FIRST_SCALE = RATIO**4
 MOST_STEPS_OUT = 15
 # Scales whose share is exp(-6) of the largest are left to the tails of their neighbours.
 DEPTH = 6.0
@@ -48,21 +50,22 @@ def propose(density: PosteriorDensity, rng: np.random.Generator) -> Mixture:
     for part in parts:
         if part.log_share < top - DEPTH:
             continue
-        laplace = student(part.mode.point, part.mode.covariance)
+        laplace = StudentT(part.mode.point, part.mode.root)
 
         def given_scale(points: Floats, scale: float = part.scale) -> Floats:
             return density.log_density(points, scale)
 
         pilot = weigh(given_scale, Mixture((laplace,), np.ones(1)), PILOT, rng)
-        students.append(match(pilot.points, np.exp(pilot.log_weight)))
+        students.append(laplace.matched(pilot.points, np.exp(pilot.log_weight)))
         log_shares.append(_log_prior(part.scale, density.prior.walk_freedom) + pilot.log_evidence)
-    share = np.exp(np.array(log_shares) - max(log_shares))
+    # Where the pilot draws deny what the modes promised, a share may be 0.
+    share = np.exp(np.maximum(np.array(log_shares) - max(log_shares), -DEPTH))
     return Mixture(tuple(students), share / share.sum())
 
 
 def _parts(density: PosteriorDensity) -> list[_Part]:
-    """Return modes over a grid of scales, outward from 1 until nothing is left."""
-    parts = [_part(density, 1.0, np.zeros(density.dimension))]
+    """Return modes over a grid of scales, outward from FIRST_SCALE until nothing is left."""
+    parts = [_part(density, FIRST_SCALE, density.start())]
     if density.dimension == 2:
         return parts
     for direction in (RATIO, 1.0 / RATIO):
@@ -77,9 +80,7 @@ def _parts(density: PosteriorDensity) -> list[_Part]:
 
 def _part(density: PosteriorDensity, scale: float, start: Floats) -> _Part:
     mode = find_mode(density, start, scale)
-    log_volume = 0.5 * float(np.linalg.slogdet(2.0 * math.pi * mode.covariance)[1])
-    log_share = mode.log_density + log_volume + _log_prior(scale, density.prior.walk_freedom)
-    return _Part(scale, mode, log_share)
+    return _Part(scale, mode, mode.log_integral + _log_prior(scale, density.prior.walk_freedom))
 
 
 def _log_prior(scale: float, freedom: float) -> float:

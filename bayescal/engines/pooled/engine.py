@@ -10,7 +10,8 @@ import xarray as xr
 
 from bayescal.density_draws import DensityDraws, density_draws
 from bayescal.engines.pooled.base_rates import draw_base_rates, rates_given
-from bayescal.engines.pooled.population import Hyperprior, draw_unseen, fixed_population
+from bayescal.engines.pooled.drawing import Health
+from bayescal.engines.pooled.population import draw_unseen, fixed_population
 from bayescal.engines.pooled.topics import draw_population, draw_topics
 from bayescal.families import Family
 from bayescal.robust import centre_and_spread
@@ -40,12 +41,13 @@ class TopicPosterior:
         Parameters of the beta that rates are from.
     population : array of shape (2, draws, 6)
         Unbounded hyperparameters of each class; see `population`.
-    pareto_k : array of shape (2,)
-        Of the hyperparameters' importance weights; -inf where there are none.
+    pareto_k, population_efficiency : array of shape (2,)
+        Of the hyperparameters' importance weights the Pareto shape, -inf where there are none, and
+        the effective share of the proposals.
     efficiency : array of shape (2, topics)
         Share of a topic's draws that its reweighting to populations leaves effective.
-    resolved : bool
-        Whether all exact posteriors are as fine as asked for.
+    health : Health
+        How well each topic was drawn under those that are reweighted; of shape (2, topics).
     sample_stats : xarray.Dataset or None
         Of NUTS, where it made the draws.
     """
@@ -57,8 +59,9 @@ class TopicPosterior:
     rate_population: Floats
     population: Floats
     pareto_k: Floats
+    population_efficiency: Floats
     efficiency: Floats
-    resolved: bool
+    health: Health
     sample_stats: xr.Dataset | None = None
 
 
@@ -118,61 +121,10 @@ def fit_topics(
         rate_population=rate_population,
         population=np.stack([each.population for each in found]),
         pareto_k=np.array([each.pareto_k for each in found]),
+        population_efficiency=np.array([each.population_efficiency for each in found]),
         efficiency=np.stack([each.efficiency for each in found]),
-        resolved=all(each.resolved for each in found),
+        health=Health.stack([each.health for each in found]),
     )
-
-
-@dataclass(frozen=True)
-class Population:
-    """
-    Draws of the hyperparameters.
-
-    Attributes
-    ----------
-    classes : array of shape (2, draws, 6)
-        Of negatives and positives, unbounded; see `population`.
-    rate : array of shape (2, draws)
-        Parameters of the beta that rates are from.
-    """
-
-    classes: Floats
-    rate: Floats
-
-
-def add_topics(
-    classes: tuple[Sequence[Floats], Sequence[Floats]],
-    family: Family,
-    population: Population,
-    rng: np.random.Generator,
-    scale: tuple[float, float],
-) -> tuple[Floats, Floats]:
-    """
-    Return draws of topics that the population was not fitted to.
-
-    Parameters
-    ----------
-    classes, family, rng, scale
-        As of `fit_topics`.
-    population : Population
-        Which the topics do not inform.
-
-    Returns
-    -------
-    sides : array of shape (2, 3, topics, draws)
-        Mode and sides in raw score units.
-    rate : array of shape (topics, draws)
-    """
-    centre, spread = scale
-    sides = []
-    for k, positive in enumerate((False, True)):
-        standardised = [((scores - centre) / spread, None) for scores in classes[k]]
-        points, own = population.classes[k], family.of_class(positive)
-        bases = Hyperprior.of(own.powers[0]).bases_of(points)
-        found = draw_topics(standardised, own, bases, MOST_TOPIC_DRAWS // 2, rng)
-        sides.append(raw_sides(found.pick(points, rng), centre, spread))
-    negatives, positives = (np.array([each.size for each in side], float) for side in classes)
-    return np.stack(sides), rates_given(population.rate, positives, negatives, rng)
 
 
 def densities_of(sides: Floats, family: Family, centre: float) -> tuple[DensityDraws, DensityDraws]:
@@ -194,8 +146,9 @@ class _Class:
     new_sides: Floats
     population: Floats
     pareto_k: float
+    population_efficiency: float
     efficiency: Floats
-    resolved: bool
+    health: Health
 
 
 Topics = list[tuple[Floats, None]]
@@ -209,8 +162,9 @@ def _partial(topics: Topics, family: Family, rng: np.random.Generator, draws: in
         new_sides=draw_unseen(found.points, family, rng),
         population=found.points,
         pareto_k=found.pareto_k,
-        efficiency=found.topics.efficiency(found.points[:: max(1, draws // 100)]),
-        resolved=found.topics.resolved,
+        population_efficiency=found.efficiency,
+        efficiency=found.topics.efficiency(found.points),
+        health=found.topics.health,
     )
 
 
@@ -223,8 +177,9 @@ def _apart(topics: Topics, family: Family, rng: np.random.Generator, draws: int)
         new_sides=draw_unseen(points, family, rng),
         population=points,
         pareto_k=-np.inf,
+        population_efficiency=1.0,
         efficiency=np.ones(len(topics)),
-        resolved=found.resolved,
+        health=found.health,
     )
 
 
@@ -236,8 +191,9 @@ def _complete(topics: Topics, family: Family, rng: np.random.Generator, draws: i
         new_sides=one.sides[:, 0],
         population=one.population,
         pareto_k=one.pareto_k,
+        population_efficiency=one.population_efficiency,
         efficiency=np.ones(len(topics)),
-        resolved=one.resolved,
+        health=one.health.repeat(len(topics)),
     )
 
 

@@ -14,6 +14,7 @@ from bayescal.engines.monotone.basis import Pieces, place_pieces
 from bayescal.engines.monotone.density import Prior
 from bayescal.engines.monotone.leave_one_out import leave_one_out
 from bayescal.engines.monotone.posterior import MonotoneCurves, draw_monotone
+from bayescal.engines.pooled.drawing import Drawn, Health, draw_under_bases
 from bayescal.engines.pooled.engine import topic_draws_of
 from bayescal.engines.pooled.hyperposterior import draw_hyperposterior
 from bayescal.engines.pooled.log_odds_population import (
@@ -23,7 +24,7 @@ from bayescal.engines.pooled.log_odds_population import (
     prior_of,
     statistics,
 )
-from bayescal.engines.pooled.reweighting import Drawn, TopicDraws, draw_under_bases, terms_of
+from bayescal.engines.pooled.reweighting import TopicDraws, terms_of
 from bayescal.parallel import in_parallel
 from bayescal.validation import Floats
 from bayescal.warps import standardise, warped_spread
@@ -50,10 +51,13 @@ class LogOddsOfTopics:
         Intercept and slopes.
     new_values : array of shape (1 + J, draws)
         The same of a topic that the population makes.
-    pareto_k : float
-        Of the hyperparameters' importance weights.
-    resolved : bool
-        Whether the importance weights of all topics' log-odds can be trusted.
+    pareto_k, population_efficiency : float
+        Of the hyperparameters' importance weights the Pareto shape, and the effective share of the
+        proposals.
+    efficiency : array of shape (topics,)
+        Share of a topic's draws that its reweighting to populations leaves effective.
+    health : Health
+        How well each topic was drawn under those that are reweighted; of shape (topics,).
     """
 
     pieces: Pieces
@@ -64,7 +68,9 @@ class LogOddsOfTopics:
     values: Floats
     new_values: Floats
     pareto_k: float
-    resolved: bool
+    population_efficiency: float
+    efficiency: Floats
+    health: Health
 
     def standardised(self, data: BinaryScores) -> BinaryScores:
         """Return a topic's data with the scores that the pieces are of."""
@@ -110,7 +116,9 @@ def fit_log_odds(
         values=found.topics.pick(found.points, rng),
         new_values=draw_unseen(found.points, pieces, rng),
         pareto_k=found.pareto_k,
-        resolved=found.topics.resolved,
+        population_efficiency=found.efficiency,
+        efficiency=found.topics.efficiency(found.points),
+        health=found.topics.health,
     )
 
 
@@ -124,7 +132,12 @@ def add_log_odds(
     bases = HYPERPRIOR.bases_of(fitted.population)
     each = topic_draws_of(len(topics)) // len(bases)
     found = draw_log_odds(standardised, fitted.pieces, bases, each, rng)
-    return replace(fitted, values=found.pick(fitted.population, rng), resolved=found.resolved)
+    return replace(
+        fitted,
+        values=found.pick(fitted.population, rng),
+        efficiency=found.efficiency(fitted.population),
+        health=found.health,
+    )
 
 
 def leave_out(
@@ -203,7 +216,7 @@ def draw_log_odds(
     TopicDraws
         Its values are the intercept and the slope of each piece.
     """
-    log_evidence, resolved, values = draw_under_bases(
+    log_evidence, health, values = draw_under_bases(
         partial(_draw_one, pieces=pieces, draws=draws),
         topics,
         bases,
@@ -212,16 +225,16 @@ def draw_log_odds(
     )
     level = np.log(values[1 + pieces.reference_segment])
     terms = terms_of(statistics(values[0], level), bases, log_evidence, coefficients)
-    return TopicDraws(coefficients, log_evidence, values, terms, resolved)
+    return TopicDraws(coefficients, log_evidence, values, terms, health)
 
 
 def _draw_one(
     data: BinaryScores, base: Floats, rng: np.random.Generator, *, pieces: Pieces, draws: int
 ) -> Drawn:
     if not data.score.size:
-        return Drawn(0.0, True, draw_unseen(np.tile(base, (draws, 1)), pieces, rng))
+        return Drawn(0.0, True, 1.0, -np.inf, draw_unseen(np.tile(base, (draws, 1)), pieces, rng))
     found = draw_monotone(
         data.score, data.positive, data.weight, prior_of(base), draws, rng, pieces=pieces
     )
     values = np.vstack([found.intercept, found.slopes.T])
-    return Drawn(found.log_evidence, not found.problem, values)
+    return Drawn(found.log_evidence, not found.problem, found.efficiency, found.pareto_k, values)

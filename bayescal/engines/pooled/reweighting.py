@@ -3,45 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
+from bayescal.engines.pooled.drawing import Health
 from bayescal.parallel import blocks_of, in_parallel
 from bayescal.validation import Floats
 
 # From points, (k, hyperparameters), to eta, (k, statistics), and A(eta), (k,).
 Coefficients = Callable[[Floats], tuple[Floats, Floats]]
-Data = TypeVar("Data")
-
-
-class Drawn(NamedTuple):
-    """
-    Draws of one topic under one population.
-
-    Attributes
-    ----------
-    log_evidence : float
-        Natural log of the density of the topic's data.
-    resolved : bool
-        Whether the posterior is as fine as asked for.
-    values : array of shape (values, draws)
-    """
-
-    log_evidence: float
-    resolved: bool
-    values: Floats
-
-
-# Of a module, or a partial of one: it is sent to workers. From data, a base and randomness.
-DrawOne = Callable[[Data, Floats, np.random.Generator], Drawn]
 
 BLOCK = 1 << 22  # elements of draws x populations at once
 TOPICS_A_SUM = 100  # weighed; two megabytes of statistics
+MOST_POPULATIONS = 100  # that efficiencies are means over
 
 
 @dataclass(frozen=True)
@@ -68,8 +45,8 @@ class TopicDraws:
         What is drawn of every topic.
     terms : array of shape (topics, draws, statistics + 2)
         The statistics T, then -1 and -log q(T).
-    resolved : bool
-        Whether all exact posteriors are as fine as asked for.
+    health : Health
+        How well they were drawn, of shape (topics,).
 
     References
     ----------
@@ -81,7 +58,7 @@ class TopicDraws:
     log_evidence: Floats
     values: Floats
     terms: Floats
-    resolved: bool
+    health: Health
 
     def log_evidence_of(self, points: Floats) -> Floats:
         """Return the sum over topics of log Z at populations, a row each; shape (k,)."""
@@ -112,7 +89,8 @@ class TopicDraws:
         return out
 
     def efficiency(self, points: Floats) -> Floats:
-        """Return each topic's effective share of its draws, the mean over populations."""
+        """Return each topic's effective share of its draws, the mean over some populations."""
+        points = points[:: max(1, len(points) // MOST_POPULATIONS)]
         factors = _factors(points, self.coefficients)
         out = np.empty(len(self.terms))
         for topic, terms in enumerate(self.terms):
@@ -136,67 +114,6 @@ def _sum_task(task: tuple[Floats, Floats]) -> Floats:
         log_ratio -= top
         total += np.log(np.exp(log_ratio, out=log_ratio).mean(axis=0)) + top
     return total
-
-
-def draw_under_bases(
-    draw_one: DrawOne[Data],
-    topics: Sequence[Data],
-    bases: Floats,
-    rng: np.random.Generator,
-    *,
-    topics_a_task: int,
-) -> tuple[Floats, bool, Floats]:
-    """
-    Return log evidence, whether all of it is resolved, and values.
-
-    Of shape (topics, bases) and (values, topics, draws).
-
-    Parameters
-    ----------
-    draw_one : callable
-        Draws one topic under one base.
-    topics : sequence
-        The data of each.
-    bases : array of shape (bases, hyperparameters)
-        The populations to draw under, one after the other.
-    rng : numpy.random.Generator
-        Source of randomness.
-    topics_a_task : int
-        How many a worker draws at once.
-    """
-    # A seed a topic: what is drawn of it does not depend on the others, nor on the workers.
-    seeds = rng.integers(1 << 63, size=len(topics))
-    tasks = [
-        _Task(draw_one, list(topics[part]), bases, seeds[part])
-        for part in blocks_of(topics_a_task, len(topics))
-    ]
-    found = list(in_parallel(_draw_task, tasks, [len(task.topics) for task in tasks]))
-    log_evidence = np.concatenate([evidence for evidence, _, _ in found])
-    values = np.concatenate([each for _, _, each in found], axis=1)
-    resolved = all(resolved for _, resolved, _ in found)
-    return log_evidence, resolved, values
-
-
-@dataclass(frozen=True)
-class _Task(Generic[Data]):
-    """Some topics and what drawing them takes."""
-
-    draw_one: DrawOne[Data]
-    topics: list[Data]
-    bases: Floats
-    seeds: NDArray[np.int64]
-
-
-def _draw_task(task: _Task[Data]) -> tuple[Floats, bool, Floats]:
-    drawn = []
-    for data, seed in zip(task.topics, task.seeds, strict=True):
-        rng = np.random.default_rng(seed)
-        drawn.append([task.draw_one(data, base, rng) for base in task.bases])
-    return (
-        np.array([[each.log_evidence for each in topic] for topic in drawn]),
-        all(each.resolved for topic in drawn for each in topic),
-        np.stack([np.concatenate([each.values for each in topic], axis=1) for topic in drawn], 1),
-    )
 
 
 def terms_of(

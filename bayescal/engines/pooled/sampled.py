@@ -15,6 +15,7 @@ from bayescal import programs
 from bayescal.engines.exact.posterior import SMALLEST_SHARE
 from bayescal.engines.nuts import draw_posterior
 from bayescal.engines.pooled.base_rates import rates_given
+from bayescal.engines.pooled.drawing import Health
 from bayescal.engines.pooled.engine import TopicPosterior, raw_sides
 from bayescal.engines.pooled.population import NAMES, Hyperprior, draw_unseen
 from bayescal.families import Family
@@ -117,8 +118,9 @@ def _posterior(
         rate_population=rate_population,
         population=population,
         pareto_k=np.full(2, -np.inf),
+        population_efficiency=np.ones(2),
         efficiency=np.ones(counts.shape),
-        resolved=True,
+        health=Health.without_proposals(counts.shape),
         sample_stats=found["sample_stats"],
     )
 

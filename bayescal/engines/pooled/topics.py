@@ -8,10 +8,12 @@ from functools import partial
 import numpy as np
 
 from bayescal.engines.exact.deviations import DeviationSums
+from bayescal.engines.exact.engine import EFFICIENCY_LIMIT, efficiency
 from bayescal.engines.exact.posterior import ClassPosterior
+from bayescal.engines.pooled.drawing import Drawn, draw_under_bases
 from bayescal.engines.pooled.hyperposterior import Hyperposterior, draw_hyperposterior
 from bayescal.engines.pooled.population import Hyperprior, coefficients, prior_of, statistics
-from bayescal.engines.pooled.reweighting import Drawn, TopicDraws, draw_under_bases, terms_of
+from bayescal.engines.pooled.reweighting import TopicDraws, terms_of
 from bayescal.families import Family
 from bayescal.validation import Floats
 
@@ -72,13 +74,13 @@ def draw_topics(
         Its values are mode and sides, standardised.
     """
     draw_one = partial(_draw_one, family=family, draws=draws)
-    log_evidence, resolved, drawn = draw_under_bases(
+    log_evidence, health, drawn = draw_under_bases(
         draw_one, topics, bases, rng, topics_a_task=TOPICS_A_TASK
     )
     theta, share, width, *sides = drawn
     of_family = partial(coefficients, family=family)
     terms = terms_of(statistics(theta, share, width, family), bases, log_evidence, of_family)
-    return TopicDraws(of_family, log_evidence, np.stack([theta, *sides]), terms, resolved)
+    return TopicDraws(of_family, log_evidence, np.stack([theta, *sides]), terms, health)
 
 
 def _draw_one(
@@ -89,4 +91,6 @@ def _draw_one(
     posterior = ClassPosterior(DeviationSums(scores - location, weight, family.powers), prior)
     found = posterior.draw(draws, rng)
     values = np.stack([found.theta + location, found.left_share, found.width, *found.sides])
-    return Drawn(posterior.log_evidence, posterior.resolved, values)
+    share = efficiency(found.ratios)
+    resolved = posterior.resolved and share >= EFFICIENCY_LIMIT
+    return Drawn(posterior.log_evidence, resolved, share, -np.inf, values)

@@ -61,8 +61,9 @@ function describe(topic) {
   const found = Object.entries(topic.diagnostics).map(([key, value]) => `${WORDS[key]} ${format(value)}`);
   const verdict = topic.problems.length
     ? element("ul", { class: "problems" }, ...topic.problems.map((text) => element("li", {}, text)))
-    : element("p", { class: "good" }, "No problem found.");
-  return [verdict, element("p", { class: "note" }, found.join("; ") || "There are no posterior draws to check.")];
+    : element("p", { class: "good" }, "No problem found with scores and posterior draws.");
+  const tested = topic.test ? [element("p", { class: topic.test.point.calibrated ? "good" : "warning" }, `${topic.test.point.verdict} ${topic.test.point.advice}`)] : [];
+  return [verdict, ...tested, element("p", { class: "note" }, found.join("; ") || "There are no posterior draws to check.")];
 }
 
 const TITLES = {
@@ -73,7 +74,7 @@ const TITLES = {
 
 const WORDS = {
   rhat: "largest R-hat", ess_bulk: "smallest effective sample size", divergences: "divergences",
-  draws: "draws", efficiency: "efficiency of the proposals", pareto_k: "largest Pareto k",
+  draws: "draws", independent_draws: "independent draws", efficiency: "efficiency of the proposals", pareto_k: "largest Pareto k",
 };
 
 function drawTopic() {

@@ -1,0 +1,90 @@
+"""Topics added to a population that they do not inform."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bayescal.engines.pooled.base_rates import rates_given
+from bayescal.engines.pooled.drawing import Health
+from bayescal.engines.pooled.engine import MOST_TOPIC_DRAWS, raw_sides
+from bayescal.engines.pooled.population import Hyperprior
+from bayescal.engines.pooled.topics import draw_topics
+from bayescal.families import Family
+from bayescal.validation import Floats
+
+
+@dataclass(frozen=True)
+class Population:
+    """
+    Draws of the hyperparameters.
+
+    Attributes
+    ----------
+    classes : array of shape (2, draws, 6)
+        Of negatives and positives, unbounded; see `population`.
+    rate : array of shape (2, draws)
+        Parameters of the beta that rates are from.
+    """
+
+    classes: Floats
+    rate: Floats
+
+
+@dataclass(frozen=True)
+class AddedTopics:
+    """
+    Draws of topics that the population was not fitted to, as `TopicPosterior` has them.
+
+    Attributes
+    ----------
+    sides : array of shape (2, 3, topics, draws)
+        Mode and sides in raw score units.
+    rate : array of shape (topics, draws)
+    efficiency : array of shape (2, topics)
+    health : Health
+        Of shape (2, topics).
+    """
+
+    sides: Floats
+    rate: Floats
+    efficiency: Floats
+    health: Health
+
+
+def add_topics(
+    classes: tuple[Sequence[Floats], Sequence[Floats]],
+    family: Family,
+    population: Population,
+    rng: np.random.Generator,
+    scale: tuple[float, float],
+) -> AddedTopics:
+    """
+    Return draws of topics that the population was not fitted to.
+
+    Parameters
+    ----------
+    classes, family, rng, scale
+        As of `fit_topics`.
+    population : Population
+        Which the topics do not inform.
+    """
+    centre, spread = scale
+    sides, efficiency, health = [], [], []
+    for k, positive in enumerate((False, True)):
+        standardised = [((scores - centre) / spread, None) for scores in classes[k]]
+        points, own = population.classes[k], family.of_class(positive)
+        bases = Hyperprior.of(own.powers[0]).bases_of(points)
+        found = draw_topics(standardised, own, bases, MOST_TOPIC_DRAWS // 2, rng)
+        sides.append(raw_sides(found.pick(points, rng), centre, spread))
+        efficiency.append(found.efficiency(points))
+        health.append(found.health)
+    negatives, positives = (np.array([each.size for each in side], float) for side in classes)
+    return AddedTopics(
+        sides=np.stack(sides),
+        rate=rates_given(population.rate, positives, negatives, rng),
+        efficiency=np.stack(efficiency),
+        health=Health.stack(health),
+    )

@@ -1,0 +1,255 @@
+"""The verdict of held-out labels on probabilities: its test, its numbers, its advice."""
+
+import numpy as np
+import pytest
+from scipy import special, stats
+
+from bayescal import ScoreCalibrator, TopicCalibrator
+from bayescal.metrics import calibration_verdict, smooth_calibration_error
+from tests.cli_tools import make_frame, make_topics, run, summary_of, write
+from tests.report_data import data_of, make_problem
+
+
+def log_odds_of(n, mean, seed=0):
+    """Return log-odds of n documents, thirty different ones."""
+    spread = stats.norm.ppf((np.arange(30) + 0.5) / 30)
+    return mean + 2.0 * np.random.default_rng(seed).choice(spread, n)
+
+
+def labels(log_odds, rng):
+    return rng.random(log_odds.size) < special.expit(log_odds)
+
+
+# The numbers
+
+
+def test_numbers_are_those_of_the_poisson_binomial_and_of_the_score_test():
+    log_odds = log_odds_of(150, -1.5)
+    p, y = special.expit(log_odds), labels(log_odds + 0.4, np.random.default_rng(1))
+    found = calibration_verdict(y, p)
+    assert (found.documents, found.observed) == (150, y.sum())
+    assert found.expected == pytest.approx(p.sum())
+    assert found.error == smooth_calibration_error(y, p)
+    pmf = np.ones(1)
+    for each in p:
+        pmf = np.convolve(pmf, [1.0 - each, each])
+    exact = np.searchsorted(np.cumsum(pmf), [0.025, 0.975])
+    np.testing.assert_allclose([found.lower, found.upper], exact, atol=1)
+    # The test, document by document, of labels drawn with another seed.
+    x = np.stack([np.ones(150), log_odds])
+    inverse = np.linalg.inv((x * p * (1.0 - p)) @ x.T)
+    score = x @ (np.vstack([y, np.random.default_rng(2).random((4000, 150)) < p]) - p).T
+    statistic = np.einsum("ik,ij,jk->k", score, inverse, score)
+    assert found.pvalue == pytest.approx((statistic[1:] >= statistic[0]).mean(), abs=0.04)
+    many = calibration_verdict(y, p, sample_weight=np.ones(150))
+    assert many.pvalue == pytest.approx(stats.chi2.sf(statistic[0], 2))
+
+
+def test_a_weight_is_a_repetition():
+    log_odds = log_odds_of(100, -1.0)
+    p, y = special.expit(log_odds), labels(log_odds, np.random.default_rng(3))
+    weight = np.random.default_rng(4).integers(0, 4, 100)
+    repeated = np.repeat(y, weight), np.repeat(p, weight)
+    weighed = calibration_verdict(y, p, sample_weight=weight)
+    again = calibration_verdict(*repeated, sample_weight=np.ones(weight.sum()))
+    for name in ("pvalue", "observed", "expected", "upper", "shift", "slope", "detectable"):
+        assert getattr(weighed, name) == pytest.approx(getattr(again, name)), name
+
+
+# How often it is right: seeds are fixed, bounds are three standard errors
+
+
+@pytest.mark.parametrize(("n", "mean"), [(30, -1.0), (1000, -6.0)])
+def test_right_probabilities_are_seldom_called_off(n, mean):
+    rng, log_odds = np.random.default_rng(5), log_odds_of(n, mean)
+    p = special.expit(log_odds)
+    off = [not calibration_verdict(labels(log_odds, rng), p).calibrated for _ in range(200)]
+    assert np.mean(off) < 0.05 + 3.0 * np.sqrt(0.05 * 0.95 / 200)
+
+
+@pytest.mark.parametrize(
+    ("truth", "cause"),
+    [
+        (lambda z: z + 1.0, "base rate"),
+        (lambda z: z - 1.0, "base rate"),
+        (lambda z: 0.5 * z, "slope"),
+        (lambda z: 2.0 * z + 1.0, "slope"),
+    ],
+    ids=["rarer when fitted", "more frequent when fitted", "too sure", "too timid"],
+)
+def test_wrong_probabilities_are_called_off_by_the_right_cause(truth, cause):
+    rng, log_odds = np.random.default_rng(6), log_odds_of(600, -1.5)
+    p, other = special.expit(log_odds), {"slope": "base rate", "base rate": "slope"}[cause]
+    causes = [calibration_verdict(labels(truth(log_odds), rng), p).cause for _ in range(60)]
+    assert causes.count(cause) >= 50
+    assert causes.count(other) <= 9
+
+
+def test_power_is_what_is_promised():
+    rng, log_odds = np.random.default_rng(7), log_odds_of(300, -1.5)
+    p = special.expit(log_odds)
+    shift = np.log(calibration_verdict(labels(log_odds, rng), p).detectable)
+    seen = [
+        not calibration_verdict(labels(log_odds + shift, rng), p).calibrated for _ in range(100)
+    ]
+    assert np.mean(seen) == pytest.approx(0.8, abs=0.12)
+
+
+def test_it_is_blind_to_what_leaves_intercept_and_slope_as_they_are():
+    # As its notes say; the smooth calibration error sees it.
+    log_odds = np.repeat([-2.0, 0.0, 2.0], 400)
+    truth = special.expit(log_odds) + np.repeat([-0.1, 0.2, -0.1], 400)
+    y = np.tile(np.arange(400), 3) < np.rint(400 * truth)
+    p = special.expit(log_odds)
+    assert calibration_verdict(y, p).error > 0.09
+    assert calibration_verdict(y, p).calibrated
+
+
+# Edges
+
+
+@pytest.mark.parametrize(
+    ("y", "p", "cause"),
+    [
+        ([0, 1, 1, 1], [0.5] * 4, "none"),
+        ([0] * 5, [0.1, 0.2, 0.1, 0.2, 0.1], "none"),
+        ([0] * 60, [0.5] * 60, "base rate"),
+        ([1, 1, 1], [0.0, 0.0, 0.0], "base rate"),
+        ([0, 1], [0.0, 1.0], "none"),
+        ([1], [0.3], "none"),
+    ],
+)
+def test_edges(y, p, cause):
+    found = calibration_verdict(y, p)
+    assert found.cause == cause
+    assert np.isfinite([found.intercept, found.slope, found.shift, found.pvalue]).all()
+    assert ("prior=" in found.advice) == (cause == "base rate" and 0 < sum(y) < len(y))
+    if cause == "none":
+        assert "no sign that they are off" in found.text
+
+
+def test_the_words():
+    log_odds = log_odds_of(2000, -1.5)
+    p, rng = special.expit(log_odds), np.random.default_rng(10)
+    rarer = calibration_verdict(y := labels(log_odds - 1.0, rng), p)
+    assert "they are off (p = 0.001 or less, tested at 5 %)" in rarer.text
+    assert "All odds are too large by about the same factor" in rarer.finding
+    assert f"predict with prior={y.mean():.3g}" in rarer.advice
+    sure = calibration_verdict(labels(0.5 * log_odds, rng), p)
+    assert "too far apart: slope 0." in sure.finding
+    assert sure.advice == "Fit again on documents like these."
+    timid = calibration_verdict(labels(2.0 * log_odds, rng), p)
+    assert "too close together" in timid.finding
+    right = calibration_verdict(labels(log_odds, rng), p)
+    assert "these documents would have shown it four times in five" in right.text
+    few = calibration_verdict([0, 0], [0.01, 0.02])
+    assert "So few documents can tell next to nothing." in few.text
+
+
+def test_a_new_prior_mends_what_it_is_advised_for():
+    rng = np.random.default_rng(9)
+
+    def draw(n, positives):
+        y = np.arange(n) < positives
+        return rng.normal(2.0 * y, 1.0), y
+
+    calibrator = ScoreCalibrator("gaussian", draws=200, random_state=0).fit(*draw(2000, 1000))
+    scores, y = draw(2000, 100)
+    found = calibration_verdict(y, calibrator.predict_proba(scores)[:, 1])
+    assert found.cause == "base rate"
+    mended = calibrator.predict_proba(scores, prior=found.observed / found.documents)[:, 1]
+    assert calibration_verdict(y, mended).calibrated
+
+
+# The report
+
+
+def test_the_report_tells_health_of_draws_from_calibration(tmp_path):
+    scores, y = make_problem(400, seed=0)
+    fast = {"draws": 50, "chains": 2, "random_state": 0}
+    calibrator = ScoreCalibrator("gaussian", **fast).fit(scores, y)
+    path = tmp_path / "report.html"
+    without = calibrator.report(path).read_text(encoding="utf-8")
+    assert "Scores and posterior draws: no problem found" in without
+    assert "only held-out labels can tell; none were given" in without
+    shifted = calibrator.report(path, (scores + 1.5, y))
+    (topic,) = data_of(shifted)["topics"]
+    expected = calibration_verdict(y == 1, calibrator.predict_proba(scores + 1.5)[:, 1])
+    assert topic["test"]["point"]["verdict"] == f"{expected.test} {expected.finding}"
+    assert not topic["test"]["point"]["calibrated"]
+    text = shifted.read_text(encoding="utf-8")
+    assert '<p id="calibration" class="verdict warning">' in text
+    assert '<p id="verdict" class="verdict good">' in text  # the draws are fine all the same
+    fair = calibrator.report(path, make_problem(400, seed=1)).read_text(encoding="utf-8")
+    assert '<p id="calibration" class="verdict good">' in fair
+
+
+def test_the_report_of_topics_counts_those_that_are_off(tmp_path):
+    frame = make_topics()[["score", "label", "topic"]]
+    calibrator = TopicCalibrator("none", "laplace", draws=20, random_state=0).fit(frame)
+    moved = frame.assign(score=frame["score"] + np.where(frame["topic"] == "a", 4.0, 0.0))
+    text = calibrator.report(tmp_path / "r.html", moved).read_text(encoding="utf-8")
+    topics = {topic["name"]: topic for topic in data_of(tmp_path / "r.html")["topics"]}
+    off = [name for name, each in topics.items() if not each["test"]["point"]["calibrated"]]
+    assert off == ["a"]
+    assert "1 of 4 topics are off at 5 %, as 0.2 would be by chance" in " ".join(text.split())
+
+
+# The command line
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Return a folder with what `bayescal fit` wrote, and files of held-out scores."""
+    path = tmp_path_factory.mktemp("verdicts")
+    frame = make_frame(200)
+    frame["split"] = np.where(np.arange(200) // 4 % 2 == 0, "train", "test")
+    write(frame, path / "scores.csv")
+    write(make_frame(200, seed=1), path / "fair.csv")
+    write(make_frame(200, seed=1).assign(score=lambda f: f["score"] + 2.0), path / "moved.csv")
+    write(make_topics(), path / "topics.csv")
+    mle = ("--inference", "mle", "--out")
+    run("fit", path / "topics.csv", "--topic-column", "topic", *mle, path / "apart")
+    result = run("fit", path / "scores.csv", *mle, path / "one")
+    (path / "one.txt").write_text(result.stdout)
+    return path
+
+
+def test_fit_gives_a_verdict_on_test_rows(folder):
+    assert "Are the probabilities right?" in (folder / "one.txt").read_text()
+    (topic,) = summary_of(folder / "one")["topics"]
+    assert topic["verdict"]["documents"] == 100
+    assert topic["verdict"]["text"].startswith("Probabilities against held-out labels")
+    assert summary_of(folder / "apart")["topics"][0]["verdict"] is None
+
+
+def test_predict_gives_a_verdict_on_labelled_scores(folder, tmp_path):
+    out = ("--out", tmp_path / "p.csv")
+    plain = run("predict", folder / "one", folder / "fair.csv", *out)
+    assert "Are the probabilities right?" not in plain.stdout
+    fair = run("predict", folder / "one", folder / "fair.csv", "--test", *out)
+    assert "no sign that they are off" in fair.stdout
+    moved = run("predict", folder / "one", folder / "moved.csv", "--test", *out)
+    assert "off: base rate" in moved.stdout
+    assert "All odds are too large by about the same factor" in moved.stdout
+    mended = run("predict", folder / "one", folder / "moved.csv", "--test", "--prior", "0.01", *out)
+    assert mended.stdout != moved.stdout
+    piped = run("predict", folder / "one", folder / "moved.csv", "--test")
+    assert piped.stdout.startswith("document,score,label,probability")
+    assert "off: base rate" in piped.stderr
+    assert "off: base rate" not in piped.stdout
+    quiet = run("predict", folder / "one", folder / "moved.csv", "--test", "--quiet")
+    assert quiet.stderr == ""
+
+
+def test_predict_gives_a_verdict_on_topics(folder, tmp_path):
+    out = ("--topic-column", "topic", "--test", "--out", tmp_path / "p.csv")
+    result = run("predict", folder / "apart", folder / "topics.csv", *out)
+    assert "of 4 topics are off, where 0.2 would be by chance" in result.stdout
+    assert "\nall " in result.stdout
+
+
+def test_predict_needs_labels_that_the_calibrator_knows(folder):
+    arguments = ("predict", folder / "one", folder / "fair.csv", "--test", "--label-column")
+    assert "no column 'none'" in run(*arguments, "none", code=2).stderr
+    assert "must hold 0, 1 only, got '000'" in run(*arguments, "document", code=2).stderr

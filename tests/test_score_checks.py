@@ -1,0 +1,237 @@
+"""Scores the wrong way round, or that say nothing, or that are probabilities, are spoken of."""
+
+import numpy as np
+import pytest
+from scipy import special, stats
+from sklearn.base import clone
+from sklearn.tree import DecisionTreeClassifier
+
+import bayescal
+from bayescal import CalibratedClassifier, ScoreCalibrator, TopicCalibrator
+from bayescal.score_checks import ScoresWarning, direction, topic_problems
+from bayescal.text import TextCalibrator
+from tests.cli_tools import make_frame, make_topics, run, summary_of, write
+from tests.report_data import data_of
+
+RNG = np.random.default_rng(7)
+LABELS = np.repeat(["Responsive", "nonresponsive"], [20, 180])  # ASCII has capitals first
+SCORES = RNG.normal(2.0 * (LABELS == "Responsive"), 1.0)
+FAST = {"draws": 100, "chains": 2, "random_state": 0}
+
+
+# What scores say of their direction
+
+
+def test_direction_is_that_of_mann_and_whitney_with_ties_and_weights():
+    score, positive = np.round(RNG.normal(size=80), 1), RNG.random(80) < 0.2
+    found = direction(score, positive)
+    below, above = score[~positive], score[positive]
+    test = stats.mannwhitneyu(
+        above, below, alternative="less", method="asymptotic", use_continuity=False
+    )
+    assert found.auc == pytest.approx(test.statistic / (below.size * above.size))
+    assert found.probability_below == pytest.approx(1.0 - test.pvalue)
+    weight = RNG.integers(0, 4, 80)
+    again = direction(np.repeat(score, weight), np.repeat(positive, weight))
+    weighed = direction(score, positive, weight.astype(float))
+    assert (weighed.auc, weighed.variance) == pytest.approx((again.auc, again.variance))
+    assert direction(score, positive, np.full(80, 1 / 80)) is None  # one document's worth
+    assert direction(score, np.zeros(80, dtype=bool)) is None
+
+
+def test_probability_is_nearly_that_of_the_bayesian_bootstrap():
+    for shift in (-0.4, 0.0, 0.2):
+        plus, minus = RNG.normal(shift, 1.0, 25), RNG.normal(0.0, 1.0, 100)
+        u, v = RNG.dirichlet(np.ones(25), 4000), RNG.dirichlet(np.ones(100), 4000)
+        auc = np.einsum("bi,ij,bj->b", u, plus[:, None] > minus, v, optimize=True)
+        found = direction(np.r_[plus, minus], np.arange(125) < 25)
+        assert found.probability_below == pytest.approx((auc < 0.5).mean(), abs=0.04)
+
+
+@pytest.mark.parametrize("positives", [3, 5, 10, 50])
+def test_rates_of_alarm(positives):
+    positive = np.arange(positives + 200) < positives
+
+    def rate(shift):
+        samples = RNG.normal(size=(1000, positive.size)) + shift * positive
+        return np.mean([direction(each, positive).probability_below > 0.95 for each in samples])
+
+    assert rate(0.0) == pytest.approx(0.05, abs=0.025)  # scores without information
+    assert rate(0.5) < 0.02  # the right way round
+    assert rate(-2.0) > 0.85  # the wrong way round
+
+
+def test_topics_without_information_seldom_alarm():
+    names, alarms = list("abcdefghij"), []
+    for _ in range(300):
+        directions = [direction(RNG.normal(size=60), np.arange(60) < 5) for _ in names]
+        of_all, of_topics = topic_problems(names, directions, (0, 1))
+        alarms.append((bool(of_all), bool(of_topics)))
+    of_all, of_topics = np.mean(alarms, axis=0)
+    assert of_all == pytest.approx(0.05, abs=0.04)
+    assert of_topics < 0.08
+
+
+# ScoreCalibrator
+
+
+@pytest.mark.parametrize("options", [{"family": "gaussian"}, {"inference": "mle"}], ids=str)
+def test_labels_in_the_wrong_order_are_spoken_of_and_mended_by_positive(options, tmp_path):
+    calibrator = ScoreCalibrator(**FAST | options)
+    with pytest.warns(ScoresWarning, match="give positive='Responsive' if .*, or negate") as caught:
+        calibrator.fit(SCORES, LABELS)
+    assert caught[0].filename == __file__
+    assert (
+        "scores of class 'nonresponsive', the positive one, lie below" in caught[0].message.args[0]
+    )
+    mended = ScoreCalibrator(positive="Responsive", **FAST | options).fit(SCORES, LABELS)
+    assert mended.classes_.tolist() == ["nonresponsive", "Responsive"]
+    assert mended.score_problems_ == ()
+    by_number = ScoreCalibrator(**FAST | options).fit(SCORES, LABELS == "Responsive")
+    np.testing.assert_array_equal(
+        mended.predict_proba(SCORES[:30]), by_number.predict_proba(SCORES[:30])
+    )
+    for fitted in (calibrator, mended):
+        again = bayescal.load(fitted.save(tmp_path / "one.nc"))
+        assert again.score_problems_ == fitted.score_problems_
+        assert again.positive == fitted.positive
+    assert "lie below those of" in calibrator._repr_html_()
+
+
+def test_negated_scores_are_spoken_of():
+    labels = LABELS == "Responsive"
+    with pytest.warns(ScoresWarning, match=r"P\(AUC < 1/2\) = 1.000\)"):
+        ScoreCalibrator(inference="mle").fit(-SCORES, labels)
+    ScoreCalibrator(inference="mle", positive=False).fit(-SCORES, labels)
+
+
+@pytest.mark.parametrize("positive", ["Resp", 1, "responsive"])
+def test_positive_must_be_a_label(positive):
+    with pytest.raises(ValueError, match="positive must be a label of y, 'Responsive' or 'nonresp"):
+        ScoreCalibrator(positive=positive).fit(SCORES, LABELS)
+
+
+@pytest.mark.parametrize("inference", ["exact", "mle"])
+def test_scores_that_say_nothing_are_spoken_of(inference):
+    calibrator = ScoreCalibrator(inference=inference, **FAST)
+    with pytest.warns(ScoresWarning, match="all scores are 0.5, so nothing is learnt"):
+        calibrator.fit(np.full(40, 0.5), np.arange(40) % 4 == 0)
+    labels = np.arange(2000) % 5 == 0
+    noise = np.random.default_rng(1).normal(size=2000)
+    with pytest.warns(ScoresWarning, match="next to nothing is learnt"):
+        calibrator.fit(noise, labels)
+
+
+def test_scores_without_a_direction_may_say_something():
+    labels = np.arange(2000) % 5 == 0
+    wide = np.random.default_rng(2).normal(size=2000) * np.where(labels, 4.0, 1.0)
+    assert ScoreCalibrator("gaussian", **FAST).fit(wide, labels).score_problems_ == ()
+
+
+def test_scores_that_may_be_probabilities_are_spoken_of_unless_the_user_said_what_they_are():
+    p, labels = special.expit(SCORES), LABELS == "Responsive"
+    assert ScoreCalibrator().get_params()["scores_are"] == "auto"
+    calibrator = ScoreCalibrator(inference="mle")
+    with pytest.warns(ScoresWarning, match=r"all scores lie in \[0, 1\]: say what they are"):
+        calibrator.fit(p, labels)
+    told = ScoreCalibrator(inference="mle", scores_are="scores").fit(p, labels)
+    np.testing.assert_array_equal(calibrator.predict_proba(p), told.predict_proba(p))
+    ScoreCalibrator(inference="mle", scores_are="probabilities").fit(p, labels)
+    ScoreCalibrator(inference="mle").fit(2.0 * p, labels)
+    assert clone(told).scores_are == "scores"
+
+
+# Those who chose no scores are not told of them: pytest turns warnings into errors
+
+
+def test_flows_of_the_package_are_silent():
+    X, y = np.random.default_rng(0).normal(size=(90, 2)), np.arange(90) % 3 == 0
+    CalibratedClassifier(
+        DecisionTreeClassifier(random_state=0), ScoreCalibrator(inference="mle"), cv=3
+    ).fit(X, y)
+    texts = [f"word{k % 7} word{k % 5} word{k % 3}" for k in range(40)]
+    text = TextCalibrator(calibrator=ScoreCalibrator(inference="mle", positive="in"), folds=2)
+    text.fit(texts, ["in", "out"] * 20)
+    assert text.classes_.tolist() == ["out", "in"]
+    assert text.calibrator_.score_problems_ != ()  # which those who ask can read
+    with pytest.raises(ValueError, match="calibrator must leave positive at None, got 1"):
+        CalibratedClassifier(calibrator=ScoreCalibrator(positive=1)).fit(X, y)
+
+
+# Topics
+
+
+def test_topics_the_wrong_way_round(tmp_path):
+    frame = make_topics()[["score", "label", "topic"]]
+    options = {"pooling": "none", "family": "laplace", "draws": 20, "random_state": 0}
+    with pytest.warns(ScoresWarning, match="give positive=0 if that is what larger scores stand"):
+        turned = TopicCalibrator(**options).fit(frame.assign(score=-frame["score"]))
+    assert len(turned.score_problems_) == 1
+    mended = TopicCalibrator(positive=0, **options).fit(frame.assign(score=-frame["score"]))
+    assert (mended.classes_.tolist(), mended.score_problems_) == ([1, 0], ())
+    one = frame["topic"] == "a"
+    with pytest.warns(ScoresWarning, match="below negatives in 1 of 4 topics.* labels of 'a'"):
+        mixed = TopicCalibrator(**options).fit(
+            frame.assign(score=np.where(one, -frame["score"], frame["score"]))
+        )
+    assert list(mixed.flagged_) == ["a"]
+    again = bayescal.load(mixed.save(tmp_path / "topics.nc"))
+    assert again.flagged_ == mixed.flagged_
+    (told,) = {row["name"]: row for row in data_of(again.report(tmp_path / "r.html"))["topics"]}[
+        "a"
+    ]["problems"]
+    assert told.startswith("positives lie below negatives, unlike in other topics")
+    new = frame[one].assign(topic="new", score=lambda f: -f["score"])
+    with pytest.warns(ScoresWarning, match="2 of 5 topics"):
+        mixed.add_topics(new)
+    assert sorted(mixed.flagged_) == ["a", "new"]
+
+
+# The command line and the report
+
+
+def test_the_command_line_speaks_of_them_and_knows_the_options(tmp_path):
+    frame = make_frame()
+    words = np.where(frame["label"] == 1, "Responsive", "nonresponsive")
+    scores = write(frame.assign(label=words), tmp_path / "scores.csv")
+    fit = ("fit", scores, "--inference", "mle", "--out", tmp_path / "out")
+    result = run(*fit)
+    assert "give positive='Responsive'" in result.stderr
+    assert "Options for this: --positive, --scores-are." in result.stderr
+    (topic,) = summary_of(tmp_path / "out")["topics"]
+    assert "'nonresponsive', the positive one, lie below" in topic["score_problems"][0]
+    run("report", tmp_path / "out", "--out", tmp_path / "report.html")
+    (shown,) = data_of(tmp_path / "report.html")["topics"]
+    assert shown["problems"][:1] == topic["score_problems"]
+    assert "no problem found" not in (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert run(*fit, "--positive", "Responsive").stderr == ""
+    saved = bayescal.load(tmp_path / "out")
+    assert saved.classes_.tolist() == ["nonresponsive", "Responsive"]
+
+
+def test_the_command_line_takes_probabilities(tmp_path):
+    frame = make_frame()
+    p = special.expit(frame["score"])
+    scores = write(frame.assign(score=p), tmp_path / "scores.csv")
+    fit = ("fit", scores, "--inference", "mle", "--out", tmp_path / "out")
+    assert "all scores lie in [0, 1]" in run(*fit).stderr
+    assert run(*fit, "--scores-are", "probabilities").stderr == ""
+    expected = ScoreCalibrator("asymmetric_laplace", "mle", scores_are="probabilities")
+    expected.fit(p, frame["label"])
+    again = bayescal.load(tmp_path / "out")
+    np.testing.assert_allclose(again.predict_proba(p), expected.predict_proba(p))
+    assert "--scores-are must be one of" in run(*fit, "--scores-are", "odds", code=2).stderr
+
+
+def test_every_topic_of_a_file_is_spoken_of(tmp_path):
+    frame = make_topics()
+    scores = write(frame.assign(score=-frame["score"]), tmp_path / "scores.csv")
+    result = run("fit", scores, "--topic-column", "topic", "--inference", "mle")
+    assert result.stderr.count("lie below those of") == 4
+    pooled = run("fit", scores, "--topic-column", "topic", "--pool", "--family", "laplace",
+                 "--draws", "20", "--out", tmp_path / "out")  # fmt: skip
+    assert pooled.stderr.count("lie below those of") == 1
+    assert len(summary_of(tmp_path / "out")["score_problems"]) == 1
+    refused = run("fit", scores, "--topic-column", "topic", "--pool", "--scores-are", "log_odds",
+                  code=2)  # fmt: skip
+    assert "--pool takes raw scores, got --scores-are log_odds" in refused.stderr
