@@ -169,7 +169,7 @@ def test_ties(family):
     rng = np.random.default_rng(8)
     documents = [(np.zeros(5), None), (np.repeat([0.5, 1.0], 3), None), (np.ones(1), None)]
     found = draw_population(documents, FAMILIES[family], rng, draws=500, topic_draws=500)
-    assert found.topics.resolved
+    assert found.topics.health.resolved.all()
     assert np.all(np.isfinite(found.points))
     for values in found.topics.pick(found.points, rng):
         assert np.all(np.isfinite(values))

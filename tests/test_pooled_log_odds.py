@@ -45,7 +45,7 @@ def test_evidences_of_other_populations_are_the_exact_ones(bases):
         error = np.sqrt(np.sum((1.0 / share - 0.999) / drawn.values.shape[-1])) + 0.01
         assert abs(drawn.log_evidence_of(point[None])[0] - expected) < 4.0 * error
         assert error < 0.1
-    assert drawn.resolved
+    assert drawn.health.resolved.all()
 
 
 def test_coefficients_are_those_of_normal_densities():
