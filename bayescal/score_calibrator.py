@@ -72,6 +72,8 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         "scores", with a warning if all of them lie in [0, 1].
     positive : label, optional
         The positive class, for which larger scores stand; by default the second in sorted order.
+        Where it is the first, scorers of scikit-learn, which take the second for positive, would
+        score the wrong class in silence: give them y == positive as labels.
     warp : "auto", "none", "average" or float
         Whether x = m + c asinh((s - m)/c), which draws in heavy tails, stands for the scores: not;
         averaged over c = inf, 10, 3 and 1 spreads; or c in spreads. "auto" averages for
@@ -99,7 +101,7 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
     ----------
     classes_ : array of shape (2,)
         The negative and the positive class: the labels in sorted order unless `positive` is the
-        first of them. Scorers of scikit-learn expect sorted labels; give them y == positive.
+        first of them.
     score_problems_ : tuple of str
         What is wrong with the scores fitted and what to do: positives that lie below negatives,
         scores of which next to nothing is learnt, scores that look like probabilities. Empty when

@@ -11,6 +11,7 @@ from bayescal import ScoreCalibrator
 from bayescal.bayes import probability
 from bayescal.methods import Labels
 from bayescal.methods.peers import venn_abers_bounds
+from bayescal.score_checks import without_scores_warnings
 from bayescal.validation import Floats
 from studies.logistic import platt_coefficients
 
@@ -25,7 +26,8 @@ def ours(**settings: Any) -> BandMethod:
     """Return the posterior bands of a ScoreCalibrator with the settings."""
 
     def fit(scores: Floats, labels: Labels, seed: int) -> Bands:
-        fitted = ScoreCalibrator(random_state=seed, **settings).fit(scores, labels)
+        with without_scores_warnings():
+            fitted = ScoreCalibrator(random_state=seed, **settings).fit(scores, labels)
         return lambda new, level: np.asarray(fitted.predict_interval(new, level))
 
     return fit

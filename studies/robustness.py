@@ -14,6 +14,7 @@ from scipy import special
 
 from bayescal import ScoreCalibrator
 from bayescal.bayes import probability
+from bayescal.score_checks import without_scores_warnings
 from bayescal.validation import Floats
 from studies.command import Options, main, spread_over
 from studies.peers import PEERS, Labels, Method, Settings
@@ -113,7 +114,9 @@ def measure(shape: str, n_positive: int, repeat: int, settings: dict[str, Settin
 
 def _predictions(calibrator: ScoreCalibrator) -> Method:
     def log_odds(scores: Floats, labels: Labels, new: Floats) -> Floats:
-        return np.asarray(calibrator.fit(scores, labels).decision_function(new))
+        with without_scores_warnings():
+            calibrator.fit(scores, labels)
+        return np.asarray(calibrator.decision_function(new))
 
     return log_odds
 

@@ -159,6 +159,7 @@ HARD = {
 }
 
 
+@pytest.mark.filterwarnings("ignore::bayescal.score_checks.ScoresWarning")
 @pytest.mark.parametrize("name", HARD)
 def test_hard_data(name):
     scores, positive = HARD[name]

@@ -90,6 +90,7 @@ def test_probabilities_stay_probabilities():
     assert float(rows[0][1]) == pytest.approx(1.0 / (1.0 + np.exp(-mle)), abs=2e-3)
 
 
+@pytest.mark.filterwarnings("ignore::bayescal.score_checks.ScoresWarning")
 def test_equal_scores_can_be_shown():
     calibrator = ScoreCalibrator(inference="mle").fit(np.full(4, 2.0), [0, 1, 0, 1])
     assert len(Reader(shown(calibrator)).rows) == 2

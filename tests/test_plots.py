@@ -151,6 +151,7 @@ def test_probabilities_are_shown_as_probabilities(ax):
     np.testing.assert_allclose(np.sort(display.data["document_score"]), np.sort(p))
 
 
+@pytest.mark.filterwarnings("ignore::bayescal.score_checks.ScoresWarning")
 def test_equal_scores_still_have_a_range(ax):
     calibrator = ScoreCalibrator(inference="mle").fit(np.full(4, 2.0), [0, 1, 0, 1])
     low, high = ProbabilityDisplay.from_estimator(calibrator, ax=ax).ax_.get_xlim()

@@ -47,7 +47,10 @@ def test_wrong_data(arguments, message):
             {"family": "weibull"},
             "family must be one of 'auto', 'combined', 'gaussian'.*got 'weibull'",
         ),
-        ({"inference": "vi"}, "inference must be one of 'exact', 'nuts', 'map', 'mle', got 'vi'"),
+        (
+            {"inference": "vi"},
+            "inference must be one of 'auto', 'exact', 'nuts', 'map', 'mle', got 'vi'",
+        ),
         ({"point": "mode"}, "point must be one of"),
         ({"candidates": "all"}, "candidates must be one of 'exact', 'bennett', got 'all'"),
         ({"guard": -1.0}, "guard must be 'auto', None .off. or a positive floor"),
@@ -101,6 +104,7 @@ HARD = {
 }
 
 
+@pytest.mark.filterwarnings("ignore::bayescal.score_checks.ScoresWarning")
 @pytest.mark.parametrize("guard", ["auto", None])
 @pytest.mark.parametrize("family", sorted(FAMILIES))
 @pytest.mark.parametrize("case", HARD)
@@ -116,6 +120,7 @@ def test_hard_data(case, family, guard):
         assert low < 0.5 < high
 
 
+@pytest.mark.filterwarnings("ignore::bayescal.score_checks.ScoresWarning")
 @pytest.mark.parametrize("family", sorted(FAMILIES))
 @pytest.mark.parametrize("case", HARD)
 def test_hard_data_with_a_posterior(case, family):
@@ -131,6 +136,7 @@ def test_hard_data_with_a_posterior(case, family):
         assert low < 0.5 < high
 
 
+@pytest.mark.filterwarnings("ignore::bayescal.score_checks.ScoresWarning")
 def test_a_million_ties():
     scores = np.repeat([0.0, 1.0], 500_000)
     labels = np.tile([0, 0, 0, 1], 250_000)

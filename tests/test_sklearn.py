@@ -51,6 +51,8 @@ def checks():
         yield from estimator_checks_generator(estimator)
 
 
+# Its scores are random.
+@pytest.mark.filterwarnings("ignore::bayescal.score_checks.ScoresWarning")
 @pytest.mark.parametrize(
     ("estimator", "check"),
     [pytest.param(*c, id=f"{c[0].inference}-{n}") for n, c in enumerate(checks())],

@@ -175,11 +175,7 @@ def test_files(fitted, tmp_path):
         again.predict_proba(SCORES, TOPICS), fitted.predict_proba(SCORES, TOPICS)
     )
     pd.testing.assert_frame_equal(again.summary(), fitted.summary())
-    with pytest.raises(ValueError, match="holds topics: TopicCalibrator"):
-        load(path)
-    one = ScoreCalibrator("laplace", draws=10).fit(SCORES, LABELS).save(tmp_path / "one.nc")
-    with pytest.raises(ValueError, match="holds no topics: bayescal"):
-        TopicCalibrator.load(one)
+    assert isinstance(load(path), TopicCalibrator)
 
 
 def test_one_topic_says_that_it_is_fitted_by_itself():
