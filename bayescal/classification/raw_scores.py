@@ -21,7 +21,7 @@ from bayescal.validation import Floats
 # These fit a binary classifier for each label, whose own scores say more than their probabilities.
 PER_LABEL = (OneVsRestClassifier, MultiOutputClassifier)
 # Beyond so far every calibration curve has saturated.
-FARTHEST = 1e100
+FARTHEST = 1e30
 
 
 def check_scoring(estimator: Any, kind: str) -> None:

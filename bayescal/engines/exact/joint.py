@@ -21,6 +21,8 @@ TAU = np.linspace(-3.5, 3.5, 21)
 LOG_COSH = np.log(np.cosh(TAU))
 NEWTON_STEPS = 12
 LONGEST_STEP = 2.0
+# Of shares: beyond there is no mass, and inverses and their squares must not overflow.
+LARGEST_LOGIT = 300.0
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,7 @@ class JointDensity(ABC):
     def _of_share(self, v: Floats) -> tuple[Floats, Floats, Floats]:
         """Return 1/w, 1/(1 - w), and minus the log of Beta's density of v up to a constant."""
         # With e = exp(-|v|), the smaller share is e/(1 + e): one exponential serves all.
-        small = np.exp(-np.abs(v))
+        small = np.exp(-np.minimum(np.abs(v), LARGEST_LOGIT))
         whole = 1.0 + small
         rising, of_smaller = v > 0.0, whole / small
         inverse_left = np.where(rising, whole, of_smaller)
