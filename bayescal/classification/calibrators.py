@@ -15,6 +15,7 @@ from bayescal.classification.scikit_learn_methods import METHODS, ScikitLearnCal
 from bayescal.randomness import generator
 from bayescal.results.class_prior import Prior
 from bayescal.score_calibrator import ScoreCalibrator
+from bayescal.topic_calibrator import TopicCalibrator
 from bayescal.validation import Floats, check_choice
 
 
@@ -71,7 +72,9 @@ def read_calibrator(calibrator: Any, weighted: bool) -> Any:
             "calibrator must take raw scores or log-odds, got scores_are='probabilities': the"
             " log-odds of a classifier's probabilities are calibrated, use scores_are='log_odds'."
         )
-    if getattr(calibrator, "positive", None) is not None:
+    # Of ours alone: LinearRegression has a parameter of that name, for coefficients.
+    ours = isinstance(calibrator, ScoreCalibrator | TopicCalibrator)
+    if ours and calibrator.positive is not None:
         raise ValueError(
             f"calibrator must leave positive at None, got {calibrator.positive!r}: it is fitted to"
             " 0 and 1, where 1 stands for the class whose scores it gets."

@@ -17,13 +17,12 @@ from bayescal.plots.display import Display
 from bayescal.plots.optional import require
 from bayescal.plots.style import MANY_LINES, finish
 from bayescal.randomness import generator
+from bayescal.score_calibrator import ScoreCalibrator
 from bayescal.score_checks import without_scores_warnings
 from bayescal.validation import as_scores, check_count, check_same_length, name_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from bayescal.score_calibrator import ScoreCalibrator
 
 DEFAULT_SIZES = (3, 5, 10, 20, 50, 100)
 ERRORS = 2.0  # standard errors that bars reach
@@ -116,7 +115,9 @@ class LearningCurveDisplay(Display):
         check_count("repeats", repeats)
         named = calibrators if isinstance(calibrators, Mapping) else {"": calibrators}
         rng, values = generator(random_state), as_scores(scores)
-        asked = [each.positive for each in named.values() if each.positive is not None]
+        # Other objects with fit and predict_proba may mean something else by that name.
+        ours = [each for each in named.values() if isinstance(each, ScoreCalibrator)]
+        asked = [each.positive for each in ours if each.positive is not None]
         classes, positive = encode_labels(y, positive=asked[0] if asked else None)
         check_same_length("scores", values.size, "y", positive.size)
         if test is None:
@@ -135,8 +136,7 @@ class LearningCurveDisplay(Display):
                 for c, calibrator in enumerate(named.values()):
                     # Of few documents drawn at random the user chose no scores.
                     with without_scores_warnings():
-                        new = clone(calibrator).set_params(positive=classes[1])
-                        fit = new.fit(values[index], labels[index])
+                        fit = _of(calibrator, classes[1]).fit(values[index], labels[index])
                     found = losses(fit.decision_function(tested[0]), tested[1])
                     out[c, s, r] = found.log_loss / found.n
         dims, coords = ("calibrator", "positives", "repeat"), {"calibrator": list(named)}
@@ -175,6 +175,12 @@ class LearningCurveDisplay(Display):
         named = any(loss["calibrator"].values.tolist())
         finish(ax, legend="upper right" if legend and named else None)
         return self
+
+
+def _of(calibrator: Any, positive: Any) -> Any:
+    """Return an unfitted copy; where labels are not in their order, ours is told the positive."""
+    copy = clone(calibrator)
+    return copy.set_params(positive=positive) if isinstance(copy, ScoreCalibrator) else copy
 
 
 def _half(positive: NDArray[np.bool_], rng: np.random.Generator) -> NDArray[np.bool_]:
