@@ -13,21 +13,16 @@ import numpy as np
 import xarray as xr
 
 from bayescal.density_draws import DensityDraws, density_draws
-from bayescal.engines.data import ENGINE_CONSTANTS, ENGINE_DRAWS, KLASS, BinaryScores
+from bayescal.engines.data import KLASS, BinaryScores
 from bayescal.engines.exact.components import Component, build_components
-from bayescal.engines.exact.hyperparameters import resolve
+from bayescal.engines.exact.groups import draws_groups
+from bayescal.engines.exact.hyperparameters import Hyperparameters, resolve
 from bayescal.engines.exact.mixture import MixtureDraws, Weights, by_evidence, draw_mixture
 from bayescal.engines.exact.stacking import by_stacking
 from bayescal.engines.pareto import smooth
-from bayescal.families import Family, side_units
+from bayescal.families import Family
 from bayescal.validation import Floats
 from bayescal.warps import IDENTITY
-
-DESCRIPTION = (
-    "The engine's own coordinates: mode (theta) and sides of each draw's density in units of the"
-    " warped scores x = centre + bend asinh((score - centre)/bend). The group posterior has mode"
-    " and widths in raw score units."
-)
 
 
 @dataclass(frozen=True)
@@ -67,26 +62,10 @@ class Densities:
         return density_draws(families, family[chosen], sides, bend[chosen], self.centre)
 
     def groups(self, chains: int, draws: int) -> dict[str, xr.Dataset]:
-        """
-        Return the draws (chain, draw, klass) and what is known of them.
-
-        Those of one family on raw scores are the group posterior, with the variables of its
-        program; those of a mixture have a mode and sides in units of the warped scores.
-        """
-        plain = len(self.components) == 1 and self.components[0].bend == IDENTITY
-        variables = _of_one_family if plain else _of_mixture
-        arrays = variables(self.components, self.found) | {"prior": self.prior}
-        dataset = _posterior_dataset(arrays, (chains, draws))
-        if plain:
-            return {"posterior": dataset, "evidence": self.evidence()}
-        # The convention for codes: CF metadata, section 3.5.
-        names = dict.fromkeys(component.family.name for component in self.components)
-        dataset["family"].attrs["flag_meanings"] = " ".join(names)
-        return {
-            ENGINE_DRAWS: dataset.assign_attrs(description=DESCRIPTION),
-            ENGINE_CONSTANTS: xr.Dataset({"centre": self.centre}),
-            "evidence": self.evidence(),
-        }
+        """Return the draws (chain, draw, klass) and what is known of them."""
+        shape = chains, draws
+        groups = draws_groups(self.components, self.found, self.prior, shape)
+        return groups | {"evidence": self.evidence()}
 
     def evidence(self) -> xr.Dataset:
         """Return evidence, weights and diagnostics (klass, family, bend)."""
@@ -137,6 +116,42 @@ def fit_densities(
         weights = by_stacking(components, len(families), data, rng)
     else:
         weights = by_evidence(components, len(families))
+    return _draw(components, weights, data, rng, settings, draws=draws, monotone=monotone)
+
+
+def draw_prior(
+    families: tuple[Family, ...],
+    data: BinaryScores,
+    rng: np.random.Generator,
+    *,
+    draws: int,
+    hyperparameters: Mapping[str, float] | None = None,
+    bends: tuple[float, ...] = (IDENTITY,),
+    monotone: bool = False,
+) -> Densities:
+    """
+    Draw from the prior, which is the posterior of no documents; see `fit_densities`.
+
+    Families and warps are alike. The data say what the units are, the centre and the spread of all
+    scores, and nothing else.
+    """
+    settings = resolve(families, data.centre_and_spread, hyperparameters)
+    nothing = BinaryScores(np.empty(0), np.empty(0, dtype=bool))
+    components = build_components(families, bends, nothing, settings)
+    weights = by_evidence(components, len(families))
+    return _draw(components, weights, nothing, rng, settings, draws=draws, monotone=monotone)
+
+
+def _draw(
+    components: list[Component],
+    weights: Weights,
+    data: BinaryScores,
+    rng: np.random.Generator,
+    settings: Hyperparameters,
+    *,
+    draws: int,
+    monotone: bool,
+) -> Densities:
     found = draw_mixture(components, weights, draws, rng, monotone=monotone)
     prior = rng.beta(
         settings.prior_alpha + data.total(True), settings.prior_beta + data.total(False), draws
@@ -158,50 +173,6 @@ def draw_posterior(
         (family,), data, rng, draws=draws * chains, hyperparameters=hyperparameters
     )
     return found.groups(chains, draws)
-
-
-def _of_one_family(components: list[Component], found: MixtureDraws) -> dict[str, Floats]:
-    """Return the variables of the program named like the family."""
-    both = []
-    for k, positive in enumerate((False, True)):
-        family = components[0].family.of_class(positive)
-        both.append(_of_class(family, found.theta[:, k], found.left[:, k], found.right[:, k]))
-    return {name: np.stack([one[name] for one in both], axis=1) for name in both[0]}
-
-
-def _of_class(family: Family, theta: Floats, left: Floats, right: Floats) -> dict[str, Floats]:
-    variables = dict(zip(family.parameters, family.from_sides(theta, left, right), strict=True))
-    left_unit, right_unit = side_units(family.powers)
-    width = left_unit * left + right_unit * right
-    if not family.symmetric:
-        variables["left_share"] = left_unit * left / width
-    if family.powers == (2, 2):
-        return variables | {"squared_width": width**2}
-    return variables | {"width": width}
-
-
-def _of_mixture(components: list[Component], found: MixtureDraws) -> dict[str, Floats]:
-    """Return mode and sides, with the family and the warp of each draw."""
-    names = list(dict.fromkeys(component.family.name for component in components))
-    code = np.array([names.index(component.family.name) for component in components], np.int8)
-    bend = np.array([component.bend for component in components])
-    return {
-        "family": code[found.component],
-        "bend": bend[found.component[:, 0]],
-        "theta": found.theta,
-        "left": found.left,
-        "right": found.right,
-    }
-
-
-def _posterior_dataset(variables: dict[str, Floats], shape: tuple[int, int]) -> xr.Dataset:
-    dims = ("chain", "draw", "klass")
-    arrays = {
-        name: (dims[: value.ndim + 1], value.reshape(*shape, *value.shape[1:]))
-        for name, value in variables.items()
-    }
-    coords = {"chain": np.arange(shape[0]), "draw": np.arange(shape[1]), "klass": list(KLASS)}
-    return xr.Dataset(arrays, coords)
 
 
 def _evidence_dataset(
