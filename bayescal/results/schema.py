@@ -6,6 +6,7 @@ import xarray as xr
 
 from bayescal.engines.data import ENGINE_CONSTANTS, ENGINE_DRAWS
 from bayescal.results.raw_groups import raw_groups
+from bayescal.results.tree import read_documents
 
 SCHEMA_VERSION = 3
 # Version 0.1.0 wrote it: the engines' draws, with their constants among them, were the group
@@ -25,10 +26,8 @@ def upgrade(tree: xr.DataTree) -> xr.DataTree:
         groups |= _split(groups.pop("posterior"), "")
     if "family" in groups.get(ENGINE_DRAWS, ()):
         groups[ENGINE_CONSTANTS] = groups["constant_data"][["centre"]].drop_attrs()
-    reach = (0.0, 0.0)
-    if "observed_data" in groups:
-        score = groups["observed_data"]["score"]
-        reach = float(score.min()), float(score.max())
+    # A tree of topics holds no documents, and asks for none.
+    reach = read_documents(tree).reach if "observed_data" in tree else (0.0, 0.0)
     out = xr.DataTree.from_dict({**raw_groups(groups, reach), **groups})
     out.attrs.update(tree.attrs)
     return out
