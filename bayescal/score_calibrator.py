@@ -199,7 +199,13 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         y : array-like of shape (n,)
             Labels, two classes, both present.
         sample_weight : array-like of shape (n,), optional
-            A weight of 2 equals repeating the document: weights are powers of the likelihood.
+            A weight of 2 equals repeating the document, a weight of 0 leaving it out: weights are
+            powers of the likelihood. With "mle" that holds to rounding; where draws are made it
+            holds to their Monte Carlo error, by which two seeds differ too: of 4,000 draws a
+            standard deviation of 0.005 in probability or less for the default. Families that are
+            stacked learn their weights from 256 scores of a class, and the combination from 20,000
+            documents; of more than that other ones are taken when documents are repeated, which
+            has moved probabilities of "average" by 0.01.
 
         Raises
         ------

@@ -20,9 +20,10 @@ from bayescal.results.calibration import read_calibration
 from bayescal.results.class_draws import ClassDraws
 from bayescal.results.combined_draws import CombinedDraws
 from bayescal.results.curves import Curves
-from bayescal.results.label_scores import log_likelihood, read_documents, read_unweighted
+from bayescal.results.label_scores import log_likelihood, read_unweighted
 from bayescal.results.parts import read_direct
 from bayescal.results.raw_groups import DRAWS, raw_groups
+from bayescal.results.tree import read_documents
 from bayescal.validation import Floats
 
 # Hyperparameters that say what the units are, not what is believed.
@@ -106,8 +107,7 @@ def _prior(tree: xr.DataTree, settings: Settings, draws: int) -> xr.Dataset:
         return _prior_of_log_odds(tree, settings, draws)
     data = read_documents(tree)
     groups = draw_prior(settings, data, tree["posterior"].to_dataset(), draws)
-    reach = float(data.score.min()), float(data.score.max())
-    return (groups | raw_groups(groups, parts_of(groups), reach))["posterior"]
+    return (groups | raw_groups(groups, parts_of(groups), data.reach))["posterior"]
 
 
 def _prior_of_log_odds(tree: xr.DataTree, settings: Settings, draws: int) -> xr.Dataset:

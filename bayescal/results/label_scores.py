@@ -14,14 +14,8 @@ from bayescal.results.class_draws import ClassDraws
 from bayescal.results.combined_draws import CombinedDraws
 from bayescal.results.curves import Curves
 from bayescal.results.recalibrated_draws import RecalibratedDraws
+from bayescal.results.tree import read_documents
 from bayescal.validation import Floats
-
-
-def read_documents(tree: xr.DataTree) -> BinaryScores:
-    """Return the documents fitted."""
-    observed, constants = (tree[name].to_dataset() for name in ("observed_data", "constant_data"))
-    positive = observed["label"].values == 1
-    return BinaryScores(observed["score"].values, positive, constants["weight"].values)
 
 
 def read_unweighted(tree: xr.DataTree, what: str) -> BinaryScores:
