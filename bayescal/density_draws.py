@@ -10,7 +10,7 @@ from scipy import special
 
 from bayescal.families import Family
 from bayescal.validation import Floats
-from bayescal.warps import log_jacobian, warp
+from bayescal.warps import log_jacobian, unwarp, warp
 
 
 @dataclass(frozen=True)
@@ -95,6 +95,25 @@ class DensityDraws:
         above = share[1] * _left_over(np.maximum(deviation * right, 0.0), exponential[1])
         values: Floats = np.where(deviation <= 0.0, below, 1.0 - above)
         return values
+
+    def sample(self, size: int, rng: np.random.Generator) -> Floats:
+        """Return so many raw scores of each draw's density, shape (draws, size)."""
+        theta, left, right = self.coefficients[:3, :, None]
+        shape = self.size, size
+        widths = 1.0 / np.stack([left, right])
+        exponential = self.coefficients[[4, 6], :, None] == 1.0
+        mass = np.where(exponential, 1.0, np.sqrt(np.pi / 2.0)) * widths
+        side = (rng.random(shape) * mass.sum(axis=0) > mass[0]).astype(np.intp)
+        z = np.where(
+            np.where(side, exponential[1], exponential[0]),
+            rng.standard_exponential(shape),
+            np.abs(rng.standard_normal(shape)),
+        )
+        x: Floats = theta + np.where(side, widths[1], -widths[0]) * z
+        for k, bend in enumerate(self.bends):
+            rows = self.warp == k
+            x[rows] = unwarp(x[rows], self.centre, bend)
+        return x
 
     def _of_each(self, values: Floats) -> Floats:
         """Return each draw's own row of values (warps, scores), or one row for all."""

@@ -112,8 +112,10 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         score over all topics (elpd, natural logarithm) and the standard error of its difference
         to the best; `posterior_["combination"]["weight"]` has each topic's own weights.
     posterior_ : xarray.DataTree
-        Groups posterior (chain, draw, klass, topic), population and topics; of a combination also
-        those of its other parts, and combination, their weights; with "nuts" sample_stats.
+        Groups posterior (chain, draw, klass, topic) and population, draws in raw score units, and
+        topics; of a combination also those of its other parts, and combination, their weights;
+        with "nuts" sample_stats. Groups whose names hold engine_draws are in the engine's own
+        coordinates.
     diagnostics_ : bayescal.results.diagnostics.Diagnostics
         How well the draws of every part were made, and which topics' are not to be trusted; with
         "nuts" R-hat, effective sample sizes and divergences of topics and population.
@@ -402,7 +404,8 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
 
         Rows (topic, class, parameter); columns documents, apart (maximum likelihood of the topic by
         itself), pooled (posterior mean), lower and upper (its interval) and population (the median
-        of topics without documents), in raw score units.
+        of topics without documents), in raw score units. A side is the mean distance of its scores
+        from the mode where it is exponential, and sigma where it is Gaussian.
 
         Parameters
         ----------

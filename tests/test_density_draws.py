@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy import integrate
+from scipy import integrate, stats
 
 from bayescal.density_draws import density_draws
 from bayescal.families import FAMILIES
@@ -69,3 +69,14 @@ def test_far_scores_are_hopeless_without_a_warning(family):
     draws, _, _, bend = draws_of((family,))
     raw = draws.take(np.flatnonzero(np.isinf(bend)))
     assert (raw.logpdf(np.array([1e170, -1e170])) < -1e100).all()
+
+
+@pytest.mark.parametrize("family", mirrored_too())
+def test_samples_follow_the_distribution_function(family):
+    draws, *_ = draws_of((family,), size=6)
+    samples = draws.sample(2000, np.random.default_rng(0))
+    levels = np.array([draws.take(np.array([k])).cdf(row)[0] for k, row in enumerate(samples)])
+    assert min(stats.kstest(row, "uniform").pvalue for row in levels) > 1e-3
+    # Negative: of another draw's density they do not.
+    wrong = draws.take(np.array([1])).cdf(samples[0])[0]
+    assert stats.kstest(wrong, "uniform").pvalue < 1e-6

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
-from scipy import special
+from scipy import special, stats
 
 import bayescal
 from bayescal import ScoreCalibrator
@@ -173,7 +173,8 @@ class TestPosterior:
         assert bool(inside)
 
     def test_summary(self, sampled, moded):
-        table = sampled.summary(level=0.8)
+        with pytest.warns(ConvergenceWarning, match="raise draws"):  # so few are not enough
+            table = sampled.summary(level=0.8)
         assert list(table.index) == [
             ("no", "theta"), ("no", "beta"), ("yes", "theta"), ("yes", "beta"), ("yes", "prior"),
         ]  # fmt: skip
@@ -184,6 +185,16 @@ class TestPosterior:
         assert row["mle"] == sampled.mle_.positive.parameters["theta"]
         assert {"rhat", "ess_bulk"} <= set(table.columns)
         assert "map" in moded.summary().columns
+
+    def test_the_prior_of_a_program(self, sampled):
+        tree = sampled.to_arviz(["prior"], draws=400, random_state=0)
+        prior, posterior = tree["prior"].to_dataset(), tree["posterior"].to_dataset()
+        assert set(prior.data_vars) == set(posterior.data_vars)
+        # No more draws than there are of the posterior.
+        assert dict(prior.sizes) == {"chain": 1, "draw": 120, "klass": 2}
+        constants = tree["constant_data"].to_dataset()
+        expected = stats.norm(float(constants["centre"]), 2.0 * float(constants["spread"]))
+        assert stats.kstest(prior["theta"].values.ravel(), expected.cdf).pvalue > 1e-3
 
     def test_problems_say_what_to_do(self, sampled):
         assert not sampled.diagnostics_.ok

@@ -10,7 +10,6 @@ import numpy as np
 import xarray as xr
 from scipy import special
 
-from bayescal.engines.combined import leave_one_out_of_densities
 from bayescal.engines.data import BinaryScores
 from bayescal.engines.pareto import smooth
 from bayescal.results.calibration import read_calibration
@@ -19,7 +18,7 @@ from bayescal.results.combined_draws import CombinedDraws
 from bayescal.results.curves import Curves
 from bayescal.results.diagnostics import diagnose, warn_of_problems
 from bayescal.results.identity_draws import IdentityDraws
-from bayescal.results.recalibrated_draws import RecalibratedDraws
+from bayescal.results.label_scores import log_scores, read_unweighted
 from bayescal.validation import Floats, check_count
 
 if TYPE_CHECKING:
@@ -101,7 +100,7 @@ def leave_one_out(calibrator: HasResults, *, draws: int = 1000) -> Any:
 
     check_count("draws", draws)
     tree = calibrator.results_
-    data = _read_data(tree)
+    data = read_unweighted(tree, "leave_one_out")
     curves = read_calibration(tree).draws
     if curves is None or "posterior" not in tree:
         raise ValueError("leave_one_out needs a posterior: fit with inference='exact' or 'nuts'.")
@@ -150,7 +149,9 @@ def compare_calibrators(
 
     if len(calibrators) < 2:
         raise ValueError(f"calibrators must be at least two to compare, got {len(calibrators)}.")
-    first, *others = (_read_data(each.results_) for each in calibrators.values())
+    first, *others = (
+        read_unweighted(each.results_, "leave_one_out") for each in calibrators.values()
+    )
     for name, data in zip(list(calibrators)[1:], others, strict=True):
         if data.score.size != first.score.size or (data.positive != first.positive).any():
             raise ValueError(
@@ -165,16 +166,6 @@ def compare_calibrators(
     return table
 
 
-def _read_data(tree: xr.DataTree) -> BinaryScores:
-    observed = tree["observed_data"].to_dataset()
-    if (tree["constant_data"].to_dataset()["weight"].values != 1.0).any():
-        raise ValueError(
-            "leave_one_out has no place for sample_weight: repeat the documents, or compare losses"
-            " on test documents."
-        )
-    return BinaryScores(observed["score"].values, observed["label"].values == 1)
-
-
 def _thin(curves: Curves, draws: int) -> Curves:
     return curves.take(np.linspace(0, curves.size - 1, min(draws, curves.size)).astype(np.intp))
 
@@ -187,14 +178,7 @@ def _parts(curves: Curves, data: BinaryScores) -> list[_Part]:
 
 
 def _part(curves: Curves, data: BinaryScores, weight: float, base: ClassDraws | None) -> _Part:
-    if isinstance(curves, RecalibratedDraws) and base is not None:
-        # As it was fitted: along the densities' log-odds of documents left out.
-        scores = leave_one_out_of_densities(base.negative, base.positive, data)
-        log_odds = curves.along.log_odds(scores)
-    else:
-        log_odds = curves.log_odds(data.score)
-    signed = np.where(data.positive, log_odds, -log_odds)
-    log_score: Floats = np.asarray(special.log_expit(signed), dtype=np.float64)
+    log_score = log_scores(curves, data, base)
     if isinstance(curves, IdentityDraws):
         return _Part(log_score, None, weight)
     if not isinstance(curves, ClassDraws):

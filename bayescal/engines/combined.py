@@ -86,7 +86,8 @@ def leave_one_out_of_densities(
     other class's posterior predictive density, and the class prior without the document: the mean
     of Beta(base + (n+, n-)).
     """
-    label, node = data.positive, _nodes(data.score, data.positive)
+    label, counted = data.positive, slice(None) if data.weight is None else data.weight > 0.0
+    node = _nodes(data.score[counted], label[counted])
     thinned = np.arange(min(MOST_DRAWS, negative.size))
     log_density = []
     for klass, draws in ((False, negative), (True, positive)):

@@ -48,6 +48,12 @@ class BinaryScores:
         """Return the robust centre and spread of all scores, labels ignored."""
         return centre_and_spread(self.score, self.weight)
 
+    @property
+    def reach(self) -> tuple[float, float]:
+        """Return the smallest and the largest score; documents of no weight do not count."""
+        score = self.score if self.weight is None else self.score[self.weight > 0.0]
+        return float(score.min()), float(score.max())
+
     def of_class(self, positive: bool) -> tuple[Floats, Floats | None]:
         """Return the scores and weights of one class."""
         mask = self.positive if positive else ~self.positive

@@ -104,12 +104,7 @@ def run(settings: Settings, data: BinaryScores) -> Inference:
         return Inference(fits, {})
     if settings.inference == "exact":
         return Inference(fits, _exact(settings, data))
-    # PyMC takes seconds to import: only where it is used.
-    from bayescal.engines.program_model import build_model
-
-    program = programs.load(settings.program or settings.reference.name)
-    model = build_model(program, data, settings.hyperparameters)
-    _check_model(model, settings)
+    model = build_program(settings, data)
     engine = {"map": _mode, "nuts": _draws}[settings.inference]
     return Inference(fits, engine(settings, model))
 
@@ -127,6 +122,24 @@ def _exact(settings: Settings, data: BinaryScores) -> dict[str, xr.Dataset]:
     densities = _densities(settings, data)
     groups = densities.groups(*shape)
     return groups | _combined(settings, data, densities) if settings.direct else groups
+
+
+def build_program(settings: Settings, data: BinaryScores) -> Any:
+    """
+    Return the model of the settings' program for the data.
+
+    Raises
+    ------
+    ValueError
+        If posterior curves could not be read from it.
+    """
+    # PyMC takes seconds to import: only where it is used.
+    from bayescal.engines.program_model import build_model
+
+    program = programs.load(settings.program or settings.reference.name)
+    model = build_model(program, data, settings.hyperparameters)
+    _check_model(model, settings)
+    return model
 
 
 def _check_model(model: Any, settings: Settings) -> None:

@@ -14,6 +14,7 @@ from bayescal import _compat
 
 # One core: a process a chain costs more than small data take, and forking under threads
 # (notebooks, joblib) is unsafe. Users with large data pass cores=.
+DRAWS = ("chain", "draw")
 OPTIONS: dict[str, Any] = {"tune": 1000, "cores": 1, "target_accept": 0.9}
 
 
@@ -60,6 +61,23 @@ def draw_posterior(
             **arguments,
         )
     return _compat.datasets(result, ("posterior", "sample_stats"))
+
+
+def draw_prior(
+    model: Any, posterior: xr.Dataset, draws: int, rng: np.random.Generator
+) -> xr.Dataset:
+    """Return draws from a model's prior, one chain, of the variables of its posterior."""
+    import pymc as pm
+
+    names = [str(name) for name in posterior.data_vars]
+    values = pm.draw([model[name] for name in names], draws, random_seed=int(rng.integers(2**31)))
+    variables = {
+        # pm.draw gives one draw no axis.
+        name: (posterior[name].dims, np.reshape(value, (1, draws, *posterior[name].shape[2:])))
+        for name, value in zip(names, values, strict=True)
+    }
+    coords = {name: each for name, each in posterior.coords.items() if name not in DRAWS}
+    return xr.Dataset(variables, coords | {"chain": [0], "draw": np.arange(draws)})
 
 
 @contextmanager

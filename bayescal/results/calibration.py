@@ -20,7 +20,7 @@ from bayescal.results.combined_draws import CombinedDraws
 from bayescal.results.intervals import highest_density, simultaneous_tail
 from bayescal.results.parts import read_direct, read_parts
 from bayescal.results.tables import Tables
-from bayescal.results.tree import read_fits
+from bayescal.results.tree import read_documents, read_fits
 from bayescal.validation import Floats, as_scores_of
 
 # Beyond so many spreads every curve has saturated; squares of larger numbers would overflow.
@@ -154,14 +154,14 @@ class Calibration:
 
 def read_calibration(tree: xr.DataTree) -> Calibration:
     """Return the calibration that a tree of results holds."""
-    constants, score = tree["constant_data"], tree["observed_data"]["score"]
+    constants = tree["constant_data"]
     fits = read_fits(tree)
     return Calibration(
         fits=fits,
         draws=_read_draws(fits.family, tree),
         centre=float(constants["centre"]),
         spread=float(constants["spread"]),
-        reach=(float(score.min()), float(score.max())),
+        reach=read_documents(tree).reach,
         scores_are=str(constants.attrs["scores_are"]),
     )
 

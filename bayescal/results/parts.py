@@ -13,6 +13,7 @@ from bayescal.results.curves import Curves
 from bayescal.results.identity_draws import IdentityDraws
 from bayescal.results.monotone_draws import MonotoneDraws, read_monotone
 from bayescal.results.recalibrated_draws import DensityLogOdds, RecalibratedDraws
+from bayescal.results.tree import read_documents
 
 
 def read_parts(tree: xr.DataTree, densities: ClassDraws) -> CombinedDraws:
@@ -34,12 +35,12 @@ def _read_part(name: str, tree: xr.DataTree, densities: ClassDraws) -> Curves:
     direct = read_direct(tree, PARTS[name])
     if name != RECALIBRATED:
         return direct
-    constants, score = tree["constant_data"], tree["observed_data"]["score"]
+    constants = tree["constant_data"]
     # As many draws as the log-odds had that it was fitted to.
     base = DensityLogOdds(
         densities.take(np.arange(min(MOST_DRAWS, densities.size))),
         float(constants["centre"]),
         float(constants["spread"]),
-        (float(score.min()), float(score.max())),
+        read_documents(tree).reach,
     )
     return RecalibratedDraws(base, direct)

@@ -14,6 +14,7 @@ from bayescal.engines.parts import (
 )
 from bayescal.results.raw_groups import raw_groups
 from bayescal.results.topic_directions import directions_dataset
+from bayescal.results.tree import read_documents
 
 SCHEMA_VERSION = 3
 # Version 0.1.0 wrote it: the engines' draws, with their constants among them, were in the groups
@@ -34,7 +35,9 @@ def upgrade(tree: xr.DataTree) -> xr.DataTree:
         # It kept no scores of topics to tell their directions by.
         names = groups["topics"]["topic"].values
         groups |= directions_dataset(names, [None] * names.size)
-    out = xr.DataTree.from_dict({**raw_groups(groups, parts, _reach(groups)), **groups})
+    # A tree of topics holds no documents, and asks for none.
+    reach = read_documents(tree).reach if "observed_data" in tree else (0.0, 0.0)
+    out = xr.DataTree.from_dict({**raw_groups(groups, parts, reach), **groups})
     out.attrs.update(tree.attrs)
     return out
 
@@ -53,14 +56,6 @@ def _parts(groups: dict[str, xr.Dataset]) -> list[Part]:
 
 def _parts_of_topics(groups: dict[str, xr.Dataset]) -> list[Part]:
     return [PARTS[RECALIBRATED], MONOTONE_OF_TOPICS] if COMBINATION in groups else []
-
-
-def _reach(groups: dict[str, xr.Dataset]) -> tuple[float, float]:
-    """Return the smallest and the largest score fitted, which topics are not shown at."""
-    if "topics" in groups:
-        return (0.0, 0.0)
-    score = groups["observed_data"]["score"]
-    return float(score.min()), float(score.max())
 
 
 def _split(mixed: xr.Dataset, part: Part) -> dict[str, xr.Dataset]:

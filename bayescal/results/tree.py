@@ -46,9 +46,8 @@ def build_tree(
     centre, spread = data.centre_and_spread
     weight = np.ones(data.score.size) if data.weight is None else data.weight
     made = groups or {}
-    reach = float(data.score.min()), float(data.score.max())
     datasets = {
-        **raw_groups(made, parts_of(made), reach),
+        **raw_groups(made, parts_of(made), data.reach),
         **made,
         "observed_data": xr.Dataset(
             {
@@ -74,6 +73,13 @@ def read_fits(tree: xr.DataTree) -> ClassFits:
     negative, positive = (_fit_of(dataset.sel(klass=k), names) for k in KLASS)
     family = FAMILIES[dataset.attrs["family"]]
     return ClassFits(family, negative, positive, float(dataset["prior"]))
+
+
+def read_documents(tree: xr.DataTree) -> BinaryScores:
+    """Return the documents that `build_tree` stored, with their weights."""
+    observed, constants = (tree[name].to_dataset() for name in ("observed_data", "constant_data"))
+    positive = observed["label"].values == 1
+    return BinaryScores(observed["score"].values, positive, constants["weight"].values)
 
 
 def _fits_to_dataset(fits: ClassFits) -> xr.Dataset:

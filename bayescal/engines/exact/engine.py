@@ -16,7 +16,7 @@ from bayescal.density_draws import DensityDraws, density_draws
 from bayescal.engines.data import KLASS, BinaryScores
 from bayescal.engines.exact.components import Component, build_components
 from bayescal.engines.exact.datasets import draws_dataset, is_plain
-from bayescal.engines.exact.hyperparameters import resolve
+from bayescal.engines.exact.hyperparameters import Hyperparameters, resolve
 from bayescal.engines.exact.mixture import MixtureDraws, Weights, by_evidence, draw_mixture
 from bayescal.engines.exact.stacking import by_stacking
 from bayescal.engines.pareto import smooth
@@ -126,6 +126,42 @@ def fit_densities(
         weights = by_stacking(components, len(families), data, rng)
     else:
         weights = by_evidence(components, len(families))
+    return _draw(components, weights, data, rng, settings, draws=draws, monotone=monotone)
+
+
+def draw_prior(
+    families: tuple[Family, ...],
+    data: BinaryScores,
+    rng: np.random.Generator,
+    *,
+    draws: int,
+    hyperparameters: Mapping[str, float] | None = None,
+    bends: tuple[float, ...] = (IDENTITY,),
+    monotone: bool = False,
+) -> Densities:
+    """
+    Draw from the prior, which is the posterior of no documents; see `fit_densities`.
+
+    Families and warps are alike. The data say what the units are, the centre and the spread of all
+    scores, and nothing else.
+    """
+    settings = resolve(families, data.centre_and_spread, hyperparameters)
+    nothing = BinaryScores(np.empty(0), np.empty(0, dtype=bool))
+    components = build_components(families, bends, nothing, settings)
+    weights = by_evidence(components, len(families))
+    return _draw(components, weights, nothing, rng, settings, draws=draws, monotone=monotone)
+
+
+def _draw(
+    components: list[Component],
+    weights: Weights,
+    data: BinaryScores,
+    rng: np.random.Generator,
+    settings: Hyperparameters,
+    *,
+    draws: int,
+    monotone: bool,
+) -> Densities:
     found = draw_mixture(components, weights, draws, rng, monotone=monotone)
     prior = rng.beta(
         settings.prior_alpha + data.total(True), settings.prior_beta + data.total(False), draws

@@ -88,8 +88,8 @@ def leave_one_out(
     for label in (False, True):
         mine = np.flatnonzero(positive == label)
         if mine.size:
-            power = None if weight is None else np.minimum(weight[mine], 1.0)
-            log_probability[mine], k[mine] = _of_label(posterior, x[mine], power, label)
+            own = None if weight is None else weight[mine]
+            log_probability[mine], k[mine] = _of_label(posterior, x[mine], own, label)
     weights = np.ones(x.size) if weight is None else weight
     if x.size <= MOST_TO_FIT_AGAIN:
         for i in np.argsort(-k)[:MOST_FITS]:
@@ -118,15 +118,17 @@ def _again(
 
 
 def _of_label(
-    posterior: MonotoneCurves, x: Floats, power: Floats | None, label: bool
+    posterior: MonotoneCurves, x: Floats, weight: Floats | None, label: bool
 ) -> tuple[Floats, Floats]:
     sign = 1.0 if label else -1.0
-    node = np.unique(x)
+    power = None if weight is None else np.minimum(weight, 1.0)
+    # Documents of no weight say nothing of those that have some.
+    node = np.unique(x if weight is None else x[weight > 0.0])
     if node.size > MOST_SCORES:
         # The curve bends at knots; between them it is smooth.
         inside = np.quantile(node, np.linspace(0.0, 1.0, MOST_SCORES))
         node = np.unique(np.r_[inside, posterior.pieces.knots])
-        common = 1.0 if power is None else float(power.mean())
+        common = 1.0 if power is None else float(np.average(power, weights=weight))
         some = replace(
             posterior,
             intercept=posterior.intercept[:MOST_DRAWS],

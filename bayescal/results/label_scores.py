@@ -1,0 +1,90 @@
+"""What draws of a curve say of the labels that were fitted: log P_k(y_i | s_i)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import xarray as xr
+from scipy import special
+
+from bayescal.engines.combined import leave_one_out_of_densities
+from bayescal.engines.data import BinaryScores
+from bayescal.results.class_draws import ClassDraws
+from bayescal.results.combined_draws import CombinedDraws
+from bayescal.results.curves import Curves
+from bayescal.results.recalibrated_draws import RecalibratedDraws
+from bayescal.results.tree import read_documents
+from bayescal.validation import Floats
+
+
+def read_unweighted(tree: xr.DataTree, what: str) -> BinaryScores:
+    """
+    Return the documents fitted.
+
+    Raises
+    ------
+    ValueError
+        If they were weighted, which leaving one out has no place for; `what` asked for them.
+    """
+    documents = read_documents(tree)
+    if np.any(documents.weight != 1.0):
+        raise ValueError(
+            f"{what} has no place for sample_weight: repeat the documents, or compare losses on"
+            " test documents."
+        )
+    return replace(documents, weight=None)
+
+
+def log_scores(curves: Curves, data: BinaryScores, base: ClassDraws | None) -> Floats:
+    """
+    Return natural logs of P_k(y_i | s_i), shape (draws, documents).
+
+    Parameters
+    ----------
+    curves : Curves
+        A calibrator's, or those of one part of a combination.
+    data : BinaryScores
+        The documents fitted.
+    base : ClassDraws or None
+        The densities of the combination that `curves` are a part of: recalibrated ones are taken
+        as they were fitted, along the densities' log-odds of documents left out.
+    """
+    if isinstance(curves, RecalibratedDraws) and base is not None:
+        left_out = leave_one_out_of_densities(base.negative, base.positive, data)
+        log_odds = curves.along.log_odds(left_out)
+    else:
+        log_odds = curves.log_odds(data.score)
+    signed = np.where(data.positive, log_odds, -log_odds)
+    scores: Floats = np.asarray(special.log_expit(signed), dtype=np.float64)
+    return scores
+
+
+def log_likelihood(curves: Curves, data: BinaryScores) -> Floats:
+    r"""
+    Return log likelihoods by which ArviZ's leave-one-out is that of the label, (draws, documents).
+
+    They are log P_k(y_i | s_i), also of class densities, whose draws have seen p(s_i, y_i | k): a
+    document then keeps its score and loses its label alone, and
+
+        1 / mean_k 1/P_k(y_i | s_i) = P(y_i | s_i, all other documents)
+
+    exactly. Of a combination the draws are of several posteriors, which a document left out must
+    not weigh anew: with P_m(i) the left side of that for the draws of part m, and w_m its weight,
+    log (sum_m w_m P_m(i) / P_m(i)) is added to the values of part m, with the mixture above and
+    its own part below. The left side for all draws is then the mixture's probability.
+    """
+    if not isinstance(curves, CombinedDraws):
+        return log_scores(curves, data, None)
+    out, drawn = np.empty((curves.size, data.score.size)), np.unique(curves.which)
+    left_out = np.empty((drawn.size, data.score.size))
+    for k, m in enumerate(drawn):
+        rows = np.flatnonzero(curves.which == m)
+        out[rows] = log_scores(curves.parts[m].take(rows), data, curves.densities)
+        left_out[k] = np.log(rows.size) - special.logsumexp(-out[rows], axis=0)
+    # A part of next to no weight may have no draw.
+    weight = curves.weight[drawn, None] / curves.weight[drawn].sum()
+    mixture = special.logsumexp(left_out, axis=0, b=weight)
+    for m, own in zip(drawn, left_out, strict=True):
+        out[curves.which == m] += mixture - own
+    return out

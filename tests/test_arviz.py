@@ -1,0 +1,228 @@
+"""What ArviZ's functions read of a fitted calibrator, and that they read it, in either era."""
+
+from importlib.metadata import version
+
+import arviz_plots
+import numpy as np
+import pytest
+import scipy.stats as st
+from arviz_stats import compare, loo, summary
+from matplotlib import pyplot as plt
+from scipy import special
+
+from bayescal import ScoreCalibrator
+from bayescal.comparison import leave_one_out
+from bayescal.density_shapes import raw_shapes
+from bayescal.engines.data import BinaryScores
+from bayescal.engines.exact.engine import draw_prior
+from bayescal.families import FAMILIES
+from bayescal.results.calibration import read_calibration
+from bayescal.settings import BENDS
+
+
+def data(n, seed=0):
+    rng = np.random.default_rng(seed)
+    y = rng.random(n) < 0.4
+    return rng.normal(2.0 * y, 1.0), y
+
+
+SCORES, LABELS = data(80, seed=2)
+
+
+@pytest.fixture(scope="module")
+def combined():
+    return ScoreCalibrator(random_state=0).fit(SCORES, LABELS)
+
+
+@pytest.fixture(autouse=True)
+def figures():
+    yield
+    plt.close("all")
+
+
+# Pareto k of documents that all draws are sure of, whose weights hardly differ.
+SURE = pytest.mark.filterwarnings("ignore:Estimated shape parameter")
+
+
+@SURE
+@pytest.mark.parametrize("family", ["gaussian", "logistic"])
+def test_loo_is_the_log_score_of_labels_left_out(family):
+    scores, y = data(25)
+    fitted = ScoreCalibrator(family, random_state=0).fit(scores, y)
+    expected = []
+    for i in range(25):
+        others = np.arange(25) != i
+        again = ScoreCalibrator(family, random_state=i).fit(scores[others], y[others])
+        expected.append(np.log(again.predict_proba(scores[[i]])[0, int(y[i])]))
+    found = loo(fitted.to_arviz(["log_likelihood"], draws=4000), pointwise=True)
+    assert found.elpd_i.values == pytest.approx(expected, abs=0.08)
+    assert found.elpd == pytest.approx(sum(expected), abs=0.2)
+    # Without leaving anything out the score is better than that.
+    p = fitted.predict_proba(scores)[np.arange(25), y.astype(int)]
+    assert np.log(p).sum() > sum(expected) + 0.4
+
+
+@SURE
+def test_loo_of_a_combination_is_that_of_the_mixture_of_its_parts(combined):
+    curves = read_calibration(combined.results_).draws
+    values = combined.to_arviz(["log_likelihood"], draws=4000)["log_likelihood"]["label"].values
+    found = -np.log(np.exp(-values).mean(axis=(0, 1)))
+    # By hand, of the densities and of the monotone log-odds, all of whose draws are taken.
+    parts, weight = [], curves.weight
+    for part in (0, 1, 2):
+        p = special.expit(curves.parts[part].log_odds(SCORES))
+        parts.append(1.0 / (1.0 / np.where(LABELS, p, 1.0 - p)).mean(axis=0))
+    without_recalibrated = np.log(weight[:3] @ np.array(parts) / weight[:3].sum())
+    assert found == pytest.approx(without_recalibrated, abs=0.15)
+    assert found.sum() == pytest.approx(leave_one_out(combined).elpd, abs=0.5)
+    assert loo(combined.to_arviz(["log_likelihood"]), pointwise=True).elpd == pytest.approx(
+        found.sum(), abs=0.3
+    )
+
+
+@SURE
+def test_documents_that_all_draws_are_sure_of_do_not_break_the_smoothing():
+    scores = np.r_[SCORES, 40.0, 41.0, -40.0]
+    fitted = ScoreCalibrator("gaussian", random_state=0).fit(scores, np.r_[LABELS, 1, 1, 0])
+    assert np.isfinite(loo(fitted.to_arviz(["log_likelihood"]), pointwise=True).elpd_i).all()
+
+
+@SURE
+# 2026-11: arviz-stats 0.8 sorts in place, which pandas 3.1 announces the end of.
+@pytest.mark.filterwarnings("ignore:The inplace keyword")
+def test_compare_ranks_calibrators_of_either_kind():
+    scores, y = data(300, seed=3)
+    families = {"gaussian": {}, "logistic": {}, "laplace": {"warp": 1.0}}
+    trees = {
+        name: ScoreCalibrator(name, random_state=0, **own)
+        .fit(scores, y)
+        .to_arviz(["log_likelihood"])
+        for name, own in families.items()
+    }
+    table = compare(trees)
+    assert set(table.index) == set(families)
+    # Scores are Gaussian: a straight line is as right, and costs a parameter less.
+    assert table.index[-1] == "laplace"
+
+
+def test_the_prior_is_the_program_s():
+    fitted = ScoreCalibrator("asymmetric_laplace", random_state=0).fit(SCORES, LABELS)
+    tree = fitted.to_arviz(["prior"], draws=2000, random_state=0)
+    prior, posterior = tree["prior"].to_dataset(), tree["posterior"].to_dataset()
+    assert set(prior.data_vars) == set(posterior.data_vars)
+    assert dict(prior.sizes) == {"chain": 1, "draw": 2000, "klass": 2}
+    centre, spread = (float(tree["constant_data"][name]) for name in ("centre", "spread"))
+    drawn = {
+        "theta": st.norm(centre, 2.0 * spread),
+        "left_share": st.beta(2.0, 2.0),
+        "width": st.invgamma(2.0, scale=spread),
+    }
+    for name, expected in drawn.items():
+        for klass in (0, 1):
+            assert st.kstest(prior[name].values[0, :, klass], expected.cdf).pvalue > 1e-3, name
+    assert st.kstest(prior["prior"].values[0], "uniform").pvalue > 1e-3
+    # Negative: the posterior is something else.
+    assert st.kstest(posterior["theta"].values[..., 0].ravel(), drawn["theta"].cdf).pvalue < 1e-6
+
+
+def test_the_prior_of_a_mixture_is_in_raw_score_units():
+    families = FAMILIES["gaussian"], FAMILIES["asymmetric_laplace"]
+    documents = BinaryScores(SCORES, LABELS)
+    found = draw_prior(families, documents, np.random.default_rng(0), draws=2000, bends=BENDS)
+    # All families and warps alike.
+    share = np.bincount(found.found.component.ravel(), minlength=8) / 4000
+    assert share == pytest.approx(0.125, abs=0.03)
+    fitted = ScoreCalibrator("combined", random_state=1).fit(SCORES, LABELS)
+    prior = fitted.to_arviz(["prior"], draws=2000, random_state=0)["prior"].to_dataset()
+    for klass in (0, 1):
+        own = raw_shapes(found.of_class(klass))
+        for name, values in zip(("mode", "left_width", "right_width"), own, strict=True):
+            assert st.ks_2samp(prior[name].values[0, :, klass], values).pvalue > 1e-3
+    assert np.isfinite(prior.to_array()).all()
+
+
+def test_the_prior_of_monotone_log_odds():
+    settings = {"hyperparameters": {"intercept_scale": 2.0, "n_segments": 3}, "warp": "none"}
+    fitted = ScoreCalibrator("monotone", draws=50, random_state=0, **settings).fit(SCORES, LABELS)
+    tree = fitted.to_arviz(["prior"], draws=4000, random_state=0)
+    size = tree["prior"].sizes["draw"]
+    assert size == 200  # no more than the posterior has
+    constants = tree["engine_constants"].to_dataset()
+    reference = float(constants["centre"] + constants["spread"] * constants["reference"])
+    prior = tree["prior"]["log_odds"].values[0]
+    assert (np.diff(prior, axis=1) >= 0.0).all()
+    nodes = tree["prior"]["score"].values
+    at_reference = [np.interp(reference, nodes, curve) for curve in prior]
+    assert st.kstest(at_reference, st.norm(0.0, 2.0).cdf).pvalue > 1e-3
+
+
+def test_replicates_are_drawn_from_the_posterior_predictive(combined):
+    tree = combined.to_arviz(["posterior_predictive"], draws=2000, random_state=0)
+    replicates = tree["posterior_predictive"].to_dataset()
+    assert dict(replicates.sizes) == {"chain": 4, "draw": 500, "document": 80}
+    share = replicates["label"].mean(("chain", "draw")).values
+    expected = combined.sample_proba(SCORES).mean(axis=0)
+    assert share == pytest.approx(expected, abs=5 * 0.5 / 2000**0.5)
+    densities = read_calibration(combined.results_).density_draws
+    for k, each in enumerate((densities.negative, densities.positive)):
+        drawn = replicates["score"].values[..., k == LABELS].reshape(2000, -1)[:, 0]
+        at = np.quantile(drawn, [0.1, 0.5, 0.9])
+        assert each.cdf(at).mean(axis=0) == pytest.approx([0.1, 0.5, 0.9], abs=0.04)
+
+
+def test_all_groups_have_the_same_draws(combined):
+    tree = combined.to_arviz(draws=100, random_state=0)
+    whole = combined.posterior_["posterior"].to_dataset()
+    thinned = tree["posterior"].to_dataset()
+    assert thinned.equals(whole.sel(draw=thinned["draw"]))
+    for group in ("posterior", "log_likelihood", "posterior_predictive", "monotone"):
+        assert tree[group].sizes["chain"] == 4, group
+        assert tree[group].sizes["draw"] == 25, group
+    assert set(combined.posterior_.children) == set(tree.children) - {
+        "log_likelihood", "prior", "posterior_predictive",
+    }  # fmt: skip
+    again = combined.to_arviz(draws=100, random_state=0)
+    assert again["posterior_predictive"].equals(tree["posterior_predictive"])
+    assert again["prior"].equals(tree["prior"])
+
+
+def test_arviz_plots_draws_the_groups(combined):
+    tree = combined.to_arviz(draws=200, random_state=0)
+    arviz_plots.plot_ppc_pava(tree, var_names="label", backend="matplotlib")
+    arviz_plots.plot_ppc_dist(tree, var_names="score", backend="matplotlib")
+    arviz_plots.plot_prior_posterior(tree, var_names=["mode", "prior"], backend="matplotlib")
+    arviz_plots.plot_forest(tree, group="monotone", var_names="log_odds", backend="matplotlib")
+
+
+def test_arviz_itself_reads_the_tree_from_its_version_1_on(combined):
+    import arviz
+
+    if int(version("arviz").split(".")[0]) >= 1:
+        assert arviz.summary(combined.posterior_).equals(summary(combined.posterior_))
+        return
+    # Before, its functions take groups as datasets.
+    with pytest.raises(TypeError, match="cannot directly convert a DataTree"):
+        arviz.summary(combined.posterior_)
+    table = arviz.summary(combined.posterior_["posterior"].to_dataset())
+    assert "mode[negative]" in table.index
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"groups": ["waic"]}, ValueError, "groups must be one of"),
+        ({"draws": 0}, ValueError, "draws must be"),
+    ],
+)
+def test_what_cannot_be_asked_for(combined, arguments, error, message):
+    with pytest.raises(error, match=message):
+        combined.to_arviz(**arguments)
+
+
+def test_weighted_documents_cannot_be_left_out_but_replicated():
+    fitted = ScoreCalibrator("gaussian", random_state=0).fit(SCORES, LABELS, np.full(80, 2.0))
+    with pytest.raises(ValueError, match="log_likelihood has no place for sample_weight"):
+        fitted.to_arviz()
+    assert "prior" in fitted.to_arviz(["prior", "posterior_predictive"])
+    with pytest.raises(AttributeError, match="has no posterior"):
+        ScoreCalibrator(inference="mle").fit(SCORES, LABELS).to_arviz()
