@@ -75,7 +75,7 @@ def test_a_cluster_and_its_losses_do_not_change_a_bit(client, pooling, n):
     scores, labels, topics = made(n)
     with joblib.parallel_config("threading", n_jobs=1):
         alone = TopicCalibrator(pooling, **FEW).fit(scores, labels, topics)
-    killer = Killer(pid_of_a_worker(client), after=25)
+    killer = Killer(pid_of_a_worker(client), after=n // 3)
     with reporting(killer):
         together = TopicCalibrator(pooling, **FEW).fit(scores, labels, topics)
     assert killer.when is not None
