@@ -57,8 +57,9 @@ def test_the_tree_has_the_fast_engines_form(pair):
         one, other = by_nuts[name].to_dataset(), group.to_dataset()
         assert one.sizes == other.sizes
         assert {k: v.dims for k, v in one.items()} == {k: v.dims for k, v in other.items()}
-        for variable in set(one) - {"theta", "left", "right", "pareto_k", "proposal_pareto_k"}:
-            assert np.isfinite(one[variable]).all()
+        # Weights of proposals are none of NUTS's; topics without documents have nothing of their own.
+        for variable in set(one) - {"pareto_k", "proposal_pareto_k"}:
+            assert (np.isfinite(one[variable]) | ~np.isfinite(other[variable])).all()
 
 
 def test_predictions_are_the_fast_engines_within_their_bands(pair):
