@@ -57,7 +57,7 @@ def test_the_tree_has_the_fast_engines_form(pair):
         one, other = by_nuts[name].to_dataset(), group.to_dataset()
         assert one.sizes == other.sizes
         assert {k: v.dims for k, v in one.items()} == {k: v.dims for k, v in other.items()}
-        # Weights of proposals are none of NUTS's; topics without documents have nothing of their own.
+        # NUTS weighs no proposals; topics without documents have nothing of their own.
         for variable in set(one) - {"pareto_k", "proposal_pareto_k"}:
             assert (np.isfinite(one[variable]) | ~np.isfinite(other[variable])).all()
 
