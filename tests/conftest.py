@@ -26,7 +26,10 @@ def fake_nuts(monkeypatch):
 
 
 # Files that take longest start first, so that no process waits for the other at the end.
-LONGEST = ("test_live_nuts", "test_topics_combined", "test_topic_calibrator", "test_topics_nuts")
+LONGEST = {
+    "test_live_nuts", "test_topics_combined", "test_topic_calibrator", "test_topics_nuts",
+    "test_topics_studies", "test_pooled_sbc", "test_sbc",
+}  # fmt: skip
 
 
 def pytest_collection_modifyitems(items):

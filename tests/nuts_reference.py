@@ -125,7 +125,9 @@ def _welch(runs, expected, variance):
     means = runs.mean(axis=1)
     between = means.var(axis=0, ddof=1) / len(means)
     difference, error = means.mean(axis=0) - expected, np.sqrt(variance + between)
-    freedom = (len(means) - 1) * (error**2 / between) ** 2
+    # Runs that agree, as when all draws are below a quantile, leave infinite freedom.
+    with np.errstate(divide="ignore"):
+        freedom = (len(means) - 1) * (error**2 / between) ** 2
     tail = special.stdtr(freedom, -np.abs(difference) / error)
     return -np.sign(difference) * special.ndtri(tail)
 

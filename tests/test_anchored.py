@@ -24,13 +24,17 @@ def scores(n, rng):
 
 
 @cache
-def compiled(n, power=1, population=(MU, SIGMA)):
-    """Return the map, its inverse, log slope, its gradient's log, and the likelihood's log."""
+def compiled(n, power=1):
+    """
+    Return the map, its inverse, log slope, its gradient's log, and the likelihood's log.
+
+    Functions of z, the share, and the population's mean and standard deviation.
+    """
     x = scores(n, np.random.default_rng(n))
     grouped = GroupedScores(x, np.zeros(x.size, dtype=int), 1, power=power)
     z, share = pt.dmatrix("z"), pt.tensor("share", shape=(1,), dtype="float64")
     sides = (share, 1.0 - share)
-    mu, sigma = ([each] for each in population)
+    mu, sigma = pt.dvector("mu"), pt.dvector("sigma")
     inputs = NormalMode.dist(mu, sigma, *sides, grouped.quantile(share)).owner.inputs
     transform = Anchored([n])
     theta = transform.backward(z, *inputs)
@@ -43,14 +47,17 @@ def compiled(n, power=1, population=(MU, SIGMA)):
         "likelihood": likelihood,
     }
     return {
-        name: pytensor.function([z, share], output, mode="FAST_COMPILE")
+        name: pytensor.function(
+            [z, share, mu, sigma], output, mode="FAST_COMPILE", on_unused_input="ignore"
+        )
         for name, output in outputs.items()
     }
 
 
-def at(n, name, z, share, *kind):
+def at(n, name, z, share, power=1, population=(MU, SIGMA)):
     """Return one of them at z, in one dimension, and a share."""
-    return compiled(n, *kind)[name](np.reshape(z, (-1, 1)), np.array([share])).ravel()
+    mu, sigma = (np.array([each]) for each in population)
+    return compiled(n, power)[name](np.reshape(z, (-1, 1)), np.array([share]), mu, sigma).ravel()
 
 
 @pytest.mark.parametrize("share", SHARES)

@@ -7,6 +7,8 @@ import pytest
 
 import bayescal
 from bayescal import programs
+from bayescal.cli import demo
+from bayescal.cli.demo_topics import APART, PLATT, POOLED, topics_losses
 from bayescal.families import FAMILIES
 from tests.cli_tools import MLE, make_frame, read, run, summary_of, write
 
@@ -87,8 +89,14 @@ def test_fit_samples(tmp_path):
 
 
 @pytest.mark.slow
-def test_demo_runs_and_says_where_the_files_are(tmp_path):
-    out = tmp_path / "demo"
+def test_demo_runs_and_says_where_the_files_are(tmp_path, monkeypatch):
+    out, ten = tmp_path / "demo", []
+
+    def recorded(*args):
+        ten.append(topics_losses(*args))
+        return ten[-1]
+
+    monkeypatch.setattr(demo, "topics_losses", recorded)
     text = run("demo", "--out", out).stdout
     names = {"naive_bayes.nc", "linear_svm.nc", "probabilities.csv", "summary.json", "scores.csv"}
     assert {path.name for path in out.iterdir()} == names | {"demo.png"}
@@ -105,3 +113,8 @@ def test_demo_runs_and_says_where_the_files_are(tmp_path):
         "naive_bayes",
         "linear_svm",
     }
+    assert len(ten) == 2
+    for losses in ten:
+        assert {each.n for each in losses.values()} == {32_990}
+        assert losses[POOLED].log_loss < 0.9 * losses[PLATT].log_loss
+        assert losses[APART].log_loss < 0.9 * losses[PLATT].log_loss

@@ -11,6 +11,7 @@ from bayescal import ScoreCalibrator
 from bayescal.families import FAMILIES
 from bayescal.results import interpolation, quantiles
 from bayescal.results.tables import DIRECT, MOST, Tables
+from tests.sizes import size
 
 pytestmark = pytest.mark.one_era
 
@@ -27,6 +28,7 @@ PROBLEMS = {
     "far off": (SKEWED + 1e6, 1.0),
     "few": (np.r_[SKEWED[:3], SKEWED[20:30]], 1.0),
 }
+CHECKED = size(300, 1000)
 FAR = np.array([-1e4, 1e4, -1e90, 1e90])
 # The combination of densities and direct log-odds, with warps and kinks at knots, is "auto".
 CURVES = [*sorted(FAMILIES), "auto"]
@@ -46,8 +48,8 @@ def problem(name, family):
     many = np.median(scores) + unit * np.r_[rng.standard_t(2, size=20_000), far]
     # Half of those checked where the curve is steepest: P of 1 to 99 %.
     steep = np.flatnonzero(np.abs(calibrator.decision_function(many[:20_000])) < 4.6)
-    chosen = [rng.choice(20_000, 800), np.arange(20_000, many.size)]
-    return calibrator, many, np.concatenate([*chosen, steep[:1000]])
+    chosen = [rng.choice(20_000, CHECKED), np.arange(20_000, many.size)]
+    return calibrator, many, np.concatenate([*chosen, steep[:CHECKED]])
 
 
 def bands(calibrator, scores, levels=(0.05, 0.95)):

@@ -14,7 +14,8 @@ from bayescal.robust import centre_and_spread
 from tests.references import RECORDS
 from tests.sizes import size
 
-SAMPLES = {"auto": size(30, 100), None: size(24, 40)}
+SAMPLES = {"auto": size(16, 100), None: size(16, 40)}
+MOST_SCORES = size(300, 1000)
 SIZES = (2, 3, 5, 8, 13, 30, 100, 300)
 
 # Parametrised by lengths, which the degenerate maxima of small samples send to 0, not infinity.
@@ -137,7 +138,7 @@ def test_reuters_topics(name, classifier):
         rows = load_reuters_scores(classifier, topic, "calibration")
         for label in (0, 1):
             scores = rows["score"][rows["label"] == label].to_numpy()
-            worst.append(agree(flat, rng.permutation(scores)[:1000], rng, "auto"))
+            worst.append(agree(flat, rng.permutation(scores)[:MOST_SCORES], rng, "auto"))
     assert max(worst) < 1e-3
 
 

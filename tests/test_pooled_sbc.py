@@ -16,10 +16,11 @@ from bayescal.engines.pooled.population import NAMES, Hyperprior
 from bayescal.engines.pooled.topics import draw_population
 from bayescal.families import FAMILIES
 from studies.envelope import least_uniform
+from tests.sizes import size
 
 pytestmark = [pytest.mark.one_era, pytest.mark.slow]
-SETS, TOPICS, MOST_SCORES, DRAWS, TOPIC_DRAWS = 200, 8, 12, 99, 1000
-FEWER_SETS = 100  # to reject by
+SETS, TOPICS, MOST_SCORES, DRAWS, TOPIC_DRAWS = size(100, 200), 8, 12, 99, 1000
+FEWER_SETS = size(60, 100)  # to reject by
 # Of a right engine to be called wrong: of all quantities together.
 LEVEL = 0.01
 

@@ -18,8 +18,9 @@ from bayescal.families import FAMILIES
 from studies import ranks as program_ranks
 from studies.sbc import ASYMMETRIC, LEVEL, NUTS_DRAWS, WRONG, adjusted_p, nuts_ranks, wrong_engines
 from tests.exact_tools import draw_class
+from tests.sizes import size
 
-SIMULATIONS, DRAWS, BINS = 1000, 99, 20
+SIMULATIONS, DRAWS, BINS = size(500, 1000), 99, 20
 PRIOR = Prior()
 # Families, and whether of positives: only the hybrid's two classes differ.
 CLASSES = [(name, False) for name in sorted(FAMILIES)] + [("hybrid", True)]
@@ -128,7 +129,7 @@ def test_engines_that_are_wrong_for_a_family():
 @pytest.mark.slow
 @pytest.mark.one_era
 def test_nuts_draws_from_the_posterior_of_the_program():
-    sets = program_ranks.simulate("asymmetric_laplace", FEW_DOCUMENTS, 20, seed=9)
+    sets = program_ranks.simulate("asymmetric_laplace", FEW_DOCUMENTS, size(12, 20), seed=9)
     assert adjusted_p(nuts_ranks(sets, "asymmetric_laplace", seed=10), NUTS_DRAWS) > LEVEL
     # The negative: the sampler sees other scores, mirrored ones.
     mirrored = [replace(data, score=-data.score) for data in sets]

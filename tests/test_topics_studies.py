@@ -6,8 +6,10 @@ import pytest
 
 from studies import topics_coverage, topics_diagnostics
 from studies.topics_coverage import LARGEST_COST, PAIRS, POSITIVES
+from tests.sizes import size
 
 pytestmark = pytest.mark.one_era
+CASES = size(3, 5)
 
 GOOD = {"divergences": 0, "rhat": 1.005, "ess_bulk": 900.0, "ess_tail": 500.0}
 
@@ -64,7 +66,7 @@ def test_scores_of_a_topic_are_skewed_as_its_sides():
 
 @pytest.mark.slow
 def test_bands_of_known_and_new_topics_cover():
-    rows = pd.concat([topics_coverage.cover(seed) for seed in range(24)])
+    rows = pd.concat([topics_coverage.cover(seed) for seed in range(size(16, 24))])
     table = topics_coverage.summarise_coverage(rows).set_index(["topic", "band", "level"])
     for topic in ("known", "new"):
         mean, error = table.loc[(topic, "as it is", 0.9)]
@@ -77,8 +79,11 @@ def test_bands_of_known_and_new_topics_cover():
 @pytest.mark.slow
 # Some topics are a hundredth as wide as all: the default says so, and is measured all the same.
 @pytest.mark.filterwarnings("ignore:the population's posterior was not resolved:UserWarning")
+@pytest.mark.filterwarnings("ignore:.*the part 'monotone' for topic.* was not resolved")
 def test_topics_with_nothing_in_common_lose_little_and_are_noticed():
-    cases = [topics_coverage.cost(width, POSITIVES[1], k) for width in (1.0, 0.1) for k in range(5)]
+    cases = [
+        topics_coverage.cost(width, POSITIVES[1], k) for width in (1.0, 0.1) for k in range(CASES)
+    ]
     table = topics_coverage.summarise_costs(pd.DataFrame(cases)).set_index("width")
     different, alike = table.loc[1.0], table.loc[0.1]
     assert 0.5 < different["tau"] < 2.0

@@ -2,6 +2,7 @@
 
 from typing import Any, NamedTuple
 
+import numpy as np
 import pytensor.tensor as pt
 
 NEWTON_STEPS = 16  # to twelve digits, with units up to e^30 apart
@@ -39,5 +40,8 @@ def unbend(bent: Any, units: Units) -> Any:
     beyond = pt.maximum(bent / (units.middle + units.above), corner)
     value = pt.switch(bent < -below, bent / (units.middle + below), beyond)
     for _ in range(NEWTON_STEPS):
-        value = value - (bend(value, units) - bent) / slope(value, units)
+        step = (bend(value, units) - bent) / slope(value, units)
+        # The clipping only hides a step from PyTensor, which otherwise expands the steps along a
+        # straight line, value - (value - bent / unit), into a sum of 2^16 terms in ten seconds.
+        value = value - pt.clip(step, -np.inf, np.inf)
     return mirrored * value
