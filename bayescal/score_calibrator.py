@@ -18,6 +18,8 @@ from bayescal.engines.data import read_binary_scores
 from bayescal.engines.inference import run
 from bayescal.engines.parts import COMBINATION
 from bayescal.families import GuardOption
+from bayescal.fitted.problem import Problems
+from bayescal.fitted.score_problem import read_score_problem
 from bayescal.html.jupyter import FittedHTML
 from bayescal.randomness import generator
 from bayescal.results import averages, diagnostics, provenance, storage, summaries, tree
@@ -556,6 +558,27 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
     def monotone_probability_(self) -> float:
         """P(log-odds never fall | data), the share of such draws before any condition."""
         return float(self._evidence()["monotone"])
+
+    def fitted_problems(self) -> Problems:
+        """
+        Return the one problem fitted, as plots and reports read it, under the empty name.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If nothing was fitted yet.
+        """
+        check_is_fitted(self, "results_")
+        problem = read_score_problem(
+            self.results_,
+            self.classes_,
+            self._calibration,
+            point=self._point,
+            inference=self.inference_,
+            found=self.diagnostics_,
+            score_problems=lambda: self.score_problems_,
+        )
+        return Problems([problem.name], lambda _: problem, by_topic=False)
 
     def save(self, path: str | Path) -> Path:
         """

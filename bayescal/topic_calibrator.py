@@ -19,6 +19,8 @@ from bayescal.engines.pooled.engine import POOLINGS
 from bayescal.engines.pooled.sampled import Sampler
 from bayescal.engines.pooled.weights import DENSITIES
 from bayescal.families import FAMILIES, Family
+from bayescal.fitted.problem import Problems
+from bayescal.fitted.topic_problem import Topics
 from bayescal.html.jupyter import FittedHTML
 from bayescal.parallel import workers
 from bayescal.randomness import generator
@@ -436,6 +438,26 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         if COMBINATION not in self.posterior_:
             raise AttributeError(f"family={self.family!r} combines nothing; use 'combined'.")
         return combination_table(self.posterior_)
+
+    def fitted_problems(self) -> Problems:
+        """
+        Return the topics fitted by name, each a problem as plots and reports read it.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If nothing was fitted yet.
+        """
+        check_is_fitted(self, "posterior_")
+        return Topics(
+            tree=self.posterior_,
+            labels=self.classes_,
+            families=tuple(FAMILIES[name] for name in self.families_),
+            inference=self.inference,
+            found=self.diagnostics_,
+            score_problems=self.score_problems_,
+            flagged=self.flagged_,
+        ).problems()
 
     def save(self, path: str | Path) -> Path:
         """Write the fitted calibrator to a netCDF file; `bayescal.load` reads it."""

@@ -42,6 +42,7 @@ LAYERS = {
     "results": 5,
     "comparison": 6,
     "settings": 6,
+    "fitted": 6,
     "score_calibrator": 7,
     "topic_scores": 3,
     "topic_fitting": 6,

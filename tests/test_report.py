@@ -15,7 +15,7 @@ from bayescal.families import FAMILIES
 from bayescal.report import write_report
 from bayescal.report.model import describe_model
 from bayescal.report.packing import unpacked
-from bayescal.report.subject import prior_log_odds, subject_of
+from bayescal.report.topic import prior_log_odds
 from tests.report_data import HOSTILE, NAMES, data_of, make_problem, make_topics
 
 FAST = {"draws": 100, "random_state": 0}
@@ -186,7 +186,7 @@ def test_other_poolings_and_topics_that_lack_a_class(pooling, tmp_path):
 def test_another_prior_moves_every_draw_by_what_the_page_adds(options):
     scores, labels = make_problem(60, seed=4)
     calibrator = ScoreCalibrator(**FAST | options).fit(scores, labels)
-    draws = subject_of(calibrator, "", 0.9).draws
+    draws = calibrator.fitted_problems()[""].draws
     x, prior = np.linspace(-2.0, 3.0, 7), 0.03
     moved = draws.with_prior(np.full(draws.size, prior)).log_odds(x) - draws.log_odds(x)
     expected = special.logit(prior) - prior_log_odds(draws, 0.0)

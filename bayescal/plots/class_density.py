@@ -14,8 +14,8 @@ from bayescal.plots.curve_drawing import label_scores
 from bayescal.plots.density_data import class_densities, histograms
 from bayescal.plots.display import Display
 from bayescal.plots.optional import require
+from bayescal.plots.reading import read_problem
 from bayescal.plots.style import MLE, Look, finish
-from bayescal.plots.subject import read_subject
 from bayescal.validation import Floats, check_count, check_fraction
 
 if TYPE_CHECKING:
@@ -121,12 +121,12 @@ class ClassDensityDisplay(Display):
         check_count("draws", draws)
         if bins is not None:
             check_count("bins", bins)
-        subject = read_subject(calibrator, scores, y, topic=topic)
-        x = subject.grid(grid)
-        data = class_densities(subject, x, level, draws, random_state).merge(
-            histograms(subject, bins)
+        problem = read_problem(calibrator, scores, y, topic=topic)
+        x = problem.grid(grid)
+        data = class_densities(problem, x, level, draws, random_state).merge(
+            histograms(problem, bins)
         )
-        data = data.assign_coords(score=subject.shown(x)).assign_attrs(subject.attrs, level=level)
+        data = data.assign_coords(score=problem.shown(x)).assign_attrs(problem.attrs, level=level)
         return cls(data).plot(ax=ax, **options)
 
     def plot(

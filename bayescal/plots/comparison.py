@@ -8,11 +8,13 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
+from bayescal.fitted.documents import Documents
+from bayescal.fitted.problem import FittedProblem
 from bayescal.palette import CLASS_COLOURS
 from bayescal.plots.curve_drawing import class_name
 from bayescal.plots.display import Display
+from bayescal.plots.reading import read_problem
 from bayescal.plots.style import REFERENCE, finish
-from bayescal.plots.subject import Documents, Subject, read_subject
 from bayescal.results.class_prior import Prior
 from bayescal.validation import check_count, check_fraction
 
@@ -106,15 +108,15 @@ class ComparisonDisplay(Display):
         """
         check_fraction(level=level)
         check_count("most", most)
-        subject = read_subject(calibrator, scores, y, topic=topic, prior=prior)
-        if not (subject.has_posterior and subject.has_mle):
+        problem = read_problem(calibrator, scores, y, topic=topic, prior=prior)
+        if not (problem.has_posterior and problem.has_mle):
             raise ValueError(
                 "a comparison needs a posterior and maximum likelihood of both classes: fit with"
                 " inference='exact', documents of both classes."
             )
-        if subject.documents.score.size == 0:
+        if problem.documents.score.size == 0:
             raise ValueError("a topic's documents are not kept: give scores and y to compare at.")
-        return cls(_comparison(subject, level, most)).plot(ax=ax, **options)
+        return cls(_comparison(problem, level, most)).plot(ax=ax, **options)
 
     def plot(self, *, ax: Axes | None = None, legend: bool = True) -> Self:
         """
@@ -176,20 +178,20 @@ class ComparisonDisplay(Display):
         ax.set_ylabel(f"P({class_name(self.data)} | score), posterior, {level}")
 
 
-def _comparison(subject: Subject, level: float, most: int) -> xr.Dataset:
-    score, positive = _thinned(subject.documents, most)
-    calibration = subject.calibration
+def _comparison(problem: FittedProblem, level: float, most: int) -> xr.Dataset:
+    score, positive = _thinned(problem.documents, most)
+    calibration = problem.calibration
     lower, upper = calibration.log_odds_interval(score, level, "pointwise").T
     columns = {
         "mle": calibration.fits.log_odds(score),
-        "log_odds": calibration.log_odds(score, subject.point),
+        "log_odds": calibration.log_odds(score, problem.point),
         "lower": lower,
         "upper": upper,
         "label": positive.astype(np.int64),
-        "score": subject.shown(score),
+        "score": problem.shown(score),
     }
     variables = {name: ("document", values) for name, values in columns.items()}
-    return xr.Dataset(variables, attrs=subject.attrs | {"level": level})
+    return xr.Dataset(variables, attrs=problem.attrs | {"level": level})
 
 
 def _thinned(documents: Documents, most: int) -> tuple[Any, Any]:

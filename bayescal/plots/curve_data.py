@@ -8,21 +8,21 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
+from bayescal.fitted.problem import FittedProblem
 from bayescal.plots.binning import empirical_log_odds
-from bayescal.plots.subject import Subject
 from bayescal.results.calibration import EQUAL_TAILED
 from bayescal.validation import check_choice, check_count, check_fraction
 
 
 def curve_data(
-    subject: Subject, grid: ArrayLike | None, level: float, band: str, bins: int | None
+    problem: FittedProblem, grid: ArrayLike | None, level: float, band: str, bins: int | None
 ) -> xr.Dataset:
     """
     Return log-odds, their band, those of maximum likelihood, and the documents.
 
     Parameters
     ----------
-    subject : Subject
+    problem : FittedProblem
         What is drawn.
     grid : array-like or None
         Scores to evaluate curves at; by default 400 over all scores.
@@ -43,26 +43,26 @@ def curve_data(
     check_choice("band", band, EQUAL_TAILED)
     if bins is not None:
         check_count("bins", bins)
-    calibration, documents, x = subject.calibration, subject.documents, subject.grid(grid)
-    variables: dict[str, Any] = {"log_odds": ("score", calibration.log_odds(x, subject.point))}
-    if subject.has_posterior:
+    calibration, documents, x = problem.calibration, problem.documents, problem.grid(grid)
+    variables: dict[str, Any] = {"log_odds": ("score", calibration.log_odds(x, problem.point))}
+    if problem.has_posterior:
         lower, upper = calibration.log_odds_interval(x, level, band).T
         variables |= {"lower": ("score", lower), "upper": ("score", upper)}
-    if subject.has_mle:
+    if problem.has_mle:
         variables["mle"] = ("score", calibration.fits.log_odds(x))
     empirical = empirical_log_odds(
         documents.score, documents.positive, documents.weight, level, bins
     )
-    empirical["bin_score"] = ("bin", subject.shown(empirical["bin_score"].values))
+    empirical["bin_score"] = ("bin", problem.shown(empirical["bin_score"].values))
     shown = {
-        "document_score": ("document", subject.shown(documents.score)),
+        "document_score": ("document", problem.shown(documents.score)),
         "label": ("document", documents.positive.astype(np.int64)),
         "weight": ("document", documents.weight),
     }
-    attrs = subject.attrs | {
+    attrs = problem.attrs | {
         "level": level,
         "band": band,
         "held_out": int(documents.held_out),
     }
-    data = xr.Dataset(variables | shown, {"score": subject.shown(x)}, attrs)
+    data = xr.Dataset(variables | shown, {"score": problem.shown(x)}, attrs)
     return data.merge(empirical)

@@ -8,12 +8,13 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
+from bayescal.fitted.problem import FittedProblem
 from bayescal.palette import CLASS_COLOURS
 from bayescal.plots.curve_drawing import class_name, label_scores
 from bayescal.plots.display import Display
 from bayescal.plots.optional import require
+from bayescal.plots.reading import read_problem
 from bayescal.plots.style import REFERENCE, finish
-from bayescal.plots.subject import Subject, read_subject
 from bayescal.results.class_prior import Prior
 from bayescal.results.curves import blocks
 from bayescal.validation import Floats, check_fraction, check_positive
@@ -110,16 +111,16 @@ class DecisionDisplay(Display):
             raise ValueError(
                 f"cost_ratio must be the smaller and the larger one, got {cost_ratio}."
             )
-        subject = read_subject(calibrator, topic=topic, prior=prior)
-        x = subject.grid(grid, SCORES)
+        problem = read_problem(calibrator, topic=topic, prior=prior)
+        x = problem.grid(grid, SCORES)
         log_ratio = np.linspace(np.log(low), np.log(high), RATIOS)
         data = xr.Dataset(
             {
-                "agreement": (("cost_ratio", "score"), agreement(subject, x, log_ratio)),
-                "log_odds": ("score", subject.calibration.log_odds(x, subject.point)),
+                "agreement": (("cost_ratio", "score"), agreement(problem, x, log_ratio)),
+                "log_odds": ("score", problem.calibration.log_odds(x, problem.point)),
             },
-            {"score": subject.shown(x), "cost_ratio": np.exp(log_ratio)},
-            subject.attrs | {"level": level},
+            {"score": problem.shown(x), "cost_ratio": np.exp(log_ratio)},
+            problem.attrs | {"level": level},
         )
         return cls(data).plot(ax=ax, **options)
 
@@ -183,22 +184,22 @@ class DecisionDisplay(Display):
         )
 
 
-def agreement(subject: Subject, x: Floats, log_ratio: Floats) -> Floats:
+def agreement(problem: FittedProblem, x: Floats, log_ratio: Floats) -> Floats:
     """
     Return the share of draws whose log-odds exceed each log ratio of costs, (ratios, scores).
 
     Parameters
     ----------
-    subject : Subject
+    problem : FittedProblem
         What is drawn.
     x : array of shape (scores,)
         On the calibration's own scale.
     log_ratio : array of shape (ratios,)
         Ascending natural logarithms.
     """
-    draws = subject.calibration.draws
+    draws = problem.calibration.draws
     if draws is None:
-        curve = subject.calibration.log_odds(x, subject.point)
+        curve = problem.calibration.log_odds(x, problem.point)
         return np.asarray(curve > log_ratio[:, None], dtype=np.float64)
     out = np.empty((log_ratio.size, x.size))
     for part in blocks(draws.size, x.size):

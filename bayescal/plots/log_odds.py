@@ -11,8 +11,8 @@ from bayescal.palette import DATA_COLOUR
 from bayescal.plots.curve_data import curve_data
 from bayescal.plots.curve_drawing import class_name, draw_band, draw_curves, label_scores
 from bayescal.plots.display import Display
+from bayescal.plots.reading import read_problem
 from bayescal.plots.style import DATA, REFERENCE, finish
-from bayescal.plots.subject import read_subject
 from bayescal.results.class_prior import Prior
 from bayescal.validation import Floats
 
@@ -119,8 +119,8 @@ class LogOddsDisplay(Display):
         ValueError
             If an argument is not as described.
         """
-        subject = read_subject(calibrator, scores, y, topic=topic, prior=prior)
-        return cls(curve_data(subject, grid, level, band, bins)).plot(ax=ax, **options)
+        problem = read_problem(calibrator, scores, y, topic=topic, prior=prior)
+        return cls(curve_data(problem, grid, level, band, bins)).plot(ax=ax, **options)
 
     def plot(self, *, ax: Axes | None = None, mle: bool = True, legend: bool = True) -> Self:
         """

@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike
 from bayescal.palette import CLASS_COLOURS, DATA_COLOUR, POSTERIOR_COLOUR
 from bayescal.plots.curve_drawing import label_scores
 from bayescal.plots.display import Display
+from bayescal.plots.reading import read_problem
 from bayescal.plots.replicates import LABELS, SCORES, replicate_labels, replicate_scores
 from bayescal.plots.style import BAND, Look, finish
-from bayescal.plots.subject import read_subject
 from bayescal.randomness import generator
 from bayescal.validation import check_choice, check_count, check_fraction
 
@@ -115,13 +115,13 @@ class PredictiveCheckDisplay(Display):
         check_choice("check", check, (LABELS, SCORES))
         check_fraction(level=level)
         check_count("draws", draws)
-        subject = read_subject(calibrator, scores, y, topic=topic)
-        if subject.documents.score.size == 0:
+        problem = read_problem(calibrator, scores, y, topic=topic)
+        if problem.documents.score.size == 0:
             raise ValueError(
                 "a topic's documents are not kept: give scores and y to check against."
             )
         replicate = replicate_labels if check == LABELS else replicate_scores
-        x, klasses, observed, replicates = replicate(subject, draws, generator(random_state))
+        x, klasses, observed, replicates = replicate(problem, draws, generator(random_state))
         tails = [0.5 - level / 2.0, 0.5, 0.5 + level / 2.0]
         quantiles = np.quantile(replicates, tails, axis=1)
         names = ("observed", "lower", "median", "upper")
@@ -129,8 +129,8 @@ class PredictiveCheckDisplay(Display):
             name: (("klass", "score"), each)
             for name, each in zip(names, (observed, *quantiles), strict=True)
         }
-        data = xr.Dataset(values, {"klass": list(klasses), "score": subject.shown(x)})
-        attrs = subject.attrs | {"level": level, "check": check}
+        data = xr.Dataset(values, {"klass": list(klasses), "score": problem.shown(x)})
+        attrs = problem.attrs | {"level": level, "check": check}
         return cls(data.assign_attrs(attrs)).plot(ax=ax, **options)
 
     def plot(

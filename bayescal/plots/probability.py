@@ -10,8 +10,8 @@ from bayescal.bayes import probability
 from bayescal.plots.curve_data import curve_data
 from bayescal.plots.curve_drawing import class_name, draw_band, draw_curves, label_scores
 from bayescal.plots.display import Display
+from bayescal.plots.reading import read_problem
 from bayescal.plots.style import finish, note, rug
-from bayescal.plots.subject import read_subject
 from bayescal.results.class_prior import Prior
 
 if TYPE_CHECKING:
@@ -102,8 +102,8 @@ class ProbabilityDisplay(Display):
         ValueError
             If an argument is not as described.
         """
-        subject = read_subject(calibrator, scores, y, topic=topic, prior=prior)
-        return cls(curve_data(subject, grid, level, band, None)).plot(ax=ax, **options)
+        problem = read_problem(calibrator, scores, y, topic=topic, prior=prior)
+        return cls(curve_data(problem, grid, level, band, None)).plot(ax=ax, **options)
 
     def plot(
         self,

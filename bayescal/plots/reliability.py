@@ -13,8 +13,8 @@ from bayescal.metrics import reliability_curve
 from bayescal.palette import DATA_COLOUR, FAINT_COLOUR
 from bayescal.plots.curve_drawing import class_name
 from bayescal.plots.display import Display
+from bayescal.plots.reading import read_problem
 from bayescal.plots.style import POSTERIOR, REFERENCE, Look, finish
-from bayescal.plots.subject import read_subject
 from bayescal.results.class_prior import Prior
 
 if TYPE_CHECKING:
@@ -116,15 +116,15 @@ class ReliabilityDisplay(Display):
         ValueError
             If an argument is not as described.
         """
-        subject = read_subject(
+        problem = read_problem(
             calibrator, scores, y, topic=topic, prior=prior, sample_weight=sample_weight
         )
-        documents = subject.documents
-        log_odds = subject.calibration.log_odds(documents.score, subject.point)
+        documents = problem.documents
+        log_odds = problem.calibration.log_odds(documents.score, problem.point)
         return cls.from_predictions(
             documents.positive,
             probability(log_odds),
-            name=class_name(xr.Dataset(attrs=subject.attrs)),
+            name=class_name(xr.Dataset(attrs=problem.attrs)),
             sample_weight=documents.weight,
             ax=ax,
             **options,

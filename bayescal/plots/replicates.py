@@ -6,7 +6,7 @@ import numpy as np
 
 from bayescal.bayes import probability
 from bayescal.engines.data import KLASS
-from bayescal.plots.subject import Subject
+from bayescal.fitted.problem import FittedProblem
 from bayescal.validation import Floats
 
 LABELS, SCORES = "labels", "scores"
@@ -15,7 +15,7 @@ Replicates = tuple[Floats, tuple[str, ...], Floats, Floats]
 NODES = 1000
 
 
-def replicate_labels(subject: Subject, draws: int, rng: np.random.Generator) -> Replicates:
+def replicate_labels(problem: FittedProblem, draws: int, rng: np.random.Generator) -> Replicates:
     """
     Return the number of positives at or above each score: documents, and replicates of labels.
 
@@ -23,7 +23,7 @@ def replicate_labels(subject: Subject, draws: int, rng: np.random.Generator) -> 
 
     Parameters
     ----------
-    subject : Subject
+    problem : FittedProblem
         With documents and a posterior.
     draws : int
         How many replicates.
@@ -41,7 +41,7 @@ def replicate_labels(subject: Subject, draws: int, rng: np.random.Generator) -> 
     replicates : array of shape (1, draws, scores)
         Of the replicates.
     """
-    documents, x = subject.documents, subject.grid()
+    documents, x = problem.documents, problem.grid()
     order = np.argsort(documents.score)[::-1]
     score, weight = documents.score[order], documents.weight[order]
     # How many of the documents, from the highest score down, lie at or above each x.
@@ -55,7 +55,7 @@ def replicate_labels(subject: Subject, draws: int, rng: np.random.Generator) -> 
     observed = counted(documents.positive[order].astype(np.float64))
     distinct = np.unique(score)
     nodes = distinct[np.linspace(0, distinct.size - 1, min(NODES, distinct.size)).astype(np.intp)]
-    curves = subject.sample(draws, rng).log_odds(nodes)
+    curves = problem.sample(draws, rng).log_odds(nodes)
     replicates = np.empty((draws, x.size))
     for r in range(draws):
         chance = probability(np.interp(score, nodes, curves[r]))
@@ -63,7 +63,7 @@ def replicate_labels(subject: Subject, draws: int, rng: np.random.Generator) -> 
     return x, KLASS[1:], observed[None], replicates[None]
 
 
-def replicate_scores(subject: Subject, draws: int, rng: np.random.Generator) -> Replicates:
+def replicate_scores(problem: FittedProblem, draws: int, rng: np.random.Generator) -> Replicates:
     """
     Return the share of each class's scores up to each: documents, and replicates of scores.
 
@@ -72,7 +72,7 @@ def replicate_scores(subject: Subject, draws: int, rng: np.random.Generator) -> 
 
     Parameters
     ----------
-    subject : Subject
+    problem : FittedProblem
         With documents and a posterior of densities.
     draws : int
         How many replicates.
@@ -95,13 +95,13 @@ def replicate_scores(subject: Subject, draws: int, rng: np.random.Generator) -> 
     ValueError
         If the family has no densities.
     """
-    draws_of = subject.calibration.density_draws
-    if draws_of is None or not subject.has_posterior:
+    draws_of = problem.calibration.density_draws
+    if draws_of is None or not problem.has_posterior:
         raise ValueError("replicates of scores need posterior draws: fit with inference='exact'.")
-    x, names, observed, replicates = subject.grid(), [], [], []
+    x, names, observed, replicates = problem.grid(), [], [], []
     some = draws_of.take(rng.integers(draws_of.size, size=draws))
     for k, density in enumerate((some.negative, some.positive)):
-        score, weight = subject.documents.of_class(bool(k))
+        score, weight = problem.documents.of_class(bool(k))
         if not weight.any():
             continue
         order = np.argsort(score)

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special, stats
 
+from bayescal.fitted.documents import Documents
 from bayescal.metrics import losses
-from bayescal.report.labelled import Labelled
 from bayescal.report.packing import numbers
 from bayescal.validation import Floats
 
@@ -19,7 +19,7 @@ IN_A_BIN = 8.0  # of the rarer class
 UNCERTAIN = 3.0  # the variance of a bin's number of positives
 
 
-def histogram(documents: Labelled, low: float, high: float) -> dict[str, Any]:
+def histogram(documents: Documents, low: float, high: float) -> dict[str, Any]:
     """
     Return the number of documents of each class in even bins; those outside are left out.
 
@@ -35,7 +35,7 @@ def histogram(documents: Labelled, low: float, high: float) -> dict[str, Any]:
     return {"low": numbers(low, 6), "high": numbers(high, 6), "counts": shown}
 
 
-def empirical_log_odds(documents: Labelled, level: float) -> dict[str, Any]:
+def empirical_log_odds(documents: Documents, level: float) -> dict[str, Any]:
     """
     Return the log-odds of documents in bins of the score, as Bennett's figures show them.
 

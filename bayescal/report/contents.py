@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy import special
-from sklearn.utils.validation import check_is_fitted
 
+from bayescal.fitted.documents import Documents
+from bayescal.fitted.problem import Calibrator, FittedProblem, Problems
 from bayescal.report.grid import Size
 from bayescal.report.held_out import predict
-from bayescal.report.labelled import Labelled, read_labelled, read_labelled_topics
+from bayescal.report.labelled import read_labelled, read_labelled_topics
 from bayescal.report.packing import unpacked
 from bayescal.report.provenance import describe_run
-from bayescal.report.subject import Subject, subject_of, subjects_of
 from bayescal.report.topic import PRIORS, describe_topic
 from bayescal.report.totals import Totals
-from bayescal.score_calibrator import ScoreCalibrator
-from bayescal.settings import resolve_scores
-from bayescal.topic_calibrator import TopicCalibrator
 from bayescal.validation import Floats
 
-Source = ScoreCalibrator | TopicCalibrator | Mapping[str, ScoreCalibrator]
+Source = Calibrator | Mapping[str, Calibrator]
 
 
 @dataclass(frozen=True)
@@ -60,7 +57,7 @@ class Contents:
         Provenance.
     hashes : dict of str to str
         Of the scores fitted and held out.
-    example : ScoreCalibrator or TopicCalibrator
+    example : calibrator
         Whose model the page describes.
     several_models : bool
         Whether other topics have models of their own with the same settings.
@@ -75,7 +72,7 @@ class Contents:
     off: tuple[int, int]
     run: dict[str, dict[str, str]]
     hashes: dict[str, str]
-    example: ScoreCalibrator | TopicCalibrator
+    example: Calibrator
     several_models: bool
 
     @property
@@ -84,6 +81,11 @@ class Contents:
         return int(unpacked(self.data["topics"][0]["draws"]).shape[0])
 
 
+AXES = {
+    "scores": "score",
+    "log_odds": "score (log-odds)",
+    "probabilities": "log-odds of the score (a probability)",
+}
 COLUMNS = ("Positives", "Negatives", "Mean P(+)", "Mean band width", "Mean shift from MLE")
 TEST_COLUMNS = (
     "Held out",
@@ -104,29 +106,34 @@ def gather(source: Source, *, test: Any, fitted: Any, level: float) -> Contents:
     ValueError
         If scores or labels given are not as described.
     """
-    example = _example(source)
-    classes = example.classes_
-    held_out = _held_out(source, test, classes)
+    problems = _problems_of(source)
+    names = list(problems)
+    first = problems[names[0]]
+    held_out = _held_out(problems, first, test)
+    fitted = _fitted(problems, first, fitted)
     seen = Totals()
     topics, rows = [], []
-    size = Size.of(_count(source))
-    for key, subject in _subjects(source, fitted, level):
-        mine = held_out.get(key)
-        found = None if mine is None else predict(subject, mine)
-        topic = describe_topic(subject, found, level, size)
-        seen.add(subject, mine, found)
+    size = Size.of(len(problems))
+    for name in names:
+        problem = problems[name]
+        if name in fitted:
+            problem = replace(problem, documents=fitted[name])
+        mine = held_out.get(name)
+        found = None if mine is None else predict(problem, mine)
+        topic = describe_topic(problem, found, level, size)
+        seen.add(problem, mine, found)
         topics.append(topic)
-        rows.append(_row(subject, topic, with_test=bool(held_out)))
-    tree = example.posterior_ if isinstance(example, TopicCalibrator) else example.results_
+        rows.append(_row(problem, topic, with_test=bool(held_out)))
     tested = seen.reliability(level)
     data = {
         "level": level,
-        "classes": [str(label) for label in classes.tolist()],
-        "axis": _axis(example),
+        "classes": [str(label) for label in first.labels.tolist()],
+        "axis": AXES[first.scores_are],
         "priors": PRIORS.tolist(),
         "topics": topics,
         "test": tested if len(topics) > 1 else None,
     }
+    several = isinstance(source, Mapping)
     return Contents(
         data=data,
         rows=rows,
@@ -135,10 +142,10 @@ def gather(source: Source, *, test: Any, fitted: Any, level: float) -> Contents:
         problems=sum(bool(topic["problems"]) for topic in topics),
         verdict=None if tested is None else tested["point"],
         off=_off(topics),
-        run=describe_run(tree),
+        run=describe_run(first.tree),
         hashes={k: v for k, v in seen.hashes().items() if v},
-        example=example,
-        several_models=isinstance(source, Mapping) and len(source) > 1,
+        example=source[names[0]] if isinstance(source, Mapping) else source,
+        several_models=several and len(problems) > 1,
     )
 
 
@@ -147,53 +154,39 @@ def _off(topics: list[dict[str, Any]]) -> tuple[int, int]:
     return found.count(False), len(found)
 
 
-def _example(source: Source) -> ScoreCalibrator | TopicCalibrator:
+def _problems_of(source: Source) -> Problems:
     if not isinstance(source, Mapping):
-        return source
+        return source.fitted_problems()
     if not source:
         raise ValueError("calibrators must hold at least one fitted calibrator, got none.")
-    first: ScoreCalibrator = source[next(iter(source))]
-    check_is_fitted(first)
-    return first
+    names = list(source)
+
+    def read(position: int) -> FittedProblem:
+        name = names[position]
+        (problem,) = source[name].fitted_problems().values()
+        return replace(problem, name=str(name))
+
+    return Problems(names, read, by_topic=True)
 
 
-def _count(source: Source) -> int:
-    if isinstance(source, TopicCalibrator):
-        return int(source.topics_.size)
-    return len(source) if isinstance(source, Mapping) else 1
-
-
-def _held_out(source: Source, test: Any, classes: Any) -> dict[Any, Labelled]:
+def _held_out(problems: Problems, first: FittedProblem, test: Any) -> dict[Any, Documents]:
     if test is None:
         return {}
-    if isinstance(source, TopicCalibrator):
-        return read_labelled_topics(test, classes, source.topics_.tolist())
-    if isinstance(source, Mapping):
-        are = resolve_scores(_example(source).scores_are)
-        return read_labelled_topics(test, classes, source, scores_are=are)
-    return {"": read_labelled(test, classes, scores_are=resolve_scores(source.scores_are))}
+    if problems.by_topic:
+        return read_labelled_topics(test, first.labels, problems, scores_are=first.scores_are)
+    return {first.name: read_labelled(test, first.labels, scores_are=first.scores_are)}
 
 
-def _subjects(source: Source, fitted: Any, level: float) -> Iterator[tuple[Any, Subject]]:
-    if isinstance(source, TopicCalibrator):
-        names = source.topics_.tolist()
-        known = None
-        if fitted is not None:
-            known = read_labelled_topics(fitted, source.classes_, names, "fitted")
-        yield from zip(names, subjects_of(source, known, level), strict=True)
-        return
-    if fitted is not None:
+def _fitted(problems: Problems, first: FittedProblem, given: Any) -> dict[Any, Documents]:
+    """Return the documents fitted, where the calibrator does not keep them and they are given."""
+    if given is None:
+        return {}
+    if first.documents.known:
         raise ValueError("fitted is for a TopicCalibrator: a ScoreCalibrator keeps its scores.")
-    if isinstance(source, ScoreCalibrator):
-        yield "", subject_of(source, "", level)
-        return
-    for name in source:
-        calibrator = source[name]
-        check_is_fitted(calibrator)
-        yield name, subject_of(calibrator, str(name), level)
+    return read_labelled_topics(given, first.labels, problems, "fitted")
 
 
-def _row(subject: Subject, topic: dict[str, Any], *, with_test: bool) -> Row:
+def _row(problem: FittedProblem, topic: dict[str, Any], *, with_test: bool) -> Row:
     share = np.array(topic["share"])
     share = share / share.sum()
 
@@ -204,20 +197,10 @@ def _row(subject: Subject, topic: dict[str, Any], *, with_test: bool) -> Row:
     mean = float(share @ p("point"))
     width = float(share @ (p("upper") - p("lower"))) if "upper" in topic else None
     apart = float(share @ np.abs(p("point") - p("mle"))) if "mle" in topic else None
-    cells = [subject.counts[1], subject.counts[0], mean, width, apart]
+    cells = [problem.counts[1], problem.counts[0], mean, width, apart]
     if with_test:
         test = topic["test"] or {}
         names = ("n", "positives", "expected", "pvalue")
         cells += [test["point"][each] if test else None for each in names]
         cells += [test[each]["log_loss"] if each in test else None for each in ("point", "mle")]
-    return Row(subject.name, tuple(cells), "; ".join(subject.problems))
-
-
-def _axis(example: ScoreCalibrator | TopicCalibrator) -> str:
-    topics = isinstance(example, TopicCalibrator)
-    kind = "scores" if topics else resolve_scores(example.scores_are)
-    return {
-        "scores": "score",
-        "log_odds": "score (log-odds)",
-        "probabilities": "log-odds of the score (a probability)",
-    }[kind]
+    return Row(problem.name, tuple(cells), "; ".join(problem.problems))

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bayescal.report.labelled import Labelled
-from bayescal.report.subject import Subject
+from bayescal.fitted.documents import Documents
+from bayescal.fitted.problem import FittedProblem
 from bayescal.results.class_draws import ClassDraws
 from bayescal.validation import Floats
 
@@ -42,17 +42,17 @@ class Size:
         return cls(57, 192) if topics <= 100 else cls(49, 128)
 
 
-def nodes_of(subject: Subject, n: int) -> Floats:
+def nodes_of(problem: FittedProblem, n: int) -> Floats:
     """
     Return scores in ascending order: half evenly spaced, half where documents are.
 
     The latter are quantiles of the scores, each class weighing one half.
     """
-    low, high = _range(subject)
+    low, high = _range(problem)
     even = np.linspace(low, high, n - n // 2)
-    if subject.fitted is None:
+    fitted = problem.documents
+    if not fitted.known:
         return np.linspace(low, high, n)
-    fitted = subject.fitted
     parts = [fitted.score[fitted.positive == klass] for klass in (False, True)]
     levels = (np.arange(n // 4) + 0.5) / (n // 4)
     placed = [np.quantile(part, levels) for part in parts if part.size]
@@ -62,25 +62,25 @@ def nodes_of(subject: Subject, n: int) -> Floats:
     return np.unique(low + step * np.rint((inside - low) / step))
 
 
-def shares(subject: Subject, nodes: Floats) -> Floats:
+def shares(problem: FittedProblem, nodes: Floats) -> Floats:
     """
     Return the share of documents at each node; they sum to one.
 
     A document between two nodes counts at both, the more the closer, so that means over documents
     are those of straight lines between nodes. Without documents: the model's own density.
     """
-    if subject.fitted is not None and subject.fitted.score.size:
-        return split_between(subject.fitted, nodes)
-    assert subject.densities is not None  # noqa: S101
-    negative, positive = (np.exp(each) for each in subject.densities.log_densities(nodes))
-    prior = subject.densities.prior[:, None]
+    if problem.documents.known:
+        return split_between(problem.documents, nodes)
+    assert problem.densities is not None  # noqa: S101
+    negative, positive = (np.exp(each) for each in problem.densities.log_densities(nodes))
+    prior = problem.densities.prior[:, None]
     density = (prior * positive + (1.0 - prior) * negative).mean(axis=0)
     mass = density * np.gradient(nodes)
     out: Floats = mass / mass.sum()
     return out
 
 
-def split_between(documents: Labelled, nodes: Floats) -> Floats:
+def split_between(documents: Documents, nodes: Floats) -> Floats:
     """Return the share of documents at each node; see `shares`."""
     inside = np.clip(documents.score, nodes[0], nodes[-1])
     right = np.clip(np.searchsorted(nodes, inside, side="right"), 1, nodes.size - 1)
@@ -91,16 +91,16 @@ def split_between(documents: Labelled, nodes: Floats) -> Floats:
     return out
 
 
-def _range(subject: Subject) -> tuple[float, float]:
-    if subject.fitted is not None and subject.fitted.score.size:
-        fitted = subject.fitted
+def _range(problem: FittedProblem) -> tuple[float, float]:
+    if problem.documents.known:
+        fitted = problem.documents
         parts = [fitted.score[fitted.positive == klass] for klass in (False, True)]
         ends = np.array([np.quantile(part, [CUT, 1.0 - CUT]) for part in parts if part.size])
         low, high = ends[:, 0].min(), ends[:, 1].max()
     else:
-        assert subject.densities is not None  # noqa: S101
-        low, high = _range_of_densities(subject.densities)
-    room = MARGIN * (high - low) or subject.scale[1]
+        assert problem.densities is not None  # noqa: S101
+        low, high = _range_of_densities(problem.densities)
+    room = MARGIN * (high - low) or problem.scale[1]
     return float(low - room), float(high + room)
 
 

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from bayescal.fitted.documents import Documents
+from bayescal.fitted.problem import FittedProblem
 from bayescal.metrics import calibration_verdict
 from bayescal.report.bins import reliability
-from bayescal.report.labelled import Labelled
 from bayescal.report.packing import numbers
-from bayescal.report.subject import Subject
 from bayescal.results import interpolation
 from bayescal.validation import Floats
 
@@ -59,19 +58,18 @@ class HeldOut:
         }
 
 
-def predict(subject: Subject, test: Labelled) -> HeldOut:
-    """Return what a subject says of held-out documents."""
-    curve = partial(subject.point, prior=None)
+def predict(problem: FittedProblem, test: Documents) -> HeldOut:
+    """Return what a problem says of held-out documents."""
     score = test.score
     if score.size > DIRECT:
-        first = interpolation.first_nodes(float(score.min()), float(score.max()), *subject.scale)
-        point = interpolation.read(*interpolation.refine(curve, first), score)
+        first = interpolation.first_nodes(float(score.min()), float(score.max()), *problem.scale)
+        point = interpolation.read(*interpolation.refine(problem.log_odds, first), score)
     else:
-        point = curve(score)
-    mle = None if subject.mle is None else subject.mle(score)
-    return HeldOut(
-        point, mle if mle is not None and np.isfinite(mle).all() else None, test.positive
-    )
+        point = problem.log_odds(score)
+    mle = problem.calibration.fits.log_odds(score) if problem.has_mle else None
+    if mle is not None and not np.isfinite(mle).all():
+        mle = None
+    return HeldOut(point, mle, test.positive)
 
 
 def join(parts: Sequence[HeldOut]) -> HeldOut:

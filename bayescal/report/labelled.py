@@ -3,53 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bayescal.fitted.documents import Documents
 from bayescal.topic_scores import read_cells
-from bayescal.validation import Floats, as_scores_of, check_same_length
+from bayescal.validation import as_scores_of, check_same_length
 
 SINGLE = "score", "label"
 OF_TOPICS = "score", "label", "topic"
 
 
-@dataclass(frozen=True)
-class Labelled:
-    """
-    Scores of one problem with what they turned out to be.
-
-    Attributes
-    ----------
-    score : array of shape (n,)
-        Raw scores, finite.
-    positive : array of shape (n,) of bool
-        Whether each document is positive.
-    weight : array of shape (n,)
-        How many documents each stands for.
-    """
-
-    score: Floats
-    positive: NDArray[np.bool_]
-    weight: Floats
-
-    @classmethod
-    def of(
-        cls, score: Floats, positive: NDArray[np.bool_], weight: Floats | None = None
-    ) -> Labelled:
-        """Return the same with weights of 1 where there are none."""
-        return cls(score, positive, np.ones(score.size) if weight is None else weight)
-
-    def count(self, positive: bool) -> float:
-        """Return the weight of one class."""
-        return float(self.weight[self.positive == positive].sum())
-
-
 def read_labelled(
     given: Any, classes: NDArray[Any], name: str = "test", scores_are: str = "scores"
-) -> Labelled:
+) -> Documents:
     """
     Return the labelled scores of one problem.
 
@@ -71,7 +40,8 @@ def read_labelled(
     """
     scores, labels = _columns(given, SINGLE, name)
     values = as_scores_of(scores, scores_are)
-    return Labelled.of(values, read_positive(labels, classes, values.size, name))
+    positive = read_positive(labels, classes, values.size, name)
+    return Documents.of(values, positive, held_out=True)
 
 
 def read_labelled_topics(
@@ -80,7 +50,7 @@ def read_labelled_topics(
     known: Iterable[Any],
     name: str = "test",
     scores_are: str = "scores",
-) -> dict[Any, Labelled]:
+) -> dict[Any, Documents]:
     """
     Return the labelled scores of each topic; topics without any are left out.
 
@@ -113,7 +83,7 @@ def read_labelled_topics(
             f" ({len(unknown)} unknown): leave their rows out."
         )
     return {
-        topic: Labelled.of(score[code == k], positive[code == k])
+        topic: Documents.of(score[code == k], positive[code == k], held_out=True)
         for k, topic in enumerate(names.tolist())
     }
 

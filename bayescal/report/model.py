@@ -12,6 +12,7 @@ from bayescal.engines.inference import DirectFit, Settings
 from bayescal.engines.monotone.density import Prior as DirectPrior
 from bayescal.engines.pooled.weights import BELIEF_IN_POPULATION
 from bayescal.families import FAMILIES
+from bayescal.fitted.problem import Calibrator
 from bayescal.report.formulas import (
     DENSITIES,
     DIRECT,
@@ -63,21 +64,21 @@ class Block:
     formulas: tuple[Markup, ...]
 
 
-def describe_model(
-    calibrator: ScoreCalibrator | TopicCalibrator, *, several: bool = False
-) -> list[Block]:
+def describe_model(calibrator: Calibrator, *, several: bool = False) -> list[Block]:
     """
     Return the parts of a calibrator's model.
 
     Parameters
     ----------
-    calibrator : ScoreCalibrator or TopicCalibrator
-        Fitted.
+    calibrator : ScoreCalibrator, TopicCalibrator or another
+        Fitted; of another kind nothing is said.
     several : bool
         Whether it stands for others of the same settings, each with its own centre and spread.
     """
     if isinstance(calibrator, TopicCalibrator):
         return _of_topics(calibrator)
+    if not isinstance(calibrator, ScoreCalibrator):
+        return []
     settings = read_settings(calibrator)
     constants = calibrator.results_["constant_data"]
     scale = (float(constants["centre"]), float(constants["spread"]))

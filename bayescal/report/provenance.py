@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bayescal.report.labelled import Labelled
+from bayescal.fitted.documents import Documents
 from bayescal.results.provenance import versions
 
 HASH_NOTE = (
@@ -26,9 +26,9 @@ class DataHash:
     def __init__(self) -> None:
         self._sum, self._topics = hashlib.sha256(), 0
 
-    def add(self, name: str, documents: Labelled | None) -> None:
+    def add(self, name: str, documents: Documents | None) -> None:
         """Take in a topic; one without documents known counts for nothing."""
-        if documents is None:
+        if documents is None or not documents.known:
             return
         self._topics += 1
         self._sum.update(name.encode())

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from bayescal.fitted.documents import Documents
+from bayescal.fitted.problem import FittedProblem
 from bayescal.report.held_out import HeldOut, join
-from bayescal.report.labelled import Labelled
 from bayescal.report.provenance import DataHash
-from bayescal.report.subject import Subject
 
 NAMES = {"point": "posterior", "mle": "maximum likelihood"}
 
@@ -23,13 +23,13 @@ class Totals:
         self._ends: list[tuple[float, float]] = []
         self._held_out: list[HeldOut] = []
 
-    def add(self, subject: Subject, test: Labelled | None, found: HeldOut | None) -> None:
+    def add(self, problem: FittedProblem, test: Documents | None, found: HeldOut | None) -> None:
         """Take in a topic, with its held-out documents and what it says of them."""
-        self._fitted.add(subject.name, subject.fitted)
-        self._tested.add(subject.name, test)
-        self._counts.append(subject.counts)
-        if subject.fitted is not None and subject.fitted.score.size:
-            score = subject.fitted.score
+        self._fitted.add(problem.name, problem.documents)
+        self._tested.add(problem.name, test)
+        self._counts.append(problem.counts)
+        if problem.documents.known:
+            score = problem.documents.score
             self._ends.append((float(score.min()), float(score.max())))
         if found is not None:
             self._held_out.append(found)

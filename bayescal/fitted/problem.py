@@ -1,0 +1,219 @@
+"""One fitted problem: all that plots, reports and tables of it ask for."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
+
+from bayescal.fitted.documents import Documents
+from bayescal.results.calibration import Calibration
+from bayescal.results.class_draws import ClassDraws
+from bayescal.results.class_prior import Prior
+from bayescal.results.combined_draws import CombinedDraws
+from bayescal.results.curves import Curves
+from bayescal.results.diagnostics import Diagnostics
+from bayescal.validation import Floats, as_scores_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+POINTS = 400
+MARGIN = 0.02
+CURVE_NAMES = {"exact": "posterior", "nuts": "posterior", "map": "posterior mode", "mle": ""}
+OF_CHAINS = ("rhat", "ess_bulk", "divergences", "draws")
+OF_PROPOSALS = ("efficiency", "pareto_k")
+
+
+@dataclass(frozen=True)
+class FittedProblem(ABC):
+    """
+    What a fit says of one problem.
+
+    Attributes
+    ----------
+    name : str
+        The topic; empty for a problem without topics.
+    labels : array of shape (2,)
+        The negative and the positive class.
+    tree : xarray.DataTree
+        The results that the problem is read from; of topics they hold all of them.
+    calibration : Calibration
+        What it says of scores, on the scale that the calibration works on.
+    point : str
+        Its point estimate, see `ScoreCalibrator`.
+    documents : Documents
+        Those fitted, or held-out ones in their place.
+    counts : tuple of float
+        Negatives and positives fitted.
+    score_name, scores_are : str
+        What the user's scores are called, and what they are.
+    inference : {"exact", "nuts", "map", "mle"}
+        How it was fitted.
+    """
+
+    name: str
+    labels: NDArray[Any]
+    tree: xr.DataTree
+    calibration: Calibration
+    point: str
+    documents: Documents
+    counts: tuple[float, float]
+    score_name: str
+    scores_are: str
+    inference: str
+
+    @property
+    @abstractmethod
+    def problems(self) -> tuple[str, ...]:
+        """Return what is wrong with the scores and with the draws, and what to do."""
+
+    @property
+    @abstractmethod
+    def diagnostics(self) -> dict[str, Any]:
+        """Return the numbers behind them."""
+
+    @property
+    @abstractmethod
+    def parts(self) -> pd.DataFrame | None:
+        """Return the weights of a combination's parts."""
+
+    @abstractmethod
+    def parameters(self, level: float) -> pd.DataFrame:
+        """Return maximum likelihood beside the posterior; rows (class, parameter)."""
+
+    @property
+    def prior_moved(self) -> float | None:
+        """Return P(+) of the point estimate, where another prior only moves its log-odds."""
+        return None
+
+    @property
+    def has_posterior(self) -> bool:
+        """Return whether there are draws for a band."""
+        return self.inference in ("exact", "nuts")
+
+    @property
+    def has_mle(self) -> bool:
+        """Return whether maximum likelihood has a fit of both classes."""
+        fits = self.calibration.fits
+        both = (*fits.negative.parameters.values(), *fits.positive.parameters.values())
+        return bool(np.isfinite(both).all())
+
+    @property
+    def draws(self) -> Curves | None:
+        """Return posterior draws of the log-odds; None without a posterior."""
+        return self.calibration.draws if self.has_posterior else None
+
+    @property
+    def densities(self) -> ClassDraws | None:
+        """Return draws of class densities, or those of the mode, where the model has them."""
+        draws = self.calibration.draws
+        found = draws.densities if isinstance(draws, CombinedDraws) else draws
+        return found if isinstance(found, ClassDraws) else None
+
+    @property
+    def scale(self) -> tuple[float, float]:
+        """Return the robust centre and spread of the scores fitted."""
+        return self.calibration.centre, self.calibration.spread
+
+    @property
+    def attrs(self) -> dict[str, Any]:
+        """Return what a Dataset of the problem says of itself."""
+        negative, positive = map(str, self.labels)
+        own = {
+            "score_name": self.score_name,
+            "scores_are": self.scores_are,
+            "curve": CURVE_NAMES[self.inference],
+            "negative_class": negative,
+            "positive_class": positive,
+        }
+        return own | ({"topic": self.name} if self.name else {})
+
+    def log_odds(self, scores: Floats, prior: Prior | None = None) -> Floats:
+        """Return the point estimate's natural log-odds at scores on the calibration's scale."""
+        return self.calibration.with_prior(prior).log_odds(scores, self.point)
+
+    def grid(self, given: ArrayLike | None = None, points: int = POINTS) -> Floats:
+        """Return where to evaluate curves: as given, or over all scores and a little beyond."""
+        if given is not None:
+            return np.sort(as_scores_of(given, self.scores_are, "grid"))
+        reach, score = self.calibration.reach, self.documents.score
+        low = min(reach[0], score.min(initial=np.inf))
+        high = max(reach[1], score.max(initial=-np.inf))
+        # Some room at the ends, also where all scores are equal.
+        room = MARGIN * (high - low) or self.calibration.spread
+        return np.linspace(low - room, high + room, points)
+
+    def sample(self, draws: int, rng: np.random.Generator) -> Curves:
+        """Return posterior draws of the curve, chosen at random with replacement."""
+        if self.draws is None:
+            raise ValueError("this plot needs a posterior: fit with inference='exact'.")
+        return self.draws.take(rng.integers(self.draws.size, size=draws))
+
+    def shown(self, score: Floats) -> Floats:
+        """Return scores in the user's units."""
+        if self.scores_are != "probabilities":
+            return score
+        probabilities: Floats = special.expit(score)
+        return probabilities
+
+
+class Problems(Mapping[Any, FittedProblem]):
+    """
+    The problems of a fitted calibrator by name, each read when it is asked for.
+
+    Parameters
+    ----------
+    names : sequence
+        Of the topics, or the empty string alone.
+    read : callable
+        From a position to the problem there.
+    by_topic : bool
+        Whether the names are those of topics.
+    """
+
+    def __init__(
+        self, names: Sequence[Any], read: Callable[[int], FittedProblem], *, by_topic: bool
+    ) -> None:
+        self._names, self._read, self.by_topic = list(names), read, by_topic
+
+    def __getitem__(self, name: Any) -> FittedProblem:
+        return self._read(self._positions[name])
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    @cached_property
+    def _positions(self) -> dict[Any, int]:
+        return {name: k for k, name in enumerate(self._names)}
+
+
+class Calibrator(Protocol):
+    """What plots and reports take: anything fitted that has problems."""
+
+    def fitted_problems(self) -> Problems:
+        """Return the problems fitted; raise NotFittedError if there are none yet."""
+        ...
+
+
+def numbers_of(found: Diagnostics | None) -> dict[str, Any]:
+    """Return the numbers of diagnostics that mean something for the draws they are of."""
+    if found is None:
+        return {}
+    if found.efficiency is None:
+        return {name: getattr(found, name) for name in OF_CHAINS}
+    # An effective sample size of independent draws is their number, estimated with noise.
+    return {
+        "independent_draws": found.draws,
+        **{name: getattr(found, name) for name in OF_PROPOSALS},
+    }

@@ -1,0 +1,158 @@
+"""The topics of a TopicCalibrator, each as a problem of its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from bayescal.engines.parts import COMBINATION
+from bayescal.families import Family
+from bayescal.fitted.documents import Documents
+from bayescal.fitted.problem import FittedProblem, Problems, numbers_of
+from bayescal.results.diagnostics import Diagnostics, problems_by_topic
+from bayescal.results.summaries import topic_table
+from bayescal.results.topic_calibration import topic_calibration
+from bayescal.results.topic_parts import combination_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Topics:
+    """
+    All topics of a tree that `results.topics.build_topics` made.
+
+    What is read of all of them at once is kept for the next topic.
+
+    Attributes
+    ----------
+    tree : xarray.DataTree
+        The results.
+    labels : array of shape (2,)
+        The negative and the positive class.
+    families : tuple of Family
+        Of the densities.
+    inference : {"exact", "nuts"}
+        How they were fitted.
+    found : Diagnostics
+        Of the draws of all topics.
+    score_problems : tuple of str
+        What is wrong with the scores of all topics.
+    flagged : dict
+        By topic, what is wrong with its documents.
+    """
+
+    tree: xr.DataTree
+    labels: NDArray[Any]
+    families: tuple[Family, ...]
+    inference: str
+    found: Diagnostics
+    score_problems: tuple[str, ...]
+    flagged: dict[Any, str]
+
+    def problems(self) -> Problems:
+        """Return the topics as problems, by name."""
+        return Problems(self.names, self.read, by_topic=True)
+
+    def read(self, position: int) -> TopicProblem:
+        """Return the topic at a position."""
+        calibration = topic_calibration(self.tree, self.families[0], position)
+        fits = calibration.fits
+        return TopicProblem(
+            name=str(self.names[position]),
+            labels=self.labels,
+            tree=self.tree,
+            calibration=calibration,
+            point="predictive",
+            documents=Documents.unknown(),
+            counts=(fits.negative.weight, fits.positive.weight),
+            score_name="score",
+            scores_are="scores",
+            inference=self.inference,
+            topics=self,
+            position=position,
+        )
+
+    @cached_property
+    def names(self) -> list[Any]:
+        """Return the names of the topics."""
+        names: list[Any] = self.tree["topics"].to_dataset()["topic"].values.tolist()
+        return names
+
+    @cached_property
+    def problems_of_draws(self) -> list[tuple[str, ...]]:
+        """Return what is wrong with the draws of each topic."""
+        return problems_by_topic(self.tree, self.families)
+
+    @cached_property
+    def efficiency(self) -> NDArray[np.float64]:
+        """Return the effective share of each topic's draws, (topics, classes)."""
+        efficiency = self.tree["topics"].to_dataset()["efficiency"]
+        return np.asarray(efficiency.transpose("topic", "klass").values)
+
+    def parameters(self, level: float) -> dict[Any, pd.DataFrame]:
+        """Return the rows of the summary, by topic."""
+        if level not in self._parameters:
+            table = topic_table(self.tree, self.labels, level)
+            self._parameters.clear()
+            self._parameters[level] = dict(iter(table.groupby(level="topic", sort=False)))
+        return self._parameters[level]
+
+    @cached_property
+    def _parameters(self) -> dict[float, dict[Any, pd.DataFrame]]:
+        return {}
+
+
+@dataclass(frozen=True)
+class TopicProblem(FittedProblem):
+    """
+    One topic.
+
+    Attributes
+    ----------
+    topics : Topics
+        All of them.
+    position : int
+        Where it is among them.
+    """
+
+    topics: Topics
+    position: int
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Return what is wrong with all topics' scores, its documents and its draws."""
+        name = self.topics.names[self.position]
+        of_documents = (self.topics.flagged[name],) if name in self.topics.flagged else ()
+        of_draws = self.topics.problems_of_draws[self.position]
+        return (*self.topics.score_problems, *of_documents, *of_draws)
+
+    @property
+    def diagnostics(self) -> dict[str, Any]:
+        """Return the numbers of all topics' draws, the efficiency being its own."""
+        shared, own = numbers_of(self.topics.found), self.topics.efficiency[self.position]
+        return shared | ({"efficiency": float(np.nanmin(own))} if np.isfinite(own).any() else {})
+
+    @property
+    def parts(self) -> pd.DataFrame | None:
+        """Return the weights of a combination's parts, and the log scores behind them."""
+        if COMBINATION not in self.tree:
+            return None
+        return combination_table(self.tree, self.position)
+
+    def parameters(self, level: float) -> pd.DataFrame:
+        """Return estimates apart, pooled and of the population; rows (class, parameter)."""
+        name = self.topics.names[self.position]
+        return self.topics.parameters(level)[name].droplevel("topic")
+
+    @property
+    def prior_moved(self) -> float | None:
+        """Return the mean of the topic's P(+): another prior only moves its log-odds."""
+        assert self.densities is not None  # noqa: S101
+        return float(self.densities.prior.mean())
