@@ -129,6 +129,7 @@ def pages(rows: pd.DataFrame) -> dict[str, str]:
         "classifiers": markdown(summarise(rows, ["classifier"])),
         "data": markdown(summarise(rows, ["data"])),
         "left_out": left_out(rows),
+        "count": str(rows["data"].nunique()),
     }
 
 

@@ -96,7 +96,7 @@ class TestCalibrators:
         refuse("use scores_are='log_odds'", calibrator=ScoreCalibrator(scores_are="probabilities"))
 
     def test_pooled_intervals_are_pointwise(self):
-        topics = TopicCalibrator(draws=50, random_state=0)
+        topics = TopicCalibrator(family="gaussian", draws=50, random_state=0)
         classifier = CalibratedClassifier(OneVsRestClassifier(LinearSVC()), topics).fit(XL, YL)
         with pytest.raises(ValueError, match="kind must be 'pointwise' with a TopicCalibrator"):
             classifier.predict_interval(XL, kind="hdi")
@@ -187,7 +187,7 @@ class TestFolds:
         rare = YL.copy()
         rare[:, 1] = 0
         rare[[3, 50], 1] = 1  # in two of three folds
-        topics = TopicCalibrator(draws=50, random_state=0)
+        topics = TopicCalibrator(family="gaussian", draws=50, random_state=0)
         base = OneVsRestClassifier(LinearSVC())
         refuse("holds no document with label 1", base, X=XL, Y=rare, cv=3, ensemble=True)
         pooled = CalibratedClassifier(base, topics, cv=3, ensemble=True).fit(XL, rare)

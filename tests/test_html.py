@@ -55,7 +55,7 @@ def topics():
     rng = np.random.default_rng(0)
     labels = np.tile(np.repeat([0, 1], [20, 4]), 15)
     names = [EVIL, *(f"topic {k}" for k in range(14))]
-    return TopicCalibrator(random_state=0, draws=100).fit(
+    return TopicCalibrator(family="asymmetric_laplace", random_state=0, draws=100).fit(
         rng.normal(3.0 * labels, 1.0), labels, np.repeat(names, 24)
     )
 

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
+from sklearn.base import clone
 
 from bayescal import ScoreCalibrator, TopicCalibrator, load
 from bayescal.engines.pooled.population import Hyperprior
@@ -138,7 +139,8 @@ def test_topics_without_labels_get_wide_bands(pooling):
     known = np.ptp(calibrator.predict_interval([1.5], ["earn"]))
     new = np.ptp(calibrator.predict_interval([1.5], ["cocoa"]))
     assert new > known
-    strict = TopicCalibrator(pooling, new_topics="error", **FEW).fit(SCORES, LABELS, TOPICS)
+    strict = clone(calibrator).set_params(new_topics="error", family="laplace")
+    strict.fit(SCORES, LABELS, TOPICS)
     with pytest.raises(ValueError, match="topics 'cocoa' were not fitted"):
         strict.predict_proba([1.5], ["cocoa"])
 

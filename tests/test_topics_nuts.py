@@ -42,7 +42,7 @@ def sampled(family):
 
 
 @pytest.fixture(
-    scope="module", params=["asymmetric_laplace", pytest.param("gaussian", marks=pytest.mark.slow)]
+    scope="module", params=["gaussian", pytest.param("asymmetric_laplace", marks=pytest.mark.slow)]
 )
 def pair(request):
     """Return the calibrator by NUTS and by the fast engine."""
