@@ -5,14 +5,12 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup
-from sklearn.utils.validation import check_is_fitted
 
 from bayescal.report.contents import Contents, Source, gather
 from bayescal.report.model import describe_model
@@ -79,8 +77,6 @@ def write_report(
     """
     check_fraction(level=level)
     target = _check_path(Path(path))
-    if not isinstance(calibrators, Mapping):
-        check_is_fitted(calibrators)
     contents = gather(calibrators, test=test, fitted=fitted, level=level)
     text = render(contents, title=title or TITLE, level=level)
     return _write(text, target)

@@ -1,0 +1,88 @@
+"""What plots and reports read of a fit: the same for every calibrator, of kinds yet unknown too."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.exceptions import NotFittedError
+
+from bayescal import ScoreCalibrator, TopicCalibrator
+from bayescal.fitted.problem import Problems
+from bayescal.plots import LogOddsDisplay
+from bayescal.report import write_report
+from tests.report_data import data_of
+
+pytestmark = pytest.mark.one_era
+RNG = np.random.default_rng(0)
+LABELS = np.tile([0, 0, 0, 1], 15)
+SCORES = RNG.normal(2.0 * LABELS)
+LANGUAGE = np.repeat(["en", "fr"], 30)
+NAMES = ["en", "fr"]
+
+
+class ByLanguage:
+    """A calibrator of another kind: documents of each language are calibrated by themselves."""
+
+    def fit(self, scores, labels, languages):
+        self.calibrators_ = {
+            name: ScoreCalibrator(draws=100, random_state=0).fit(
+                scores[languages == name], labels[languages == name]
+            )
+            for name in np.unique(languages).tolist()
+        }
+        return self
+
+    def fitted_problems(self):
+        names = list(self.calibrators_)
+
+        def read(position):
+            problem = self.calibrators_[names[position]].fitted_problems()[""]
+            return replace(problem, name=names[position])
+
+        return Problems(names, read, by_topic=True)
+
+
+@pytest.fixture(scope="module")
+def by_language():
+    return ByLanguage().fit(SCORES, LABELS, LANGUAGE)
+
+
+def test_another_kind_of_calibrator_is_drawn(by_language):
+    drawn = LogOddsDisplay.from_estimator(by_language, topic="fr").data
+    expected = LogOddsDisplay.from_estimator(by_language.calibrators_["fr"]).data
+    assert drawn.attrs["topic"] == "fr"
+    np.testing.assert_array_equal(drawn["lower"], expected["lower"])
+    with pytest.raises(ValueError, match=r"topic must be one of those fitted \('en', 'fr', ...\)"):
+        LogOddsDisplay.from_estimator(by_language, topic="de")
+
+
+def test_another_kind_of_calibrator_is_reported(by_language, tmp_path):
+    test = pd.DataFrame({"score": SCORES, "label": LABELS, "topic": LANGUAGE})
+    own, plain = tmp_path / "own.html", tmp_path / "plain.html"
+    write_report(by_language, own, test=test)
+    write_report(by_language.calibrators_, plain, test=test)
+    assert [topic["name"] for topic in data_of(own)["topics"]] == NAMES
+    assert data_of(own)["topics"] == data_of(plain)["topics"]
+
+
+@pytest.mark.parametrize("calibrator", [ScoreCalibrator(), TopicCalibrator()])
+def test_before_a_fit_there_are_none(calibrator):
+    with pytest.raises(NotFittedError):
+        calibrator.fitted_problems()
+
+
+def test_problems_of_topics_are_read_by_name():
+    fitted = TopicCalibrator(family="gaussian", draws=100, random_state=0)
+    problems = fitted.fit(SCORES, LABELS, LANGUAGE).fitted_problems()
+    assert list(problems) == NAMES
+    x = np.linspace(-2.0, 4.0, 5)
+    for name in NAMES:
+        found = problems[name].log_odds(x)
+        assert found == pytest.approx(fitted.decision_function(x, [name] * 5), abs=1e-12)
+        draws = problems[name].draws.log_odds(x)
+        sampled = fitted.sample_proba(x, [name] * 5)
+        assert draws == pytest.approx(np.log(sampled) - np.log1p(-sampled), rel=1e-6)
+    assert problems["en"].counts == (23.0, 7.0)
+    with pytest.raises(KeyError):
+        problems["de"]
