@@ -25,12 +25,13 @@ from bayescal.html.jupyter import FittedHTML
 from bayescal.parallel import workers
 from bayescal.randomness import generator
 from bayescal.results import provenance, storage
+from bayescal.results.calibration import KINDS
 from bayescal.results.diagnostics import diagnose_topics, warn_of_problems
 from bayescal.results.lazy import Last, is_lazy, read_lazily
 from bayescal.results.parquet import predict_parquet
 from bayescal.results.representations import topics_html
 from bayescal.results.summaries import topic_table
-from bayescal.results.topic_curves import TopicCurves
+from bayescal.results.topic_curves import Priors, TopicCurves
 from bayescal.results.topic_directions import read_topic_problems
 from bayescal.results.topic_parts import combination_table
 from bayescal.score_checks import warn_of_scores
@@ -215,7 +216,9 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         warn_of_scores(self._scores_warnings())
         return self
 
-    def decision_function(self, scores: Any, topics: ArrayLike | None = None) -> Floats:
+    def decision_function(
+        self, scores: Any, topics: ArrayLike | None = None, prior: Priors | None = None
+    ) -> Floats:
         """
         Return calibrated natural log-odds of the positive class, of the shape of the scores.
 
@@ -228,15 +231,21 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
             Raw scores; a long DataArray may have the topics as coordinate "topic".
         topics : array-like, optional
             As in `fit`.
+        prior : float, array-like or frozen scipy.stats distribution, or mapping, optional
+            P(+) of the documents predicted for, if it is not that of the topic's: one for all
+            topics, or a mapping of topics that were fitted to theirs; see
+            `ScoreCalibrator.decision_function`.
 
         Raises
         ------
         ValueError
-            If a topic was not fitted and `new_topics` is "error".
+            If a topic was not fitted and `new_topics` is "error", or a prior is not inside (0, 1).
         """
-        return self._read(TopicCurves.log_odds, scores, topics)
+        return self._read(partial(TopicCurves.log_odds, prior=self._known(prior)), scores, topics)
 
-    def predict_proba(self, scores: Any, topics: ArrayLike | None = None) -> Floats:
+    def predict_proba(
+        self, scores: Any, topics: ArrayLike | None = None, prior: Priors | None = None
+    ) -> Floats:
         """
         Return probabilities of both classes, shape (n, 2); of (documents, topics) P(+) alone.
 
@@ -246,10 +255,15 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
             Raw scores.
         topics : array-like, optional
             As in `fit`.
+        prior : float, array-like or frozen scipy.stats distribution, or mapping, optional
+            See `decision_function`.
         """
-        return self._read(TopicCurves.proba, scores, topics, self._classes_last(scores))
+        read = partial(TopicCurves.proba, prior=self._known(prior))
+        return self._read(read, scores, topics, self._classes_last(scores))
 
-    def predict_log_proba(self, scores: Any, topics: ArrayLike | None = None) -> Floats:
+    def predict_log_proba(
+        self, scores: Any, topics: ArrayLike | None = None, prior: Priors | None = None
+    ) -> Floats:
         """
         Return natural logarithms of `predict_proba`, which stay finite where that rounds to 0.
 
@@ -259,14 +273,22 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
             Raw scores.
         topics : array-like, optional
             As in `fit`.
+        prior : float, array-like or frozen scipy.stats distribution, or mapping, optional
+            See `decision_function`.
         """
-        return self._read(TopicCurves.log_proba, scores, topics, self._classes_last(scores))
+        read = partial(TopicCurves.log_proba, prior=self._known(prior))
+        return self._read(read, scores, topics, self._classes_last(scores))
 
     def predict_interval(
-        self, scores: Any, topics: ArrayLike | None = None, level: float = 0.9
+        self,
+        scores: Any,
+        topics: ArrayLike | None = None,
+        level: float = 0.9,
+        kind: str = "pointwise",
+        prior: Priors | None = None,
     ) -> Floats:
         """
-        Return the pointwise equal-tailed posterior interval of P(+|s); lower and upper last.
+        Return the posterior interval of P(+|s); lower and upper last.
 
         Parameters
         ----------
@@ -275,10 +297,17 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         topics : array-like, optional
             As in `fit`.
         level : float
-            Posterior probability of the interval at each score, between 0 and 1.
+            Posterior probability of the interval at each score, between 0 and 1; for
+            "simultaneous", that a topic's whole curve lies within the band.
+        kind : {"pointwise", "hdi", "simultaneous"}
+            See `ScoreCalibrator.predict_interval`; a topic's curve is held where its densities are,
+            for the calibrator does not keep its scores.
+        prior : float, array-like or frozen scipy.stats distribution, or mapping, optional
+            See `decision_function`.
         """
         check_fraction(level=level)
-        read = partial(TopicCurves.interval, level=level)
+        check_choice("kind", kind, KINDS)
+        read = partial(TopicCurves.interval, level=level, kind=kind, prior=self._known(prior))
         return self._read(read, scores, topics, ("bound", ["lower", "upper"]))
 
     def predict_parquet(
@@ -341,6 +370,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         topics: ArrayLike | None = None,
         draws: int | None = None,
         random_state: Any = None,
+        prior: Priors | None = None,
     ) -> Floats:
         """
         Return P_k(+|s) of posterior draws k; of the shape of the scores, draws first.
@@ -355,6 +385,8 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
             So many draws chosen at random without replacement; all, in their order, by default.
         random_state : int, Generator, RandomState or None
             Chooses the draws.
+        prior : float, array-like or frozen scipy.stats distribution, or mapping, optional
+            See `decision_function`.
 
         Raises
         ------
@@ -368,7 +400,9 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
                 raise ValueError(f"draws must be from 1 to {curves.draws}, got {draws}.")
             index = generator(random_state).choice(curves.draws, draws, replace=False)
         strict = self.new_topics == "error"
-        return curves.sample(read_cells(scores, topics), index, strict=strict)
+        return curves.sample(
+            read_cells(scores, topics), index, strict=strict, prior=self._known(prior)
+        )
 
     def add_topics(self, scores: Any, labels: Any = None, topics: ArrayLike | None = None) -> Self:
         """
@@ -597,6 +631,14 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
             f"positives lie below negatives in {len(self._reversed)} of {self.topics_.size} topics,"
             f" unlike in the others: check the labels of {shown} (flagged_)",
         )
+
+    def _known(self, prior: Priors | None) -> Priors | None:
+        """Return the prior, once it is known to name no topic by mistake."""
+        check_is_fitted(self, "posterior_")
+        if isinstance(prior, Mapping) and (unknown := set(prior) - set(self.topics_.tolist())):
+            shown = ", ".join(sorted(map(repr, unknown))[:5])
+            raise ValueError(f"prior must name topics that were fitted, got {shown}.")
+        return prior
 
     def _fitted_html(self) -> str | None:
         if not hasattr(self, "posterior_"):

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
+from scipy import special
 from sklearn.base import clone
 
 from bayescal import ScoreCalibrator, TopicCalibrator, load
@@ -99,6 +100,36 @@ def test_draws_of_probabilities_make_the_intervals(fitted):
     for wrong in (0, 401):
         with pytest.raises(ValueError, match=f"draws must be from 1 to 400, got {wrong}"):
             fitted.sample_proba(scores, topics, wrong)
+
+
+def test_another_prior_is_for_all_topics_or_for_those_named(fitted):
+    own = fitted.decision_function(SCORES, TOPICS)
+    rare = fitted.decision_function(SCORES, TOPICS, prior=0.01)
+    assert (rare < own).all()
+    name = str(NAMES[0])
+    mine = np.isin(TOPICS, name)
+    named = fitted.decision_function(SCORES, TOPICS, prior={name: 0.01})
+    np.testing.assert_array_equal(named[mine], rare[mine])
+    np.testing.assert_array_equal(named[~mine], own[~mine])
+    # Draws of one prior move by what they were fitted with, and so do bands and samples.
+    lower, upper = fitted.predict_interval(SCORES, TOPICS, prior=0.01).T
+    assert ((lower < special.expit(rare)) & (special.expit(rare) < upper)).all()
+    drawn = fitted.sample_proba(SCORES, TOPICS, prior=0.01)
+    np.testing.assert_allclose(np.quantile(drawn, 0.05, axis=0), lower, atol=1e-4)
+    with pytest.raises(ValueError, match="prior must lie between 0 and 1"):
+        fitted.predict_proba(SCORES, TOPICS, prior=1.5)
+    with pytest.raises(ValueError, match="prior must name topics that were fitted, got 'cron'"):
+        fitted.predict_interval(SCORES, TOPICS, prior={"cron": 0.01})
+
+
+def test_kinds_of_intervals(fitted):
+    widths = {
+        kind: np.diff(fitted.predict_interval(SCORES, TOPICS, 0.8, kind), axis=1).mean()
+        for kind in ("hdi", "pointwise", "simultaneous")
+    }
+    assert widths["hdi"] < widths["pointwise"] < widths["simultaneous"]
+    with pytest.raises(ValueError, match="kind must be one of"):
+        fitted.predict_interval(SCORES, TOPICS, kind="shortest")
 
 
 def test_none_is_each_topic_by_itself():

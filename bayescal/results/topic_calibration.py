@@ -14,13 +14,14 @@ from bayescal.results.calibration import Calibration
 from bayescal.results.curves import Curves
 from bayescal.results.densities import SIDES
 from bayescal.results.topic_parts import read_topic
-from bayescal.results.topics import read_curve, read_scale
+from bayescal.results.topics import DRAWS, read_curve, read_scale
+from bayescal.validation import Floats
 
 # A density has all but vanished so many sides from its mode.
 SIDES_SHOWN = 4.0
 
 
-def topic_calibration(tree: xr.DataTree, family: Family, topic: int) -> Calibration:
+def topic_calibration(tree: xr.DataTree, family: Family, topic: int | None) -> Calibration:
     """
     Return a topic's calibration: its pooled posterior, and its own maximum likelihood.
 
@@ -30,8 +31,8 @@ def topic_calibration(tree: xr.DataTree, family: Family, topic: int) -> Calibrat
         What `results.topics.build_topics` returns.
     family : Family
         Of the densities; of a combination, of the first of them.
-    topic : int
-        Its position.
+    topic : int or None
+        Its position; None for a topic without documents, for which the population answers.
 
     Returns
     -------
@@ -43,22 +44,30 @@ def topic_calibration(tree: xr.DataTree, family: Family, topic: int) -> Calibrat
     draws: Curves
     draws = read_topic(tree, topic) if COMBINATION in tree else read_curve(tree, family, topic)
     return Calibration(
-        fits=_fits(tree["topics"].to_dataset().isel(topic=topic), family),
+        fits=_fits(tree, family, topic),
         draws=draws,
         centre=centre,
         spread=spread,
-        reach=_reach(tree["posterior"].to_dataset().isel(topic=topic)),
+        reach=_reach(tree, topic),
         scores_are="scores",
     )
 
 
-def _fits(topic: xr.Dataset, family: Family) -> ClassFits:
-    documents = topic["documents"].values
+def _fits(tree: xr.DataTree, family: Family, topic: int | None) -> ClassFits:
+    # Variables, not arrays with coordinates: thousands of topics are read one by one.
+    known = tree["topics"].dataset.variables
+
+    def own(name: str) -> Floats:
+        if topic is None:
+            return np.full(len(KLASS), 0.0 if name == "documents" else np.nan)
+        values: Floats = known[name].isel(topic=topic).values
+        return values
+
+    documents, sides = own("documents"), np.stack([own(name) for name in SIDES])
     fits = []
     for k in range(len(KLASS)):
-        sides = (topic[name].values[k] for name in SIDES)
         densities = family.of_class(bool(k))
-        values = map(float, densities.from_sides(*map(np.asarray, sides)))
+        values = map(float, densities.from_sides(*sides[:, k]))
         parameters = dict(zip(densities.parameters, values, strict=True))
         # The tree keeps neither; nothing that is drawn asks for them.
         fits.append(Fit(parameters, np.nan, float(documents[k]), Guard("", 0.0, ())))
@@ -66,7 +75,11 @@ def _fits(topic: xr.Dataset, family: Family) -> ClassFits:
     return ClassFits(family, fits[0], fits[1], prior)
 
 
-def _reach(posterior: xr.Dataset) -> tuple[float, float]:
-    theta, left, right = (posterior[name].median(("chain", "draw")).values for name in SIDES)
+def _reach(tree: xr.DataTree, topic: int | None) -> tuple[float, float]:
+    drawn = tree["population" if topic is None else "posterior"].dataset.variables
+    of_topic = [drawn[name] if topic is None else drawn[name].isel(topic=topic) for name in SIDES]
+    theta, left, right = (
+        np.median(each.transpose("klass", *DRAWS).values, axis=(1, 2)) for each in of_topic
+    )
     low, high = theta - SIDES_SHOWN * left, theta + SIDES_SHOWN * right
     return float(low.min()), float(high.max())

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,18 +13,19 @@ from numpy.typing import NDArray
 from scipy.special import log_expit
 
 from bayescal.bayes import probability
-from bayescal.engines.parts import COMBINATION
 from bayescal.families import Family
-from bayescal.results import curves
-from bayescal.results.curves import Curves
-from bayescal.results.tables import Tables
-from bayescal.results.topic_parts import read_topic
-from bayescal.results.topics import read_curve, read_scale, take_topics
+from bayescal.results.calibration import Calibration
+from bayescal.results.class_prior import Prior
+from bayescal.results.topic_calibration import topic_calibration
+from bayescal.results.topics import take_topics
 from bayescal.topic_scores import Cells
 from bayescal.validation import Floats
 
-Reader = Callable[[Curves, Tables, Floats], Floats]
+Reader = Callable[[Calibration, Floats], Floats]
+# One for all topics, or by topic; topics that are left out keep their own.
+Priors = Prior | Mapping[Any, Prior]
 
+POINT = "predictive"
 MOST_KEPT = 64  # topics whose draws and tables are kept, about a megabyte each
 
 
@@ -46,7 +47,7 @@ class TopicCurves:
     tree: xr.DataTree
     family: Family
 
-    def log_odds(self, cells: Cells, *, strict: bool) -> Floats:
+    def log_odds(self, cells: Cells, *, strict: bool, prior: Priors | None = None) -> Floats:
         """
         Return natural log-odds, of the shape of the cells.
 
@@ -56,39 +57,58 @@ class TopicCurves:
             Scores and their topics.
         strict : bool
             Whether a topic that was not fitted is an error; else the population answers for it.
+        prior : float, distribution or draws, or a mapping of topics to these, optional
+            P(+) of the documents predicted for; see `ScoreCalibrator.decision_function`.
         """
-        return self._by_topic(cells, _point, (), strict=strict)
+        return self._by_topic(cells, _point, (), strict=strict, prior=prior)
 
-    def proba(self, cells: Cells, *, strict: bool) -> Floats:
+    def proba(self, cells: Cells, *, strict: bool, prior: Priors | None = None) -> Floats:
         """Return probabilities of both classes, shape (n, 2); of (documents, topics) P(+) alone."""
-        log_odds = self.log_odds(cells, strict=strict)
+        log_odds = self.log_odds(cells, strict=strict, prior=prior)
         if log_odds.ndim == 2:
             return probability(log_odds)
         return np.stack([probability(-log_odds), probability(log_odds)], axis=1)
 
-    def log_proba(self, cells: Cells, *, strict: bool) -> Floats:
+    def log_proba(self, cells: Cells, *, strict: bool, prior: Priors | None = None) -> Floats:
         """Return natural logarithms of `proba`, in the same shape."""
-        log_odds = self.log_odds(cells, strict=strict)
+        log_odds = self.log_odds(cells, strict=strict, prior=prior)
         if log_odds.ndim == 2:
             return np.asarray(log_expit(log_odds))
         return np.asarray(log_expit(np.stack([-log_odds, log_odds], axis=1)))
 
-    def interval(self, cells: Cells, level: float, *, strict: bool) -> Floats:
-        """Return the pointwise equal-tailed interval of P(+|s); lower and upper last."""
-        tails = np.array([0.5 - level / 2.0, 0.5 + level / 2.0])
-        return probability(self._by_topic(cells, partial(_band, tails), (2,), strict=strict))
+    def interval(
+        self,
+        cells: Cells,
+        level: float,
+        kind: str = "pointwise",
+        *,
+        strict: bool,
+        prior: Priors | None = None,
+    ) -> Floats:
+        """Return an interval of P(+|s), see `Calibration.interval`; lower and upper last."""
+
+        def read(calibration: Calibration, scores: Floats) -> Floats:
+            return calibration.interval(scores, level, kind)
+
+        return self._by_topic(cells, read, (2,), strict=strict, prior=prior)
 
     def sample(
-        self, cells: Cells, index: NDArray[np.intp] | None = None, *, strict: bool
+        self,
+        cells: Cells,
+        index: NDArray[np.intp] | None = None,
+        *,
+        strict: bool,
+        prior: Priors | None = None,
     ) -> Floats:
         """Return P_k(+|s) of draws k, all or those at some positions; draws first."""
 
-        def read(curve: Curves, tables: Tables, scores: Floats) -> Floats:
-            chosen = curve if index is None else curve.take(index)
-            return probability(chosen.log_odds(scores)).T
+        def read(calibration: Calibration, scores: Floats) -> Floats:
+            chosen = calibration if index is None else calibration.take(index)
+            return chosen.sample(scores).T
 
         size = self.draws if index is None else index.size
-        return np.moveaxis(self._by_topic(cells, read, (size,), strict=strict), -1, 0)
+        found = self._by_topic(cells, read, (size,), strict=strict, prior=prior)
+        return np.moveaxis(found, -1, 0)
 
     @property
     def draws(self) -> int:
@@ -111,33 +131,35 @@ class TopicCurves:
             )
 
     def _by_topic(
-        self, cells: Cells, read: Reader, more: tuple[int, ...], *, strict: bool
+        self,
+        cells: Cells,
+        read: Reader,
+        more: tuple[int, ...],
+        *,
+        strict: bool,
+        prior: Priors | None,
     ) -> Floats:
         out = np.empty((cells.score.size, *more))
         names = cells.names.tolist()
         if strict:
             self.check_known(names)
         for name, rows in zip(names, cells.rows(), strict=True):
-            curve, tables = self._read(self._known.get(name))
-            out[rows] = read(curve, tables, cells.score[rows])
+            own = prior.get(name) if isinstance(prior, Mapping) else prior
+            calibration = self._read(self._known.get(name)).with_prior(own)
+            out[rows] = read(calibration, cells.score[rows])
         return out.reshape(*cells.shape, *more)
 
-    def _read(self, position: int | None) -> tuple[Curves, Tables]:
+    def _read(self, position: int | None) -> Calibration:
         # Once: other threads may clear what is kept.
         kept = self._kept.get(position)
         if kept is None:
             if len(self._kept) >= MOST_KEPT:
                 self._kept.clear()
-            curve: Curves
-            if COMBINATION in self.tree:
-                curve = read_topic(self.tree, position)
-            else:
-                curve = read_curve(self.tree, self.family, position)
-            kept = self._kept[position] = curve, Tables(*read_scale(self.tree))
+            kept = self._kept[position] = topic_calibration(self.tree, self.family, position)
         return kept
 
     @cached_property
-    def _kept(self) -> dict[int | None, tuple[Curves, Tables]]:
+    def _kept(self) -> dict[int | None, Calibration]:
         return {}
 
     @cached_property
@@ -147,9 +169,5 @@ class TopicCurves:
         return {name: k for k, name in enumerate(names)}
 
 
-def _point(curve: Curves, tables: Tables, scores: Floats) -> Floats:
-    return tables.curve("point", partial(curves.predictive_log_odds, curve), scores)
-
-
-def _band(levels: Floats, curve: Curves, tables: Tables, scores: Floats) -> Floats:
-    return tables.quantiles(curve, levels, scores).T
+def _point(calibration: Calibration, scores: Floats) -> Floats:
+    return calibration.log_odds(scores, POINT)
