@@ -256,6 +256,11 @@ class TestSeveralLabels:
         np.testing.assert_array_equal(
             classifier.predict_interval(XL), by_hand.predict_interval(new, names)
         )
+        priors = dict(zip(names, [0.1, 0.2, 0.3, 0.4], strict=True))
+        np.testing.assert_array_equal(
+            classifier.predict_interval(XL, kind="hdi", prior=list(priors.values())),
+            by_hand.predict_interval(new, names, kind="hdi", prior=priors),
+        )
         draws = classifier.sample_proba(XL)
         np.testing.assert_allclose(
             np.quantile(draws, [0.05, 0.95], axis=0),

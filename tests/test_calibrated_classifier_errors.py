@@ -95,12 +95,6 @@ class TestCalibrators:
     def test_log_odds_are_no_probabilities(self):
         refuse("use scores_are='log_odds'", calibrator=ScoreCalibrator(scores_are="probabilities"))
 
-    def test_pooled_intervals_are_pointwise(self):
-        topics = TopicCalibrator(family="gaussian", draws=50, random_state=0)
-        classifier = CalibratedClassifier(OneVsRestClassifier(LinearSVC()), topics).fit(XL, YL)
-        with pytest.raises(ValueError, match="kind must be 'pointwise' with a TopicCalibrator"):
-            classifier.predict_interval(XL, kind="hdi")
-
 
 class TestEstimators:
     def test_without_scores(self):

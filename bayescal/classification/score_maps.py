@@ -122,21 +122,23 @@ class PooledMap:
 
     def log_proba(self, scores: Floats, priors: Priors) -> tuple[Floats, Floats]:
         """Return log P(-) and log P(+) of every column, each (n, columns)."""
-        _refuse(priors, self.topics)
-        log_odds = self.topics.decision_function(scores, self.names)
+        log_odds = self.topics.decision_function(scores, self.names, self._of(priors))
         return log_expit(-log_odds), log_expit(log_odds)
 
     def sample(self, scores: Floats, draws: int | None, rng: Any, priors: Priors) -> Floats:
         """Return posterior draws of P(+), shape (draws, n, columns)."""
-        _refuse(priors, self.topics)
-        return np.asarray(self.topics.sample_proba(scores, self.names, draws, rng))
+        found = self.topics.sample_proba(scores, self.names, draws, rng, self._of(priors))
+        return np.asarray(found)
 
     def interval(self, scores: Floats, level: float, kind: str, priors: Priors) -> Floats:
         """Return posterior intervals of P(+), shape (n, columns, 2)."""
-        _refuse(priors, self.topics)
-        if kind != "pointwise":
-            raise ValueError(f"kind must be 'pointwise' with a TopicCalibrator, got {kind!r}.")
-        return np.asarray(self.topics.predict_interval(scores, self.names, level))
+        found = self.topics.predict_interval(scores, self.names, level, kind, self._of(priors))
+        return np.asarray(found)
+
+    def _of(self, priors: Priors) -> dict[Any, Any] | None:
+        """Return the priors by topic; of None each topic's own."""
+        given = zip(self.names.tolist(), priors, strict=True)
+        return {name: prior for name, prior in given if prior is not None} or None
 
     def posterior(self) -> xr.DataTree:
         """Return the calibrator's tree."""
