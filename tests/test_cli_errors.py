@@ -9,6 +9,8 @@ from typer.testing import CliRunner
 
 from bayescal.cli.app import app
 
+pytestmark = pytest.mark.one_era
+
 GOOD = "score,label,topic,weight,split\n" + "".join(
     f"{score},{label},{topic},1,{split}\n"
     for topic in "ab"

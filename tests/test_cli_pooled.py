@@ -7,6 +7,8 @@ import pytest
 from bayescal import TopicCalibrator
 from tests.cli_tools import MLE, make_frame, make_topics, read, run, summary_of, write
 
+pytestmark = pytest.mark.one_era
+
 POOL = ("--topic-column", "topic", "--pool", "--draws", "100")
 
 

@@ -16,6 +16,8 @@ from bayescal.engines.exact.width_integral import WidthIntegral
 from bayescal.families import FAMILIES
 from tests.exact_tools import draw_class
 
+pytestmark = pytest.mark.one_era
+
 RNG = np.random.default_rng(3)
 SAMPLES = {
     "one": np.array([0.3]),

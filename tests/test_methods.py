@@ -14,6 +14,8 @@ from bayescal.methods import GROUPS, METHODS, Method, Problem, SeparableWarning,
 from bayescal.methods.densities import maximum_likelihood
 from bayescal.methods.sigmoids import logistic_regression, platt
 
+pytestmark = pytest.mark.one_era
+
 RNG = np.random.default_rng(6)
 LABELS = (RNG.random(150) < 0.3).astype(int)
 SCORES = RNG.normal(np.where(LABELS == 1, 1.5, -1.0), 1.0)

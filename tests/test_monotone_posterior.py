@@ -10,6 +10,8 @@ from bayescal.engines.monotone.density import Prior
 from bayescal.engines.monotone.posterior import draw_monotone
 from bayescal.robust import centre_and_spread
 
+pytestmark = pytest.mark.one_era
+
 DRAWS = 20_000
 X = np.array([-1.4, -0.9, -0.3, 0.0, 0.2, 0.4, 1.1, 2.5])
 POSITIVE = np.array([False, False, False, True, False, True, True, True])

@@ -9,6 +9,8 @@ from bayescal.metrics import log_loss
 from bayescal.prior_shift import estimate_prior, prior_by_em, prior_posterior
 from bayescal.prior_shift.posterior import MOST_SCORES
 
+pytestmark = pytest.mark.one_era
+
 POSITIVE, NEGATIVE = stats.norm(1, 1), stats.norm(-1, 1)
 
 

@@ -4,16 +4,16 @@ import numpy as np
 import pytest
 from scipy import special
 
+from bayescal.fitted.documents import Documents
 from bayescal.report.bins import empirical_log_odds, histogram, reliability
 from bayescal.report.grid import split_between
-from bayescal.report.labelled import Labelled
 from bayescal.report.packing import numbers, packed, unpacked
 from tests.report_data import make_problem
 
 
 def labelled(n, seed=0):
     scores, labels = make_problem(n, seed)
-    return Labelled.of(scores, labels == 1)
+    return Documents.of(scores, labels == 1)
 
 
 def test_histograms_count_the_documents_inside():
@@ -42,8 +42,8 @@ def test_weights_are_documents():
     scores, labels = make_problem(60, 0)
     weight = np.where(np.arange(60) < 20, 3.0, 1.0)
     repeated = np.repeat(np.arange(60), weight.astype(int))
-    by_weight = Labelled(scores, labels == 1, weight)
-    by_rows = Labelled.of(scores[repeated], labels[repeated] == 1)
+    by_weight = Documents(scores, labels == 1, weight)
+    by_rows = Documents.of(scores[repeated], labels[repeated] == 1)
     for counted in (empirical_log_odds, lambda d, _: histogram(d, -3.0, 3.0)["counts"][1][:0]):
         assert counted(by_weight, 0.9) == counted(by_rows, 0.9)
     nodes = np.linspace(-4.0, 4.0, 9)
@@ -51,7 +51,7 @@ def test_weights_are_documents():
 
 
 def test_equal_scores_are_in_one_bin():
-    documents = Labelled.of(np.repeat([0.0, 1.0], 100), np.tile([True, False], 100))
+    documents = Documents.of(np.repeat([0.0, 1.0], 100), np.tile([True, False], 100))
     assert empirical_log_odds(documents, 0.9)["x"] == [0, 1]
 
 

@@ -7,6 +7,8 @@ from scipy import stats
 from bayescal.robust import MAD_TO_SIGMA, centre_and_spread, median
 from tests.references import relative
 
+pytestmark = pytest.mark.one_era
+
 RNG = np.random.default_rng(4)
 SAMPLES = {
     "one": np.array([2.5]),

@@ -22,6 +22,8 @@ from studies.peers import PEERS, accepted
 from studies.reporting import Bar, write_index, write_page
 from studies.truths import TRUTHS
 
+pytestmark = pytest.mark.one_era
+
 RNG = np.random.default_rng(3)
 SCORES, POSITIVE = TRUTHS["Gaussian, equal variances"].draw(60, RNG)
 LABELS = POSITIVE.astype(np.int64)

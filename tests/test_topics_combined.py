@@ -11,6 +11,8 @@ from bayescal.families import FAMILIES
 from bayescal.results.diagnostics import diagnose_topics
 from bayescal.results.topic_parts import read_topic
 
+pytestmark = pytest.mark.one_era
+
 NAMES = ["corn", "crude", "earn", "grain", "ship", "trade"]
 NEW = np.linspace(-4.0, 6.0, 41)
 PARTS = ["asymmetric_laplace", "gaussian", "recalibrated", "monotone"]

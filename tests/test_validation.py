@@ -14,6 +14,8 @@ from bayescal.validation import (
     check_same_length,
 )
 
+pytestmark = pytest.mark.one_era
+
 NAN, INF = float("nan"), float("inf")
 
 # What comes, and what the message says of it after the argument's name.
