@@ -7,6 +7,8 @@ from bayescal import load
 from tests.cli_tools import make_frame, make_topics, run, write
 from tests.report_data import data_of
 
+pytestmark = pytest.mark.one_era
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):

@@ -12,6 +12,8 @@ from bayescal.engines.exact.engine import fit_densities
 from bayescal.families import FAMILIES
 from bayescal.metrics import losses
 
+pytestmark = pytest.mark.one_era
+
 RNG = np.random.default_rng(31)
 SCORES = np.concatenate([RNG.gumbel(-2, 1, 60), RNG.gumbel(1, 1.5, 12)])
 POSITIVE = np.arange(72) >= 60

@@ -15,6 +15,8 @@ from sklearn.preprocessing import FunctionTransformer
 from bayescal import ScoreCalibrator, TopicCalibrator
 from bayescal.html.svg import curve_picture, interval_picture
 
+pytestmark = pytest.mark.one_era
+
 EVIL = "<script>alert(1)</script>"
 SCORES = np.array([-3.0, -2.0, -1.5, -1.0, 0.0, 0.5, 1.0, 2.0])
 LABELS = np.array([0, 0, 0, 1, 0, 1, 1, 1])

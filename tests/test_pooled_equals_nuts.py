@@ -11,6 +11,8 @@ import pytest
 from tests.nuts_reference import LEAST_EFFECTIVE, LIMIT, from_runs, stored
 from tests.pooled_tools import engine, halve, quantities
 
+pytestmark = pytest.mark.one_era
+
 
 def apart(family, klass):
     """Return how far the engine's draws of a class are from NUTS's, in standard errors."""

@@ -8,6 +8,8 @@ from bayescal import ScoreCalibrator, load
 from bayescal.bayes import probability
 from bayescal.metrics import losses
 
+pytestmark = pytest.mark.one_era
+
 RNG = np.random.default_rng(17)
 X = np.linspace(-8, 12, 400)
 

@@ -18,6 +18,8 @@ from bayescal.report.packing import unpacked
 from bayescal.report.topic import prior_log_odds
 from tests.report_data import HOSTILE, NAMES, data_of, make_problem, make_topics
 
+pytestmark = pytest.mark.one_era
+
 FAST = {"draws": 100, "random_state": 0}
 
 

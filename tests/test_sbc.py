@@ -20,6 +20,8 @@ from studies.sbc import ASYMMETRIC, LEVEL, NUTS_DRAWS, WRONG, adjusted_p, nuts_r
 from tests.exact_tools import draw_class
 from tests.sizes import size
 
+pytestmark = pytest.mark.one_era
+
 SIMULATIONS, DRAWS, BINS = size(500, 1000), 99, 20
 PRIOR = Prior()
 # Families, and whether of positives: only the hybrid's two classes differ.

@@ -19,6 +19,8 @@ from bayescal.text import (
 )
 from tests.cli_tools import run, summary_of
 
+pytestmark = pytest.mark.one_era
+
 FAST = ScoreCalibrator(inference="mle")
 
 

@@ -12,6 +12,8 @@ from bayescal.engines.pooled.population import Hyperprior
 from bayescal.robust import centre_and_spread
 from bayescal.topic_scores import read_cells, read_topics
 
+pytestmark = pytest.mark.one_era
+
 NAMES = np.array(["corn", "crude", "earn", "grain", "ship", "trade"])
 ANSWERED = "the population answers for what is missing"
 FEW = {"draws": 200, "chains": 2, "random_state": 0}

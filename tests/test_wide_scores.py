@@ -12,6 +12,8 @@ from bayescal import CalibratedClassifier, ScoreCalibrator
 from bayescal.engines.monotone.density import Prior
 from bayescal.engines.monotone.posterior import draw_monotone
 
+pytestmark = pytest.mark.one_era
+
 
 def wide_scores(documents, decades, share, width, seed=0):
     """Return scores; a share lie up to some powers of 10 away, a fifth of those wrong."""
