@@ -8,6 +8,9 @@ from bayescal.validation import Floats
 
 # 1 / Phi^-1(3/4): makes the median absolute deviation estimate a Gaussian's standard deviation.
 MAD_TO_SIGMA = 1.482602218505602
+# Scores of a classifier that says nothing may differ by so many units in the last place: warped by
+# a spread like that they would be all equal.
+ROUNDING = 8.0
 
 
 def centre_and_spread(x: Floats, weight: Floats | None = None) -> tuple[float, float]:
@@ -15,8 +18,8 @@ def centre_and_spread(x: Floats, weight: Floats | None = None) -> tuple[float, f
     Return the median of scores and a positive measure of their spread.
 
     The spread is 1.4826 times the median absolute deviation; where more than half of the scores
-    tie and it vanishes, the mean absolute deviation; where all scores are equal, their absolute
-    value (1 if that is 0), so that it is positive for all legal data.
+    tie and it vanishes, the mean absolute deviation; where all scores are equal but for rounding,
+    their absolute value (1 if that is 0), so that it is positive for all legal data.
 
     Parameters
     ----------
@@ -42,9 +45,10 @@ def centre_and_spread(x: Floats, weight: Floats | None = None) -> tuple[float, f
     centre = median(x, weight)
     deviation = np.abs(x - centre)
     spread = MAD_TO_SIGMA * median(deviation, weight)
-    if spread == 0.0:
+    rounding = ROUNDING * np.finfo(np.float64).eps * abs(centre)
+    if spread <= rounding:
         spread = float(np.average(deviation, weights=weight))
-    if spread == 0.0:
+    if spread <= rounding:
         spread = abs(centre) or 1.0
     return centre, spread
 

@@ -4,7 +4,7 @@ One classifier trained on all documents, calibrated on out-of-fold scores, or a 
 and calibrator for each of five folds, their probabilities averaged. Set BAYESCAL_TABLES to a folder
 of tables, as studies/data_sets.py says, to compare on more than scikit-learn's own.
 
-    python -m studies.ensembles [--quick]    about an hour on two cores
+    python -m studies.ensembles [--quick]    about half an hour
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ CLASSIFIERS: dict[str, Any] = {
 }
 # Documents to train on, and how many are positive: as they come, or few.
 SIZES = {"100": (100, None), "400": (400, None), "10 positives of 200": (200, 10)}
-REPEATS, MOST_TESTED = 2, 2000
+REPEATS, MOST_TESTED = 1, 2000
 MEASURED = ("log-loss", "squared error", "width", "seconds")
 
 

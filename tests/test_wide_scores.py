@@ -69,6 +69,20 @@ def test_width_does_not_matter(width):
     assert wide == pytest.approx(once, abs=1e-3)
 
 
+@pytest.mark.parametrize("family", ["auto", "monotone"])
+# Of such scores nothing is learnt, which the fit says.
+@pytest.mark.filterwarnings("ignore::bayescal.score_checks.ScoresWarning")
+def test_scores_that_differ_by_rounding_alone_say_nothing(family):
+    # As boosted trees give that were trained on two positives: constant, but for a last digit.
+    scores = np.full(40, -5.995729365229785)
+    scores[[3, 17, 31]] += 2.0 * np.spacing(scores[0])
+    positive = np.arange(40) < 2
+    calibrator = ScoreCalibrator(family, draws=100, random_state=0).fit(scores, positive)
+    lower, upper = calibrator.predict_interval(scores).T
+    assert np.all((lower < 0.05) & (upper > 0.05))
+    assert calibrator.predict_proba(scores)[:, 1] == pytest.approx(0.06, abs=0.03)
+
+
 def test_classes_that_meet_in_a_millionth_of_the_spread():
     # Most negatives far below; what separates the rest is a step in units of the spread.
     rng = np.random.default_rng(3)
