@@ -16,6 +16,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar
 
+from bayescal.threads import one_thread
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 Report = Callable[[int, int], None]
@@ -146,9 +148,10 @@ def _do(task: tuple[Any, ...]) -> Any:
     # One tuple, not three arguments: joblib scatters large arrays and tables over a Dask cluster,
     # and what only a killed worker held is lost with it. Tuples are part of the task.
     function, item, memory = task
-    if memory is None:
-        return function(item)
-    return memory.cache(_remembered)(function, item, VERSIONS)
+    with one_thread():
+        if memory is None:
+            return function(item)
+        return memory.cache(_remembered)(function, item, VERSIONS)
 
 
 def _remembered(function: Callable[[Any], Any], item: Any, versions: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -35,6 +36,7 @@ from bayescal.results.topic_curves import Priors, TopicCurves
 from bayescal.results.topic_directions import read_topic_problems
 from bayescal.results.topic_parts import combination_table
 from bayescal.score_checks import warn_of_scores
+from bayescal.threads import one_thread
 from bayescal.topic_fitting import extend_tree, fit_tree
 from bayescal.topic_scores import TopicScores, read_cells, read_topics
 from bayescal.validation import Floats, check_choice, check_count, check_fraction
@@ -200,7 +202,9 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         data = read_topics(scores, labels, topics, self.positive)
         rng = generator(self.random_state)
         pooling = self._pooling_of(data)
-        with workers(self.n_jobs, self.memory):
+        # NUTS is left to PyMC, which knows how many cores it shares out.
+        limit = one_thread() if self._sampler is None else nullcontext()
+        with workers(self.n_jobs, self.memory), limit:
             tree = fit_tree(
                 data,
                 self._families(pooling),
@@ -427,7 +431,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
                 f"labels must be {self.classes_.tolist()}, got {data.classes.tolist()}."
             )
         families = tuple(FAMILIES[name] for name in self.families_)
-        with workers(self.n_jobs, self.memory):
+        with workers(self.n_jobs, self.memory), one_thread():
             tree = extend_tree(self.posterior_, data, families, generator(self.random_state))
         self._set_results(tree, self.classes_)
         warn_of_problems(self.diagnostics_)

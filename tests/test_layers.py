@@ -20,6 +20,7 @@ LAYERS = {
     "bayes": 1,
     "randomness": 1,
     "parallel": 1,
+    "threads": 0,
     "unfinished": 1,
     "warps": 1,
     "monotonicity": 1,

@@ -16,6 +16,7 @@ from bayescal.engines.data import KLASS, BinaryScores
 from bayescal.engines.maximum_likelihood import ClassFits, fit_classes
 from bayescal.engines.parts import COMBINATION, PARTS, alone, stored
 from bayescal.families import Family, GuardOption
+from bayescal.threads import one_thread
 
 if TYPE_CHECKING:
     from bayescal.engines.exact.engine import Densities
@@ -103,7 +104,8 @@ def run(settings: Settings, data: BinaryScores) -> Inference:
     if settings.inference == "mle":
         return Inference(fits, {})
     if settings.inference == "exact":
-        return Inference(fits, _exact(settings, data))
+        with one_thread():
+            return Inference(fits, _exact(settings, data))
     model = build_program(settings, data)
     engine = {"map": _mode, "nuts": _draws}[settings.inference]
     return Inference(fits, engine(settings, model))

@@ -1,0 +1,94 @@
+"""Engines keep BLAS to one thread, here and in workers, and give it back what it had."""
+
+import threading
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from bayescal import ScoreCalibrator, TopicCalibrator
+from bayescal.engines.exact import engine
+from bayescal.parallel import in_parallel, workers
+from bayescal.threads import one_thread
+
+pytestmark = pytest.mark.one_era
+
+
+def blas_threads(_=None):
+    """Return the numbers of threads of all BLAS libraries."""
+    return {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"}
+
+
+@pytest.fixture(autouse=True)
+def two_threads():
+    with threadpool_limits(2, user_api="blas"):
+        # A library that was built for one thread could show nothing.
+        assert blas_threads() == {2}
+        yield
+        assert blas_threads() == {2}
+
+
+def test_one_inside_and_as_many_as_before_after():
+    with one_thread():
+        assert blas_threads() == {1}
+        with one_thread():
+            assert blas_threads() == {1}
+        assert blas_threads() == {1}
+
+
+def test_it_is_given_back_after_an_error():
+    with pytest.raises(ZeroDivisionError), one_thread():
+        _ = 1 / 0
+
+
+def test_other_threads_leave_it_alone():
+    seen = []
+
+    def enter():
+        with one_thread():
+            seen.append(blas_threads())
+
+    other = threading.Thread(target=enter)
+    with one_thread():
+        other.start()
+        other.join(10.0)
+        assert blas_threads() == {1}
+    assert seen == [{1}]
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_workers_have_one_each(jobs):
+    with workers(jobs):
+        assert list(in_parallel(blas_threads, [None] * 3)) == [{1}] * 3
+
+
+def test_a_fit_has_one(monkeypatch):
+    seen = []
+    fit_densities = engine.fit_densities
+
+    def recorded(*args, **kwargs):
+        seen.append(blas_threads())
+        return fit_densities(*args, **kwargs)
+
+    monkeypatch.setattr(engine, "fit_densities", recorded)
+    y = np.arange(30) % 3 == 0
+    scores = np.random.default_rng(0).normal(2.0 * y)
+    ScoreCalibrator(draws=100, random_state=0).fit(scores, y)
+    assert seen == [{1}]
+
+
+def test_a_fit_of_topics_has_one(monkeypatch):
+    seen = []
+    from bayescal import topic_calibrator
+
+    fit_tree = topic_calibrator.fit_tree
+
+    def recorded(*args, **kwargs):
+        seen.append(blas_threads())
+        return fit_tree(*args, **kwargs)
+
+    monkeypatch.setattr(topic_calibrator, "fit_tree", recorded)
+    y = np.arange(60) % 3 == 0
+    scores = np.random.default_rng(0).normal(2.0 * y)
+    TopicCalibrator("none", draws=50, random_state=0).fit(scores, y, np.repeat(["a", "b"], 30))
+    assert seen == [{1}]
