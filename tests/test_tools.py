@@ -1,7 +1,9 @@
 """The tools that check the project: faults put in, times of tests, what a machine lacks."""
 
 import ast
+import csv
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -107,3 +109,27 @@ def test_a_machine_that_has_all_is_told_nothing(monkeypatch):
     monkeypatch.setattr(machine.shutil, "which", lambda name: name == "chromium")
     monkeypatch.setattr(sys, "version_info", (3, 12))  # PyMC 6 compiles with numba
     assert machine.missing(["browser"]) is None
+
+
+@pytest.mark.slow
+@pytest.mark.one_era
+def test_faults_are_tried_from_coverage_to_table(tmp_path):
+    package, tests = tmp_path / "bayescal" / "families", tmp_path / "tests"
+    package.mkdir(parents=True)
+    tests.mkdir()
+    for folder in (package.parent, package, tests):
+        (folder / "__init__.py").touch()
+    lines = ["def seen(x):", "    return x + 1", "", "", "def unseen(x):", "    return x + 2"]
+    (package / "sums.py").write_text("\n".join(lines) + "\n")
+    test = ["from bayescal.families import sums", "", "", "def test_seen():"]
+    test += ["    sums.unseen(0)", "    assert sums.seen(1) == 2", ""]
+    (tests / "test_sums.py").write_text("\n".join(test))
+    subprocess.run(["git", "init", "--quiet"], cwd=tmp_path, check=True)
+    command = [sys.executable, "-m", "tools.mutations", "--root", str(tmp_path), "--jobs", "1"]
+    command += ["--folder", str(tmp_path / "kept"), "--out", str(tmp_path / "faults.csv")]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    rows = csv.DictReader((tmp_path / "faults.csv").read_text().splitlines())
+    found = {(row["function"], row["after"]): row["ended"] for row in rows}
+    assert {found[key] for key in found if key[0] == "seen"} == {"found"}
+    assert {found[key] for key in found if key[0] == "unseen"} == {"survived"}
+    assert f"{sum(each == 'found' for each in found.values())} of" in done.stdout.replace("  ", " ")

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import argparse
 import csv
-import importlib
 import multiprocessing
 import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 
-from tools.mutations import covering
+from tools.mutations import covering, worker
 from tools.mutations.faults import Fault
 from tools.mutations.sample import ROOMS, draw_faults, room_of
-from tools.mutations.trial import FOUND, SLOW, Verdict, copy_project, try_fault
+from tools.mutations.trial import FOUND, SLOW, Verdict
 
-# Imported once and forked: seconds a fault.
-HEAVY = ("numpy", "scipy.stats", "sklearn", "pandas", "xarray", "arviz_stats", "pymc")
-PROJECT = Path()
 COLUMNS = ("room", "path", "function", "line", "before", "after", "ended", "by", "tests", "seconds")
 
 
@@ -59,14 +55,15 @@ def _tried(
     faults: list[Fault], covered: covering.Covering, options: argparse.Namespace
 ) -> Iterator[Verdict]:
     with tempfile.TemporaryDirectory() as folder:
-        # Spawned, not forked: what has threads cannot fork faults safely.
+        # Spawned, not forked: what has threads cannot fork faults safely. So the worker is a module
+        # of its own, for spawned processes do not import __main__.
         pool = ProcessPoolExecutor(
-            options.jobs, multiprocessing.get_context("spawn"), _start_worker,
+            options.jobs, multiprocessing.get_context("spawn"), worker.start,
             (options.root.resolve(), Path(folder)),
         )  # fmt: skip
         with pool:
             tasks = [
-                pool.submit(_work, fault, *_tests_of(fault, covered, options.at_most))
+                pool.submit(worker.work, fault, *_tests_of(fault, covered, options.at_most))
                 for fault in faults
             ]
             for task in as_completed(tasks):
@@ -83,17 +80,6 @@ def _tests_of(fault: Fault, covered: covering.Covering, at_most: float) -> tuple
             break
         chosen.append(test)
     return chosen, min(total, at_most)
-
-
-def _start_worker(root: Path, folder: Path) -> None:
-    for name in HEAVY:
-        importlib.import_module(name)
-    global PROJECT  # what a worker process keeps from its start
-    PROJECT = copy_project(root, Path(tempfile.mkdtemp(dir=folder)))
-
-
-def _work(fault: Fault, tests: list[str], expected: float) -> Verdict:
-    return try_fault(fault, PROJECT, tests, expected)
 
 
 def _row(verdict: Verdict) -> list[object]:
