@@ -53,9 +53,11 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         Copies are fitted, on labels 0 and 1.
     cv : int, splitter or iterable of splits, optional
         5 stratified folds by default.
-    ensemble : bool
+    ensemble : bool or "auto"
         False: the out-of-fold scores of all documents calibrate one classifier, trained on all.
-        True: a classifier for each fold is calibrated on its test part; probabilities are averaged.
+        True or "auto": a classifier for each fold is calibrated on its test part; probabilities
+        are averaged. Better for trees and other classifiers that change much with their training
+        documents, worse with few positives (docs/validation/ensembles.md).
     n_jobs : int, optional
         Processes that train folds and fit calibrators.
     random_state : int, numpy Generator, RandomState or None
