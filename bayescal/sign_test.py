@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
-
 from bayescal.validation import check_choice
 
-Alternative = Literal["two-sided", "greater", "less"]
-ALTERNATIVES = get_args(Alternative)
+ALTERNATIVES = ("two-sided", "greater", "less")
 
 
-def sign_test(a_wins: int, b_wins: int, *, alternative: Alternative = "two-sided") -> float:
+def sign_test(a_wins: int, b_wins: int, *, alternative: str = "two-sided") -> float:
     """
     Return the p-value of the exact sign test on paired decisions.
 
@@ -55,4 +52,9 @@ def sign_test(a_wins: int, b_wins: int, *, alternative: Alternative = "two-sided
         return 1.0
     from scipy.stats import binomtest
 
-    return float(binomtest(int(a_wins), int(a_wins + b_wins), alternative=alternative).pvalue)
+    n = int(a_wins + b_wins)
+    # From the side that should win less: then the methods' names do not matter to the last digit.
+    if alternative == "two-sided":
+        return float(binomtest(int(min(a_wins, b_wins)), n).pvalue)
+    fewer = b_wins if alternative == "greater" else a_wins
+    return float(binomtest(int(fewer), n, alternative="less").pvalue)
