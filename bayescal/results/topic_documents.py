@@ -1,0 +1,56 @@
+"""What is kept of every topic's documents in the tree of results, which does not hold their scores.
+
+The smallest and the largest score, and whether positives lie above negatives.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from bayescal.score_checks import Direction, topic_problems
+from bayescal.topic_scores import TopicScores
+
+GROUP = "documents"
+
+
+def build(data: TopicScores) -> dict[str, xr.Dataset]:
+    """Return the group, by topic: score range, and AUC with its variance; nan where unknown."""
+    nowhere = Direction(np.nan, np.nan)
+    directions = [nowhere if each is None else each for each in data.directions()]
+    low, high = data.range()
+    variables = {
+        "lowest": ("topic", low),
+        "highest": ("topic", high),
+        "auc": ("topic", [each.auc for each in directions]),
+        "variance": ("topic", [each.variance for each in directions]),
+    }
+    return {GROUP: xr.Dataset(variables, {"topic": data.names})}
+
+
+def join(tree: xr.DataTree, data: TopicScores) -> dict[str, xr.Dataset]:
+    """Return the group with further topics."""
+    return {GROUP: xr.concat([tree[GROUP].to_dataset(), build(data)[GROUP]], "topic")}
+
+
+def read_problems(
+    tree: xr.DataTree, classes: NDArray[Any]
+) -> tuple[tuple[str, ...], dict[Any, str]]:
+    """Return what is wrong with the scores of all topics, and of single ones."""
+    group = tree[GROUP].to_dataset()
+    names = group["topic"].values.tolist()
+    pairs = zip(group["auc"].values.tolist(), group["variance"].values.tolist(), strict=True)
+    directions = [None if np.isnan(auc) else Direction(auc, variance) for auc, variance in pairs]
+    return topic_problems(names, directions, classes.tolist())
+
+
+def read_range(tree: xr.DataTree, topic: int | None) -> tuple[float, float]:
+    """Return a topic's smallest and largest score, by its position; of None those of all."""
+    variables = tree[GROUP].dataset.variables
+    low, high = variables["lowest"].values, variables["highest"].values
+    if topic is not None and low[topic] <= high[topic]:
+        return float(low[topic]), float(high[topic])
+    return float(np.nanmin(low)), float(np.nanmax(high))

@@ -1,0 +1,85 @@
+"""What every engine, family and model says of a few scores, to compare one version with the next.
+
+`python -m tests.same_numbers` writes tests/reference/same_numbers.json anew: do so only where
+numbers are meant to change, and say in the commit which and why.
+"""
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+from bayescal import ScoreCalibrator, TopicCalibrator
+from bayescal.families import FAMILIES
+
+FILE = Path(__file__).parent / "reference" / "same_numbers.json"
+SHOWN = [-4.0, -1.0, 0.0, 0.7, 2.0, 9.0]
+SMALL = {"draws": 60, "chains": 2, "random_state": 0}
+LABELS = np.repeat([0, 1], [40, 12])
+SCORES = np.random.default_rng(0).laplace(2.0 * LABELS - 1.0)
+WEIGHTS = np.random.default_rng(1).integers(0, 3, LABELS.size)
+TOPICS = np.tile(["a", "b", "c", "d"], 13)
+
+MODELS = {
+    "combined": {},
+    "combined, log-odds": {"scores_are": "log_odds"},
+    "combined, monotone": {"monotone": True},
+    "combined, hyperparameters": {"hyperparameters": {"n_segments": 3, "theta_scale": 2.0}},
+    "combined, median": {"point": "median"},
+    "average": {"family": "average"},
+    "average, evidence": {"family": "average", "averaging": "evidence"},
+    "monotone": {"family": "monotone"},
+    "monotone, warp": {"family": "monotone", "warp": 2.0},
+    "logistic": {"family": "logistic"},
+    "recalibrated": {"family": "recalibrated"},
+    "average, monotone": {"family": "average", "monotone": True},
+    "gaussian, warp": {"family": "gaussian", "warp": "average"},
+    **{f"{name}, exact": {"family": name} for name in FAMILIES},
+    **{f"{name}, mle": {"family": name, "inference": "mle"} for name in FAMILIES},
+}
+POOLED = {
+    "topics": {},
+    "topics apart": {"pooling": "none"},
+    "topics together": {"pooling": "complete"},
+    "topics, gaussian": {"family": "gaussian"},
+    "topics, laplace": {"family": "laplace"},
+}
+
+
+def _numbers(calibrator, *where, band=True):
+    said = {"proba": calibrator.predict_proba(SHOWN, *where)[:, 1].tolist()}
+    if band:
+        said["interval"] = calibrator.predict_interval(SHOWN, *where).tolist()
+    return said
+
+
+def of_model(name):
+    """Return what a model of one problem says."""
+    calibrator = ScoreCalibrator(**SMALL, **MODELS[name]).fit(SCORES, LABELS, WEIGHTS)
+    said = _numbers(calibrator, band=calibrator.inference_ == "exact")
+    evidence = calibrator.results_.get("evidence")
+    return said | ({} if evidence is None else {"evidence": calibrator_evidence(calibrator)})
+
+
+def calibrator_evidence(calibrator):
+    """Return the log evidence of everything that is compared within a fit."""
+    return np.ravel(calibrator.results_["evidence"]["log_evidence"].values).tolist()
+
+
+def of_topics(name):
+    """Return what a model of many topics says of one of them, of one added, and of any other."""
+    calibrator = TopicCalibrator(**SMALL, **POOLED[name]).fit(SCORES, LABELS, TOPICS)
+    added = slice(30, None)
+    calibrator.add_topics(SCORES[added], LABELS[added], ["added"] * LABELS[added].size)
+    return {
+        topic: _numbers(calibrator, [topic] * len(SHOWN)) for topic in ("a", "added", "unknown")
+    }
+
+
+def everything():
+    """Return all numbers, by name."""
+    return {name: of_model(name) for name in MODELS} | {name: of_topics(name) for name in POOLED}
+
+
+if __name__ == "__main__":
+    FILE.write_text(json.dumps(everything(), indent=1) + "\n")
