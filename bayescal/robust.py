@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import overload
+
 import numpy as np
 
 from bayescal.validation import Floats
@@ -45,12 +47,20 @@ def centre_and_spread(x: Floats, weight: Floats | None = None) -> tuple[float, f
     centre = median(x, weight)
     deviation = np.abs(x - centre)
     spread = MAD_TO_SIGMA * median(deviation, weight)
-    rounding = ROUNDING * np.finfo(np.float64).eps * abs(centre)
-    if spread <= rounding:
+    if spread <= rounding(abs(centre)):
         spread = float(np.average(deviation, weights=weight))
-    if spread <= rounding:
+    if spread <= rounding(abs(centre)):
         spread = abs(centre) or 1.0
     return centre, spread
+
+
+@overload
+def rounding(size: float) -> float: ...
+@overload
+def rounding(size: Floats) -> Floats: ...
+def rounding(size: float | Floats) -> float | Floats:
+    """Return how far apart equal scores of this absolute value may be by rounding alone."""
+    return ROUNDING * np.finfo(np.float64).eps * size
 
 
 def median(x: Floats, weight: Floats | None) -> float:

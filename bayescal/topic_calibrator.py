@@ -25,7 +25,7 @@ from bayescal.fitted.topic_problem import Topics
 from bayescal.html.jupyter import FittedHTML
 from bayescal.parallel import workers
 from bayescal.randomness import generator
-from bayescal.results import provenance, storage
+from bayescal.results import provenance, storage, topic_documents
 from bayescal.results.calibration import KINDS
 from bayescal.results.diagnostics import diagnose_topics, warn_of_problems
 from bayescal.results.lazy import Last, is_lazy, read_lazily
@@ -33,7 +33,6 @@ from bayescal.results.parquet import predict_parquet
 from bayescal.results.representations import topics_html
 from bayescal.results.summaries import topic_table
 from bayescal.results.topic_curves import Priors, TopicCurves
-from bayescal.results.topic_directions import read_topic_problems
 from bayescal.results.topic_parts import combination_table
 from bayescal.score_checks import warn_of_scores
 from bayescal.threads import one_thread
@@ -245,7 +244,9 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         ValueError
             If a topic was not fitted and `new_topics` is "error", or a prior is not inside (0, 1).
         """
-        return self._read(partial(TopicCurves.log_odds, prior=self._known(prior)), scores, topics)
+        return self._read(
+            partial(TopicCurves.log_odds, prior=self._checked_prior(prior)), scores, topics
+        )
 
     def predict_proba(
         self, scores: Any, topics: ArrayLike | None = None, prior: Priors | None = None
@@ -262,7 +263,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         prior : float, array-like or frozen scipy.stats distribution, or mapping, optional
             See `decision_function`.
         """
-        read = partial(TopicCurves.proba, prior=self._known(prior))
+        read = partial(TopicCurves.proba, prior=self._checked_prior(prior))
         return self._read(read, scores, topics, self._classes_last(scores))
 
     def predict_log_proba(
@@ -280,7 +281,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         prior : float, array-like or frozen scipy.stats distribution, or mapping, optional
             See `decision_function`.
         """
-        read = partial(TopicCurves.log_proba, prior=self._known(prior))
+        read = partial(TopicCurves.log_proba, prior=self._checked_prior(prior))
         return self._read(read, scores, topics, self._classes_last(scores))
 
     def predict_interval(
@@ -311,7 +312,9 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         """
         check_fraction(level=level)
         check_choice("kind", kind, KINDS)
-        read = partial(TopicCurves.interval, level=level, kind=kind, prior=self._known(prior))
+        read = partial(
+            TopicCurves.interval, level=level, kind=kind, prior=self._checked_prior(prior)
+        )
         return self._read(read, scores, topics, ("bound", ["lower", "upper"]))
 
     def predict_parquet(
@@ -405,7 +408,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
             index = generator(random_state).choice(curves.draws, draws, replace=False)
         strict = self.new_topics == "error"
         return curves.sample(
-            read_cells(scores, topics), index, strict=strict, prior=self._known(prior)
+            read_cells(scores, topics), index, strict=strict, prior=self._checked_prior(prior)
         )
 
     def add_topics(self, scores: Any, labels: Any = None, topics: ArrayLike | None = None) -> Self:
@@ -616,7 +619,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         self._curves = TopicCurves(tree, families[0])
         self.topics_: NDArray[Any] = tree["topics"].to_dataset()["topic"].values
         documents = tree["topics"]["documents"].transpose("topic", "klass").values
-        self.score_problems_, reversed_topics = read_topic_problems(tree, classes)
+        self.score_problems_, reversed_topics = topic_documents.read_problems(tree, classes)
         lacking = {
             name: f"no documents of class {', '.join(map(repr, classes[counts == 0].tolist()))}"
             " that count: the population answers for what is missing"
@@ -636,7 +639,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
             f" unlike in the others: check the labels of {shown} (flagged_)",
         )
 
-    def _known(self, prior: Priors | None) -> Priors | None:
+    def _checked_prior(self, prior: Priors | None) -> Priors | None:
         """Return the prior, once it is known to name no topic by mistake."""
         check_is_fitted(self, "posterior_")
         if isinstance(prior, Mapping) and (unknown := set(prior) - set(self.topics_.tolist())):

@@ -18,8 +18,7 @@ from bayescal.engines.pooled.combined import (
 from bayescal.engines.pooled.engine import fit_topics
 from bayescal.engines.pooled.sampled import Sampler
 from bayescal.families import Family
-from bayescal.results import topic_log_odds, topic_parts
-from bayescal.results.topic_directions import directions_dataset, joined_directions
+from bayescal.results import topic_documents, topic_log_odds, topic_parts
 from bayescal.results.topics import (
     build_topics,
     join_topics,
@@ -106,7 +105,7 @@ def fit_tree(
         )
         reach = float(data.score.min()), float(data.score.max())
         groups |= topic_parts.combination_groups(combination, data.names, reach, (chains, draws))
-    groups |= directions_dataset(data.names, data.directions())
+    groups |= topic_documents.build(data)
     tree = xr.DataTree.from_dict(groups)
     tree.attrs.update(attrs)
     return tree
@@ -140,7 +139,7 @@ def extend_tree(
             population=weight,
         )
         groups |= topic_parts.joined_groups(tree, direct, weights, data.names)
-    groups |= joined_directions(tree, data.names, data.directions())
+    groups |= topic_documents.join(tree, data)
     out = xr.DataTree.from_dict(groups)
     out.attrs.update(tree.attrs)
     return out

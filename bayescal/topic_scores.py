@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayescal.labels import encode_labels
+from bayescal.robust import rounding
 from bayescal.score_checks import Direction, direction
 from bayescal.validation import Floats, as_scores, check_same_length
 
@@ -80,12 +81,18 @@ class TopicScores:
         return [score[rows] for rows in rows_of(self.code[mine], self.names.size)]
 
     def constant(self) -> NDArray[np.bool_]:
-        """Return which topics have several scores that are all the same."""
-        low, high = np.full(self.names.size, np.inf), np.full(self.names.size, -np.inf)
-        np.minimum.at(low, self.code, self.score)
-        np.maximum.at(high, self.code, self.score)
+        """Return which topics have several scores that are all the same, but for rounding."""
+        low, high = self.range()
         several = np.bincount(self.code, minlength=self.names.size) > 1
-        return np.asarray(several & (low == high), dtype=np.bool_)
+        same = high - low <= rounding(np.maximum(np.abs(low), np.abs(high)))
+        return np.asarray(several & same, dtype=np.bool_)
+
+    def range(self) -> tuple[Floats, Floats]:
+        """Return each topic's smallest and largest score; nan where it has none."""
+        low, high = np.full(self.names.size, np.nan), np.full(self.names.size, np.nan)
+        np.fmin.at(low, self.code, self.score)
+        np.fmax.at(high, self.code, self.score)
+        return low, high
 
     def without(self, topics: NDArray[np.bool_]) -> TopicScores:
         """Return the same topics, some of them without scores."""

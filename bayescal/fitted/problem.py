@@ -154,7 +154,7 @@ class FittedProblem(ABC):
     def sample(self, draws: int, rng: np.random.Generator) -> Curves:
         """Return posterior draws of the curve, chosen at random with replacement."""
         if self.draws is None:
-            raise ValueError("this plot needs a posterior: fit with inference='exact'.")
+            raise ValueError("draws need a posterior: fit with inference='exact'.")
         return self.draws.take(rng.integers(self.draws.size, size=draws))
 
     def shown(self, score: Floats) -> Floats:

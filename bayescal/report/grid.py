@@ -8,14 +8,12 @@ import numpy as np
 
 from bayescal.fitted.documents import Documents
 from bayescal.fitted.problem import FittedProblem
-from bayescal.results.class_draws import ClassDraws
 from bayescal.validation import Floats
 
 # What is cut off of each class's scores where it has many: a far document would leave the rest of
 # the picture empty.
 CUT = 0.002
 MARGIN = 0.03
-SIDES_SHOWN = 6.0  # about a mode, where the documents are not known
 
 
 @dataclass(frozen=True)
@@ -68,10 +66,19 @@ def shares(problem: FittedProblem, nodes: Floats) -> Floats:
 
     A document between two nodes counts at both, the more the closer, so that means over documents
     are those of straight lines between nodes. Without documents: the model's own density.
+
+    Raises
+    ------
+    ValueError
+        If there are neither documents nor densities.
     """
     if problem.documents.known:
         return split_between(problem.documents, nodes)
-    assert problem.densities is not None  # noqa: S101
+    if problem.densities is None:
+        raise ValueError(
+            "a report needs the documents fitted, or class densities in place of them: give fitted,"
+            " a DataFrame of the scores and labels."
+        )
     negative, positive = (np.exp(each) for each in problem.densities.log_densities(nodes))
     prior = problem.densities.prior[:, None]
     density = (prior * positive + (1.0 - prior) * negative).mean(axis=0)
@@ -92,23 +99,11 @@ def split_between(documents: Documents, nodes: Floats) -> Floats:
 
 
 def _range(problem: FittedProblem) -> tuple[float, float]:
+    low, high = problem.calibration.reach
     if problem.documents.known:
         fitted = problem.documents
         parts = [fitted.score[fitted.positive == klass] for klass in (False, True)]
         ends = np.array([np.quantile(part, [CUT, 1.0 - CUT]) for part in parts if part.size])
         low, high = ends[:, 0].min(), ends[:, 1].max()
-    else:
-        assert problem.densities is not None  # noqa: S101
-        low, high = _range_of_densities(problem.densities)
     room = MARGIN * (high - low) or problem.scale[1]
     return float(low - room), float(high + room)
-
-
-def _range_of_densities(densities: ClassDraws) -> tuple[float, float]:
-    """Return where documents would be: some sides about the modes, at the draws' median."""
-    ends = []
-    for each in (densities.negative, densities.positive):
-        theta, left, right = each.coefficients[:3]
-        ends.append(np.median(theta) - SIDES_SHOWN * np.median(1.0 / left))
-        ends.append(np.median(theta) + SIDES_SHOWN * np.median(1.0 / right))
-    return float(min(ends)), float(max(ends))

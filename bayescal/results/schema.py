@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import xarray as xr
 
 from bayescal.engines.parts import (
@@ -12,14 +13,17 @@ from bayescal.engines.parts import (
     Part,
     alone,
 )
+from bayescal.results import topic_documents
+from bayescal.results.densities import SIDES
 from bayescal.results.raw_groups import raw_groups
-from bayescal.results.topic_directions import directions_dataset
 from bayescal.results.tree import read_documents
 
 SCHEMA_VERSION = 3
 # Version 0.1.0 wrote it: the engines' draws, with their constants among them, were in the groups
 # posterior and those named like parts.
 MIXED = 2
+# A density has all but vanished so many sides from its mode.
+SIDES_SHOWN = 4.0
 EVIDENCE = ("pareto_k", "resolved")  # it was among them too, of topics
 
 
@@ -32,9 +36,7 @@ def upgrade(tree: xr.DataTree) -> xr.DataTree:
     if PARTS["densities"] in parts:
         groups[PARTS["densities"].constants] = groups["constant_data"][["centre"]].drop_attrs()
     if "topics" in groups:
-        # It kept no scores of topics to tell their directions by.
-        names = groups["topics"]["topic"].values
-        groups |= directions_dataset(names, [None] * names.size)
+        groups[topic_documents.GROUP] = _documents_of(groups["posterior"])
     # A tree of topics holds no documents, and asks for none.
     reach = read_documents(tree).reach if "observed_data" in tree else (0.0, 0.0)
     out = xr.DataTree.from_dict({**raw_groups(groups, parts, reach), **groups})
@@ -56,6 +58,17 @@ def _parts(groups: dict[str, xr.Dataset]) -> list[Part]:
 
 def _parts_of_topics(groups: dict[str, xr.Dataset]) -> list[Part]:
     return [PARTS[RECALIBRATED], MONOTONE_OF_TOPICS] if COMBINATION in groups else []
+
+
+def _documents_of(drawn: xr.Dataset) -> xr.Dataset:
+    """Return what is known of topics whose scores were not kept: as far as their densities go."""
+    theta, left, right = (drawn[name].median(("chain", "draw")) for name in SIDES)
+    known = {
+        "lowest": (theta - SIDES_SHOWN * left).min("klass"),
+        "highest": (theta + SIDES_SHOWN * right).max("klass"),
+    }
+    unknown = xr.full_like(known["lowest"], np.nan)
+    return xr.Dataset(known | {"auc": unknown, "variance": unknown})
 
 
 def _split(mixed: xr.Dataset, part: Part) -> dict[str, xr.Dataset]:

@@ -13,12 +13,10 @@ from bayescal.families import Family, Fit, Guard
 from bayescal.results.calibration import Calibration
 from bayescal.results.curves import Curves
 from bayescal.results.densities import SIDES
+from bayescal.results.topic_documents import read_range
 from bayescal.results.topic_parts import read_topic
-from bayescal.results.topics import DRAWS, read_curve, read_scale
+from bayescal.results.topics import read_curve, read_scale
 from bayescal.validation import Floats
-
-# A density has all but vanished so many sides from its mode.
-SIDES_SHOWN = 4.0
 
 
 def topic_calibration(tree: xr.DataTree, family: Family, topic: int | None) -> Calibration:
@@ -37,8 +35,7 @@ def topic_calibration(tree: xr.DataTree, family: Family, topic: int | None) -> C
     Returns
     -------
     Calibration
-        Its reach is that of the densities, for the tree holds no scores; the parameters of `fits`
-        are nan for a class without documents.
+        The parameters of its `fits` are nan for a class without documents.
     """
     centre, spread = read_scale(tree)
     draws: Curves
@@ -48,7 +45,7 @@ def topic_calibration(tree: xr.DataTree, family: Family, topic: int | None) -> C
         draws=draws,
         centre=centre,
         spread=spread,
-        reach=_reach(tree, topic),
+        reach=read_range(tree, topic),
         scores_are="scores",
     )
 
@@ -73,13 +70,3 @@ def _fits(tree: xr.DataTree, family: Family, topic: int | None) -> ClassFits:
         fits.append(Fit(parameters, np.nan, float(documents[k]), Guard("", 0.0, ())))
     prior = class_prior(float(documents[1]), float(documents.sum()))
     return ClassFits(family, fits[0], fits[1], prior)
-
-
-def _reach(tree: xr.DataTree, topic: int | None) -> tuple[float, float]:
-    drawn = tree["population" if topic is None else "posterior"].dataset.variables
-    of_topic = [drawn[name] if topic is None else drawn[name].isel(topic=topic) for name in SIDES]
-    theta, left, right = (
-        np.median(each.transpose("klass", *DRAWS).values, axis=(1, 2)) for each in of_topic
-    )
-    low, high = theta - SIDES_SHOWN * left, theta + SIDES_SHOWN * right
-    return float(low.min()), float(high.max())
