@@ -9,6 +9,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from bayescal.engines.data import KLASS
+from bayescal.fitted.problem import Calibrator
 from bayescal.palette import CLASS_COLOURS
 from bayescal.plots.curve_drawing import label_scores
 from bayescal.plots.density_data import class_densities, histograms
@@ -21,8 +22,6 @@ from bayescal.validation import Floats, check_count, check_fraction
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from bayescal.score_calibrator import ScoreCalibrator
-    from bayescal.topic_calibrator import TopicCalibrator
 
 # Of the height: draws of a narrow mode may be any times as high as what the data show.
 HEADROOM, MOST_OVER = 1.08, 1.6
@@ -69,7 +68,7 @@ class ClassDensityDisplay(Display):
     @classmethod
     def from_estimator(
         cls,
-        calibrator: ScoreCalibrator | TopicCalibrator,
+        calibrator: Calibrator,
         scores: ArrayLike | None = None,
         y: ArrayLike | None = None,
         *,
@@ -87,7 +86,7 @@ class ClassDensityDisplay(Display):
 
         Parameters
         ----------
-        calibrator : ScoreCalibrator or TopicCalibrator
+        calibrator : ScoreCalibrator, TopicCalibrator or another with `fitted_problems`
             Fitted, of a family that has densities; of the default combination those of its part
             that has.
         scores, y : array-like of shape (n,), optional

@@ -9,7 +9,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from bayescal.fitted.documents import Documents
-from bayescal.fitted.problem import FittedProblem
+from bayescal.fitted.problem import Calibrator, FittedProblem
 from bayescal.palette import CLASS_COLOURS
 from bayescal.plots.curve_drawing import class_name
 from bayescal.plots.display import Display
@@ -21,8 +21,6 @@ from bayescal.validation import check_count, check_fraction
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from bayescal.score_calibrator import ScoreCalibrator
-    from bayescal.topic_calibrator import TopicCalibrator
 
 SIZE = (4.4, 4.2)
 # Log-odds of 10^-4 and of its complement: what the axes reach at most.
@@ -66,7 +64,7 @@ class ComparisonDisplay(Display):
     @classmethod
     def from_estimator(
         cls,
-        calibrator: ScoreCalibrator | TopicCalibrator,
+        calibrator: Calibrator,
         scores: ArrayLike | None = None,
         y: ArrayLike | None = None,
         *,
@@ -82,7 +80,7 @@ class ComparisonDisplay(Display):
 
         Parameters
         ----------
-        calibrator : ScoreCalibrator or TopicCalibrator
+        calibrator : ScoreCalibrator, TopicCalibrator or another with `fitted_problems`
             Fitted, with a posterior.
         scores, y : array-like of shape (n,), optional
             Held-out documents in place of those fitted; of a TopicCalibrator needed.

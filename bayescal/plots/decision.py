@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
-from bayescal.fitted.problem import FittedProblem
+from bayescal.fitted.problem import Calibrator, FittedProblem
 from bayescal.palette import CLASS_COLOURS
 from bayescal.plots.curve_drawing import class_name, label_scores
 from bayescal.plots.display import Display
@@ -21,9 +21,6 @@ from bayescal.validation import Floats, check_fraction, check_positive
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from bayescal.score_calibrator import ScoreCalibrator
-    from bayescal.topic_calibrator import TopicCalibrator
 
 RATIOS, SCORES = 161, 257
 
@@ -65,7 +62,7 @@ class DecisionDisplay(Display):
     @classmethod
     def from_estimator(
         cls,
-        calibrator: ScoreCalibrator | TopicCalibrator,
+        calibrator: Calibrator,
         *,
         topic: Any = None,
         prior: Prior | None = None,
@@ -80,7 +77,7 @@ class DecisionDisplay(Display):
 
         Parameters
         ----------
-        calibrator : ScoreCalibrator or TopicCalibrator
+        calibrator : ScoreCalibrator, TopicCalibrator or another with `fitted_problems`
             Fitted.
         topic : str or int, optional
             Of a TopicCalibrator.

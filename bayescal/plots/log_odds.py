@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bayescal.fitted.problem import Calibrator
 from bayescal.palette import DATA_COLOUR
 from bayescal.plots.curve_data import curve_data
 from bayescal.plots.curve_drawing import class_name, draw_band, draw_curves, label_scores
@@ -18,9 +19,6 @@ from bayescal.validation import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from bayescal.score_calibrator import ScoreCalibrator
-    from bayescal.topic_calibrator import TopicCalibrator
 
 # What is shown beyond the highest and the lowest of curves and points, as a share of their range.
 ROOM = 0.06
@@ -72,7 +70,7 @@ class LogOddsDisplay(Display):
     @classmethod
     def from_estimator(
         cls,
-        calibrator: ScoreCalibrator | TopicCalibrator,
+        calibrator: Calibrator,
         scores: ArrayLike | None = None,
         y: ArrayLike | None = None,
         *,
@@ -90,7 +88,7 @@ class LogOddsDisplay(Display):
 
         Parameters
         ----------
-        calibrator : ScoreCalibrator or TopicCalibrator
+        calibrator : ScoreCalibrator, TopicCalibrator or another with `fitted_problems`
             Fitted; with a posterior there is a band.
         scores, y : array-like of shape (n,), optional
             Held-out documents to count in place of those fitted.

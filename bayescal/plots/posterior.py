@@ -19,14 +19,14 @@ from bayescal.plots.style import MANY_LINES
 from bayescal.score_calibrator import ScoreCalibrator
 from bayescal.topic_calibrator import TopicCalibrator
 
-Calibrator = ScoreCalibrator | TopicCalibrator
+WithDraws = ScoreCalibrator | TopicCalibrator
 # What arviz-plots does by default lets titles overlap.
 FIGURE = {"backend": "matplotlib", "figure_kwargs": {"layout": "constrained"}}
 CHAIN_COLOURS = [look["color"] for look in MANY_LINES]
 SAMPLE = ("chain", "draw")
 
 
-def plot_trace(calibrator: Calibrator, var_names: Any = None, **options: Any) -> Any:
+def plot_trace(calibrator: WithDraws, var_names: Any = None, **options: Any) -> Any:
     """
     Plot the draws of each parameter in their order, by chain; see `arviz_plots.plot_trace`.
 
@@ -49,7 +49,7 @@ def plot_trace(calibrator: Calibrator, var_names: Any = None, **options: Any) ->
     return _plot("plot_trace", calibrator, var_names, {"color": CHAIN_COLOURS} | options)
 
 
-def plot_rank(calibrator: Calibrator, var_names: Any = None, **options: Any) -> Any:
+def plot_rank(calibrator: WithDraws, var_names: Any = None, **options: Any) -> Any:
     """
     Plot the ranks of each chain's draws, whose curves stay within the band where chains mix.
 
@@ -77,7 +77,7 @@ def plot_rank(calibrator: Calibrator, var_names: Any = None, **options: Any) -> 
     return _plot("plot_rank", calibrator, var_names, {"color": CHAIN_COLOURS} | options)
 
 
-def plot_pair(calibrator: Calibrator, var_names: Any = None, **options: Any) -> Any:
+def plot_pair(calibrator: WithDraws, var_names: Any = None, **options: Any) -> Any:
     """
     Plot the draws of every two parameters against each other; see `arviz_plots.plot_pair`.
 
@@ -142,7 +142,7 @@ def plot_sbc_ecdf(ranks: Mapping[str, ArrayLike], draws: int, **options: Any) ->
     return function(tree, **FIGURE | {"sample_dims": list(SAMPLE)} | options)
 
 
-def _plot(name: str, calibrator: Calibrator, var_names: Any, options: Mapping[str, Any]) -> Any:
+def _plot(name: str, calibrator: WithDraws, var_names: Any, options: Mapping[str, Any]) -> Any:
     check_is_fitted(calibrator)
     plots = require("arviz_plots")
     tree = calibrator.posterior_

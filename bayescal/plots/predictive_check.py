@@ -8,6 +8,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
+from bayescal.fitted.problem import Calibrator
 from bayescal.palette import CLASS_COLOURS, DATA_COLOUR, POSTERIOR_COLOUR
 from bayescal.plots.curve_drawing import label_scores
 from bayescal.plots.display import Display
@@ -19,9 +20,6 @@ from bayescal.validation import check_choice, check_count, check_fraction
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from bayescal.score_calibrator import ScoreCalibrator
-    from bayescal.topic_calibrator import TopicCalibrator
 
 CURVES = ("observed", "lower", "upper")
 
@@ -67,7 +65,7 @@ class PredictiveCheckDisplay(Display):
     @classmethod
     def from_estimator(
         cls,
-        calibrator: ScoreCalibrator | TopicCalibrator,
+        calibrator: Calibrator,
         scores: ArrayLike | None = None,
         y: ArrayLike | None = None,
         *,
@@ -84,7 +82,7 @@ class PredictiveCheckDisplay(Display):
 
         Parameters
         ----------
-        calibrator : ScoreCalibrator or TopicCalibrator
+        calibrator : ScoreCalibrator, TopicCalibrator or another with `fitted_problems`
             Fitted; for check="scores" of a family that has densities.
         scores, y : array-like of shape (n,), optional
             Held-out documents to check against in place of those fitted; of a TopicCalibrator

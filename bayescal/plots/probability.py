@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 from numpy.typing import ArrayLike
 
 from bayescal.bayes import probability
+from bayescal.fitted.problem import Calibrator
 from bayescal.plots.curve_data import curve_data
 from bayescal.plots.curve_drawing import class_name, draw_band, draw_curves, label_scores
 from bayescal.plots.display import Display
@@ -16,9 +17,6 @@ from bayescal.results.class_prior import Prior
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from bayescal.score_calibrator import ScoreCalibrator
-    from bayescal.topic_calibrator import TopicCalibrator
 
 # Ticks of the documents stand beyond 0 and 1, where no curve goes.
 TICK_GAP = 0.05
@@ -58,7 +56,7 @@ class ProbabilityDisplay(Display):
     @classmethod
     def from_estimator(
         cls,
-        calibrator: ScoreCalibrator | TopicCalibrator,
+        calibrator: Calibrator,
         scores: ArrayLike | None = None,
         y: ArrayLike | None = None,
         *,
@@ -75,7 +73,7 @@ class ProbabilityDisplay(Display):
 
         Parameters
         ----------
-        calibrator : ScoreCalibrator or TopicCalibrator
+        calibrator : ScoreCalibrator, TopicCalibrator or another with `fitted_problems`
             Fitted; with a posterior there is a band.
         scores, y : array-like of shape (n,), optional
             Held-out documents to mark in place of those fitted.

@@ -9,6 +9,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from bayescal.bayes import probability
+from bayescal.fitted.problem import Calibrator
 from bayescal.metrics import reliability_curve
 from bayescal.palette import DATA_COLOUR, FAINT_COLOUR
 from bayescal.plots.curve_drawing import class_name
@@ -19,9 +20,6 @@ from bayescal.results.class_prior import Prior
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from bayescal.score_calibrator import ScoreCalibrator
-    from bayescal.topic_calibrator import TopicCalibrator
 
 SIZE = (4.6, 5.2)
 # A data set of the band takes a millisecond or less.
@@ -79,7 +77,7 @@ class ReliabilityDisplay(Display):
     @classmethod
     def from_estimator(
         cls,
-        calibrator: ScoreCalibrator | TopicCalibrator,
+        calibrator: Calibrator,
         scores: ArrayLike,
         y: ArrayLike,
         *,
@@ -94,7 +92,7 @@ class ReliabilityDisplay(Display):
 
         Parameters
         ----------
-        calibrator : ScoreCalibrator or TopicCalibrator
+        calibrator : ScoreCalibrator, TopicCalibrator or another with `fitted_problems`
             Fitted.
         scores, y : array-like of shape (n,)
             Held-out documents; those fitted would flatter it.
