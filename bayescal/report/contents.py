@@ -106,16 +106,14 @@ def gather(source: Source, *, test: Any, fitted: Any, level: float) -> Contents:
     ValueError
         If scores or labels given are not as described.
     """
-    problems = _problems_of(source)
-    names = list(problems)
-    first = problems[names[0]]
+    example, problems = _problems_of(source)
+    first = next(iter(problems.values()))
     held_out = _held_out(problems, first, test)
     fitted = _fitted(problems, first, fitted)
     seen = Totals()
     topics, rows = [], []
     size = Size.of(len(problems))
-    for name in names:
-        problem = problems[name]
+    for name, problem in problems.items():
         if name in fitted:
             problem = replace(problem, documents=fitted[name])
         mine = held_out.get(name)
@@ -144,7 +142,7 @@ def gather(source: Source, *, test: Any, fitted: Any, level: float) -> Contents:
         off=_off(topics),
         run=describe_run(first.tree),
         hashes={k: v for k, v in seen.hashes().items() if v},
-        example=source[names[0]] if isinstance(source, Mapping) else source,
+        example=example,
         several_models=several and len(problems) > 1,
     )
 
@@ -154,19 +152,23 @@ def _off(topics: list[dict[str, Any]]) -> tuple[int, int]:
     return found.count(False), len(found)
 
 
-def _problems_of(source: Source) -> Problems:
+def _problems_of(source: Source) -> tuple[Calibrator, Problems]:
+    """Return a calibrator whose model the page describes, and the problems of all."""
     if not isinstance(source, Mapping):
-        return source.fitted_problems()
+        return source, source.fitted_problems()
     if not source:
         raise ValueError("calibrators must hold at least one fitted calibrator, got none.")
     names = list(source)
+    example = source[names[0]]
 
     def read(position: int) -> FittedProblem:
         name = names[position]
-        (problem,) = source[name].fitted_problems().values()
+        # A mapping may load each from its file when it is asked for.
+        calibrator = example if position == 0 else source[name]
+        (problem,) = calibrator.fitted_problems().values()
         return replace(problem, name=str(name))
 
-    return Problems(names, read, by_topic=True)
+    return example, Problems(names, read, by_topic=True)
 
 
 def _held_out(problems: Problems, first: FittedProblem, test: Any) -> dict[Any, Documents]:
@@ -203,4 +205,4 @@ def _row(problem: FittedProblem, topic: dict[str, Any], *, with_test: bool) -> R
         names = ("n", "positives", "expected", "pvalue")
         cells += [test["point"][each] if test else None for each in names]
         cells += [test[each]["log_loss"] if each in test else None for each in ("point", "mle")]
-    return Row(problem.name, tuple(cells), "; ".join(problem.problems))
+    return Row(problem.name, tuple(cells), "; ".join(topic["problems"]))
