@@ -42,8 +42,5 @@ def _read(name: str) -> tuple[NDArray[np.float64], NDArray[np.generic]]:
 
 def _files() -> dict[str, Path]:
     folder = os.environ.get(FOLDER)
-    return (
-        {path.name.partition(".")[0]: path for path in Path(folder).glob("*.csv*")}
-        if folder
-        else {}
-    )
+    paths = Path(folder).glob("*.csv*") if folder else ()
+    return {path.name.partition(".")[0]: path for path in paths}

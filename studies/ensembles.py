@@ -56,7 +56,6 @@ CLASSIFIERS: dict[str, Any] = {
 # Documents to train on, and how many are positive: as they come, or few.
 SIZES = {"100": (100, None), "400": (400, None), "10 positives of 200": (200, 10)}
 REPEATS, MOST_TESTED = 1, 2000
-MEASURED = ("log-loss", "squared error", "width", "seconds")
 
 
 def run(options: Options) -> None:

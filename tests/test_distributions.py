@@ -28,8 +28,10 @@ from pytensor.compile.mode import Mode
 from scipy import stats
 
 from bayescal.distributions import AsymmetricGaussian, AsymmetricLaplace, Hybrid
+from tests.sizes import size
 
 DIGITS = 900
+SAMPLES = size(100, -1)  # points of every check by PyMC; -1 for all
 SMALLEST = Decimal("1e-450")
 
 
@@ -272,10 +274,10 @@ def test_agrees_with_the_reference_on_the_domains_of_pymc(family):
     def of_q(q, **p):
         return reference("ppf")(q, **p)
 
-    check_logp(family.distribution, R, domains, of_value("logpdf"), n_samples=100)
-    check_logcdf(family.distribution, R, domains, of_value("logcdf"), n_samples=100)
-    check_icdf(family.distribution, domains, of_q, n_samples=100)
-    check_selfconsistency_icdf(family.distribution, domains, n_samples=100)
+    check_logp(family.distribution, R, domains, of_value("logpdf"), n_samples=SAMPLES)
+    check_logcdf(family.distribution, R, domains, of_value("logcdf"), n_samples=SAMPLES)
+    check_icdf(family.distribution, domains, of_q, n_samples=SAMPLES)
+    check_selfconsistency_icdf(family.distribution, domains, n_samples=SAMPLES)
 
 
 @every_family

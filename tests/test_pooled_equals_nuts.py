@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.nuts_reference import LEAST_EFFECTIVE, LIMIT, from_runs, stored
-from tests.pooled_tools import engine, halve, quantities
+from tests.pooled_tools import SAMPLED, engine, halve, quantities
 
 pytestmark = pytest.mark.one_era
 
@@ -23,7 +23,8 @@ def apart(family, klass):
 
 @pytest.mark.parametrize("klass", [pytest.param(0, marks=pytest.mark.slow), 1])
 @pytest.mark.parametrize(
-    "family", ["gaussian", pytest.param("laplace", marks=pytest.mark.slow), "asymmetric_laplace"]
+    "family",
+    [pytest.param(name, marks=[pytest.mark.slow] if name == "laplace" else []) for name in SAMPLED],
 )
 def test_means_sds_and_quantiles_agree(family, klass):
     reference = stored(f"topics, {family}, class {klass}")

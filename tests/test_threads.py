@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from bayescal import ScoreCalibrator, TopicCalibrator
-from bayescal.engines.exact import engine
+from bayescal import ScoreCalibrator, TopicCalibrator, topic_calibrator
+from bayescal.engines.exact import engine as exact
 from bayescal.parallel import in_parallel, workers
 from bayescal.threads import one_thread
 
@@ -62,33 +62,25 @@ def test_workers_have_one_each(jobs):
         assert list(in_parallel(blas_threads, [None] * 3)) == [{1}] * 3
 
 
-def test_a_fit_has_one(monkeypatch):
-    seen = []
-    fit_densities = engine.fit_densities
+@pytest.mark.parametrize(
+    ("calibrator", "engine"),
+    [
+        (ScoreCalibrator(draws=100, random_state=0), (exact, "fit_densities")),
+        (TopicCalibrator("none", draws=50, random_state=0), (topic_calibrator, "fit_tree")),
+    ],
+    ids=["scores", "topics"],
+)
+def test_a_fit_has_one(calibrator, engine, monkeypatch):
+    seen, run = [], getattr(*engine)
 
     def recorded(*args, **kwargs):
         seen.append(blas_threads())
-        return fit_densities(*args, **kwargs)
+        return run(*args, **kwargs)
 
-    monkeypatch.setattr(engine, "fit_densities", recorded)
-    y = np.arange(30) % 3 == 0
-    scores = np.random.default_rng(0).normal(2.0 * y)
-    ScoreCalibrator(draws=100, random_state=0).fit(scores, y)
-    assert seen == [{1}]
-
-
-def test_a_fit_of_topics_has_one(monkeypatch):
-    seen = []
-    from bayescal import topic_calibrator
-
-    fit_tree = topic_calibrator.fit_tree
-
-    def recorded(*args, **kwargs):
-        seen.append(blas_threads())
-        return fit_tree(*args, **kwargs)
-
-    monkeypatch.setattr(topic_calibrator, "fit_tree", recorded)
+    monkeypatch.setattr(*engine, recorded)
     y = np.arange(60) % 3 == 0
-    scores = np.random.default_rng(0).normal(2.0 * y)
-    TopicCalibrator("none", draws=50, random_state=0).fit(scores, y, np.repeat(["a", "b"], 30))
+    documents = [np.random.default_rng(0).normal(2.0 * y), y]
+    if isinstance(calibrator, TopicCalibrator):
+        documents.append(np.repeat(["a", "b"], 30))
+    calibrator.fit(*documents)
     assert seen == [{1}]
