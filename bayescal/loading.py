@@ -5,11 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
-from bayescal.results import storage
+from bayescal import score_calibrator, topic_calibrator
+from bayescal.results import provenance, storage
 from bayescal.score_calibrator import ScoreCalibrator
 from bayescal.topic_calibrator import TopicCalibrator
 
+# Classes by the name that their files say; each has `from_results`, which takes the tree of one.
+CALIBRATORS: dict[str, Any] = {
+    score_calibrator.NAME: ScoreCalibrator,
+    topic_calibrator.NAME: TopicCalibrator,
+}
 # What `bayescal fit` writes into a folder: the record of the run, and topics fitted together.
 SUMMARY, TOPICS_FILE = "summary.json", "topics.nc"
 
@@ -72,8 +79,19 @@ def load(path: str | Path) -> ScoreCalibrator | TopicCalibrator | CalibratorsOfT
     source = Path(path)
     if source.is_dir():
         return _load_folder(source)
-    topics = storage.has_group(source, "population")
-    return TopicCalibrator.load(source) if topics else ScoreCalibrator.load(source)
+    return _load_file(source)
+
+
+def _load_file(source: Path) -> ScoreCalibrator | TopicCalibrator:
+    results = storage.read_tree(source)
+    made_by = results.attrs[provenance.ESTIMATOR]
+    if made_by not in CALIBRATORS:
+        raise ValueError(
+            f"{source} holds a {made_by!r}, which is not among {', '.join(CALIBRATORS)}: import the"
+            " module that registers it first."
+        )
+    calibrator: ScoreCalibrator | TopicCalibrator = CALIBRATORS[made_by].from_results(results)
+    return calibrator
 
 
 def _load_folder(folder: Path) -> ScoreCalibrator | TopicCalibrator | CalibratorsOfTopics:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -14,26 +15,28 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from bayescal.bayes import probability
+from bayescal.curves.class_prior import Prior
 from bayescal.engines.data import read_binary_scores
-from bayescal.engines.inference import run
-from bayescal.engines.parts import COMBINATION
 from bayescal.families import GuardOption
 from bayescal.fitted.problem import Problems
 from bayescal.fitted.score_problem import read_score_problem
 from bayescal.html.jupyter import FittedHTML
+from bayescal.parts.places import COMBINATION, flat, places
 from bayescal.randomness import generator
-from bayescal.results import averages, diagnostics, provenance, storage, summaries, tree
+from bayescal.results import averages, diagnostics, provenance, storage, summaries
 from bayescal.results.arviz_groups import GROUPS, with_arviz_groups
 from bayescal.results.calibration import KINDS, read_calibration
-from bayescal.results.class_prior import Prior
 from bayescal.results.representations import calibrator_html
 from bayescal.score_checks import score_problems, warn_of_scores
-from bayescal.settings import AUTO, read_settings, resolve_family, resolve_inference, resolve_scores
+from bayescal.score_fitting import draw_prior, fit_tree
+from bayescal.settings import AUTO, read_settings, resolve_inference, resolve_scores
 from bayescal.validation import Floats, check_choice, check_count, check_fraction
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
+
+NAME = "ScoreCalibrator"  # what files say made them
 
 
 class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -48,16 +51,21 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
     Parameters
     ----------
     family : str
-        "combined": densities of both classes (Gaussian and asymmetric Laplace, warped or not),
-        monotone log-odds, logistic regression, and the densities recalibrated, stacked by what
-        each says of labels left out; one of `bayescal.families.FAMILIES`; "average", a mixture of
-        all but the hybrid, each class with weights of its own; "monotone", the direct fit alone;
-        "logistic", its case of one slope; "recalibrated", log-odds that rise with those of the
-        densities. "auto" is "combined" for inference "exact", else "asymmetric_laplace".
+        Of the class densities: one of `bayescal.families.FAMILIES`; "average", a mixture of all
+        but the hybrid, each class with weights of its own; or "auto", a mixture of Gaussian and
+        asymmetric Laplace densities for inference "exact", else "asymmetric_laplace".
     inference : {"auto", "exact", "nuts", "map", "mle"}
         Independent posterior draws, in milliseconds; the same posterior by PyMC's NUTS, also for
         programs of your own; the posterior mode; or Bennett's maximum likelihood. "auto" is "nuts"
         where a program is given, else "exact".
+    parts : str or sequence of str
+        What the curve is made of: "densities", Bayes' rule with densities of both classes;
+        "monotone", log-odds that rise in straight pieces, fitted to the labels directly;
+        "logistic", their case of one slope; "recalibrated", log-odds that rise with those of the
+        densities; "identity", scores that are log-odds as they are; several of these, or
+        "combined", all of them but the last unless `scores_are` says so. Several parts are weighed
+        by leave-one-out predictive performance (stacking). "auto" is "densities" where a family or
+        a program is given and for inferences other than "exact", else "combined".
     program : str or Path, optional
         A model program for "nuts" and "map": a name from `bayescal.programs.available()` or the
         path of a .py file, which is run. Defaults to the program named like the family.
@@ -79,12 +87,12 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         score the wrong class in silence: give them y == positive as labels.
     warp : "auto", "none", "average" or float
         Whether x = m + c asinh((s - m)/c), which draws in heavy tails, stands for the scores: not;
-        averaged over c = inf, 10, 3 and 1 spreads; or c in spreads. "auto" averages for
-        "combined", "recalibrated", "average" and "monotone".
+        averaged over c = inf, 10, 3 and 1 spreads; or c in spreads. "auto" averages densities of
+        several families, and lets the labels choose for "monotone".
     averaging : {"auto", "stacking", "evidence"}
         How families and warps are weighed: by the leave-one-out predictive density of their
         mixture, or by their posterior probabilities. "auto" is stacking, which measured better on
-        real scores, but evidence within "combined", where the labels weigh the parts anyway.
+        real scores, but evidence where other parts follow densities or are weighed with them.
     monotone : bool
         Condition the posterior on log-odds that never fall; for "exact".
     point : {"predictive", "mean", "median"}, optional
@@ -157,6 +165,7 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         family: str = "auto",
         inference: str = "auto",
         *,
+        parts: str | Sequence[str] = "auto",
         program: str | Path | None = None,
         hyperparameters: Mapping[str, float] | None = None,
         scores_are: str = "auto",
@@ -175,6 +184,7 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
     ) -> None:
         self.family = family
         self.inference = inference
+        self.parts = parts
         self.program = program
         self.hyperparameters = hyperparameters
         self.scores_are = scores_are
@@ -226,10 +236,8 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         settings = read_settings(self)
         scores_are = resolve_scores(self.scores_are)
         data, classes = read_binary_scores(scores, y, sample_weight, scores_are, self.positive)
-        result = run(settings, data)
-        attrs = provenance.describe(self.get_params(deep=False), classes)
-        results = tree.build_tree(data, result.fits, groups=result.groups, attrs=attrs)
-        self._set_results(results, classes)
+        attrs = provenance.describe(NAME, self.get_params(deep=False), classes)
+        self._set_results(fit_tree(settings, data, attrs), classes)
         diagnostics.warn_of_problems(self.diagnostics_)
         warn_of_scores(self.score_problems_)
         return self
@@ -508,7 +516,8 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         for group in groups:
             check_choice("groups", group, GROUPS)
         settings = replace(read_settings(self), rng=generator(random_state))
-        return with_arviz_groups(tree, groups, settings, draws)
+        prior = partial(draw_prior, settings, tree)
+        return with_arviz_groups(tree, groups, draws, settings.rng, prior)
 
     @property
     def score_problems_(self) -> tuple[str, ...]:
@@ -551,7 +560,7 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         """The parts of the combination: weight, and the log scores behind it."""
         check_is_fitted(self, "results_")
         if COMBINATION not in self.results_:
-            raise AttributeError(f"family={self.family!r} combines nothing; use 'combined'.")
+            raise AttributeError(f"parts={self.parts!r} are not combined; use 'combined'.")
         return self.results_[COMBINATION].to_dataset().to_dataframe()
 
     @property
@@ -577,6 +586,7 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
             inference=self.inference_,
             found=self.diagnostics_,
             score_problems=lambda: self.score_problems_,
+            settings=lambda: read_settings(self),
         )
         return Problems([problem.name], lambda _: problem, by_topic=False)
 
@@ -605,8 +615,12 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
             If it was not written by a ScoreCalibrator, or by a later version of bayescal.
         """
         results = storage.read_tree(path)
-        if "population" in results:
-            raise ValueError(f"{path} holds topics: bayescal.load reads it.")
+        provenance.check_made_by(NAME, results, path)
+        return cls.from_results(results)
+
+    @classmethod
+    def from_results(cls, results: xr.DataTree) -> Self:
+        """Return the calibrator that made a tree of results, `results_`."""
         parameters, classes = provenance.read(results)
         calibrator = cls(**parameters)
         calibrator._set_results(results, classes)
@@ -657,12 +671,15 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         return (*self.score_problems_, *(() if checked is None else checked.problems))
 
     def _evidence(self) -> xr.Dataset:
+        """Return what is known of the first part's draws."""
         check_is_fitted(self, "results_")
-        if "evidence" not in self.results_:
+        groups = flat(self.results_)
+        paths = [place.evidence for place in places(groups)]
+        if not paths or paths[0] not in groups:
             raise AttributeError(
                 f"inference={self.inference_!r} has no evidence; fit with inference='exact'."
             )
-        return self.results_["evidence"].to_dataset()
+        return groups[paths[0]]
 
     def _set_results(self, results: xr.DataTree, classes: NDArray[Any]) -> None:
         calibration = read_calibration(results)
@@ -677,7 +694,8 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
     def _fitted_html(self) -> str | None:
         if not hasattr(self, "results_"):
             return None
-        settings = resolve_family(self.family, self.inference_), self.inference_, self._point
+        names = ", ".join(place.name for place in places(flat(self.results_)))
+        settings = names or self.mle_.family.name, self.inference_, self._point
         return calibrator_html(
             self.results_, self._calibration, self._problems, self.classes_, settings
         )

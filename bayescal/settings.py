@@ -1,32 +1,28 @@
-"""What an estimator's parameters say about inference, checked."""
+"""What an estimator's parameters say about inference, checked; the defaults."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import fields
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from bayescal.engines.combined import DIRECT_BENDS, RECALIBRATION
-from bayescal.engines.inference import DirectFit, Settings
-from bayescal.engines.monotone.density import Prior as DirectPrior
-from bayescal.engines.parts import RECALIBRATED
-from bayescal.families import FAMILIES, Family
+from bayescal.families import FAMILIES, Family, GuardOption
+from bayescal.parts import PARTS
+from bayescal.parts.densities import DENSITIES as DENSITIES_PART
+from bayescal.parts.densities import WARPS
+from bayescal.parts.options import Options
+from bayescal.parts.recalibrated import RECALIBRATED
+from bayescal.parts.stack import COMBINED
 from bayescal.randomness import generator
 from bayescal.results.calibration import POINTS
 from bayescal.validation import check_choice, check_count, check_positive
 from bayescal.warps import IDENTITY
 
-AUTO, AVERAGE, COMBINED = "auto", "average", "combined"
-# Direct fits of the log-odds.
-DIRECT = ("monotone", "logistic")
-# Families made of the combination's densities and more.
-ON_DENSITIES = (COMBINED, RECALIBRATED)
-# Families that average over warps unless told otherwise; the others are what their name says.
-WARPED = (*ON_DENSITIES, AVERAGE, "monotone")
-FAMILY_NAMES = (AUTO, COMBINED, *FAMILIES, AVERAGE, *DIRECT, RECALIBRATED)
+AUTO, AVERAGE = "auto", "average"
 INFERENCES = (AUTO, "exact", "nuts", "map", "mle")
 SCORES_ARE = (AUTO, "scores", "log_odds", "probabilities")
 AVERAGINGS = (AUTO, "stacking", "evidence")
@@ -34,10 +30,59 @@ AVERAGINGS = (AUTO, "stacking", "evidence")
 AVERAGED = ("gaussian", "laplace", "asymmetric_laplace", "asymmetric_gaussian")
 # The densities of the combination: with stacking and warps the other two add nothing.
 DENSITIES = ("gaussian", "asymmetric_laplace")
-# What maximum likelihood fits beside an average of families, and the programs' default.
+# What maximum likelihood fits beside several families, and the programs' default.
 REFERENCE = "asymmetric_laplace"
-# From no warp to one that bends at the scores' own spread, in steps that evidence can tell apart.
-BENDS = (IDENTITY, 10.0, 3.0, 1.0)
+
+
+def family_names() -> tuple[str, ...]:
+    """Return what `family` may be."""
+    return (AUTO, *FAMILIES, AVERAGE)
+
+
+def part_names() -> tuple[str, ...]:
+    """Return what `parts` may be, or hold."""
+    return (AUTO, COMBINED, *PARTS)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """
+    What an estimator's parameters say about inference; see `ScoreCalibrator`.
+
+    Attributes
+    ----------
+    parts : tuple of str
+        Of the model, keys of `bayescal.parts.PARTS` or "combined".
+    options : Options
+        What they are asked to fit.
+    reference : Family
+        The family that maximum likelihood fits and programs are named after.
+    inference : {"exact", "nuts", "map", "mle"}
+        How the posterior is found.
+    program : str, Path or None
+        Of "nuts" and "map".
+    candidates : str
+        Modes that maximum likelihood tries.
+    guard : "auto", float or None
+        Floor of its scales.
+    sampler_options : mapping or None
+        Of pm.sample.
+    rng : numpy.random.Generator
+        Source of randomness.
+    progressbar : bool
+        Whether the sampler shows its progress.
+    """
+
+    parts: tuple[str, ...]
+    options: Options
+    reference: Family
+    inference: str
+    program: str | Path | None
+    candidates: str
+    guard: GuardOption
+    sampler_options: Mapping[str, Any] | None
+    rng: np.random.Generator
+    progressbar: bool
 
 
 def read_settings(estimator: Any) -> Settings:
@@ -54,7 +99,8 @@ def read_settings(estimator: Any) -> Settings:
     ValueError
         If a parameter is unknown, out of range, or does not go with another.
     """
-    check_choice("family", estimator.family, FAMILY_NAMES)
+    asked_parts, family = modern_names(estimator.parts, estimator.family)
+    check_choice("family", family, family_names())
     check_choice("inference", estimator.inference, INFERENCES)
     check_choice("scores_are", estimator.scores_are, SCORES_ARE)
     check_choice("averaging", estimator.averaging, AVERAGINGS)
@@ -63,26 +109,28 @@ def read_settings(estimator: Any) -> Settings:
     for name in ("draws", "chains"):
         check_count(name, getattr(estimator, name))
     inference = resolve_inference(estimator.inference, estimator.program)
-    family = resolve_family(estimator.family, inference)
-    bends = _read_warp(estimator.warp, average=family in WARPED)
-    _check_exact_only(estimator, inference, family, bends)
-    segments, given = _read_segments(estimator.hyperparameters, family)
-    of_densities, of_direct = _split(given, family)
-    return Settings(
-        families=_families(family),
-        reference=FAMILIES.get(family, FAMILIES[REFERENCE]),
-        inference=inference,
-        program=estimator.program,
-        hyperparameters=of_densities,
-        candidates=estimator.candidates,
-        guard=estimator.guard,
-        bends=bends,
-        averaging=_averaging(estimator.averaging, family),
+    parts = resolve_parts(asked_parts, family, inference)
+    families = _families(family, inference)
+    options = Options(
+        families=families,
+        warps=_read_warp(estimator.warp),
+        averaging=_averaging(estimator.averaging, parts),
         monotone=bool(estimator.monotone),
+        hyperparameters=dict(estimator.hyperparameters or {}),
+        combined=len(parts) > 1 or parts == (COMBINED,),
         draws=int(estimator.draws),
         chains=int(estimator.chains),
-        direct=_direct(family, bends, segments, of_direct, monotone=bool(estimator.monotone)),
-        alone=RECALIBRATED if family == RECALIBRATED else None,
+    )
+    _check_exact_only(estimator, inference, parts, options)
+    _check_hyperparameters(parts, options)
+    return Settings(
+        parts=parts,
+        options=options,
+        reference=families[0] if len(families) == 1 else FAMILIES[REFERENCE],
+        inference=inference,
+        program=estimator.program,
+        candidates=estimator.candidates,
+        guard=estimator.guard,
         sampler_options=estimator.sampler_options,
         rng=generator(estimator.random_state),
         progressbar=estimator.progressbar,
@@ -101,81 +149,71 @@ def resolve_inference(inference: str, program: str | Path | None) -> str:
     return "exact" if program is None else "nuts"
 
 
-def resolve_family(family: str, inference: str) -> str:
-    """Return the family that "auto" stands for: the combination where there is an engine for it."""
-    if family != AUTO:
-        return family
-    return COMBINED if inference == "exact" else REFERENCE
+def modern_names(parts: str | Sequence[str], family: str) -> tuple[str | Sequence[str], str]:
+    """
+    Return parts and family, where `family` named a part as it did in version 0.1.
+
+    Warns
+    -----
+    FutureWarning
+        If it did.
+    """
+    if parts != AUTO or family not in (COMBINED, *PARTS):
+        return parts, family
+    warnings.warn(
+        f"family={family!r} is parts={family!r} now; `family` names class densities alone.",
+        FutureWarning,
+        stacklevel=4,
+    )
+    return family, AUTO
 
 
-def _averaging(asked: str, family: str) -> str:
-    """Return how families are weighed: a combination's own weights guard it from wrong ones."""
+def resolve_parts(parts: str | Sequence[str], family: str, inference: str) -> tuple[str, ...]:
+    """
+    Return the parts that an estimator's parameters mean.
+
+    "auto" is the combination where there is an engine for it and no family is asked for, else
+    class densities.
+
+    Raises
+    ------
+    ValueError
+        If a part is unknown, or there is none.
+    """
+    names = (parts,) if isinstance(parts, str) else tuple(parts)
+    for name in names:
+        check_choice("parts", name, part_names())
+    if not names or (len(names) > 1 and {AUTO, COMBINED} & set(names)):
+        raise ValueError(
+            f"parts must be 'auto', 'combined', a part or several of {', '.join(PARTS)};"
+            f" got {parts!r}."
+        )
+    if names != (AUTO,):
+        return names
+    combined = inference == "exact" and family == AUTO
+    return (COMBINED if combined else DENSITIES_PART.name,)
+
+
+def _families(family: str, inference: str) -> tuple[Family, ...]:
+    if family in FAMILIES:
+        return (FAMILIES[family],)
+    if family == AUTO and inference != "exact":
+        return (FAMILIES[REFERENCE],)
+    return tuple(FAMILIES[each] for each in (AVERAGED if family == AVERAGE else DENSITIES))
+
+
+def _averaging(asked: str, parts: tuple[str, ...]) -> str:
+    """Return how families are weighed: what weighs or bends densities guards it from wrong ones."""
     if asked != AUTO:
         return asked
-    return "evidence" if family in ON_DENSITIES else "stacking"
+    return "stacking" if parts == (DENSITIES_PART.name,) else "evidence"
 
 
-def _families(name: str) -> tuple[Family, ...]:
-    if name in FAMILIES:
-        return (FAMILIES[name],)
-    if name in DIRECT:
-        return ()
-    names = DENSITIES if name in ON_DENSITIES else AVERAGED
-    return tuple(FAMILIES[each] for each in names)
-
-
-def _read_segments(
-    given: Mapping[str, float] | None, family: str
-) -> tuple[int | None, Mapping[str, float] | None]:
-    """Return how many pieces monotone log-odds are to have, and the other hyperparameters."""
-    if family not in (COMBINED, "monotone") or not given or "n_segments" not in given:
-        return None, given
-    others = dict(given)
-    segments = others.pop("n_segments")
-    check_count("n_segments", segments)
-    return int(segments), others
-
-
-def _direct(
-    family: str,
-    bends: tuple[float, ...],
-    segments: int | None,
-    given: Mapping[str, float] | None,
-    *,
-    monotone: bool,
-) -> tuple[DirectFit, ...]:
-    """Return the direct fits; the logistic one is a line in the raw score where others warp."""
-    warped = DIRECT_BENDS if bends == BENDS else bends
-    straight = (IDENTITY,) if family == COMBINED else bends
-    fits = [
-        DirectFit("monotone", segments, warped, given),
-        DirectFit("logistic", 1, straight, given),
-    ]
-    # Densities averaged over monotone draws may fall somewhere, and what follows them with them.
-    if not monotone:
-        fits.append(DirectFit(RECALIBRATED, None, (IDENTITY,), RECALIBRATION, recalibrates=True))
-    return tuple(fit for fit in fits if family in (COMBINED, fit.name))
-
-
-def _split(
-    given: Mapping[str, float] | None, family: str
-) -> tuple[Mapping[str, float] | None, Mapping[str, float] | None]:
-    """Return the hyperparameters of densities and those of direct log-odds."""
-    if given is None or family != COMBINED:
-        return given, given
-    own = {field.name for field in fields(DirectPrior)}
-    return (
-        {name: value for name, value in given.items() if name not in own},
-        {name: value for name, value in given.items() if name in own | {"centre", "spread"}},
-    )
-
-
-def _read_warp(warp: Any, *, average: bool) -> tuple[float, ...]:
+def _read_warp(warp: Any) -> tuple[float, ...] | None:
+    """Return the warps asked for; None where each part is to choose."""
     if isinstance(warp, str):
         check_choice("warp", warp, ("auto", "none", "average"))
-        if warp == "auto":
-            warp = "average" if average else "none"
-        return BENDS if warp == "average" else (IDENTITY,)
+        return {"auto": None, "none": (IDENTITY,), "average": WARPS}[warp]
     if isinstance(warp, bool) or not isinstance(warp, int | float | np.number):
         raise ValueError(
             f"warp must be 'auto', 'none', 'average' or a positive number, got {warp!r}."
@@ -184,25 +222,39 @@ def _read_warp(warp: Any, *, average: bool) -> tuple[float, ...]:
     return (float(warp),)
 
 
+def _check_hyperparameters(parts: tuple[str, ...], options: Options) -> None:
+    """Refuse what no part of a combination knows; of one part its engine does."""
+    if not options.combined:
+        return
+    own = PARTS.values() if parts == (COMBINED,) else [PARTS[name] for name in parts]
+    known = sorted(frozenset().union(*(part.hyperparameters for part in own)))
+    if unknown := sorted(set(options.hyperparameters) - set(known)):
+        raise ValueError(
+            f"hyperparameters of parts {parts!r} are {', '.join(known)}; got"
+            f" {', '.join(map(repr, unknown))}."
+        )
+
+
 def _check_exact_only(
-    estimator: Any, inference: str, family: str, bends: tuple[float, ...]
+    estimator: Any, inference: str, parts: tuple[str, ...], options: Options
 ) -> None:
-    several = family not in FAMILIES
+    only_densities = parts == (DENSITIES_PART.name,)
     asked = {
-        f"family={family!r}": several,
-        f"warp={estimator.warp!r}": bends != (IDENTITY,),
-        "monotone=True": bool(estimator.monotone),
+        f"parts={estimator.parts!r}": not only_densities,
+        f"family={estimator.family!r}": only_densities and len(options.families) > 1,
+        f"warp={estimator.warp!r}": options.warps not in (None, (IDENTITY,)),
+        "monotone=True": options.monotone,
     }
     for what, is_asked in asked.items():
         if is_asked and inference != "exact":
             raise ValueError(f"{what} needs inference='exact', got {inference!r}.")
-    if estimator.monotone and family == RECALIBRATED:
+    if options.monotone and RECALIBRATED.name in parts:
         raise ValueError(
-            "monotone=True needs another family: densities averaged over monotone curves may fall"
-            f" somewhere, and log-odds that follow them; got family={family!r}."
+            "monotone=True needs other parts: densities averaged over monotone curves may fall"
+            f" somewhere, and log-odds that follow them; got parts={estimator.parts!r}."
         )
-    if estimator.monotone and not several:
-        _check_may_be_monotone(FAMILIES[family])
+    if options.monotone and len(options.families) == 1:
+        _check_may_be_monotone(options.families[0])
 
 
 def _check_may_be_monotone(family: Family) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
@@ -15,7 +15,6 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted
 
-from bayescal.engines.parts import COMBINATION
 from bayescal.engines.pooled.engine import POOLINGS
 from bayescal.engines.pooled.sampled import Sampler
 from bayescal.engines.pooled.weights import DENSITIES
@@ -24,6 +23,9 @@ from bayescal.fitted.problem import Problems
 from bayescal.fitted.topic_problem import Topics
 from bayescal.html.jupyter import FittedHTML
 from bayescal.parallel import workers
+from bayescal.parts.densities import DENSITIES as DENSITIES_PART
+from bayescal.parts.places import COMBINATION
+from bayescal.parts.stack import COMBINED
 from bayescal.randomness import generator
 from bayescal.results import provenance, storage, topic_documents
 from bayescal.results.calibration import KINDS
@@ -35,6 +37,7 @@ from bayescal.results.summaries import topic_table
 from bayescal.results.topic_curves import Priors, TopicCurves
 from bayescal.results.topic_parts import combination_table
 from bayescal.score_checks import warn_of_scores
+from bayescal.settings import AUTO, modern_names
 from bayescal.threads import one_thread
 from bayescal.topic_fitting import extend_tree, fit_tree
 from bayescal.topic_scores import TopicScores, read_cells, read_topics
@@ -43,12 +46,13 @@ from bayescal.validation import Floats, check_choice, check_count, check_fractio
 if TYPE_CHECKING:
     import pandas as pd
 
-AUTO, COMBINED = "auto", "combined"
 # What "auto" stands for where topics are not pooled around a population.
 REFERENCE = "asymmetric_laplace"
-FAMILY_NAMES = (AUTO, COMBINED, "gaussian", "laplace", REFERENCE, "asymmetric_gaussian")
+FAMILY_NAMES = (AUTO, "gaussian", "laplace", REFERENCE, "asymmetric_gaussian")
+PART_NAMES = (AUTO, COMBINED, DENSITIES_PART.name)
 INFERENCES = ("exact", "nuts")
 NEW_TOPICS = ("population", "error")
+NAME = "TopicCalibrator"  # what files say made them
 
 
 class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
@@ -63,11 +67,14 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
     ----------
     pooling : {"partial", "none", "complete"}
         Around a population; every topic by itself; one density for all topics.
-    family : {"auto", "combined", "asymmetric_laplace", "laplace", "gaussian", \
-"asymmetric_gaussian"}
-        Of the densities. "combined" weighs asymmetric Laplace and Gaussian densities around their
-        populations, both recalibrated by one monotone curve for all topics, and monotone log-odds
-        around theirs; "auto" is that for partial pooling, else "asymmetric_laplace".
+    family : {"auto", "asymmetric_laplace", "laplace", "gaussian", "asymmetric_gaussian"}
+        Of the densities; "auto" is asymmetric Laplace, and Gaussian beside it where parts are
+        combined.
+    parts : {"auto", "combined", "densities"}
+        What each topic's curve is made of. "combined" weighs asymmetric Laplace and Gaussian
+        densities around their populations, both recalibrated by one monotone curve for all topics,
+        and monotone log-odds around theirs; "auto" is that for partial pooling where no family is
+        given, else "densities".
     new_topics : {"population", "error"}
         What predictions for a topic that was not fitted do: answer as the population would, with
         wide bands, or raise.
@@ -142,6 +149,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         pooling: str = "partial",
         family: str = AUTO,
         *,
+        parts: str = AUTO,
         inference: str = "exact",
         new_topics: str = "population",
         positive: Any = None,
@@ -155,6 +163,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
     ) -> None:
         self.pooling = pooling
         self.family = family
+        self.parts = parts
         self.inference = inference
         self.new_topics = new_topics
         self.positive = positive
@@ -187,14 +196,21 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
             If an argument is not as described.
         """
         check_choice("pooling", self.pooling, POOLINGS)
-        check_choice("family", self.family, FAMILY_NAMES)
+        parts, family = modern_names(self.parts, self.family)
+        check_choice("parts", parts, PART_NAMES)
+        check_choice("family", family, FAMILY_NAMES)
         check_choice("inference", self.inference, INFERENCES)
         check_choice("new_topics", self.new_topics, NEW_TOPICS)
-        self._check_sampled()
-        if self.family == COMBINED and self.pooling != "partial":
+        self._check_sampled(parts)
+        if parts == COMBINED and self.pooling != "partial":
             raise ValueError(
-                f"family='combined' needs pooling='partial', got pooling={self.pooling!r}: choose"
-                " one family, or leave it at 'auto'."
+                f"parts='combined' needs pooling='partial', got pooling={self.pooling!r}: choose"
+                " 'densities', or leave it at 'auto'."
+            )
+        if parts == COMBINED and family != AUTO:
+            raise ValueError(
+                "family must be 'auto' with parts='combined', whose densities are of two families;"
+                f" got {family!r}."
             )
         check_count("draws", self.draws)
         check_count("chains", self.chains)
@@ -211,7 +227,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
                 pooling=pooling,
                 chains=self.chains,
                 draws=self.draws,
-                attrs=provenance.describe(self._parameters(), data.classes),
+                attrs=provenance.describe(NAME, self._parameters(), data.classes),
                 sampler=self._sampler,
             )
         self._set_results(tree, data.classes)
@@ -477,7 +493,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         """The parts of the combination: weight of the population, and the log scores behind it."""
         check_is_fitted(self, "posterior_")
         if COMBINATION not in self.posterior_:
-            raise AttributeError(f"family={self.family!r} combines nothing; use 'combined'.")
+            raise AttributeError(f"parts={self.parts!r} are not combined; use 'combined'.")
         return combination_table(self.posterior_)
 
     def fitted_problems(self) -> Problems:
@@ -494,6 +510,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
             tree=self.posterior_,
             labels=self.classes_,
             families=tuple(FAMILIES[name] for name in self.families_),
+            pooling=self.pooling,
             inference=self.inference,
             found=self.diagnostics_,
             score_problems=self.score_problems_,
@@ -548,8 +565,12 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
             If it was not written by a TopicCalibrator, or by a later version of bayescal.
         """
         tree = storage.read_tree(path)
-        if "population" not in tree:
-            raise ValueError(f"{path} holds no topics: bayescal.load reads it.")
+        provenance.check_made_by(NAME, tree, path)
+        return cls.from_results(tree)
+
+    @classmethod
+    def from_results(cls, tree: xr.DataTree) -> TopicCalibrator:
+        """Return the calibrator that made a tree of results, `posterior_`."""
         parameters, classes = provenance.read(tree)
         calibrator = cls(**parameters)
         calibrator._set_results(tree, classes)
@@ -573,8 +594,9 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
 
     def _families(self, pooling: str) -> tuple[Family, ...]:
         """Return the families to fit; several are combined."""
-        combined = self.family == AUTO and pooling == "partial" and self.inference == "exact"
-        if self.family == COMBINED or combined:
+        asked = COMBINED in (self.parts, self.family)
+        implied = (self.parts, self.family) == (AUTO, AUTO) and pooling == "partial"
+        if asked or (implied and self.inference == "exact"):
             return tuple(FAMILIES[name] for name in DENSITIES)
         return (FAMILIES[REFERENCE if self.family == AUTO else self.family],)
 
@@ -589,7 +611,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
             return None
         return Sampler(self.sampler_options, self.progressbar)
 
-    def _check_sampled(self) -> None:
+    def _check_sampled(self, parts: str | Sequence[str]) -> None:
         if self.inference == "exact":
             return
         if self.pooling != "partial":
@@ -597,9 +619,9 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
                 "inference must be 'exact' unless pooling is 'partial', got 'nuts' with"
                 f" pooling={self.pooling!r}: without a population every topic's posterior is exact."
             )
-        if self.family == COMBINED:
+        if parts == COMBINED:
             raise ValueError(
-                "family must be one family with inference='nuts', got 'combined': its other parts"
+                "parts must be 'densities' with inference='nuts', got 'combined': its other parts"
                 " are no draws of the program; leave inference at 'exact'."
             )
 
@@ -614,9 +636,8 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
 
     def _set_results(self, tree: xr.DataTree, classes: NDArray[Any]) -> None:
         self.posterior_, self.classes_ = tree, classes
-        families = [FAMILIES[name] for name in self.families_]
-        self.diagnostics_ = diagnose_topics(tree, families)
-        self._curves = TopicCurves(tree, families[0])
+        self.diagnostics_ = diagnose_topics(tree)
+        self._curves = TopicCurves(tree, FAMILIES[self.families_[0]])
         self.topics_: NDArray[Any] = tree["topics"].to_dataset()["topic"].values
         documents = tree["topics"]["documents"].transpose("topic", "klass").values
         self.score_problems_, reversed_topics = topic_documents.read_problems(tree, classes)

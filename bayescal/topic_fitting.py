@@ -7,7 +7,6 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayescal.engines.data import BinaryScores
-from bayescal.engines.parts import prefix_of
 from bayescal.engines.pooled.added import add_topics
 from bayescal.engines.pooled.apart import fit_apart
 from bayescal.engines.pooled.combined import (
@@ -18,6 +17,8 @@ from bayescal.engines.pooled.combined import (
 from bayescal.engines.pooled.engine import fit_topics
 from bayescal.engines.pooled.sampled import Sampler
 from bayescal.families import Family
+from bayescal.parts.of_topics import densities_place, prefix_of
+from bayescal.parts.places import flat
 from bayescal.results import topic_documents, topic_log_odds, topic_parts
 from bayescal.results.topics import (
     build_topics,
@@ -96,6 +97,7 @@ def fit_tree(
             chains=chains,
             scale=scale,
         )
+        groups |= densities_place(family, families).note()
         groups |= with_prefix(tree, prefix_of(family, families))
         base = found.rate_population.mean(axis=1)
         densities.append(DensitiesOfTopics(family, found.sides, (base[0], base[1]), scale[0]))
@@ -116,7 +118,7 @@ def extend_tree(
 ) -> xr.DataTree:
     """Return a tree with further topics: the population informs them, they do not inform it."""
     classes = data.of_class(False), data.of_class(True)
-    groups = {name: node.to_dataset() for name, node in tree.children.items()}
+    groups = flat(tree)
     densities = []
     for family in families:
         prefix = prefix_of(family, families)

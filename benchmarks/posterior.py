@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression
 
 from bayescal import ScoreCalibrator
 from bayescal.engines.data import BinaryScores
-from bayescal.engines.exact.engine import draw_posterior
+from bayescal.engines.exact.engine import fit_densities
 from bayescal.families import FAMILIES
 from bayescal.families._sorted import absolute_sums, sort_scores
 from benchmarks.data import million
@@ -25,9 +25,11 @@ def small():
 
 def exact(data, name="asymmetric_laplace", draws=1000):
     """Return a function that draws 4 x `draws` of both classes."""
-    return lambda: draw_posterior(
-        FAMILIES[name], data, np.random.default_rng(1), draws=draws, chains=4
-    )
+    def draw():
+        found = fit_densities((FAMILIES[name],), data, np.random.default_rng(1), draws=4 * draws)
+        return found.dataset(4, draws)
+
+    return draw
 
 
 def against_nuts(data):

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from bayescal import programs
 from bayescal.bayes import log_odds
 from bayescal.engines.data import KLASS, BinaryScores
-from bayescal.engines.exact.engine import draw_posterior
+from bayescal.engines.exact.engine import fit_densities
 from bayescal.families import FAMILIES
 from bayescal.validation import Floats
 
@@ -94,10 +94,10 @@ def exact(data: DataSet, draws: int, rng: np.random.Generator, **wrong: float) -
     name = data.truth.family
     scores = BinaryScores(data.score, data.positive)
     hyperparameters = STANDARD | wrong
-    groups = draw_posterior(
-        FAMILIES[name], scores, rng, draws=draws, chains=1, hyperparameters=hyperparameters
+    found = fit_densities(
+        (FAMILIES[name],), scores, rng, draws=draws, hyperparameters=hyperparameters
     )
-    return read_posterior(name, groups["posterior"])
+    return read_posterior(name, found.dataset(1, draws))
 
 
 def read_posterior(family: str, posterior: Any) -> Parameters:

@@ -34,9 +34,9 @@ OURS: dict[str, Settings] = {
     "Laplace": {"family": "laplace"} | FEWER_DRAWS,
     "average, stacked": {"family": "average"} | FEWER_DRAWS,
     "average, evidence": {"family": "average", "averaging": "evidence"} | FEWER_DRAWS,
-    "monotone": {"family": "monotone"} | FEWER_DRAWS,
-    "logistic": {"family": "logistic"} | FEWER_DRAWS,
-    "recalibrated": {"family": "recalibrated"} | FEWER_DRAWS,
+    "monotone": {"parts": "monotone"} | FEWER_DRAWS,
+    "logistic": {"parts": "logistic"} | FEWER_DRAWS,
+    "recalibrated": {"parts": "recalibrated"} | FEWER_DRAWS,
     "default": FEWER_DRAWS,
 }
 PARTS = ("A.Laplace", "monotone", "logistic", "recalibrated")

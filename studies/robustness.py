@@ -44,9 +44,9 @@ PARTS: dict[str, Settings] = {
     "A.Laplace, warped": {"family": "asymmetric_laplace", "warp": "average"} | FEWER_DRAWS,
     "average, stacked": {"family": "average"} | FEWER_DRAWS,
     "average, evidence": {"family": "average", "averaging": "evidence"} | FEWER_DRAWS,
-    "monotone": {"family": "monotone"} | FEWER_DRAWS,
-    "logistic": {"family": "logistic"} | FEWER_DRAWS,
-    "recalibrated": {"family": "recalibrated"} | FEWER_DRAWS,
+    "monotone": {"parts": "monotone"} | FEWER_DRAWS,
+    "logistic": {"parts": "logistic"} | FEWER_DRAWS,
+    "recalibrated": {"parts": "recalibrated"} | FEWER_DRAWS,
 }
 Row = dict[str, Any]
 

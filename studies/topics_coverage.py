@@ -146,12 +146,12 @@ def cost(width: float, n_positive: int, seed: int) -> dict[str, float]:
     def lost(log_odds: Floats) -> float:
         return losses(log_odds, label == 1).log_loss / score.size
 
-    for name, pooling, family in (
-        ("pooled", "partial", FAMILY.name),
-        ("apart", "none", FAMILY.name),
-        ("combined", "partial", "combined"),
+    for name, pooling, model in (
+        ("pooled", "partial", {"family": FAMILY.name}),
+        ("apart", "none", {"family": FAMILY.name}),
+        ("combined", "partial", {"parts": "combined"}),
     ):
-        fitted = TopicCalibrator(pooling, family, draws=250, random_state=seed).fit(*train)
+        fitted = TopicCalibrator(pooling, **model, draws=250, random_state=seed).fit(*train)
         out[name] = lost(fitted.decision_function(score, topic))
         if name == "pooled":
             group = fitted.posterior_["population"].to_dataset()

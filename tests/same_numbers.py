@@ -11,6 +11,7 @@ import numpy as np
 
 from bayescal import ScoreCalibrator, TopicCalibrator
 from bayescal.families import FAMILIES
+from bayescal.parts.places import flat, places
 
 FILE = Path(__file__).parent / "reference" / "same_numbers.json"
 SHOWN = [-4.0, -1.0, 0.0, 0.7, 2.0, 9.0]
@@ -28,10 +29,10 @@ MODELS = {
     "combined, median": {"point": "median"},
     "average": {"family": "average"},
     "average, evidence": {"family": "average", "averaging": "evidence"},
-    "monotone": {"family": "monotone"},
-    "monotone, warp": {"family": "monotone", "warp": 2.0},
-    "logistic": {"family": "logistic"},
-    "recalibrated": {"family": "recalibrated"},
+    "monotone": {"parts": "monotone"},
+    "monotone, warp": {"parts": "monotone", "warp": 2.0},
+    "logistic": {"parts": "logistic"},
+    "recalibrated": {"parts": "recalibrated"},
     "average, monotone": {"family": "average", "monotone": True},
     "gaussian, warp": {"family": "gaussian", "warp": "average"},
     **{f"{name}, exact": {"family": name} for name in FAMILIES},
@@ -57,13 +58,15 @@ def of_model(name):
     """Return what a model of one problem says."""
     calibrator = ScoreCalibrator(**SMALL, **MODELS[name]).fit(SCORES, LABELS, WEIGHTS)
     said = _numbers(calibrator, band=calibrator.inference_ == "exact")
-    evidence = calibrator.results_.get("evidence")
-    return said | ({} if evidence is None else {"evidence": calibrator_evidence(calibrator)})
+    return said | _evidence(flat(calibrator.results_))
 
 
-def calibrator_evidence(calibrator):
-    """Return the log evidence of everything that is compared within a fit."""
-    return np.ravel(calibrator.results_["evidence"]["log_evidence"].values).tolist()
+def _evidence(groups):
+    """Return the log evidence of everything that is compared within the first part."""
+    found = places(groups)
+    if not found:
+        return {}
+    return {"evidence": np.ravel(groups[found[0].evidence]["log_evidence"].values).tolist()}
 
 
 def of_topics(name):

@@ -59,4 +59,4 @@ def reread(calibrator, tree):
 
 def named(part):
     """Return what every reader calls a part."""
-    return f"the part '{part.name}'"
+    return f"the part '{part}'"

@@ -16,8 +16,8 @@ from bayescal.density_shapes import raw_shapes
 from bayescal.engines.data import BinaryScores
 from bayescal.engines.exact.engine import draw_prior
 from bayescal.families import FAMILIES
+from bayescal.parts.densities import WARPS
 from bayescal.results.calibration import read_calibration
-from bayescal.settings import BENDS
 
 
 def data(n, seed=0):
@@ -45,14 +45,14 @@ SURE = pytest.mark.filterwarnings("ignore:Estimated shape parameter")
 
 
 @SURE
-@pytest.mark.parametrize("family", ["gaussian", "logistic"])
-def test_loo_is_the_log_score_of_labels_left_out(family):
+@pytest.mark.parametrize("model", [{"family": "gaussian"}, {"parts": "logistic"}])
+def test_loo_is_the_log_score_of_labels_left_out(model):
     scores, y = data(25)
-    fitted = ScoreCalibrator(family, random_state=0).fit(scores, y)
+    fitted = ScoreCalibrator(**model, random_state=0).fit(scores, y)
     expected = []
     for i in range(25):
         others = np.arange(25) != i
-        again = ScoreCalibrator(family, random_state=i).fit(scores[others], y[others])
+        again = ScoreCalibrator(**model, random_state=i).fit(scores[others], y[others])
         expected.append(np.log(again.predict_proba(scores[[i]])[0, int(y[i])]))
     found = loo(fitted.to_arviz(["log_likelihood"], draws=4000), pointwise=True)
     assert found.elpd_i.values == pytest.approx(expected, abs=0.08)
@@ -92,15 +92,17 @@ def test_documents_that_all_draws_are_sure_of_do_not_break_the_smoothing():
 @pytest.mark.filterwarnings("ignore:The inplace keyword")
 def test_compare_ranks_calibrators_of_either_kind():
     scores, y = data(300, seed=3)
-    families = {"gaussian": {}, "logistic": {}, "laplace": {"warp": 1.0}}
+    models = {
+        "gaussian": {"family": "gaussian"},
+        "logistic": {"parts": "logistic"},
+        "laplace": {"family": "laplace", "warp": 1.0},
+    }
     trees = {
-        name: ScoreCalibrator(name, random_state=0, **own)
-        .fit(scores, y)
-        .to_arviz(["log_likelihood"])
-        for name, own in families.items()
+        name: ScoreCalibrator(random_state=0, **own).fit(scores, y).to_arviz(["log_likelihood"])
+        for name, own in models.items()
     }
     table = compare(trees)
-    assert set(table.index) == set(families)
+    assert set(table.index) == set(models)
     # Scores are Gaussian: a straight line is as right, and costs a parameter less.
     assert table.index[-1] == "laplace"
 
@@ -128,11 +130,11 @@ def test_the_prior_is_the_program_s():
 def test_the_prior_of_a_mixture_is_in_raw_score_units():
     families = FAMILIES["gaussian"], FAMILIES["asymmetric_laplace"]
     documents = BinaryScores(SCORES, LABELS)
-    found = draw_prior(families, documents, np.random.default_rng(0), draws=2000, bends=BENDS)
+    found = draw_prior(families, documents, np.random.default_rng(0), draws=2000, bends=WARPS)
     # All families and warps alike.
     share = np.bincount(found.found.component.ravel(), minlength=8) / 4000
     assert share == pytest.approx(0.125, abs=0.03)
-    fitted = ScoreCalibrator("combined", random_state=1).fit(SCORES, LABELS)
+    fitted = ScoreCalibrator(parts="combined", random_state=1).fit(SCORES, LABELS)
     prior = fitted.to_arviz(["prior"], draws=2000, random_state=0)["prior"].to_dataset()
     for klass in (0, 1):
         own = raw_shapes(found.of_class(klass))
@@ -143,11 +145,13 @@ def test_the_prior_of_a_mixture_is_in_raw_score_units():
 
 def test_the_prior_of_monotone_log_odds():
     settings = {"hyperparameters": {"intercept_scale": 2.0, "n_segments": 3}, "warp": "none"}
-    fitted = ScoreCalibrator("monotone", draws=50, random_state=0, **settings).fit(SCORES, LABELS)
+    fitted = ScoreCalibrator(parts="monotone", draws=50, random_state=0, **settings).fit(
+        SCORES, LABELS
+    )
     tree = fitted.to_arviz(["prior"], draws=4000, random_state=0)
     size = tree["prior"].sizes["draw"]
     assert size == 200  # no more than the posterior has
-    constants = tree["engine_constants"].to_dataset()
+    constants = tree["parts/monotone/engine_constants"].to_dataset()
     reference = float(constants["centre"] + constants["spread"] * constants["reference"])
     prior = tree["prior"]["log_odds"].values[0]
     assert (np.diff(prior, axis=1) >= 0.0).all()
@@ -175,7 +179,7 @@ def test_all_groups_have_the_same_draws(combined):
     whole = combined.posterior_["posterior"].to_dataset()
     thinned = tree["posterior"].to_dataset()
     assert thinned.equals(whole.sel(draw=thinned["draw"]))
-    for group in ("posterior", "log_likelihood", "posterior_predictive", "monotone"):
+    for group in ("posterior", "log_likelihood", "posterior_predictive", "parts/monotone/draws"):
         assert tree[group].sizes["chain"] == 4, group
         assert tree[group].sizes["draw"] == 25, group
     assert set(combined.posterior_.children) == set(tree.children) - {
@@ -191,7 +195,8 @@ def test_arviz_plots_draws_the_groups(combined):
     arviz_plots.plot_ppc_pava(tree, var_names="label", backend="matplotlib")
     arviz_plots.plot_ppc_dist(tree, var_names="score", backend="matplotlib")
     arviz_plots.plot_prior_posterior(tree, var_names=["mode", "prior"], backend="matplotlib")
-    arviz_plots.plot_forest(tree, group="monotone", var_names="log_odds", backend="matplotlib")
+    part = tree["parts/monotone"]
+    arviz_plots.plot_forest(part, group="draws", var_names="log_odds", backend="matplotlib")
 
 
 def test_arviz_itself_reads_the_tree_from_its_version_1_on(combined):

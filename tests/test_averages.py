@@ -54,7 +54,11 @@ def test_draws_follow_the_posterior_probabilities():
     calibrator = ScoreCalibrator(
         "average", warp="average", averaging="evidence", draws=5000, random_state=0
     ).fit(SCORES, POSITIVE)
-    posterior = calibrator.posterior_["engine_draws"].to_dataset().stack(sample=("chain", "draw"))
+    posterior = (
+        calibrator.posterior_["parts/densities/engine_draws"]
+        .to_dataset()
+        .stack(sample=("chain", "draw"))
+    )
     names = posterior["family"].attrs["flag_meanings"].split()
     weight = calibrator.family_weight_
     for klass, label in enumerate(("False", "True")):
@@ -64,7 +68,7 @@ def test_draws_follow_the_posterior_probabilities():
         assert (posterior["bend"] == bend).mean() == pytest.approx(probability, abs=0.02)
     assert calibrator.warp_weight_.sum() == pytest.approx(1.0)
     # By hand: warps by both classes' evidence together, families within each.
-    evidence = calibrator.results_["evidence"]["log_evidence"].values
+    evidence = calibrator.results_["parts/densities/evidence"]["log_evidence"].values
     of_warp = special.softmax(special.logsumexp(evidence, axis=1).sum(axis=-1))
     assert calibrator.warp_weight_.to_numpy() == pytest.approx(of_warp)
 
@@ -74,7 +78,11 @@ def test_one_family_of_the_average_is_that_family_s_posterior():
         SCORES, POSITIVE
     )
     alone = ScoreCalibrator("laplace", draws=10_000, random_state=1).fit(SCORES, POSITIVE)
-    posterior = calibrator.posterior_["engine_draws"].to_dataset().stack(sample=("chain", "draw"))
+    posterior = (
+        calibrator.posterior_["parts/densities/engine_draws"]
+        .to_dataset()
+        .stack(sample=("chain", "draw"))
+    )
     code = posterior["family"].attrs["flag_meanings"].split().index("laplace")
     theta = posterior["theta"][0].values[posterior["family"][0].values == code]
     own = alone.posterior_["posterior"]["theta"].values[..., 0].ravel()

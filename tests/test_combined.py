@@ -6,9 +6,10 @@ from scipy import special
 
 from bayescal import ScoreCalibrator, load
 from bayescal.bayes import probability
-from bayescal.engines.combined import MOST_DOCUMENTS, leave_one_out_of_densities, pick_documents
+from bayescal.engines.combined import MOST_DOCUMENTS, pick_documents
 from bayescal.engines.data import BinaryScores
 from bayescal.engines.exact.engine import fit_densities
+from bayescal.engines.exact.leave_one_out import leave_one_out_of_densities
 from bayescal.families import FAMILIES
 from bayescal.metrics import losses
 
@@ -35,7 +36,7 @@ def test_default_is_the_weighted_mean_of_its_parts(calibrator):
     assert np.abs(said[0] - said[1]).max() > 0.04
     # The direct parts are what they are alone, but for other draws.
     for name, curve in zip(weight.index[1:], said[1:], strict=True):
-        alone = ScoreCalibrator(name, random_state=5).fit(SCORES, POSITIVE)
+        alone = ScoreCalibrator(parts=name, random_state=5).fit(SCORES, POSITIVE)
         assert alone.predict_proba(X)[:, 1] == pytest.approx(curve, abs=0.02)
 
 
@@ -128,9 +129,9 @@ class TestDoNotCalibrate:
             ScoreCalibrator(scores_are="odds").fit(p, positive)
 
 
-@pytest.mark.parametrize("family", ["combined", "monotone", "logistic", "recalibrated"])
-def test_saved_is_the_same_and_another_prior_moves_it(family, tmp_path):
-    fitted = ScoreCalibrator(family, random_state=0).fit(SCORES, POSITIVE)
+@pytest.mark.parametrize("parts", ["combined", "monotone", "logistic", "recalibrated"])
+def test_saved_is_the_same_and_another_prior_moves_it(parts, tmp_path):
+    fitted = ScoreCalibrator(parts=parts, random_state=0).fit(SCORES, POSITIVE)
     again = load(fitted.save(tmp_path / "fit.nc"))
     for method in ("predict_proba", "predict_interval"):
         assert np.array_equal(getattr(again, method)(X), getattr(fitted, method)(X))
@@ -141,10 +142,10 @@ def test_saved_is_the_same_and_another_prior_moves_it(family, tmp_path):
 
 
 def test_logistic_is_monotone_of_one_piece():
-    fitted = ScoreCalibrator("logistic", random_state=0).fit(SCORES, POSITIVE)
+    fitted = ScoreCalibrator(parts="logistic", random_state=0).fit(SCORES, POSITIVE)
     curves = special.logit(fitted.sample_proba(X, 50, 0))
     assert np.abs(np.diff(curves, 2, axis=1)).max() < 1e-6
-    several = ScoreCalibrator("monotone", random_state=0).fit(SCORES, POSITIVE)
+    several = ScoreCalibrator(parts="monotone", random_state=0).fit(SCORES, POSITIVE)
     curves = several._calibration.draws.log_odds(X)[:50]
     assert np.diff(curves, axis=1).min() > 0
     assert np.abs(np.diff(curves, 2, axis=1)).max() > 0.01
@@ -200,12 +201,12 @@ def test_a_weight_of_two_repeats_the_document():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"family": "combined", "inference": "nuts"}, "family='combined' needs inference='exact'"),
-        ({"family": "monotone", "inference": "mle"}, "family='monotone' needs inference='exact'"),
-        ({"program": "logistic", "inference": "map"}, "it holds no theta.*family='monotone'"),
+        ({"parts": "combined", "inference": "nuts"}, "parts='combined' needs inference='exact'"),
+        ({"parts": "monotone", "inference": "mle"}, "parts='monotone' needs inference='exact'"),
+        ({"program": "logistic", "inference": "map"}, "it holds no theta.*parts='monotone'"),
         ({"hyperparameters": {"walk": 1.0}}, "got 'walk'"),
         ({"hyperparameters": {"walk_scale": -1.0}}, "walk_scale must be positive"),
-        ({"family": "logistic", "hyperparameters": {"theta_scale": 1.0}}, "got 'theta_scale'"),
+        ({"parts": "logistic", "hyperparameters": {"theta_scale": 1.0}}, "got 'theta_scale'"),
     ],
 )
 def test_settings_that_are_none(settings, message):
@@ -214,11 +215,11 @@ def test_settings_that_are_none(settings, message):
 
 
 def test_what_a_direct_fit_does_not_have():
-    fitted = ScoreCalibrator("monotone", random_state=0).fit(SCORES, POSITIVE)
+    fitted = ScoreCalibrator(parts="monotone", random_state=0).fit(SCORES, POSITIVE)
     assert fitted.monotone_probability_ == 1.0
     with pytest.raises(ValueError, match="class densities need a family of densities"):
         fitted.class_densities(X)
     with pytest.raises(AttributeError, match="no class densities to compare"):
         _ = fitted.family_weight_
-    with pytest.raises(AttributeError, match="combines nothing"):
+    with pytest.raises(AttributeError, match="are not combined"):
         _ = fitted.combination_

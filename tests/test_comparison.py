@@ -22,14 +22,16 @@ def data(n, seed=0):
     return rng.normal(2.0 * y, 1.0), y
 
 
-@pytest.mark.parametrize("family", ["gaussian", "logistic"])
-def test_leave_one_out_is_that_of_fits_without_the_document(family):
+@pytest.mark.parametrize("model", [{"family": "gaussian"}, {"parts": "logistic"}])
+def test_leave_one_out_is_that_of_fits_without_the_document(model):
     scores, y = data(25)
-    fitted = ScoreCalibrator(family, point="mean", random_state=0).fit(scores, y)
+    fitted = ScoreCalibrator(**model, point="mean", random_state=0).fit(scores, y)
     expected = []
     for i in range(25):
         others = np.arange(25) != i
-        again = ScoreCalibrator(family, point="mean", random_state=i).fit(scores[others], y[others])
+        again = ScoreCalibrator(**model, point="mean", random_state=i).fit(
+            scores[others], y[others]
+        )
         expected.append(np.log(again.predict_proba(scores[[i]])[0, int(y[i])]))
     found = leave_one_out(fitted, draws=4000)
     assert found.elpd_i.values == pytest.approx(expected, abs=0.08)
@@ -40,7 +42,7 @@ def test_leave_one_out_is_that_of_fits_without_the_document(family):
 
 def test_leave_one_out_of_direct_log_odds_is_arviz_alone():
     scores, y = data(80)
-    fitted = ScoreCalibrator("logistic", random_state=0).fit(scores, y)
+    fitted = ScoreCalibrator(parts="logistic", random_state=0).fit(scores, y)
     p = fitted.sample_proba(scores)
     log_score = np.log(np.where(y, p, 1 - p))[None]
     group = xr.Dataset({"label": (("chain", "draw", "document"), log_score)})
@@ -62,7 +64,7 @@ def test_combination_is_scored_as_the_mixture_of_its_parts():
     assert "identity" in parts.index
     found = leave_one_out(fitted)
     # The engine's own leave-one-out scores of the parts are worked out in other ways.
-    alone = leave_one_out(ScoreCalibrator("logistic", random_state=0).fit(scores, y))
+    alone = leave_one_out(ScoreCalibrator(parts="logistic", random_state=0).fit(scores, y))
     assert alone.elpd == pytest.approx(parts.loc["logistic", "elpd"], abs=0.3)
     assert parts["weight"] @ parts["elpd"] - 0.3 < found.elpd < parts["elpd"].max() + 2
     identity = special.log_expit(np.where(y, scores, -scores)).sum()

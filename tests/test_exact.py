@@ -10,6 +10,7 @@ from bayescal.engines.data import BinaryScores
 from bayescal.engines.exact.cells import cover
 from bayescal.engines.exact.deviations import DeviationSums
 from bayescal.engines.exact.draws import LogLinear, log_mean_exponential
+from bayescal.engines.exact.engine import fit_densities
 from bayescal.engines.exact.joint import Prior
 from bayescal.engines.exact.posterior import _accepted
 from bayescal.engines.exact.width_integral import WidthIntegral
@@ -258,16 +259,12 @@ def test_same_seed_same_bits_and_units():
 
 
 def test_one_class_may_be_empty_for_the_engine():
-    from bayescal.engines.exact.engine import draw_posterior
-
     data = BinaryScores(np.array([1.0, 2.0, 3.0]), np.zeros(3, dtype=bool))
-    groups = draw_posterior(
-        FAMILIES["laplace"], data, np.random.default_rng(0), draws=500, chains=2
-    )
-    assert groups["evidence"]["log_evidence"].sel(klass="positive").item() == pytest.approx(
+    found = fit_densities((FAMILIES["laplace"],), data, np.random.default_rng(0), draws=1000)
+    assert found.evidence()["log_evidence"].sel(klass="positive").item() == pytest.approx(
         0.0, abs=1e-5
     )
-    assert np.isfinite(groups["posterior"]["theta"]).all()
+    assert np.isfinite(found.dataset(2, 500)["theta"]).all()
 
 
 @pytest.mark.parametrize("family", sorted(FAMILIES))

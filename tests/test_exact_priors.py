@@ -9,6 +9,7 @@ from bayescal import programs
 from bayescal.engines.data import BinaryScores
 from bayescal.engines.exact.conjugate import ConjugateDensity
 from bayescal.engines.exact.deviations import DeviationSums
+from bayescal.engines.exact.engine import fit_densities
 from bayescal.engines.exact.hybrid import HybridDensity
 from bayescal.engines.exact.joint import Prior
 from bayescal.families import FAMILIES
@@ -81,19 +82,17 @@ def test_joint_density_is_the_program_s(family):
         assert float(log_density(values)) == pytest.approx(float(expected), abs=1e-6)
 
 
-def test_every_hyperparameter_is_taken():
-    from bayescal.engines.exact.engine import draw_posterior
+def drawn(family, data, hyperparameters=None):
+    rng, families = np.random.default_rng(0), (FAMILIES[family],)
+    found = fit_densities(families, data, rng, draws=200, hyperparameters=hyperparameters)
+    return found.dataset(1, 200)
 
+
+def test_every_hyperparameter_is_taken():
     data = BinaryScores(SCORE, POSITIVE)
     for family in FAMILIES:
         defaults = programs.load(family).hyperparameters()
-        plain = draw_posterior(
-            FAMILIES[family], data, np.random.default_rng(0), draws=200, chains=1
-        )
+        plain = drawn(family, data)
         for name in defaults:
             changed = {name: 3.7}
-            groups = draw_posterior(
-                FAMILIES[family], data, np.random.default_rng(0), draws=200, chains=1,
-                hyperparameters=changed,
-            )  # fmt: skip
-            assert not groups["posterior"].equals(plain["posterior"]), (family, name)
+            assert not drawn(family, data, changed).equals(plain), (family, name)

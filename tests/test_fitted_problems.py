@@ -1,17 +1,15 @@
 """What plots and reports read of a fit: the same for every calibrator, of kinds yet unknown too."""
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.exceptions import NotFittedError
 
 from bayescal import ScoreCalibrator, TopicCalibrator
-from bayescal.fitted.problem import Problems
 from bayescal.plots import LogOddsDisplay
 from bayescal.report import write_report
 from tests.report_data import data_of
+from tests.toys.by_language import ByLanguage
 
 pytestmark = pytest.mark.one_era
 RNG = np.random.default_rng(0)
@@ -19,28 +17,6 @@ LABELS = np.tile([0, 0, 0, 1], 15)
 SCORES = RNG.normal(2.0 * LABELS)
 LANGUAGE = np.repeat(["en", "fr"], 30)
 NAMES = ["en", "fr"]
-
-
-class ByLanguage:
-    """A calibrator of another kind: documents of each language are calibrated by themselves."""
-
-    def fit(self, scores, labels, languages):
-        self.calibrators_ = {
-            name: ScoreCalibrator(draws=100, random_state=0).fit(
-                scores[languages == name], labels[languages == name]
-            )
-            for name in np.unique(languages).tolist()
-        }
-        return self
-
-    def fitted_problems(self):
-        names = list(self.calibrators_)
-
-        def read(position):
-            problem = self.calibrators_[names[position]].fitted_problems()[""]
-            return replace(problem, name=names[position])
-
-        return Problems(names, read, by_topic=True)
 
 
 @pytest.fixture(scope="module")

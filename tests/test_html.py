@@ -62,7 +62,7 @@ def topics():
     )
 
 
-@pytest.mark.parametrize("options", [{}, {"family": "gaussian"}, {"family": "monotone"}])
+@pytest.mark.parametrize("options", [{}, {"family": "gaussian"}, {"parts": "monotone"}])
 def test_table_says_what_the_calibrator_says(options):
     calibrator = ScoreCalibrator(draws=100, random_state=0, **options).fit(SCORES, LABELS)
     head, *rows = Reader(shown(calibrator)).rows

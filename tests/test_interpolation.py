@@ -8,9 +8,9 @@ import pytest
 from scipy import special
 
 from bayescal import ScoreCalibrator
+from bayescal.curves import interpolation, quantiles
+from bayescal.curves.tables import DIRECT, MOST, Tables
 from bayescal.families import FAMILIES
-from bayescal.results import interpolation, quantiles
-from bayescal.results.tables import DIRECT, MOST, Tables
 from tests.sizes import size
 
 pytestmark = pytest.mark.one_era

@@ -22,9 +22,9 @@ def test_a_file_of_topics(tmp_path):
     calibrator = TopicCalibrator(family="laplace", draws=20, random_state=0)
     path = calibrator.fit(make_topics()[["score", "label", "topic"]]).save(tmp_path / "topics.nc")
     assert isinstance(bayescal.load(path), TopicCalibrator)
-    with pytest.raises(ValueError, match=r"holds topics: bayescal\.load reads it"):
+    with pytest.raises(ValueError, match=r"holds a TopicCalibrator: bayescal\.load reads it"):
         ScoreCalibrator.load(path)
-    with pytest.raises(ValueError, match=r"holds no topics: bayescal\.load reads it"):
+    with pytest.raises(ValueError, match=r"holds a ScoreCalibrator: bayescal\.load reads it"):
         TopicCalibrator.load(fitted(FRAME).save(tmp_path / "one.nc"))
 
 

@@ -139,27 +139,27 @@ def score_statistic(label, log_odds, direction):
 
 def test_three_pieces_of_the_calibrator_have_the_knots_of_the_program():
     fitted = ScoreCalibrator(
-        "monotone", hyperparameters={"n_segments": 3}, warp="none", draws=50, random_state=0
+        parts="monotone", hyperparameters={"n_segments": 3}, warp="none", draws=50, random_state=0
     ).fit(SCORE, LABEL)
-    constants = fitted.posterior_["engine_constants"].to_dataset()
+    constants = fitted.posterior_["parts/monotone/engine_constants"].to_dataset()
     place_knots = programs.load("monotone_log_odds").model.__globals__["place_knots"]
     knots, reference = place_knots(SCORE, LABEL, 3)
     centre, spread = float(constants["centre"]), float(constants["spread"])
     np.testing.assert_allclose(centre + spread * constants["knot"].values, knots)
     assert centre + spread * float(constants["reference"]) == pytest.approx(reference)
-    assert fitted.posterior_["engine_draws"].sizes["segment"] == 3
+    assert fitted.posterior_["parts/monotone/engine_draws"].sizes["segment"] == 3
     np.testing.assert_allclose(fitted.posterior_["posterior"]["score"][1:-1], knots)
 
 
 @pytest.mark.parametrize(
-    ("family", "segments", "message"),
+    ("parts", "segments", "message"),
     [
         ("monotone", 0, "n_segments must be a positive whole number, got 0"),
         ("monotone", 2.5, "n_segments must be a positive whole number, got 2.5"),
         ("logistic", 3, "hyperparameters of direct log-odds are .* got 'n_segments'"),
     ],
 )
-def test_other_numbers_of_pieces_are_refused(family, segments, message):
-    calibrator = ScoreCalibrator(family, hyperparameters={"n_segments": segments})
+def test_other_numbers_of_pieces_are_refused(parts, segments, message):
+    calibrator = ScoreCalibrator(parts=parts, hyperparameters={"n_segments": segments})
     with pytest.raises(ValueError, match=message):
         calibrator.fit(SCORE, LABEL)

@@ -85,9 +85,9 @@ def test_densities_of_maximum_likelihood_alone(data, ax):
     assert texts == ["class 0", "class 1", "maximum likelihood"]
 
 
-@pytest.mark.parametrize("family", ["monotone", "logistic"])
-def test_families_without_densities_say_so(family, data, ax):
-    calibrator = ScoreCalibrator(family, draws=50, random_state=0).fit(*data)
+@pytest.mark.parametrize("parts", ["monotone", "logistic"])
+def test_models_without_densities_say_so(parts, data, ax):
+    calibrator = ScoreCalibrator(parts=parts, draws=50, random_state=0).fit(*data)
     with pytest.raises(ValueError, match="class densities need a family of densities"):
         ClassDensityDisplay.from_estimator(calibrator, ax=ax)
     with pytest.raises(ValueError, match="class densities need a family of densities"):

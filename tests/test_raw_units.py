@@ -10,6 +10,7 @@ from bayescal.datasets import load_reuters_scores
 from bayescal.engines.data import BinaryScores
 from bayescal.engines.exact.engine import fit_densities
 from bayescal.families import FAMILIES
+from bayescal.parts.places import flat, places
 from bayescal.results.calibration import read_calibration
 
 RNG = np.random.default_rng(7)
@@ -23,8 +24,8 @@ MIXED = {
     "hybrid": {"family": "hybrid", "warp": 1.0},
 }
 DIRECT = {
-    "monotone": {"family": "monotone", "warp": 1.0},
-    "logistic": {"family": "logistic"},
+    "monotone": {"parts": "monotone", "warp": 1.0},
+    "logistic": {"parts": "logistic"},
 }
 
 
@@ -89,9 +90,11 @@ def test_corn_of_the_readme():
 @pytest.mark.parametrize("name", [*DIRECT, "combined"])
 def test_direct_log_odds_are_those_of_the_curve_at_raw_scores(fitted, name):
     calibrator = fitted[name]
-    parts = ["monotone", "logistic"] if name == "combined" else ["posterior"]
-    for k, part in enumerate(parts):
-        drawn = calibrator.posterior_[part]["log_odds"].stack(sample=("chain", "draw"))
+    groups = ["posterior"]
+    if name == "combined":
+        groups = ["parts/monotone/draws", "parts/logistic/draws"]
+    for k, group in enumerate(groups):
+        drawn = calibrator.posterior_[group]["log_odds"].stack(sample=("chain", "draw"))
         curves = read_calibration(calibrator.results_).draws
         curves = curves.parts[1 + k] if name == "combined" else curves
         at = drawn["score"].values
@@ -111,7 +114,7 @@ def test_the_table_of_direct_log_odds_stands_beside_those_of_maximum_likelihood(
 
 
 def test_recalibrated_log_odds_are_those_of_what_the_densities_say(fitted):
-    drawn = fitted["combined"].posterior_["recalibrated"]["log_odds"]
+    drawn = fitted["combined"].posterior_["parts/recalibrated/draws"]["log_odds"]
     along = read_calibration(fitted["combined"].results_).draws.parts[3].along
     at = drawn["density_log_odds"].values
     np.testing.assert_allclose(
@@ -122,26 +125,30 @@ def test_recalibrated_log_odds_are_those_of_what_the_densities_say(fitted):
 def test_groups_of_draws_hold_draws_alone_and_arviz_takes_them(fitted, topics):
     trees = [*(each.posterior_ for each in fitted.values()), topics.posterior_]
     for tree in trees:
-        for name, node in tree.children.items():
+        for name, node in flat(tree).items():
             if "chain" not in node.dims:
                 continue
             dims = [each.dims for each in node.data_vars.values()]
             assert all({"chain", "draw"} <= set(each) for each in dims), name
             # The bend of no warp is infinite, which has no mean.
             if not name.endswith("engine_draws"):
-                table = summary(tree, group=name, kind="stats", round_to="none")
+                above, _, group = name.rpartition("/")
+                part = tree[above] if above else tree
+                table = summary(part, group=group, kind="stats", round_to="none")
                 assert np.isfinite(table.to_numpy()).all(), name
 
 
 @pytest.mark.parametrize("name", [*MIXED, *DIRECT])
 def test_the_engines_own_coordinates_say_so(fitted, name):
     tree = fitted[name].posterior_
-    assert "engine's own coordinates" in tree["engine_draws"].attrs["description"]
+    first = places(flat(tree))[0]
+    assert "engine's own coordinates" in tree[first.draws[0]].attrs["description"]
     assert not {"theta", "left", "right", "slope", "family", "bend"} & set(
         tree["posterior"].data_vars
     )
     # One family on raw scores has no coordinates but its own.
-    assert "engine_draws" not in fitted["plain"].posterior_
+    (only,) = places(flat(fitted["plain"].posterior_))
+    assert only.draws == ("posterior",)
 
 
 def test_a_centre_that_is_given_is_the_centre_of_the_warp_everywhere():

@@ -21,7 +21,9 @@ def heavy_tails(n, rng):
 
 @pytest.fixture(scope="module")
 def fitted():
-    return ScoreCalibrator("recalibrated", draws=250, random_state=0).fit(*heavy_tails(3000, RNG))
+    return ScoreCalibrator(parts="recalibrated", draws=250, random_state=0).fit(
+        *heavy_tails(3000, RNG)
+    )
 
 
 def part(fitted, k):
@@ -63,7 +65,7 @@ def test_it_mends_densities_that_are_wrong(fitted):
 def test_it_leaves_densities_that_are_right(fitted):
     positive = RNG.random(4000) < 0.3
     scores = RNG.normal(2.0 * positive, 1.0)
-    right = ScoreCalibrator("recalibrated", draws=250, random_state=0).fit(scores, positive)
+    right = ScoreCalibrator(parts="recalibrated", draws=250, random_state=0).fit(scores, positive)
     true = special.logit(0.3) + 2.0 * X[(X > -2) & (X < 4)] - 2.0
     found = right.decision_function(X[(X > -2) & (X < 4)])
     assert probability(found) == pytest.approx(probability(true), abs=0.06)
@@ -80,8 +82,8 @@ def test_another_prior_and_saving(fitted, tmp_path):
 
 def test_it_cannot_be_monotone_in_the_score():
     scores, positive = heavy_tails(200, RNG)
-    with pytest.raises(ValueError, match=r"monotone=True needs another family: densities"):
-        ScoreCalibrator("recalibrated", monotone=True).fit(scores, positive)
+    with pytest.raises(ValueError, match=r"monotone=True needs other parts: densities"):
+        ScoreCalibrator(parts="recalibrated", monotone=True).fit(scores, positive)
     combined = ScoreCalibrator(monotone=True, draws=50, random_state=0).fit(scores, positive)
     assert "recalibrated" not in combined.combination_.index
     assert np.diff(combined.predict_proba(X)[:, 1]).min() > -1e-9

@@ -13,7 +13,6 @@ from sklearn.exceptions import NotFittedError
 from bayescal import ScoreCalibrator, TopicCalibrator
 from bayescal.families import FAMILIES
 from bayescal.report import write_report
-from bayescal.report.model import describe_model
 from bayescal.report.packing import unpacked
 from bayescal.report.topic import prior_log_odds
 from tests.report_data import HOSTILE, NAMES, data_of, make_problem, make_topics
@@ -49,9 +48,9 @@ CALIBRATORS = {
     "combined": {},
     "probabilities": {"scores_are": "probabilities"},
     "average": {"family": "average"},
-    "monotone": {"family": "monotone"},
-    "logistic": {"family": "logistic"},
-    "recalibrated": {"family": "recalibrated"},
+    "monotone": {"parts": "monotone"},
+    "logistic": {"parts": "logistic"},
+    "recalibrated": {"parts": "recalibrated"},
     "never falling": {"family": "asymmetric_laplace", "monotone": True},
     "mle": {"inference": "mle"},
     "other priors": {"family": "hybrid", "hyperparameters": {"theta_scale": 3.5}},
@@ -77,7 +76,7 @@ def test_curves_are_those_of_the_calibrator(options, tmp_path):
     np.testing.assert_allclose(topic["mle"], mle, rtol=2e-3, atol=2e-3)
     assert (topic["negatives"], topic["positives"]) == (60, 20)
     assert topic["test"]["point"]["n"] == 80
-    has_densities = options.get("family") not in ("monotone", "logistic")
+    has_densities = options.get("parts") not in ("monotone", "logistic")
     assert ("predictive" in topic["densities"]) == (has_densities and calibrator.inference != "mle")
 
 
@@ -87,6 +86,10 @@ def test_independent_draws_have_no_smallest_effective_sample_size(tmp_path):
     (topic,) = data_of(calibrator.report(tmp_path / "report.html"))["topics"]
     assert topic["diagnostics"]["independent_draws"] == calibrator.diagnostics_.draws
     assert not {"ess_bulk", "draws", "divergences"} & set(topic["diagnostics"])
+
+
+def describe_model(calibrator, *, several=False):
+    return next(iter(calibrator.fitted_problems().values())).describe(several=several)
 
 
 @pytest.mark.parametrize("options", CALIBRATORS.values(), ids=CALIBRATORS)
@@ -102,7 +105,7 @@ def test_the_model_is_told_in_formulas_that_parse(options):
     text = " ".join("".join(ElementTree.fromstring(str(line)).itertext()) for line in formulas)
     assert ("3.5S" in text) == (options.get("hyperparameters") is not None)
     assert ("InverseGamma" in text) == (
-        options.get("family") not in ("monotone", "logistic") and options.get("inference") != "mle"
+        options.get("parts") not in ("monotone", "logistic") and options.get("inference") != "mle"
     )
 
 
@@ -183,7 +186,7 @@ def test_other_poolings_and_topics_that_lack_a_class(pooling, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"scores_are": "log_odds"}, {"family": "monotone"}, {"family": "average"}]
+    "options", [{}, {"scores_are": "log_odds"}, {"parts": "monotone"}, {"family": "average"}]
 )
 def test_another_prior_moves_every_draw_by_what_the_page_adds(options):
     scores, labels = make_problem(60, seed=4)

@@ -178,7 +178,7 @@ def test_tables_of_topics_are_kept(fitted, monkeypatch):
     def make(*_, **__):
         raise AssertionError("made again")
 
-    monkeypatch.setattr("bayescal.results.tables.tabulate", make)
+    monkeypatch.setattr("bayescal.curves.tables.tabulate", make)
     np.testing.assert_array_equal(fitted.predict_interval(scores, topics), first)
 
 

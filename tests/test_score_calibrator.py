@@ -149,7 +149,7 @@ class TestPosterior:
 
     def test_blocks_do_not_change_the_answer(self, sampled, monkeypatch):
         whole = sampled.predict_proba(NEW), sampled.predict_interval(NEW)
-        monkeypatch.setattr("bayescal.results.curves.BLOCK_ELEMENTS", 120 * 4)
+        monkeypatch.setattr("bayescal.curves.curves.BLOCK_ELEMENTS", 120 * 4)
         assert np.array_equal(whole[0], sampled.predict_proba(NEW))
         assert np.array_equal(whole[1], sampled.predict_interval(NEW))
 

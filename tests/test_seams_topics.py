@@ -7,10 +7,10 @@ import pytest
 import xarray as xr
 
 from bayescal import TopicCalibrator
-from bayescal.engines.parts import parts_of_topics
-from bayescal.families import FAMILIES
+from bayescal.parts.of_topics import HYPERPARAMETERS
+from bayescal.parts.places import flat
+from bayescal.parts.places import places as places_of
 from bayescal.results.diagnostics import ConvergenceWarning
-from bayescal.results.topics import HYPERPARAMETERS
 from tests.spoiling import (
     all_the_same,
     drawn,
@@ -35,8 +35,8 @@ def whole():
 
 @pytest.fixture(scope="module")
 def parts(whole):
-    """Return the parts of a combination, as the registry has them."""
-    return parts_of_topics([FAMILIES[name] for name in whole.families_])
+    """Return where the parts of a combination are."""
+    return places_of(flat(whole.posterior_))
 
 
 def places(tree, part):
@@ -50,17 +50,17 @@ def places(tree, part):
 def check_told(calibrator, part, topic):
     """Check that readers tell of a part, and of the topic alone if it is one topic's."""
     text = " ".join(calibrator.diagnostics_.problems)
-    assert named(part) in text
+    assert named(part.name) in text
     assert ("'corn'" in text) == (topic is not None)
     assert "'crude'" not in text
-    with pytest.warns(ConvergenceWarning, match=named(part)):
+    with pytest.warns(ConvergenceWarning, match=named(part.name)):
         calibrator.summary()
-    assert named(part) in unescape(calibrator._repr_html_())
+    assert named(part.name) in unescape(calibrator._repr_html_())
 
 
 def check_reported(calibrator, part, topic, folder):
     page = unescape(calibrator.report(folder / "report.html").read_text())
-    assert named(part) in page
+    assert named(part.name) in page
     assert f"{2 if topic is None else 1} of 2 topics have a problem" in page
 
 
@@ -102,11 +102,11 @@ def test_draws_that_are_not_finite_are_refused_where_they_are_read(whole, parts)
             calibrator = reread(whole, with_spoilt_draws(tree, group, one_nan, topic))
             (problem,) = calibrator.diagnostics_.problems
             assert (
-                f"{named(part)} hold" in problem
-                or f"{named(part)} for topic 'corn' hold" in problem
+                f"{named(part.name)} hold" in problem
+                or f"{named(part.name)} for topic 'corn' hold" in problem
             )
             assert not_finite in problem
-            with pytest.raises(ValueError, match=f"{named(part)}.* {not_finite}"):
+            with pytest.raises(ValueError, match=f"{named(part.name)}.* {not_finite}"):
                 calibrator.predict_proba([0.0], ["new" if topic is None else topic])
 
 
@@ -114,7 +114,7 @@ def test_one_topic_that_is_not_finite_leaves_the_others(whole, parts, tmp_path):
     tree = with_spoilt_draws(whole.posterior_, "posterior", one_nan, "corn")
     calibrator = reread(whole, tree)
     assert np.isfinite(calibrator.predict_proba([0.0], ["crude"])).all()
-    with pytest.raises(ValueError, match=f"{named(parts[0])} for topic 'corn' hold values"):
+    with pytest.raises(ValueError, match=f"{named(parts[0].name)} for topic 'corn' hold values"):
         calibrator.report(tmp_path / "report.html")
 
 
@@ -135,4 +135,4 @@ def test_each_number_of_the_evidence_counts(whole, parts, variable, value):
             changed = dataset.assign({variable: xr.full_like(dataset[variable], value)})
             tree[part.evidence] = xr.DataTree(changed)
             (problem,) = reread(whole, tree).diagnostics_.problems
-            assert named(part) in problem
+            assert named(part.name) in problem

@@ -52,7 +52,7 @@ def test_documents_of_no_weight_are_none_where_others_are_left_out():
 
 def test_documents_of_no_weight_are_not_among_the_scores_fitted():
     scores, y, weight = data(30, seed=0)
-    fitted = ScoreCalibrator("monotone", draws=50, random_state=0)
+    fitted = ScoreCalibrator(parts="monotone", draws=50, random_state=0)
     alone = fitted.fit(scores, y, weight).posterior_["posterior"]["score"].values
     beside = fitted.fit(np.r_[scores, 99.0], np.r_[y, 1], np.r_[weight, 0])
     assert beside.posterior_["posterior"]["score"].values == pytest.approx(alone)

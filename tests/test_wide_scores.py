@@ -45,17 +45,17 @@ CASES = [
 
 
 @pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("family", ["auto", "monotone"])
-def test_every_width_has_finite_curves(family, case):
+@pytest.mark.parametrize("parts", ["auto", "monotone"])
+def test_every_width_has_finite_curves(parts, case):
     scores, positive = wide_scores(*case)
-    calibrator = ScoreCalibrator(family, draws=100, random_state=1).fit(scores, positive)
+    calibrator = ScoreCalibrator(parts=parts, draws=100, random_state=1).fit(scores, positive)
     farther = 1e3 * np.abs(scores).max()
     new = np.sort(np.r_[scores, -farther, farther])
     log_odds = calibrator.decision_function(new)
     assert np.isfinite(log_odds).all()
     assert np.isfinite(calibrator.predict_interval(new)).all()
     assert log_loss(calibrator.decision_function(scores), positive) < base_rate_loss(positive)
-    if family == "monotone":
+    if parts == "monotone":
         assert np.all(np.diff(log_odds) >= -1e-9)
 
 
@@ -63,21 +63,23 @@ def test_every_width_has_finite_curves(family, case):
 def test_width_does_not_matter(width):
     scores, positive = wide_scores(200, 9, 0.2, 1.0)
     once, wide = (
-        ScoreCalibrator("monotone", draws=100, random_state=1).fit(s, positive).predict_proba(s)
+        ScoreCalibrator(parts="monotone", draws=100, random_state=1)
+        .fit(s, positive)
+        .predict_proba(s)
         for s in (scores, width * scores)
     )
     assert wide == pytest.approx(once, abs=1e-3)
 
 
-@pytest.mark.parametrize("family", ["auto", "monotone"])
+@pytest.mark.parametrize("parts", ["auto", "monotone"])
 # Of such scores nothing is learnt, which the fit says.
 @pytest.mark.filterwarnings("ignore::bayescal.score_checks.ScoresWarning")
-def test_scores_that_differ_by_rounding_alone_say_nothing(family):
+def test_scores_that_differ_by_rounding_alone_say_nothing(parts):
     # As boosted trees give that were trained on two positives: constant, but for a last digit.
     scores = np.full(40, -5.995729365229785)
     scores[[3, 17, 31]] += 2.0 * np.spacing(scores[0])
     positive = np.arange(40) < 2
-    calibrator = ScoreCalibrator(family, draws=100, random_state=0).fit(scores, positive)
+    calibrator = ScoreCalibrator(parts=parts, draws=100, random_state=0).fit(scores, positive)
     lower, upper = calibrator.predict_interval(scores).T
     assert np.all((lower < 0.05) & (upper > 0.05))
     assert calibrator.predict_proba(scores)[:, 1] == pytest.approx(0.06, abs=0.03)

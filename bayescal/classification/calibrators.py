@@ -12,8 +12,8 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from bayescal.classification.scikit_learn_methods import METHODS, ScikitLearnCalibrator
+from bayescal.curves.class_prior import Prior
 from bayescal.randomness import generator
-from bayescal.results.class_prior import Prior
 from bayescal.score_calibrator import ScoreCalibrator
 from bayescal.topic_calibrator import TopicCalibrator
 from bayescal.validation import Floats, check_choice

@@ -11,7 +11,7 @@ from bayescal.classification.calibration import CalibratedPair
 from bayescal.classification.probabilities import interval_of_draws, mean_log_proba
 from bayescal.classification.score_maps import Priors
 from bayescal.classification.targets import BINARY, MULTICLASS
-from bayescal.results.curves import blocks
+from bayescal.curves.curves import blocks
 from bayescal.validation import Floats
 
 Pairs = list[CalibratedPair]

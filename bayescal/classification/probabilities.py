@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from bayescal.classification.targets import BINARY, MULTICLASS
-from bayescal.results.intervals import highest_density
+from bayescal.curves.intervals import highest_density
 from bayescal.validation import Floats
 
 

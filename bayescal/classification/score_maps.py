@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import log_expit
 
 from bayescal.classification.calibrators import log_probabilities, no_posterior, posterior_draws
-from bayescal.results.class_prior import Prior
+from bayescal.curves.class_prior import Prior
 from bayescal.validation import Floats
 
 Priors = Sequence[Prior | None]

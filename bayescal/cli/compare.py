@@ -44,6 +44,7 @@ def compare(
     positive: options.Positive = None,
     scores_are: options.ScoresAre = "auto",
     family: options.Family = None,
+    parts: options.Parts = "auto",
     inference: options.Inference = None,
     model: options.Model = None,
     jobs: options.Jobs = 1,

@@ -27,6 +27,7 @@ def fit(
     scores_are: options.ScoresAre = "auto",
     pool: options.Pool = False,
     family: options.Family = None,
+    parts: options.Parts = "auto",
     inference: options.Inference = None,
     model: options.Model = None,
     jobs: options.Jobs = 1,

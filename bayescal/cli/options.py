@@ -76,9 +76,20 @@ Family = Annotated[
     str | None,
     typer.Option(
         "--family",
-        help="combined: class densities and direct log-odds, weighed; or one part alone: gaussian,"
-        " laplace, asymmetric_gaussian, asymmetric_laplace, average of these four, hybrid, monotone"
-        " or logistic. By default combined, or the model's with nuts, map and mle.",
+        help="Of the class densities: gaussian, laplace, asymmetric_gaussian, asymmetric_laplace,"
+        " average of these four, or hybrid. By default Gaussian and asymmetric Laplace densities,"
+        " or the model's with nuts, map and mle.",
+        rich_help_panel=FIT,
+    ),
+]
+Parts = Annotated[
+    str,
+    typer.Option(
+        "--parts",
+        metavar="NAME[,NAME...]",
+        help="What the curve is made of: densities, monotone, logistic, recalibrated, or several of"
+        " them, weighed by labels left out; combined is all. By default combined, or densities"
+        " where --family or --model is given.",
         rich_help_panel=FIT,
     ),
 ]

@@ -160,11 +160,13 @@ def pool(
         If the scores are refused.
     """
     from bayescal.metrics import losses
-    from bayescal.topic_calibrator import AUTO, TopicCalibrator
+    from bayescal.settings import AUTO
+    from bayescal.topic_calibrator import TopicCalibrator
 
     assert table.topic is not None  # noqa: S101
     calibrator = TopicCalibrator(
         family=settings.family or AUTO,
+        parts=settings.parts,
         positive=table.classes[1],
         draws=settings.draws,
         chains=settings.chains,

@@ -56,6 +56,8 @@ class Settings:
         "exact", "nuts", "map" or "mle"; by default exact, or nuts where a program is given.
     family : str or None
         By default the program's, where it is one of the package's, else asymmetric_laplace.
+    parts : str
+        Of the model, separated by commas; see `ScoreCalibrator`.
     model : str or None
         Name or path of a program.
     draws, chains, tune : int
@@ -74,6 +76,7 @@ class Settings:
 
     inference: str | None = None
     family: str | None = None
+    parts: str = "auto"
     model: str | None = None
     draws: int = 1000
     chains: int = 4
@@ -88,13 +91,16 @@ class Settings:
     def family_name(self) -> str:
         """Return the family, given or implied by the program."""
         from bayescal.families import FAMILIES
-        from bayescal.settings import AUTO, resolve_family
+        from bayescal.settings import AUTO
 
         if self.family is not None:
             return self.family
-        if self.model in FAMILIES:
-            return str(self.model)
-        return resolve_family(AUTO, self.inference_name)
+        return str(self.model) if self.model in FAMILIES else AUTO
+
+    @property
+    def part_names(self) -> list[str]:
+        """Return the parts asked for."""
+        return [name.strip() for name in self.parts.split(",")]
 
     @property
     def inference_name(self) -> str:
@@ -114,13 +120,15 @@ class Settings:
             If an option is out of range, or a program cannot be used.
         """
         from bayescal import programs
-        from bayescal.settings import FAMILY_NAMES, SCORES_ARE
+        from bayescal.settings import SCORES_ARE, family_names, modern_names, part_names
         from bayescal.validation import check_choice, check_fraction
 
         check_at_least(1, **{"--draws": self.draws, "--chains": self.chains, "--jobs": self.jobs})
         check_at_least(0, **{"--tune": self.tune, "--seed": self.seed})
         with blamed_on_use():
-            check_choice("--family", self.family_name, FAMILY_NAMES)
+            for name in self.part_names:
+                check_choice("--parts", name, part_names())
+            check_choice("--family", modern_names(self.parts, self.family_name)[1], family_names())
             check_choice("--scores-are", self.scores_are, SCORES_ARE)
             check_fraction(**{"--level": self.level, "--target-accept": self.target_accept})
         if self.model is not None and self.inference_name in ("exact", "mle"):
@@ -138,6 +146,7 @@ class Settings:
 
         arguments: dict[str, Any] = {
             "family": self.family_name,
+            "parts": self.part_names[0] if len(self.part_names) == 1 else self.part_names,
             "inference": self.inference_name,
             "program": self.model,
             "scores_are": self.scores_are,

@@ -10,14 +10,12 @@ import numpy as np
 import xarray as xr
 from scipy import special
 
+from bayescal.curves.combined_draws import CombinedDraws, ModelCurves
+from bayescal.curves.curves import PartCurves
 from bayescal.engines.data import BinaryScores
 from bayescal.engines.pareto import smooth
 from bayescal.results.calibration import read_calibration
-from bayescal.results.class_draws import ClassDraws
-from bayescal.results.combined_draws import CombinedDraws
-from bayescal.results.curves import Curves
 from bayescal.results.diagnostics import diagnose, warn_of_problems
-from bayescal.results.identity_draws import IdentityDraws
 from bayescal.results.label_scores import log_scores, read_unweighted
 from bayescal.validation import Floats, check_count
 
@@ -166,28 +164,20 @@ def compare_calibrators(
     return table
 
 
-def _thin(curves: Curves, draws: int) -> Curves:
+def _thin(curves: ModelCurves, draws: int) -> ModelCurves:
     return curves.take(np.linspace(0, curves.size - 1, min(draws, curves.size)).astype(np.intp))
 
 
-def _parts(curves: Curves, data: BinaryScores) -> list[_Part]:
+def _parts(curves: ModelCurves, data: BinaryScores) -> list[_Part]:
     if not isinstance(curves, CombinedDraws):
-        return [_part(curves, data, 1.0, None)]
+        return [_part(curves, data, 1.0)]
     weighed = zip(curves.parts, curves.weight, strict=True)
-    return [_part(part, data, float(w), curves.densities) for part, w in weighed if w > 0.0]
+    return [_part(part, data, float(w)) for part, w in weighed if w > 0.0]
 
 
-def _part(curves: Curves, data: BinaryScores, weight: float, base: ClassDraws | None) -> _Part:
-    log_score = log_scores(curves, data, base)
-    if isinstance(curves, IdentityDraws):
-        return _Part(log_score, None, weight)
-    if not isinstance(curves, ClassDraws):
-        return _Part(log_score, log_score, weight)
-    negative, positive = curves.log_densities(data.score)
-    prior = special.logit(curves.prior)[:, None]
-    negative += special.log_expit(-prior)
-    positive += special.log_expit(prior)
-    return _Part(log_score, np.where(data.positive, positive, negative), weight)
+def _part(curves: PartCurves, data: BinaryScores, weight: float) -> _Part:
+    log_score = log_scores(curves, data)
+    return _Part(log_score, curves.seen(data, log_score), weight)
 
 
 def _smooth(part: _Part) -> tuple[xr.DataArray, xr.DataArray]:

@@ -49,7 +49,7 @@ class BinaryScores:
         return centre_and_spread(self.score, self.weight)
 
     @property
-    def reach(self) -> tuple[float, float]:
+    def score_range(self) -> tuple[float, float]:
         """Return the smallest and the largest score; documents of no weight do not count."""
         score = self.score if self.weight is None else self.score[self.weight > 0.0]
         return float(score.min()), float(score.max())

@@ -13,17 +13,18 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
+from bayescal.curves.class_draws import ClassDraws
+from bayescal.curves.class_prior import Prior
+from bayescal.curves.curves import Curves
 from bayescal.fitted.documents import Documents
 from bayescal.results.calibration import Calibration
-from bayescal.results.class_draws import ClassDraws
-from bayescal.results.class_prior import Prior
-from bayescal.results.combined_draws import CombinedDraws
-from bayescal.results.curves import Curves
 from bayescal.results.diagnostics import Diagnostics
 from bayescal.validation import Floats, as_scores_of
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from bayescal.formulas.block import Block
 
 POINTS = 400
 MARGIN = 0.02
@@ -89,6 +90,17 @@ class FittedProblem(ABC):
     def parameters(self, level: float) -> pd.DataFrame:
         """Return maximum likelihood beside the posterior; rows (class, parameter)."""
 
+    def describe(self, *, several: bool) -> list[Block]:
+        """
+        Return the model in words and formulas.
+
+        Parameters
+        ----------
+        several : bool
+            Whether it stands for other problems with models of the same settings.
+        """
+        return []
+
     @property
     def prior_moved(self) -> float | None:
         """Return P(+) of the point estimate, where another prior only moves its log-odds."""
@@ -115,8 +127,7 @@ class FittedProblem(ABC):
     def densities(self) -> ClassDraws | None:
         """Return draws of class densities, or those of the mode, where the model has them."""
         draws = self.calibration.draws
-        found = draws.densities if isinstance(draws, CombinedDraws) else draws
-        return found if isinstance(found, ClassDraws) else None
+        return None if draws is None else draws.densities
 
     @property
     def scale(self) -> tuple[float, float]:
@@ -144,9 +155,9 @@ class FittedProblem(ABC):
         """Return where to evaluate curves: as given, or over all scores and a little beyond."""
         if given is not None:
             return np.sort(as_scores_of(given, self.scores_are, "grid"))
-        reach, score = self.calibration.reach, self.documents.score
-        low = min(reach[0], score.min(initial=np.inf))
-        high = max(reach[1], score.max(initial=-np.inf))
+        fitted, score = self.calibration.score_range, self.documents.score
+        low = min(fitted[0], score.min(initial=np.inf))
+        high = max(fitted[1], score.max(initial=-np.inf))
         # Some room at the ends, also where all scores are equal.
         room = MARGIN * (high - low) or self.calibration.spread
         return np.linspace(low - room, high + room, points)

@@ -9,16 +9,19 @@ from typing import TYPE_CHECKING, Any
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayescal.engines.parts import COMBINATION
 from bayescal.fitted.documents import Documents
 from bayescal.fitted.problem import FittedProblem, numbers_of
+from bayescal.parts.places import COMBINATION
 from bayescal.results.calibration import Calibration
 from bayescal.results.diagnostics import Diagnostics
 from bayescal.results.summaries import parameter_table
 from bayescal.results.tree import read_documents
+from bayescal.settings import Settings
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from bayescal.formulas.block import Block
 
 
 @dataclass(frozen=True)
@@ -32,10 +35,13 @@ class ScoreProblem(FittedProblem):
         Of its draws.
     score_problems : callable
         What is wrong with the scores, worked out when it is asked for.
+    settings : callable
+        How it was fitted.
     """
 
     found: Diagnostics | None
     score_problems: Callable[[], tuple[str, ...]]
+    settings: Callable[[], Settings]
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -59,6 +65,12 @@ class ScoreProblem(FittedProblem):
         """Return maximum likelihood beside the posterior; rows (class, parameter)."""
         return parameter_table(self.tree, self.labels, level)
 
+    def describe(self, *, several: bool) -> list[Block]:
+        """Return the model in words and formulas."""
+        from bayescal.fitted.score_model import describe
+
+        return describe(self.settings(), read_documents(self.tree), several=several)
+
     def _guarded(self) -> tuple[str, ...]:
         """Return what the guard did, where maximum likelihood is all there is."""
         if self.inference != "mle":
@@ -81,6 +93,7 @@ def read_score_problem(
     inference: str,
     found: Diagnostics | None,
     score_problems: Callable[[], tuple[str, ...]],
+    settings: Callable[[], Settings],
 ) -> ScoreProblem:
     """Return the problem of a tree; arguments as the attributes of `ScoreProblem`."""
     kept = read_documents(tree)
@@ -99,4 +112,5 @@ def read_score_problem(
         inference=inference,
         found=found,
         score_problems=score_problems,
+        settings=settings,
     )

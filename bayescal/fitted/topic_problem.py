@@ -10,17 +10,20 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayescal.engines.parts import COMBINATION
 from bayescal.families import Family
 from bayescal.fitted.documents import Documents
 from bayescal.fitted.problem import FittedProblem, Problems, numbers_of
+from bayescal.parts.places import COMBINATION
 from bayescal.results.diagnostics import Diagnostics, problems_by_topic
 from bayescal.results.summaries import topic_table
 from bayescal.results.topic_calibration import topic_calibration
 from bayescal.results.topic_parts import combination_table
+from bayescal.results.topics import read_scale
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from bayescal.formulas.block import Block
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,8 @@ class Topics:
         The negative and the positive class.
     families : tuple of Family
         Of the densities.
+    pooling : {"partial", "none", "complete"}
+        How topics were fitted.
     inference : {"exact", "nuts"}
         How they were fitted.
     found : Diagnostics
@@ -51,6 +56,7 @@ class Topics:
     tree: xr.DataTree
     labels: NDArray[Any]
     families: tuple[Family, ...]
+    pooling: str
     inference: str
     found: Diagnostics
     score_problems: tuple[str, ...]
@@ -88,7 +94,7 @@ class Topics:
     @cached_property
     def problems_of_draws(self) -> list[tuple[str, ...]]:
         """Return what is wrong with the draws of each topic."""
-        return problems_by_topic(self.tree, self.families)
+        return problems_by_topic(self.tree)
 
     @cached_property
     def efficiency(self) -> NDArray[np.float64]:
@@ -150,6 +156,12 @@ class TopicProblem(FittedProblem):
         """Return estimates apart, pooled and of the population; rows (class, parameter)."""
         name = self.topics.names[self.position]
         return self.topics.parameters(level)[name].droplevel("topic")
+
+    def describe(self, *, several: bool) -> list[Block]:
+        """Return the model of all topics in words and formulas."""
+        from bayescal.fitted.topic_model import describe
+
+        return describe(self.topics.families, self.topics.pooling, read_scale(self.tree))
 
     @property
     def prior_moved(self) -> float | None:

@@ -26,7 +26,7 @@ _OURS: dict[str, dict[str, Any]] = {
     "A.Laplace posterior": {"family": "asymmetric_laplace"},
     "averaged posterior": {"family": "average"},
     "hybrid posterior": {"family": "hybrid"},
-    "three pieces": {"family": "monotone", "hyperparameters": {"n_segments": 3}},
+    "three pieces": {"parts": "monotone", "hyperparameters": {"n_segments": 3}},
     "default": {},
 }
 

@@ -8,6 +8,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
+from bayescal.curves.class_prior import Prior
 from bayescal.fitted.documents import Documents
 from bayescal.fitted.problem import Calibrator, FittedProblem
 from bayescal.palette import CLASS_COLOURS
@@ -15,7 +16,6 @@ from bayescal.plots.curve_drawing import class_name
 from bayescal.plots.display import Display
 from bayescal.plots.reading import read_problem
 from bayescal.plots.style import REFERENCE, finish
-from bayescal.results.class_prior import Prior
 from bayescal.validation import check_count, check_fraction
 
 if TYPE_CHECKING:

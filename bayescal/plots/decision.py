@@ -8,6 +8,8 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
+from bayescal.curves.class_prior import Prior
+from bayescal.curves.curves import blocks
 from bayescal.fitted.problem import Calibrator, FittedProblem
 from bayescal.palette import CLASS_COLOURS
 from bayescal.plots.curve_drawing import class_name, label_scores
@@ -15,8 +17,6 @@ from bayescal.plots.display import Display
 from bayescal.plots.optional import require
 from bayescal.plots.reading import read_problem
 from bayescal.plots.style import REFERENCE, finish
-from bayescal.results.class_prior import Prior
-from bayescal.results.curves import blocks
 from bayescal.validation import Floats, check_fraction, check_positive
 
 if TYPE_CHECKING:

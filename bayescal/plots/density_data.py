@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from bayescal.curves.class_draws import density_dataset
 from bayescal.engines.data import KLASS
 from bayescal.fitted.problem import FittedProblem
 from bayescal.randomness import generator
-from bayescal.results.class_draws import density_dataset
 from bayescal.validation import Floats
 
 MOST_BINS = 60

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bayescal.curves.class_prior import Prior
 from bayescal.fitted.problem import Calibrator
 from bayescal.palette import DATA_COLOUR
 from bayescal.plots.curve_data import curve_data
@@ -14,7 +15,6 @@ from bayescal.plots.curve_drawing import class_name, draw_band, draw_curves, lab
 from bayescal.plots.display import Display
 from bayescal.plots.reading import read_problem
 from bayescal.plots.style import DATA, REFERENCE, finish
-from bayescal.results.class_prior import Prior
 from bayescal.validation import Floats
 
 if TYPE_CHECKING:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, Self
 from numpy.typing import ArrayLike
 
 from bayescal.bayes import probability
+from bayescal.curves.class_prior import Prior
 from bayescal.fitted.problem import Calibrator
 from bayescal.plots.curve_data import curve_data
 from bayescal.plots.curve_drawing import class_name, draw_band, draw_curves, label_scores
 from bayescal.plots.display import Display
 from bayescal.plots.reading import read_problem
 from bayescal.plots.style import finish, note, rug
-from bayescal.results.class_prior import Prior
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,10 +7,10 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from bayescal.curves.class_prior import Prior
 from bayescal.fitted.documents import Documents
 from bayescal.fitted.problem import Calibrator, FittedProblem
 from bayescal.labels import match_labels
-from bayescal.results.class_prior import Prior
 from bayescal.validation import as_scores_of, as_weights, check_same_length
 
 

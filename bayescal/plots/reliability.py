@@ -9,6 +9,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from bayescal.bayes import probability
+from bayescal.curves.class_prior import Prior
 from bayescal.fitted.problem import Calibrator
 from bayescal.metrics import reliability_curve
 from bayescal.palette import DATA_COLOUR, FAINT_COLOUR
@@ -16,7 +17,6 @@ from bayescal.plots.curve_drawing import class_name
 from bayescal.plots.display import Display
 from bayescal.plots.reading import read_problem
 from bayescal.plots.style import POSTERIOR, REFERENCE, Look, finish
-from bayescal.results.class_prior import Prior
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from scipy import special
 
 from bayescal.fitted.documents import Documents
 from bayescal.fitted.problem import Calibrator, FittedProblem, Problems
+from bayescal.formulas.block import Block
 from bayescal.report.grid import Size
 from bayescal.report.held_out import predict
 from bayescal.report.labelled import read_labelled, read_labelled_topics
@@ -57,10 +59,8 @@ class Contents:
         Provenance.
     hashes : dict of str to str
         Of the scores fitted and held out.
-    example : calibrator
-        Whose model the page describes.
-    several_models : bool
-        Whether other topics have models of their own with the same settings.
+    blocks : list of Block
+        The model; of several with the same settings what they have in common.
     """
 
     data: dict[str, Any]
@@ -72,8 +72,7 @@ class Contents:
     off: tuple[int, int]
     run: dict[str, dict[str, str]]
     hashes: dict[str, str]
-    example: Calibrator
-    several_models: bool
+    blocks: list[Block]
 
     @property
     def draws(self) -> int:
@@ -106,7 +105,7 @@ def gather(source: Source, *, test: Any, fitted: Any, level: float) -> Contents:
     ValueError
         If scores or labels given are not as described.
     """
-    example, problems = _problems_of(source)
+    problems = _problems_of(source)
     first = next(iter(problems.values()))
     held_out = _held_out(problems, first, test)
     fitted = _fitted(problems, first, fitted)
@@ -131,7 +130,6 @@ def gather(source: Source, *, test: Any, fitted: Any, level: float) -> Contents:
         "topics": topics,
         "test": tested if len(topics) > 1 else None,
     }
-    several = isinstance(source, Mapping)
     return Contents(
         data=data,
         rows=rows,
@@ -142,8 +140,7 @@ def gather(source: Source, *, test: Any, fitted: Any, level: float) -> Contents:
         off=_off(topics),
         run=describe_run(first.tree),
         hashes={k: v for k, v in seen.hashes().items() if v},
-        example=example,
-        several_models=several and len(problems) > 1,
+        blocks=first.describe(several=isinstance(source, Mapping) and len(problems) > 1),
     )
 
 
@@ -152,23 +149,19 @@ def _off(topics: list[dict[str, Any]]) -> tuple[int, int]:
     return found.count(False), len(found)
 
 
-def _problems_of(source: Source) -> tuple[Calibrator, Problems]:
-    """Return a calibrator whose model the page describes, and the problems of all."""
+def _problems_of(source: Source) -> Problems:
     if not isinstance(source, Mapping):
-        return source, source.fitted_problems()
+        return source.fitted_problems()
     if not source:
         raise ValueError("calibrators must hold at least one fitted calibrator, got none.")
     names = list(source)
-    example = source[names[0]]
 
+    @lru_cache(maxsize=1)  # a mapping may load each from its file when it is asked for
     def read(position: int) -> FittedProblem:
-        name = names[position]
-        # A mapping may load each from its file when it is asked for.
-        calibrator = example if position == 0 else source[name]
-        (problem,) = calibrator.fitted_problems().values()
-        return replace(problem, name=str(name))
+        (problem,) = source[names[position]].fitted_problems().values()
+        return replace(problem, name=str(names[position]))
 
-    return example, Problems(names, read, by_topic=True)
+    return Problems(names, read, by_topic=True)
 
 
 def _held_out(problems: Problems, first: FittedProblem, test: Any) -> dict[Any, Documents]:

@@ -13,7 +13,6 @@ from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup
 
 from bayescal.report.contents import Contents, Source, gather
-from bayescal.report.model import describe_model
 from bayescal.report.provenance import HASH_NOTE
 from bayescal.validation import check_fraction
 
@@ -104,7 +103,7 @@ def render(contents: Contents, *, title: str, level: float) -> str:
         script_hash=_hash(script),
         data=htmlsafe_json_dumps(contents.data, allow_nan=False, separators=(",", ":")),
         contents=contents,
-        blocks=describe_model(contents.example, several=contents.several_models),
+        blocks=contents.blocks,
         hash_note=HASH_NOTE,
     )
 

@@ -99,7 +99,7 @@ def split_between(documents: Documents, nodes: Floats) -> Floats:
 
 
 def _range(problem: FittedProblem) -> tuple[float, float]:
-    low, high = problem.calibration.reach
+    low, high = problem.calibration.score_range
     if problem.documents.known:
         fitted = problem.documents
         parts = [fitted.score[fitted.positive == klass] for klass in (False, True)]

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from bayescal.curves import interpolation
 from bayescal.fitted.documents import Documents
 from bayescal.fitted.problem import FittedProblem
 from bayescal.metrics import calibration_verdict
 from bayescal.report.bins import reliability
 from bayescal.report.packing import numbers
-from bayescal.results import interpolation
 from bayescal.validation import Floats
 
 # More scores than that are read off a table, within 1e-4 in probability.

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from scipy import special
 
+from bayescal.curves.curves import Curves, quantiles_of_log_odds
 from bayescal.fitted.problem import FittedProblem
 from bayescal.report.bins import empirical_log_odds, histogram
 from bayescal.report.grid import Size, nodes_of, shares
 from bayescal.report.held_out import HeldOut
 from bayescal.report.packing import numbers, packed
-from bayescal.results.curves import Curves, quantiles_of_log_odds
 from bayescal.validation import Floats
 
 # Log-odds of the priors at which the point estimate is tabulated for the page, which goes

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,23 +10,12 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayescal.bayes import probability
-from bayescal.engines.inference import Settings
-from bayescal.engines.monotone import prior_draws
-from bayescal.engines.monotone.density import Prior
-from bayescal.engines.parts import parts_of
-from bayescal.engines.prior import draw_prior
+from bayescal.curves.curves import Curves
+from bayescal.parts.part import DRAWS
+from bayescal.parts.places import flat
 from bayescal.results.calibration import read_calibration
-from bayescal.results.class_draws import ClassDraws
-from bayescal.results.combined_draws import CombinedDraws
-from bayescal.results.curves import Curves
 from bayescal.results.label_scores import log_likelihood, read_unweighted
-from bayescal.results.parts import read_direct
-from bayescal.results.raw_groups import DRAWS, raw_groups
-from bayescal.results.tree import read_documents
-from bayescal.validation import Floats
 
-# Hyperparameters that say what the units are, not what is believed.
-UNITS = ("centre", "spread")
 # ArviZ's smoothing fails where the draws' weights are alike to the last digit, as they are of
 # documents that every draw is sure of: so many nats tell them apart.
 TOLD_APART = 1e-9
@@ -35,7 +23,11 @@ GROUPS = ("log_likelihood", "prior", "posterior_predictive")
 
 
 def with_arviz_groups(
-    tree: xr.DataTree, groups: Sequence[str], settings: Settings, draws: int
+    tree: xr.DataTree,
+    groups: Sequence[str],
+    draws: int,
+    rng: np.random.Generator,
+    draw_prior: Callable[[int], xr.Dataset],
 ) -> xr.DataTree:
     """
     Return a tree of at most so many draws, with further groups; see `ScoreCalibrator.to_arviz`.
@@ -46,10 +38,12 @@ def with_arviz_groups(
         With a posterior.
     groups : sequence of str
         Some of GROUPS.
-    settings : Settings
-        Of the fit; its `rng` draws.
     draws : int
         The most draws of all chains together.
+    rng : numpy.random.Generator
+        Draws the replicates.
+    draw_prior : callable
+        Returns one chain of so many draws from the prior, of the variables of the posterior.
     """
     chains, size = (tree["posterior"].sizes[name] for name in DRAWS)
     # The same positions of every chain, evenly spaced.
@@ -57,16 +51,16 @@ def with_arviz_groups(
     index = (np.arange(chains)[:, None] * size + kept).ravel()
     curves = read_calibration(tree).take(index).draws
     assert curves is not None  # noqa: S101
-    out = {name: _thinned(node.to_dataset(), kept) for name, node in tree.children.items()}
+    out = {path: _thinned(group, kept) for path, group in flat(tree).items()}
     coords = {name: out["posterior"][name].variable for name in DRAWS}
     if "log_likelihood" in groups:
         found = log_likelihood(curves, read_unweighted(tree, "log_likelihood"))
         found -= TOLD_APART * np.linspace(0.0, 1.0, index.size)[:, None]
         out["log_likelihood"] = _of_documents({"label": found}, coords)
     if "prior" in groups:
-        out["prior"] = _prior(tree, settings, index.size)
+        out["prior"] = draw_prior(index.size)
     if "posterior_predictive" in groups:
-        replicates = _replicates(curves, tree["observed_data"].to_dataset(), settings.rng)
+        replicates = _replicates(curves, tree["observed_data"].to_dataset(), rng)
         out["posterior_predictive"] = _of_documents(replicates, coords)
     extended = xr.DataTree.from_dict(out)
     extended.attrs.update(tree.attrs)
@@ -92,37 +86,10 @@ def _replicates(
     score, positive = observed["score"].values, observed["label"].values == 1
     chance = probability(curves.log_odds(score))
     out: dict[str, NDArray[Any]] = {"label": (rng.random(chance.shape) < chance).astype(np.int64)}
-    densities = curves.densities if isinstance(curves, CombinedDraws) else curves
-    if isinstance(densities, ClassDraws):
+    densities = curves.densities
+    if densities is not None:
         out["score"] = np.empty(chance.shape)
         for klass, each in ((False, densities.negative), (True, densities.positive)):
             which = np.flatnonzero(positive == klass)
             out["score"][:, which] = each.sample(which.size, rng)
     return out
-
-
-def _prior(tree: xr.DataTree, settings: Settings, draws: int) -> xr.Dataset:
-    """Return one chain of draws from the prior, of the variables of the posterior."""
-    if not settings.families:
-        return _prior_of_log_odds(tree, settings, draws)
-    data = read_documents(tree)
-    groups = draw_prior(settings, data, tree["posterior"].to_dataset(), draws)
-    return (groups | raw_groups(groups, parts_of(groups), data.reach))["posterior"]
-
-
-def _prior_of_log_odds(tree: xr.DataTree, settings: Settings, draws: int) -> xr.Dataset:
-    """Return the prior of direct log-odds, at the scores and on the warp of their posterior."""
-    given = dict(settings.direct[0].hyperparameters or {})
-    prior = Prior(**{name: value for name, value in given.items() if name not in UNITS})
-    fitted = read_direct(tree, parts_of(tree)[0])
-    intercept, slope = prior_draws.draw_prior(prior, fitted.pieces, draws, settings.rng)
-    base: Floats = settings.rng.beta(1.0, 1.0, draws)
-    curve = replace(fitted, intercept=intercept, slope=slope, prior=base)
-    score = tree["posterior"].to_dataset()["score"].values
-    return xr.Dataset(
-        {
-            "log_odds": ((*DRAWS, "score"), curve.log_odds(score)[None]),
-            "prior": (DRAWS, base[None]),
-        },
-        {"chain": [0], "draw": np.arange(draws), "score": score},
-    )

@@ -10,17 +10,18 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 from bayescal.bayes import probability
+from bayescal.curves import curves
+from bayescal.curves.class_draws import ClassDraws, density_dataset, read_draws
+from bayescal.curves.class_prior import Prior, prior_draws
+from bayescal.curves.combined_draws import ModelCurves
+from bayescal.curves.intervals import highest_density, simultaneous_tail
+from bayescal.curves.tables import Tables
 from bayescal.engines.maximum_likelihood import ClassFits
-from bayescal.engines.parts import COMBINATION, Part, parts_of
 from bayescal.families import Family
-from bayescal.results import curves
-from bayescal.results.class_draws import ClassDraws, density_dataset, read_draws, read_mixture
-from bayescal.results.class_prior import Prior, prior_draws
-from bayescal.results.combined_draws import CombinedDraws
-from bayescal.results.intervals import highest_density, simultaneous_tail
-from bayescal.results.parts import read_direct, read_parts
-from bayescal.results.tables import Tables
-from bayescal.results.tree import read_documents, read_fits
+from bayescal.parts.part import Reading
+from bayescal.parts.places import flat
+from bayescal.parts.stack import read_stack
+from bayescal.results.tree import read_fits, reading_of
 from bayescal.validation import Floats, as_scores_of
 
 # Beyond so many spreads every curve has saturated; squares of larger numbers would overflow.
@@ -49,17 +50,17 @@ class Calibration:
         Posterior draws, or the one posterior mode; None for maximum likelihood alone.
     centre, spread : float
         Of the scores fitted.
-    reach : tuple of float
+    score_range : tuple of float
         Smallest and largest score fitted.
     scores_are : str
         What users' scores are; see `bayescal.validation.as_scores_of`.
     """
 
     fits: ClassFits
-    draws: curves.Curves | None
+    draws: ModelCurves | None
     centre: float
     spread: float
-    reach: tuple[float, float]
+    score_range: tuple[float, float]
     scores_are: str
 
     def with_prior(self, prior: Prior | None) -> Calibration:
@@ -105,7 +106,7 @@ class Calibration:
         values, draws = self.read(scores), self._posterior
         tail = 0.5 - level / 2.0
         if kind == "simultaneous":
-            nodes = np.linspace(*self.reach, NODES)
+            nodes = np.linspace(*self.score_range, NODES)
             tail = simultaneous_tail(draws.log_odds(nodes), level)
         return self._quantiles(values, np.array([tail, 1.0 - tail])).T
 
@@ -127,13 +128,12 @@ class Calibration:
         ValueError
             If the family has no densities.
         """
-        draws = self.draws.densities if isinstance(self.draws, CombinedDraws) else self.draws
-        if draws is None or isinstance(draws, ClassDraws):
-            return draws
+        if self.draws is None or self.draws.densities is not None:
+            return None if self.draws is None else self.draws.densities
         raise ValueError("class densities need a family of densities; monotone log-odds have none.")
 
     @property
-    def _posterior(self) -> curves.Curves:
+    def _posterior(self) -> ModelCurves:
         if self.draws is None:
             raise ValueError("maximum likelihood has no draws: fit with inference='exact'.")
         return self.draws
@@ -154,32 +154,20 @@ class Calibration:
 
 def read_calibration(tree: xr.DataTree) -> Calibration:
     """Return the calibration that a tree of results holds."""
-    constants = tree["constant_data"]
-    fits = read_fits(tree)
+    fits, reading = read_fits(tree), reading_of(tree)
     return Calibration(
         fits=fits,
-        draws=_read_draws(fits.family, tree),
-        centre=float(constants["centre"]),
-        spread=float(constants["spread"]),
-        reach=read_documents(tree).reach,
-        scores_are=str(constants.attrs["scores_are"]),
+        draws=_read_draws(fits.family, tree, reading),
+        centre=reading.centre,
+        spread=reading.spread,
+        score_range=reading.score_range,
+        scores_are=str(tree["constant_data"].attrs["scores_are"]),
     )
 
 
-def _read_draws(family: Family, tree: xr.DataTree) -> curves.Curves | None:
+def _read_draws(family: Family, tree: xr.DataTree, reading: Reading) -> ModelCurves | None:
     if "mode" in tree:
         return read_draws(family, tree["mode"].to_dataset())
     if "posterior" not in tree:
         return None
-    first = parts_of(tree)[0]
-    if first.engine == "importance":
-        return read_direct(tree, first)
-    densities = _read_densities(family, tree, first)
-    return read_parts(tree, densities) if COMBINATION in tree else densities
-
-
-def _read_densities(family: Family, tree: xr.DataTree, part: Part) -> ClassDraws:
-    draws = tree[part.draws[0]].to_dataset()
-    if not part.constants:
-        return read_draws(family, draws)
-    return read_mixture(draws, float(tree[part.constants]["centre"]))
+    return read_stack(flat(tree), reading)

@@ -9,10 +9,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import xarray as xr
 
-from bayescal.engines.parts import Part, parts_of, parts_of_topics
-from bayescal.families import Family
-from bayescal.results.health import evidence_of, findings
-from bayescal.results.topics import HYPERPARAMETERS
+from bayescal.parts.kinds import findings, kind_of
+from bayescal.parts.of_topics import HYPERPARAMETERS
+from bayescal.parts.places import Groups, Place, flat, places
 from bayescal.validation import Floats
 
 RHAT_LIMIT = 1.01
@@ -71,16 +70,16 @@ def diagnose(tree: xr.DataTree) -> Diagnostics:
     Check the posterior of one problem: chains by their agreement, exact draws part by part.
 
     Limits: R-hat at most 1.01 and effective sample sizes at least 400 (Vehtari et al., Bayesian
-    Analysis 2021), no divergences; of exact draws those of `results.health`.
+    Analysis 2021), no divergences; of exact draws those of `parts.kinds.findings`.
     """
     if CHAINS in tree:
         return of_chains(tree, tree["posterior"].to_dataset())
-    return _of_exact_draws(tree, parts_of(tree))
+    return _of_exact_draws(tree)
 
 
-def diagnose_topics(tree: xr.DataTree, families: Sequence[Family]) -> Diagnostics:
+def diagnose_topics(tree: xr.DataTree) -> Diagnostics:
     """Check the posterior of many topics and their population, part by part; and chains of NUTS."""
-    found = _of_exact_draws(tree, parts_of_topics(families))
+    found = _of_exact_draws(tree)
     if CHAINS not in tree:
         return found
     population = tree["population"].to_dataset()[list(HYPERPARAMETERS)]
@@ -88,16 +87,20 @@ def diagnose_topics(tree: xr.DataTree, families: Sequence[Family]) -> Diagnostic
     return replace(chains, problems=(*chains.problems, *found.problems))
 
 
-def problems_by_topic(tree: xr.DataTree, families: Sequence[Family]) -> list[tuple[str, ...]]:
+def problems_by_topic(tree: xr.DataTree) -> list[tuple[str, ...]]:
     """Return what is wrong with the draws of each topic, what topics share among it."""
-    found = findings(tree, parts_of_topics(families))
+    found = findings(flat(tree))
     return [
         tuple(each.text() for each in found if each.topics is None or each.topics[k])
         for k in range(tree["topics"].sizes["topic"])
     ]
 
 
-def _of_exact_draws(tree: xr.DataTree, parts: Sequence[Part]) -> Diagnostics:
+def _of_exact_draws(tree: xr.DataTree) -> Diagnostics:
+    groups = flat(tree)
+    found = places(groups)
+    # Where some draws are importance weighted theirs is the shape that matters.
+    weighted = [place for place in found if kind_of(place).importance_weighted] or found
     draws = _count(tree["posterior"].to_dataset())
     names = tree["topics"].to_dataset()["topic"].values if "topics" in tree else None
     return Diagnostics(
@@ -106,22 +109,18 @@ def _of_exact_draws(tree: xr.DataTree, parts: Sequence[Part]) -> Diagnostics:
         ess_tail=float(draws),
         divergences=0,
         draws=draws,
-        efficiency=_worst_of(tree, parts, "efficiency", np.nanmin),
-        pareto_k=_worst_of(tree, _weighted(parts), "pareto_k", np.nanmax),
-        problems=tuple(each.text(names) for each in findings(tree, parts)),
+        efficiency=_worst_of(groups, found, "efficiency", np.nanmin),
+        pareto_k=_worst_of(groups, weighted, "pareto_k", np.nanmax),
+        problems=tuple(each.text(names) for each in findings(groups)),
     )
 
 
-def _weighted(parts: Sequence[Part]) -> Sequence[Part]:
-    """Return the parts whose draws are importance weighted; where there are none, all."""
-    return [part for part in parts if part.engine != "exact"] or parts
-
-
 def _worst_of(
-    tree: xr.DataTree, parts: Sequence[Part], name: str, pick: Callable[[Floats], float]
+    groups: Groups, found: Sequence[Place], name: str, pick: Callable[[Floats], float]
 ) -> float | None:
     """Return the worst known value of a variable of the parts' evidence; None if there is none."""
-    values = [each[name].values.ravel() for each in evidence_of(tree, parts) if name in each]
+    evidence = [groups[place.evidence] for place in found if place.evidence in groups]
+    values = [each[name].values.ravel() for each in evidence if name in each]
     known = np.concatenate([*values, np.empty(0)])
     known = known[known > -np.inf]
     return float(pick(known)) if known.size else None

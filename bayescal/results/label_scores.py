@@ -8,12 +8,9 @@ import numpy as np
 import xarray as xr
 from scipy import special
 
-from bayescal.engines.combined import leave_one_out_of_densities
+from bayescal.curves.combined_draws import CombinedDraws, ModelCurves
+from bayescal.curves.curves import PartCurves
 from bayescal.engines.data import BinaryScores
-from bayescal.results.class_draws import ClassDraws
-from bayescal.results.combined_draws import CombinedDraws
-from bayescal.results.curves import Curves
-from bayescal.results.recalibrated_draws import RecalibratedDraws
 from bayescal.results.tree import read_documents
 from bayescal.validation import Floats
 
@@ -36,31 +33,24 @@ def read_unweighted(tree: xr.DataTree, what: str) -> BinaryScores:
     return replace(documents, weight=None)
 
 
-def log_scores(curves: Curves, data: BinaryScores, base: ClassDraws | None) -> Floats:
+def log_scores(curves: PartCurves, data: BinaryScores) -> Floats:
     """
     Return natural logs of P_k(y_i | s_i), shape (draws, documents).
 
     Parameters
     ----------
-    curves : Curves
-        A calibrator's, or those of one part of a combination.
+    curves : PartCurves
+        Of one part.
     data : BinaryScores
         The documents fitted.
-    base : ClassDraws or None
-        The densities of the combination that `curves` are a part of: recalibrated ones are taken
-        as they were fitted, along the densities' log-odds of documents left out.
     """
-    if isinstance(curves, RecalibratedDraws) and base is not None:
-        left_out = leave_one_out_of_densities(base.negative, base.positive, data)
-        log_odds = curves.along.log_odds(left_out)
-    else:
-        log_odds = curves.log_odds(data.score)
+    log_odds = curves.label_log_odds(data)
     signed = np.where(data.positive, log_odds, -log_odds)
     scores: Floats = np.asarray(special.log_expit(signed), dtype=np.float64)
     return scores
 
 
-def log_likelihood(curves: Curves, data: BinaryScores) -> Floats:
+def log_likelihood(curves: ModelCurves, data: BinaryScores) -> Floats:
     r"""
     Return log likelihoods by which ArviZ's leave-one-out is that of the label, (draws, documents).
 
@@ -75,12 +65,12 @@ def log_likelihood(curves: Curves, data: BinaryScores) -> Floats:
     its own part below. The left side for all draws is then the mixture's probability.
     """
     if not isinstance(curves, CombinedDraws):
-        return log_scores(curves, data, None)
+        return log_scores(curves, data)
     out, drawn = np.empty((curves.size, data.score.size)), np.unique(curves.which)
     left_out = np.empty((drawn.size, data.score.size))
     for k, m in enumerate(drawn):
         rows = np.flatnonzero(curves.which == m)
-        out[rows] = log_scores(curves.parts[m].take(rows), data, curves.densities)
+        out[rows] = log_scores(curves.parts[m].take(rows), data)
         left_out[k] = np.log(rows.size) - special.logsumexp(-out[rows], axis=0)
     # A part of next to no weight may have no draw.
     weight = curves.weight[drawn, None] / curves.weight[drawn].sum()

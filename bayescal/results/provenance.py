@@ -14,6 +14,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+ESTIMATOR = "bayescal_estimator"  # the attribute that says what made a tree
 PACKAGES = ("bayescal", "pymc", "numpy", "scipy", "xarray")
 
 
@@ -29,13 +30,40 @@ def versions() -> dict[str, str]:
     return found
 
 
-def describe(parameters: Mapping[str, Any], classes: NDArray[Any]) -> dict[str, str]:
-    """Return the attributes of a tree, as JSON texts."""
+def describe(
+    estimator: str, parameters: Mapping[str, Any], classes: NDArray[Any]
+) -> dict[str, str]:
+    """
+    Return the attributes of a tree, as JSON texts.
+
+    Parameters
+    ----------
+    estimator : str
+        What made it, a key of `bayescal.loading.CALIBRATORS`.
+    parameters : mapping
+        Its arguments.
+    classes : array of shape (2,)
+        The negative and the positive class.
+    """
     return {
+        ESTIMATOR: estimator,
         "bayescal_versions": json.dumps(versions()),
         "bayescal_parameters": json.dumps({k: _plain(v) for k, v in parameters.items()}),
         "bayescal_classes": json.dumps({"dtype": classes.dtype.str, "values": classes.tolist()}),
     }
+
+
+def check_made_by(estimator: str, tree: xr.DataTree, path: str | Path) -> None:
+    """
+    Check that a file holds what an estimator made.
+
+    Raises
+    ------
+    ValueError
+        If another one made it.
+    """
+    if (other := tree.attrs[ESTIMATOR]) != estimator:
+        raise ValueError(f"{path} holds a {other}: bayescal.load reads it.")
 
 
 def read(tree: xr.DataTree) -> tuple[dict[str, Any], NDArray[Any]]:
@@ -48,6 +76,8 @@ def read(tree: xr.DataTree) -> tuple[dict[str, Any], NDArray[Any]]:
 def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, tuple):
+        return list(value)
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, Path):

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from scipy import special
 
 from bayescal.bayes import probability
-from bayescal.engines.parts import COMBINATION
 from bayescal.html.svg import curve_picture, interval_picture
 from bayescal.html.tables import paragraph, side_by_side, table
+from bayescal.parts.places import COMBINATION
 from bayescal.results.calibration import Calibration
 
 LEVEL = 0.9
@@ -72,7 +72,7 @@ class _Curve:
         self._calibration, self._point, self._banded, self._name = calibration, point, banded, name
 
     def picture(self, name: str, about: str) -> str:
-        low, high = self._calibration.reach
+        low, high = self._calibration.score_range
         if low == high:
             low, high = low - self._calibration.spread, high + self._calibration.spread
         x = self._shown(np.linspace(low, high, POINTS))

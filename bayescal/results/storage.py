@@ -39,17 +39,6 @@ def write_tree(tree: xr.DataTree, path: str | Path) -> Path:
     return target
 
 
-def has_group(path: str | Path, group: str) -> bool:
-    """Return whether a file is HDF5 with a group of this name, without reading it."""
-    import h5py
-
-    try:
-        with h5py.File(path, "r") as opened:
-            return group in opened
-    except OSError:
-        return False
-
-
 def read_tree(path: str | Path) -> xr.DataTree:
     """
     Read a tree that `write_tree` wrote, of this version or of 0.1.0.

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayescal.density_draws import density_draws
-from bayescal.density_shapes import raw_shapes
+from bayescal.curves.densities import SIDES
 from bayescal.engines.data import KLASS
-from bayescal.engines.maximum_likelihood import ClassFits
-from bayescal.engines.parts import parts_of
-from bayescal.families import Family, Fit
-from bayescal.results.densities import SIDES
-from bayescal.results.raw_groups import SHAPES
+from bayescal.parts import part_of
+from bayescal.parts.densities import rows_of_classes
+from bayescal.parts.places import flat, places
 from bayescal.results.topics import DRAWS
 from bayescal.results.tree import read_fits
-from bayescal.warps import IDENTITY
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,63 +22,24 @@ if TYPE_CHECKING:
 # What stands beside the class prior as its guard: see `bayescal.bayes.class_prior`.
 ADD_ONE = "add_one"
 
-# Class and parameter, what maximum likelihood says, and the draws or the mode.
-Row = tuple[tuple[str, str], dict[str, Any], xr.DataArray | None]
-
 
 def parameter_table(tree: xr.DataTree, classes: NDArray[Any], level: float) -> pd.DataFrame:
     """Return the parameters and the class prior; see `ScoreCalibrator.summary`."""
     import pandas as pd
 
-    fits = read_fits(tree)
+    fits, labels = read_fits(tree), (str(classes[0]), str(classes[1]))
     inferred = next(
         (tree[name].to_dataset() for name in ("posterior", "mode") if name in tree), None
     )
-    first = parts_of(tree)[0]
-    if first.engine == "importance":
-        rows = list(_rows_of_log_odds(fits, tree["posterior"].to_dataset()))
+    found = places(flat(tree))
+    if found and inferred is not None:
+        rows = list(part_of(found[0].kind).rows(fits, inferred, found[0], labels))
     else:
-        rows = list(_rows_of_classes(fits, inferred, classes, mixed=bool(first.constants)))
+        rows = list(rows_of_classes(fits, inferred, labels, mixed=False))
     draws = None if inferred is None else inferred["prior"]
-    rows.append(((str(classes[1]), "prior"), {"mle": fits.prior, "guard": ADD_ONE}, draws))
+    rows.append(((labels[1], "prior"), {"mle": fits.prior, "guard": ADD_ONE}, draws))
     index = pd.MultiIndex.from_tuples([row[0] for row in rows], names=["class", "parameter"])
     return pd.DataFrame([mle | _inferred(draws, level) for _, mle, draws in rows], index=index)
-
-
-def _rows_of_log_odds(fits: ClassFits, posterior: xr.Dataset) -> Iterator[Row]:
-    """Yield the log-odds at raw scores, of direct fits and of the densities that fit best."""
-    scores = posterior["score"].values
-    for k, (score, mle) in enumerate(zip(scores, fits.log_odds(scores), strict=True)):
-        name = ("log-odds", f"at {score:.6g}")
-        yield name, {"mle": float(mle), "guard": ""}, posterior["log_odds"].isel(score=k)
-
-
-def _rows_of_classes(
-    fits: ClassFits, inferred: xr.Dataset | None, classes: NDArray[Any], *, mixed: bool
-) -> Iterator[Row]:
-    both = ((False, fits.negative), (True, fits.positive))
-    for klass, label, (positive, fit) in zip(KLASS, classes, both, strict=True):
-        family = fits.family.of_class(positive)
-        for name, mle in (_shape_of_fit(family, fit) if mixed else _parameters_of(fit)).items():
-            draws = None if inferred is None else inferred[name].sel(klass=klass)
-            yield (str(label), name), mle, draws
-
-
-def _parameters_of(fit: Fit) -> dict[str, dict[str, Any]]:
-    return {name: _mle(fit, name, value) for name, value in fit.parameters.items()}
-
-
-def _shape_of_fit(family: Family, fit: Fit) -> dict[str, dict[str, Any]]:
-    """Return mode and widths of a fit, which draws of other families and warps have too."""
-    sides = np.stack(family.sides(*map(np.atleast_1d, fit.parameters.values())))
-    one = density_draws((family,), np.zeros(1, np.intp), sides, np.array([IDENTITY]), 0.0)
-    own = (family.parameters[k] for k in family.by_side)
-    found = zip(own, SHAPES, raw_shapes(one)[:, 0].tolist(), strict=True)
-    return {name: _mle(fit, parameter, value) for parameter, name, value in found}
-
-
-def _mle(fit: Fit, parameter: str, value: float) -> dict[str, Any]:
-    return {"mle": value, "guard": fit.guard.name if parameter in fit.guard.acted else ""}
 
 
 def _inferred(draws: xr.DataArray | None, level: float) -> dict[str, float]:

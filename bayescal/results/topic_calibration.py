@@ -6,13 +6,13 @@ import numpy as np
 import xarray as xr
 
 from bayescal.bayes import class_prior
+from bayescal.curves.combined_draws import ModelCurves
+from bayescal.curves.densities import SIDES
 from bayescal.engines.data import KLASS
 from bayescal.engines.maximum_likelihood import ClassFits
-from bayescal.engines.parts import COMBINATION
 from bayescal.families import Family, Fit, Guard
+from bayescal.parts.places import COMBINATION
 from bayescal.results.calibration import Calibration
-from bayescal.results.curves import Curves
-from bayescal.results.densities import SIDES
 from bayescal.results.topic_documents import read_range
 from bayescal.results.topic_parts import read_topic
 from bayescal.results.topics import read_curve, read_scale
@@ -38,14 +38,14 @@ def topic_calibration(tree: xr.DataTree, family: Family, topic: int | None) -> C
         The parameters of its `fits` are nan for a class without documents.
     """
     centre, spread = read_scale(tree)
-    draws: Curves
+    draws: ModelCurves
     draws = read_topic(tree, topic) if COMBINATION in tree else read_curve(tree, family, topic)
     return Calibration(
         fits=_fits(tree, family, topic),
         draws=draws,
         centre=centre,
         spread=spread,
-        reach=read_range(tree, topic),
+        score_range=read_range(tree, topic),
         scores_are="scores",
     )
 

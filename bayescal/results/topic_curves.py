@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from scipy.special import log_expit
 
 from bayescal.bayes import probability
+from bayescal.curves.class_prior import Prior
 from bayescal.families import Family
 from bayescal.results.calibration import Calibration
-from bayescal.results.class_prior import Prior
 from bayescal.results.topic_calibration import topic_calibration
 from bayescal.results.topics import take_topics
 from bayescal.topic_scores import Cells

@@ -9,14 +9,14 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from bayescal.curves.curves import check_finite
+from bayescal.curves.monotone_draws import MonotoneDraws
 from bayescal.engines.monotone.basis import Pieces
 from bayescal.engines.monotone.engine import DESCRIPTION, constants_of
-from bayescal.engines.parts import MONOTONE_OF_TOPICS as PART
 from bayescal.engines.pooled.drawing import Health
 from bayescal.engines.pooled.log_odds import LogOddsOfTopics
 from bayescal.engines.pooled.log_odds_population import NAMES
-from bayescal.results.curves import check_finite
-from bayescal.results.monotone_draws import MonotoneDraws
+from bayescal.parts.of_topics import MONOTONE_OF_TOPICS as PART
 from bayescal.results.topics import DRAWS, append_topics, health_variables, whose
 from bayescal.validation import Floats
 
@@ -61,7 +61,8 @@ def build(
         "population_efficiency": found.population_efficiency,
     }
     return {
-        DRAWN: xr.Dataset(variables, coords, {"description": DESCRIPTION, "part": PART.name}),
+        **PART.note(),
+        DRAWN: xr.Dataset(variables, coords, {"description": DESCRIPTION}),
         PART.constants: constants_of(
             found.pieces, centre=found.centre, spread=found.spread, bend=found.bend
         ),

@@ -8,26 +8,26 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayescal.engines.combined import MOST_DRAWS
-from bayescal.engines.parts import COMBINATION, PARTS, RECALIBRATED, stored
+from bayescal.curves.class_draws import ClassDraws
+from bayescal.curves.combined_draws import CombinedDraws, combine
+from bayescal.curves.monotone_draws import MonotoneDraws
+from bayescal.curves.recalibrated_draws import DensityLogOdds, RecalibratedDraws
+from bayescal.engines.exact.leave_one_out import MOST_DRAWS
+from bayescal.engines.monotone.engine import Direct
 from bayescal.engines.pooled.combined import TopicCombination
 from bayescal.engines.pooled.log_odds import LogOddsOfTopics
 from bayescal.engines.pooled.weights import DENSITIES, NAMES
 from bayescal.families import FAMILIES
+from bayescal.parts.monotone import read_log_odds
+from bayescal.parts.of_topics import RECALIBRATED_OF_TOPICS as RECALIBRATION
+from bayescal.parts.of_topics import prefix_of, shown_of_topics
+from bayescal.parts.places import COMBINATION
 from bayescal.results import topic_log_odds
-from bayescal.results.class_draws import ClassDraws
-from bayescal.results.combined_draws import CombinedDraws, combine
-from bayescal.results.monotone_draws import MonotoneDraws
-from bayescal.results.parts import read_direct
-from bayescal.results.raw_groups import raw_groups
-from bayescal.results.recalibrated_draws import DensityLogOdds, RecalibratedDraws
 from bayescal.results.topics import read_curve, read_scale
 from bayescal.validation import Floats
 
 if TYPE_CHECKING:
     import pandas as pd
-
-RECALIBRATION = PARTS[RECALIBRATED]
 
 
 def combination_groups(
@@ -67,13 +67,21 @@ def combination_groups(
         },
         {"topic": names, "part": list(NAMES), "density": list(DENSITIES)},
     )
-    recalibration = stored(RECALIBRATION, found.recalibration, *shape)
     return {
         COMBINATION: combination,
-        **raw_groups(recalibration, (RECALIBRATION,), reach),
-        **recalibration,
+        **_recalibration_groups(found.recalibration, shape),
         **topic_log_odds.build(found.direct, names, shape),
     }
+
+
+def _recalibration_groups(found: Direct, shape: tuple[int, int]) -> dict[str, xr.Dataset]:
+    (draws,) = RECALIBRATION.draws
+    groups = RECALIBRATION.note() | {
+        draws: found.dataset(*shape),
+        RECALIBRATION.constants: found.constants(),
+        RECALIBRATION.evidence: found.evidence(),
+    }
+    return groups | shown_of_topics(groups)
 
 
 def read_topic(tree: xr.DataTree, topic: int | None) -> CombinedDraws:
@@ -103,7 +111,10 @@ def combination_table(tree: xr.DataTree, topic: int | None = None) -> pd.DataFra
 
 def read_recalibration(tree: xr.DataTree) -> MonotoneDraws:
     """Return the curve of all topics along the densities' log-odds."""
-    return read_direct(tree, RECALIBRATION)
+    groups = {
+        path: tree[path].to_dataset() for path in (*RECALIBRATION.draws, RECALIBRATION.constants)
+    }
+    return read_log_odds(groups, RECALIBRATION)
 
 
 def weights_of_population(tree: xr.DataTree) -> tuple[Floats, Floats]:
@@ -113,10 +124,9 @@ def weights_of_population(tree: xr.DataTree) -> tuple[Floats, Floats]:
 
 
 def _densities(tree: xr.DataTree, topic: int | None) -> tuple[ClassDraws, ...]:
-    first, *others = DENSITIES
-    return (
-        read_curve(tree, FAMILIES[first], topic),
-        *(read_curve(tree, FAMILIES[name], topic, f"{name}_") for name in others),
+    families = [FAMILIES[name] for name in DENSITIES]
+    return tuple(
+        read_curve(tree, family, topic, prefix_of(family, families)) for family in families
     )
 
 

@@ -8,21 +8,20 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from bayescal.curves.class_draws import ClassDraws
+from bayescal.curves.curves import check_finite
+from bayescal.curves.densities import SIDES
 from bayescal.engines.data import KLASS
 from bayescal.engines.pooled.added import AddedTopics, Population
 from bayescal.engines.pooled.drawing import Health
 from bayescal.engines.pooled.engine import TopicPosterior, densities_of
 from bayescal.engines.pooled.population import NAMES
 from bayescal.families import Family
-from bayescal.results.class_draws import ClassDraws
-from bayescal.results.curves import check_finite
-from bayescal.results.densities import SIDES
+from bayescal.parts.of_topics import GROUPS, RATE_NAMES
+from bayescal.parts.places import flat
 from bayescal.validation import Floats
 
 DRAWS = ("chain", "draw")
-RATE_NAMES = ("rate_alpha", "rate_beta")
-HYPERPARAMETERS = (*NAMES, *RATE_NAMES)
-GROUPS = ("posterior", "population", "topics")
 
 
 def build_topics(
@@ -171,11 +170,10 @@ def read_population(tree: xr.DataTree, prefix: str = "") -> Population:
 
 def take_topics(tree: xr.DataTree, positions: NDArray[np.intp]) -> xr.DataTree:
     """Return a tree with the topics at some positions alone."""
-    groups = {name: node.to_dataset() for name, node in tree.children.items()}
     return xr.DataTree.from_dict(
         {
-            name: group.isel(topic=positions) if "topic" in group.dims else group
-            for name, group in groups.items()
+            path: group.isel(topic=positions) if "topic" in group.dims else group
+            for path, group in flat(tree).items()
         }
     )
 

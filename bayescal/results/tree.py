@@ -1,10 +1,11 @@
 """The tree of a fit: an xarray.DataTree in ArviZ's schema, with the maximum-likelihood fit beside.
 
 Groups: posterior and sample_stats (chain, draw, klass), observed_data and constant_data
-(document), maximum_likelihood and, for inference "map", mode (klass). Draws of densities that are
-warped or of several families, and of direct log-odds, are in raw score units in the groups
-posterior and those named like parts of a combination; the engine's own are in engine_draws, what
-these need in engine_constants, each after the name of its part.
+(document), maximum_likelihood and, for inference "map", mode (klass). Each part of the model has a
+group parts/<name>, whose attributes name its kind and the groups that hold its draws: those of the
+first part are in the group posterior, in raw score units; those of others in parts/<name>/draws.
+Where an engine draws in coordinates of its own these are in parts/<name>/engine_draws, what they
+need in engine_constants beside them, and how well they were made in evidence.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ import xarray as xr
 
 from bayescal.engines.data import KLASS, BinaryScores
 from bayescal.engines.maximum_likelihood import ClassFits
-from bayescal.engines.parts import parts_of
 from bayescal.families import FAMILIES, Fit, Guard
-from bayescal.results.raw_groups import raw_groups
+from bayescal.parts.part import Reading
+from bayescal.parts.stack import raw_groups
 
 
 def build_tree(
@@ -39,16 +40,14 @@ def build_tree(
     fits : ClassFits
         Goes into maximum_likelihood.
     groups : mapping of str to Dataset
-        What the engine made: posterior or engine_draws, sample_stats, evidence; or mode.
+        What the engine made: those of the parts, and sample_stats; or mode.
     attrs : mapping
         Provenance: versions, seed, arguments.
     """
     centre, spread = data.centre_and_spread
     weight = np.ones(data.score.size) if data.weight is None else data.weight
-    made = groups or {}
     datasets = {
-        **raw_groups(made, parts_of(made), data.reach),
-        **made,
+        **(groups or {}),
         "observed_data": xr.Dataset(
             {
                 "score": ("document", data.score, {"long_name": data.name}),
@@ -61,9 +60,17 @@ def build_tree(
         ),
         "maximum_likelihood": _fits_to_dataset(fits),
     }
-    tree = xr.DataTree.from_dict(datasets)
+    reading = Reading(centre, spread, data.score_range, {})
+    tree = xr.DataTree.from_dict(raw_groups(datasets, reading) | datasets)
     tree.attrs.update(attrs or {})
     return tree
+
+
+def reading_of(tree: xr.DataTree) -> Reading:
+    """Return what the parts of a tree may need to read their draws."""
+    constants = tree["constant_data"]
+    score_range = read_documents(tree).score_range
+    return Reading(float(constants["centre"]), float(constants["spread"]), score_range, {})
 
 
 def read_fits(tree: xr.DataTree) -> ClassFits:

@@ -8,19 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 
 from bayescal.density_draws import DensityDraws, density_draws
 from bayescal.engines.data import KLASS, BinaryScores
 from bayescal.engines.exact.components import Component, build_components
 from bayescal.engines.exact.datasets import draws_dataset, is_plain
 from bayescal.engines.exact.hyperparameters import Hyperparameters, resolve
+from bayescal.engines.exact.leave_one_out import leave_one_out_of_densities
 from bayescal.engines.exact.mixture import MixtureDraws, Weights, by_evidence, draw_mixture
 from bayescal.engines.exact.stacking import by_stacking
 from bayescal.engines.pareto import smooth
-from bayescal.engines.parts import PARTS, PLAIN, stored
 from bayescal.families import Family
 from bayescal.validation import Floats
 from bayescal.warps import IDENTITY
@@ -45,6 +47,8 @@ class Densities:
         Draws of the class prior.
     centre : float
         Of the warps.
+    data : BinaryScores
+        What they were fitted to.
     """
 
     components: list[Component]
@@ -52,6 +56,22 @@ class Densities:
     found: MixtureDraws
     prior: Floats
     centre: float
+    data: BinaryScores
+
+    @property
+    def plain(self) -> bool:
+        """Return whether the draws are in raw score units: of one family, and no warp."""
+        return is_plain(self.components)
+
+    @cached_property
+    def left_out(self) -> Floats:
+        """Return the log-odds of every document, each given all others."""
+        # In documents that it was fitted to a density puts too much trust.
+        return leave_one_out_of_densities(self.of_class(0), self.of_class(1), self.data)
+
+    def leave_one_out(self, index: NDArray[np.intp], rng: np.random.Generator) -> Floats:
+        """Return the log-odds of + of some documents, each given all others."""
+        return self.left_out[index]
 
     def of_class(self, klass: int) -> DensityDraws:
         """Return the draws of one class's density, 0 negative or 1 positive."""
@@ -63,11 +83,6 @@ class Densities:
         found = self.found
         sides = np.stack([side[:, klass] for side in (found.theta, found.left, found.right)])
         return density_draws(families, family[chosen], sides, bend[chosen], self.centre)
-
-    def groups(self, chains: int, draws: int) -> dict[str, xr.Dataset]:
-        """Return the draws and what is known of them, as a tree keeps them."""
-        part = PLAIN if is_plain(self.components) else PARTS["densities"]
-        return stored(part, self, chains, draws)
 
     def dataset(self, chains: int, draws: int) -> xr.Dataset:
         """Return the draws: those of a family's program, or of a mixture (chain, draw, klass)."""
@@ -166,23 +181,7 @@ def _draw(
     prior = rng.beta(
         settings.prior_alpha + data.total(True), settings.prior_beta + data.total(False), draws
     )
-    return Densities(components, weights, found, prior, settings.centre)
-
-
-def draw_posterior(
-    family: Family,
-    data: BinaryScores,
-    rng: np.random.Generator,
-    *,
-    draws: int,
-    chains: int,
-    hyperparameters: Mapping[str, float] | None = None,
-) -> dict[str, xr.Dataset]:
-    """Return the groups "posterior" and "evidence" of one family, chains x draws draws."""
-    found = fit_densities(
-        (family,), data, rng, draws=draws * chains, hyperparameters=hyperparameters
-    )
-    return found.groups(chains, draws)
+    return Densities(components, weights, found, prior, settings.centre, data)
 
 
 def _evidence_dataset(

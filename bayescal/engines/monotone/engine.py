@@ -167,7 +167,7 @@ def fit_direct(
     if unknown := sorted(set(given) - set(known)):
         raise ValueError(
             f"hyperparameters of direct log-odds are centre, spread, {', '.join(known)}, and of"
-            f" family 'monotone' n_segments; got {', '.join(map(repr, unknown))}."
+            f" parts='monotone' n_segments; got {', '.join(map(repr, unknown))}."
         )
     prior, scaled = Prior(**given), np.asarray(bends) * spread
     counts = fewer_and_fewer(number_of_segments(data)) if n_segments is None else [n_segments]

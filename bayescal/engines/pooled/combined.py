@@ -14,13 +14,12 @@ import numpy as np
 from bayescal.bayes import log_odds_of_mixture
 from bayescal.engines.combined import (
     MOST_DOCUMENTS,
-    MOST_DRAWS,
     RECALIBRATION,
-    leave_one_out_of_densities,
     log_scores,
     pick_documents,
 )
 from bayescal.engines.data import BinaryScores
+from bayescal.engines.exact.leave_one_out import MOST_DRAWS, leave_one_out_of_densities
 from bayescal.engines.monotone.engine import Direct, fit_direct
 from bayescal.engines.pooled.engine import densities_of
 from bayescal.engines.pooled.log_odds import (

@@ -8,15 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal.engines.combined import compare
-from bayescal.engines.parts import parts_of_topics
 from bayescal.engines.stacking import stack
-from bayescal.families import FAMILIES
 from bayescal.topic_scores import rows_of
 from bayescal.validation import Floats
 
 DENSITIES = ("asymmetric_laplace", "gaussian")
 # Densities around populations; their mixture recalibrated; log-odds around a population.
-NAMES = tuple(part.name for part in parts_of_topics([FAMILIES[name] for name in DENSITIES]))
+NAMES = (*DENSITIES, "recalibrated", "monotone")
 # Documents' worth of belief in each part, before any label speaks ...
 BELIEF = 0.5
 # ... and in the population's weights, before a topic's own labels do.

@@ -8,11 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from bayescal.curves.curves import DirectCurves
+from bayescal.engines.data import BinaryScores
 from bayescal.validation import Floats
 
 
 @dataclass(frozen=True)
-class IdentityDraws:
+class IdentityDraws(DirectCurves):
     """
     The identity as a curve: every draw says what the score says.
 
@@ -50,3 +52,7 @@ class IdentityDraws:
         """Return the scores, moved by the mean of the shifts."""
         moved: Floats = scores + self.shift.mean()
         return moved
+
+    def seen(self, data: BinaryScores, log_score: Floats) -> None:
+        """Return None: nothing was fitted."""
+        return

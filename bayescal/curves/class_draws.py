@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from scipy import special
 
 from bayescal.bayes import log_odds
+from bayescal.curves.curves import blocks, check_finite
+from bayescal.curves.densities import SIDES, mixture_densities, native_densities
 from bayescal.density_draws import DensityDraws
-from bayescal.engines.data import KLASS
+from bayescal.engines.data import KLASS, BinaryScores
 from bayescal.engines.maximum_likelihood import ClassFits
 from bayescal.families import Family
 from bayescal.log_sum import log_sum_exp
-from bayescal.results.curves import blocks, check_finite
-from bayescal.results.densities import SIDES, mixture_densities, native_densities
 from bayescal.validation import Floats
 
 
@@ -45,6 +45,23 @@ class ClassDraws:
     def size(self) -> int:
         """Return the number of draws."""
         return int(self.prior.size)
+
+    @property
+    def densities(self) -> ClassDraws:
+        """Return the draws themselves."""
+        return self
+
+    def label_log_odds(self, data: BinaryScores) -> Floats:
+        """Return log-odds of the documents fitted; (draws, documents)."""
+        return self.log_odds(data.score)
+
+    def seen(self, data: BinaryScores, log_score: Floats) -> Floats:
+        """Return log p(s_i, y_i | k) of each document, for densities see scores and labels."""
+        negative, positive = self.log_densities(data.score)
+        prior = special.logit(self.prior)[:, None]
+        negative += special.log_expit(-prior)
+        positive += special.log_expit(prior)
+        return np.where(data.positive, positive, negative)
 
     def take(self, index: NDArray[np.intp]) -> ClassDraws:
         """Return the draws at some positions."""

@@ -7,9 +7,9 @@ from functools import partial
 
 import numpy as np
 
-from bayescal.results import interpolation
-from bayescal.results.curves import Curves, quantiles_of_log_odds
-from bayescal.results.quantiles import tabulate
+from bayescal.curves import interpolation
+from bayescal.curves.curves import Curves, quantiles_of_log_odds
+from bayescal.curves.quantiles import tabulate
 from bayescal.validation import Floats
 
 DIRECT = 2048  # so few scores are evaluated one by one

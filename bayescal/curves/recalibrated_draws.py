@@ -8,9 +8,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal.results import interpolation
-from bayescal.results.curves import Curves, log_odds_of_mean
-from bayescal.results.monotone_draws import MonotoneDraws
+from bayescal.curves import interpolation
+from bayescal.curves.curves import Curves, DirectCurves
+from bayescal.curves.monotone_draws import MonotoneDraws
+from bayescal.engines.data import BinaryScores
+from bayescal.engines.exact.leave_one_out import leave_one_out_of_densities
 from bayescal.validation import Floats
 
 # The table reaches so many times as far from the centre as the scores fitted.
@@ -28,14 +30,14 @@ class DensityLogOdds:
         Posterior draws of class densities, or of several combined.
     centre, spread : float
         Robust centre and spread of the scores fitted: where the curve bends.
-    reach : tuple of float
+    score_range : tuple of float
         The smallest and the largest score fitted.
     """
 
     densities: Curves
     centre: float
     spread: float
-    reach: tuple[float, float]
+    score_range: tuple[float, float]
 
     def __call__(self, scores: Floats) -> Floats:
         """Return natural log-odds, within 1e-4 in probability; shape (n,)."""
@@ -48,13 +50,13 @@ class DensityLogOdds:
 
     @cached_property
     def _table(self) -> tuple[Floats, Floats]:
-        ends = [self.centre + FARTHER * (end - self.centre) for end in self.reach]
+        ends = [self.centre + FARTHER * (end - self.centre) for end in self.score_range]
         first = interpolation.first_nodes(ends[0], ends[1], self.centre, self.spread)
         return interpolation.refine(self.densities.predictive, first)
 
 
 @dataclass(frozen=True)
-class RecalibratedDraws:
+class RecalibratedDraws(DirectCurves):
     """
     Draws of log-odds that rise with those of the class densities.
 
@@ -74,6 +76,11 @@ class RecalibratedDraws:
         """Return the number of draws."""
         return self.along.size
 
+    @property
+    def prior(self) -> Floats:
+        """Return the draws of P(+)."""
+        return self.along.prior
+
     def take(self, index: NDArray[np.intp]) -> RecalibratedDraws:
         """Return the draws at some positions."""
         return replace(self, along=self.along.take(index))
@@ -86,6 +93,10 @@ class RecalibratedDraws:
         """Return the log-odds at raw scores, shape (draws, scores)."""
         return self.along.log_odds(self.base(scores))
 
-    def predictive(self, scores: Floats) -> Floats:
-        """Return the log-odds of P(+ | s, data), the mean over draws of P_k(+|s)."""
-        return log_odds_of_mean(self.log_odds(scores))
+    def label_log_odds(self, data: BinaryScores) -> Floats:
+        """Return log-odds along those that the densities give each document left out."""
+        densities = self.base.densities.densities
+        assert densities is not None  # noqa: S101
+        return self.along.log_odds(
+            leave_one_out_of_densities(densities.negative, densities.positive, data)
+        )

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal.bayes import log_odds_of_mixture
-from bayescal.results.class_draws import ClassDraws
-from bayescal.results.curves import Curves
+from bayescal.curves.class_draws import ClassDraws
+from bayescal.curves.curves import PartCurves
 from bayescal.validation import Floats
 
 SEED = 0
@@ -23,14 +23,14 @@ class CombinedDraws:
     Attributes
     ----------
     parts : tuple of Curves
-        Each with all draws; the first are the class densities.
+        Each with all draws.
     weight : array of shape (parts,)
         Their weights, which sum to one.
     which : integer array of shape (draws,)
         The part that each draw of the combination is of.
     """
 
-    parts: tuple[Curves, ...]
+    parts: tuple[PartCurves, ...]
     weight: Floats
     which: NDArray[np.intp]
 
@@ -40,11 +40,14 @@ class CombinedDraws:
         return int(self.which.size)
 
     @property
-    def densities(self) -> ClassDraws:
-        """Return the part that has class densities."""
-        first = self.parts[0]
-        assert isinstance(first, ClassDraws)  # noqa: S101
-        return first
+    def prior(self) -> Floats:
+        """Return the draws of P(+) by the first part."""
+        return self.parts[0].prior
+
+    @property
+    def densities(self) -> ClassDraws | None:
+        """Return the part that has class densities; None if none has."""
+        return next((part.densities for part in self.parts if part.densities is not None), None)
 
     def take(self, index: NDArray[np.intp]) -> CombinedDraws:
         """Return the draws at some positions."""
@@ -70,8 +73,12 @@ class CombinedDraws:
         return log_odds_of_mixture(curve, self.weight)
 
 
-def combine(parts: tuple[Curves, ...], weight: Floats) -> CombinedDraws:
-    """Return the combination of parts, the densities first, by their weights."""
+# The curve of a model: that of its one part, or of several.
+ModelCurves = PartCurves | CombinedDraws
+
+
+def combine(parts: tuple[PartCurves, ...], weight: Floats) -> CombinedDraws:
+    """Return the combination of parts by their weights."""
     size = parts[0].size
     # Whole numbers of draws, so that the bands do not depend on chance: then shuffled.
     ends = np.round(np.cumsum(weight) * size).astype(np.intp)

@@ -9,15 +9,15 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy import special
 
+from bayescal.curves.curves import DirectCurves, check_finite
 from bayescal.engines.monotone.basis import Pieces
 from bayescal.engines.monotone.posterior import log_odds
-from bayescal.results.curves import check_finite, log_odds_of_mean
 from bayescal.validation import Floats
 from bayescal.warps import standardise
 
 
 @dataclass(frozen=True)
-class MonotoneDraws:
+class MonotoneDraws(DirectCurves):
     """
     Draws of log-odds that never fall.
 
@@ -66,10 +66,6 @@ class MonotoneDraws:
         """Return the log-odds at raw scores, shape (draws, scores)."""
         x = standardise(scores, self.centre, self.spread, self.bend)
         return log_odds(self.pieces, self.intercept, self.slope, x)
-
-    def predictive(self, scores: Floats) -> Floats:
-        """Return the log-odds of P(+ | s, data), the mean over draws of P_k(+|s)."""
-        return log_odds_of_mean(self.log_odds(scores))
 
 
 def read_monotone(draws: xr.Dataset, constants: xr.Dataset, part: str) -> MonotoneDraws:

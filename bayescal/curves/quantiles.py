@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from bayescal.results import interpolation
-from bayescal.results.curves import Curves
+from bayescal.curves import interpolation
+from bayescal.curves.curves import Curves
 from bayescal.validation import Floats
 
 PARTS = (64, 256)  # into which an interval is divided, until the table is good enough

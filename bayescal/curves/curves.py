@@ -6,13 +6,17 @@ Scores are taken in blocks, so that memory never holds draws x scores for more t
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from bayescal.engines.data import BinaryScores
 from bayescal.validation import Floats
+
+if TYPE_CHECKING:
+    from bayescal.curves.class_draws import ClassDraws
 
 BLOCK_ELEMENTS = 1 << 22
 NOT_FINITE = "hold values that are not finite"
@@ -20,6 +24,16 @@ NOT_FINITE = "hold values that are not finite"
 
 class Curves(Protocol):
     """Posterior draws of log-odds as a function of the raw score."""
+
+    @property
+    def prior(self) -> Floats:
+        """Return the draws of P(+) of the population fitted, shape (draws,)."""
+        ...
+
+    @property
+    def densities(self) -> ClassDraws | None:
+        """Return the draws of class densities among them; None where there are none."""
+        ...
 
     @property
     def size(self) -> int:
@@ -41,6 +55,56 @@ class Curves(Protocol):
     def predictive(self, scores: Floats) -> Floats:
         """Return the log-odds of P(+ | s, data), shape (scores,)."""
         ...
+
+
+class PartCurves(Curves, Protocol):
+    """The curves of one part, which also says what it was fitted to."""
+
+    def label_log_odds(self, data: BinaryScores) -> Floats:
+        """Return log-odds of the documents fitted, as the part saw them; (draws, documents)."""
+        ...
+
+    def seen(self, data: BinaryScores, log_score: Floats) -> Floats | None:
+        """
+        Return what each draw's posterior holds of each document: a log likelihood.
+
+        Parameters
+        ----------
+        data : BinaryScores
+            The documents fitted.
+        log_score : array of shape (draws, documents)
+            Log P_k(y_i | s_i) by `label_log_odds`.
+
+        Returns
+        -------
+        array of shape (draws, documents), or None where nothing was fitted.
+        """
+        ...
+
+
+class DirectCurves:
+    """What curves share that were fitted to labels given scores: a part's class may extend it."""
+
+    @property
+    def densities(self) -> ClassDraws | None:
+        """Return None: there are no class densities."""
+        return None
+
+    def log_odds(self, scores: Floats) -> Floats:
+        """Return log-odds of shape (draws, scores)."""
+        raise NotImplementedError
+
+    def predictive(self, scores: Floats) -> Floats:
+        """Return the log-odds of P(+ | s, data), the mean over draws of P_k(+|s)."""
+        return log_odds_of_mean(self.log_odds(scores))
+
+    def label_log_odds(self, data: BinaryScores) -> Floats:
+        """Return log-odds of the documents fitted; (draws, documents)."""
+        return self.log_odds(data.score)
+
+    def seen(self, data: BinaryScores, log_score: Floats) -> Floats | None:
+        """Return the log likelihood of each document's label, all that was fitted to."""
+        return log_score
 
 
 def check_finite(whose: str, *values: Floats) -> None:

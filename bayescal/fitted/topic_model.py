@@ -1,0 +1,75 @@
+"""The model of many topics in words and formulas, with the priors and their values in use."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bayescal.engines.exact.hyperparameters import Hyperparameters
+from bayescal.engines.pooled.weights import BELIEF_IN_POPULATION
+from bayescal.families import Family
+from bayescal.formulas.block import Block
+from bayescal.formulas.densities import bayes_rule, density, priors, title
+from bayescal.formulas.mathml import formula
+from bayescal.formulas.numbers import in_text
+from bayescal.formulas.population import combination, log_odds_population, population
+from bayescal.parts.monotone import MONOTONE
+from bayescal.parts.recalibrated import recalibration_block
+
+POOLED = {
+    "partial": "Topics have densities of their own, whose parameters are draws from a population"
+    " that all topics inform: topics with few documents borrow from the others.",
+    "none": "Every topic is fitted by itself.",
+    "complete": "All topics share their class densities.",
+}
+RULE = (
+    "Each class of each topic has a density of the score s; Bayes' rule makes log-odds of the two."
+)
+
+
+def describe(families: Sequence[Family], pooling: str, scale: tuple[float, float]) -> list[Block]:
+    """
+    Return the model, part by part.
+
+    Parameters
+    ----------
+    families : sequence of Family
+        Of the densities; with more than one they are combined with further parts.
+    pooling : {"partial", "none", "complete"}
+        How topics are fitted.
+    scale : tuple of float
+        Centre and spread of all scores.
+    """
+    densities = [formula(bayes_rule()), *(formula(density(each)) for each in families)]
+    blocks = [Block("Topics", POOLED[pooling]), Block("Class densities", RULE, tuple(densities))]
+    if pooling != "partial":
+        where = "m and S are the robust centre and spread of the scores"
+        return [*blocks, priors(families, Hyperparameters(*scale), where)]
+    centre, spread = map(in_text, scale)
+    text = (
+        f"With scores standardised by m = {centre} and S = {spread}, of each class and"
+        " topic t; the six hyperparameters of a class have Gaussian priors."
+    )
+    for family in families:
+        lines = population(family.powers[0], symmetric=family.symmetric)
+        head = f"Population, {title(family)}" if len(families) > 1 else "Population"
+        blocks.append(Block(head, text, tuple(map(formula, lines))))
+    return [*blocks, *_others()] if len(families) > 1 else blocks
+
+
+def _others() -> list[Block]:
+    """Return the parts of topics' combination beside its densities."""
+    text = (
+        "The parts are weighed by stacking: the weights maximise the log score of their mixture for"
+        " labels left out, of all topics; each topic's weights are around these, which count as"
+        f" {BELIEF_IN_POPULATION:g} documents. The recalibrated log-odds are one curve for all"
+        " topics; monotone log-odds are each topic's own, around a population."
+    )
+    pieces = (
+        f"{MONOTONE.text} Here x is the score, warped and standardised, and knots and"
+        " x\N{SUBSCRIPT ZERO} are those of all topics."
+    )
+    return [
+        recalibration_block(),
+        Block("Population, log-odds", pieces, tuple(map(formula, log_odds_population()))),
+        Block("Combination", text, tuple(map(formula, combination()))),
+    ]

@@ -1,0 +1,108 @@
+"""What is wrong with the draws of a part, and how it is said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from bayescal.curves.curves import NOT_FINITE
+
+DRAWS = ("chain", "draw")
+# Of few values, one of them infinite: a choice among warps.
+CHOSEN = ("bend",)
+# Fewer draws may be the same one by chance: those of topics are picked from some hundreds.
+FEWEST_DRAWS = 10
+MOST_NAMES = 5
+AGAIN = "fit again with another random_state"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """
+    Something wrong.
+
+    Attributes
+    ----------
+    what : str
+        In words, "{whose}" standing for the part and its topics.
+    advice : str
+        What to do.
+    part : str
+        The part's name.
+    topics : array of shape (topics,) of bool, or None
+        The topics it is wrong with; None for the only problem, or for what topics share.
+    """
+
+    what: str
+    advice: str
+    part: str
+    topics: NDArray[np.bool_] | None = None
+
+    def text(self, names: NDArray[Any] | None = None) -> str:
+        """Return what is wrong and what to do, with the names of some of the topics if given."""
+        whose = f"the part {self.part!r}"
+        if names is not None and self.topics is not None:
+            whose = f"{whose} for {_listed(names[self.topics].tolist())}"
+        return f"{self.what.format(whose=whose)}: {self.advice}"
+
+
+def of_draws(part: str, draws: xr.Dataset, fixed: tuple[str, ...] = ()) -> Iterator[Finding]:
+    """
+    Find draws that are not numbers, and draws that are all the same number.
+
+    Parameters
+    ----------
+    part : str
+        Its name.
+    draws : xarray.Dataset
+        With the dimensions chain and draw.
+    fixed : tuple of str
+        Variables that may be all the same.
+    """
+    several = draws.sizes["chain"] * draws.sizes["draw"] >= FEWEST_DRAWS
+    for by_topic in (False, True):
+        ends = {
+            name: (values.min(DRAWS, skipna=False), values.max(DRAWS, skipna=False))
+            for name, values in draws.items()
+            if _drawn(values) and name not in CHOSEN and ("topic" in values.dims) == by_topic
+        }
+        endless = [any_of(~(_finite(low) & _finite(high))) for low, high in ends.values()]
+        varied = [each for name, each in ends.items() if name not in fixed]
+        constant = [any_of(low == high) for low, high in varied if several]
+        for what, wrong in (
+            (NOT_FINITE, endless),
+            ("are all the same", constant),
+        ):
+            if np.any(wrong):
+                topics = np.any(wrong, axis=0) if by_topic else None
+                yield Finding(f"the draws of {{whose}} {what}", AGAIN, part, topics)
+
+
+def _drawn(values: xr.DataArray) -> bool:
+    return set(DRAWS) <= set(values.dims) and values.dtype.kind == "f"
+
+
+def _finite(values: xr.DataArray) -> xr.DataArray:
+    return abs(values) < np.inf
+
+
+def any_of(wrong: xr.DataArray) -> NDArray[np.bool_]:
+    """Return whether any value is wrong, topic by topic where there are topics."""
+    return np.asarray(wrong.any([dim for dim in wrong.dims if dim != "topic"]))
+
+
+def unresolved(part: str, evidence: xr.Dataset) -> Iterator[Finding]:
+    """Find evidence that says of itself that the posterior was not resolved."""
+    if "resolved" in evidence and not evidence["resolved"].all():
+        yield Finding("the posterior of {whose} was not resolved", AGAIN, part)
+
+
+def _listed(names: list[Any]) -> str:
+    shown = ", ".join(map(repr, names[:MOST_NAMES]))
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return f"topic{'s' if len(names) > 1 else ''} {shown}{more}"

@@ -1,0 +1,171 @@
+"""Log-odds fitted to labels given scores: monotone in straight pieces, or one straight line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import xarray as xr
+
+from bayescal.curves.curves import PartCurves
+from bayescal.curves.monotone_draws import MonotoneDraws, read_monotone
+from bayescal.engines.data import BinaryScores
+from bayescal.engines.monotone.density import Prior
+from bayescal.engines.monotone.engine import Direct, fit_direct
+from bayescal.engines.monotone.importance import WORST_EFFICIENCY, WORST_K
+from bayescal.engines.monotone.prior_draws import draw_prior
+from bayescal.parts.densities import WARPS
+from bayescal.parts.findings import Finding
+from bayescal.parts.options import Options, Task
+from bayescal.parts.part import DRAWS, Part, Reading, at_scores
+from bayescal.parts.places import Groups, Place
+from bayescal.validation import Floats, check_count
+from bayescal.warps import IDENTITY, unwarp
+
+if TYPE_CHECKING:
+    from bayescal.formulas.block import Block
+
+# Log-odds bend where they like: no warp and the strongest are enough.
+BENDS = (IDENTITY, WARPS[-1])
+OF_PRIOR = frozenset(field.name for field in fields(Prior))
+# Hyperparameters that say what the units are, not what is believed.
+UNITS = frozenset({"centre", "spread"})
+SEGMENTS = "n_segments"
+
+
+class LogOddsPart(Part):
+    """
+    Log-odds that rise with the score, fitted to the labels directly.
+
+    Parameters
+    ----------
+    name : str
+        Of the part.
+    title, text : str
+        What a report says of it.
+    """
+
+    def __init__(self, name: str, title: str, text: str) -> None:
+        self.name, self.title, self.text = name, title, text
+
+    hyperparameters = OF_PRIOR | UNITS
+
+    def joins(self, data: BinaryScores, options: Options) -> bool:
+        """Return True."""
+        return True
+
+    def fit(self, task: Task) -> Direct:
+        """Return the posterior on the warp that the labels favour."""
+        options = task.options
+        given = self._given(options)
+        segments = given.pop(SEGMENTS, None) if SEGMENTS in self.hyperparameters else None
+        if segments is not None:
+            check_count(SEGMENTS, segments)
+        return fit_direct(
+            task.data,
+            task.rng,
+            draws=options.draws * options.chains,
+            bends=self.bends(options),
+            hyperparameters=given,
+            n_segments=self.segments if segments is None else int(segments),
+        )
+
+    @property
+    def segments(self) -> int | None:
+        """Return how many pieces it has; None for a number by the size of the data."""
+        return None
+
+    def bends(self, options: Options) -> tuple[float, ...]:
+        """Return the warps to choose from."""
+        return BENDS if options.warps in (None, WARPS) else options.warps or ()
+
+    def read(self, groups: Groups, place: Place, reading: Reading) -> PartCurves:
+        """Return its draws."""
+        return read_log_odds(groups, place)
+
+    def raw(self, curves: PartCurves, draws: xr.Dataset, reading: Reading) -> xr.Dataset:
+        """Return log-odds where their slope changes and at the ends of the scores fitted."""
+        assert isinstance(curves, MonotoneDraws)  # noqa: S101
+        return at_scores(curves, draws, _nodes(curves, reading.score_range))
+
+    def findings(self, name: str, evidence: xr.Dataset) -> Iterator[Finding]:
+        """Yield what is wrong with the importance weights and the likelihood."""
+        k, efficiency = float(evidence["pareto_k"]), float(evidence["efficiency"])
+        if not (evidence["resolved"] and k <= WORST_K and efficiency >= WORST_EFFICIENCY):
+            yield Finding(
+                "the importance weights of {whose} are too uneven, or its likelihood is too coarse"
+                f" (Pareto k {k:.2f}, efficiency {efficiency:.3f}, error of the log likelihood"
+                f" {float(evidence['likelihood_error']):.2g} nats)",
+                "raise draws, or choose a family without that part",
+                name,
+            )
+
+    def describe(self, options: Options, scale: tuple[float, float] | None) -> list[Block]:
+        """Return its formula and its priors."""
+        from bayescal.formulas.log_odds import block
+
+        given = self._given(options)
+        given.pop(SEGMENTS, None)
+        return [block(self.title, self.text, given, scale, straight=self.segments == 1)]
+
+    def prior(self, task: Task, curves: PartCurves, posterior: xr.Dataset) -> xr.Dataset:
+        """Return one chain of the prior's log-odds, at the posterior's scores and on its warp."""
+        assert isinstance(curves, MonotoneDraws)  # noqa: S101
+        options = task.options
+        prior = Prior(**options.known(OF_PRIOR))
+        intercept, slope = draw_prior(prior, curves.pieces, options.draws, task.rng)
+        base: Floats = task.rng.beta(1.0, 1.0, options.draws)
+        curve = replace(curves, intercept=intercept, slope=slope, prior=base)
+        score = posterior["score"].values
+        return xr.Dataset(
+            {
+                "log_odds": ((*DRAWS, "score"), curve.log_odds(score)[None]),
+                "prior": (DRAWS, base[None]),
+            },
+            {"chain": [0], "draw": np.arange(options.draws), "score": score},
+        )
+
+    def _given(self, options: Options) -> dict[str, float]:
+        """Return its own of those given: all where it is alone, for the engine to refuse."""
+        if not options.combined:
+            return dict(options.hyperparameters)
+        return options.known(self.hyperparameters)
+
+
+class MonotonePart(LogOddsPart):
+    """Log-odds that rise in straight pieces."""
+
+    hyperparameters = LogOddsPart.hyperparameters | {SEGMENTS}
+
+
+class LogisticPart(LogOddsPart):
+    """Log-odds along one straight line: in a combination that of the raw score, others warp."""
+
+    @property
+    def segments(self) -> int:
+        """Return 1."""
+        return 1
+
+    def bends(self, options: Options) -> tuple[float, ...]:
+        """Return no warp, unless it is alone and told otherwise."""
+        return (IDENTITY,) if options.combined else options.warps or (IDENTITY,)
+
+
+def read_log_odds(groups: Mapping[str, xr.Dataset], place: Place) -> MonotoneDraws:
+    """Return the draws of log-odds in straight pieces; raise ValueError if they are not finite."""
+    return read_monotone(groups[place.draws[0]], groups[place.constants], place.name)
+
+
+def _nodes(curve: MonotoneDraws, score_range: tuple[float, float]) -> Floats:
+    knots = unwarp(curve.centre + curve.spread * curve.pieces.knots, curve.centre, curve.bend)
+    return np.unique([score_range[0], *knots, score_range[1]])
+
+
+MONOTONE = MonotonePart(
+    "monotone", "Monotone log-odds", "Log-odds that rise with x in straight pieces of slopes b."
+)
+LOGISTIC = LogisticPart(
+    "logistic", "Logistic regression", "Log-odds that rise with x along one straight line."
+)

@@ -1,0 +1,96 @@
+"""What parts are asked to fit: a problem, and what its estimator's parameters say of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from bayescal.engines.data import BinaryScores
+from bayescal.families import Family
+from bayescal.validation import Floats
+
+
+@dataclass(frozen=True)
+class Options:
+    """
+    What an estimator's parameters say to all parts.
+
+    Attributes
+    ----------
+    families : tuple of Family
+        Of class densities.
+    warps : tuple of float or None
+        Warps to choose from or to average over, by their bends in spreads; None leaves them to
+        each part.
+    averaging : {"stacking", "evidence"}
+        How several families and warps of densities are weighed.
+    monotone : bool
+        Whether densities are conditioned on log-odds that never fall.
+    hyperparameters : mapping of str to float
+        Of the parts' priors; each takes those that it knows.
+    combined : bool
+        Whether several parts are weighed; else there is one, and those that it follows.
+    draws, chains : int
+        Draws of each chain, and chains.
+    """
+
+    families: tuple[Family, ...]
+    warps: tuple[float, ...] | None
+    averaging: str
+    monotone: bool
+    hyperparameters: Mapping[str, float]
+    combined: bool
+    draws: int
+    chains: int
+
+    def known(self, names: frozenset[str]) -> dict[str, float]:
+        """Return the hyperparameters of some names."""
+        return {name: value for name, value in self.hyperparameters.items() if name in names}
+
+
+class Found(Protocol):
+    """The posterior of a part, as its engine returns it."""
+
+    def dataset(self, chains: int, draws: int) -> xr.Dataset:
+        """Return the draws, with the dimensions chain and draw."""
+        ...
+
+    def constants(self) -> xr.Dataset:
+        """Return what the draws need to be in raw score units."""
+        ...
+
+    def evidence(self) -> xr.Dataset:
+        """Return how well they were made."""
+        ...
+
+    def leave_one_out(self, index: NDArray[np.intp], rng: np.random.Generator) -> Floats:
+        """Return the log-odds of + of some documents, each given all others."""
+        ...
+
+
+@dataclass(frozen=True)
+class Task:
+    """
+    What a part is fitted to.
+
+    Attributes
+    ----------
+    data : BinaryScores
+        The documents.
+    options : Options
+        How.
+    rng : numpy.random.Generator
+        Source of randomness.
+    before : mapping of str to Found
+        The parts fitted before it, by name.
+    """
+
+    data: BinaryScores
+    options: Options
+    rng: np.random.Generator
+    before: Mapping[str, Found]

@@ -1,0 +1,131 @@
+"""A model of several parts: fitted one after the other, and weighed by labels left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import xarray as xr
+
+from bayescal.curves.combined_draws import ModelCurves, combine
+from bayescal.curves.curves import PartCurves
+from bayescal.engines import combined
+from bayescal.engines.data import BinaryScores
+from bayescal.parts import PARTS, part_of
+from bayescal.parts.options import Found, Options, Task
+from bayescal.parts.part import Part, Reading
+from bayescal.parts.places import COMBINATION, Groups, Place, places
+from bayescal.validation import Floats
+
+COMBINED = "combined"
+
+
+def chosen(names: Sequence[str], data: BinaryScores, options: Options) -> list[Part]:
+    """Return the parts of some names, in the order of PARTS; of "combined" all that join it."""
+    if COMBINED in names:
+        return [part for part in PARTS.values() if part.joins(data, options)]
+    return [part for part in PARTS.values() if part.name in names]
+
+
+def fit_parts(
+    names: Sequence[str], data: BinaryScores, options: Options, rng: np.random.Generator
+) -> dict[str, xr.Dataset]:
+    """
+    Fit the parts of a model, and weigh them by leave-one-out predictive performance (stacking).
+
+    Parameters
+    ----------
+    names : sequence of str
+        Keys of PARTS, or "combined".
+    data : BinaryScores
+        The documents.
+    options : Options
+        How.
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Returns
+    -------
+    dict of str to xarray.Dataset
+        The groups of a tree: draws, constants and evidence of every part, and the weights.
+    """
+    weighed = chosen(names, data, options)
+    first, *others = with_those_followed(weighed)
+    found: dict[str, Found] = {first.name: first.fit(Task(data, options, rng, {}))}
+    groups = _stored(first, found[first.name], options, first=True)
+    if not others:
+        return groups
+    documents = combined.pick_documents(data, rng)
+    left_out: dict[str, Floats] = {}
+    for part in (first, *others):
+        if part is not first:
+            found[part.name] = part.fit(Task(data, options, rng, found))
+            groups |= _stored(part, found[part.name], options, first=False)
+        left_out[part.name] = found[part.name].leave_one_out(documents.index, rng)
+    belief = {part.name: part.pseudo_documents for part in weighed}
+    groups[COMBINATION] = combined.combination_dataset(left_out, belief, data, documents)
+    return groups
+
+
+def with_those_followed(parts: Iterable[Part]) -> list[Part]:
+    """Return parts with those that they follow, in the order of PARTS."""
+    wanted: set[str] = set()
+    for part in parts:
+        wanted |= {part.name, *part.follows}
+    return [part for part in PARTS.values() if part.name in wanted]
+
+
+def _stored(part: Part, found: Found, options: Options, *, first: bool) -> dict[str, xr.Dataset]:
+    """Return what an engine found under the paths of the groups that keep it."""
+    place = part.place(found, first=first)
+    groups = place.note()
+    if place.draws:
+        groups[place.draws[0]] = found.dataset(options.chains, options.draws)
+        groups[place.evidence] = found.evidence()
+    if place.constants:
+        groups[place.constants] = found.constants()
+    return groups
+
+
+def raw_groups(groups: Groups, reading: Reading) -> dict[str, xr.Dataset]:
+    """
+    Return the groups of draws in raw score units that go with those of engines.
+
+    Parameters
+    ----------
+    groups : mapping of str to Dataset
+        Of a fit.
+    reading : Reading
+        Centre, spread and range of its scores.
+    """
+    found = places(groups)
+    curves = read_curves(groups, found, reading)
+    return {
+        place.raw: part_of(place.kind).raw(curves[place.name], groups[place.draws[0]], reading)
+        for place in found
+        if place.raw
+    }
+
+
+def read_curves(groups: Groups, found: Sequence[Place], reading: Reading) -> dict[str, PartCurves]:
+    """
+    Return the curves of all parts, by name.
+
+    Raises
+    ------
+    ValueError
+        If the draws of one are not finite.
+    """
+    curves: dict[str, PartCurves] = {}
+    for place in found:
+        own = Reading(reading.centre, reading.spread, reading.score_range, curves)
+        curves[place.name] = part_of(place.kind).read(groups, place, own)
+    return curves
+
+
+def read_stack(groups: Groups, reading: Reading) -> ModelCurves:
+    """Return the curve of a model: that of its one part, or of the mixture of all."""
+    curves = tuple(read_curves(groups, places(groups), reading).values())
+    if COMBINATION not in groups:
+        return curves[0]
+    return combine(curves, groups[COMBINATION]["weight"].values)
