@@ -6,12 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
-
 from bayescal.validation import Floats
-
-Rng = np.random.Generator | int | None
-
 
 # Functions of (x or q, *parameters), of (*parameters), and of (*parameters, size=, rng=): the
 # number of parameters differs by family, so types cannot say more than what comes back.
@@ -19,23 +14,8 @@ Density = Callable[..., Floats]
 Moment = Callable[..., Floats]
 Sampler = Callable[..., Floats]
 
-
-def draw_shape(size: int | tuple[int, ...] | None, *parameters: Floats) -> tuple[int, ...]:
-    """
-    Return the shape of random draws: `size`, or the parameters' broadcast shape.
-
-    Raises
-    ------
-    ValueError
-        If the parameters do not broadcast to `size`: one draw would serve several of them.
-    """
-    own = np.broadcast_shapes(*(parameter.shape for parameter in parameters))
-    if size is None:
-        return own
-    shape = tuple(int(n) for n in np.atleast_1d(size))
-    if len(own) > len(shape) or np.broadcast_shapes(own, shape) != shape:
-        raise ValueError(f"size must be a shape that parameters of shape {own} fit, got {size}.")
-    return shape
+# The integral of exp(-z^p/p) over z > 0, for a side of power p: its mass over its scale and height.
+HALF_WIDTH = {1: 1.0, 2: math.sqrt(math.pi / 2.0)}
 
 
 def side_units(powers: tuple[int, int]) -> tuple[float, float]:
@@ -52,8 +32,7 @@ def side_units(powers: tuple[int, int]) -> tuple[float, float]:
     """
     if powers[0] == powers[1]:
         return 1.0, 1.0
-    gaussian = math.sqrt(math.pi / 2.0)
-    return (gaussian, 1.0) if powers[0] == 2 else (1.0, gaussian)
+    return HALF_WIDTH[powers[0]], HALF_WIDTH[powers[1]]
 
 
 @dataclass(frozen=True)
@@ -101,9 +80,9 @@ class Fit:
 
 
 @dataclass(frozen=True)
-class Family:
+class Parametrisation:
     """
-    A family of densities: the same functions in the same order for every family.
+    A family as data: the names of its parameters, and how they stand for a mode and two sides.
 
     Attributes
     ----------
@@ -116,37 +95,12 @@ class Family:
         exponential side, 2 for a Gaussian one.
     symmetric : bool
         Whether both sides are the same.
-    logpdf, cdf, logcdf, logsf, ppf : callable
-        Functions of ``(x, *parameters)``; logarithms are natural, x in raw score units.
-    rvs : callable
-        Draws, from ``(*parameters, size=, rng=)``.
-    mean, variance : callable
-        Functions of ``(*parameters)``.
-    fit : callable
-        Maximum likelihood, from ``(x, sample_weight=None, *, candidates=, guard=)``.
-    mirrored : Family or None
-        The positive class's densities where they are the negative class's mirror images; None
-        where both classes have the same family.
     """
 
     name: str
     parameters: tuple[str, ...]
     powers: tuple[int, int]
     symmetric: bool
-    logpdf: Density
-    cdf: Density
-    logcdf: Density
-    logsf: Density
-    ppf: Density
-    rvs: Sampler
-    mean: Moment
-    variance: Moment
-    fit: Callable[..., Fit]
-    mirrored: Family | None = None
-
-    def of_class(self, positive: bool) -> Family:
-        """Return the family of one class's densities."""
-        return self.mirrored if positive and self.mirrored is not None else self
 
     @property
     def by_side(self) -> tuple[int, int, int]:
@@ -175,3 +129,41 @@ class Family:
         """Return rates for mean distances and the other way round; sigmas as they are."""
         first, second = self.powers
         return 1.0 / left if first == 1 else left, 1.0 / right if second == 1 else right
+
+
+@dataclass(frozen=True)
+class Family(Parametrisation):
+    """
+    A family of densities: the same functions in the same order for every family.
+
+    Attributes
+    ----------
+    name, parameters, powers, symmetric
+        As in its parametrisation.
+    logpdf, cdf, logcdf, logsf, ppf : callable
+        Functions of ``(x, *parameters)``; logarithms are natural, x in raw score units.
+    rvs : callable
+        Draws, from ``(*parameters, size=, rng=)``.
+    mean, variance : callable
+        Functions of ``(*parameters)``.
+    fit : callable
+        Maximum likelihood, from ``(x, sample_weight=None, *, candidates=, guard=)``.
+    mirrored : Family or None
+        The positive class's densities where they are the negative class's mirror images; None
+        where both classes have the same family.
+    """
+
+    logpdf: Density
+    cdf: Density
+    logcdf: Density
+    logsf: Density
+    ppf: Density
+    rvs: Sampler
+    mean: Moment
+    variance: Moment
+    fit: Callable[..., Fit]
+    mirrored: Family | None = None
+
+    def of_class(self, positive: bool) -> Family:
+        """Return the family of one class's densities."""
+        return self.mirrored if positive and self.mirrored is not None else self
