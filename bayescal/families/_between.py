@@ -128,7 +128,14 @@ def _may_hold_optimum(
 
 def _nodes(profile: Profile, index: Indices, share: Floats | float) -> Nodes:
     """Return the sums for modes at `share` of the gap after score `index`."""
-    return Nodes(*profile.sums.between(index, share), *profile.sums.lower(index, share))
+    left, right = profile.sums.left, profile.sums.right
+    to_left, to_right = profile.sums.steps(index, share)
+    return Nodes(
+        left.beyond(index, to_left),
+        right.beyond(index + 1, to_right),
+        left.lower(index, to_left),
+        right.lower(index + 1, to_right),
+    )
 
 
 def _width(profile: Profile, left: Floats, right: Floats) -> Floats:

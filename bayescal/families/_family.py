@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from bayescal.validation import Floats
 
@@ -13,6 +14,7 @@ from bayescal.validation import Floats
 Density = Callable[..., Floats]
 Moment = Callable[..., Floats]
 Sampler = Callable[..., Floats]
+Number = TypeVar("Number", float, Floats)
 
 # The integral of exp(-z^p/p) over z > 0, for a side of power p: its mass over its scale and height.
 HALF_WIDTH = {1: 1.0, 2: math.sqrt(math.pi / 2.0)}
@@ -109,23 +111,25 @@ class Parametrisation:
             return 0, 1, 1
         return (0, 2, 1) if self.powers[0] > self.powers[1] else (0, 1, 2)
 
-    def from_sides(self, theta: Floats, left: Floats, right: Floats) -> tuple[Floats, ...]:
+    def from_sides(self, theta: Number, left: Number, right: Number) -> tuple[Number, ...]:
         """
         Return the family's parameters for a mode and two sides.
 
         Sides are mean distances, 1/rate, where the power is 1, sigmas where it is 2; a symmetric
         family takes the left one.
         """
-        values = (theta, *self._inverted(left, right))
+        first, second = self._inverted(left, right)
+        values = (theta, first, second)
         # Of three positions `by_side` is its own inverse.
         return tuple(values[k] for k in self.by_side[: len(self.parameters)])
 
-    def sides(self, *parameters: Floats) -> tuple[Floats, Floats, Floats]:
+    def sides(self, *parameters: Number) -> tuple[Number, Number, Number]:
         """Return mode, left and right side of parameters; the inverse of `from_sides`."""
-        theta, left, right = (parameters[k] for k in self.by_side)
-        return (theta, *self._inverted(left, right))
+        mode, left, right = self.by_side
+        first, second = self._inverted(parameters[left], parameters[right])
+        return parameters[mode], first, second
 
-    def _inverted(self, left: Floats, right: Floats) -> tuple[Floats, Floats]:
+    def _inverted(self, left: Number, right: Number) -> tuple[Number, Number]:
         """Return rates for mean distances and the other way round; sigmas as they are."""
         first, second = self.powers
         return 1.0 / left if first == 1 else left, 1.0 / right if second == 1 else right

@@ -26,6 +26,10 @@ ARGUMENTS = {
     "size": "int, tuple of int or None\n    Shape of the draws, to which the parameters broadcast.",
     "rng": "numpy.random.Generator, int or None\n    Source of randomness, or its seed.",
 }
+NOTES = """
+Notes
+-----
+The formula, its source, its fit and examples are told by the module, """
 FIT = """
 Maximise the likelihood, exactly.
 
@@ -91,7 +95,7 @@ def _record(
         # Where pickle finds the function: workers get families by name.
         function.__module__ = f"bayescal.families.{form.name}"
         function.__name__, function.__qualname__ = key, place + key
-        function.__doc__ = f"{function.__doc__}\n{_notes(form.name)}"
+        function.__doc__ = f"{function.__doc__}{NOTES}`bayescal.families.{form.name}`.\n"
     return Family(
         form.name,
         form.parameters,
@@ -107,14 +111,13 @@ def _in_parameters(
 ) -> Callable[..., Floats]:
     """Return a formula of mode and scales as a function of the family's own parameters."""
     told = inspect.signature(formula).parameters
-    first = [told[each].replace(annotation=ArrayLike) for each in ("x", "q") if each in told]
+    first = [told[each].replace(annotation="ArrayLike") for each in ("x", "q") if each in told]
     options = [each for each in told.values() if each.kind is each.KEYWORD_ONLY]
     own = [
-        inspect.Parameter(each, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=ArrayLike)
+        inspect.Parameter(each, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation="ArrayLike")
         for each in form.parameters
     ]
-    signature = inspect.Signature([*first, *own, *options], return_annotation=Floats)
-
+    signature = inspect.Signature([*first, *own, *options], return_annotation="Floats")
     count = len(first) + len(own)
 
     def function(*args: ArrayLike, **kwargs: Any) -> Floats:
@@ -151,14 +154,6 @@ Raises
 ------
 ValueError
     If {scales} is not positive and finite.
-"""
-
-
-def _notes(name: str) -> str:
-    return f"""
-Notes
------
-The formula, its source and examples are in the module, `bayescal.families.{name}`.
 """
 
 

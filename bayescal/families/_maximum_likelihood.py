@@ -68,11 +68,11 @@ def maximise_likelihood(
 
 
 def _as_fit(form: Parametrisation, found: SidesFit, total: float, guard: Guard) -> Fit:
-    values = form.from_sides(*(np.asarray(v) for v in (found.theta, found.left, found.right)))
-    parameters = dict(zip(form.parameters, map(float, values), strict=True))
-    low = {form.parameters[k] for k, b in zip(form.by_side[1:], found.below, strict=True) if b}
-    acted = tuple(name for name in form.parameters if name in low)
-    return Fit(parameters, found.log_likelihood, total, replace(guard, acted=acted))
+    values = form.from_sides(found.theta, found.left, found.right)
+    low = {k for k, is_below in zip(form.by_side[1:], found.below, strict=True) if is_below}
+    acted = tuple(form.parameters[k] for k in sorted(low))
+    parameters = dict(zip(form.parameters, values, strict=True))
+    return Fit(parameters, found.log_likelihood, total, Guard(guard.name, guard.floor, acted))
 
 
 def _reflected(fit: SidesFit) -> SidesFit:

@@ -48,29 +48,33 @@ class Profile:
 
     def scales(self, left: Floats, right: Floats) -> tuple[Floats, Floats]:
         """Return the best scales for sums of deviations left and right of modes."""
-        first, second = self.sums.powers
-        s, t, _ = FREE[first, second](left, right, self.total)
-        ratio = HALF_WIDTH[second] / HALF_WIDTH[first]
-        s_beside = BESIDE[first](left / self.total, self.floor * ratio)
-        t_beside = BESIDE[second](right / self.total, self.floor / ratio)
-        # Each scale rises with the other, so that at most one of the two fallbacks exceeds the
-        # floor if both are low.
-        return (
-            np.maximum(np.where(t < self.floor, s_beside, s), self.floor),
-            np.maximum(np.where(s < self.floor, t_beside, t), self.floor),
-        )
+        s, t, _ = FREE[self.sums.powers](left, right, self.total)
+        return self._held(s, t, left, right)
 
     def widths(self, left: Floats, right: Floats) -> Floats:
         """Return the widths at the best scales; they rise with both sums."""
         s, t, width = FREE[self.sums.powers](left, right, self.total)
         low = np.flatnonzero(np.minimum(s, t) < self.floor)
         if low.size:
-            width[low] = self._held_widths(left[low], right[low])
+            width[low] = self._held_widths(s[low], t[low], left[low], right[low])
         return width
 
-    def _held_widths(self, left: Floats, right: Floats) -> Floats:
+    def _held(self, s: Floats, t: Floats, left: Floats, right: Floats) -> tuple[Floats, Floats]:
+        """Return the best scales from those without a floor, s and t."""
+        (first, second), total, floor = self.sums.powers, self.total, self.floor
+        ratio = HALF_WIDTH[second] / HALF_WIDTH[first]
+        s_beside = BESIDE[first](left / total, floor * ratio)
+        t_beside = BESIDE[second](right / total, floor / ratio)
+        # Each scale rises with the other, so that at most one of the two fallbacks exceeds the
+        # floor if both are low.
+        return (
+            np.maximum(np.where(t < floor, s_beside, s), floor),
+            np.maximum(np.where(s < floor, t_beside, t), floor),
+        )
+
+    def _held_widths(self, s: Floats, t: Floats, left: Floats, right: Floats) -> Floats:
         first, second = self.sums.powers
-        s, t = self.scales(left, right)
+        s, t = self._held(s, t, left, right)
         with np.errstate(over="ignore"):  # an impossible mode may be infinitely wide
             fall = _fall(left, s, first) + _fall(right, t, second)
             mass = HALF_WIDTH[first] * s + HALF_WIDTH[second] * t

@@ -86,25 +86,16 @@ class Sums:
     """Sums of deviations to the left and to the right of any mode between the scores."""
 
     scores: SortedScores
+    powers: tuple[int, int]
     left: SideSums
     right: SideSums
 
-    @property
-    def powers(self) -> tuple[int, int]:
-        """Return the powers of the left and the right side."""
-        return self.left.power, self.right.power
-
     def between(self, index: Indices, share: Floats | float) -> tuple[Floats, Floats]:
         """Return the sums for modes at `share` of the gap after score `index`."""
-        to_left, to_right = self._steps(index, share)
+        to_left, to_right = self.steps(index, share)
         return self.left.beyond(index, to_left), self.right.beyond(index + 1, to_right)
 
-    def lower(self, index: Indices, share: Floats | float) -> tuple[Floats, Floats]:
-        """Return the sums of one power less: up to factors and sign, their derivatives."""
-        to_left, to_right = self._steps(index, share)
-        return self.left.lower(index, to_left), self.right.lower(index + 1, to_right)
-
-    def _steps(self, index: Indices, share: Floats | float) -> tuple[Floats, Floats]:
+    def steps(self, index: Indices, share: Floats | float) -> tuple[Floats, Floats]:
         """Return the distances to the scores on the left and on the right."""
         gap = self.scores.gap[index]
         return share * gap, (1.0 - share) * gap
@@ -134,7 +125,7 @@ def deviation_sums(scores: SortedScores, powers: tuple[int, int]) -> Sums:
     left = _side_sums(powers[0], scores.gap, scores.before)
     right = _side_sums(powers[1], scores.gap[::-1], scores.after[::-1])
     turned = SideSums(right.power, right.at[::-1], right.absolute[::-1], right.weight[::-1])
-    return Sums(scores, left, turned)
+    return Sums(scores, powers, left, turned)
 
 
 def _side_sums(power: int, gap: Floats, weight: Floats) -> SideSums:
