@@ -83,21 +83,7 @@ class Fit:
 
 @dataclass(frozen=True)
 class Parametrisation:
-    """
-    A family as data: the names of its parameters, and how they stand for a mode and two sides.
-
-    Attributes
-    ----------
-    name : str
-        The name in the registry, also of its program in models/.
-    parameters : tuple of str
-        Parameter names, in the order in which every function takes them.
-    powers : tuple of int
-        p of exp(-(distance / side)^p) left and right of the mode, up to factors: 1 for an
-        exponential side, 2 for a Gaussian one.
-    symmetric : bool
-        Whether both sides are the same.
-    """
+    """A family's data, see `Family`, and how its parameters stand for a mode and two sides."""
 
     name: str
     parameters: tuple[str, ...]
@@ -142,8 +128,15 @@ class Family(Parametrisation):
 
     Attributes
     ----------
-    name, parameters, powers, symmetric
-        As in its parametrisation.
+    name : str
+        The name in the registry, also of its program in models/.
+    parameters : tuple of str
+        Parameter names, in the order in which every function takes them.
+    powers : tuple of int
+        p of exp(-(distance / side)^p) left and right of the mode, up to factors: 1 for an
+        exponential side, 2 for a Gaussian one.
+    symmetric : bool
+        Whether both sides are the same.
     logpdf, cdf, logcdf, logsf, ppf : callable
         Functions of ``(x, *parameters)``; logarithms are natural, x in raw score units.
     rvs : callable

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Callable
-from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -143,9 +142,10 @@ class ProblemDisplay(Display):
 
     def __init_subclass__(cls) -> None:
         """Show in the signature of `from_estimator` what `compute` and `plot` of a display take."""
+        if "from_estimator" in vars(cls):
+            return
         shared = ProblemDisplay.__dict__["from_estimator"].__func__
 
-        @wraps(shared)
         def from_estimator(cls: type[Self], *args: Any, **options: Any) -> Any:
             return shared(cls, *args, **options)
 
@@ -154,6 +154,8 @@ class ProblemDisplay(Display):
         del every["options"]
         signature = inspect.Signature(list(every.values()))
         from_estimator.__signature__ = signature  # type: ignore[attr-defined]
+        from_estimator.__qualname__ = f"{cls.__qualname__}.from_estimator"
+        from_estimator.__doc__ = shared.__doc__
         cls.from_estimator = classmethod(from_estimator)  # type: ignore[assignment]
 
 
