@@ -29,7 +29,7 @@ ARGUMENTS = {
 NOTES = """
 Notes
 -----
-The formula, its source, its fit and examples are told by the module, """
+For the formula and its source, what the fit does, and examples see the module, """
 FIT = """
 Maximise the likelihood, exactly.
 
