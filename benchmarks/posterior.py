@@ -11,7 +11,7 @@ from bayescal import ScoreCalibrator
 from bayescal.engines.data import BinaryScores
 from bayescal.engines.exact.engine import fit_densities
 from bayescal.families import FAMILIES
-from bayescal.families._sorted import absolute_sums, sort_scores
+from bayescal.families._sorted import deviation_sums, sort_scores
 from benchmarks.data import million
 from benchmarks.timing import ratios, report
 
@@ -57,7 +57,9 @@ def main():
     report(
         "exact posterior, 1e6 scores",
         exact(BinaryScores(scores, positive)),
-        lambda: [absolute_sums(sort_scores(scores[k], None)) for k in (positive, ~positive)],
+        lambda: [
+            deviation_sums(sort_scores(scores[k], None), (1, 1)) for k in (positive, ~positive)
+        ],
         "sorting and prefix sums",
         5.0,
         runs=3,

@@ -2,6 +2,7 @@
 
 import dataclasses
 import inspect
+import pickle
 
 import numpy as np
 import pytest
@@ -117,6 +118,15 @@ def test_parameters_come_in_the_same_order_everywhere(name):
         assert arguments(function) == family.parameters
     assert arguments("rvs") == (*family.parameters, "size", "rng")
     assert arguments("fit") == ("x", "sample_weight", "candidates", "guard")
+
+
+@each_family
+def test_functions_travel_by_name_and_tell_of_their_parameters(name):
+    family = RECORDS[name]
+    assert pickle.loads(pickle.dumps(family)) == family  # as workers get it
+    for function in FUNCTIONS:
+        own = getattr(family, function)
+        assert all(f"{each} : " in own.__doc__ for each in inspect.signature(own).parameters)
 
 
 # Density and distribution function

@@ -1,5 +1,6 @@
 """Displays refuse what they cannot draw, and say what to do."""
 
+import inspect
 import subprocess
 import sys
 
@@ -93,6 +94,28 @@ def test_wrong_documents(display, documents, message, calibrator, ax):
 def test_wrong_arguments(display, options, calibrator, ax):
     with pytest.raises(ValueError, match=f"{next(iter(options))} must"):
         display.from_estimator(calibrator, ax=ax, **options)
+
+
+@pytest.mark.parametrize("display", OF_SCORES)
+def test_the_signature_tells_every_option(display, calibrator, ax):
+    told = inspect.signature(display.from_estimator).parameters
+    own = [*list(inspect.signature(display.compute).parameters)[1:], "legend"]
+    assert list(told)[:6] == ["calibrator", "scores", "y", "topic", "prior", "ax"]
+    assert set(own) <= set(told)
+    defaults = {name: told[name].default for name in own}
+    drawn = display.from_estimator(calibrator, ax=ax, **defaults)
+    assert drawn.data.identical(display.from_estimator(calibrator, ax=ax).data)
+    with pytest.raises(TypeError, match="strange"):
+        display.from_estimator(calibrator, ax=ax, strange=1)
+
+
+def test_a_display_of_one_s_own_keeps_its_from_estimator(calibrator):
+    class Silent(ProbabilityDisplay):
+        @classmethod
+        def from_estimator(cls, calibrator):
+            return calibrator
+
+    assert Silent.from_estimator(calibrator) is calibrator
 
 
 @pytest.mark.parametrize("grid", [[0.0, np.nan], []])

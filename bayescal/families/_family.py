@@ -5,37 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-
-import numpy as np
+from typing import TypeVar
 
 from bayescal.validation import Floats
-
-Rng = np.random.Generator | int | None
-
 
 # Functions of (x or q, *parameters), of (*parameters), and of (*parameters, size=, rng=): the
 # number of parameters differs by family, so types cannot say more than what comes back.
 Density = Callable[..., Floats]
 Moment = Callable[..., Floats]
 Sampler = Callable[..., Floats]
+Number = TypeVar("Number", float, Floats)
 
-
-def draw_shape(size: int | tuple[int, ...] | None, *parameters: Floats) -> tuple[int, ...]:
-    """
-    Return the shape of random draws: `size`, or the parameters' broadcast shape.
-
-    Raises
-    ------
-    ValueError
-        If the parameters do not broadcast to `size`: one draw would serve several of them.
-    """
-    own = np.broadcast_shapes(*(parameter.shape for parameter in parameters))
-    if size is None:
-        return own
-    shape = tuple(int(n) for n in np.atleast_1d(size))
-    if len(own) > len(shape) or np.broadcast_shapes(own, shape) != shape:
-        raise ValueError(f"size must be a shape that parameters of shape {own} fit, got {size}.")
-    return shape
+# The integral of exp(-z^p/p) over z > 0, for a side of power p: its mass over its scale and height.
+HALF_WIDTH = {1: 1.0, 2: math.sqrt(math.pi / 2.0)}
 
 
 def side_units(powers: tuple[int, int]) -> tuple[float, float]:
@@ -52,8 +34,7 @@ def side_units(powers: tuple[int, int]) -> tuple[float, float]:
     """
     if powers[0] == powers[1]:
         return 1.0, 1.0
-    gaussian = math.sqrt(math.pi / 2.0)
-    return (gaussian, 1.0) if powers[0] == 2 else (1.0, gaussian)
+    return HALF_WIDTH[powers[0]], HALF_WIDTH[powers[1]]
 
 
 @dataclass(frozen=True)
@@ -101,7 +82,47 @@ class Fit:
 
 
 @dataclass(frozen=True)
-class Family:
+class Parametrisation:
+    """A family's data, see `Family`, and how its parameters stand for a mode and two sides."""
+
+    name: str
+    parameters: tuple[str, ...]
+    powers: tuple[int, int]
+    symmetric: bool
+
+    @property
+    def by_side(self) -> tuple[int, int, int]:
+        """Return the positions of mode, left and right parameter; exponential sides come first."""
+        if self.symmetric:
+            return 0, 1, 1
+        return (0, 2, 1) if self.powers[0] > self.powers[1] else (0, 1, 2)
+
+    def from_sides(self, theta: Number, left: Number, right: Number) -> tuple[Number, ...]:
+        """
+        Return the family's parameters for a mode and two sides.
+
+        Sides are mean distances, 1/rate, where the power is 1, sigmas where it is 2; a symmetric
+        family takes the left one.
+        """
+        first, second = self._inverted(left, right)
+        values = (theta, first, second)
+        # Of three positions `by_side` is its own inverse.
+        return tuple(values[k] for k in self.by_side[: len(self.parameters)])
+
+    def sides(self, *parameters: Number) -> tuple[Number, Number, Number]:
+        """Return mode, left and right side of parameters; the inverse of `from_sides`."""
+        mode, left, right = self.by_side
+        first, second = self._inverted(parameters[left], parameters[right])
+        return parameters[mode], first, second
+
+    def _inverted(self, left: Number, right: Number) -> tuple[Number, Number]:
+        """Return rates for mean distances and the other way round; sigmas as they are."""
+        first, second = self.powers
+        return 1.0 / left if first == 1 else left, 1.0 / right if second == 1 else right
+
+
+@dataclass(frozen=True)
+class Family(Parametrisation):
     """
     A family of densities: the same functions in the same order for every family.
 
@@ -129,10 +150,6 @@ class Family:
         where both classes have the same family.
     """
 
-    name: str
-    parameters: tuple[str, ...]
-    powers: tuple[int, int]
-    symmetric: bool
     logpdf: Density
     cdf: Density
     logcdf: Density
@@ -147,31 +164,3 @@ class Family:
     def of_class(self, positive: bool) -> Family:
         """Return the family of one class's densities."""
         return self.mirrored if positive and self.mirrored is not None else self
-
-    @property
-    def by_side(self) -> tuple[int, int, int]:
-        """Return the positions of mode, left and right parameter; exponential sides come first."""
-        if self.symmetric:
-            return 0, 1, 1
-        return (0, 2, 1) if self.powers[0] > self.powers[1] else (0, 1, 2)
-
-    def from_sides(self, theta: Floats, left: Floats, right: Floats) -> tuple[Floats, ...]:
-        """
-        Return the family's parameters for a mode and two sides.
-
-        Sides are mean distances, 1/rate, where the power is 1, sigmas where it is 2; a symmetric
-        family takes the left one.
-        """
-        values = (theta, *self._inverted(left, right))
-        # Of three positions `by_side` is its own inverse.
-        return tuple(values[k] for k in self.by_side[: len(self.parameters)])
-
-    def sides(self, *parameters: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return mode, left and right side of parameters; the inverse of `from_sides`."""
-        theta, left, right = (parameters[k] for k in self.by_side)
-        return (theta, *self._inverted(left, right))
-
-    def _inverted(self, left: Floats, right: Floats) -> tuple[Floats, Floats]:
-        """Return rates for mean distances and the other way round; sigmas as they are."""
-        first, second = self.powers
-        return 1.0 / left if first == 1 else left, 1.0 / right if second == 1 else right

@@ -7,7 +7,6 @@ All sums are built up from one score to the next, as sums of positive terms. The
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +19,7 @@ Indices = NDArray[np.intp]
 @dataclass(frozen=True)
 class SortedScores:
     """
-    Scores in order, with the weight up to and beyond each of them.
+    Scores in order, with the weight up to and from each of them.
 
     Attributes
     ----------
@@ -31,7 +30,7 @@ class SortedScores:
     unit : float
         A power of two near the range: squares of tiny or huge scores neither vanish nor overflow.
     before, after : array of shape (n,)
-        Weight at or before each score; weight after it.
+        Weight at or before each score; weight at or after it.
     """
 
     x: Floats
@@ -47,65 +46,59 @@ class SortedScores:
 
 
 @dataclass(frozen=True)
-class AbsoluteSums:
-    """D_l, D_r: sums of w |x - theta| left and right of theta, for theta at every score."""
+class SideSums:
+    """
+    Sums of w |x - theta|^power over the scores on one side of theta, for theta at every score.
 
-    scores: SortedScores
-    left: Floats
-    right: Floats
+    Attributes
+    ----------
+    power : int
+        1 or 2.
+    at : array of shape (n,)
+        The sums.
+    absolute : array of shape (n,)
+        Those of power 1.
+    weight : array of shape (n,)
+        Those of power 0, with the score at theta itself.
+    """
 
-    def between(self, index: Indices, share: Floats | float) -> tuple[Floats, Floats]:
-        """Return the sums for modes at `share` of the gap after score `index`."""
-        to_left, to_right, before, after = _position(self.scores, index, share)
-        return self.left[index] + to_left * before, self.right[index + 1] + to_right * after
+    power: int
+    at: Floats
+    absolute: Floats
+    weight: Floats
 
+    def beyond(self, index: Indices, step: Floats) -> Floats:
+        """Return the sums for modes a step farther away than score `index`."""
+        if self.power == 1:
+            return self.at[index] + step * self.weight[index]
+        increase = _square_step(step, self.absolute[index], self.weight[index])
+        return self.at[index] + increase
 
-@dataclass(frozen=True)
-class SquaredSums:
-    """D_l2, D_r2: sums of w (x - theta)^2 left and right of theta, for theta at every score."""
-
-    powers: ClassVar = (2, 2)
-    scores: SortedScores
-    left: Floats
-    right: Floats
-    absolute: AbsoluteSums
-
-    def between(self, index: Indices, share: Floats | float) -> tuple[Floats, Floats]:
-        """Return the sums for modes at `share` of the gap after score `index`."""
-        to_left, to_right, before, after = _position(self.scores, index, share)
-        first = self.absolute
-        return (
-            self.left[index] + _square_step(to_left, first.left[index], before),
-            self.right[index + 1] + _square_step(to_right, first.right[index + 1], after),
-        )
-
-    def lower(self, index: Indices, share: Floats | float) -> tuple[Floats, Floats]:
-        """Return the sums of one power less: half their derivatives, the right one's negated."""
-        return self.absolute.between(index, share)
+    def lower(self, index: Indices, step: Floats) -> Floats:
+        """Return the sums of one power less, for the same modes."""
+        if self.power == 1:
+            return np.broadcast_to(self.weight[index], step.shape)
+        return self.absolute[index] + step * self.weight[index]
 
 
 @dataclass(frozen=True)
-class MixedSums:
-    """D_l2, D_r: squared deviations left of theta, absolute ones right of it, at every score."""
+class Sums:
+    """Sums of deviations to the left and to the right of any mode between the scores."""
 
-    powers: ClassVar = (2, 1)
     scores: SortedScores
-    left: Floats
-    right: Floats
-    absolute: AbsoluteSums
+    powers: tuple[int, int]
+    left: SideSums
+    right: SideSums
 
     def between(self, index: Indices, share: Floats | float) -> tuple[Floats, Floats]:
         """Return the sums for modes at `share` of the gap after score `index`."""
-        to_left, to_right, before, after = _position(self.scores, index, share)
-        return (
-            self.left[index] + _square_step(to_left, self.absolute.left[index], before),
-            self.right[index + 1] + to_right * after,
-        )
+        to_left, to_right = self.steps(index, share)
+        return self.left.beyond(index, to_left), self.right.beyond(index + 1, to_right)
 
-    def lower(self, index: Indices, share: Floats | float) -> tuple[Floats, Floats]:
-        """Return the sums of one power less: D_l, and the weight right of the mode."""
-        left, _ = self.absolute.between(index, share)
-        return left, np.broadcast_to(self.scores.after[index], left.shape)
+    def steps(self, index: Indices, share: Floats | float) -> tuple[Floats, Floats]:
+        """Return the distances to the scores on the left and on the right."""
+        gap = self.scores.gap[index]
+        return share * gap, (1.0 - share) * gap
 
 
 def sort_scores(x: Floats, weight: Floats | None) -> SortedScores:
@@ -113,50 +106,35 @@ def sort_scores(x: Floats, weight: Floats | None) -> SortedScores:
     if weight is None:
         ordered = np.sort(x)
         before = np.arange(1.0, ordered.size + 1.0)
-        after = ordered.size - before
+        after = before[::-1]
     else:
         order = np.argsort(x)
         order = order[weight[order] > 0.0]
         ordered, weight = x[order], weight[order]
         before = np.cumsum(weight)
         # Summed from the far end: total - before would leave rounding where nothing remains.
-        after = np.zeros_like(before)
-        after[:-1] = np.cumsum(weight[:0:-1])[::-1]
+        after = np.cumsum(weight[::-1])[::-1]
     unit = _power_of_two(float(ordered[-1] - ordered[0]))
     gap = np.diff(ordered)
     gap /= unit
     return SortedScores(ordered, gap, unit, before, after)
 
 
-def absolute_sums(scores: SortedScores) -> AbsoluteSums:
-    """Build D_l(i + 1) = D_l(i) + gap(i) W(i) forward, and D_r alike backward."""
-    gap, before, after = scores.gap, scores.before[:-1], scores.after[:-1]
-    left = _accumulate(gap * before)
-    return AbsoluteSums(scores, left, _accumulate((gap * after)[::-1])[::-1])
+def deviation_sums(scores: SortedScores, powers: tuple[int, int]) -> Sums:
+    """Build the sums from score to score: those to the left rightward, the others leftward."""
+    left = _side_sums(powers[0], scores.gap, scores.before)
+    right = _side_sums(powers[1], scores.gap[::-1], scores.after[::-1])
+    turned = SideSums(right.power, right.at[::-1], right.absolute[::-1], right.weight[::-1])
+    return Sums(scores, powers, left, turned)
 
 
-def squared_sums(scores: SortedScores, first: AbsoluteSums | None = None) -> SquaredSums:
-    """Build D_l2(i + 1) = D_l2(i) + gap(i) (2 D_l(i) + gap(i) W(i)), and D_r2 backward."""
-    first = first or absolute_sums(scores)
-    right = _accumulate(_square_step(scores.gap, first.right[1:], scores.after[:-1])[::-1])[::-1]
-    return SquaredSums(scores, _squares_left(scores, first), right, first)
-
-
-def mixed_sums(scores: SortedScores, first: AbsoluteSums | None = None) -> MixedSums:
-    """Build D_l2 as `squared_sums` does; D_r is that of `absolute_sums`."""
-    first = first or absolute_sums(scores)
-    return MixedSums(scores, _squares_left(scores, first), first.right, first)
-
-
-def _squares_left(scores: SortedScores, first: AbsoluteSums) -> Floats:
-    return _accumulate(_square_step(scores.gap, first.left[:-1], scores.before[:-1]))
-
-
-def _position(
-    scores: SortedScores, index: Indices, share: Floats | float
-) -> tuple[Floats, Floats, Floats, Floats]:
-    gap = scores.gap[index]
-    return share * gap, (1.0 - share) * gap, scores.before[index], scores.after[index]
+def _side_sums(power: int, gap: Floats, weight: Floats) -> SideSums:
+    """Build D' = D + gap W, and for power 2 D2' = D2 + gap (2 D + gap W), along the gaps."""
+    absolute = _accumulate(gap * weight[:-1])
+    if power == 1:
+        return SideSums(power, absolute, absolute, weight)
+    squares = _accumulate(_square_step(gap, absolute[:-1], weight[:-1]))
+    return SideSums(power, squares, absolute, weight)
 
 
 def _square_step(step: Floats, deviation: Floats, weight: Floats) -> Floats:

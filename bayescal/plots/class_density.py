@@ -9,13 +9,12 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from bayescal.engines.data import KLASS
-from bayescal.fitted.problem import Calibrator
+from bayescal.fitted.problem import FittedProblem
 from bayescal.palette import CLASS_COLOURS
 from bayescal.plots.curve_drawing import label_scores
 from bayescal.plots.density_data import class_densities, histograms
-from bayescal.plots.display import Display
+from bayescal.plots.display import ProblemDisplay
 from bayescal.plots.optional import require
-from bayescal.plots.reading import read_problem
 from bayescal.plots.style import MLE, Look, finish
 from bayescal.validation import Floats, check_count, check_fraction
 
@@ -27,13 +26,14 @@ if TYPE_CHECKING:
 HEADROOM, MOST_OVER = 1.08, 1.6
 
 
-class ClassDensityDisplay(Display):
+class ClassDensityDisplay(ProblemDisplay):
     """
     p(score | class) of both classes, each of area 1, over histograms of the scores.
 
     The solid line is the posterior predictive density, thin lines are posterior draws, the dashed
     line is maximum likelihood; a tick on the axis marks the posterior median of the mode, a bar its
-    interval. Make it with `from_estimator`.
+    interval. No class prior moves them, so `prior` changes nothing here. Make it with
+    `from_estimator`.
 
     Parameters
     ----------
@@ -65,34 +65,24 @@ class ClassDensityDisplay(Display):
     True
     """
 
-    @classmethod
-    def from_estimator(
-        cls,
-        calibrator: Calibrator,
-        scores: ArrayLike | None = None,
-        y: ArrayLike | None = None,
+    @staticmethod
+    def compute(
+        problem: FittedProblem,
         *,
-        topic: Any = None,
         grid: ArrayLike | None = None,
         level: float = 0.9,
         draws: int = 30,
         bins: int | None = None,
         random_state: Any = 0,
-        ax: Axes | None = None,
-        **options: Any,
-    ) -> Self:
+    ) -> xr.Dataset:
         """
-        Plot the class densities of a fitted calibrator.
+        Compute the densities, some draws of them, the modes and the histograms.
 
         Parameters
         ----------
-        calibrator : ScoreCalibrator, TopicCalibrator or another with `fitted_problems`
-            Fitted, of a family that has densities; of the default combination those of its part
+        problem : FittedProblem
+            What is drawn: of a family that has densities; of the default combination, its part
             that has.
-        scores, y : array-like of shape (n,), optional
-            Held-out documents for the histograms in place of those fitted.
-        topic : str or int, optional
-            Of a TopicCalibrator.
         grid : array-like, optional
             Scores at which to evaluate the densities; by default 400 over all scores and a little
             beyond.
@@ -104,15 +94,9 @@ class ClassDensityDisplay(Display):
             Of the histograms; by default by the number of scores.
         random_state : int, numpy Generator, RandomState or None
             Chooses the draws.
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; by default axes of a new figure.
-        **options
-            Of `plot`.
 
         Raises
         ------
-        sklearn.exceptions.NotFittedError
-            If the calibrator is not fitted.
         ValueError
             If the family has no densities, or an argument is not as described.
         """
@@ -120,13 +104,11 @@ class ClassDensityDisplay(Display):
         check_count("draws", draws)
         if bins is not None:
             check_count("bins", bins)
-        problem = read_problem(calibrator, scores, y, topic=topic)
         x = problem.grid(grid)
         data = class_densities(problem, x, level, draws, random_state).merge(
             histograms(problem, bins)
         )
-        data = data.assign_coords(score=problem.shown(x)).assign_attrs(problem.attrs, level=level)
-        return cls(data).plot(ax=ax, **options)
+        return data.assign_coords(score=problem.shown(x)).assign_attrs(problem.attrs, level=level)
 
     def plot(
         self,

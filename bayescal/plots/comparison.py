@@ -6,15 +6,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import xarray as xr
-from numpy.typing import ArrayLike
 
-from bayescal.curves.class_prior import Prior
 from bayescal.fitted.documents import Documents
-from bayescal.fitted.problem import Calibrator, FittedProblem
+from bayescal.fitted.problem import FittedProblem
 from bayescal.palette import CLASS_COLOURS
 from bayescal.plots.curve_drawing import class_name
-from bayescal.plots.display import Display
-from bayescal.plots.reading import read_problem
+from bayescal.plots.display import ProblemDisplay
 from bayescal.plots.style import REFERENCE, finish
 from bayescal.validation import check_count, check_fraction
 
@@ -31,7 +28,7 @@ TICKS = (0.0001, 0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999, 0.9999)
 WIDE = 6.0
 
 
-class ComparisonDisplay(Display):
+class ComparisonDisplay(ProblemDisplay):
     """
     P(+ | score) by the posterior, with its interval, against P(+ | score) by maximum likelihood.
 
@@ -61,52 +58,27 @@ class ComparisonDisplay(Display):
     6
     """
 
-    @classmethod
-    def from_estimator(
-        cls,
-        calibrator: Calibrator,
-        scores: ArrayLike | None = None,
-        y: ArrayLike | None = None,
-        *,
-        topic: Any = None,
-        prior: Prior | None = None,
-        level: float = 0.9,
-        most: int = 120,
-        ax: Axes | None = None,
-        **options: Any,
-    ) -> Self:
+    @staticmethod
+    def compute(problem: FittedProblem, *, level: float = 0.9, most: int = 120) -> xr.Dataset:
         """
-        Plot both answers of a fitted calibrator.
+        Compute both answers at the documents.
 
         Parameters
         ----------
-        calibrator : ScoreCalibrator, TopicCalibrator or another with `fitted_problems`
-            Fitted, with a posterior.
-        scores, y : array-like of shape (n,), optional
-            Held-out documents in place of those fitted; of a TopicCalibrator needed.
-        topic : str or int, optional
-            Of a TopicCalibrator.
-        prior : float, array-like or frozen scipy.stats distribution, optional
-            See `ScoreCalibrator.decision_function`.
+        problem : FittedProblem
+            What is drawn: with a posterior and documents.
         level : float
             Posterior probability of the intervals.
         most : int
             Points of a class: of more documents, so many are taken at even ranks of the score.
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; by default axes of a new figure.
-        **options
-            Of `plot`.
 
         Raises
         ------
-        sklearn.exceptions.NotFittedError
-            If the calibrator is not fitted.
         ValueError
             If there is no posterior, no document, or an argument is not as described.
         """
         check_fraction(level=level)
         check_count("most", most)
-        problem = read_problem(calibrator, scores, y, topic=topic, prior=prior)
         if not (problem.has_posterior and problem.has_mle):
             raise ValueError(
                 "a comparison needs a posterior and maximum likelihood of both classes: fit with"
@@ -114,7 +86,19 @@ class ComparisonDisplay(Display):
             )
         if problem.documents.score.size == 0:
             raise ValueError("a topic's documents are not kept: give scores and y to compare at.")
-        return cls(_comparison(problem, level, most)).plot(ax=ax, **options)
+        score, positive = _thinned(problem.documents, most)
+        calibration = problem.calibration
+        lower, upper = calibration.log_odds_interval(score, level, "pointwise").T
+        columns = {
+            "mle": calibration.fits.log_odds(score),
+            "log_odds": calibration.log_odds(score, problem.point),
+            "lower": lower,
+            "upper": upper,
+            "label": positive.astype(np.int64),
+            "score": problem.shown(score),
+        }
+        variables = {name: ("document", values) for name, values in columns.items()}
+        return xr.Dataset(variables, attrs=problem.attrs | {"level": level})
 
     def plot(self, *, ax: Axes | None = None, legend: bool = True) -> Self:
         """
@@ -174,22 +158,6 @@ class ComparisonDisplay(Display):
         ax.set_xlabel(f"P({class_name(self.data)} | score), maximum likelihood")
         level = f"{100 * self.data.attrs['level']:g} % interval"
         ax.set_ylabel(f"P({class_name(self.data)} | score), posterior, {level}")
-
-
-def _comparison(problem: FittedProblem, level: float, most: int) -> xr.Dataset:
-    score, positive = _thinned(problem.documents, most)
-    calibration = problem.calibration
-    lower, upper = calibration.log_odds_interval(score, level, "pointwise").T
-    columns = {
-        "mle": calibration.fits.log_odds(score),
-        "log_odds": calibration.log_odds(score, problem.point),
-        "lower": lower,
-        "upper": upper,
-        "label": positive.astype(np.int64),
-        "score": problem.shown(score),
-    }
-    variables = {name: ("document", values) for name, values in columns.items()}
-    return xr.Dataset(variables, attrs=problem.attrs | {"level": level})
 
 
 def _thinned(documents: Documents, most: int) -> tuple[Any, Any]:

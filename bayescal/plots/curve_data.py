@@ -15,23 +15,28 @@ from bayescal.validation import check_choice, check_count, check_fraction
 
 
 def curve_data(
-    problem: FittedProblem, grid: ArrayLike | None, level: float, band: str, bins: int | None
+    problem: FittedProblem,
+    *,
+    grid: ArrayLike | None = None,
+    level: float = 0.9,
+    band: str = "pointwise",
+    bins: int | None = None,
 ) -> xr.Dataset:
     """
-    Return log-odds, their band, those of maximum likelihood, and the documents.
+    Compute log-odds, their band, those of maximum likelihood, and the documents.
 
     Parameters
     ----------
     problem : FittedProblem
         What is drawn.
-    grid : array-like or None
-        Scores to evaluate curves at; by default 400 over all scores.
+    grid : array-like, optional
+        Scores at which to evaluate the curves; by default 400 over all scores and a little beyond.
     level : float
-        Posterior probability of the band, and of the bins' intervals.
+        Posterior probability of the band, and confidence of the bins' intervals.
     band : {"pointwise", "simultaneous"}
-        See `ScoreCalibrator.predict_interval`.
-    bins : int or None
-        How many bins of documents; by default what the rarer class is enough for.
+        Whether `level` holds at each score or for the whole curve.
+    bins : int, optional
+        How many bins of documents at most; by default what the rarer class is enough for.
 
     Returns
     -------

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
-from bayescal.curves.class_prior import Prior
 from bayescal.curves.curves import blocks
-from bayescal.fitted.problem import Calibrator, FittedProblem
+from bayescal.fitted.problem import FittedProblem
 from bayescal.palette import CLASS_COLOURS
 from bayescal.plots.curve_drawing import class_name, label_scores
-from bayescal.plots.display import Display
+from bayescal.plots.display import ProblemDisplay
 from bayescal.plots.optional import require
-from bayescal.plots.reading import read_problem
 from bayescal.plots.style import REFERENCE, finish
 from bayescal.validation import Floats, check_fraction, check_positive
 
@@ -25,7 +23,7 @@ if TYPE_CHECKING:
 RATIOS, SCORES = 161, 257
 
 
-class DecisionDisplay(Display):
+class DecisionDisplay(ProblemDisplay):
     """
     Regions of the score where deciding for the positive class costs less, by the ratio of costs.
 
@@ -33,7 +31,8 @@ class DecisionDisplay(Display):
     positive class is decided for where P(+ | s) > c/(1 + c), that is where the log-odds exceed
     log c: on a logarithmic axis the boundary is the curve of the log-odds. Of every posterior draw
     the same holds; where at least `level` of them agree the region is plain, elsewhere hatched.
-    Make it with `from_estimator`.
+    It shows no documents: held-out ones only widen the range of the scores. Make it with
+    `from_estimator`.
 
     Parameters
     ----------
@@ -59,45 +58,30 @@ class DecisionDisplay(Display):
     0.0
     """
 
-    @classmethod
-    def from_estimator(
-        cls,
-        calibrator: Calibrator,
+    @staticmethod
+    def compute(
+        problem: FittedProblem,
         *,
-        topic: Any = None,
-        prior: Prior | None = None,
         grid: ArrayLike | None = None,
         cost_ratio: tuple[float, float] = (0.01, 100.0),
         level: float = 0.9,
-        ax: Axes | None = None,
-        **options: Any,
-    ) -> Self:
+    ) -> xr.Dataset:
         """
-        Plot the decisions of a fitted calibrator.
+        Compute the share of draws that agree, and the curve of the log-odds.
 
         Parameters
         ----------
-        calibrator : ScoreCalibrator, TopicCalibrator or another with `fitted_problems`
-            Fitted.
-        topic : str or int, optional
-            Of a TopicCalibrator.
-        prior : float, array-like or frozen scipy.stats distribution, optional
-            See `ScoreCalibrator.decision_function`.
+        problem : FittedProblem
+            What is drawn.
         grid : array-like, optional
-            Scores; by default 257 over all fitted and a little beyond.
+            Scores; by default 257 over all scores and a little beyond.
         cost_ratio : tuple of float
             The smallest and the largest ratio shown.
         level : float
             The share of posterior draws that makes a decision sure.
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; by default axes of a new figure.
-        **options
-            Of `plot`.
 
         Raises
         ------
-        sklearn.exceptions.NotFittedError
-            If the calibrator is not fitted.
         ValueError
             If an argument is not as described.
         """
@@ -108,10 +92,9 @@ class DecisionDisplay(Display):
             raise ValueError(
                 f"cost_ratio must be the smaller and the larger one, got {cost_ratio}."
             )
-        problem = read_problem(calibrator, topic=topic, prior=prior)
         x = problem.grid(grid, SCORES)
         log_ratio = np.linspace(np.log(low), np.log(high), RATIOS)
-        data = xr.Dataset(
+        return xr.Dataset(
             {
                 "agreement": (("cost_ratio", "score"), agreement(problem, x, log_ratio)),
                 "log_odds": ("score", problem.calibration.log_odds(x, problem.point)),
@@ -119,7 +102,6 @@ class DecisionDisplay(Display):
             {"score": problem.shown(x), "cost_ratio": np.exp(log_ratio)},
             problem.attrs | {"level": level},
         )
-        return cls(data).plot(ax=ax, **options)
 
     def plot(self, *, ax: Axes | None = None, legend: bool = True) -> Self:
         """

@@ -5,15 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from bayescal.curves.class_prior import Prior
-from bayescal.fitted.problem import Calibrator
 from bayescal.palette import DATA_COLOUR
 from bayescal.plots.curve_data import curve_data
 from bayescal.plots.curve_drawing import class_name, draw_band, draw_curves, label_scores
-from bayescal.plots.display import Display
-from bayescal.plots.reading import read_problem
+from bayescal.plots.display import ProblemDisplay
 from bayescal.plots.style import DATA, REFERENCE, finish
 from bayescal.validation import Floats
 
@@ -24,7 +20,7 @@ if TYPE_CHECKING:
 ROOM = 0.06
 
 
-class LogOddsDisplay(Display):
+class LogOddsDisplay(ProblemDisplay):
     """
     Log-odds of the positive class by the posterior, its band, maximum likelihood and documents.
 
@@ -67,58 +63,7 @@ class LogOddsDisplay(Display):
     'log-odds of 1'
     """
 
-    @classmethod
-    def from_estimator(
-        cls,
-        calibrator: Calibrator,
-        scores: ArrayLike | None = None,
-        y: ArrayLike | None = None,
-        *,
-        topic: Any = None,
-        prior: Prior | None = None,
-        grid: ArrayLike | None = None,
-        level: float = 0.9,
-        band: str = "pointwise",
-        bins: int | None = None,
-        ax: Axes | None = None,
-        **options: Any,
-    ) -> Self:
-        """
-        Plot the log-odds of a fitted calibrator.
-
-        Parameters
-        ----------
-        calibrator : ScoreCalibrator, TopicCalibrator or another with `fitted_problems`
-            Fitted; with a posterior there is a band.
-        scores, y : array-like of shape (n,), optional
-            Held-out documents to count in place of those fitted.
-        topic : str or int, optional
-            Of a TopicCalibrator.
-        prior : float, array-like or frozen scipy.stats distribution, optional
-            See `ScoreCalibrator.decision_function`; the documents are counted as they are.
-        grid : array-like, optional
-            Scores at which to evaluate the curves; by default 400 over all scores and a little
-            beyond.
-        level : float
-            Posterior probability of the band, and confidence of the bins' intervals.
-        band : {"pointwise", "simultaneous"}
-            Whether `level` holds at each score or for the whole curve.
-        bins : int, optional
-            How many bins at most; by default what the rarer class is enough for.
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; by default axes of a new figure.
-        **options
-            Of `plot`.
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-            If the calibrator is not fitted.
-        ValueError
-            If an argument is not as described.
-        """
-        problem = read_problem(calibrator, scores, y, topic=topic, prior=prior)
-        return cls(curve_data(problem, grid, level, band, bins)).plot(ax=ax, **options)
+    compute = staticmethod(curve_data)
 
     def plot(self, *, ax: Axes | None = None, mle: bool = True, legend: bool = True) -> Self:
         """

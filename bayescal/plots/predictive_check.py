@@ -6,13 +6,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import xarray as xr
-from numpy.typing import ArrayLike
 
-from bayescal.fitted.problem import Calibrator
+from bayescal.fitted.problem import FittedProblem
 from bayescal.palette import CLASS_COLOURS, DATA_COLOUR, POSTERIOR_COLOUR
 from bayescal.plots.curve_drawing import label_scores
-from bayescal.plots.display import Display
-from bayescal.plots.reading import read_problem
+from bayescal.plots.display import ProblemDisplay
 from bayescal.plots.replicates import LABELS, SCORES, replicate_labels, replicate_scores
 from bayescal.plots.style import BAND, Look, finish
 from bayescal.randomness import generator
@@ -24,7 +22,7 @@ if TYPE_CHECKING:
 CURVES = ("observed", "lower", "upper")
 
 
-class PredictiveCheckDisplay(Display):
+class PredictiveCheckDisplay(ProblemDisplay):
     """
     A cumulative curve of the documents over the same curve of replicates drawn from the posterior.
 
@@ -62,50 +60,34 @@ class PredictiveCheckDisplay(Display):
     2.0
     """
 
-    @classmethod
-    def from_estimator(
-        cls,
-        calibrator: Calibrator,
-        scores: ArrayLike | None = None,
-        y: ArrayLike | None = None,
+    @staticmethod
+    def compute(
+        problem: FittedProblem,
         *,
         check: str = LABELS,
-        topic: Any = None,
         level: float = 0.9,
         draws: int = 400,
         random_state: Any = 0,
-        ax: Axes | None = None,
-        **options: Any,
-    ) -> Self:
+    ) -> xr.Dataset:
         """
-        Plot a check of a fitted calibrator.
+        Compute the curve of the documents and those of the replicates.
 
         Parameters
         ----------
-        calibrator : ScoreCalibrator, TopicCalibrator or another with `fitted_problems`
-            Fitted; for check="scores" of a family that has densities.
-        scores, y : array-like of shape (n,), optional
-            Held-out documents to check against in place of those fitted; of a TopicCalibrator
-            needed.
+        problem : FittedProblem
+            What is drawn: with a posterior and documents; for check="scores" of a family that has
+            densities.
         check : {"labels", "scores"}
             What is drawn again.
-        topic : str or int, optional
-            Of a TopicCalibrator.
         level : float
             Share of the replicates within the band, at each score.
         draws : int
             How many replicates.
         random_state : int, numpy Generator, RandomState or None
             Draws the replicates.
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; by default axes of a new figure.
-        **options
-            Of `plot`.
 
         Raises
         ------
-        sklearn.exceptions.NotFittedError
-            If the calibrator is not fitted.
         ValueError
             If there is no posterior or no document, the family has no densities, or an argument is
             not as described.
@@ -113,7 +95,6 @@ class PredictiveCheckDisplay(Display):
         check_choice("check", check, (LABELS, SCORES))
         check_fraction(level=level)
         check_count("draws", draws)
-        problem = read_problem(calibrator, scores, y, topic=topic)
         if problem.documents.score.size == 0:
             raise ValueError(
                 "a topic's documents are not kept: give scores and y to check against."
@@ -128,8 +109,7 @@ class PredictiveCheckDisplay(Display):
             for name, each in zip(names, (observed, *quantiles), strict=True)
         }
         data = xr.Dataset(values, {"klass": list(klasses), "score": problem.shown(x)})
-        attrs = problem.attrs | {"level": level, "check": check}
-        return cls(data.assign_attrs(attrs)).plot(ax=ax, **options)
+        return data.assign_attrs(problem.attrs, level=level, check=check)
 
     def plot(
         self, *, ax: Axes | None = None, difference: bool = False, legend: bool = True

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
-from numpy.typing import ArrayLike
-
 from bayescal.bayes import probability
-from bayescal.curves.class_prior import Prior
-from bayescal.fitted.problem import Calibrator
 from bayescal.plots.curve_data import curve_data
 from bayescal.plots.curve_drawing import class_name, draw_band, draw_curves, label_scores
-from bayescal.plots.display import Display
-from bayescal.plots.reading import read_problem
+from bayescal.plots.display import ProblemDisplay
 from bayescal.plots.style import finish, note, rug
 
 if TYPE_CHECKING:
@@ -22,7 +17,7 @@ if TYPE_CHECKING:
 TICK_GAP = 0.05
 
 
-class ProbabilityDisplay(Display):
+class ProbabilityDisplay(ProblemDisplay):
     """
     P(+ | score) by the posterior, its band, and by maximum likelihood.
 
@@ -53,55 +48,7 @@ class ProbabilityDisplay(Display):
     'P(1 | score)'
     """
 
-    @classmethod
-    def from_estimator(
-        cls,
-        calibrator: Calibrator,
-        scores: ArrayLike | None = None,
-        y: ArrayLike | None = None,
-        *,
-        topic: Any = None,
-        prior: Prior | None = None,
-        grid: ArrayLike | None = None,
-        level: float = 0.9,
-        band: str = "pointwise",
-        ax: Axes | None = None,
-        **options: Any,
-    ) -> Self:
-        """
-        Plot the curve of a fitted calibrator.
-
-        Parameters
-        ----------
-        calibrator : ScoreCalibrator, TopicCalibrator or another with `fitted_problems`
-            Fitted; with a posterior there is a band.
-        scores, y : array-like of shape (n,), optional
-            Held-out documents to mark in place of those fitted.
-        topic : str or int, optional
-            Of a TopicCalibrator.
-        prior : float, array-like or frozen scipy.stats distribution, optional
-            See `ScoreCalibrator.decision_function`.
-        grid : array-like, optional
-            Scores at which to evaluate the curves; by default 400 over all scores and a little
-            beyond.
-        level : float
-            Posterior probability of the band.
-        band : {"pointwise", "simultaneous"}
-            Whether `level` holds at each score or for the whole curve.
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; by default axes of a new figure.
-        **options
-            Of `plot`.
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-            If the calibrator is not fitted.
-        ValueError
-            If an argument is not as described.
-        """
-        problem = read_problem(calibrator, scores, y, topic=topic, prior=prior)
-        return cls(curve_data(problem, grid, level, band, None)).plot(ax=ax, **options)
+    compute = staticmethod(curve_data)
 
     def plot(
         self,

@@ -4,15 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bayescal.families._sorted import (
-    AbsoluteSums,
-    MixedSums,
-    SquaredSums,
-    absolute_sums,
-    mixed_sums,
-    sort_scores,
-    squared_sums,
-)
+from bayescal.families._sorted import deviation_sums, sort_scores
 from bayescal.validation import Floats
 
 
@@ -41,41 +33,26 @@ class DeviationSums:
         self.powers = powers
         self.total = 0.0
         self.scores = x[:0]
-        # Mixed sums have their squares on the left.
-        self._mirrored = powers[0] < powers[1]
-        self._powers = powers[::-1] if self._mirrored else powers
         if x.size and (weight is None or weight.any()):
-            sorted_scores = sort_scores(-x if self._mirrored else x, weight)
-            self._ordered, self.total = sorted_scores.x, sorted_scores.total
-            self.scores = -self._ordered[::-1] if self._mirrored else self._ordered
-            self._first = absolute_sums(sorted_scores)
-            self._sums: AbsoluteSums | SquaredSums | MixedSums = self._first
-            if self._powers != (1, 1):
-                build = squared_sums if self._powers == (2, 2) else mixed_sums
-                self._sums = build(sorted_scores, self._first)
+            self._sums = deviation_sums(sort_scores(x, weight), powers)
+            self.scores, self.total = self._sums.scores.x, self._sums.scores.total
 
     def __call__(self, theta: Floats) -> tuple[Floats, Floats]:
         """Return D_l and D_r at modes of any shape."""
         if self.total == 0.0:
             return np.zeros_like(theta), np.zeros_like(theta)
-        if self._mirrored:
-            right, left = self._at(-theta)
-            return left, right
-        return self._at(theta)
-
-    def _at(self, theta: Floats) -> tuple[Floats, Floats]:
-        inside = np.clip(theta, self._ordered[0], self._ordered[-1])
+        inside = np.clip(theta, self.scores[0], self.scores[-1])
         left, right = self._inside(inside)
         # Beyond the scores one side is empty and the other moves off as a whole.
         below, above = np.maximum(inside - theta, 0.0), np.maximum(theta - inside, 0.0)
         unit = self._sums.scores.unit
         return (
-            self._moved(left, above, self._powers[0], self._first.left[-1] * unit),
-            self._moved(right, below, self._powers[1], self._first.right[0] * unit),
+            self._moved(left, above, self.powers[0], self._sums.left.absolute[-1] * unit),
+            self._moved(right, below, self.powers[1], self._sums.right.absolute[0] * unit),
         )
 
     def _inside(self, theta: Floats) -> tuple[Floats, Floats]:
-        sums, ordered = self._sums, self._ordered
+        sums, ordered = self._sums, self.scores
         if ordered.size == 1:
             return np.zeros_like(theta), np.zeros_like(theta)
         index = np.searchsorted(ordered, theta, side="right") - 1
@@ -84,7 +61,7 @@ class DeviationSums:
         share = np.divide(theta - ordered[index], gap, out=np.ones_like(theta), where=gap > 0.0)
         left, right = sums.between(index, share)
         unit = sums.scores.unit
-        return left * unit ** self._powers[0], right * unit ** self._powers[1]
+        return left * unit ** self.powers[0], right * unit ** self.powers[1]
 
     def _moved(self, at_end: Floats, distance: Floats, power: int, moment: float) -> Floats:
         """Return the sum after moving off by a distance, `moment` being that of power 1."""
