@@ -30,8 +30,8 @@ class DensityDraws:
     same_sides : bool
         Whether linear and quadratic are the same on the left and on the right of every draw.
     warp : integer array of shape (draws,)
-        Each draw's warp, a position in `bends`.
-    bends : tuple of float
+        Each draw's warp, a position in `asinh_scales`.
+    asinh_scales : tuple of float
         Bends of the warps; inf for none.
     centre : float
         Of the warps.
@@ -40,7 +40,7 @@ class DensityDraws:
     coefficients: Floats
     same_sides: bool
     warp: NDArray[np.intp]
-    bends: tuple[float, ...]
+    asinh_scales: tuple[float, ...]
     centre: float
 
     @property
@@ -51,18 +51,20 @@ class DensityDraws:
     def take(self, index: NDArray[np.intp]) -> DensityDraws:
         """Return the draws at some positions."""
         coefficients, warp = self.coefficients[:, index], self.warp[index]
-        return DensityDraws(coefficients, self.same_sides, warp, self.bends, self.centre)
+        return DensityDraws(coefficients, self.same_sides, warp, self.asinh_scales, self.centre)
 
     def logpdf(self, scores: Floats) -> Floats:
         """Return log p(s | class) of every draw per unit of raw score, shape (draws, scores)."""
-        jacobian = np.stack([log_jacobian(scores, self.centre, bend) for bend in self.bends])
+        jacobian = np.stack(
+            [log_jacobian(scores, self.centre, asinh_scale) for asinh_scale in self.asinh_scales]
+        )
         log_density: Floats = self.log_density_warped(scores) + self._of_each(jacobian)
         return log_density
 
     def log_density_warped(self, scores: Floats) -> Floats:
         """Return log p(x | class) of every draw per unit of warped score at raw scores."""
         theta, left, right, peak, *shape = self.coefficients[:, :, None]
-        x = np.stack([warp(scores, self.centre, bend) for bend in self.bends])
+        x = np.stack([warp(scores, self.centre, asinh_scale) for asinh_scale in self.asinh_scales])
         deviation = self._of_each(x) - theta
         linear, quadratic = shape[:2]
         if not self.same_sides:
@@ -87,7 +89,7 @@ class DensityDraws:
         """
         theta, left, right = self.coefficients[:3, :, None]
         exponential = self.coefficients[[4, 6], :, None] == 1.0
-        x = np.stack([warp(scores, self.centre, bend) for bend in self.bends])
+        x = np.stack([warp(scores, self.centre, asinh_scale) for asinh_scale in self.asinh_scales])
         deviation = self._of_each(x) - theta
         mass = np.where(exponential, 1.0, np.sqrt(np.pi / 2.0)) / np.stack([left, right])
         share = mass / mass.sum(axis=0)
@@ -110,14 +112,14 @@ class DensityDraws:
             np.abs(rng.standard_normal(shape)),
         )
         x: Floats = theta + np.where(side, widths[1], -widths[0]) * z
-        for k, bend in enumerate(self.bends):
+        for k, asinh_scale in enumerate(self.asinh_scales):
             rows = self.warp == k
-            x[rows] = unwarp(x[rows], self.centre, bend)
+            x[rows] = unwarp(x[rows], self.centre, asinh_scale)
         return x
 
     def _of_each(self, values: Floats) -> Floats:
         """Return each draw's own row of values (warps, scores), or one row for all."""
-        return values if len(self.bends) == 1 else values[self.warp]
+        return values if len(self.asinh_scales) == 1 else values[self.warp]
 
 
 def _left_over(z: Floats, exponential: NDArray[np.bool_]) -> Floats:
@@ -132,7 +134,7 @@ def density_draws(
     family: tuple[Family, ...],
     which: NDArray[np.intp],
     sides: Floats,
-    bend: Floats,
+    asinh_scale: Floats,
     centre: float,
 ) -> DensityDraws:
     """
@@ -146,7 +148,7 @@ def density_draws(
         Each draw's family, as a position in `family`.
     sides : array of shape (3, draws)
         Mode, left and right side of each, in warped score units; see `Family.from_sides`.
-    bend : array of shape (draws,)
+    asinh_scale : array of shape (draws,)
         Bend of each draw's warp; inf for none.
     centre : float
         Of the warps.
@@ -161,5 +163,5 @@ def density_draws(
         shape = [[1.0, 0.0] if power == 1 else [0.0, 0.5] for power in each.powers]
         coefficients[4:, rows] = np.reshape(shape, (4, 1))
     same_sides = all(each.powers[0] == each.powers[1] for each in family)
-    bends, of_bend = np.unique(bend, return_inverse=True)
-    return DensityDraws(coefficients, same_sides, of_bend, tuple(bends.tolist()), centre)
+    asinh_scales, of_bend = np.unique(asinh_scale, return_inverse=True)
+    return DensityDraws(coefficients, same_sides, of_bend, tuple(asinh_scales.tolist()), centre)

@@ -42,15 +42,15 @@ def raw_shapes(density: DensityDraws) -> Floats:
     >>> from bayescal.density_draws import density_draws
     >>> from bayescal.families import FAMILIES
     >>> families, which = (FAMILIES["asymmetric_laplace"],), np.array([0, 0])
-    >>> sides, bends = np.array([[3.0, 3.0], [2.0, 2.0], [1.0, 1.0]]), np.array([np.inf, 1.0])
-    >>> raw_shapes(density_draws(families, which, sides, bends, 0.0)).round(2)
+    >>> sides, scales = np.array([[3.0, 3.0], [2.0, 2.0], [1.0, 1.0]]), np.array([np.inf, 1.0])
+    >>> raw_shapes(density_draws(families, which, sides, scales, 0.0)).round(2)
     array([[ 3.  ,  0.58],
            [ 2.  ,  2.59],
            [ 1.  , 10.72]])
     """
-    bend = np.asarray(density.bends)[density.warp]
-    finite = np.isfinite(bend)
-    theta, scale = density.coefficients[0], np.where(finite, bend, 1.0)
+    asinh_scale = np.asarray(density.asinh_scales)[density.warp]
+    finite = np.isfinite(asinh_scale)
+    theta, scale = density.coefficients[0], np.where(finite, asinh_scale, 1.0)
     origin = theta - density.centre
     sides = _Sides.of(density)
     moved = sides.mode(np.where(finite, origin, 0.0), scale)

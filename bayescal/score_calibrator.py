@@ -21,7 +21,7 @@ from bayescal.families import GuardOption
 from bayescal.fitted.problem import Problems
 from bayescal.fitted.score_problem import read_score_problem
 from bayescal.html.jupyter import FittedHTML
-from bayescal.parts.places import COMBINATION, flat, places
+from bayescal.parts.places import COMBINATION, flat, model_name, places
 from bayescal.randomness import generator
 from bayescal.results import averages, diagnostics, provenance, storage, summaries
 from bayescal.results.arviz_groups import GROUPS, with_arviz_groups
@@ -124,7 +124,7 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
     posterior_ : xarray.DataTree
         In ArviZ's schema, for "exact" and "nuts". The group posterior holds draws in raw score
         units: the parameters of one family; of warped densities and of several families mode,
-        left_width and right_width, as in `summary`; of direct log-odds their values at some
+        left_width and right_width, as in `summary`; of log-odds fits their values at some
         scores (log_odds). Parts of a combination have groups of their own, and the groups whose
         names hold engine_draws and engine_constants have the engines' own coordinates. Beside
         them are observed_data, constant_data, maximum_likelihood, evidence of "exact" and
@@ -413,8 +413,8 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         are warped or of several families have no parameter in common; the rows of these are the
         mode of each draw's density of raw scores, and left_width and right_width, the distances
         from the mode beyond which 1/e, 37 %, of the scores on that side of it lie. Of an
-        exponential side that is its mean distance, 1/rate; of a Gaussian one 0.90 sigma. Direct
-        log-odds have rows of their values where their slope changes and at the ends of the scores
+        exponential side that is its mean distance, 1/rate; of a Gaussian one 0.90 sigma.
+        Log-odds fits have rows of their values where their slope changes and at the ends of the scores
         fitted, beside those by maximum likelihood.
 
         Parameters
@@ -694,8 +694,7 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
     def _fitted_html(self) -> str | None:
         if not hasattr(self, "results_"):
             return None
-        names = ", ".join(place.name for place in places(flat(self.results_)))
-        settings = names or self.mle_.family.name, self.inference_, self._point
+        settings = model_name(flat(self.results_)), self.inference_, self._point
         return calibrator_html(
             self.results_, self._calibration, self._problems, self.classes_, settings
         )

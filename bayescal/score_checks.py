@@ -24,6 +24,12 @@ NEAR_HALF, FLAT = 0.1, 1.0
 MOST = 20_000
 
 
+SAY_WHAT_THEY_ARE = (
+    "all scores lie in [0, 1]: say what they are, scores_are='probabilities' (whose log-odds are"
+    " calibrated then) or scores_are='scores'"
+)
+
+
 class ScoresWarning(UserWarning):
     """Scores that are hardly what they are taken for; the message says what to do."""
 
@@ -161,10 +167,7 @@ def score_problems(
             " scores and labels belong to the same documents"
         )
     if inside and not given:
-        problems.append(
-            "all scores lie in [0, 1]: say what they are, scores_are='probabilities' (whose"
-            " log-odds are calibrated then) or scores_are='scores'"
-        )
+        problems.append(SAY_WHAT_THEY_ARE)
     return tuple(problems)
 
 

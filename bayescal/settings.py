@@ -12,8 +12,8 @@ import numpy as np
 
 from bayescal.families import FAMILIES, Family, GuardOption
 from bayescal.parts import PARTS
+from bayescal.parts.densities import ASINH_SCALES
 from bayescal.parts.densities import DENSITIES as DENSITIES_PART
-from bayescal.parts.densities import WARPS
 from bayescal.parts.options import Options
 from bayescal.parts.recalibrated import RECALIBRATED
 from bayescal.parts.stack import COMBINED
@@ -213,7 +213,7 @@ def _read_warp(warp: Any) -> tuple[float, ...] | None:
     """Return the warps asked for; None where each part is to choose."""
     if isinstance(warp, str):
         check_choice("warp", warp, ("auto", "none", "average"))
-        return {"auto": None, "none": (IDENTITY,), "average": WARPS}[warp]
+        return {"auto": None, "none": (IDENTITY,), "average": ASINH_SCALES}[warp]
     if isinstance(warp, bool) or not isinstance(warp, int | float | np.number):
         raise ValueError(
             f"warp must be 'auto', 'none', 'average' or a positive number, got {warp!r}."

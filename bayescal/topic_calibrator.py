@@ -28,16 +28,16 @@ from bayescal.parts.places import COMBINATION
 from bayescal.parts.stack import COMBINED
 from bayescal.randomness import generator
 from bayescal.results import provenance, storage, topic_documents
-from bayescal.results.calibration import KINDS
+from bayescal.results.calibration import KINDS, POINTS
 from bayescal.results.diagnostics import diagnose_topics, warn_of_problems
 from bayescal.results.lazy import Last, is_lazy, read_lazily
 from bayescal.results.parquet import predict_parquet
 from bayescal.results.representations import topics_html
 from bayescal.results.summaries import topic_table
-from bayescal.results.topic_curves import Priors, TopicCurves
+from bayescal.results.topic_curves import POINT, Priors, TopicCurves
 from bayescal.results.topic_parts import combination_table
 from bayescal.score_checks import warn_of_scores
-from bayescal.settings import AUTO, modern_names
+from bayescal.settings import AUTO, SCORES_ARE, modern_names, resolve_scores
 from bayescal.threads import one_thread
 from bayescal.topic_fitting import extend_tree, fit_tree
 from bayescal.topic_scores import TopicScores, read_cells, read_topics
@@ -83,8 +83,13 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         place of seconds; for partial pooling and one family ("auto": "asymmetric_laplace"). There
         is neither "mle" nor "map": the joint density of topics and their population is highest
         where the population has no width.
+    scores_are : {"auto", "scores", "log_odds", "probabilities"}
+        What the scores are; of probabilities the log-odds are calibrated. "auto" is "scores", with
+        a warning if all of them lie in [0, 1].
     positive : label, optional
         The positive class, for which larger scores stand; by default the second in sorted order.
+    point : {"predictive", "mean", "median"}, optional
+        What `predict_proba` returns, see `ScoreCalibrator`; by default "predictive".
     draws, chains : int
         Posterior draws a chain, and chains; with "exact" all draws are independent but for few
         repeated ones.
@@ -152,7 +157,9 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         parts: str = AUTO,
         inference: str = "exact",
         new_topics: str = "population",
+        scores_are: str = AUTO,
         positive: Any = None,
+        point: str | None = None,
         draws: int = 1000,
         chains: int = 4,
         random_state: Any = None,
@@ -166,7 +173,9 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         self.parts = parts
         self.inference = inference
         self.new_topics = new_topics
+        self.scores_are = scores_are
         self.positive = positive
+        self.point = point
         self.draws = draws
         self.chains = chains
         self.random_state = random_state
@@ -201,6 +210,9 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         check_choice("family", family, FAMILY_NAMES)
         check_choice("inference", self.inference, INFERENCES)
         check_choice("new_topics", self.new_topics, NEW_TOPICS)
+        check_choice("scores_are", self.scores_are, SCORES_ARE)
+        if self.point is not None:
+            check_choice("point", self.point, tuple(POINTS))
         self._check_sampled(parts)
         if parts == COMBINED and self.pooling != "partial":
             raise ValueError(
@@ -214,7 +226,8 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
             )
         check_count("draws", self.draws)
         check_count("chains", self.chains)
-        data = read_topics(scores, labels, topics, self.positive)
+        scores_are = resolve_scores(self.scores_are)
+        data = read_topics(scores, labels, topics, self.positive, scores_are)
         rng = generator(self.random_state)
         pooling = self._pooling_of(data)
         # NUTS is left to PyMC, which knows how many cores it shares out.
@@ -227,6 +240,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
                 pooling=pooling,
                 chains=self.chains,
                 draws=self.draws,
+                scores_are=scores_are,
                 attrs=provenance.describe(NAME, self._parameters(), data.classes),
                 sampler=self._sampler,
             )
@@ -442,7 +456,8 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
             If a topic is there already, or the labels are not those fitted.
         """
         check_is_fitted(self, "posterior_")
-        data = read_topics(scores, labels, topics, self.positive)
+        scores_are = topic_documents.read_scores_are(self.posterior_)
+        data = read_topics(scores, labels, topics, self.positive, scores_are)
         if known := sorted(set(data.names.tolist()) & set(self.topics_.tolist())):
             raise ValueError(f"topics {', '.join(map(repr, known))} are fitted already: fit again.")
         if data.classes.tolist() != self.classes_.tolist():
@@ -459,9 +474,9 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
 
     def summary(self, level: float = 0.9) -> pd.DataFrame:
         """
-        Return mode and sides of each topic: apart, pooled, and of the population.
+        Return mode and sides of each topic: unpooled, pooled, and of the population.
 
-        Rows (topic, class, parameter); columns documents, apart (maximum likelihood of the topic by
+        Rows (topic, class, parameter); columns documents, unpooled (maximum likelihood of the topic by
         itself), pooled (posterior mean), lower and upper (its interval) and population (the median
         of topics without documents), in raw score units. A side is the mean distance of its scores
         from the mode where it is exponential, and sigma where it is Gaussian.
@@ -511,6 +526,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
             labels=self.classes_,
             families=tuple(FAMILIES[name] for name in self.families_),
             pooling=self.pooling,
+            point=self._curves.point,
             inference=self.inference,
             found=self.diagnostics_,
             score_problems=self.score_problems_,
@@ -637,10 +653,13 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
     def _set_results(self, tree: xr.DataTree, classes: NDArray[Any]) -> None:
         self.posterior_, self.classes_ = tree, classes
         self.diagnostics_ = diagnose_topics(tree)
-        self._curves = TopicCurves(tree, FAMILIES[self.families_[0]])
+        point = self.point or POINT
+        self._curves = TopicCurves(tree, FAMILIES[self.families_[0]], point)
         self.topics_: NDArray[Any] = tree["topics"].to_dataset()["topic"].values
         documents = tree["topics"]["documents"].transpose("topic", "klass").values
-        self.score_problems_, reversed_topics = topic_documents.read_problems(tree, classes)
+        self.score_problems_, reversed_topics = topic_documents.read_problems(
+            tree, classes, given=self.scores_are != AUTO
+        )
         lacking = {
             name: f"no documents of class {', '.join(map(repr, classes[counts == 0].tolist()))}"
             " that count: the population answers for what is missing"

@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from bayescal.engines.data import BinaryScores
 from bayescal.engines.pooled.added import add_topics
-from bayescal.engines.pooled.apart import fit_apart
 from bayescal.engines.pooled.combined import (
     DensitiesOfTopics,
     combine_topics,
@@ -16,6 +15,7 @@ from bayescal.engines.pooled.combined import (
 )
 from bayescal.engines.pooled.engine import fit_topics
 from bayescal.engines.pooled.sampled import Sampler
+from bayescal.engines.pooled.unpooled import fit_unpooled
 from bayescal.families import Family
 from bayescal.parts.of_topics import densities_place, prefix_of
 from bayescal.parts.places import flat
@@ -43,6 +43,7 @@ def fit_tree(
     pooling: str,
     chains: int,
     draws: int,
+    scores_are: str,
     attrs: dict[str, str],
     sampler: Sampler | None = None,
 ) -> xr.DataTree:
@@ -61,6 +62,8 @@ def fit_tree(
         See `engines.pooled.engine.fit_topics`.
     chains, draws : int
         Chains, and draws of each.
+    scores_are : str
+        What users' scores are; of probabilities `data` holds the log-odds.
     attrs : dict
         Provenance.
     sampler : Sampler, optional
@@ -93,7 +96,7 @@ def fit_tree(
             found,
             data.names,
             _counts(shaped),
-            fit_apart(classes, family.name),
+            fit_unpooled(classes, family.name),
             chains=chains,
             scale=scale,
         )
@@ -107,7 +110,7 @@ def fit_tree(
         )
         reach = float(data.score.min()), float(data.score.max())
         groups |= topic_parts.combination_groups(combination, data.names, reach, (chains, draws))
-    groups |= topic_documents.build(data)
+    groups |= topic_documents.build(data, scores_are)
     tree = xr.DataTree.from_dict(groups)
     tree.attrs.update(attrs)
     return tree
@@ -124,9 +127,9 @@ def extend_tree(
         prefix = prefix_of(family, families)
         population, scale = read_population(tree, prefix), read_scale(tree)
         found = add_topics(classes, family, population, rng, scale)
-        apart = fit_apart(classes, family.name)
+        unpooled = fit_unpooled(classes, family.name)
         old = take_family(tree, prefix)
-        groups |= with_prefix(join_topics(old, found, data.names, _counts(data), apart), prefix)
+        groups |= with_prefix(join_topics(old, found, data.names, _counts(data), unpooled), prefix)
         base = population.rate.mean(axis=1)
         densities.append(DensitiesOfTopics(family, found.sides, (base[0], base[1]), scale[0]))
     if len(families) > 1:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from bayescal.labels import encode_labels
 from bayescal.robust import rounding
 from bayescal.score_checks import Direction, direction
-from bayescal.validation import Floats, as_scores, check_same_length
+from bayescal.validation import Floats, as_scores, as_scores_of, check_same_length
 
 COLUMNS = ("score", "label", "topic")
 
@@ -182,7 +182,11 @@ def names_of_columns(scores: Any, topics: ArrayLike | None = None) -> NDArray[An
 
 
 def read_topics(
-    scores: Any, labels: Any = None, topics: ArrayLike | None = None, positive: Any = None
+    scores: Any,
+    labels: Any = None,
+    topics: ArrayLike | None = None,
+    positive: Any = None,
+    scores_are: str = "scores",
 ) -> TopicScores:
     """
     Return labelled scores; cells whose label is nan are left out.
@@ -197,6 +201,8 @@ def read_topics(
         See `read_cells`.
     positive : label, optional
         The positive class; by default the second in sorted order.
+    scores_are : {"scores", "log_odds", "probabilities"}
+        What the scores are; of probabilities the log-odds are returned.
 
     Raises
     ------
@@ -218,7 +224,8 @@ def read_topics(
         raise ValueError("labels must hold at least one label of each class, got none.")
     classes, is_positive = encode_labels(flat[known], name="labels", positive=positive)
     # Topics without any label stay: the population answers for them.
-    return TopicScores(cells.names, cells.code[known], cells.score[known], is_positive, classes)
+    score = as_scores_of(cells.score[known], scores_are)
+    return TopicScores(cells.names, cells.code[known], score, is_positive, classes)
 
 
 def _of_table(table: Any, topics: ArrayLike | None) -> Cells:

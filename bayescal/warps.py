@@ -16,7 +16,7 @@ from bayescal.validation import Floats
 IDENTITY = math.inf
 
 
-def warp(scores: Floats, centre: float, bend: float) -> Floats:
+def warp(scores: Floats, centre: float, asinh_scale: float) -> Floats:
     """
     Return warped scores, in score units near the centre.
 
@@ -26,7 +26,7 @@ def warp(scores: Floats, centre: float, bend: float) -> Floats:
         Raw scores.
     centre : float
         m, which stays where it is.
-    bend : float
+    asinh_scale : float
         c, the distance from the centre where the warp turns from linear to logarithmic; inf
         for none.
 
@@ -35,13 +35,13 @@ def warp(scores: Floats, centre: float, bend: float) -> Floats:
     >>> warp(np.array([-1.0, 0.0, 100.0]), 0.0, 1.0).round(2)
     array([-0.88,  0.  ,  5.3 ])
     """
-    if math.isinf(bend):
+    if math.isinf(asinh_scale):
         return scores
-    out: Floats = centre + bend * np.arcsinh((scores - centre) / bend)
+    out: Floats = centre + asinh_scale * np.arcsinh((scores - centre) / asinh_scale)
     return out
 
 
-def unwarp(warped: Floats, centre: float, bend: float) -> Floats:
+def unwarp(warped: Floats, centre: float, asinh_scale: float) -> Floats:
     """
     Return raw scores of warped ones, the inverse of `warp`.
 
@@ -50,13 +50,13 @@ def unwarp(warped: Floats, centre: float, bend: float) -> Floats:
     >>> unwarp(warp(np.array([-1.0, 0.0, 100.0]), 0.0, 1.0), 0.0, 1.0).round(2)
     array([ -1.,   0., 100.])
     """
-    if math.isinf(bend):
+    if math.isinf(asinh_scale):
         return warped
-    out: Floats = centre + bend * np.sinh((warped - centre) / bend)
+    out: Floats = centre + asinh_scale * np.sinh((warped - centre) / asinh_scale)
     return out
 
 
-def standardise(scores: Floats, centre: float, spread: float, bend: float) -> Floats:
+def standardise(scores: Floats, centre: float, spread: float, asinh_scale: float) -> Floats:
     """
     Return (x - m)/S of warped scores x.
 
@@ -65,15 +65,15 @@ def standardise(scores: Floats, centre: float, spread: float, bend: float) -> Fl
     >>> standardise(np.array([1.0, 3.0]), 1.0, 2.0, IDENTITY)
     array([0., 1.])
     """
-    return (warp(scores, centre, bend) - centre) / spread
+    return (warp(scores, centre, asinh_scale) - centre) / spread
 
 
-def warped_spread(centre: float, spread: float, bend: float) -> float:
+def warped_spread(centre: float, spread: float, asinh_scale: float) -> float:
     """Return how far from the centre a score that was a spread above it is when warped."""
-    return float(warp(np.asarray(centre + spread), centre, bend)) - centre
+    return float(warp(np.asarray(centre + spread), centre, asinh_scale)) - centre
 
 
-def log_jacobian(scores: Floats, centre: float, bend: float) -> Floats:
+def log_jacobian(scores: Floats, centre: float, asinh_scale: float) -> Floats:
     """
     Return the natural log of dx/ds of `warp` at raw scores.
 
@@ -82,7 +82,7 @@ def log_jacobian(scores: Floats, centre: float, bend: float) -> Floats:
     >>> log_jacobian(np.array([0.0, 1.0]), 0.0, 1.0).round(4)
     array([ 0.    , -0.3466])
     """
-    if math.isinf(bend):
+    if math.isinf(asinh_scale):
         return np.zeros_like(scores)
     # hypot does not overflow where the square would.
-    return 0.0 - np.log(np.hypot(1.0, (scores - centre) / bend))
+    return 0.0 - np.log(np.hypot(1.0, (scores - centre) / asinh_scale))

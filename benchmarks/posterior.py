@@ -25,6 +25,7 @@ def small():
 
 def exact(data, name="asymmetric_laplace", draws=1000):
     """Return a function that draws 4 x `draws` of both classes."""
+
     def draw():
         found = fit_densities((FAMILIES[name],), data, np.random.default_rng(1), draws=4 * draws)
         return found.dataset(4, draws)

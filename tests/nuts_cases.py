@@ -76,12 +76,12 @@ def sample_densities(family, n_positive, *, draws, tune, seed=1, program=None):
     return of_densities(calibrator, new), divergent
 
 
-# Direct log-odds
+# Log-odds fits
 
 
 @cache
 def labelled(shape):
-    """Return the data of direct log-odds, and five standardised scores to look at."""
+    """Return the data of log-odds fits, and five standardised scores to look at."""
     rng = np.random.default_rng(17)
     n_positive = 3 if shape == "three positives" else 20
     x = np.r_[rng.gumbel(-1, 1, 60), rng.gumbel(6 if shape == "separable" else 1, 1, n_positive)]

@@ -18,7 +18,9 @@ def drawn(dataset):
     return [
         str(name)
         for name, values in dataset.items()
-        if {"chain", "draw"} <= set(values.dims) and values.dtype.kind == "f" and name != "bend"
+        if {"chain", "draw"} <= set(values.dims)
+        and values.dtype.kind == "f"
+        and name != "asinh_scale"
     ]
 
 

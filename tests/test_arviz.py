@@ -16,7 +16,7 @@ from bayescal.density_shapes import raw_shapes
 from bayescal.engines.data import BinaryScores
 from bayescal.engines.exact.engine import draw_prior
 from bayescal.families import FAMILIES
-from bayescal.parts.densities import WARPS
+from bayescal.parts.densities import ASINH_SCALES
 from bayescal.results.calibration import read_calibration
 
 
@@ -130,7 +130,9 @@ def test_the_prior_is_the_program_s():
 def test_the_prior_of_a_mixture_is_in_raw_score_units():
     families = FAMILIES["gaussian"], FAMILIES["asymmetric_laplace"]
     documents = BinaryScores(SCORES, LABELS)
-    found = draw_prior(families, documents, np.random.default_rng(0), draws=2000, bends=WARPS)
+    found = draw_prior(
+        families, documents, np.random.default_rng(0), draws=2000, asinh_scales=ASINH_SCALES
+    )
     # All families and warps alike.
     share = np.bincount(found.found.component.ravel(), minlength=8) / 4000
     assert share == pytest.approx(0.125, abs=0.03)

@@ -18,22 +18,22 @@ from bayescal.warps import IDENTITY, log_jacobian, warp
 RNG = np.random.default_rng(12)
 SCORES = np.concatenate([RNG.standard_t(3, 40) - 1, 1 + RNG.gumbel(size=9)])
 POSITIVE = np.arange(49) >= 40
-BENDS = (IDENTITY, 3.0, 1.0)
+ASINH_SCALES = (IDENTITY, 3.0, 1.0)
 
 
-def components(families, scores=SCORES, bends=BENDS, positive=POSITIVE):
+def components(families, scores=SCORES, asinh_scales=ASINH_SCALES, positive=POSITIVE):
     data = BinaryScores(scores, positive)
     settings = resolve(families, BinaryScores(SCORES, POSITIVE).centre_and_spread, None)
-    return build_components(families, bends, data, settings)
+    return build_components(families, asinh_scales, data, settings)
 
 
-@pytest.mark.parametrize("bend", [0.3, 2.0, 50.0, np.inf])
-def test_jacobian_is_the_derivative_of_the_warp(bend):
+@pytest.mark.parametrize("asinh_scale", [0.3, 2.0, 50.0, np.inf])
+def test_jacobian_is_the_derivative_of_the_warp(asinh_scale):
     s = np.array([-300.0, -2.0, 0.5, 0.7, 4.0, 1e5])
     step = 1e-5 * (1 + np.abs(s))
-    slope = (warp(s + step, 0.7, bend) - warp(s - step, 0.7, bend)) / (2 * step)
-    assert np.exp(log_jacobian(s, 0.7, bend)) == pytest.approx(slope, rel=1e-6)
-    assert warp(np.array([0.7]), 0.7, bend) == 0.7
+    slope = (warp(s + step, 0.7, asinh_scale) - warp(s - step, 0.7, asinh_scale)) / (2 * step)
+    assert np.exp(log_jacobian(s, 0.7, asinh_scale)) == pytest.approx(slope, rel=1e-6)
+    assert warp(np.array([0.7]), 0.7, asinh_scale) == 0.7
 
 
 def test_evidence_of_a_warp_is_a_density_of_raw_scores():
@@ -64,8 +64,10 @@ def test_draws_follow_the_posterior_probabilities():
     for klass, label in enumerate(("False", "True")):
         share = [(posterior["family"][klass] == code).mean() for code in range(4)]
         assert share == pytest.approx(weight.loc[label, names], abs=0.02)
-    for bend, probability in calibrator.warp_weight_.items():
-        assert (posterior["bend"] == bend).mean() == pytest.approx(probability, abs=0.02)
+    for asinh_scale, probability in calibrator.warp_weight_.items():
+        assert (posterior["asinh_scale"] == asinh_scale).mean() == pytest.approx(
+            probability, abs=0.02
+        )
     assert calibrator.warp_weight_.sum() == pytest.approx(1.0)
     # By hand: warps by both classes' evidence together, families within each.
     evidence = calibrator.results_["parts/densities/evidence"]["log_evidence"].values
@@ -107,16 +109,16 @@ def test_family_probability_is_the_ratio_of_evidences():
     )
 
 
-@pytest.mark.parametrize("bend", [IDENTITY, 1.0])
-def test_leave_one_out_densities_are_ratios_of_evidences(bend):
-    whole = components((FAMILIES["asymmetric_laplace"],), bends=(bend,))[0]
+@pytest.mark.parametrize("asinh_scale", [IDENTITY, 1.0])
+def test_leave_one_out_densities_are_ratios_of_evidences(asinh_scale):
+    whole = components((FAMILIES["asymmetric_laplace"],), asinh_scales=(asinh_scale,))[0]
     rng = np.random.default_rng(0)
     found = np.mean([loo_log_density(whole, 1, SCORES[40:], rng) for _ in range(8)], axis=0)
     for k in range(9):
         keep = np.arange(49) != 40 + k
-        rest = components((FAMILIES["asymmetric_laplace"],), SCORES[keep], (bend,), POSITIVE[keep])[
-            0
-        ]
+        rest = components(
+            (FAMILIES["asymmetric_laplace"],), SCORES[keep], (asinh_scale,), POSITIVE[keep]
+        )[0]
         # p(x_k | others) = p(all) / p(others); the extreme one is the hardest to reweigh.
         expected = whole.log_evidence[1] - rest.log_evidence[1]
         assert found[k] == pytest.approx(expected, abs=0.25 if found[k] == found.min() else 0.06)

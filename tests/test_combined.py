@@ -34,7 +34,7 @@ def test_default_is_the_weighted_mean_of_its_parts(calibrator):
     said = [probability(part.predictive(X)) for part in parts]
     assert calibrator.predict_proba(X)[:, 1] == pytest.approx(weight.to_numpy() @ said)
     assert np.abs(said[0] - said[1]).max() > 0.04
-    # The direct parts are what they are alone, but for other draws.
+    # The log-odds fits are what they are alone, but for other draws.
     for name, curve in zip(weight.index[1:], said[1:], strict=True):
         alone = ScoreCalibrator(parts=name, random_state=5).fit(SCORES, POSITIVE)
         assert alone.predict_proba(X)[:, 1] == pytest.approx(curve, abs=0.02)

@@ -9,19 +9,19 @@ from bayescal.density_draws import density_draws
 from bayescal.families import FAMILIES
 
 SCORES = np.linspace(-6.0, 7.0, 41)
-CENTRE, BENDS = 0.5, np.array([np.inf, 2.0])
+CENTRE, ASINH_SCALES = 0.5, np.array([np.inf, 2.0])
 
 
 def draws_of(families, size=12, seed=0):
     """Return draws of some families on two warps, and what they were made from."""
     rng = np.random.default_rng(seed)
     which = rng.integers(len(families), size=size)
-    bend = rng.choice(BENDS, size)
+    asinh_scale = rng.choice(ASINH_SCALES, size)
     sides = np.stack([rng.normal(0, 2, size), *rng.uniform(0.3, 3.0, (2, size))])
     # A symmetric family has one side.
     symmetric = np.array([family.symmetric for family in families])[which]
     sides[2] = np.where(symmetric, sides[1], sides[2])
-    return density_draws(families, which, sides, bend, CENTRE), which, sides, bend
+    return density_draws(families, which, sides, asinh_scale, CENTRE), which, sides, asinh_scale
 
 
 def mirrored_too():
@@ -31,14 +31,14 @@ def mirrored_too():
 
 @pytest.mark.parametrize("families", [*((f,) for f in mirrored_too()), mirrored_too()])
 def test_each_draw_has_its_familys_log_density(families):
-    draws, which, sides, bend = draws_of(families)
+    draws, which, sides, asinh_scale = draws_of(families)
     for k, row in enumerate(draws.logpdf(SCORES)):
         parameters = families[which[k]].from_sides(*sides[:, k])
         d = SCORES - CENTRE
         x, slope = SCORES, 1.0
-        if np.isfinite(bend[k]):
-            x = CENTRE + bend[k] * np.arcsinh(d / bend[k])
-            slope = 1.0 / np.sqrt(1.0 + (d / bend[k]) ** 2)
+        if np.isfinite(asinh_scale[k]):
+            x = CENTRE + asinh_scale[k] * np.arcsinh(d / asinh_scale[k])
+            slope = 1.0 / np.sqrt(1.0 + (d / asinh_scale[k]) ** 2)
         np.testing.assert_allclose(row, families[which[k]].logpdf(x, *parameters) + np.log(slope))
 
 
@@ -55,9 +55,9 @@ def test_densities_integrate_to_one_in_raw_scores():
 
 
 def test_log_odds_need_no_jacobian():
-    negative, *_, bend = draws_of(mirrored_too(), seed=1)
+    negative, *_, asinh_scale = draws_of(mirrored_too(), seed=1)
     positive, which, sides, _ = draws_of(mirrored_too(), seed=2)
-    positive = density_draws(mirrored_too(), which, sides, bend, CENTRE)
+    positive = density_draws(mirrored_too(), which, sides, asinh_scale, CENTRE)
     prior = np.linspace(0.1, 0.9, negative.size)
     curves = ClassDraws(negative, positive, prior).log_odds(SCORES)
     whole = positive.logpdf(SCORES) - negative.logpdf(SCORES)
@@ -66,8 +66,8 @@ def test_log_odds_need_no_jacobian():
 
 @pytest.mark.parametrize("family", mirrored_too())
 def test_far_scores_are_hopeless_without_a_warning(family):
-    draws, _, _, bend = draws_of((family,))
-    raw = draws.take(np.flatnonzero(np.isinf(bend)))
+    draws, _, _, asinh_scale = draws_of((family,))
+    raw = draws.take(np.flatnonzero(np.isinf(asinh_scale)))
     assert (raw.logpdf(np.array([1e170, -1e170])) < -1e100).all()
 
 

@@ -8,7 +8,7 @@ from bayescal.density_shapes import raw_shapes
 from bayescal.families import FAMILIES
 
 DRAWS = 400
-BENDS = [np.inf, 3.0, 1.0, 0.3]
+ASINH_SCALES = [np.inf, 3.0, 1.0, 0.3]
 CENTRE = 0.5
 
 
@@ -19,8 +19,8 @@ def draws_of(name, *, positive, unit=1.0):
     sides = unit * np.stack(
         [rng.normal(0.0, 3.0, DRAWS), left, left if family.symmetric else right]
     )
-    bend = unit * rng.choice(BENDS, DRAWS)
-    return density_draws((family,), np.zeros(DRAWS, dtype=int), sides, bend, unit * CENTRE)
+    asinh_scale = unit * rng.choice(ASINH_SCALES, DRAWS)
+    return density_draws((family,), np.zeros(DRAWS, dtype=int), sides, asinh_scale, unit * CENTRE)
 
 
 @pytest.mark.parametrize("positive", [False, True])
@@ -52,7 +52,7 @@ def test_a_share_of_1_over_e_of_each_side_lies_beyond_its_width(name, positive):
 def test_widths_of_unwarped_sides_are_their_scales():
     density = draws_of("asymmetric_laplace", positive=True)
     mode, left, right = raw_shapes(density)
-    plain = np.isinf(np.array(density.bends)[density.warp])
+    plain = np.isinf(np.array(density.asinh_scales)[density.warp])
     theta, left_rate, right_rate = density.coefficients[:3]
     np.testing.assert_array_equal(mode[plain], theta[plain])
     np.testing.assert_allclose(left[plain], 1.0 / left_rate[plain])
@@ -71,10 +71,12 @@ def test_units_of_any_size(name, unit):
 
 
 def test_extreme_draws_stay_finite():
-    # Sides thousands of bends wide, as draws of a prior may be.
+    # Sides thousands of asinh scales wide, as draws of a prior may be.
     family = FAMILIES["asymmetric_gaussian"], FAMILIES["asymmetric_laplace"]
     theta, side = np.array([-1e4, 0.0, 1e4, 1e4]), np.array([1e-6, 1e3, 1e5, 1.0])
-    which, bend = np.array([0, 1, 0, 1]), np.full(4, 0.1)
-    shapes = raw_shapes(density_draws(family, which, np.stack([theta, side, side]), bend, 0.0))
+    which, asinh_scale = np.array([0, 1, 0, 1]), np.full(4, 0.1)
+    shapes = raw_shapes(
+        density_draws(family, which, np.stack([theta, side, side]), asinh_scale, 0.0)
+    )
     assert np.isfinite(shapes**2).all()
     assert (shapes[1:] >= 0.0).all()

@@ -30,7 +30,7 @@ PROBLEMS = {
 }
 CHECKED = size(300, 1000)
 FAR = np.array([-1e4, 1e4, -1e90, 1e90])
-# The combination of densities and direct log-odds, with warps and kinks at knots, is "auto".
+# The combination of densities and log-odds fits, with warps and kinks at knots, is "auto".
 CURVES = [*sorted(FAMILIES), "auto"]
 NAMES = [
     pytest.param(name, marks=() if name == "skewed" else pytest.mark.slow) for name in PROBLEMS

@@ -156,7 +156,7 @@ def test_three_pieces_of_the_calibrator_have_the_knots_of_the_program():
     [
         ("monotone", 0, "n_segments must be a positive whole number, got 0"),
         ("monotone", 2.5, "n_segments must be a positive whole number, got 2.5"),
-        ("logistic", 3, "hyperparameters of direct log-odds are .* got 'n_segments'"),
+        ("logistic", 3, "hyperparameters of log-odds fits are .* got 'n_segments'"),
     ],
 )
 def test_other_numbers_of_pieces_are_refused(parts, segments, message):

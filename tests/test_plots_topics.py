@@ -40,7 +40,7 @@ def test_forest_shows_what_the_summary_says(topics, ax):
     table = topics.summary(0.8).xs(("1", "theta"), level=("class", "parameter"))
     data = display.data
     table = table.loc[data["topic"].values]
-    for shown, column in (("mean", "pooled"), ("lower", "lower"), ("apart", "apart")):
+    for shown, column in (("mean", "pooled"), ("lower", "lower"), ("unpooled", "unpooled")):
         np.testing.assert_allclose(data[shown], table[column])
     assert float(data["population"][1]) == pytest.approx(table["population"].iloc[0])
     names = [label.get_text() for label in ax.get_yticklabels()]
@@ -53,12 +53,12 @@ def test_population_draws_small_topics_most(topics, ax):
     length = np.log(data["upper"]) - np.log(data["lower"])
     assert float(length.sel(topic="earn")) > float(length.sel(topic="acq"))
     # Topics without documents have no maximum likelihood to show.
-    assert np.isnan(data["apart"].sel(topic="earn"))
+    assert np.isnan(data["unpooled"].sel(topic="earn"))
 
 
 def test_rates_are_shares_of_documents(topics, ax):
     data = TopicForestDisplay.from_estimator(topics, parameter="rate", ax=ax).data
-    np.testing.assert_allclose(data["apart"].sel(topic="corn"), 3 / 33)
+    np.testing.assert_allclose(data["unpooled"].sel(topic="corn"), 3 / 33)
     assert ax.get_xlabel() == "P(1)"
     rate = topics.posterior_["posterior"]["rate"].sel(topic="corn")
     assert float(data["mean"].sel(topic="corn")) == pytest.approx(float(rate.mean()))
@@ -73,7 +73,7 @@ def test_forest_of_some_topics(topics, ax):
 
 def test_far_maximum_likelihood_stands_at_the_end_of_the_axis(topics):
     display = TopicForestDisplay.from_estimator(topics, ax=Figure().subplots())
-    display.data["apart"][{"topic": 0}] = 1e6
+    display.data["unpooled"][{"topic": 0}] = 1e6
     again = TopicForestDisplay(display.data).plot(ax=Figure().subplots())
     _, high = again.ax_.get_xlim()
     assert high < 100.0

@@ -130,7 +130,7 @@ def test_groups_of_draws_hold_draws_alone_and_arviz_takes_them(fitted, topics):
                 continue
             dims = [each.dims for each in node.data_vars.values()]
             assert all({"chain", "draw"} <= set(each) for each in dims), name
-            # The bend of no warp is infinite, which has no mean.
+            # The scale of no warp is infinite, which has no mean.
             if not name.endswith("engine_draws"):
                 above, _, group = name.rpartition("/")
                 part = tree[above] if above else tree
@@ -143,7 +143,7 @@ def test_the_engines_own_coordinates_say_so(fitted, name):
     tree = fitted[name].posterior_
     first = places(flat(tree))[0]
     assert "engine's own coordinates" in tree[first.draws[0]].attrs["description"]
-    assert not {"theta", "left", "right", "slope", "family", "bend"} & set(
+    assert not {"theta", "left", "right", "slope", "family", "asinh_scale"} & set(
         tree["posterior"].data_vars
     )
     # One family on raw scores has no coordinates but its own.
@@ -158,7 +158,9 @@ def test_a_centre_that_is_given_is_the_centre_of_the_warp_everywhere():
         "gaussian", warp=1.0, hyperparameters=given, draws=50, chains=1, random_state=3
     ).fit(SCORES, POSITIVE)
     rng = np.random.default_rng(3)
-    found = fit_densities((family,), data, rng, draws=50, hyperparameters=given, bends=(1.0,))
+    found = fit_densities(
+        (family,), data, rng, draws=50, hyperparameters=given, asinh_scales=(1.0,)
+    )
     at = np.array([930.0, 990.0, 1050.0])
     expected = np.exp(found.of_class(1).logpdf(at)).mean(axis=0)
     np.testing.assert_allclose(calibrator.class_densities(at)["predictive"][1], expected)

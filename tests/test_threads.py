@@ -7,7 +7,7 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from bayescal import ScoreCalibrator, TopicCalibrator, topic_calibrator
-from bayescal.engines.exact import engine as exact
+from bayescal.parts import densities
 from bayescal.parallel import in_parallel, workers
 from bayescal.threads import one_thread
 
@@ -65,7 +65,7 @@ def test_workers_have_one_each(jobs):
 @pytest.mark.parametrize(
     ("calibrator", "engine"),
     [
-        (ScoreCalibrator(draws=100, random_state=0), (exact, "fit_densities")),
+        (ScoreCalibrator(draws=100, random_state=0), (densities, "fit_densities")),
         (TopicCalibrator("none", draws=50, random_state=0), (topic_calibrator, "fit_tree")),
     ],
     ids=["scores", "topics"],

@@ -161,8 +161,8 @@ def test_pooling_brings_few_positives_towards_the_population(fitted):
     table = calibrator.fit(scores, labels, topics).summary()
     row = table.loc[("earn", "1", "theta")]
     assert row["documents"] == 1
-    assert row["apart"] == pytest.approx(12.0)
-    assert row["population"] < row["pooled"] < row["apart"]
+    assert row["unpooled"] == pytest.approx(12.0)
+    assert row["population"] < row["pooled"] < row["unpooled"]
     assert row["lower"] < row["pooled"] < row["upper"]
 
 

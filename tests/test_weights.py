@@ -56,4 +56,4 @@ def test_documents_of_no_weight_are_not_among_the_scores_fitted():
     alone = fitted.fit(scores, y, weight).posterior_["posterior"]["score"].values
     beside = fitted.fit(np.r_[scores, 99.0], np.r_[y, 1], np.r_[weight, 0])
     assert beside.posterior_["posterior"]["score"].values == pytest.approx(alone)
-    assert beside._calibration.reach == (scores[weight > 0].min(), scores[weight > 0].max())
+    assert beside._calibration.score_range == (scores[weight > 0].min(), scores[weight > 0].max())

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from bayescal.metrics import Losses
 
 POSITIVES = 5
-PLATT, APART, POOLED = "Platt", "posterior, apart", "posterior, pooled"
+PLATT, APART, POOLED = "Platt", "posterior, unpooled", "posterior, pooled"
 
 
 def topics_losses(classifier: str, seed: int, screen: Screen) -> dict[str, Losses]:

@@ -49,7 +49,7 @@ def leave_one_out(calibrator: HasResults, *, draws: int = 1000) -> Any:
     Return the leave-one-out log score of a calibrator: sum_i log P(y_i | s_i, all others).
 
     Every label is predicted from its score without itself, by weighing draws with the inverse of
-    what they saw of the document: of class densities p(s_i, y_i), of direct log-odds P(y_i|s_i).
+    what they saw of the document: of class densities p(s_i, y_i), of log-odds fits P(y_i|s_i).
     The score is that of the label alone, so families of either kind compare.
 
     Parameters

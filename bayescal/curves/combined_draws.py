@@ -1,4 +1,4 @@
-"""The combination of class densities and direct log-odds as one curve."""
+"""The combination of class densities and log-odds fits as one curve."""
 
 from __future__ import annotations
 

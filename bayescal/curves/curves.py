@@ -82,7 +82,7 @@ class PartCurves(Curves, Protocol):
         ...
 
 
-class DirectCurves:
+class LogOddsCurves:
     """What curves share that were fitted to labels given scores: a part's class may extend it."""
 
     @property

@@ -31,8 +31,8 @@ def native_densities(family: Family, draws: xr.Dataset, klass: int) -> DensityDr
     parameters = (_column(draws, name, klass) for name in family.parameters)
     sides = np.stack(family.sides(*parameters))
     size = sides.shape[1]
-    which, bend = np.zeros(size, dtype=np.intp), np.full(size, IDENTITY)
-    return density_draws((family,), which, sides, bend, 0.0)
+    which, asinh_scale = np.zeros(size, dtype=np.intp), np.full(size, IDENTITY)
+    return density_draws((family,), which, sides, asinh_scale, 0.0)
 
 
 def mixture_densities(draws: xr.Dataset, klass: int, centre: float) -> DensityDraws:
@@ -53,7 +53,7 @@ def mixture_densities(draws: xr.Dataset, klass: int, centre: float) -> DensityDr
         tuple(FAMILIES[name].of_class(klass == 1) for name in names),
         _column(draws, "family", klass).astype(np.intp),
         np.stack([_column(draws, name, klass) for name in SIDES]),
-        draws["bend"].values,
+        draws["asinh_scale"].values,
         centre,
     )
 

@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from bayescal.curves.curves import DirectCurves
+from bayescal.curves.curves import LogOddsCurves
 from bayescal.engines.data import BinaryScores
 from bayescal.validation import Floats
 
 
 @dataclass(frozen=True)
-class IdentityDraws(DirectCurves):
+class IdentityDraws(LogOddsCurves):
     """
     The identity as a curve: every draw says what the score says.
 

@@ -9,7 +9,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy import special
 
-from bayescal.curves.curves import DirectCurves, check_finite
+from bayescal.curves.curves import LogOddsCurves, check_finite
 from bayescal.engines.monotone.basis import Pieces
 from bayescal.engines.monotone.posterior import log_odds
 from bayescal.validation import Floats
@@ -17,7 +17,7 @@ from bayescal.warps import standardise
 
 
 @dataclass(frozen=True)
-class MonotoneDraws(DirectCurves):
+class MonotoneDraws(LogOddsCurves):
     """
     Draws of log-odds that never fall.
 
@@ -31,7 +31,7 @@ class MonotoneDraws(DirectCurves):
         In log-odds a standardised unit.
     prior : array of shape (draws,)
         P(+) of the population fitted, whose log-odds another prior replaces.
-    centre, spread, bend : float
+    centre, spread, asinh_scale : float
         Of the standardisation, and of the warp in score units.
     """
 
@@ -41,7 +41,7 @@ class MonotoneDraws(DirectCurves):
     prior: Floats
     centre: float
     spread: float
-    bend: float
+    asinh_scale: float
 
     @property
     def size(self) -> int:
@@ -64,7 +64,7 @@ class MonotoneDraws(DirectCurves):
 
     def log_odds(self, scores: Floats) -> Floats:
         """Return the log-odds at raw scores, shape (draws, scores)."""
-        x = standardise(scores, self.centre, self.spread, self.bend)
+        x = standardise(scores, self.centre, self.spread, self.asinh_scale)
         return log_odds(self.pieces, self.intercept, self.slope, x)
 
 
@@ -87,5 +87,5 @@ def read_monotone(draws: xr.Dataset, constants: xr.Dataset, part: str) -> Monoto
         prior=draws["prior"].values,
         centre=float(constants["centre"]),
         spread=float(constants["spread"]),
-        bend=float(constants["bend"]),
+        asinh_scale=float(constants["asinh_scale"]),
     )

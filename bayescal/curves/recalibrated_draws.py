@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal.curves import interpolation
-from bayescal.curves.curves import Curves, DirectCurves
+from bayescal.curves.curves import Curves, LogOddsCurves
 from bayescal.curves.monotone_draws import MonotoneDraws
 from bayescal.engines.data import BinaryScores
 from bayescal.engines.exact.leave_one_out import leave_one_out_of_densities
@@ -56,7 +56,7 @@ class DensityLogOdds:
 
 
 @dataclass(frozen=True)
-class RecalibratedDraws(DirectCurves):
+class RecalibratedDraws(LogOddsCurves):
     """
     Draws of log-odds that rise with those of the class densities.
 

@@ -1,8 +1,8 @@
-"""The combination of class densities and direct log-odds, weighed by labels left out.
+"""The combination of class densities and log-odds fits, weighed by labels left out.
 
 The parts are complements: with few positives the shapes of the classes tell more than the labels
-alone; with many a direct fit does not suffer from a wrong family; a straight line needs least; and
-densities that are wrong in a detail are right again once labels have bent their log-odds.
+alone; with many a log-odds fit does not suffer from a wrong family; a straight line needs least;
+and densities that are wrong in a detail are right again once labels have bent their log-odds.
 """
 
 from __future__ import annotations

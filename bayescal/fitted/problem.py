@@ -73,6 +73,11 @@ class FittedProblem(ABC):
 
     @property
     @abstractmethod
+    def model(self) -> str:
+        """Return what the curve is made of, in a few words."""
+
+    @property
+    @abstractmethod
     def problems(self) -> tuple[str, ...]:
         """Return what is wrong with the scores and with the draws, and what to do."""
 

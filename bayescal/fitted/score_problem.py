@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from bayescal.fitted.documents import Documents
 from bayescal.fitted.problem import FittedProblem, numbers_of
-from bayescal.parts.places import COMBINATION
+from bayescal.parts.places import COMBINATION, flat, model_name
 from bayescal.results.calibration import Calibration
 from bayescal.results.diagnostics import Diagnostics
 from bayescal.results.summaries import parameter_table
@@ -42,6 +42,11 @@ class ScoreProblem(FittedProblem):
     found: Diagnostics | None
     score_problems: Callable[[], tuple[str, ...]]
     settings: Callable[[], Settings]
+
+    @property
+    def model(self) -> str:
+        """Return the names of the parts, or of the one family of densities."""
+        return model_name(flat(self.tree))
 
     @property
     def problems(self) -> tuple[str, ...]:

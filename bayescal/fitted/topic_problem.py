@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from bayescal.families import Family
 from bayescal.fitted.documents import Documents
 from bayescal.fitted.problem import FittedProblem, Problems, numbers_of
-from bayescal.parts.places import COMBINATION
+from bayescal.parts.places import COMBINATION, flat, places
 from bayescal.results.diagnostics import Diagnostics, problems_by_topic
 from bayescal.results.summaries import topic_table
 from bayescal.results.topic_calibration import topic_calibration
@@ -43,6 +43,8 @@ class Topics:
         Of the densities.
     pooling : {"partial", "none", "complete"}
         How topics were fitted.
+    point : str
+        The point estimate, see `ScoreCalibrator`.
     inference : {"exact", "nuts"}
         How they were fitted.
     found : Diagnostics
@@ -57,6 +59,7 @@ class Topics:
     labels: NDArray[Any]
     families: tuple[Family, ...]
     pooling: str
+    point: str
     inference: str
     found: Diagnostics
     score_problems: tuple[str, ...]
@@ -74,12 +77,13 @@ class Topics:
             name=str(self.names[position]),
             labels=self.labels,
             tree=self.tree,
-            calibration=calibration,
-            point="predictive",
+            # Plots and reports ask on the internal scale.
+            calibration=replace(calibration, scores_are="scores"),
+            point=self.point,
             documents=Documents.unknown(),
             counts=(fits.negative.weight, fits.positive.weight),
             score_name="score",
-            scores_are="scores",
+            scores_are=calibration.scores_are,
             inference=self.inference,
             topics=self,
             position=position,
@@ -132,6 +136,11 @@ class TopicProblem(FittedProblem):
     position: int
 
     @property
+    def model(self) -> str:
+        """Return the names of the parts."""
+        return ", ".join(place.name for place in places(flat(self.tree)))
+
+    @property
     def problems(self) -> tuple[str, ...]:
         """Return what is wrong with all topics' scores, its documents and its draws."""
         name = self.topics.names[self.position]
@@ -153,7 +162,7 @@ class TopicProblem(FittedProblem):
         return combination_table(self.tree, self.position)
 
     def parameters(self, level: float) -> pd.DataFrame:
-        """Return estimates apart, pooled and of the population; rows (class, parameter)."""
+        """Return estimates unpooled, pooled and of the population; rows (class, parameter)."""
         name = self.topics.names[self.position]
         return self.topics.parameters(level)[name].droplevel("topic")
 

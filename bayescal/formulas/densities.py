@@ -71,7 +71,7 @@ EITHER = "Density of either class."
 
 def blocks(
     families: tuple[Family, ...],
-    bends: tuple[float, ...],
+    asinh_scales: tuple[float, ...],
     scale: tuple[float, float] | None,
     given: Mapping[str, float],
 ) -> list[Block]:
@@ -82,7 +82,7 @@ def blocks(
     ----------
     families : tuple of Family
         Of the densities.
-    bends : tuple of float
+    asinh_scales : tuple of float
         Of the warps, in spreads.
     scale : tuple of float or None
         Centre and spread of the scores; None where problems have each their own.
@@ -96,16 +96,16 @@ def blocks(
         else f"m = {in_text(values.centre)} and S = {in_text(values.spread)} are the robust centre"
         " and spread of all scores, labels ignored"
     )
-    return [*likelihood(families, bends), priors(families, values, where)]
+    return [*likelihood(families, asinh_scales), priors(families, values, where)]
 
 
-def likelihood(families: tuple[Family, ...], bends: tuple[float, ...]) -> list[Block]:
+def likelihood(families: tuple[Family, ...], asinh_scales: tuple[float, ...]) -> list[Block]:
     """Return Bayes' rule, the warps and the families."""
     rule = "Each class has a density of the score s; Bayes' rule makes log-odds of the two."
     out = [Block("Class densities", rule, (formula(bayes_rule()),))]
-    if len(bends) > 1 or bends[0] != float("inf"):
+    if len(asinh_scales) > 1 or asinh_scales[0] != float("inf"):
         text = "Scores may be warped before they are fitted, which draws in heavy tails; c in use,"
-        shown = ", ".join("\N{INFINITY}" if c == float("inf") else f"{c:g} S" for c in bends)
+        shown = ", ".join("\N{INFINITY}" if c == float("inf") else f"{c:g} S" for c in asinh_scales)
         out.append(Block("Warps", f"{text} {shown}.", (formula(warp()),)))
     return out + [Block(title(each), EITHER, (formula(density(each)),)) for each in families]
 

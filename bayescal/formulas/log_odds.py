@@ -51,7 +51,7 @@ def block(
 
 
 def direct_priors(prior: Prior, *, straight: bool) -> list[Markup]:
-    """Return the model of direct log-odds: one straight line, or straight pieces."""
+    """Return the model of log-odds fits: one straight line, or straight pieces."""
     start = distributed(
         "a", "Normal", short(prior.intercept_location), short(prior.intercept_scale)
     )

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from bayescal.formulas.block import Block
 
 # From no warp to one that bends at the scores' own spread, in steps that evidence can tell apart.
-WARPS = (IDENTITY, 10.0, 3.0, 1.0)
+ASINH_SCALES = (IDENTITY, 10.0, 3.0, 1.0)
 
 LONG_NAMES = {
     "mode": "mode of the density, in raw score units",
@@ -65,7 +65,7 @@ class DensitiesPart(Part):
             task.rng,
             draws=options.draws * options.chains,
             hyperparameters=self._given(options),
-            bends=bends_of(options),
+            asinh_scales=asinh_scales_of(options),
             averaging=options.averaging,
             monotone=options.monotone,
         )
@@ -116,7 +116,7 @@ class DensitiesPart(Part):
         """Return Bayes' rule, the warps, the families and their priors."""
         from bayescal.formulas.densities import blocks
 
-        return blocks(options.families, bends_of(options), scale, self._given(options))
+        return blocks(options.families, asinh_scales_of(options), scale, self._given(options))
 
     def prior(self, task: Task, curves: PartCurves, posterior: xr.Dataset) -> xr.Dataset:
         """Return one chain of draws from the prior, of the variables of the posterior."""
@@ -127,7 +127,7 @@ class DensitiesPart(Part):
             task.rng,
             draws=options.draws,
             hyperparameters=self._given(options),
-            bends=bends_of(options),
+            asinh_scales=asinh_scales_of(options),
             monotone=options.monotone,
         )
         drawn = found.dataset(1, options.draws)
@@ -140,11 +140,11 @@ class DensitiesPart(Part):
         return options.known(self.hyperparameters)
 
 
-def bends_of(options: Options) -> tuple[float, ...]:
+def asinh_scales_of(options: Options) -> tuple[float, ...]:
     """Return the warps: all where families or parts are weighed anyway, unless told otherwise."""
     if options.warps is not None:
         return options.warps
-    return WARPS if options.combined or len(options.families) > 1 else (IDENTITY,)
+    return ASINH_SCALES if options.combined or len(options.families) > 1 else (IDENTITY,)
 
 
 def shapes(densities: ClassDraws, draws: xr.Dataset) -> xr.Dataset:

@@ -14,7 +14,7 @@ from bayescal.curves.curves import NOT_FINITE
 
 DRAWS = ("chain", "draw")
 # Of few values, one of them infinite: a choice among warps.
-CHOSEN = ("bend",)
+CHOSEN = ("asinh_scale",)
 # Fewer draws may be the same one by chance: those of topics are picked from some hundreds.
 FEWEST_DRAWS = 10
 MOST_NAMES = 5

@@ -13,10 +13,10 @@ from bayescal.curves.curves import PartCurves
 from bayescal.curves.monotone_draws import MonotoneDraws, read_monotone
 from bayescal.engines.data import BinaryScores
 from bayescal.engines.monotone.density import Prior
-from bayescal.engines.monotone.engine import Direct, fit_direct
+from bayescal.engines.monotone.engine import LogOddsFit, fit_monotone
 from bayescal.engines.monotone.importance import WORST_EFFICIENCY, WORST_K
 from bayescal.engines.monotone.prior_draws import draw_prior
-from bayescal.parts.densities import WARPS
+from bayescal.parts.densities import ASINH_SCALES
 from bayescal.parts.findings import Finding
 from bayescal.parts.options import Options, Task
 from bayescal.parts.part import DRAWS, Part, Reading, at_scores
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from bayescal.formulas.block import Block
 
 # Log-odds bend where they like: no warp and the strongest are enough.
-BENDS = (IDENTITY, WARPS[-1])
+ENDS = (ASINH_SCALES[0], ASINH_SCALES[-1])
 OF_PRIOR = frozenset(field.name for field in fields(Prior))
 # Hyperparameters that say what the units are, not what is believed.
 UNITS = frozenset({"centre", "spread"})
@@ -56,18 +56,18 @@ class LogOddsPart(Part):
         """Return True."""
         return True
 
-    def fit(self, task: Task) -> Direct:
+    def fit(self, task: Task) -> LogOddsFit:
         """Return the posterior on the warp that the labels favour."""
         options = task.options
         given = self._given(options)
         segments = given.pop(SEGMENTS, None) if SEGMENTS in self.hyperparameters else None
         if segments is not None:
             check_count(SEGMENTS, segments)
-        return fit_direct(
+        return fit_monotone(
             task.data,
             task.rng,
             draws=options.draws * options.chains,
-            bends=self.bends(options),
+            asinh_scales=self.asinh_scales(options),
             hyperparameters=given,
             n_segments=self.segments if segments is None else int(segments),
         )
@@ -77,9 +77,9 @@ class LogOddsPart(Part):
         """Return how many pieces it has; None for a number by the size of the data."""
         return None
 
-    def bends(self, options: Options) -> tuple[float, ...]:
+    def asinh_scales(self, options: Options) -> tuple[float, ...]:
         """Return the warps to choose from."""
-        return BENDS if options.warps in (None, WARPS) else options.warps or ()
+        return ENDS if options.warps in (None, ASINH_SCALES) else options.warps or ()
 
     def read(self, groups: Groups, place: Place, reading: Reading) -> PartCurves:
         """Return its draws."""
@@ -148,7 +148,7 @@ class LogisticPart(LogOddsPart):
         """Return 1."""
         return 1
 
-    def bends(self, options: Options) -> tuple[float, ...]:
+    def asinh_scales(self, options: Options) -> tuple[float, ...]:
         """Return no warp, unless it is alone and told otherwise."""
         return (IDENTITY,) if options.combined else options.warps or (IDENTITY,)
 
@@ -159,7 +159,9 @@ def read_log_odds(groups: Mapping[str, xr.Dataset], place: Place) -> MonotoneDra
 
 
 def _nodes(curve: MonotoneDraws, score_range: tuple[float, float]) -> Floats:
-    knots = unwarp(curve.centre + curve.spread * curve.pieces.knots, curve.centre, curve.bend)
+    knots = unwarp(
+        curve.centre + curve.spread * curve.pieces.knots, curve.centre, curve.asinh_scale
+    )
     return np.unique([score_range[0], *knots, score_range[1]])
 
 

@@ -17,7 +17,7 @@ from bayescal.parts.places import FOLDER, Groups, Place, place_of
 from bayescal.parts.recalibrated import RECALIBRATED, SHOWN_LOG_ODDS
 
 RATE_NAMES = ("rate_alpha", "rate_beta")
-# Topics apart have a population that is none: their hyperparameters may be all the same.
+# Unpooled topics have a population that is none: their hyperparameters may be all the same.
 HYPERPARAMETERS = (*NAMES, *RATE_NAMES)
 GROUPS = ("posterior", "population", "topics")
 OTHERS = "look for extreme outliers among the scores, or compare with another family or pooling"

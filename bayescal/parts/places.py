@@ -96,6 +96,14 @@ def places(groups: Groups) -> list[Place]:
     return [found[name] for name in groups[COMBINATION]["part"].values.tolist()]
 
 
+def model_name(groups: Groups) -> str:
+    """Return the parts of a model by their names; of one family on raw scores its name."""
+    found = places(groups)
+    if any(place.constants for place in found) or len(found) > 1:
+        return ", ".join(place.name for place in found)
+    return str(groups["maximum_likelihood"].attrs["family"])
+
+
 def flat(tree: xr.DataTree) -> dict[str, xr.Dataset]:
     """Return the groups of a tree by their paths."""
     return {

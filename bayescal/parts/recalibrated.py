@@ -14,7 +14,7 @@ from bayescal.engines.combined import RECALIBRATION
 from bayescal.engines.data import BinaryScores
 from bayescal.engines.exact.engine import Densities
 from bayescal.engines.exact.leave_one_out import MOST_DRAWS
-from bayescal.engines.monotone.engine import Direct, fit_direct
+from bayescal.engines.monotone.engine import LogOddsFit, fit_monotone
 from bayescal.parts.densities import DENSITIES
 from bayescal.parts.monotone import LogOddsPart, read_log_odds
 from bayescal.parts.options import Options, Task
@@ -41,16 +41,16 @@ class RecalibratedPart(LogOddsPart):
         """Return whether densities are free to fall: else what follows their average may fall."""
         return not options.monotone
 
-    def fit(self, task: Task) -> Direct:
+    def fit(self, task: Task) -> LogOddsFit:
         """Return its posterior, the densities' log-odds in place of the scores."""
         densities = task.before[DENSITIES.name]
         assert isinstance(densities, Densities)  # noqa: S101
         options = task.options
-        return fit_direct(
+        return fit_monotone(
             replace(task.data, score=densities.left_out),
             task.rng,
             draws=options.draws * options.chains,
-            bends=(IDENTITY,),
+            asinh_scales=(IDENTITY,),
             hyperparameters=RECALIBRATION,
         )
 

@@ -47,7 +47,7 @@ class TopicForestDisplay(Display):
     Parameters
     ----------
     data : xarray.Dataset
-        mean, lower, upper, inner_lower, inner_upper, apart, documents (topic); population
+        mean, lower, upper, inner_lower, inner_upper, unpooled, documents (topic); population
         (quantile).
 
     Attributes
@@ -172,10 +172,10 @@ class TopicForestDisplay(Display):
     def _draw_topics(self, ax: Axes, data: xr.Dataset, rows: Any, level: str) -> None:
         mean = data["mean"].values
         low, high = self._reach()
-        apart = np.clip(data["apart"].values, low, high)
+        unpooled = np.clip(data["unpooled"].values, low, high)
         ax.set_xlim(low, high)
         look: Look = {"color": MLE_COLOUR, "linewidth": 0.8, "alpha": 0.7}
-        self.shrinkage_ = ax.hlines(rows, apart, mean, **look)
+        self.shrinkage_ = ax.hlines(rows, unpooled, mean, **look)
         self.intervals_ = ax.hlines(
             rows, data["lower"], data["upper"], color=POSTERIOR_COLOUR, linewidth=1.2
         )
@@ -185,28 +185,28 @@ class TopicForestDisplay(Display):
         dots: Look = {"color": POSTERIOR_COLOUR, "markeredgecolor": "white", "markersize": 6.0}
         text = f"pooled: mean, 50 % and {level}"
         (self.points_,) = ax.plot(mean, rows, "o", label=text, **dots)
-        inside = apart == data["apart"].values
+        inside = unpooled == data["unpooled"].values
         diamond: Look = {"color": MLE_COLOUR, "markerfacecolor": "white", "markersize": 5.0}
         (self.apart_,) = ax.plot(
-            apart[inside], rows[inside], "D", label="by itself, maximum likelihood", **diamond
+            unpooled[inside], rows[inside], "D", label="by itself, maximum likelihood", **diamond
         )
         for edge, marker in ((low, "<"), (high, ">")):
-            out = ~inside & (apart == edge)
-            ax.plot(apart[out], rows[out], marker, clip_on=False, **diamond)
+            out = ~inside & (unpooled == edge)
+            ax.plot(unpooled[out], rows[out], marker, clip_on=False, **diamond)
 
     def _reach(self) -> tuple[float, float]:
         """Return the ends of the axis: of all intervals, and of most maximum likelihood."""
         data, log = self.data, self.data.attrs["parameter"] not in ("theta", "rate")
         population = data["population"].values
-        apart = data["apart"].values[np.isfinite(data["apart"].values)]
+        unpooled = data["unpooled"].values[np.isfinite(data["unpooled"].values)]
         values = np.concatenate([data["lower"].values, data["upper"].values, population[[0, -1]]])
         if log:
-            values, apart = np.log(values), np.log(apart[apart > 0.0])
+            values, unpooled = np.log(values), np.log(unpooled[unpooled > 0.0])
         low, high = values.min(), values.max()
         room = high - low
-        if apart.size:
-            low = min(low, max(apart.min(), low - 0.5 * room))
-            high = max(high, min(apart.max(), high + 0.5 * room))
+        if unpooled.size:
+            low = min(low, max(unpooled.min(), low - 0.5 * room))
+            high = max(high, min(unpooled.max(), high + 0.5 * room))
         low, high = low - 0.03 * room, high + 0.03 * room
         return (float(np.exp(low)), float(np.exp(high))) if log else (float(low), float(high))
 
@@ -222,9 +222,9 @@ def _forest(tree: xr.DataTree, parameter: str, klass: str, level: float) -> xr.D
     draws, new = _values(posterior, parameter), _values(population, parameter)
     if parameter == "rate":
         counts = tree["topics"]["documents"]
-        apart = counts.sel(klass="positive", drop=True) / counts.sum("klass")
+        unpooled = counts.sel(klass="positive", drop=True) / counts.sum("klass")
     else:
-        apart = _values(topics, parameter)
+        unpooled = _values(topics, parameter)
     shares = [0.5 - level / 2.0, 0.5 + level / 2.0, 0.5 - INNER / 2.0, 0.5 + INNER / 2.0]
     quantiles = np.quantile(draws.transpose("topic", *DRAWS), shares, axis=(1, 2))
     names = ("lower", "upper", "inner_lower", "inner_upper")
@@ -233,7 +233,7 @@ def _forest(tree: xr.DataTree, parameter: str, klass: str, level: float) -> xr.D
         {
             "mean": draws.mean(DRAWS),
             **{name: ("topic", each) for name, each in zip(names, quantiles, strict=True)},
-            "apart": apart,
+            "unpooled": unpooled,
             "documents": documents,
             "population": ("quantile", strip),
         }

@@ -42,7 +42,7 @@ class Diagnostics:
     efficiency, pareto_k : float or None
         For exact draws, the importance effective sample size of their proposals as a share of
         their number, of the worst part, and the Pareto shape of the importance weights, of the
-        worst direct part (reliable below 0.7); of densities alone theirs, by which proposals are
+        worst log-odds fit (reliable below 0.7); of densities alone theirs, by which proposals are
         accepted or rejected. Of many topics, the effective share of the worst topic's draws once
         they are reweighted to the population, and the worst Pareto shape of populations' weights.
         None where nothing is weighted.

@@ -44,8 +44,8 @@ class Piece:
         The file to write.
     calibrator : Path
         Of the calibrator of the topics.
-    family : str
-        Of their densities.
+    family, point : str
+        Of their densities, and of what is said of them.
     score, topic : str
         Columns of the rows.
     level : float
@@ -59,6 +59,7 @@ class Piece:
     target: Path
     calibrator: Path
     family: str
+    point: str
     score: str
     topic: str
     level: float
@@ -108,6 +109,7 @@ def predict_parquet(
         target=folder,
         calibrator=calibrator.absolute(),
         family=curves.family.name,
+        point=curves.point,
         score=score,
         topic=topic,
         level=level,
@@ -153,7 +155,8 @@ def _write_piece(piece: Piece) -> None:
 def _with_answers(batch: pa.RecordBatch, piece: Piece, schema: pa.Schema) -> pa.RecordBatch:
     import pyarrow as pa
 
-    curves = _curves_at(piece.calibrator, piece.family, piece.calibrator.stat().st_mtime_ns)
+    written = piece.calibrator.stat().st_mtime_ns
+    curves = _curves_at(piece.calibrator, piece.family, piece.point, written)
     scores, topics = (
         batch.column(batch.schema.get_field_index(name)).to_numpy(zero_copy_only=False)
         for name in (piece.score, piece.topic)
@@ -167,9 +170,9 @@ def _with_answers(batch: pa.RecordBatch, piece: Piece, schema: pa.Schema) -> pa.
 
 
 @lru_cache(maxsize=1)
-def _curves_at(path: Path, family: str, written: int) -> TopicCurves:
+def _curves_at(path: Path, family: str, point: str, written: int) -> TopicCurves:
     """Return the curves in a file; the time when it was written tells it from others."""
-    return TopicCurves(storage.read_tree(path), FAMILIES[family])
+    return TopicCurves(storage.read_tree(path), FAMILIES[family], point)
 
 
 def _dataset(source: Path, wanted: tuple[str, ...]) -> Any:

@@ -41,7 +41,7 @@ PARAMETERS = "bayescal_parameters"
 
 def upgrade(tree: xr.DataTree) -> xr.DataTree:
     """Return a tree of the schema MIXED as one of this version."""
-    groups = {name: node.to_dataset() for name, node in tree.children.items()}
+    groups = {name: _renamed_scale(node.to_dataset()) for name, node in tree.children.items()}
     parameters = json.loads(tree.attrs[PARAMETERS])
     if "topics" in groups:
         groups = _with_parts_of_topics(groups, parameters["family"])
@@ -53,6 +53,12 @@ def upgrade(tree: xr.DataTree) -> xr.DataTree:
     attrs = {ESTIMATOR: made_by, PARAMETERS: json.dumps(_renamed(parameters))}
     out.attrs.update(tree.attrs | attrs)
     return out
+
+
+def _renamed_scale(group: xr.Dataset) -> xr.Dataset:
+    """Return a group whose warps are told by their asinh scale, which was called bend."""
+    names = {"bend": "asinh_scale"}
+    return group.rename(names) if "bend" in group.variables else group
 
 
 def _renamed(parameters: dict[str, Any]) -> dict[str, Any]:
@@ -125,7 +131,7 @@ def _documents_of(drawn: xr.Dataset) -> xr.Dataset:
         "highest": (theta + SIDES_SHOWN * right).max("klass"),
     }
     unknown = xr.full_like(known["lowest"], np.nan)
-    return xr.Dataset(known | {"auc": unknown, "variance": unknown})
+    return xr.Dataset(known | {"auc": unknown, "variance": unknown}, attrs={"scores_are": "scores"})
 
 
 def _split(mixed: xr.Dataset, place: Place) -> Datasets:

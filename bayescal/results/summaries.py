@@ -65,7 +65,7 @@ def _inferred(draws: xr.DataArray | None, level: float) -> dict[str, float]:
 
 
 def topic_table(tree: xr.DataTree, classes: NDArray[Any], level: float) -> pd.DataFrame:
-    """Return estimates apart, pooled and of the population; see `TopicCalibrator.summary`."""
+    """Return estimates unpooled, pooled and of the population; see `TopicCalibrator.summary`."""
     import pandas as pd
 
     tails = [0.5 - level / 2.0, 0.5 + level / 2.0]
@@ -76,7 +76,7 @@ def topic_table(tree: xr.DataTree, classes: NDArray[Any], level: float) -> pd.Da
         lower, upper = np.quantile(draws.values, tails, axis=draws.get_axis_num("sample"))
         columns = {
             "documents": topics["documents"],
-            "apart": topics[name],
+            "unpooled": topics[name],
             "pooled": draws.mean("sample"),
             "lower": (draws.dims[:-1], lower),
             "upper": (draws.dims[:-1], upper),
@@ -87,5 +87,5 @@ def topic_table(tree: xr.DataTree, classes: NDArray[Any], level: float) -> pd.Da
     table = pd.concat(parts)
     table["class"] = table["klass"].map(dict(zip(KLASS, map(str, classes), strict=True)))
     order = ["topic", "class", "parameter"]
-    kept = ["documents", "apart", "pooled", "lower", "upper", "population"]
+    kept = ["documents", "unpooled", "pooled", "lower", "upper", "population"]
     return table.set_index(order)[kept].sort_index(level="topic", sort_remaining=False)

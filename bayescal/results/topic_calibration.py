@@ -13,7 +13,7 @@ from bayescal.engines.maximum_likelihood import ClassFits
 from bayescal.families import Family, Fit, Guard
 from bayescal.parts.places import COMBINATION
 from bayescal.results.calibration import Calibration
-from bayescal.results.topic_documents import read_range
+from bayescal.results.topic_documents import read_range, read_scores_are
 from bayescal.results.topic_parts import read_topic
 from bayescal.results.topics import read_curve, read_scale
 from bayescal.validation import Floats
@@ -46,7 +46,7 @@ def topic_calibration(tree: xr.DataTree, family: Family, topic: int | None) -> C
         centre=centre,
         spread=spread,
         score_range=read_range(tree, topic),
-        scores_are="scores",
+        scores_are=read_scores_are(tree),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -42,10 +42,13 @@ class TopicCurves:
         What `results.topics.build_topics` returns.
     family : Family
         Of the densities, unless the tree holds a combination.
+    point : str
+        The point estimate, see `ScoreCalibrator`.
     """
 
     tree: xr.DataTree
     family: Family
+    point: str = POINT
 
     def log_odds(self, cells: Cells, *, strict: bool, prior: Priors | None = None) -> Floats:
         """
@@ -60,7 +63,11 @@ class TopicCurves:
         prior : float, distribution or draws, or a mapping of topics to these, optional
             P(+) of the documents predicted for; see `ScoreCalibrator.decision_function`.
         """
-        return self._by_topic(cells, _point, (), strict=strict, prior=prior)
+
+        def read(calibration: Calibration, scores: Floats) -> Floats:
+            return calibration.log_odds(scores, self.point)
+
+        return self._by_topic(cells, read, (), strict=strict, prior=prior)
 
     def proba(self, cells: Cells, *, strict: bool, prior: Priors | None = None) -> Floats:
         """Return probabilities of both classes, shape (n, 2); of (documents, topics) P(+) alone."""
@@ -119,7 +126,8 @@ class TopicCurves:
     def of(self, names: Sequence[Any]) -> TopicCurves:
         """Return the curves of some topics alone; those that were not fitted are left out."""
         positions = [self._known[name] for name in names if name in self._known]
-        return TopicCurves(take_topics(self.tree, np.array(positions, dtype=np.intp)), self.family)
+        some = take_topics(self.tree, np.array(positions, dtype=np.intp))
+        return replace(self, tree=some)
 
     def check_known(self, names: Sequence[Any]) -> None:
         """Raise ValueError if a topic was not fitted."""
@@ -167,7 +175,3 @@ class TopicCurves:
         """Where each topic is among those fitted."""
         names = self.tree["topics"].dataset["topic"].values.tolist()
         return {name: k for k, name in enumerate(names)}
-
-
-def _point(calibration: Calibration, scores: Floats) -> Floats:
-    return calibration.log_odds(scores, POINT)

@@ -11,13 +11,13 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayescal.score_checks import Direction, topic_problems
+from bayescal.score_checks import SAY_WHAT_THEY_ARE, Direction, topic_problems
 from bayescal.topic_scores import TopicScores
 
 GROUP = "documents"
 
 
-def build(data: TopicScores) -> dict[str, xr.Dataset]:
+def build(data: TopicScores, scores_are: str) -> dict[str, xr.Dataset]:
     """Return the group, by topic: score range, and AUC with its variance; nan where unknown."""
     nowhere = Direction(np.nan, np.nan)
     directions = [nowhere if each is None else each for each in data.directions()]
@@ -28,23 +28,43 @@ def build(data: TopicScores) -> dict[str, xr.Dataset]:
         "auc": ("topic", [each.auc for each in directions]),
         "variance": ("topic", [each.variance for each in directions]),
     }
-    return {GROUP: xr.Dataset(variables, {"topic": data.names})}
+    return {GROUP: xr.Dataset(variables, {"topic": data.names}, {"scores_are": scores_are})}
 
 
 def join(tree: xr.DataTree, data: TopicScores) -> dict[str, xr.Dataset]:
     """Return the group with further topics."""
-    return {GROUP: xr.concat([tree[GROUP].to_dataset(), build(data)[GROUP]], "topic")}
+    new = build(data, read_scores_are(tree))[GROUP]
+    return {GROUP: xr.concat([tree[GROUP].to_dataset(), new], "topic")}
+
+
+def read_scores_are(tree: xr.DataTree) -> str:
+    """Return what users' scores are; those of the tree are log-odds where they are probabilities."""
+    return str(tree[GROUP].attrs["scores_are"])
 
 
 def read_problems(
-    tree: xr.DataTree, classes: NDArray[Any]
+    tree: xr.DataTree, classes: NDArray[Any], *, given: bool
 ) -> tuple[tuple[str, ...], dict[Any, str]]:
-    """Return what is wrong with the scores of all topics, and of single ones."""
+    """
+    Return what is wrong with the scores of all topics, and of single ones.
+
+    Parameters
+    ----------
+    tree : xarray.DataTree
+        The results.
+    classes : array of shape (2,)
+        The negative and the positive class.
+    given : bool
+        Whether the user said what the scores are.
+    """
     group = tree[GROUP].to_dataset()
     names = group["topic"].values.tolist()
     pairs = zip(group["auc"].values.tolist(), group["variance"].values.tolist(), strict=True)
     directions = [None if np.isnan(auc) else Direction(auc, variance) for auc, variance in pairs]
-    return topic_problems(names, directions, classes.tolist())
+    problems, of_topics = topic_problems(names, directions, classes.tolist())
+    low, high = read_range(tree, None)
+    inside = 0.0 <= low < high <= 1.0
+    return (*problems, *([SAY_WHAT_THEY_ARE] if inside and not given else [])), of_topics
 
 
 def read_range(tree: xr.DataTree, topic: int | None) -> tuple[float, float]:

@@ -64,7 +64,7 @@ def build(
         **PART.note(),
         DRAWN: xr.Dataset(variables, coords, {"description": DESCRIPTION}),
         PART.constants: constants_of(
-            found.pieces, centre=found.centre, spread=found.spread, bend=found.bend
+            found.pieces, centre=found.centre, spread=found.spread, asinh_scale=found.asinh_scale
         ),
         PART.evidence: xr.Dataset(evidence, {"topic": names}),
     }
@@ -91,7 +91,7 @@ def read(tree: xr.DataTree) -> LogOddsOfTopics:
         pieces=_pieces(constants.variables),
         centre=float(constants["centre"]),
         spread=float(constants["spread"]),
-        bend=float(constants["bend"]),
+        asinh_scale=float(constants["asinh_scale"]),
         population=np.stack([draws[name].values for name in NAMES], axis=-1),
         values=nothing,
         new_values=np.stack(new),
@@ -120,7 +120,7 @@ def read_curve(tree: xr.DataTree, topic: int | None) -> MonotoneDraws:
         prior=rate.ravel(),
         centre=float(constants["centre"]),
         spread=float(constants["spread"]),
-        bend=float(constants["bend"]),
+        asinh_scale=float(constants["asinh_scale"]),
     )
 
 

@@ -13,7 +13,7 @@ from bayescal.curves.combined_draws import CombinedDraws, combine
 from bayescal.curves.monotone_draws import MonotoneDraws
 from bayescal.curves.recalibrated_draws import DensityLogOdds, RecalibratedDraws
 from bayescal.engines.exact.leave_one_out import MOST_DRAWS
-from bayescal.engines.monotone.engine import Direct
+from bayescal.engines.monotone.engine import LogOddsFit
 from bayescal.engines.pooled.combined import TopicCombination
 from bayescal.engines.pooled.log_odds import LogOddsOfTopics
 from bayescal.engines.pooled.weights import DENSITIES, NAMES
@@ -74,7 +74,7 @@ def combination_groups(
     }
 
 
-def _recalibration_groups(found: Direct, shape: tuple[int, int]) -> dict[str, xr.Dataset]:
+def _recalibration_groups(found: LogOddsFit, shape: tuple[int, int]) -> dict[str, xr.Dataset]:
     (draws,) = RECALIBRATION.draws
     groups = RECALIBRATION.note() | {
         draws: found.dataset(*shape),

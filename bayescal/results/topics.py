@@ -28,7 +28,7 @@ def build_topics(
     found: TopicPosterior,
     names: NDArray[Any],
     counts: NDArray[np.intp],
-    apart: Floats,
+    unpooled: Floats,
     *,
     chains: int,
     scale: tuple[float, float],
@@ -48,7 +48,7 @@ def build_topics(
         The topics.
     counts : integer array of shape (2, topics)
         Negative and positive documents.
-    apart : array of shape (2, 3, topics)
+    unpooled : array of shape (2, 3, topics)
         Maximum likelihood of each topic by itself: mode and sides; nan where there are none.
     chains : int
         Into how many the draws are divided.
@@ -74,7 +74,7 @@ def build_topics(
     population |= {
         name: (("klass", *DRAWS), folded(found.population[..., k])) for k, name in enumerate(NAMES)
     }
-    topics = _of_topics(found, counts, apart) | {
+    topics = _of_topics(found, counts, unpooled) | {
         "pareto_k": ("klass", found.pareto_k),
         "population_efficiency": ("klass", found.population_efficiency),
         "centre": scale[0],
@@ -107,7 +107,7 @@ def join_topics(
     added: AddedTopics,
     names: NDArray[Any],
     counts: NDArray[np.intp],
-    apart: Floats,
+    unpooled: Floats,
 ) -> xr.DataTree:
     """Return a tree with further topics: draws of sides and rate, and what is known of them."""
     posterior, topics = tree["posterior"].to_dataset(), tree["topics"].to_dataset()
@@ -119,7 +119,7 @@ def join_topics(
         )
         for k, name in enumerate(SIDES)
     } | {"rate": (("topic", *DRAWS), added.rate.reshape(names.size, *shape))}
-    known = _of_topics(added, counts, apart)
+    known = _of_topics(added, counts, unpooled)
     joined = {
         "posterior": xr.concat([posterior, xr.Dataset(new, {"topic": names})], "topic"),
         "population": tree["population"].to_dataset(),
@@ -149,10 +149,10 @@ def health_variables(health: Health, efficiency: Floats, *dims: str) -> dict[str
 
 
 def _of_topics(
-    found: TopicPosterior | AddedTopics, counts: NDArray[np.intp], apart: Floats
+    found: TopicPosterior | AddedTopics, counts: NDArray[np.intp], unpooled: Floats
 ) -> dict[str, Any]:
     """Return what is known of each topic: its documents, its own fit, and how it was drawn."""
-    known = {name: apart[:, k] for k, name in enumerate(SIDES)} | {"documents": counts}
+    known = {name: unpooled[:, k] for k, name in enumerate(SIDES)} | {"documents": counts}
     dims = "klass", "topic"
     return {name: (dims, values) for name, values in known.items()} | health_variables(
         found.health, found.efficiency, *dims

@@ -6,12 +6,12 @@ import numpy as np
 import xarray as xr
 from scipy import special
 
-from bayescal.curves.curves import DirectCurves, check_finite
+from bayescal.curves.curves import LogOddsCurves, check_finite
 from bayescal.parts.part import Part
 
 
 @dataclass(frozen=True)
-class BaseRateCurves(DirectCurves):
+class BaseRateCurves(LogOddsCurves):
     prior: np.ndarray
 
     @property

@@ -25,7 +25,7 @@ class Component:
     ----------
     family : Family
         Of both classes.
-    bend : float
+    asinh_scale : float
         Of the warp, in score units; inf for none.
     centre, spread : float
         What the posteriors' standardised units stand for.
@@ -36,7 +36,7 @@ class Component:
     """
 
     family: Family
-    bend: float
+    asinh_scale: float
     centre: float
     spread: float
     classes: tuple[ClassPosterior, ClassPosterior]
@@ -50,7 +50,7 @@ class Component:
 
 def build_components(
     families: tuple[Family, ...],
-    bends: tuple[float, ...],
+    asinh_scales: tuple[float, ...],
     data: BinaryScores,
     settings: Hyperparameters,
 ) -> list[Component]:
@@ -61,26 +61,26 @@ def build_components(
     ----------
     families : tuple of Family
         Each with its own prior, the programs'.
-    bends : tuple of float
+    asinh_scales : tuple of float
         Of the warps, in units of the scores' spread; inf for none.
     data : BinaryScores
         Weights are powers of the likelihood.
     settings : Hyperparameters
         In raw score units; a warp takes them along.
     """
-    return list(_components(families, bends, data, settings))
+    return list(_components(families, asinh_scales, data, settings))
 
 
 def _components(
     families: tuple[Family, ...],
-    bends: tuple[float, ...],
+    asinh_scales: tuple[float, ...],
     data: BinaryScores,
     settings: Hyperparameters,
 ) -> Iterator[Component]:
     centre = settings.centre
-    for bend in np.asarray(bends) * settings.spread:
-        spread = float(warp(np.asarray(centre + settings.spread), centre, bend)) - centre
-        warped = [_warped(*data.of_class(k), centre, bend, spread) for k in (False, True)]
+    for asinh_scale in np.asarray(asinh_scales) * settings.spread:
+        spread = float(warp(np.asarray(centre + settings.spread), centre, asinh_scale)) - centre
+        warped = [_warped(*data.of_class(k), centre, asinh_scale, spread) for k in (False, True)]
         both = [_sums(families, bool(k), *warped[k][:2]) for k in range(len(warped))]
         for family in families:
             prior = settings.prior_of(family)
@@ -90,7 +90,9 @@ def _components(
             )
             evidence = np.array([negative.log_evidence, positive.log_evidence])
             evidence += [jacobian for *_, jacobian in warped]
-            yield Component(family, float(bend), centre, spread, (negative, positive), evidence)
+            yield Component(
+                family, float(asinh_scale), centre, spread, (negative, positive), evidence
+            )
 
 
 def _sums(
@@ -102,9 +104,9 @@ def _sums(
 
 
 def _warped(
-    scores: Floats, weight: Floats | None, centre: float, bend: float, spread: float
+    scores: Floats, weight: Floats | None, centre: float, asinh_scale: float, spread: float
 ) -> tuple[Floats, Floats | None, float]:
     """Return standardised warped scores, their weights, and the log Jacobian of all of them."""
-    jacobian = log_jacobian(scores, centre, bend) - np.log(spread)
+    jacobian = log_jacobian(scores, centre, asinh_scale) - np.log(spread)
     total = jacobian.sum() if weight is None else weight @ jacobian
-    return (warp(scores, centre, bend) - centre) / spread, weight, float(total)
+    return (warp(scores, centre, asinh_scale) - centre) / spread, weight, float(total)

@@ -14,14 +14,14 @@ from bayescal.warps import IDENTITY
 
 DESCRIPTION = (
     "The engine's own coordinates: mode (theta) and sides of each draw's density in units of the"
-    " warped scores x = centre + bend asinh((score - centre)/bend). The group posterior has mode"
-    " and widths in raw score units."
+    " warped scores x = centre + c asinh((score - centre)/c), where c is asinh_scale. The group"
+    " posterior has mode and widths in raw score units."
 )
 
 
 def is_plain(components: list[Component]) -> bool:
     """Return whether there is one family, on raw scores: its draws are in raw score units."""
-    return len(components) == 1 and components[0].bend == IDENTITY
+    return len(components) == 1 and components[0].asinh_scale == IDENTITY
 
 
 def draws_dataset(
@@ -77,10 +77,10 @@ def _of_mixture(components: list[Component], found: MixtureDraws) -> dict[str, F
     """Return mode and sides, with the family and the warp of each draw."""
     names = list(dict.fromkeys(component.family.name for component in components))
     code = np.array([names.index(component.family.name) for component in components], np.int8)
-    bend = np.array([component.bend for component in components])
+    asinh_scale = np.array([component.asinh_scale for component in components])
     return {
         "family": code[found.component],
-        "bend": bend[found.component[:, 0]],
+        "asinh_scale": asinh_scale[found.component[:, 0]],
         "theta": found.theta,
         "left": found.left,
         "right": found.right,

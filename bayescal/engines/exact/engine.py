@@ -79,10 +79,10 @@ class Densities:
         own = [component.family.of_class(klass == 1) for component in self.components]
         families = tuple(dict.fromkeys(own))
         family = np.array([families.index(each) for each in own])
-        bend = np.array([component.bend for component in self.components])
+        asinh_scale = np.array([component.asinh_scale for component in self.components])
         found = self.found
         sides = np.stack([side[:, klass] for side in (found.theta, found.left, found.right)])
-        return density_draws(families, family[chosen], sides, bend[chosen], self.centre)
+        return density_draws(families, family[chosen], sides, asinh_scale[chosen], self.centre)
 
     def dataset(self, chains: int, draws: int) -> xr.Dataset:
         """Return the draws: those of a family's program, or of a mixture (chain, draw, klass)."""
@@ -93,7 +93,7 @@ class Densities:
         return xr.Dataset({"centre": self.centre})
 
     def evidence(self) -> xr.Dataset:
-        """Return evidence, weights and diagnostics (klass, family, bend)."""
+        """Return evidence, weights and diagnostics (klass, family, asinh_scale)."""
         return _evidence_dataset(self.components, self.weights, self.found)
 
 
@@ -104,7 +104,7 @@ def fit_densities(
     *,
     draws: int,
     hyperparameters: Mapping[str, float] | None = None,
-    bends: tuple[float, ...] = (IDENTITY,),
+    asinh_scales: tuple[float, ...] = (IDENTITY,),
     averaging: str = "stacking",
     monotone: bool = False,
 ) -> Densities:
@@ -123,7 +123,7 @@ def fit_densities(
         How many.
     hyperparameters : mapping, optional
         Keyword arguments of the programs named like the families.
-    bends : tuple of float
+    asinh_scales : tuple of float
         Warps to average over, in units of the spread; see `bayescal.warps`.
     averaging : {"stacking", "evidence"}
         How several families and warps are weighed.
@@ -136,7 +136,7 @@ def fit_densities(
         If a hyperparameter is unknown or not legal, or a monotone curve out of the question.
     """
     settings = resolve(families, data.centre_and_spread, hyperparameters)
-    components = build_components(families, bends, data, settings)
+    components = build_components(families, asinh_scales, data, settings)
     if averaging == "stacking" and len(components) > 1:
         weights = by_stacking(components, len(families), data, rng)
     else:
@@ -151,7 +151,7 @@ def draw_prior(
     *,
     draws: int,
     hyperparameters: Mapping[str, float] | None = None,
-    bends: tuple[float, ...] = (IDENTITY,),
+    asinh_scales: tuple[float, ...] = (IDENTITY,),
     monotone: bool = False,
 ) -> Densities:
     """
@@ -162,7 +162,7 @@ def draw_prior(
     """
     settings = resolve(families, data.centre_and_spread, hyperparameters)
     nothing = BinaryScores(np.empty(0), np.empty(0, dtype=bool))
-    components = build_components(families, bends, nothing, settings)
+    components = build_components(families, asinh_scales, nothing, settings)
     weights = by_evidence(components, len(families))
     return _draw(components, weights, nothing, rng, settings, draws=draws, monotone=monotone)
 
@@ -189,7 +189,7 @@ def _evidence_dataset(
 ) -> xr.Dataset:
     shape = weights.family.shape
     families = [component.family.name for component in components[: shape[1]]]
-    bends = [component.bend for component in components[:: shape[1]]]
+    asinh_scales = [component.asinh_scale for component in components[:: shape[1]]]
     evidence = np.array([component.log_evidence for component in components]).reshape(shape)
     worst = {
         name: [
@@ -201,16 +201,18 @@ def _evidence_dataset(
             ("pareto_k", max, pareto_k),
         )
     }
-    dims = ("bend", "family", "klass")
+    dims = ("asinh_scale", "family", "klass")
     variables = {
         "log_evidence": (dims, evidence),
         "family_weight": (dims, weights.family),
-        "warp_weight": ("bend", weights.warp),
+        "warp_weight": ("asinh_scale", weights.warp),
         "resolved": int(all(component.resolved for component in components)),
         "monotone": found.monotone,
         **{name: ("klass", values) for name, values in worst.items()},
     }
-    return xr.Dataset(variables, {"bend": bends, "family": families, "klass": list(KLASS)})
+    return xr.Dataset(
+        variables, {"asinh_scale": asinh_scales, "family": families, "klass": list(KLASS)}
+    )
 
 
 def efficiency(ratios: Floats) -> float:

@@ -67,10 +67,10 @@ def loo_log_density(
     left, right = (component.spread * side for side in found.sides)
     family = component.family.of_class(klass == 1)
     parameters = family.from_sides(theta, left, right)
-    x = warp(scores, component.centre, component.bend)
+    x = warp(scores, component.centre, component.asinh_scale)
     log_density = family.logpdf(x[:, None], *parameters)
     log_weight, _ = smooth(-log_density)
-    jacobian = log_jacobian(scores, component.centre, component.bend)
+    jacobian = log_jacobian(scores, component.centre, component.asinh_scale)
     out: Floats = log_sum_exp(log_weight + log_density, axis=1) + jacobian
     return out
 

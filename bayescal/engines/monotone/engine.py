@@ -27,7 +27,7 @@ DESCRIPTION = (
 
 
 @dataclass(frozen=True)
-class Direct:
+class LogOddsFit:
     """
     The posterior of monotone log-odds on the warp that the labels favour.
 
@@ -39,11 +39,11 @@ class Direct:
         Its prior.
     data : BinaryScores
         What it was fitted to.
-    bend, centre, spread : float
+    asinh_scale, centre, spread : float
         The warp, in score units, and the standardisation.
     log_evidence : array of shape (warps,)
         log p(labels | scores, warp).
-    bends : array of shape (warps,)
+    asinh_scales : array of shape (warps,)
         The warps compared, in score units.
     base : array of shape (draws,)
         Draws of the class prior.
@@ -52,16 +52,16 @@ class Direct:
     posterior: MonotonePosterior
     prior: Prior
     data: BinaryScores
-    bend: float
+    asinh_scale: float
     centre: float
     spread: float
     log_evidence: Floats
-    bends: Floats
+    asinh_scales: Floats
     base: Floats
 
     def leave_one_out(self, index: NDArray[np.intp], rng: np.random.Generator) -> Floats:
         """Return the log-odds of + of some documents, each given all others."""
-        x = standardise(self.data.score, self.centre, self.spread, self.bend)
+        x = standardise(self.data.score, self.centre, self.spread, self.asinh_scale)
         found = leave_one_out(
             self.posterior, x, self.data.positive, self.data.weight, self.prior, rng
         )
@@ -85,25 +85,28 @@ class Direct:
     def constants(self) -> xr.Dataset:
         """Return what the draws are of: pieces of scores that are warped and standardised."""
         return constants_of(
-            self.posterior.pieces, bend=self.bend, centre=self.centre, spread=self.spread
+            self.posterior.pieces,
+            asinh_scale=self.asinh_scale,
+            centre=self.centre,
+            spread=self.spread,
         )
 
     def evidence(self) -> xr.Dataset:
         """Return the evidence of every warp, and how well the draws were made."""
         found = self.posterior
         variables = {
-            "log_evidence": ("bend", self.log_evidence),
-            "warp_weight": ("bend", (self.bends == self.bend).astype(float)),
+            "log_evidence": ("asinh_scale", self.log_evidence),
+            "warp_weight": ("asinh_scale", (self.asinh_scales == self.asinh_scale).astype(float)),
             "pareto_k": found.pareto_k,
             "efficiency": found.efficiency,
             "likelihood_error": found.likelihood_error,
             "resolved": int(not found.problem),
             "monotone": 1.0,
         }
-        return xr.Dataset(variables, {"bend": self.bends})
+        return xr.Dataset(variables, {"asinh_scale": self.asinh_scales})
 
 
-def constants_of(pieces: Pieces, *, centre: float, spread: float, bend: float) -> xr.Dataset:
+def constants_of(pieces: Pieces, *, centre: float, spread: float, asinh_scale: float) -> xr.Dataset:
     """Return the constants of log-odds in straight pieces of warped and standardised scores."""
     return xr.Dataset(
         {
@@ -111,7 +114,7 @@ def constants_of(pieces: Pieces, *, centre: float, spread: float, bend: float) -
             "reference": pieces.reference,
             "centre": centre,
             "spread": spread,
-            "bend": bend,
+            "asinh_scale": asinh_scale,
         }
     )
 
@@ -127,15 +130,15 @@ def fewer_and_fewer(segments: int) -> list[int]:
     return [*range(segments, FEWEST, -4), FEWEST]
 
 
-def fit_direct(
+def fit_monotone(
     data: BinaryScores,
     rng: np.random.Generator,
     *,
     draws: int,
-    bends: tuple[float, ...],
+    asinh_scales: tuple[float, ...],
     hyperparameters: Mapping[str, float] | None = None,
     n_segments: int | None = None,
-) -> Direct:
+) -> LogOddsFit:
     """
     Draw from the posterior of monotone log-odds on each warp, and keep the likeliest warp.
 
@@ -147,7 +150,7 @@ def fit_direct(
         Source of randomness.
     draws : int
         How many.
-    bends : tuple of float
+    asinh_scales : tuple of float
         Warps in units of the spread; inf for none.
     hyperparameters : mapping, optional
         Keyword arguments of the program monotone_log_odds.
@@ -166,33 +169,33 @@ def fit_direct(
     known = [field.name for field in fields(Prior)]
     if unknown := sorted(set(given) - set(known)):
         raise ValueError(
-            f"hyperparameters of direct log-odds are centre, spread, {', '.join(known)}, and of"
+            f"hyperparameters of log-odds fits are centre, spread, {', '.join(known)}, and of"
             f" parts='monotone' n_segments; got {', '.join(map(repr, unknown))}."
         )
-    prior, scaled = Prior(**given), np.asarray(bends) * spread
+    prior, scaled = Prior(**given), np.asarray(asinh_scales) * spread
     counts = fewer_and_fewer(number_of_segments(data)) if n_segments is None else [n_segments]
-    spreads = [warped_spread(centre, spread, bend) for bend in scaled]
+    spreads = [warped_spread(centre, spread, asinh_scale) for asinh_scale in scaled]
     # As many pieces as importance sampling can serve.
     for segments in counts:
         found = [
             draw_monotone(
-                standardise(data.score, centre, s, bend),
+                standardise(data.score, centre, s, asinh_scale),
                 data.positive, data.weight, prior, draws, rng, n_segments=segments,
             )
-            for bend, s in zip(scaled, spreads, strict=True)
+            for asinh_scale, s in zip(scaled, spreads, strict=True)
         ]  # fmt: skip
         if not any(posterior.problem for posterior in found):
             break
     evidence = np.array([posterior.log_evidence for posterior in found])
     best = int(evidence.argmax())
-    return Direct(
+    return LogOddsFit(
         posterior=found[best],
         prior=prior,
         data=data,
-        bend=float(scaled[best]),
+        asinh_scale=float(scaled[best]),
         centre=centre,
         spread=spreads[best],
         log_evidence=evidence,
-        bends=scaled,
+        asinh_scales=scaled,
         base=rng.beta(1 + data.total(True), 1 + data.total(False), draws),
     )

@@ -1,4 +1,4 @@
-"""The combination of many topics: densities around populations, recalibrated, and direct log-odds.
+"""The combination of many topics: densities around populations, recalibrated, and log-odds fits.
 
 One monotone curve along the densities' log-odds mends for all topics what is wrong with the
 families; monotone log-odds around a population of their own need no density at all.
@@ -20,7 +20,7 @@ from bayescal.engines.combined import (
 )
 from bayescal.engines.data import BinaryScores
 from bayescal.engines.exact.leave_one_out import MOST_DRAWS, leave_one_out_of_densities
-from bayescal.engines.monotone.engine import Direct, fit_direct
+from bayescal.engines.monotone.engine import LogOddsFit, fit_monotone
 from bayescal.engines.pooled.engine import densities_of
 from bayescal.engines.pooled.log_odds import (
     LogOddsOfTopics,
@@ -67,7 +67,7 @@ class TopicCombination:
 
     Attributes
     ----------
-    recalibration : Direct
+    recalibration : LogOddsFit
         Of all topics, along the log-odds of the densities' mixture.
     base_weight : array of shape (densities,)
         Of the families in that mixture.
@@ -77,7 +77,7 @@ class TopicCombination:
         Of the parts.
     """
 
-    recalibration: Direct
+    recalibration: LogOddsFit
     base_weight: Floats
     direct: LogOddsOfTopics
     weights: Weights
@@ -112,11 +112,11 @@ def combine_topics(
     of_densities = _left_out_by_densities(topics, densities)
     index, positive = data.index, data.positive
     base_weight = stack(log_scores(of_densities[:, index], positive[index]), data.weight, BELIEF)
-    recalibration = fit_direct(
+    recalibration = fit_monotone(
         BinaryScores(log_odds_of_mixture(of_densities, base_weight), positive),
         rng,
         draws=draws,
-        bends=(IDENTITY,),
+        asinh_scales=(IDENTITY,),
         hyperparameters=RECALIBRATION,
     )
     recalibrated = recalibration.leave_one_out(index, rng)

@@ -130,9 +130,11 @@ def fit_topics(
 def densities_of(sides: Floats, family: Family, centre: float) -> tuple[DensityDraws, DensityDraws]:
     """Return the densities of negatives and of positives by mode and sides, (2, 3, draws)."""
     draws = sides.shape[-1]
-    which, bend = np.zeros(draws, dtype=np.intp), np.full(draws, IDENTITY)
+    which, asinh_scale = np.zeros(draws, dtype=np.intp), np.full(draws, IDENTITY)
     negative, positive = (
-        density_draws((family.of_class(positive),), which, sides[int(positive)], bend, centre)
+        density_draws(
+            (family.of_class(positive),), which, sides[int(positive)], asinh_scale, centre
+        )
         for positive in (False, True)
     )
     return negative, positive

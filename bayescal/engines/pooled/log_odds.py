@@ -43,7 +43,7 @@ class LogOddsOfTopics:
     ----------
     pieces : Pieces
         Knots and reference, of all topics, in standardised warped scores.
-    centre, spread, bend : float
+    centre, spread, asinh_scale : float
         Of the standardisation, and of the warp in score units.
     population : array of shape (draws, 4)
         Unbounded hyperparameters.
@@ -63,7 +63,7 @@ class LogOddsOfTopics:
     pieces: Pieces
     centre: float
     spread: float
-    bend: float
+    asinh_scale: float
     population: Floats
     values: Floats
     new_values: Floats
@@ -74,7 +74,7 @@ class LogOddsOfTopics:
 
     def standardised(self, data: BinaryScores) -> BinaryScores:
         """Return a topic's data with the scores that the pieces are of."""
-        return _standardised(data, self.centre, self.spread, self.bend)
+        return _standardised(data, self.centre, self.spread, self.asinh_scale)
 
 
 def fit_log_odds(
@@ -98,9 +98,9 @@ def fit_log_odds(
     draws : int
         How many.
     """
-    centre, bend = scale[0], BEND * scale[1]
-    spread = warped_spread(centre, scale[1], bend)
-    standardised = [_standardised(data, centre, spread, bend) for data in topics]
+    centre, asinh_scale = scale[0], BEND * scale[1]
+    spread = warped_spread(centre, scale[1], asinh_scale)
+    standardised = [_standardised(data, centre, spread, asinh_scale) for data in topics]
     x = np.concatenate([data.score for data in standardised])
     positive = np.concatenate([data.positive for data in standardised])
     pieces = place_pieces(x, positive, None, SEGMENTS)
@@ -111,7 +111,7 @@ def fit_log_odds(
         pieces=pieces,
         centre=centre,
         spread=spread,
-        bend=bend,
+        asinh_scale=asinh_scale,
         population=found.points,
         values=found.topics.pick(found.points, rng),
         new_values=draw_unseen(found.points, pieces, rng),
@@ -183,8 +183,10 @@ def _leave_out(
     return found.log_odds(data.positive)[picked]
 
 
-def _standardised(data: BinaryScores, centre: float, spread: float, bend: float) -> BinaryScores:
-    return replace(data, score=standardise(data.score, centre, spread, bend))
+def _standardised(
+    data: BinaryScores, centre: float, spread: float, asinh_scale: float
+) -> BinaryScores:
+    return replace(data, score=standardise(data.score, centre, spread, asinh_scale))
 
 
 def draw_log_odds(

@@ -22,7 +22,7 @@ from bayescal.engines.pooled.hyperprior import GaussianHyperprior
 from bayescal.validation import Floats
 
 NAMES = ("intercept_location", "log_intercept_scale", "slope_location", "log_slope_scale")
-# Together as wide as the prior of a topic apart: log-odds of 0 +- 5, log slopes of 0 +- 1.
+# Together as wide as the prior of an unpooled topic: log-odds of 0 +- 5, log slopes of 0 +- 1.
 HYPERPRIOR = GaussianHyperprior(
     mean=(0.0, math.log(2.0), 0.0, -math.log(2.0)),
     scale=(4.0, 1.0, 1.0, 1.0),

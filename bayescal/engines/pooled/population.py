@@ -42,7 +42,7 @@ class Hyperprior(GaussianHyperprior):
     """
     The hyperprior of densities, in standardised units of the scores, in the order of NAMES.
 
-    The means are the priors of a topic apart: modes within two spreads or so, sides alike, widths
+    The means are the priors of an unpooled topic: modes within two spreads or so, sides alike, widths
     of half a spread. Larger tau, smaller kappa and a make populations wider.
     """
 
@@ -73,7 +73,7 @@ def prior_of(point: Floats, family: Family) -> tuple[float, Prior]:
 
 
 def fixed_population(family: Family) -> Floats:
-    """Return the population that is the prior of a topic apart, the program's of the family."""
+    """Return the population that is the prior of an unpooled topic, the program's of the family."""
     power = family.powers[0]
     # InverseGamma(2, 1): a = 2 and a m^p = 1.
     hyperparameters = (0.0, math.log(2.0), 0.0, math.log(4.0), math.log(2.0))

@@ -15,7 +15,7 @@ TOPICS_A_TASK = 100  # tenths of a second of a worker's time
 _Task = tuple[str, list[Floats], list[Floats]]
 
 
-def fit_apart(classes: tuple[Sequence[Floats], Sequence[Floats]], family: str) -> Floats:
+def fit_unpooled(classes: tuple[Sequence[Floats], Sequence[Floats]], family: str) -> Floats:
     """
     Return mode, left and right side of both classes of each topic; shape (2, 3, topics).
 
