@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -20,11 +21,13 @@ from bayescal.classification.folds import Documents, score_fitted, score_folds, 
 from bayescal.classification.metadata import route, router_of, routing_enabled
 from bayescal.classification.raw_scores import check_scoring
 from bayescal.classification.targets import BINARY, MULTILABEL, Target, read_target
+from bayescal.fitted.problem import Problems
 from bayescal.randomness import generator
 from bayescal.results.calibration import KINDS
 from bayescal.validation import Floats, as_weights, check_choice, check_fraction
 
 if TYPE_CHECKING:
+    import pandas as pd
     import xarray as xr
     from sklearn.utils import Tags
     from sklearn.utils.metadata_routing import MetadataRouter
@@ -270,6 +273,84 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
     def posterior_(self) -> xr.DataTree:
         """The posterior of the calibrators."""
         return ensemble.posterior(self._pairs())
+
+    def fitted_problems(self) -> Problems:
+        """
+        Return what the calibrators were fitted to, as plots and reports read it.
+
+        One problem for two classes, under the empty name; else one for each class or label, with
+        the fold in its name where there are several.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If nothing was fitted yet.
+        AttributeError
+            If a calibrator is none of this package's, and so has no posterior.
+        """
+        return ensemble.problems(self._pairs(), np.asarray(self.classes_))
+
+    def summary(self, level: float = 0.9) -> pd.DataFrame:
+        """
+        Return every parameter of the calibrators; see `ScoreCalibrator.summary`.
+
+        Parameters
+        ----------
+        level : float
+            Probability of the equal-tailed posterior interval.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Of several classes or labels, or of several folds, with these as first level of rows.
+        """
+        import pandas as pd
+
+        check_fraction(level=level)
+        tables = {name: one.parameters(level) for name, one in self.fitted_problems().items()}
+        if list(tables) == [""]:
+            return tables[""]
+        table: pd.DataFrame = pd.concat(tables, names=["problem"])
+        return table
+
+    def report(
+        self,
+        path: str | Path,
+        X: Any = None,
+        y: Any = None,
+        *,
+        level: float = 0.9,
+        title: str | None = None,
+    ) -> Path:
+        """
+        Write a report: one HTML file with curves, bands, decisions, model and provenance.
+
+        Parameters
+        ----------
+        path : str or Path
+            Of the file.
+        X, y : documents and their classes, optional
+            Held-out documents, whose reliability it shows; not for an ensemble.
+        level : float
+            Posterior probability of the bands at each score.
+        title : str, optional
+            Of the page.
+
+        Raises
+        ------
+        ValueError
+            If an argument is not as described.
+        AttributeError
+            If a calibrator is none of this package's.
+        FileNotFoundError, OSError
+            If the file cannot be written; nothing stays then.
+        """
+        from bayescal.report import write_report
+
+        if (X is None) != (y is None):
+            raise ValueError("X and y must be given together: held-out documents and classes.")
+        test = None if X is None else ensemble.labelled(self._pairs(), X, y)
+        return write_report(self, path, test=test, level=level, title=title)
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Return who may get which metadata of fit; see scikit-learn's guide."""

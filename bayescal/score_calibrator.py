@@ -414,8 +414,8 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         mode of each draw's density of raw scores, and left_width and right_width, the distances
         from the mode beyond which 1/e, 37 %, of the scores on that side of it lie. Of an
         exponential side that is its mean distance, 1/rate; of a Gaussian one 0.90 sigma.
-        Log-odds fits have rows of their values where their slope changes and at the ends of the scores
-        fitted, beside those by maximum likelihood.
+        Log-odds fits have rows of their values where their slope changes and at the ends of the
+        scores fitted, beside those by maximum likelihood.
 
         Parameters
         ----------

@@ -476,9 +476,9 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         """
         Return mode and sides of each topic: unpooled, pooled, and of the population.
 
-        Rows (topic, class, parameter); columns documents, unpooled (maximum likelihood of the topic by
-        itself), pooled (posterior mean), lower and upper (its interval) and population (the median
-        of topics without documents), in raw score units. A side is the mean distance of its scores
+        Rows (topic, class, parameter); columns documents, unpooled (maximum likelihood of the topic
+        by itself), pooled (posterior mean), lower and upper (its interval) and population (the
+        median of topics without documents), in raw score units. A side is the mean distance of its scores
         from the mode where it is exponential, and sigma where it is Gaussian.
 
         Parameters

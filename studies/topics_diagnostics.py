@@ -14,6 +14,7 @@ import pandas as pd
 from bayescal import TopicCalibrator
 from bayescal.datasets.reuters_scores import CLASSIFIERS, TOPICS
 from bayescal.engines.nuts import OPTIONS
+from bayescal.parts.of_topics import HYPERPARAMETERS
 from bayescal.reproduce.subsets import few_positives
 from bayescal.results.diagnostics import (
     ESS_LIMIT,
@@ -21,7 +22,6 @@ from bayescal.results.diagnostics import (
     ConvergenceWarning,
     of_chains,
 )
-from bayescal.results.topics import HYPERPARAMETERS
 from bayescal.validation import Floats
 from studies.command import Options, main, spread_over
 from studies.peers import Labels

@@ -7,8 +7,8 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from bayescal import ScoreCalibrator, TopicCalibrator, topic_calibrator
-from bayescal.parts import densities
 from bayescal.parallel import in_parallel, workers
+from bayescal.parts import densities
 from bayescal.threads import one_thread
 
 pytestmark = pytest.mark.one_era

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 
 from bayescal.classification.calibration import CalibratedPair
 from bayescal.classification.probabilities import interval_of_draws, mean_log_proba
 from bayescal.classification.score_maps import Priors
-from bayescal.classification.targets import BINARY, MULTICLASS
+from bayescal.classification.targets import BINARY, MULTICLASS, read_target
 from bayescal.curves.curves import blocks
+from bayescal.fitted.problem import FittedProblem, Problems
 from bayescal.validation import Floats
 
 Pairs = list[CalibratedPair]
@@ -64,6 +67,61 @@ def posterior(pairs: Pairs) -> xr.DataTree:
     if len(trees) == 1:
         return trees[0]
     return xr.DataTree(children={f"fold_{k + 1}": tree for k, tree in enumerate(trees)})
+
+
+def problems(pairs: Pairs, classes: NDArray[Any]) -> Problems:
+    """
+    Return what the calibrators were fitted to, as plots and reports read it.
+
+    Of two classes there is one problem, under the empty name; else one a class or label, those of
+    several folds with the fold in their name.
+
+    Raises
+    ------
+    AttributeError
+        If a calibrator has no posterior, or is another package's.
+    """
+    found: dict[str, FittedProblem] = {}
+    for k, pair in enumerate(pairs):
+        fold = f"fold {k + 1}" if len(pairs) > 1 else ""
+        for column, problem in pair.score_map.problems().items():
+            own = "" if pair.kind == BINARY else column
+            name = ", ".join(each for each in (own, fold) if each)
+            labels = classes if pair.kind == BINARY else problem.labels
+            found[name] = replace(problem, name=name, labels=labels)
+    names = list(found)
+    return Problems(names, lambda position: found[names[position]], by_topic=names != [""])
+
+
+def labelled(pairs: Pairs, documents: Any, y: Any) -> Any:
+    """
+    Return scores of held-out documents with their labels, as a report takes them.
+
+    Raises
+    ------
+    ValueError
+        If there are several classifiers, or y is not of the classes fitted.
+    """
+    import pandas as pd
+
+    if len(pairs) > 1:
+        raise ValueError(
+            "held-out documents have no one score by an ensemble: fit with ensemble=False."
+        )
+    (pair,) = pairs
+    scores, target = pair.scores(documents), read_target(y, len(y))
+    if target.kind != pair.kind or target.names.tolist() != pair.classes.tolist():
+        raise ValueError(f"y must be of the classes fitted, {pair.classes.tolist()}.")
+    if pair.kind == BINARY:
+        return scores[:, 0], y
+    return pd.concat(
+        [
+            pd.DataFrame({"score": score, "label": mine.astype(np.int64), "topic": name})
+            for name, score, mine in zip(
+                map(str, pair.classes.tolist()), scores.T, target.positive.T, strict=True
+            )
+        ]
+    )
 
 
 def _mean_draws(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -13,6 +13,7 @@ from scipy.special import log_expit
 
 from bayescal.classification.calibrators import log_probabilities, no_posterior, posterior_draws
 from bayescal.curves.class_prior import Prior
+from bayescal.fitted.problem import FittedProblem
 from bayescal.validation import Floats
 
 Priors = Sequence[Prior | None]
@@ -40,6 +41,10 @@ class ScoreMap(Protocol):
 
     def posterior(self) -> xr.DataTree:
         """Return the tree of results."""
+        ...
+
+    def problems(self) -> dict[str, FittedProblem]:
+        """Return what was fitted to each column, by the columns' names."""
         ...
 
 
@@ -95,6 +100,16 @@ class ColumnMaps:
         names = [str(name).replace("/", "|") for name in self.names.tolist()]
         return xr.DataTree(children=dict(zip(names, trees, strict=True)))
 
+    def problems(self) -> dict[str, FittedProblem]:
+        """Return what was fitted to each column, by the columns' names."""
+        out = {}
+        for name, calibrator in zip(map(str, self.names.tolist()), self.calibrators, strict=True):
+            if not hasattr(calibrator, "fitted_problems"):
+                raise AttributeError(no_posterior(calibrator))
+            (problem,) = calibrator.fitted_problems().values()
+            out[name] = replace(problem, name=name)
+        return out
+
     def _columns(self, scores: Floats, priors: Priors) -> list[tuple[Any, Floats, Prior | None]]:
         return list(zip(self.calibrators, scores.T, priors, strict=True))
 
@@ -145,6 +160,11 @@ class PooledMap:
         tree: xr.DataTree = self.topics.posterior_
         return tree
 
+    def problems(self) -> dict[str, FittedProblem]:
+        """Return the topics."""
+        found = self.topics.fitted_problems()
+        return {name: found[name] for name in self.names.tolist()}
+
 
 @dataclass(frozen=True)
 class JointMap:
@@ -180,6 +200,10 @@ class JointMap:
         raise ValueError(no_posterior(self.joint))
 
     def posterior(self) -> xr.DataTree:
+        """Raise AttributeError: there is no posterior."""
+        raise AttributeError(no_posterior(self.joint))
+
+    def problems(self) -> dict[str, FittedProblem]:
         """Raise AttributeError: there is no posterior."""
         raise AttributeError(no_posterior(self.joint))
 

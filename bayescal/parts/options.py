@@ -25,8 +25,8 @@ class Options:
     families : tuple of Family
         Of class densities.
     warps : tuple of float or None
-        Warps to choose from or to average over, by their asinh scales in spreads; None leaves them to
-        each part.
+        Warps to choose from or to average over, by their asinh scales in spreads; None leaves them
+        to each part.
     averaging : {"stacking", "evidence"}
         How several families and warps of densities are weighed.
     monotone : bool

@@ -38,7 +38,7 @@ def join(tree: xr.DataTree, data: TopicScores) -> dict[str, xr.Dataset]:
 
 
 def read_scores_are(tree: xr.DataTree) -> str:
-    """Return what users' scores are; those of the tree are log-odds where they are probabilities."""
+    """Return what users' scores are; of probabilities the tree has the log-odds."""
     return str(tree[GROUP].attrs["scores_are"])
 
 

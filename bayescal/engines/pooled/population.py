@@ -42,8 +42,8 @@ class Hyperprior(GaussianHyperprior):
     """
     The hyperprior of densities, in standardised units of the scores, in the order of NAMES.
 
-    The means are the priors of an unpooled topic: modes within two spreads or so, sides alike, widths
-    of half a spread. Larger tau, smaller kappa and a make populations wider.
+    The means are the priors of an unpooled topic: modes within two spreads or so, sides alike,
+    widths of half a spread. Larger tau, smaller kappa and a make populations wider.
     """
 
     scale: tuple[float, ...] = (2.0, 1.0, 1.0, 1.0, 1.0, 1.0)

@@ -1,0 +1,76 @@
+"""What a CalibratedClassifier was fitted to is drawn, told and reported like any fit."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_classification
+from sklearn.linear_model import LogisticRegression
+
+from bayescal import CalibratedClassifier, ScoreCalibrator, TopicCalibrator
+from bayescal.plots import LogOddsDisplay
+from tests.report_data import data_of
+
+pytestmark = pytest.mark.one_era
+FAST = ScoreCalibrator(draws=50, chains=2)
+LETTERS = np.array(["a", "b", "c"])
+
+
+def problem(classes):
+    X, y = make_classification(
+        160, 5, n_informative=4, n_redundant=0, n_classes=classes, random_state=0
+    )
+    return X, LETTERS[y]
+
+
+def fit(classes=2, calibrator=FAST, **options):
+    X, y = problem(classes)
+    options |= {"cv": 3, "random_state": 0}
+    return CalibratedClassifier(LogisticRegression(), calibrator, **options).fit(X[:120], y[:120])
+
+
+def test_of_two_classes_there_is_one_problem(tmp_path):
+    fitted, (X, y) = fit(), problem(2)
+    (only,) = fitted.fitted_problems().values()
+    assert only.labels.tolist() == ["a", "b"]
+    scores = np.linspace(-2.0, 2.0, 5)
+    (own,) = fitted.calibrated_classifiers_[0].calibrators
+    np.testing.assert_array_equal(only.log_odds(scores), own.decision_function(scores))
+    assert fitted.summary().loc["b", "median"].notna().all()
+    page = fitted.report(tmp_path / "report.html", X[120:], y[120:])
+    (topic,) = data_of(page)["topics"]
+    assert topic["test"]["point"]["n"] == 40
+    assert data_of(page)["classes"] == ["a", "b"]
+
+
+@pytest.mark.parametrize("calibrator", [FAST, TopicCalibrator(draws=50, chains=2)])
+def test_of_several_there_is_one_for_each(calibrator, tmp_path):
+    fitted, (X, y) = fit(3, calibrator), problem(3)
+    assert list(fitted.fitted_problems()) == ["a", "b", "c"]
+    drawn = LogOddsDisplay.from_estimator(fitted, topic="b").data
+    assert (drawn["lower"] <= drawn["upper"]).all()
+    assert set(fitted.summary().index.get_level_values("problem")) == {"a", "b", "c"}
+    topics = data_of(fitted.report(tmp_path / "report.html", X[120:], y[120:]))["topics"]
+    assert [each["test"]["point"]["positives"] for each in topics] == [
+        int((y[120:] == name).sum()) for name in LETTERS
+    ]
+
+
+def test_of_folds_there_is_one_for_each(tmp_path):
+    fitted, (X, y) = fit(ensemble=True), problem(2)
+    assert list(fitted.fitted_problems()) == ["fold 1", "fold 2", "fold 3"]
+    fitted.report(tmp_path / "report.html")
+    with pytest.raises(ValueError, match="have no one score by an ensemble: fit with ensemble=F"):
+        fitted.report(tmp_path / "other.html", X, y)
+
+
+@pytest.mark.parametrize(
+    ("calibrator", "arguments", "error", "message"),
+    [
+        ("isotonic", {}, AttributeError, "no posterior"),
+        (FAST, {"X": np.zeros((2, 5))}, ValueError, "X and y must be given together"),
+        (FAST, {"X": np.zeros((2, 5)), "y": ["a", "d"]}, ValueError, "y must be of the classes"),
+    ],
+)
+def test_what_cannot_be_reported(calibrator, arguments, error, message, tmp_path):
+    with pytest.raises(error, match=message):
+        fit(calibrator=calibrator).report(tmp_path / "report.html", **arguments)
+    assert not list(tmp_path.iterdir())
