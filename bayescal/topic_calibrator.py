@@ -478,8 +478,8 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
 
         Rows (topic, class, parameter); columns documents, unpooled (maximum likelihood of the topic
         by itself), pooled (posterior mean), lower and upper (its interval) and population (the
-        median of topics without documents), in raw score units. A side is the mean distance of its scores
-        from the mode where it is exponential, and sigma where it is Gaussian.
+        median of topics without documents), in raw score units. A side is the mean distance of its
+        scores from the mode where it is exponential, and sigma where it is Gaussian.
 
         Parameters
         ----------

@@ -37,8 +37,8 @@ def test_probabilities_are_calibrated_by_their_log_odds(tmp_path):
     for each in (told, again):
         found = each.predict_interval(p, TOPICS)
         np.testing.assert_array_equal(found, plain.predict_interval(log_odds, TOPICS))
-    told.add_topics(p[:30], LABELS[:30], ["new"] * 30)
-    plain.add_topics(log_odds[:30], LABELS[:30], ["new"] * 30)
+    told.add_topics(p[:34], LABELS[:34], ["new"] * 34)
+    plain.add_topics(log_odds[:34], LABELS[:34], ["new"] * 34)
     new = ["new"] * 5
     np.testing.assert_array_equal(
         told.predict_proba(p[:5], new), plain.predict_proba(log_odds[:5], new)
