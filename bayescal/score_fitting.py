@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import xarray as xr
 
 from bayescal.engines.data import BinaryScores
 from bayescal.engines.maximum_likelihood import fit_classes
-from bayescal.engines.program_inference import build_program, find_posterior_mode
 from bayescal.parts import part_of
 from bayescal.parts.densities import DENSITIES
 from bayescal.parts.options import Task
-from bayescal.parts.places import flat, places, plain_place
+from bayescal.parts.places import MODE, POSTERIOR, flat, places, plain_place
 from bayescal.parts.stack import fit_parts, read_curves
 from bayescal.results.tree import build_tree, read_documents, reading_of
 from bayescal.settings import Settings
@@ -44,12 +42,6 @@ def fit_tree(settings: Settings, data: BinaryScores, attrs: dict[str, str]) -> x
     return build_tree(data, fits, groups=_posterior(settings, data), attrs=attrs)
 
 
-def model_of(settings: Settings, data: BinaryScores) -> Any:
-    """Return the model of the settings' program; see `build_program`."""
-    program = settings.program or settings.reference.name
-    return build_program(program, settings.reference, data, settings.options.hyperparameters)
-
-
 def draw_prior(settings: Settings, tree: xr.DataTree, draws: int) -> xr.Dataset:
     """
     Return one chain of draws from the prior of a fitted model, of the variables of its posterior.
@@ -70,9 +62,7 @@ def draw_prior(settings: Settings, tree: xr.DataTree, draws: int) -> xr.Dataset:
     """
     data, posterior = read_documents(tree), tree["posterior"].to_dataset()
     if settings.inference != "exact":
-        from bayescal.engines import nuts
-
-        return nuts.draw_prior(model_of(settings, data), posterior, draws, settings.rng)
+        return settings.by_program.prior(data, posterior, draws, settings.rng)
     groups = flat(tree)
     first = places(groups)[0]
     curves = read_curves(groups, [first], reading_of(tree))
@@ -84,10 +74,10 @@ def draw_prior(settings: Settings, tree: xr.DataTree, draws: int) -> xr.Dataset:
 def _posterior(settings: Settings, data: BinaryScores) -> dict[str, xr.Dataset]:
     if settings.inference == "mle":
         return {}
-    if settings.inference == "map":
-        return find_posterior_mode(model_of(settings, data), settings.rng)
-    if settings.inference == "nuts":
-        return _draws_of_program(settings, data)
+    if settings.inference != "exact":
+        groups = settings.by_program.posterior(settings.inference, data, settings.rng)
+        group = MODE if settings.inference == "map" else POSTERIOR
+        return plain_place(DENSITIES.name, DENSITIES.name, group).note() | groups
     if settings.program is not None:
         raise ValueError(
             f"a program needs inference 'nuts' or 'map', got program={str(settings.program)!r} with"
@@ -95,18 +85,3 @@ def _posterior(settings: Settings, data: BinaryScores) -> dict[str, xr.Dataset]:
         )
     with one_thread():
         return fit_parts(settings.parts, data, settings.options, settings.rng)
-
-
-def _draws_of_program(settings: Settings, data: BinaryScores) -> dict[str, xr.Dataset]:
-    # PyMC takes seconds to import: only where it is used.
-    from bayescal.engines.nuts import draw_posterior
-
-    drawn = draw_posterior(
-        model_of(settings, data),
-        settings.rng,
-        draws=settings.options.draws,
-        chains=settings.options.chains,
-        progressbar=settings.progressbar,
-        options=settings.sampler_options,
-    )
-    return plain_place(DENSITIES.name, DENSITIES.name).note() | drawn

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from bayescal.engines.program_inference import ProgramInference
 from bayescal.families import FAMILIES, Family, GuardOption
 from bayescal.parts import PARTS
 from bayescal.parts.densities import ASINH_SCALES
@@ -60,17 +61,15 @@ class Settings:
     inference : {"exact", "nuts", "map", "mle"}
         How the posterior is found.
     program : str, Path or None
-        Of "nuts" and "map".
+        Of "nuts" and "map", if one was asked for.
+    by_program : ProgramInference
+        How its posterior is found; by default that of the program named like `reference`.
     candidates : str
         Modes that maximum likelihood tries.
     guard : "auto", float or None
         Floor of its scales.
-    sampler_options : mapping or None
-        Of pm.sample.
     rng : numpy.random.Generator
         Source of randomness.
-    progressbar : bool
-        Whether the sampler shows its progress.
     """
 
     parts: tuple[str, ...]
@@ -78,11 +77,10 @@ class Settings:
     reference: Family
     inference: str
     program: str | Path | None
+    by_program: ProgramInference
     candidates: str
     guard: GuardOption
-    sampler_options: Mapping[str, Any] | None
     rng: np.random.Generator
-    progressbar: bool
 
 
 def read_settings(estimator: Any) -> Settings:
@@ -123,17 +121,25 @@ def read_settings(estimator: Any) -> Settings:
     )
     _check_exact_only(estimator, inference, parts, options)
     _check_hyperparameters(parts, options)
+    reference = families[0] if len(families) == 1 else FAMILIES[REFERENCE]
     return Settings(
         parts=parts,
         options=options,
-        reference=families[0] if len(families) == 1 else FAMILIES[REFERENCE],
+        reference=reference,
         inference=inference,
         program=estimator.program,
+        by_program=ProgramInference(
+            program=estimator.program or reference.name,
+            family=reference,
+            hyperparameters=options.hyperparameters,
+            draws=options.draws,
+            chains=options.chains,
+            sampler_options=estimator.sampler_options,
+            progressbar=estimator.progressbar,
+        ),
         candidates=estimator.candidates,
         guard=estimator.guard,
-        sampler_options=estimator.sampler_options,
         rng=generator(estimator.random_state),
-        progressbar=estimator.progressbar,
     )
 
 

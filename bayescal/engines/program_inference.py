@@ -1,11 +1,12 @@
-"""Inference by a program for PyMC: its model for the data, and the mode of its posterior."""
+"""Inference by a program for PyMC: draws by NUTS, the mode of its posterior, draws of its prior."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
@@ -14,35 +15,87 @@ from bayescal import programs
 from bayescal.engines.data import KLASS, BinaryScores
 from bayescal.families import Family
 
+if TYPE_CHECKING:
+    from bayescal.engines.maximum_a_posteriori import Mode
 
-def build_program(
-    program: str | Path, family: Family, data: BinaryScores, hyperparameters: Mapping[str, float]
-) -> Any:
+
+@dataclass(frozen=True)
+class ProgramInference:
     """
-    Return the model of a program for the data.
+    How a program's posterior is found.
 
-    Parameters
+    Attributes
     ----------
     program : str or Path
         Its name or path.
     family : Family
         Whose parameters it is to have.
-    data : BinaryScores
-        The documents.
     hyperparameters : mapping of str to float
         Keyword arguments of the program.
-
-    Raises
-    ------
-    ValueError
-        If posterior curves could not be read from it.
+    draws, chains : int
+        Draws of each chain, and chains.
+    sampler_options : mapping or None
+        Further arguments of pm.sample.
+    progressbar : bool
+        Whether PyMC shows its progress.
     """
-    # PyMC takes seconds to import: only where it is used.
-    from bayescal.engines.program_model import build_model
 
-    model = build_model(programs.load(program), data, hyperparameters)
-    _check_model(model, family)
-    return model
+    program: str | Path
+    family: Family
+    hyperparameters: Mapping[str, float]
+    draws: int
+    chains: int
+    sampler_options: Mapping[str, Any] | None
+    progressbar: bool
+
+    # PyMC takes seconds to import: only where it is used.
+
+    def posterior(
+        self, inference: str, data: BinaryScores, rng: np.random.Generator
+    ) -> dict[str, xr.Dataset]:
+        """
+        Return the groups posterior and sample_stats by "nuts", or mode by "map".
+
+        Raises
+        ------
+        ValueError
+            If posterior curves could not be read from the program.
+
+        Warns
+        -----
+        UserWarning
+            If the search for the mode reached its limit of steps.
+        """
+        model = self._model(data)
+        if inference == "map":
+            from bayescal.engines.maximum_a_posteriori import ParameterSpace, find_mode
+
+            return _mode_group(find_mode(ParameterSpace(model), rng))
+        from bayescal.engines.nuts import draw_posterior
+
+        return draw_posterior(
+            model,
+            rng,
+            draws=self.draws,
+            chains=self.chains,
+            progressbar=self.progressbar,
+            options=self.sampler_options,
+        )
+
+    def prior(
+        self, data: BinaryScores, posterior: xr.Dataset, draws: int, rng: np.random.Generator
+    ) -> xr.Dataset:
+        """Return one chain of draws from the program's prior, of the posterior's variables."""
+        from bayescal.engines.nuts import draw_prior
+
+        return draw_prior(self._model(data), posterior, draws, rng)
+
+    def _model(self, data: BinaryScores) -> Any:
+        from bayescal.engines.program_model import build_model
+
+        model = build_model(programs.load(self.program), data, self.hyperparameters)
+        _check_model(model, self.family)
+        return model
 
 
 def _check_model(model: Any, family: Family) -> None:
@@ -57,23 +110,12 @@ def _check_model(model: Any, family: Family) -> None:
         )
 
 
-def find_posterior_mode(model: Any, rng: np.random.Generator) -> dict[str, xr.Dataset]:
-    """
-    Return the group of a model's posterior mode.
-
-    Warns
-    -----
-    UserWarning
-        If the search reached its limit of steps.
-    """
-    from bayescal.engines.maximum_a_posteriori import ParameterSpace, find_mode
-
-    mode = find_mode(ParameterSpace(model), rng)
+def _mode_group(mode: Mode) -> dict[str, xr.Dataset]:
     if not mode.converged:
         warnings.warn(
             "the search for the posterior mode reached its limit of steps; use inference='nuts'"
             " or rescale the program's parameters.",
-            stacklevel=5,
+            stacklevel=6,
         )
     variables = {
         name: xr.DataArray(value, dims=("klass",) if np.shape(value) == (len(KLASS),) else None)

@@ -14,6 +14,7 @@ Groups = Mapping[str, xr.Dataset]
 
 FOLDER = "parts"
 POSTERIOR = "posterior"  # the draws of the first part that people read, where ArviZ looks for them
+MODE = "mode"  # the same of one posterior mode, without draws
 COMBINATION = "combination"  # the parts' weights
 
 
@@ -77,9 +78,9 @@ def place_of(name: str, kind: str, *, first: bool) -> Place:
     )
 
 
-def plain_place(name: str, kind: str) -> Place:
-    """Return the place of the first part where its engine draws what people read."""
-    return Place(name, kind, (POSTERIOR,), evidence=f"{FOLDER}/{name}/evidence")
+def plain_place(name: str, kind: str, group: str = POSTERIOR) -> Place:
+    """Return the place of the first part where its engine draws, or finds, what people read."""
+    return Place(name, kind, (group,), evidence=f"{FOLDER}/{name}/evidence")
 
 
 def places(groups: Groups) -> list[Place]:

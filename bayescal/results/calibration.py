@@ -11,14 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayescal.bayes import probability
 from bayescal.curves import curves
-from bayescal.curves.class_draws import ClassDraws, density_dataset, read_draws
+from bayescal.curves.class_draws import ClassDraws, density_dataset
 from bayescal.curves.class_prior import Prior, prior_draws
 from bayescal.curves.combined_draws import ModelCurves
 from bayescal.curves.intervals import highest_density, simultaneous_tail
 from bayescal.curves.tables import Tables
 from bayescal.engines.maximum_likelihood import ClassFits
-from bayescal.families import Family
-from bayescal.parts.part import Reading
 from bayescal.parts.places import flat
 from bayescal.parts.stack import read_stack
 from bayescal.results.tree import read_fits, reading_of
@@ -157,17 +155,9 @@ def read_calibration(tree: xr.DataTree) -> Calibration:
     fits, reading = read_fits(tree), reading_of(tree)
     return Calibration(
         fits=fits,
-        draws=_read_draws(fits.family, tree, reading),
+        draws=read_stack(flat(tree), reading),
         centre=reading.centre,
         spread=reading.spread,
         score_range=reading.score_range,
         scores_are=str(tree["constant_data"].attrs["scores_are"]),
     )
-
-
-def _read_draws(family: Family, tree: xr.DataTree, reading: Reading) -> ModelCurves | None:
-    if "mode" in tree:
-        return read_draws(family, tree["mode"].to_dataset())
-    if "posterior" not in tree:
-        return None
-    return read_stack(flat(tree), reading)

@@ -21,7 +21,7 @@ from bayescal.parts.of_topics import (
     densities_place,
     shown_of_topics,
 )
-from bayescal.parts.places import COMBINATION, FOLDER, POSTERIOR, Place, place_of, plain_place
+from bayescal.parts.places import COMBINATION, FOLDER, MODE, POSTERIOR, Place, place_of, plain_place
 from bayescal.parts.stack import COMBINED, raw_groups
 from bayescal.results import topic_documents
 from bayescal.results.provenance import ESTIMATOR
@@ -86,7 +86,8 @@ def _places(groups: Datasets) -> list[Place]:
     """Return where parts are now, by what was in the draws."""
     posterior = groups.get(POSTERIOR)
     if posterior is None:
-        return []
+        found = MODE in groups
+        return [plain_place(DENSITIES.name, DENSITIES.name, MODE)] if found else []
     if "family" in posterior:
         first = place_of(DENSITIES.name, DENSITIES.name, first=True)
     elif "knot" in posterior:
