@@ -1,4 +1,4 @@
-"""What calibrators say at some scores: log-odds, and probabilities with a band."""
+"""What fitted problems say at some scores: log-odds, and probabilities with a band."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal.validation import Floats
+from bayescal.validation import Floats, as_scores_of
 
 if TYPE_CHECKING:
-    from bayescal.score_calibrator import ScoreCalibrator
+    from bayescal.fitted.problem import FittedProblem
 
 
 @dataclass(frozen=True)
@@ -39,29 +39,40 @@ class Curve:
 
         return probability(self.log_odds)
 
+    @property
+    def width(self) -> float | None:
+        """Return the mean width of the band, if there is one."""
+        if self.lower is None or self.upper is None:
+            return None
+        return float((self.upper - self.lower).mean())
+
 
 def curve_at(
-    calibrator: ScoreCalibrator,
+    fitted: FittedProblem,
     scores: Floats,
     level: float,
     *,
     band: str = "pointwise",
     prior: float | None = None,
 ) -> Curve:
-    """Return what a calibrator says at some scores; see `ScoreCalibrator.predict_interval`."""
-    log_odds = calibrator.decision_function(scores, prior)
-    if "posterior" not in calibrator.results_:
+    """Return what a fitted problem says of users' scores; see `Calibration.interval`."""
+    values, calibration = as_scores_of(scores, fitted.scores_are), fitted.calibration
+    log_odds = fitted.log_odds(values, prior)
+    if not fitted.has_posterior:
         return Curve(log_odds, None, None)
-    lower, upper = calibrator.predict_interval(scores, level, band, prior).T
+    lower, upper = calibration.with_prior(prior).interval(values, level, band).T
     return Curve(log_odds, lower, upper)
 
 
-def mle_log_odds(calibrator: ScoreCalibrator, scores: Floats) -> Floats:
-    """Return what maximum likelihood says, which every fitted calibrator knows."""
-    from bayescal.results.calibration import read_calibration
+def log_odds_at(fitted: FittedProblem, scores: Floats) -> Floats:
+    """Return the log-odds that a fitted problem gives users' scores."""
+    return fitted.log_odds(as_scores_of(scores, fitted.scores_are))
 
-    calibration = read_calibration(calibrator.results_)
-    return calibration.fits.log_odds(calibration.read(scores))
+
+def mle_log_odds(fitted: FittedProblem, scores: Floats) -> Floats:
+    """Return what maximum likelihood says at users' scores."""
+    calibration = fitted.calibration
+    return calibration.fits.log_odds(calibration.read(as_scores_of(scores, fitted.scores_are)))
 
 
 def merge_curves(rows: Sequence[NDArray[np.intp]], curves: Sequence[Curve]) -> Curve:

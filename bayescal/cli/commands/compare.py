@@ -1,63 +1,51 @@
-"""`bayescal compare`: maximum likelihood and the posterior side by side.
-
-The parameters of the function are the options; it hands them on to `read_request` as they are.
-"""
+"""`bayescal compare`: maximum likelihood and the posterior side by side."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated
 
 import typer
 
 from bayescal.cli import options
+from bayescal.cli.apart import calibrate
+from bayescal.cli.command import command
 from bayescal.cli.console import Screen
 from bayescal.cli.errors import UsageError, blamed_on_use
-from bayescal.cli.problems import hold_out
+from bayescal.cli.held_out import by_method, with_test_rows
+from bayescal.cli.losses import losses_table
+from bayescal.cli.options import InferenceName
+from bayescal.cli.problems import hold_out, split_by_topic
 from bayescal.cli.reading import ScoreTable
-from bayescal.cli.request import read_request
-from bayescal.cli.settings import InferenceName
-from bayescal.cli.tables import by_method, curve_table, losses_table, parameter_table
-from bayescal.cli.writing import TableFormat
+from bayescal.cli.request import Fitting
+from bayescal.cli.tables import curve_table, parameter_table
 from bayescal.validation import check_fraction
 
 DEFAULT_HOLDOUT = 0.3
 
 Holdout = Annotated[
     float | None,
-    typer.Option(
+    options.option(
         "--holdout",
-        help=f"Share of rows of each class to test on where the file has no test rows, chosen at"
+        options.COLUMNS,
+        f"Share of rows of each class to test on where the file has no test rows, chosen at"
         f" random by --seed. By default {DEFAULT_HOLDOUT:g}.",
-        rich_help_panel=options.COLUMNS,
     ),
 ]
 
 
-def compare(
-    scores: options.ScoresFile,
-    score_column: options.ScoreColumn = "score",
-    label_column: options.LabelColumn = "label",
-    topic_column: options.TopicColumn = None,
-    weight_column: options.WeightColumn = None,
-    split_column: options.SplitColumn = None,
-    holdout: Holdout = None,
-    positive: options.Positive = None,
-    scores_are: options.ScoresAre = "auto",
-    family: options.Family = None,
-    parts: options.Parts = "auto",
-    inference: options.Inference = None,
-    model: options.Model = None,
-    jobs: options.Jobs = 1,
-    draws: options.Draws = 1000,
-    chains: options.Chains = 4,
-    tune: options.Tune = 1000,
-    target_accept: options.TargetAccept = 0.9,
-    out: options.OutFolder = None,
-    table_format: options.Format = TableFormat.CSV,
-    level: options.Level = 0.9,
-    seed: options.Seed = 0,
-    quiet: options.Quiet = False,
-) -> None:
+app = typer.Typer()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compare(Fitting):
+    """The options of `bayescal compare`."""
+
+    holdout: Holdout = None
+
+
+@command(app, Compare)
+def compare(asked: Compare) -> None:
     """Compare maximum likelihood with the posterior: parameters, curves, losses on test rows.
 
     [bold]bayescal compare scores.csv[/bold]
@@ -66,15 +54,14 @@ def compare(
     rows that a column split names. With --out it writes what bayescal fit
     writes.
     """
-    arguments = locals()
-    _check(inference, holdout)
-    request = read_request("compare", arguments)
-    table = _with_test_rows(request.table, holdout, seed, request.screen)
-    calibrated = request.calibrate(table)
-    for one in calibrated:
-        request.screen.show(parameter_table(one, level), curve_table(one, level))
-    request.screen.show(losses_table([by_method(one) for one in calibrated if one.losses]))
-    request.save(calibrated)
+    _check(asked.inference, asked.holdout)
+    screen, level = asked.screen, asked.level
+    table = _with_test_rows(asked.read(), asked.holdout, asked.seed, screen)
+    many = calibrate(split_by_topic(table), asked, screen)
+    for one in many:
+        screen.show(parameter_table(one, level), curve_table(one, level))
+    screen.show(losses_table([by_method(one) for one in with_test_rows(many)]))
+    asked.save(many, "compare")
 
 
 def _check(inference: InferenceName | None, holdout: float | None) -> None:

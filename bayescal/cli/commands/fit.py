@@ -1,47 +1,37 @@
-"""`bayescal fit`: calibrate the scores of a file.
-
-The parameters of the function are the options; it hands them on to `read_request` as they are.
-"""
+"""`bayescal fit`: calibrate the scores of a file."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from dataclasses import dataclass
+
+import typer
 
 from bayescal.cli import options
-from bayescal.cli.pooled import fit_pooled
-from bayescal.cli.request import Request, read_request
+from bayescal.cli.apart import calibrate
+from bayescal.cli.command import command
+from bayescal.cli.held_out import held_out_tables
+from bayescal.cli.pooled import pool
+from bayescal.cli.problems import split_by_topic
+from bayescal.cli.request import Fitting
 from bayescal.cli.resuming import unfinished_run
-from bayescal.cli.tables import by_method, losses_table, parameter_table
-from bayescal.cli.verdicts import verdicts_of, verdicts_table
-from bayescal.cli.writing import TableFormat
+from bayescal.cli.tables import parameter_table, topics_table
+
+# What tables call the losses of topics that were fitted together.
+POOLED = "pooled"
+
+app = typer.Typer()
 
 
-def fit(
-    scores: options.ScoresFile,
-    score_column: options.ScoreColumn = "score",
-    label_column: options.LabelColumn = "label",
-    topic_column: options.TopicColumn = None,
-    weight_column: options.WeightColumn = None,
-    split_column: options.SplitColumn = None,
-    positive: options.Positive = None,
-    scores_are: options.ScoresAre = "auto",
-    pool: options.Pool = False,
-    family: options.Family = None,
-    parts: options.Parts = "auto",
-    inference: options.Inference = None,
-    model: options.Model = None,
-    jobs: options.Jobs = 1,
-    draws: options.Draws = 1000,
-    chains: options.Chains = 4,
-    tune: options.Tune = 1000,
-    target_accept: options.TargetAccept = 0.9,
-    out: options.OutFolder = None,
-    resume: options.Resume = False,
-    table_format: options.Format = TableFormat.CSV,
-    level: options.Level = 0.9,
-    seed: options.Seed = 0,
-    quiet: options.Quiet = False,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class Fit(Fitting):
+    """The options of `bayescal fit`."""
+
+    pool: options.Pool = False
+    resume: options.Resume = False
+
+
+@command(app, Fit)
+def fit(asked: Fit) -> None:
     """Fit a calibrator to labelled scores, one a topic if there are topics.
 
     [bold]bayescal fit scores.csv --out calibrated[/bold]
@@ -54,24 +44,17 @@ def fit(
     [bold]bayescal fit scores.parquet --topic-column topic --inference mle[/bold]
 
     fits every topic by maximum likelihood, in milliseconds; with --pool
-    topics with few positives borrow from the others. Topics are written to
+    topics with few positives borrow from the others. Topics are kept in
     --out as they are fitted: a run that was killed goes on with --resume.
     Scores should come from documents that the classifier was not trained on,
     such as cross-validated scores.
     """
-    request = read_request("fit", locals())
-    with unfinished_run(out, request.table, request.arguments, resume=resume) as folder:
-        if pool:
-            fit_pooled(request, folder)
+    table, screen, level = asked.read(), asked.screen, asked.level
+    with unfinished_run(asked.out, table, asked.told("fit"), resume=asked.resume) as folder:
+        if asked.pool:
+            many = pool(table, asked, screen, folder)
+            screen.show(topics_table(many, level), *held_out_tables(many, POOLED))
         else:
-            _fit_apart(request, folder)
-
-
-def _fit_apart(request: Request, folder: Path | None) -> None:
-    calibrated = request.calibrate(request.table, folder)
-    request.screen.show(*(parameter_table(one, request.settings.level) for one in calibrated))
-    with_losses = [by_method(one) for one in calibrated if one.losses]
-    if with_losses:
-        request.screen.show(losses_table(with_losses))
-        request.screen.show(verdicts_table(verdicts_of(calibrated)))
-    request.save(calibrated)
+            many = calibrate(split_by_topic(table), asked, screen, folder=folder)
+            screen.show(*(parameter_table(one, level) for one in many), *held_out_tables(many))
+        asked.save(many, "fit")

@@ -3,31 +3,27 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import typer
 
 from bayescal.cli import options
+from bayescal.cli.command import Call, command
 from bayescal.cli.console import Screen
-from bayescal.cli.curve import curve_at
 from bayescal.cli.documents import Documents, read_documents
 from bayescal.cli.errors import UsageError, blamed_on_use
-from bayescal.cli.fitting import Calibrated, held_out_losses
+from bayescal.cli.files import SINGLE
+from bayescal.cli.fitting import Calibrated, calibrated
+from bayescal.cli.held_out import held_out_tables
+from bayescal.cli.options import TableFormat
 from bayescal.cli.problems import Problem
 from bayescal.cli.reading import ScoreTable
-from bayescal.cli.request import recorded
 from bayescal.cli.settings import Settings, check_at_least
-from bayescal.cli.tables import by_method, losses_table, parameter_table
-from bayescal.cli.verdicts import verdicts_of, verdicts_table
-from bayescal.cli.writing import (
-    CURVE_COLUMNS,
-    TableFormat,
-    check_folder,
-    staged_folder,
-    write_results,
-)
+from bayescal.cli.tables import parameter_table
+from bayescal.cli.writing import CURVE_COLUMNS, check_folder, save
 
 if TYPE_CHECKING:
     from bayescal.text import TextCalibrator
@@ -36,9 +32,7 @@ if TYPE_CHECKING:
 CLASSIFIER = "Classifier"
 SCORE, SCORED_BY = "score", "scored_by"
 
-text = typer.Typer(
-    help="Classify documents and calibrate.", no_args_is_help=True, add_completion=False
-)
+app = typer.Typer(name="text", help="Classify documents and calibrate.", no_args_is_help=True)
 
 Docs = Annotated[
     Path,
@@ -48,59 +42,44 @@ Docs = Annotated[
         " a label in a folder of its name.",
     ),
 ]
-TextColumn = Annotated[
-    str, typer.Option("--text-column", help="The documents.", rich_help_panel=options.COLUMNS)
-]
+TextColumn = Annotated[str, options.option("--text-column", options.COLUMNS, "The documents.")]
 LabelColumn = Annotated[
     str,
-    typer.Option(
-        "--label-column",
-        help="Labels, two classes; empty for documents to predict.",
-        rich_help_panel=options.COLUMNS,
+    options.option(
+        "--label-column", options.COLUMNS, "Labels, two classes; empty for documents to predict."
     ),
 ]
 Classifier = Annotated[
     str,
-    typer.Option(
-        "--classifier",
-        help="linear_svm, naive_bayes or bernoulli_naive_bayes.",
-        rich_help_panel=CLASSIFIER,
-    ),
+    options.option("--classifier", CLASSIFIER, "linear_svm, naive_bayes or bernoulli_naive_bayes."),
 ]
 Words = Annotated[
     int,
-    typer.Option(
-        "--words",
-        help="Words to use, by mutual information with the label.",
-        rich_help_panel=CLASSIFIER,
-    ),
+    options.option("--words", CLASSIFIER, "Words to use, by mutual information with the label."),
 ]
-Folds = Annotated[
-    int, typer.Option("--folds", help="Of the cross-validation.", rich_help_panel=CLASSIFIER)
-]
+Folds = Annotated[int, options.option("--folds", CLASSIFIER, "Of the cross-validation.")]
 
 
-@text.callback()
-def _text() -> None:
-    """Classify documents and calibrate."""
+@dataclass(frozen=True, kw_only=True)
+class FitText(Call):
+    """The options of `bayescal text fit`."""
+
+    documents: Docs
+    text_column: TextColumn = "text"
+    label_column: LabelColumn = "label"
+    split_column: options.SplitColumn = None
+    positive: options.Positive = None
+    classifier: Classifier = "linear_svm"
+    words: Words = 300
+    folds: Folds = 5
+    out: options.OutFolder = None
+    table_format: options.Format = TableFormat.CSV
+    level: options.Level = 0.9
+    seed: options.Seed = 0
 
 
-@text.command("fit")
-def fit_text(
-    documents: Docs,
-    text_column: TextColumn = "text",
-    label_column: LabelColumn = "label",
-    split_column: options.SplitColumn = None,
-    positive: options.Positive = None,
-    classifier: Classifier = "linear_svm",
-    words: Words = 300,
-    folds: Folds = 5,
-    out: options.OutFolder = None,
-    table_format: options.Format = TableFormat.CSV,
-    level: options.Level = 0.9,
-    seed: options.Seed = 0,
-    quiet: options.Quiet = False,
-) -> None:
+@command(app, FitText, "fit")
+def fit_text(asked: FitText) -> None:
     """Learn from labelled documents, and give every document a calibrated probability.
 
     [bold]bayescal text fit docs.csv --out calibrated[/bold]
@@ -110,22 +89,19 @@ def fit_text(
     probability, band and log-odds. Documents without a label are predicted;
     rows of split test are predicted and tell the losses.
     """
-    given = locals()
-    settings = Settings(level=level, seed=seed)
+    settings = Settings(level=asked.level, seed=asked.seed)
     settings.check()
-    check_at_least(1, **{"--words": words})
-    check_at_least(2, **{"--folds": folds})
-    check_folder(out)
-    screen = Screen(quiet=quiet)
-    docs = read_documents(documents, text_column, label_column, split_column, positive)
-    _check_columns_free(docs, documents)
-    model = _model(classifier, words, folds, settings)
-    calibrated = _calibrate(docs, model, level, screen)
-    screen.show(parameter_table(calibrated, level))
-    if calibrated.losses:
-        screen.show(losses_table([by_method(calibrated)]))
-        screen.show(verdicts_table(verdicts_of([calibrated])))
-    _save(out, calibrated, recorded("text fit", given), table_format, screen)
+    check_at_least(1, **{"--words": asked.words})
+    check_at_least(2, **{"--folds": asked.folds})
+    check_folder(asked.out)
+    docs = read_documents(
+        asked.documents, asked.text_column, asked.label_column, asked.split_column, asked.positive
+    )
+    _check_columns_free(docs, asked.documents)
+    screen, model = asked.screen, _model(asked, settings)
+    one = _calibrate(docs, model, asked.level, screen)
+    screen.show(parameter_table(one, asked.level), *held_out_tables([one]))
+    save(asked.out, [one], asked.told("text fit"), asked.table_format, screen)
 
 
 def _check_columns_free(docs: Documents, path: Path) -> None:
@@ -134,19 +110,19 @@ def _check_columns_free(docs: Documents, path: Path) -> None:
             raise UsageError(f"{path} has a column {name!r}, which is to be written: rename it.")
 
 
-def _model(classifier: str, words: int, folds: int, settings: Settings) -> TextCalibrator:
+def _model(asked: FitText, settings: Settings) -> TextCalibrator:
     from bayescal.text import TextCalibrator
     from bayescal.text.classifiers import CLASSIFIERS
     from bayescal.validation import check_choice
 
     with blamed_on_use():
-        check_choice("--classifier", classifier, CLASSIFIERS)
+        check_choice("--classifier", asked.classifier, CLASSIFIERS)
     return TextCalibrator(
-        classifier,
-        words=words,
-        folds=folds,
+        asked.classifier,
+        words=asked.words,
+        folds=asked.folds,
         calibrator=settings.calibrator(),
-        random_state=settings.seed,
+        random_state=asked.seed,
     )
 
 
@@ -159,13 +135,9 @@ def _calibrate(docs: Documents, model: TextCalibrator, level: float, screen: Scr
     scores[fitted] = model.scores_
     if not fitted.all():
         scores[~fitted] = _new_scores(docs.chosen(~fitted), model, screen)
-    problem = _problem(docs, scores)
-    return Calibrated(
-        problem=problem,
-        calibrator=model.calibrator_,
-        curve=curve_at(model.calibrator_, scores, level),
-        losses=held_out_losses(model.calibrator_, problem),
-    )
+    calibrator = model.calibrator_
+    (fitted_problem,) = calibrator.fitted_problems().values()
+    return calibrated(_problem(docs, scores), calibrator, fitted_problem, SINGLE, level)
 
 
 def _new_scores(texts: list[str], model: TextCalibrator, screen: Screen) -> Floats:
@@ -190,19 +162,3 @@ def _problem(docs: Documents, scores: Floats) -> Problem:
     )
     rows = (docs.fitted, docs.labelled & docs.test, ~docs.labelled)
     return Problem(table, None, *(np.flatnonzero(which) for which in rows))
-
-
-def _save(
-    out: Path | None,
-    calibrated: Calibrated,
-    arguments: dict[str, Any],
-    table_format: TableFormat,
-    screen: Screen,
-) -> None:
-    if out is None:
-        screen.say("Nothing is written; --out FOLDER keeps calibrator and probabilities.")
-        return
-    with staged_folder(out) as stage:
-        write_results(stage, [calibrated], arguments, table_format)
-        names = [path.name for path in sorted(stage.iterdir())]
-    screen.say(f"Written to {out}: {', '.join(names)}")
