@@ -24,13 +24,12 @@ class Curve:
     ----------
     log_odds : array of shape (n,)
         Natural log-odds of the positive class.
-    lower, upper : array of shape (n,), or None
-        The band of its probability; None without a posterior.
+    band : array of shape (n, 2), or None
+        Lower and upper end of the band of its probability; None without a posterior.
     """
 
     log_odds: Floats
-    lower: Floats | None
-    upper: Floats | None
+    band: Floats | None = None
 
     @property
     def probability(self) -> Floats:
@@ -42,9 +41,7 @@ class Curve:
     @property
     def width(self) -> float | None:
         """Return the mean width of the band, if there is one."""
-        if self.lower is None or self.upper is None:
-            return None
-        return float((self.upper - self.lower).mean())
+        return None if self.band is None else float((self.band[:, 1] - self.band[:, 0]).mean())
 
 
 def curve_at(
@@ -59,9 +56,8 @@ def curve_at(
     values, calibration = as_scores_of(scores, fitted.scores_are), fitted.calibration
     log_odds = fitted.log_odds(values, prior)
     if not fitted.has_posterior:
-        return Curve(log_odds, None, None)
-    lower, upper = calibration.with_prior(prior).interval(values, level, band).T
-    return Curve(log_odds, lower, upper)
+        return Curve(log_odds)
+    return Curve(log_odds, calibration.with_prior(prior).interval(values, level, band))
 
 
 def log_odds_at(fitted: FittedProblem, scores: Floats) -> Floats:
@@ -87,11 +83,6 @@ def merge_curves(rows: Sequence[NDArray[np.intp]], curves: Sequence[Curve]) -> C
         At those rows. The result has a band if all of them have one.
     """
     order = np.argsort(np.concatenate(rows))
-
-    def merged(parts: Sequence[Floats | None]) -> Floats | None:
-        known = [part for part in parts if part is not None]
-        return np.concatenate(known)[order] if len(known) == len(parts) else None
-
     log_odds = np.concatenate([curve.log_odds for curve in curves])[order]
-    lower, upper = ([getattr(curve, side) for curve in curves] for side in ("lower", "upper"))
-    return Curve(log_odds, merged(lower), merged(upper))
+    bands = [curve.band for curve in curves if curve.band is not None]
+    return Curve(log_odds, np.concatenate(bands)[order] if len(bands) == len(curves) else None)

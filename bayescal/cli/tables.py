@@ -63,22 +63,22 @@ def parameter_table(one: Calibrated, level: float) -> Group:
 def curve_table(one: Calibrated, level: float) -> Group:
     """Return log-odds and probabilities at quantiles of the scores of each class."""
     where, scores = shown_scores(one.problem)
-    columns = {"mle": Curve(mle_log_odds(one.fitted, scores), None, None)}
+    columns = {"mle": Curve(mle_log_odds(one.fitted, scores))}
     if one.fitted.inference != "mle":
         columns[one.fitted.inference] = curve_at(one.fitted, scores, level)
-    last = list(columns.values())[-1]
+    band = list(columns.values())[-1].band
     positive = one.problem.table.classes[1]
     about = f"P({positive}) at quantiles of the negatives (-) and positives (+)"
     table = new_table()
     add_columns(table, ["score", "at"])
     add_columns(table, [f"log-odds\n{POINT_NAMES[name]}" for name in columns])
     add_columns(table, [f"P\n{POINT_NAMES[name]}" for name in columns])
-    add_columns(table, [f"P\n{percent(level)} band"] if last.lower is not None else [])
+    add_columns(table, [f"P\n{percent(level)} band"] if band is not None else [])
     for k, score in enumerate(scores):
         cells = [number(curve.log_odds[k]) for curve in columns.values()]
         cells += [share(curve.probability[k]) for curve in columns.values()]
-        if last.lower is not None and last.upper is not None:
-            cells.append(f"[{share(last.lower[k])}, {share(last.upper[k])}]")
+        if band is not None:
+            cells.append(f"[{share(band[k, 0])}, {share(band[k, 1])}]")
         table.add_row(number(score), where[k], *cells)
     return titled(_title(one, about), table)
 

@@ -52,19 +52,16 @@ def staged_folder(out: Path) -> Iterator[Path]:
         try:
             yield stage
             paths = sorted(stage.iterdir())
-            check_replaceable([out / path.name for path in paths])
+            for path in paths:
+                if (out / path.name).is_dir():
+                    raise UsageError(
+                        f"--out: {out / path.name} is a folder, where a file is to be written."
+                    )
             out.mkdir(parents=True, exist_ok=True)
             for path in paths:
                 path.replace(out / path.name)
         finally:
             shutil.rmtree(stage, ignore_errors=True)
-
-
-def check_replaceable(paths: Sequence[Path]) -> None:
-    """Raise UsageError where a folder stands in the place of a file to write."""
-    for path in paths:
-        if path.is_dir():
-            raise UsageError(f"--out: {path} is a folder, where a file is to be written.")
 
 
 @contextmanager
@@ -139,6 +136,6 @@ def check_columns_free(frame: pd.DataFrame, path: Path) -> None:
 
 def with_curve(frame: pd.DataFrame, curve: Curve) -> pd.DataFrame:
     """Return the input with columns of probability, band and log-odds."""
-    values = (curve.probability, curve.lower, curve.upper, curve.log_odds)
-    columns = zip(CURVE_COLUMNS, values, strict=True)
+    ends = (None, None) if curve.band is None else curve.band.T
+    columns = zip(CURVE_COLUMNS, (curve.probability, *ends, curve.log_odds), strict=True)
     return frame.assign(**{name: value for name, value in columns if value is not None})
