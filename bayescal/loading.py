@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from bayescal import score_calibrator, topic_calibrator
+from bayescal.fitted.many import problems_of_each
+from bayescal.fitted.problem import Problems
 from bayescal.results import provenance, storage
 from bayescal.score_calibrator import ScoreCalibrator
 from bayescal.topic_calibrator import TopicCalibrator
@@ -42,6 +44,10 @@ class CalibratorsOfTopics(Mapping[str, ScoreCalibrator]):
 
     def __len__(self) -> int:
         return len(self._files)
+
+    def fitted_problems(self) -> Problems:
+        """Return the problem of each topic, read when it is asked for."""
+        return problems_of_each(self)
 
 
 def load(path: str | Path) -> ScoreCalibrator | TopicCalibrator | CalibratorsOfTopics:

@@ -6,6 +6,7 @@ and know nothing of it.
 
 from __future__ import annotations
 
+import pickle
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
@@ -151,6 +152,8 @@ def _do(task: tuple[Any, ...]) -> Any:
     with one_thread():
         if memory is None:
             return function(item)
+        # As another process would get it: joblib's hash tells an empty array from its copy there.
+        item = pickle.loads(pickle.dumps(item))
         return memory.cache(_remembered)(function, item, VERSIONS)
 
 
@@ -165,6 +168,11 @@ def _memory_at(memory: Any) -> Any:
         # As text: of the same folder joblib makes another one where it comes as a Path.
         return Memory(str(memory), verbose=0)
     return memory
+
+
+def keeps_nothing(folder: Path) -> bool:
+    """Return whether the memory in a folder has no result yet."""
+    return not any(folder.rglob("output.pkl"))
 
 
 def _backend(n_jobs: int | None) -> Any:

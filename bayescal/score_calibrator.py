@@ -585,8 +585,9 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
             point=self._point,
             inference=self.inference_,
             found=self.diagnostics_,
-            score_problems=lambda: self.score_problems_,
-            settings=lambda: read_settings(self),
+            # Not lambdas: problems are sent to other processes and kept in files.
+            score_problems=partial(getattr, self, "score_problems_"),
+            settings=partial(read_settings, self),
         )
         return Problems([problem.name], lambda _: problem, by_topic=False)
 

@@ -531,7 +531,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
             found=self.diagnostics_,
             score_problems=self.score_problems_,
             flagged=self.flagged_,
-        ).problems()
+        ).problems(with_new=self.new_topics == "population")
 
     def save(self, path: str | Path) -> Path:
         """Write the fitted calibrator to a netCDF file; `bayescal.load` reads it."""

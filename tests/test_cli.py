@@ -2,17 +2,22 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+from typer.main import get_command
 
 import bayescal
 from bayescal import programs
-from bayescal.cli import demo
+from bayescal.cli import commands
+from bayescal.cli.app import app
+from bayescal.cli.commands import demo
 from bayescal.cli.demo_topics import APART, PLATT, POOLED, topics_losses
 from bayescal.families import FAMILIES
 from tests.cli_tools import MLE, make_frame, read, run, summary_of, write
 
-COMMANDS = ("demo", "fit", "predict", "compare", "models")
+COMMANDS = ("demo", "fit", "predict", "compare", "report", "models")
+GROUPS = ("reproduce", "text")
 HEAVY = ("pandas", "pymc", "pytensor", "matplotlib", "sklearn", "xarray", "scipy")
 
 
@@ -24,6 +29,11 @@ def test_help_teaches_with_an_example(command):
     text = run(command, "--help").stdout
     assert f"bayescal {command} " in text
     assert "[bold]" not in text
+
+
+def test_a_file_is_a_command():
+    files = {path.stem for path in Path(commands.__path__[0]).glob("[a-z]*.py")}
+    assert set(get_command(app).commands) == files == {*COMMANDS, *GROUPS}
 
 
 def test_help_names_the_commands_and_the_families():

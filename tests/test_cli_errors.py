@@ -243,7 +243,7 @@ def test_parquet_is_checked_too(work):
 
 
 def test_every_topic_is_checked_before_any_is_fitted(work, monkeypatch):
-    monkeypatch.setattr("bayescal.cli.fitting.calibrate_one", None)
+    monkeypatch.setattr("bayescal.cli.apart.calibrate_one", None)
     (work / "bad.csv").write_text(GOOD + "3,1,c,1,train\n")
     before = snapshot(work)
     result = run("fit", "bad.csv", "--topic-column", "topic", "--inference", "mle")
@@ -272,7 +272,7 @@ def fitted(work):
 
 
 PREDICTIONS = {
-    "topics unnamed": ("topics scores.csv", "topics has a calibrator a topic.*--topic-column"),
+    "topics unnamed": ("topics scores.csv", "topics holds many topics: name.*--topic-column"),
     "no topics": ("single scores.csv --topic-column topic", "--topic-column needs a folder"),
     "one file": ("topics/a.nc scores.csv --topic-column topic", "--topic-column needs a folder"),
     "unknown topic": (
@@ -324,7 +324,7 @@ def test_bugs_end_with_their_traceback_and_code_1(work, monkeypatch):
     def fail(*_):
         raise RuntimeError("a bug")
 
-    monkeypatch.setattr("bayescal.cli.fitting.calibrate_one", fail)
+    monkeypatch.setattr("bayescal.cli.apart.calibrate_one", fail)
     before = snapshot(work)
     result = run("fit", "scores.csv", "--inference", "mle", "--out", "out")
     assert result.exit_code == 1
@@ -336,7 +336,7 @@ def test_interrupting_is_no_error(work, monkeypatch):
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("bayescal.cli.fitting.calibrate_one", interrupt)
+    monkeypatch.setattr("bayescal.cli.apart.calibrate_one", interrupt)
     result = run("fit", "scores.csv", "--inference", "mle", "--out", "out")
     assert (result.exit_code, result.stdout) == (130, "")
     assert not (work / "out").exists()

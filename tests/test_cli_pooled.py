@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bayescal import TopicCalibrator
+from bayescal import TopicCalibrator, load
 from tests.cli_tools import MLE, make_frame, make_topics, read, run, summary_of, write
 
 pytestmark = pytest.mark.one_era
@@ -68,6 +68,43 @@ def test_a_topic_that_was_not_fitted_has_the_populations_wide_band(folder):
     assert width.mean() > known.mean()
 
 
+@pytest.mark.parametrize("band", ["hdi", "simultaneous"])
+def test_predictions_for_another_prior_with_another_band(folder, band):
+    options = ("--prior", "0.1", "--band", band, "--level", "0.5", "--topic-column", "topic")
+    frame = pd.concat([make_topics(), make_frame(topic="new")])
+    scores = write(frame, folder / "more.csv")
+    run("predict", folder / "out", scores, *options, "--out", folder / "moved.csv")
+    found, fitted = read(folder / "moved.csv"), load(folder / "out")
+    arguments = frame["score"].to_numpy(), frame["topic"].to_numpy().astype(str)
+    expected = fitted.predict_proba(*arguments, prior=0.1)[:, 1]
+    np.testing.assert_array_equal(found["probability"], expected)
+    interval = fitted.predict_interval(*arguments, 0.5, band, 0.1)
+    np.testing.assert_array_equal(found[["lower", "upper"]], interval)
+
+
+def test_new_topics_are_refused_where_the_calibrator_refuses_them(folder):
+    strict = load(folder / "out").set_params(new_topics="error")
+    scores = make_topics()
+    strict.fit(*(scores[name].to_numpy() for name in ("score", "label", "topic")))
+    path = strict.save(folder / "strict.nc")
+    new = write(make_frame(topic="new"), folder / "new.csv")
+    result = run("predict", path, new, "--topic-column", "topic", code=2)
+    assert "must hold topics that have a calibrator, 'B x', 'NA', 'a', 'b/x'; got 'new'" in (
+        result.stderr
+    )
+
+
+def test_the_record_tells_of_pooled_topics_what_it_tells_of_others(folder):
+    run("fit", folder / "scores.csv", *POOL[:2], *MLE, "--out", folder / "apart")
+    pooled, apart = summary_of(folder / "out"), summary_of(folder / "apart")
+    assert set(pooled["topics"][0]) | {"diagnostics", "score_problems"} == set(apart["topics"][0])
+    for topic in pooled["topics"]:
+        assert topic["rows"] == {"negatives": 30, "positives": 10, "test": 0}
+        mode = topic["parameters"]["1"]["theta"]
+        assert mode["lower"] < mode["pooled"] < mode["upper"]
+    assert set(pooled) - set(apart) == {"diagnostics", "score_problems"}
+
+
 def test_topics_without_a_class_are_flagged(tmp_path):
     frame = make_topics()
     frame = frame[(frame["topic"] != "a") | (frame["label"] == 0)]
@@ -116,8 +153,8 @@ def test_what_cannot_be_pooled(tmp_path, options, message):
     ("options", "message"),
     [
         ((), "holds many topics: name their column with --topic-column"),
-        (("--topic-column", "topic", "--prior", "0.1"), "--prior is for topics fitted apart"),
-        (("--topic-column", "topic", "--band", "hdi"), "--band is for topics fitted apart"),
+        (("--topic-column", "topic", "--prior", "1"), "--prior must lie between 0 and 1"),
+        (("--topic-column", "topic", "--band", "wide"), "--band must be one of"),
     ],
 )
 def test_what_pooled_topics_cannot_be_asked(folder, options, message):

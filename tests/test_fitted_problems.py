@@ -1,5 +1,7 @@
 """What plots and reports read of a fit: the same for every calibrator, of kinds yet unknown too."""
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -62,3 +64,26 @@ def test_problems_of_topics_are_read_by_name():
     assert problems["en"].counts == (23.0, 7.0)
     with pytest.raises(KeyError):
         problems["de"]
+
+
+def test_the_population_answers_for_topics_that_were_not_fitted():
+    fitted = TopicCalibrator("none", "laplace", draws=100, random_state=0)
+    problems = fitted.fit(SCORES, LABELS, LANGUAGE).fitted_problems()
+    new = problems.answering("de")
+    topics = np.full(SCORES.size, "de")
+    np.testing.assert_array_equal(new.log_odds(SCORES), fitted.decision_function(SCORES, topics))
+    assert new.counts == (0.0, 0.0)
+    assert new.problems == ()
+    assert set(new.diagnostics) == set(problems["en"].diagnostics)
+    assert list(new.parameters(0.9)) == ["population"]
+    assert problems.answering("en").name == "en"
+    strict = fitted.set_params(new_topics="error").fitted_problems()
+    assert not strict.answers("de")
+    with pytest.raises(KeyError):
+        strict.answering("de")
+
+
+def test_problems_are_sent_to_other_processes():
+    fitted = ScoreCalibrator(inference="mle").fit(SCORES, LABELS)
+    (problem,) = fitted.fitted_problems().values()
+    assert pickle.loads(pickle.dumps(problem)).problems == problem.problems

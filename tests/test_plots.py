@@ -203,13 +203,14 @@ def test_decisions_without_posterior_are_all_sure(mle, ax):
 
 
 def test_figure_of_the_demo_shows_both_classifiers(tmp_path):
-    from bayescal.cli import demo
-    from bayescal.cli.fitting import calibrate_one
+    from bayescal.cli.apart import calibrate_one
+    from bayescal.cli.commands import demo
     from bayescal.cli.problems import split_by_topic
     from bayescal.cli.settings import Settings
 
     problems = split_by_topic(demo.demo_table(0))
-    calibrated = [calibrate_one(problem, Settings(inference="mle")) for problem in problems]
+    mle = Settings(inference="mle")
+    calibrated = [calibrate_one(problem, mle.calibrator(), mle.level) for problem in problems]
     demo.draw(calibrated, tmp_path / "demo.png")
     image = plt.imread(tmp_path / "demo.png")
     height, width = image.shape[:2]

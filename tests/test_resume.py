@@ -49,6 +49,11 @@ def kill_when(arguments, enough):
     done.wait()
 
 
+def kept_in(out):
+    """Return the files of topics that an unfinished run of a command has kept."""
+    return list(out.glob(".unfinished/**/output.pkl"))
+
+
 def count(monkeypatch, name):
     """Return a list that grows with every call of a function."""
     import importlib
@@ -69,11 +74,13 @@ def test_a_killed_command_goes_on_bit_for_bit(scores, tmp_path, monkeypatch):
     out = tmp_path / "out"
     kill_when(
         ("-m", "bayescal", "fit", scores, *OPTIONS, "--out", out, "--jobs", "2"),
-        lambda: len(list(out.glob(".unfinished/*.nc"))) >= 3,
+        lambda: len(kept_in(out)) >= 3,
     )
-    there = len(list(out.glob(".unfinished/*.nc")))
+    there = len(kept_in(out))
     assert 3 <= there < TOPICS
-    (out / ".unfinished/.15.nc.1.part").write_bytes(b"half a file")
+    half = kept_in(out)[0].parent.with_name("half")
+    half.mkdir()
+    (half / "output.pkl.thread-1-pid-1").write_bytes(b"half a file")
     result = run("fit", scores, *OPTIONS, "--out", out, code=2)
     assert "resume it, or delete that folder" in result.output
     result = run("fit", scores, *OPTIONS, "--out", out, "--resume", "--seed", "1", code=2)
@@ -84,7 +91,7 @@ def test_a_killed_command_goes_on_bit_for_bit(scores, tmp_path, monkeypatch):
     result = run("fit", changed, *OPTIONS, "--out", out, "--resume", code=2)
     assert "scores was" in result.output
 
-    fits = count(monkeypatch, "bayescal.cli.fitting.fit_rows")
+    fits = count(monkeypatch, "bayescal.cli.apart.fit_rows")
     run("fit", scores, *OPTIONS, "--out", out, "--resume")
     assert len(fits) == TOPICS - there
     assert not (out / ".unfinished").exists()
@@ -109,13 +116,13 @@ def test_another_run_begins_anew_unless_it_is_to_resume(scores, tmp_path, monkey
             raise KeyboardInterrupt
         return original(*_)
 
-    from bayescal.cli import fitting
+    from bayescal.cli import apart
 
-    original = fitting.fit_rows
+    original = apart.fit_rows
     with monkeypatch.context() as patched:
-        patched.setattr("bayescal.cli.fitting.fit_rows", fail)
+        patched.setattr("bayescal.cli.apart.fit_rows", fail)
         run("fit", scores, *OPTIONS, "--out", tmp_path / "out", code=130)
-    assert len(list(tmp_path.glob("out/.unfinished/*.nc"))) == 2
+    assert len(kept_in(tmp_path / "out")) == 2
     mle = (*OPTIONS[:4], "--inference", "mle")
     run("fit", scores, *mle, "--out", tmp_path / "out")
     assert not (tmp_path / "out/.unfinished").exists()
@@ -161,7 +168,7 @@ def test_pooled_commands_resume_too(scores, tmp_path, monkeypatch):
     few = write(pd.read_csv(scores).query("topic < 4"), tmp_path / "few.csv")
     with monkeypatch.context() as patched:
         # All topics are drawn, and then it fails.
-        patched.setattr("bayescal.cli.pooled.pooled_curve", None)
+        patched.setattr("bayescal.cli.pooled.calibrated", None)
         with pytest.raises(AssertionError):
             run("fit", few, *options, "--out", tmp_path / "out")
     assert (tmp_path / "out/.unfinished").is_dir()

@@ -1,4 +1,4 @@
-"""The command line: demo, fit, predict, compare, models.
+"""The command line; `cli.commands` has a file for each command.
 
 `bayescal --help` answers at once: pandas, scikit-learn, matplotlib and PyMC are imported by the
 functions that need them, never by these modules.

@@ -1,21 +1,16 @@
-"""The application: its commands, and the options that belong to none of them."""
+"""The application: the commands found in `cli.commands`, and what belongs to none of them."""
 
 from __future__ import annotations
 
+from importlib import import_module
+from pkgutil import iter_modules
 from typing import Annotated
 
 import typer
 
 import bayescal
-from bayescal.cli.compare import compare
-from bayescal.cli.demo import demo
+from bayescal.cli import commands
 from bayescal.cli.errors import CommandGroup
-from bayescal.cli.fit import fit
-from bayescal.cli.models import models
-from bayescal.cli.predict import predict
-from bayescal.cli.report import report
-from bayescal.cli.reproduce import reproduce
-from bayescal.cli.text import text
 
 app = typer.Typer(
     cls=CommandGroup,
@@ -50,7 +45,5 @@ def _bayescal(
     """
 
 
-for command in (demo, fit, predict, compare, report, models):
-    app.command()(command)
-app.add_typer(reproduce, name="reproduce")
-app.add_typer(text, name="text")
+for found in iter_modules(commands.__path__):
+    app.add_typer(import_module(f"{commands.__name__}.{found.name}").app)

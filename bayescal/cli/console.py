@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -39,17 +39,11 @@ class Screen:
 
     def show(self, *renderables: RenderableType) -> None:
         """Print tables on stdout, a blank line after each."""
-        if not self.quiet:
-            for renderable in renderables:
-                self._out.print(renderable)
-                self._out.print()
+        self._print(self._out, renderables)
 
     def note(self, *renderables: RenderableType) -> None:
         """Print tables on stderr, a blank line after each."""
-        if not self.quiet:
-            for renderable in renderables:
-                self._err.print(renderable)
-                self._err.print()
+        self._print(self._err, renderables)
 
     def say(self, text: str) -> None:
         """Print a line on stdout, literally: names and paths may look like markup."""
@@ -103,6 +97,11 @@ class Screen:
                 warnings.simplefilter("always", category)
             warnings.showwarning = show
             yield
+
+    def _print(self, console: Console, renderables: Sequence[RenderableType]) -> None:
+        for renderable in () if self.quiet else renderables:
+            console.print(renderable)
+            console.print()
 
 
 class Step:

@@ -1,4 +1,4 @@
-"""What calibrators say at some scores: log-odds, and probabilities with a band."""
+"""What fitted problems say at some scores: log-odds, and probabilities with a band."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal.validation import Floats
+from bayescal.validation import Floats, as_scores_of
 
 if TYPE_CHECKING:
-    from bayescal.score_calibrator import ScoreCalibrator
+    from bayescal.fitted.problem import FittedProblem
 
 
 @dataclass(frozen=True)
@@ -24,13 +24,12 @@ class Curve:
     ----------
     log_odds : array of shape (n,)
         Natural log-odds of the positive class.
-    lower, upper : array of shape (n,), or None
-        The band of its probability; None without a posterior.
+    band : array of shape (n, 2), or None
+        Lower and upper end of the band of its probability; None without a posterior.
     """
 
     log_odds: Floats
-    lower: Floats | None
-    upper: Floats | None
+    band: Floats | None = None
 
     @property
     def probability(self) -> Floats:
@@ -39,29 +38,37 @@ class Curve:
 
         return probability(self.log_odds)
 
+    @property
+    def width(self) -> float | None:
+        """Return the mean width of the band, if there is one."""
+        return None if self.band is None else float((self.band[:, 1] - self.band[:, 0]).mean())
+
 
 def curve_at(
-    calibrator: ScoreCalibrator,
+    fitted: FittedProblem,
     scores: Floats,
     level: float,
     *,
     band: str = "pointwise",
     prior: float | None = None,
 ) -> Curve:
-    """Return what a calibrator says at some scores; see `ScoreCalibrator.predict_interval`."""
-    log_odds = calibrator.decision_function(scores, prior)
-    if "posterior" not in calibrator.results_:
-        return Curve(log_odds, None, None)
-    lower, upper = calibrator.predict_interval(scores, level, band, prior).T
-    return Curve(log_odds, lower, upper)
+    """Return what a fitted problem says of users' scores; see `Calibration.interval`."""
+    values, calibration = as_scores_of(scores, fitted.scores_are), fitted.calibration
+    log_odds = fitted.log_odds(values, prior)
+    if not fitted.has_posterior:
+        return Curve(log_odds)
+    return Curve(log_odds, calibration.with_prior(prior).interval(values, level, band))
 
 
-def mle_log_odds(calibrator: ScoreCalibrator, scores: Floats) -> Floats:
-    """Return what maximum likelihood says, which every fitted calibrator knows."""
-    from bayescal.results.calibration import read_calibration
+def log_odds_at(fitted: FittedProblem, scores: Floats) -> Floats:
+    """Return the log-odds that a fitted problem gives users' scores."""
+    return fitted.log_odds(as_scores_of(scores, fitted.scores_are))
 
-    calibration = read_calibration(calibrator.results_)
-    return calibration.fits.log_odds(calibration.read(scores))
+
+def mle_log_odds(fitted: FittedProblem, scores: Floats) -> Floats:
+    """Return what maximum likelihood says at users' scores."""
+    calibration = fitted.calibration
+    return calibration.fits.log_odds(calibration.read(as_scores_of(scores, fitted.scores_are)))
 
 
 def merge_curves(rows: Sequence[NDArray[np.intp]], curves: Sequence[Curve]) -> Curve:
@@ -76,11 +83,6 @@ def merge_curves(rows: Sequence[NDArray[np.intp]], curves: Sequence[Curve]) -> C
         At those rows. The result has a band if all of them have one.
     """
     order = np.argsort(np.concatenate(rows))
-
-    def merged(parts: Sequence[Floats | None]) -> Floats | None:
-        known = [part for part in parts if part is not None]
-        return np.concatenate(known)[order] if len(known) == len(parts) else None
-
     log_odds = np.concatenate([curve.log_odds for curve in curves])[order]
-    lower, upper = ([getattr(curve, side) for curve in curves] for side in ("lower", "upper"))
-    return Curve(log_odds, merged(lower), merged(upper))
+    bands = [curve.band for curve in curves if curve.band is not None]
+    return Curve(log_odds, np.concatenate(bands)[order] if len(bands) == len(curves) else None)

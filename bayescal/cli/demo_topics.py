@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal.cli.console import Screen
 from bayescal.validation import Floats
@@ -34,6 +33,7 @@ def topics_losses(classifier: str, seed: int, screen: Screen) -> dict[str, Losse
     """
     from bayescal.datasets import load_reuters_scores
     from bayescal.datasets.reuters_scores import TOPICS
+    from bayescal.methods.sigmoids import platt
     from bayescal.metrics import losses
     from bayescal.score_calibrator import ScoreCalibrator
     from bayescal.score_checks import without_scores_warnings
@@ -49,7 +49,7 @@ def topics_losses(classifier: str, seed: int, screen: Screen) -> dict[str, Losse
         for few, new in zip(fitted, test, strict=True):
             step.begin(str(few["topic"].iloc[0]))
             scores, labels, others = few["score"], few["label"], new["score"].to_numpy()
-            by_topic[PLATT].append(platt(scores.to_numpy(), labels.to_numpy() == 1, others))
+            by_topic[PLATT].append(platt(scores.to_numpy(), labels.to_numpy(), others))
             with without_scores_warnings():
                 apart = ScoreCalibrator(random_state=seed).fit(scores, labels)
             by_topic[APART].append(apart.decision_function(others))
@@ -79,34 +79,3 @@ def sample(
         for where in (np.flatnonzero(calibration["label"] == label) for label in (0, 1))
     ]
     return calibration.iloc[np.concatenate(rows)]
-
-
-def platt(scores: Floats, positive: NDArray[np.bool_], new: Floats) -> Floats:
-    """
-    Return log-odds by Platt's method: a line in the score, fitted to labels moved inwards.
-
-    Targets are (n+ + 1)/(n+ + 2) and 1/(n- + 2) (Platt, Advances in Large Margin Classifiers 1999).
-
-    Parameters
-    ----------
-    scores : array of shape (n,)
-        Raw scores.
-    positive : array of shape (n,) of bool
-        Their labels.
-    new : array of shape (m,)
-        Raw scores to return log-odds of.
-    """
-    from sklearn.linear_model import LogisticRegression
-
-    n_positive = int(positive.sum())
-    target = np.where(
-        positive, (n_positive + 1) / (n_positive + 2), 1 / (scores.size - n_positive + 2)
-    )
-    centre, spread = scores.mean(), scores.std()
-    x = (np.tile(scores, 2)[:, None] - centre) / spread
-    # A target between 0 and 1 is a document of either label, with its share of the weight.
-    line = LogisticRegression(C=np.inf).fit(
-        x, np.repeat([1, 0], scores.size), np.r_[target, 1.0 - target]
-    )
-    log_odds: Floats = line.decision_function((new[:, None] - centre) / spread)
-    return log_odds

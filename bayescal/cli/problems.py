@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -60,7 +61,7 @@ class Problem:
         table, rows = self.table, self.rows
         own = replace(
             table,
-            frame=table.frame.iloc[:0],
+            frame=table.frame.iloc[:0, :0],
             score=table.score[rows],
             positive=table.positive[rows],
             test=table.test[rows],
@@ -70,6 +71,12 @@ class Problem:
         kinds = (self.fit_rows, self.test_rows, self.other_rows)
         return Problem(own, self.topic, *(np.searchsorted(rows, which) for which in kinds))
 
+    @property
+    def counts(self) -> tuple[int, int]:
+        """Return how many rows to fit are negative, and how many are positive."""
+        negatives, positives = self.scores_by_class()
+        return negatives.size, positives.size
+
     def scores_by_class(self) -> tuple[Floats, Floats]:
         """Return the scores to fit of the negatives and of the positives."""
         score, positive = self.table.score[self.fit_rows], self.table.positive[self.fit_rows]
@@ -77,21 +84,17 @@ class Problem:
 
 
 def split_by_topic(table: ScoreTable) -> list[Problem]:
-    """
-    Return one problem a topic, in the order in which topics first appear.
+    """Return one problem a topic, in the order in which topics first appear."""
+    return [
+        Problem(table, topic, rows[~table.test[rows]], rows[table.test[rows]])
+        for topic, rows in rows_by_topic(table.topic, table.score.size)
+    ]
 
-    Raises
-    ------
-    UsageError
-        If the rows to fit of a topic lack a class.
-    """
-    problems = []
-    for topic, rows in rows_by_topic(table.topic, table.score.size):
-        test = table.test[rows]
-        problem = Problem(table, topic, rows[~test], rows[test])
+
+def check_classes(problems: Sequence[Problem]) -> None:
+    """Raise UsageError if the rows to fit of a problem lack a class."""
+    for problem in problems:
         _check_classes(problem)
-        problems.append(problem)
-    return problems
 
 
 def hold_out(table: ScoreTable, share: float, seed: int) -> ScoreTable:

@@ -22,25 +22,6 @@ DEFAULT_SPLIT_COLUMN = "split"
 
 
 @dataclass(frozen=True)
-class Columns:
-    """
-    Names of the columns that a command reads; None for those it does without.
-
-    Attributes
-    ----------
-    score, label, topic, weight, split : str or None
-        Raw scores; classes; which classifier or topic a score belongs to; weights; which rows to
-        fit to ("calibration" or "train") and which to test on ("test").
-    """
-
-    score: str = "score"
-    label: str | None = "label"
-    topic: str | None = None
-    weight: str | None = None
-    split: str | None = None
-
-
-@dataclass(frozen=True)
 class ScoreTable:
     """
     A file of labelled scores, checked.
@@ -71,6 +52,15 @@ class ScoreTable:
     test: NDArray[np.bool_]
     topic: NDArray[np.str_] | None = None
     weight: Floats | None = None
+
+    def labels(self, rows: NDArray[np.intp]) -> NDArray[Any]:
+        """Return the labels of some rows, as the file has them."""
+        return np.array(self.classes)[self.positive[rows].astype(np.intp)]
+
+    def labelled(self, rows: NDArray[np.intp]) -> tuple[NDArray[Any], ...]:
+        """Return the scores and labels of some rows, and their topics if there are any."""
+        topics = () if self.topic is None else (self.topic[rows],)
+        return (self.score[rows], self.labels(rows), *topics)
 
 
 class ColumnReader:
@@ -180,7 +170,16 @@ class ColumnReader:
             )
 
 
-def read_scores(path: Path, columns: Columns, positive: str | None = None) -> ScoreTable:
+def read_scores(
+    path: Path,
+    positive: str | None = None,
+    *,
+    score: str = "score",
+    label: str = "label",
+    topic: str | None = None,
+    weight: str | None = None,
+    split: str | None = None,
+) -> ScoreTable:
     """
     Read a file of labelled scores.
 
@@ -188,10 +187,12 @@ def read_scores(path: Path, columns: Columns, positive: str | None = None) -> Sc
     ----------
     path : Path
         A file that ends in .csv or .parquet.
-    columns : Columns
-        What to read. Without a split column one named "split" is taken, if there is one.
     positive : str, optional
         The positive label; by default the second in sorted order.
+    score, label, topic, weight, split : str or None
+        Columns: raw scores; classes; which classifier or topic a score belongs to; weights; which
+        rows to fit to ("calibration" or "train") and which to test on ("test"). Without a column
+        of splits one named "split" is taken, if there is one.
 
     Raises
     ------
@@ -199,19 +200,18 @@ def read_scores(path: Path, columns: Columns, positive: str | None = None) -> Sc
         If the file cannot be read, lacks a column, or a cell holds what it may not.
     """
     reader = ColumnReader(path)
-    split = columns.split
     if split is None and DEFAULT_SPLIT_COLUMN in reader.frame.columns:
         split = DEFAULT_SPLIT_COLUMN
-    score = reader.scores(columns.score)
-    classes, is_positive = reader.labels(columns.label or "label", positive)
+    values = reader.scores(score)
+    classes, is_positive = reader.labels(label, positive)
     return ScoreTable(
         frame=reader.frame,
-        score=score,
+        score=values,
         positive=is_positive,
         classes=classes,
-        test=reader.test_rows(split) if split else np.zeros(score.size, dtype=bool),
-        topic=reader.topics(columns.topic) if columns.topic else None,
-        weight=reader.weights(columns.weight) if columns.weight else None,
+        test=reader.test_rows(split) if split else np.zeros(values.size, dtype=bool),
+        topic=reader.topics(topic) if topic else None,
+        weight=reader.weights(weight) if weight else None,
     )
 
 

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal.cli.fitting import Calibrated
+from bayescal.cli.fitting import Calibrated, FittedCalibrator, flags
+from bayescal.cli.held_out import all_test_rows, total_losses, with_test_rows
 from bayescal.validation import Floats
 
 
@@ -24,106 +25,73 @@ def write_record(record: Mapping[str, Any], folder: Path) -> None:
     (folder / SUMMARY).write_text(text + "\n", encoding="utf-8")
 
 
-def describe(
-    calibrated: Sequence[Calibrated], names: Sequence[str], arguments: Mapping[str, Any]
-) -> dict[str, Any]:
+def describe(many: Sequence[Calibrated], arguments: Mapping[str, Any]) -> dict[str, Any]:
     """
-    Return versions, arguments and, by topic, parameters, diagnostics and losses.
+    Return versions, arguments and what came out, by topic and of all together.
+
+    Diagnostics and problems of scores are those of a calibrator: they stand with the topic that it
+    is of, and with all where it is the only one.
 
     Parameters
     ----------
-    calibrated : sequence of Calibrated
+    many : sequence of Calibrated
         All problems of one table.
-    names : sequence of str
-        The files of their calibrators.
     arguments : mapping
         What the command was asked for; "level" and "seed" among it.
     """
     from bayescal.results.provenance import versions
 
-    negative, positive = calibrated[0].problem.table.classes
-    topics = zip(calibrated, names, strict=True)
+    first, files = many[0], {one.file for one in many}
+    each_its_own = len(files) == len(many)
+    topics = [
+        _topic(one, flag, arguments["level"]) | (_health(one.calibrator) if each_its_own else {})
+        for one, flag in zip(many, flags(many), strict=True)
+    ]
+    tested = with_test_rows(many)
     return {
         "versions": versions(),
         "seed": arguments["seed"],
         "arguments": dict(arguments),
-        "family": calibrated[0].calibrator.family,
-        "classes": {"negative": negative, "positive": positive},
-        "topics": [_topic_summary(one, name, arguments["level"]) for one, name in topics],
+        "family": first.calibrator.family,
+        "classes": dict(zip(("negative", "positive"), first.problem.table.classes, strict=True)),
+        "topics": topics,
+        **(_health(first.calibrator) if len(files) == 1 else {}),
+        "losses": asdict(total_losses(tested)) if tested else None,
+        "verdict": _verdict(*all_test_rows(tested)) if tested else None,
     }
 
 
-def describe_pooled(
-    file: str,
-    family: str,
-    classes: tuple[Any, Any],
-    topics: Sequence[Mapping[str, Any]],
-    diagnostics: Mapping[str, Any],
-    problems: Sequence[str],
-    losses: Mapping[str, Any] | None,
-    tested: tuple[Floats, NDArray[np.bool_]] | None,
-    arguments: Mapping[str, Any],
-) -> dict[str, Any]:
-    """
-    Return versions, arguments and, by topic, what pooling found; all topics are in one file.
-
-    Parameters
-    ----------
-    file : str
-        Of the calibrator.
-    family : str
-        Of the densities.
-    classes : tuple
-        The negative and the positive label.
-    topics : sequence of mapping
-        One a topic.
-    diagnostics : mapping
-        Of the draws of all topics.
-    problems : sequence of str
-        What is wrong with the scores of all topics.
-    losses : mapping or None
-        On the rows to test on, of all topics together.
-    tested : tuple of array, or None
-        Probabilities of the rows to test on, and which of them are positive.
-    arguments : mapping
-        What the command was asked for; "seed" among it.
-    """
-    from bayescal.results.provenance import versions
-
+def _topic(one: Calibrated, flag: str, level: float) -> dict[str, Any]:
+    negatives, positives = one.problem.counts
+    test = one.problem.test_rows.size
     return {
-        "versions": versions(),
-        "seed": arguments["seed"],
-        "arguments": dict(arguments),
-        "family": family,
-        "classes": dict(zip(("negative", "positive"), classes, strict=True)),
-        "topics": [{**topic, "file": file} for topic in topics],
-        "diagnostics": dict(diagnostics),
-        "score_problems": problems,
-        "losses": losses,
-        "verdict": None if tested is None else _verdict(*tested),
+        "topic": one.problem.topic,
+        "file": one.file,
+        "positives": positives,
+        "negatives": negatives,
+        "rows": {"negatives": negatives, "positives": positives, "test": test},
+        "probability": float(one.curve.probability.mean()),
+        "width": one.curve.width,
+        "flag": flag,
+        "parameters": _parameters(one, level),
+        "losses": {key: asdict(value) for key, value in one.losses.items()},
+        "verdict": _verdict(*one.tested) if test else None,
     }
 
 
-def _topic_summary(one: Calibrated, name: str, level: float) -> dict[str, Any]:
-    negatives, positives = (part.size for part in one.problem.scores_by_class())
-    diagnostics = one.calibrator.diagnostics_
-    rows: dict[Any, dict[Any, Any]] = one.summary(level).to_dict("index")
+def _parameters(one: Calibrated, level: float) -> dict[str, dict[str, Any]]:
+    rows: dict[Any, dict[Any, Any]] = one.fitted.parameters(level).to_dict("index")
     parameters: dict[str, dict[str, Any]] = {}
     for (label, parameter), values in rows.items():
         parameters.setdefault(str(label), {})[str(parameter)] = values
+    return parameters
+
+
+def _health(calibrator: FittedCalibrator) -> dict[str, Any]:
+    found = calibrator.diagnostics_
     return {
-        "topic": one.problem.topic,
-        "file": name,
-        "rows": {
-            "negatives": negatives,
-            "positives": positives,
-            "test": one.problem.test_rows.size,
-        },
-        "parameters": parameters,
-        "diagnostics": None if diagnostics is None else asdict(diagnostics),
-        "score_problems": one.calibrator.score_problems_,
-        "losses": {key: asdict(value) for key, value in one.losses.items()},
-        "verdict": _verdict(*one.tested) if one.problem.test_rows.size else None,
+        "diagnostics": None if found is None else asdict(found),
+        "score_problems": calibrator.score_problems_,
     }
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from rich import box
 from rich.console import Group
-from rich.table import Table
 from rich.text import Text
+
+from bayescal.cli.layout import add_columns, new_table, titled
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,9 +41,10 @@ def markdown_page(shown: Mapping[str, pd.DataFrame]) -> str:
 
 
 def _group(title: str, shown: pd.DataFrame, *notes: str) -> Group:
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
-    for k, name in enumerate(shown.columns):
-        table.add_column(Text(str(name)), justify="right" if k else "left")
+    table = new_table()
+    first, *others = map(str, shown.columns)
+    add_columns(table, [first], justify="left")
+    add_columns(table, others)
     for row in shown.itertuples(index=False):
         table.add_row(*(Text(str(cell)) for cell in row))
-    return Group(Text(title, style="bold"), table, *(Text(note, style="dim") for note in notes))
+    return titled(title, table, *notes)

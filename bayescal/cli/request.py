@@ -1,108 +1,68 @@
-"""What `fit` and `compare` are asked for: their options and scores, checked before any work."""
+"""What `fit` and `compare` ask for: scores, how to fit them, and where the results go."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
-from pathlib import Path
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from bayescal.cli.console import Screen
-from bayescal.cli.fitting import Calibrated, calibrate
-from bayescal.cli.problems import split_by_topic
-from bayescal.cli.reading import Columns, ScoreTable, read_scores
+from bayescal.cli import options
+from bayescal.cli.command import Call
+from bayescal.cli.fitting import Calibrated
+from bayescal.cli.options import TableFormat
+from bayescal.cli.reading import ScoreTable, read_scores
 from bayescal.cli.settings import Settings
-from bayescal.cli.writing import (
-    TableFormat,
-    check_columns_free,
-    check_folder,
-    staged_folder,
-    write_results,
-)
+from bayescal.cli.writing import check_columns_free, check_folder, save
 
 
-@dataclass(frozen=True)
-class Request:
-    """
-    A call of `fit` or `compare`.
+@dataclass(frozen=True, kw_only=True)
+class Rows(Call):
+    """A file of scores, and the columns to read; see `cli.options`."""
 
-    Attributes
-    ----------
-    settings : Settings
-        How to fit.
-    table : ScoreTable
-        What to fit.
-    out : Path or None
-        The folder to write into, if any.
-    table_format : TableFormat
-        Of the probabilities to write.
-    arguments : dict
-        What the summary tells about the call.
-    screen : Screen
-        Where to print.
-    """
+    scores: options.ScoresFile
+    score_column: options.ScoreColumn = "score"
+    label_column: options.LabelColumn = "label"
+    topic_column: options.TopicColumn = None
+    weight_column: options.WeightColumn = None
+    split_column: options.SplitColumn = None
+    positive: options.Positive = None
 
-    settings: Settings
-    table: ScoreTable
-    out: Path | None
-    table_format: TableFormat
-    arguments: Mapping[str, Any]
-    screen: Screen
 
-    def calibrate(self, table: ScoreTable, folder: Path | None = None) -> list[Calibrated]:
-        """Fit the topics of a table; a folder keeps them, and has those fitted already."""
-        return calibrate(split_by_topic(table), self.settings, self.screen, folder=folder)
+# Options stand in the order of the bases from the last: columns, then the calibrator's.
+@dataclass(frozen=True, kw_only=True)
+class Fitting(Settings, Rows):
+    """Scores to fit, how, and a folder for what comes out; see `cli.options`."""
 
-    def save(self, calibrated: Sequence[Calibrated]) -> None:
-        """Write results into the folder and say so, or say how to get them."""
-        self.store(
-            lambda folder: write_results(folder, calibrated, self.arguments, self.table_format)
+    out: options.OutFolder = None
+    table_format: options.Format = TableFormat.CSV
+
+    def read(self) -> ScoreTable:
+        """
+        Check the options, and read the scores.
+
+        Raises
+        ------
+        UsageError
+            If an option or the file is not as it should be.
+        """
+        self.check()
+        check_folder(self.out)
+        table = read_scores(
+            self.scores,
+            self.positive,
+            score=self.score_column,
+            label=self.label_column,
+            topic=self.topic_column,
+            weight=self.weight_column,
+            split=self.split_column,
         )
+        check_columns_free(table.frame, self.scores)
+        return table
 
-    def store(self, write: Callable[[Path], None]) -> None:
-        """Have a function write into the folder and say so, or say how to get what it writes."""
-        if self.out is None:
-            self.screen.say("Nothing is written; --out FOLDER keeps calibrators and probabilities.")
-            return
-        with staged_folder(self.out) as stage:
-            write(stage)
-            names = [path.name for path in sorted(stage.iterdir())]
-        self.screen.say(f"Written to {self.out}: {', '.join(names)}")
+    def told(self, command: str) -> dict[str, Any]:
+        """Return what the summary tells about the call, with the inference that it means."""
+        return super().told(command) | {"inference": self.inference_name}
 
-
-def read_request(command: str, given: Mapping[str, Any]) -> Request:
-    """
-    Check the options of a command and read its scores.
-
-    Parameters
-    ----------
-    command : str
-        Its name.
-    given : mapping
-        Its arguments; those for `Settings` have the names of the fields there.
-
-    Raises
-    ------
-    UsageError
-        If an option or the file is not as it should be.
-    """
-    settings = Settings(**{field.name: given[field.name] for field in fields(Settings)})
-    settings.check()
-    check_folder(given["out"])
-    columns = Columns(**{field.name: given[f"{field.name}_column"] for field in fields(Columns)})
-    table = read_scores(given["scores"], columns, given["positive"])
-    check_columns_free(table.frame, given["scores"])
-    return Request(
-        settings=settings,
-        table=table,
-        out=given["out"],
-        table_format=given["table_format"],
-        arguments=recorded(command, {**given, "inference": settings.inference_name}),
-        screen=Screen(quiet=given["quiet"]),
-    )
-
-
-def recorded(command: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the summary tells about a call: not where it wrote, nor whether it printed."""
-    kept = {name: value for name, value in given.items() if name not in ("out", "quiet")}
-    return {"command": command, **kept}
+    def save(self, many: Sequence[Calibrated], command: str) -> None:
+        """Write results into the folder and say so, or say how to get them."""
+        save(self.out, many, self.told(command), self.table_format, self.screen)

@@ -1,4 +1,4 @@
-"""`--resume`: topics are written as they are fitted, and a run that was killed goes on."""
+"""`--resume`: topics are kept as they are fitted, and a run that was killed goes on."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ import numpy as np
 from bayescal import unfinished
 from bayescal.cli.errors import UsageError, blamed_on_use
 from bayescal.cli.reading import ScoreTable
+from bayescal.parallel import keeps_nothing
 
 # What results do not depend on: where scores are read from, where and how results are written.
 ELSEWHERE = ("command", "scores", "jobs", "resume", "table_format")
@@ -27,7 +28,7 @@ def unfinished_run(
     """
     Give a folder, inside that of the results, that keeps topics until all are fitted.
 
-    It goes when all went well, and when nothing had been written to it yet; else it stays. None
+    It goes when all went well, and when it keeps nothing yet; else it stays. None
     without topics, or where nothing is to be written.
 
     Raises
@@ -47,14 +48,10 @@ def unfinished_run(
             unfinished.begin(folder, _record(table, arguments), resume=resume)
         yield folder
     except BaseException:
-        if _is_empty(folder):
+        if folder.is_dir() and keeps_nothing(folder):
             _remove(folder, made)
         raise
     shutil.rmtree(folder, ignore_errors=True)
-
-
-def _is_empty(folder: Path) -> bool:
-    return folder.is_dir() and {path.name for path in folder.iterdir()} <= {unfinished.RECORD}
 
 
 def _remove(folder: Path, made: list[Path]) -> None:

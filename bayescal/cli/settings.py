@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from bayescal.cli import options
 from bayescal.cli.errors import UsageError, blamed_on_use
 
 if TYPE_CHECKING:
@@ -29,15 +29,6 @@ def option_advice(category: type[Warning]) -> str:
     return SCORES_ADVICE if issubclass(category, ScoresWarning) else ""
 
 
-class InferenceName(StrEnum):
-    """The values of --inference."""
-
-    EXACT = "exact"
-    NUTS = "nuts"
-    MAP = "map"
-    MLE = "mle"
-
-
 def check_at_least(least: int, **numbers: int) -> None:
     """Raise UsageError unless every named number is large enough."""
     for name, number in numbers.items():
@@ -45,47 +36,26 @@ def check_at_least(least: int, **numbers: int) -> None:
             raise UsageError(f"{name} must be at least {least}, got {number}.")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Settings:
     """
-    The options that make a calibrator.
+    The options that make a calibrator; see `cli.options`.
 
-    Attributes
-    ----------
-    inference : str or None
-        "exact", "nuts", "map" or "mle"; by default exact, or nuts where a program is given.
-    family : str or None
-        By default the program's, where it is one of the package's, else asymmetric_laplace.
-    parts : str
-        Of the model, separated by commas; see `ScoreCalibrator`.
-    model : str or None
-        Name or path of a program.
-    draws, chains, tune : int
-        Of NUTS.
-    target_accept : float
-        Of NUTS.
-    level : float
-        Probability of the bands.
-    seed : int
-        Of every topic: a topic's result does not depend on which others are in the file.
-    jobs : int
-        Processes that fit topics.
-    scores_are : str
-        See `ScoreCalibrator`.
+    The seed is that of every topic: its result does not depend on which others are in the file.
     """
 
-    inference: str | None = None
-    family: str | None = None
-    parts: str = "auto"
-    model: str | None = None
-    draws: int = 1000
-    chains: int = 4
-    tune: int = 1000
-    target_accept: float = 0.9
-    level: float = 0.9
-    seed: int = 0
-    jobs: int = 1
-    scores_are: str = "auto"
+    scores_are: options.ScoresAre = "auto"
+    family: options.Family = None
+    parts: options.Parts = "auto"
+    inference: options.Inference = None
+    model: options.Model = None
+    jobs: options.Jobs = 1
+    draws: options.Draws = 1000
+    chains: options.Chains = 4
+    tune: options.Tune = 1000
+    target_accept: options.TargetAccept = 0.9
+    level: options.Level = 0.9
+    seed: options.Seed = 0
 
     @property
     def family_name(self) -> str:
@@ -141,7 +111,7 @@ class Settings:
                 programs.load(self.model)
 
     def calibrator(self, **others: Any) -> ScoreCalibrator:
-        """Return an unfitted calibrator; `others` replace its arguments."""
+        """Return an unfitted calibrator of one problem; `others` replace its arguments."""
         from bayescal.score_calibrator import ScoreCalibrator
 
         arguments: dict[str, Any] = {

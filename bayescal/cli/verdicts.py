@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 from rich.console import Group
 from rich.text import Text
 
-from bayescal.cli.fitting import Calibrated
+from bayescal.cli.layout import ALL_TOPICS, MOST_TOPICS, add_columns, new_table, titled
 from bayescal.cli.problems import rows_by_topic
-from bayescal.cli.tables import ALL_TOPICS, MOST_TOPICS, add_columns, new_table, titled
 from bayescal.validation import Floats
 
 if TYPE_CHECKING:
@@ -51,16 +50,6 @@ def verdicts_by_topic(
     if len(found) > 1:
         found.append((ALL_TOPICS, calibration_verdict(positive, probability)))
     return found
-
-
-def verdicts_of(calibrated: Sequence[Calibrated]) -> list[Named]:
-    """Return the verdicts on the rows to test on of problems fitted; none where there are none."""
-    tested = [one for one in calibrated if one.problem.test_rows.size]
-    if not tested:
-        return []
-    probability, positive = map(np.concatenate, zip(*(one.tested for one in tested), strict=True))
-    names = [np.full(one.problem.test_rows.size, one.problem.name) for one in tested]
-    return verdicts_by_topic(probability, positive, np.concatenate(names))
 
 
 def verdicts_table(named: Sequence[Named]) -> Group:

@@ -6,15 +6,15 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bayescal.cli.console import Screen
 from bayescal.cli.curve import Curve, merge_curves
 from bayescal.cli.errors import UsageError, blamed_on_use
-from bayescal.cli.files import calibrator_files
 from bayescal.cli.fitting import Calibrated
 from bayescal.cli.frames import write_frame
+from bayescal.cli.options import TableFormat
 from bayescal.cli.problems import HELD_OUT
 from bayescal.cli.record import describe, write_record
 
@@ -22,13 +22,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 CURVE_COLUMNS = ("probability", "lower", "upper", "log_odds")
-
-
-class TableFormat(StrEnum):
-    """The values of --format."""
-
-    CSV = "csv"
-    PARQUET = "parquet"
 
 
 def check_folder(out: Path | None) -> None:
@@ -59,19 +52,16 @@ def staged_folder(out: Path) -> Iterator[Path]:
         try:
             yield stage
             paths = sorted(stage.iterdir())
-            check_replaceable([out / path.name for path in paths])
+            for path in paths:
+                if (out / path.name).is_dir():
+                    raise UsageError(
+                        f"--out: {out / path.name} is a folder, where a file is to be written."
+                    )
             out.mkdir(parents=True, exist_ok=True)
             for path in paths:
                 path.replace(out / path.name)
         finally:
             shutil.rmtree(stage, ignore_errors=True)
-
-
-def check_replaceable(paths: Sequence[Path]) -> None:
-    """Raise UsageError where a folder stands in the place of a file to write."""
-    for path in paths:
-        if path.is_dir():
-            raise UsageError(f"--out: {path} is a folder, where a file is to be written.")
 
 
 @contextmanager
@@ -83,9 +73,26 @@ def staged_file(out: Path) -> Iterator[Path]:
         yield stage / out.name
 
 
+def save(
+    out: Path | None,
+    many: Sequence[Calibrated],
+    arguments: Mapping[str, Any],
+    table_format: TableFormat,
+    screen: Screen,
+) -> None:
+    """Write results into a folder and say so; without one say how to get them."""
+    if out is None:
+        screen.say("Nothing is written; --out FOLDER keeps calibrators and probabilities.")
+        return
+    with staged_folder(out) as stage:
+        write_results(stage, many, arguments, table_format)
+        names = [path.name for path in sorted(stage.iterdir())]
+    screen.say(f"Written to {out}: {', '.join(names)}")
+
+
 def write_results(
     folder: Path,
-    calibrated: Sequence[Calibrated],
+    many: Sequence[Calibrated],
     arguments: Mapping[str, Any],
     table_format: TableFormat = TableFormat.CSV,
 ) -> None:
@@ -96,25 +103,19 @@ def write_results(
     ----------
     folder : Path
         An existing folder.
-    calibrated : sequence of Calibrated
-        All problems of one table.
+    many : sequence of Calibrated
+        All problems of one table; some or all may share a calibrator.
     arguments : mapping
         What the command was asked for; "level" and "seed" among it.
     table_format : TableFormat
         Of the probabilities.
     """
-    names = calibrator_files([one.problem.topic for one in calibrated])
-    for one, name in zip(calibrated, names, strict=True):
-        if one.file is None:
-            one.calibrator.save(folder / name)
-        else:
-            shutil.copyfile(one.file, folder / name)
-    table = calibrated[0].problem.table
-    curve = merge_curves(
-        [one.problem.rows for one in calibrated], [one.curve for one in calibrated]
-    )
-    write_frame(with_curve(table.frame, curve), folder / f"probabilities.{table_format}")
-    write_record(describe(calibrated, names, arguments), folder)
+    for name, calibrator in {one.file: one.calibrator for one in many}.items():
+        calibrator.save(folder / name)
+    curve = merge_curves([one.problem.rows for one in many], [one.curve for one in many])
+    frame = with_curve(many[0].problem.table.frame, curve)
+    write_frame(frame, folder / f"probabilities.{table_format}")
+    write_record(describe(many, arguments), folder)
 
 
 def check_columns_free(frame: pd.DataFrame, path: Path) -> None:
@@ -135,6 +136,6 @@ def check_columns_free(frame: pd.DataFrame, path: Path) -> None:
 
 def with_curve(frame: pd.DataFrame, curve: Curve) -> pd.DataFrame:
     """Return the input with columns of probability, band and log-odds."""
-    values = (curve.probability, curve.lower, curve.upper, curve.log_odds)
-    columns = zip(CURVE_COLUMNS, values, strict=True)
+    ends = (None, None) if curve.band is None else curve.band.T
+    columns = zip(CURVE_COLUMNS, (curve.probability, *ends, curve.log_odds), strict=True)
     return frame.assign(**{name: value for name, value in columns if value is not None})

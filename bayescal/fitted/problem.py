@@ -193,12 +193,30 @@ class Problems(Mapping[Any, FittedProblem]):
         From a position to the problem there.
     by_topic : bool
         Whether the names are those of topics.
+    read_new : callable, optional
+        To the problem that answers for topics that were not fitted, if one does.
     """
 
     def __init__(
-        self, names: Sequence[Any], read: Callable[[int], FittedProblem], *, by_topic: bool
+        self,
+        names: Sequence[Any],
+        read: Callable[[int], FittedProblem],
+        *,
+        by_topic: bool,
+        read_new: Callable[[], FittedProblem] | None = None,
     ) -> None:
         self._names, self._read, self.by_topic = list(names), read, by_topic
+        self._read_new = read_new
+
+    def answers(self, name: Any) -> bool:
+        """Return whether a problem answers for a topic, fitted or not."""
+        return name in self._positions or self._read_new is not None
+
+    def answering(self, name: Any) -> FittedProblem:
+        """Return a topic's problem, or the one that answers for topics that were not fitted."""
+        if name in self._positions or self._read_new is None:
+            return self[name]
+        return self._read_new()
 
     def __getitem__(self, name: Any) -> FittedProblem:
         return self._read(self._positions[name])

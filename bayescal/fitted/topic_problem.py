@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -65,16 +65,17 @@ class Topics:
     score_problems: tuple[str, ...]
     flagged: dict[Any, str]
 
-    def problems(self) -> Problems:
-        """Return the topics as problems, by name."""
-        return Problems(self.names, self.read, by_topic=True)
+    def problems(self, *, with_new: bool) -> Problems:
+        """Return the topics as problems, by name; the population may answer for new ones."""
+        read_new = partial(self.read, None) if with_new else None
+        return Problems(self.names, self.read, by_topic=True, read_new=read_new)
 
-    def read(self, position: int) -> TopicProblem:
-        """Return the topic at a position."""
+    def read(self, position: int | None) -> TopicProblem:
+        """Return the topic at a position; for None one without documents, as of the population."""
         calibration = topic_calibration(self.tree, self.families[0], position)
         fits = calibration.fits
         return TopicProblem(
-            name=str(self.names[position]),
+            name="" if position is None else str(self.names[position]),
             labels=self.labels,
             tree=self.tree,
             # Plots and reports ask on the internal scale.
@@ -128,12 +129,12 @@ class TopicProblem(FittedProblem):
     ----------
     topics : Topics
         All of them.
-    position : int
-        Where it is among them.
+    position : int or None
+        Where it is among them; None for a topic without documents, as of the population.
     """
 
     topics: Topics
-    position: int
+    position: int | None
 
     @property
     def model(self) -> str:
@@ -143,6 +144,8 @@ class TopicProblem(FittedProblem):
     @property
     def problems(self) -> tuple[str, ...]:
         """Return what is wrong with all topics' scores, its documents and its draws."""
+        if self.position is None:
+            return self.topics.score_problems
         name = self.topics.names[self.position]
         of_documents = (self.topics.flagged[name],) if name in self.topics.flagged else ()
         of_draws = self.topics.problems_of_draws[self.position]
@@ -151,7 +154,10 @@ class TopicProblem(FittedProblem):
     @property
     def diagnostics(self) -> dict[str, Any]:
         """Return the numbers of all topics' draws, the efficiency being its own."""
-        shared, own = numbers_of(self.topics.found), self.topics.efficiency[self.position]
+        shared = numbers_of(self.topics.found)
+        if self.position is None:
+            return shared
+        own = self.topics.efficiency[self.position]
         return shared | ({"efficiency": float(np.nanmin(own))} if np.isfinite(own).any() else {})
 
     @property
@@ -163,8 +169,10 @@ class TopicProblem(FittedProblem):
 
     def parameters(self, level: float) -> pd.DataFrame:
         """Return estimates unpooled, pooled and of the population; rows (class, parameter)."""
-        name = self.topics.names[self.position]
-        return self.topics.parameters(level)[name].droplevel("topic")
+        tables = self.topics.parameters(level)
+        if self.position is None:
+            return next(iter(tables.values())).droplevel("topic")[["population"]]
+        return tables[self.topics.names[self.position]].droplevel("topic")
 
     def describe(self, *, several: bool) -> list[Block]:
         """Return the model of all topics in words and formulas."""

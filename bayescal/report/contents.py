@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from scipy import special
 
 from bayescal.fitted.documents import Documents
+from bayescal.fitted.many import problems_of_each
 from bayescal.fitted.problem import Calibrator, FittedProblem, Problems
 from bayescal.formulas.block import Block
 from bayescal.report.grid import Size
@@ -154,14 +154,7 @@ def _problems_of(source: Source) -> Problems:
         return source.fitted_problems()
     if not source:
         raise ValueError("calibrators must hold at least one fitted calibrator, got none.")
-    names = list(source)
-
-    @lru_cache(maxsize=1)  # a mapping may load each from its file when it is asked for
-    def read(position: int) -> FittedProblem:
-        (problem,) = source[names[position]].fitted_problems().values()
-        return replace(problem, name=str(names[position]))
-
-    return Problems(names, read, by_topic=True)
+    return problems_of_each(source)
 
 
 def _held_out(problems: Problems, first: FittedProblem, test: Any) -> dict[Any, Documents]:

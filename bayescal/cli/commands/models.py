@@ -13,7 +13,10 @@ Name = Annotated[
     str | None, typer.Argument(metavar="NAME", help="A program, or the path of a .py file.")
 ]
 
+app = typer.Typer()
 
+
+@app.command()
 def models(name: Name = None) -> None:
     """List the model programs, or print the source of one.
 

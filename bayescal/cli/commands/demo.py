@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
 
 from bayescal.cli import options
+from bayescal.cli.apart import calibrate, fit_rows
+from bayescal.cli.command import Call, command
 from bayescal.cli.console import Screen
 from bayescal.cli.curve import mle_log_odds
 from bayescal.cli.demo_topics import POSITIVES as FEW
 from bayescal.cli.demo_topics import sample, topics_losses
 from bayescal.cli.errors import blamed_on_use
-from bayescal.cli.fitting import Calibrated, calibrate, fit_rows
+from bayescal.cli.fitting import Calibrated
 from bayescal.cli.frames import write_frame
+from bayescal.cli.held_out import by_method
+from bayescal.cli.losses import losses_table
 from bayescal.cli.problems import Problem, split_by_topic
 from bayescal.cli.reading import ScoreTable
-from bayescal.cli.request import recorded
-from bayescal.cli.settings import POINT_NAMES, Settings, check_at_least
-from bayescal.cli.tables import curve_table, losses_table, parameter_table
+from bayescal.cli.settings import Settings, check_at_least
+from bayescal.cli.tables import curve_table, parameter_table
 from bayescal.cli.writing import check_folder, staged_folder, write_results
 from bayescal.validation import Floats
 
@@ -34,20 +37,28 @@ SCORE_NAMES = {
     "naive_bayes": "naive Bayes score (natural log-odds)",
     "linear_svm": "linear SVM score (margin)",
 }
-SETTINGS = Settings(level=LEVEL)
 FIGURE, SCORES = "demo.png", "scores.csv"
 
-Out = Annotated[
-    Path,
-    typer.Option("--out", metavar="FOLDER", help="Where to write.", rich_help_panel=options.OUTPUT),
-]
+Out = Annotated[Path, options.option("--out", options.OUTPUT, "Where to write.", metavar="FOLDER")]
 
 
-def demo(
-    out: Out = Path("demo_output"),
-    seed: options.Seed = 0,
-    quiet: options.Quiet = False,
-) -> None:
+app = typer.Typer()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Demo(Call):
+    """The options of `bayescal demo`."""
+
+    out: Out = Path("demo_output")
+    seed: options.Seed = 0
+
+    def told(self, command: str) -> dict[str, Any]:
+        """Return what the summary tells about the call, with the level of the bands."""
+        return super().told(command) | {"level": LEVEL}
+
+
+@command(app, Demo)
+def demo(asked: Demo) -> None:
     """Calibrate a small topic of real scores, and see what a posterior adds.
 
     [bold]bayescal demo --out demo_output[/bold]
@@ -60,23 +71,23 @@ def demo(
     """
     from bayescal.plots.optional import require
 
+    screen, seed, out = asked.screen, asked.seed, asked.out
     check_at_least(0, **{"--seed": seed})
     check_folder(out)
     # Before any work, as all that may be wrong.
     with blamed_on_use(kinds=(ImportError,)):
         require("matplotlib.figure")
-    screen = Screen(quiet=quiet)
     table = demo_table(seed)
     fitted = int(table.positive[~table.test].sum()) // len(SCORE_NAMES)
     screen.show(
         f"Topic {TOPIC} of Reuters-21578: {fitted} positives and their share of negatives,"
         f" drawn from the calibration split (seed {seed}); two classifiers."
     )
-    problems = split_by_topic(table)
-    calibrated = calibrate(problems, replace(SETTINGS, seed=seed), screen, advice=lambda _: "")
-    for one in calibrated:
+    settings = Settings(level=LEVEL, seed=seed)
+    many = calibrate(split_by_topic(table), settings, screen, advice=lambda _: "")
+    for one in many:
         screen.show(parameter_table(one, LEVEL), curve_table(one, LEVEL))
-    by_classifier = [(one.problem.name, _methods(one)) for one in calibrated]
+    by_classifier = [(one.problem.name, _methods(one)) for one in many]
     screen.show(losses_table(by_classifier, total=False))
     screen.show(
         f"Ten topics with {FEW} positives each, their losses together; a topic by itself is"
@@ -84,11 +95,10 @@ def demo(
     )
     ten = [(name, topics_losses(name, seed, screen)) for name in SCORE_NAMES]
     screen.show(losses_table(ten, total=False))
-    arguments = recorded("demo", {"seed": seed, "level": LEVEL})
     with staged_folder(out) as stage:
-        write_results(stage, calibrated, arguments)
+        write_results(stage, many, asked.told("demo"))
         write_frame(table.frame, stage / SCORES)
-        draw(calibrated, stage / FIGURE)
+        draw(many, stage / FIGURE)
     _say_where(out, screen)
 
 
@@ -153,9 +163,10 @@ def _methods(one: Calibrated) -> dict[str, Losses]:
     found = {}
     if problem.topic == "naive_bayes":
         found["naive Bayes as it is"] = losses(score, positive)
-    unguarded = fit_rows(Settings(inference="mle").calibrator(guard=None), problem)
+    mle = Settings(inference=options.InferenceName.MLE)
+    (unguarded,) = fit_rows(mle.calibrator(guard=None), problem).fitted_problems().values()
     found["MLE without guard"] = losses(mle_log_odds(unguarded, score), positive)
-    return found | {POINT_NAMES[key]: value for key, value in one.losses.items()}
+    return found | by_method(one)[1]
 
 
 def _say_where(out: Path, screen: Screen) -> None:

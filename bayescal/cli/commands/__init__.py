@@ -1,0 +1,1 @@
+"""The commands, one file each: `cli.app` finds them here by the `app` that each defines."""

@@ -1,0 +1,60 @@
+"""`bayescal fit`: calibrate the scores of a file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import typer
+
+from bayescal.cli import options
+from bayescal.cli.apart import calibrate
+from bayescal.cli.command import command
+from bayescal.cli.held_out import held_out_tables
+from bayescal.cli.pooled import pool
+from bayescal.cli.problems import split_by_topic
+from bayescal.cli.request import Fitting
+from bayescal.cli.resuming import unfinished_run
+from bayescal.cli.tables import parameter_table, topics_table
+
+# What tables call the losses of topics that were fitted together.
+POOLED = "pooled"
+
+app = typer.Typer()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fit(Fitting):
+    """The options of `bayescal fit`."""
+
+    pool: options.Pool = False
+    resume: options.Resume = False
+
+
+@command(app, Fit)
+def fit(asked: Fit) -> None:
+    """Fit a calibrator to labelled scores, one a topic if there are topics.
+
+    [bold]bayescal fit scores.csv --out calibrated[/bold]
+
+    prints the parameters, maximum likelihood beside the posterior, and
+    writes into the folder calibrated: posterior.nc (the calibrator, for
+    bayescal predict and bayescal.load), probabilities.csv (every row with its
+    probability, band and log-odds) and summary.json.
+
+    [bold]bayescal fit scores.parquet --topic-column topic --inference mle[/bold]
+
+    fits every topic by maximum likelihood, in milliseconds; with --pool
+    topics with few positives borrow from the others. Topics are kept in
+    --out as they are fitted: a run that was killed goes on with --resume.
+    Scores should come from documents that the classifier was not trained on,
+    such as cross-validated scores.
+    """
+    table, screen, level = asked.read(), asked.screen, asked.level
+    with unfinished_run(asked.out, table, asked.told("fit"), resume=asked.resume) as folder:
+        if asked.pool:
+            many = pool(table, asked, screen, folder)
+            screen.show(topics_table(many, level), *held_out_tables(many, POOLED))
+        else:
+            many = calibrate(split_by_topic(table), asked, screen, folder=folder)
+            screen.show(*(parameter_table(one, level) for one in many), *held_out_tables(many))
+        asked.save(many, "fit")

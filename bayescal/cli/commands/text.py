@@ -1,0 +1,164 @@
+"""`bayescal text`: from documents to calibrated probabilities."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import numpy as np
+import typer
+
+from bayescal.cli import options
+from bayescal.cli.command import Call, command
+from bayescal.cli.console import Screen
+from bayescal.cli.documents import Documents, read_documents
+from bayescal.cli.errors import UsageError, blamed_on_use
+from bayescal.cli.files import SINGLE
+from bayescal.cli.fitting import Calibrated, calibrated
+from bayescal.cli.held_out import held_out_tables
+from bayescal.cli.options import TableFormat
+from bayescal.cli.problems import Problem
+from bayescal.cli.reading import ScoreTable
+from bayescal.cli.settings import Settings, check_at_least
+from bayescal.cli.tables import parameter_table
+from bayescal.cli.writing import CURVE_COLUMNS, check_folder, save
+
+if TYPE_CHECKING:
+    from bayescal.text import TextCalibrator
+    from bayescal.validation import Floats
+
+CLASSIFIER = "Classifier"
+SCORE, SCORED_BY = "score", "scored_by"
+
+app = typer.Typer(name="text", help="Classify documents and calibrate.", no_args_is_help=True)
+
+Docs = Annotated[
+    Path,
+    typer.Argument(
+        metavar="DOCUMENTS",
+        help="A .csv or .parquet file with texts and labels; or a folder of .txt files, those with"
+        " a label in a folder of its name.",
+    ),
+]
+TextColumn = Annotated[str, options.option("--text-column", options.COLUMNS, "The documents.")]
+LabelColumn = Annotated[
+    str,
+    options.option(
+        "--label-column", options.COLUMNS, "Labels, two classes; empty for documents to predict."
+    ),
+]
+Classifier = Annotated[
+    str,
+    options.option("--classifier", CLASSIFIER, "linear_svm, naive_bayes or bernoulli_naive_bayes."),
+]
+Words = Annotated[
+    int,
+    options.option("--words", CLASSIFIER, "Words to use, by mutual information with the label."),
+]
+Folds = Annotated[int, options.option("--folds", CLASSIFIER, "Of the cross-validation.")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitText(Call):
+    """The options of `bayescal text fit`."""
+
+    documents: Docs
+    text_column: TextColumn = "text"
+    label_column: LabelColumn = "label"
+    split_column: options.SplitColumn = None
+    positive: options.Positive = None
+    classifier: Classifier = "linear_svm"
+    words: Words = 300
+    folds: Folds = 5
+    out: options.OutFolder = None
+    table_format: options.Format = TableFormat.CSV
+    level: options.Level = 0.9
+    seed: options.Seed = 0
+
+
+@command(app, FitText, "fit")
+def fit_text(asked: FitText) -> None:
+    """Learn from labelled documents, and give every document a calibrated probability.
+
+    [bold]bayescal text fit docs.csv --out calibrated[/bold]
+
+    chooses words, trains the classifier, calibrates it by cross-validated
+    scores, and writes probabilities.csv: each row with its score,
+    probability, band and log-odds. Documents without a label are predicted;
+    rows of split test are predicted and tell the losses.
+    """
+    settings = Settings(level=asked.level, seed=asked.seed)
+    settings.check()
+    check_at_least(1, **{"--words": asked.words})
+    check_at_least(2, **{"--folds": asked.folds})
+    check_folder(asked.out)
+    docs = read_documents(
+        asked.documents, asked.text_column, asked.label_column, asked.split_column, asked.positive
+    )
+    _check_columns_free(docs, asked.documents)
+    screen, model = asked.screen, _model(asked, settings)
+    one = _calibrate(docs, model, asked.level, screen)
+    screen.show(parameter_table(one, asked.level), *held_out_tables([one]))
+    save(asked.out, [one], asked.told("text fit"), asked.table_format, screen)
+
+
+def _check_columns_free(docs: Documents, path: Path) -> None:
+    for name in (SCORE, SCORED_BY, *CURVE_COLUMNS):
+        if name in docs.frame.columns:
+            raise UsageError(f"{path} has a column {name!r}, which is to be written: rename it.")
+
+
+def _model(asked: FitText, settings: Settings) -> TextCalibrator:
+    from bayescal.text import TextCalibrator
+    from bayescal.text.classifiers import CLASSIFIERS
+    from bayescal.validation import check_choice
+
+    with blamed_on_use():
+        check_choice("--classifier", asked.classifier, CLASSIFIERS)
+    return TextCalibrator(
+        asked.classifier,
+        words=asked.words,
+        folds=asked.folds,
+        calibrator=settings.calibrator(),
+        random_state=asked.seed,
+    )
+
+
+def _calibrate(docs: Documents, model: TextCalibrator, level: float, screen: Screen) -> Calibrated:
+    """Fit to the rows to fit; give every row a score that its own label did not make."""
+    fitted = docs.fitted
+    with screen.warnings(), blamed_on_use():
+        model.fit(docs.chosen(fitted), docs.targets[fitted])
+    scores = np.empty(len(docs.texts))
+    scores[fitted] = model.scores_
+    if not fitted.all():
+        scores[~fitted] = _new_scores(docs.chosen(~fitted), model, screen)
+    calibrator = model.calibrator_
+    (fitted_problem,) = calibrator.fitted_problems().values()
+    return calibrated(_problem(docs, scores), calibrator, fitted_problem, SINGLE, level)
+
+
+def _new_scores(texts: list[str], model: TextCalibrator, screen: Screen) -> Floats:
+    from bayescal.text import UnknownWordsWarning
+
+    with warnings.catch_warnings(record=True) as caught, blamed_on_use():
+        warnings.simplefilter("always", UnknownWordsWarning)
+        scores = model.score_documents(texts)
+    for each in caught:
+        screen.warn(str(each.message))
+    return scores
+
+
+def _problem(docs: Documents, scores: Floats) -> Problem:
+    by = np.where(docs.fitted, "classifier of the other folds", "classifier of all folds")
+    table = ScoreTable(
+        frame=docs.frame.assign(**{SCORE: scores, SCORED_BY: by}),
+        score=scores,
+        positive=docs.positive,
+        classes=docs.classes,
+        test=docs.test,
+    )
+    rows = (docs.fitted, docs.labelled & docs.test, ~docs.labelled)
+    return Problem(table, None, *(np.flatnonzero(which) for which in rows))

@@ -1,0 +1,46 @@
+"""How tables on the screen are laid out, and the numbers in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rich import box
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+ALL_TOPICS = "all"
+MOST_TOPICS = 40  # shown
+
+
+def new_table() -> Table:
+    """Return an empty table."""
+    # As narrow as it gets: parameters and curves fit into 80 columns.
+    return Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+
+
+def titled(title: str, table: Table, *notes: str) -> Group:
+    """Return a table below its title, with notes below it."""
+    # Rich would wrap a title to the table's width, which may be small.
+    return Group(Text(title, style="bold"), table, *(Text(note, style="dim") for note in notes))
+
+
+def add_columns(table: Table, names: Iterable[str], justify: str = "right") -> None:
+    """Add columns with these heads."""
+    for name in names:
+        table.add_column(Text(name), justify=justify, no_wrap=True)  # type: ignore[arg-type]
+
+
+def number(value: float) -> str:
+    """Return a number of any size."""
+    return f"{value:.4g}"
+
+
+def share(value: float) -> str:
+    """Return a number between 0 and 1."""
+    return f"{value:.4f}" if value >= 0.001 else f"{value:.1e}"
+
+
+def percent(share: float) -> str:
+    """Return a share in percent."""
+    return f"{100 * share:g} %"
