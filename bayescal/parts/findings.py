@@ -11,6 +11,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayescal.curves.curves import NOT_FINITE
+from bayescal.validation import Floats
 
 DRAWS = ("chain", "draw")
 # Of few values, one of them infinite: a choice among warps.
@@ -65,15 +66,14 @@ def of_draws(part: str, draws: xr.Dataset, fixed: tuple[str, ...] = ()) -> Itera
         Variables that may be all the same.
     """
     several = draws.sizes["chain"] * draws.sizes["draw"] >= FEWEST_DRAWS
+    # Variables, not arrays with coordinates: every fit pays for this.
+    drawn = {str(name): each for name, each in draws.variables.items() if _drawn(str(name), each)}
     for by_topic in (False, True):
-        ends = {
-            name: (values.min(DRAWS, skipna=False), values.max(DRAWS, skipna=False))
-            for name, values in draws.items()
-            if _drawn(values) and name not in CHOSEN and ("topic" in values.dims) == by_topic
-        }
-        endless = [any_of(~(_finite(low) & _finite(high))) for low, high in ends.values()]
+        own = {name: each for name, each in drawn.items() if ("topic" in each.dims) == by_topic}
+        ends = {name: _ends(each) for name, each in own.items()}
+        endless = [_any(~np.isfinite(low) | ~np.isfinite(high)) for low, high in ends.values()]
         varied = [each for name, each in ends.items() if name not in fixed]
-        constant = [any_of(low == high) for low, high in varied if several]
+        constant = [_any(low == high) for low, high in varied if several]
         for what, wrong in (
             (NOT_FINITE, endless),
             ("are all the same", constant),
@@ -83,12 +83,26 @@ def of_draws(part: str, draws: xr.Dataset, fixed: tuple[str, ...] = ()) -> Itera
                 yield Finding(f"the draws of {{whose}} {what}", AGAIN, part, topics)
 
 
-def _drawn(values: xr.DataArray) -> bool:
-    return set(DRAWS) <= set(values.dims) and values.dtype.kind == "f"
+def _drawn(name: str, variable: xr.Variable) -> bool:
+    return set(DRAWS) <= set(variable.dims) and variable.dtype.kind == "f" and name not in CHOSEN
 
 
-def _finite(values: xr.DataArray) -> xr.DataArray:
-    return abs(values) < np.inf
+def _ends(variable: xr.Variable) -> tuple[Floats, Floats]:
+    """Return the least and the largest draw of each element; topics first where there are any."""
+    axes = tuple(variable.dims.index(name) for name in DRAWS)
+    low, high = variable.values.min(axis=axes), variable.values.max(axis=axes)
+    kept = [name for name in variable.dims if name not in DRAWS]
+    if "topic" not in kept:
+        return low.reshape(1, -1), high.reshape(1, -1)
+    where = kept.index("topic")
+    topics = low.shape[where]
+    low, high = (np.moveaxis(each, where, 0).reshape(topics, -1) for each in (low, high))
+    return low, high
+
+
+def _any(wrong: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return which rows, topics where there are any, have something wrong."""
+    return np.asarray(wrong.any(axis=1))
 
 
 def any_of(wrong: xr.DataArray) -> NDArray[np.bool_]:
