@@ -232,6 +232,6 @@ def test_every_topic_of_a_file_is_spoken_of(tmp_path):
                  "--draws", "20", "--out", tmp_path / "out")  # fmt: skip
     assert pooled.stderr.count("lie below those of") == 1
     assert len(summary_of(tmp_path / "out")["score_problems"]) == 1
-    refused = run("fit", scores, "--topic-column", "topic", "--pool", "--scores-are", "log_odds",
-                  code=2)  # fmt: skip
-    assert "--pool takes raw scores, got --scores-are log_odds" in refused.stderr
+    refused = run("fit", scores, "--topic-column", "topic", "--pool", "--family", "laplace",
+                  "--scores-are", "probabilities", code=2)  # fmt: skip
+    assert "probabilities must lie between 0 and 1" in refused.stderr
