@@ -41,6 +41,15 @@ def run_python(blocks, folder, **environment):
     return _run([sys.executable, "-c", "\n".join(blocks)], folder, environment)
 
 
+def output_of(blocks, folder):
+    """Return what blocks print, one run after the other in a process of their own."""
+    done = subprocess.run(
+        [sys.executable, "-c", "\n".join(blocks)],
+        capture_output=True, text=True, check=True, cwd=folder,
+    )  # fmt: skip
+    return done.stdout
+
+
 def run_commands(commands, folder):
     """Run shell commands one after the other, in a folder with the files that they name."""
     _write_samples(folder)

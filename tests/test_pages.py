@@ -14,6 +14,7 @@ from tests.pages import (
     blocks_of,
     commands_of,
     languages_of,
+    output_of,
     run_commands,
     run_python,
 )
@@ -57,10 +58,15 @@ def exists(line):
 
 
 def test_there_are_examples():
-    assert len(blocks_of("README.md")) >= 5
+    assert len(blocks_of("docs/tour.md")) >= 5
     assert {"README.md", "docs/index.md", "docs/bands.md", "docs/decisions.md"} <= set(PYTHON)
     assert {"README.md", "docs/scale_out.md", "docs/validation/README.md"} <= set(SHELL)
     assert any(line.startswith("bayescal fit") for line in commands_of("README.md"))
+
+
+def test_readme_shows_what_its_first_block_prints(tmp_path):
+    (code,), (shown,) = blocks_of("README.md"), blocks_of("README.md", "")
+    assert output_of([code], tmp_path) == shown
 
 
 @pytest.mark.parametrize("page", PAGES)
