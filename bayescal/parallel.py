@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pickle
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, nullcontext
@@ -154,7 +155,10 @@ def _do(task: tuple[Any, ...]) -> Any:
             return function(item)
         # As another process would get it: joblib's hash tells an empty array from its copy there.
         item = pickle.loads(pickle.dumps(item))
-        return memory.cache(_remembered)(function, item, VERSIONS)
+        with warnings.catch_warnings():
+            # On a busy disk joblib tells how long it took to keep the input, which none can help.
+            warnings.filterwarnings("ignore", "Persisting input arguments took")
+            return memory.cache(_remembered)(function, item, VERSIONS)
 
 
 def _remembered(function: Callable[[Any], Any], item: Any, versions: Any) -> Any:

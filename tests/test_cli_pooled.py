@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import special
 
 from bayescal import TopicCalibrator, load
 from tests.cli_tools import MLE, make_frame, make_topics, read, run, summary_of, write
@@ -103,6 +104,16 @@ def test_the_record_tells_of_pooled_topics_what_it_tells_of_others(folder):
         mode = topic["parameters"]["1"]["theta"]
         assert mode["lower"] < mode["pooled"] < mode["upper"]
     assert set(pooled) - set(apart) == {"diagnostics", "score_problems"}
+
+
+def test_probabilities_are_pooled_by_their_log_odds(tmp_path):
+    frame = make_topics().assign(score=lambda f: special.expit(f["score"]))
+    path, options = write(frame, tmp_path / "s.parquet"), ("--scores-are", "probabilities")
+    run("fit", path, *POOL, "--family", "laplace", *options, "--out", tmp_path / "out")
+    found, fitted = read(tmp_path / "out/probabilities.csv"), load(tmp_path / "out")
+    assert fitted.scores_are == "probabilities"
+    arguments = frame["score"].to_numpy(), frame["topic"].to_numpy()
+    np.testing.assert_array_equal(found["log_odds"], fitted.decision_function(*arguments))
 
 
 def test_topics_without_a_class_are_flagged(tmp_path):

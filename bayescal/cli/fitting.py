@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 class FittedCalibrator(Protocol):
     """What the commands ask of a calibrator itself: all else its problems say."""
 
-    family: str
-
     @property
     def diagnostics_(self) -> Diagnostics | None:
         """How well its draws were made."""

@@ -52,7 +52,7 @@ def describe(many: Sequence[Calibrated], arguments: Mapping[str, Any]) -> dict[s
         "versions": versions(),
         "seed": arguments["seed"],
         "arguments": dict(arguments),
-        "family": first.calibrator.family,
+        "family": first.fitted.model,
         "classes": dict(zip(("negative", "positive"), first.problem.table.classes, strict=True)),
         "topics": topics,
         **(_health(first.calibrator) if len(files) == 1 else {}),

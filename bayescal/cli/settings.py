@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -95,7 +96,9 @@ class Settings:
 
         check_at_least(1, **{"--draws": self.draws, "--chains": self.chains, "--jobs": self.jobs})
         check_at_least(0, **{"--tune": self.tune, "--seed": self.seed})
-        with blamed_on_use():
+        with warnings.catch_warnings(), blamed_on_use():
+            # Of names that have changed the fit itself warns, where warnings are shown as ours.
+            warnings.simplefilter("ignore", FutureWarning)
             for name in self.part_names:
                 check_choice("--parts", name, part_names())
             check_choice("--family", modern_names(self.parts, self.family_name)[1], family_names())

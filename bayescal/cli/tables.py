@@ -44,7 +44,7 @@ def parameter_table(one: Calibrated, level: float) -> Group:
     """Return the parameters of a fitted problem: maximum likelihood beside the posterior."""
     frame = one.fitted.parameters(level)
     negatives, positives = one.problem.counts
-    about = f"{one.calibrator.family}, {positives} positives, {negatives} negatives"
+    about = f"{one.fitted.model}, {positives} positives, {negatives} negatives"
     table = new_table()
     add_columns(table, ["class", "parameter"], justify="left")
     add_columns(table, ["MLE", *_inferred_headers(frame, level)])
