@@ -36,12 +36,12 @@ def test_fit_writes_what_the_estimator_says(scores, frame, tmp_path):
     )
     np.testing.assert_array_equal(table["log_odds"], expected.decision_function(frame["score"]))
     assert "lower" not in table
-    assert "theta" in result.stdout
+    assert f"bayescal predict {tmp_path / 'out'} new.csv" in result.stdout.replace("\n", "")
     assert str(tmp_path / "out") in result.stdout
 
 
 def test_fit_prints_and_writes_nothing_without_out(scores, frame, tmp_path):
-    text = run("fit", scores, *MLE).stdout
+    text = run("fit", scores, *MLE, "--parameters").stdout
     assert list(tmp_path.iterdir()) == [scores]
     assert "--out" in text
     fit = fitted(frame).mle_.positive
@@ -51,6 +51,51 @@ def test_fit_prints_and_writes_nothing_without_out(scores, frame, tmp_path):
     assert f"{11 / 42:.4g}+" in text
     assert "+ with one document of each class added: (positives + 1) / (documents + 2)" in text
     assert fitted(frame).summary()["guard"]["1", "prior"] == "add_one"
+
+
+def test_the_answer_is_probabilities_at_a_few_scores(scores, frame):
+    text = run("fit", scores, "--draws", "50").stdout
+    assert "10 positives, 30 negatives" in text
+    assert "P(1)" in text
+    assert "90 % band" in text
+    assert "densities 0." in text
+    assert "R-hat" not in text  # parameters are on request
+    middle = float(np.median(frame.loc[frame["label"] == 1, "score"]))
+    calibrator = bayescal.ScoreCalibrator(draws=50, random_state=0).fit(
+        frame["score"], frame["label"]
+    )
+    p, (low, high) = (
+        calibrator.predict_proba([middle])[0, 1],
+        calibrator.predict_interval([middle])[0],
+    )
+    (row,) = [line for line in text.splitlines() if "+ 50 %" in line]
+    assert row.split() == [
+        f"{middle:.4g}",
+        "+",
+        "50",
+        "%",
+        f"{p:.4f}",
+        f"[{low:.4f},",
+        f"{high:.4f}]",
+    ]
+
+
+def test_several_topics_are_one_table(topics):
+    text = run("fit", topics, "--topic-column", "topic", *MLE).stdout
+    assert "4 topics by themselves, those with the fewest positives first" in text
+    assert text.count("positives") == 2
+    banded = run("fit", topics, "--topic-column", "topic", "--draws", "20").stdout
+    assert "the least certain first" in banded
+    rows = [
+        line.split() for line in banded.splitlines() if line.split()[-1:] and line[:1].isalnum()
+    ]
+    widths = [float(row[-1]) for row in rows if row[-1].replace(".", "").isdigit()]
+    assert len(widths) == 4
+    assert widths == sorted(widths, reverse=True)
+    assert (
+        run("fit", topics, "--topic-column", "topic", *MLE, "--parameters").stdout.count("theta")
+        == 8
+    )
 
 
 def test_parquet_equals_csv(scores, frame, tmp_path):
@@ -162,7 +207,8 @@ def test_text_of_other_columns_is_kept(tmp_path):
 
 
 def test_band_comes_with_nuts(scores, frame, fake_nuts, tmp_path):
-    text = run("fit", scores, *NUTS, "--level", "0.8", "--out", tmp_path / "out").stdout
+    options = "--level", "0.8", "--parameters", "--out", tmp_path / "out"
+    text = run("fit", scores, *NUTS, *options).stdout
     table = read(tmp_path / "out/probabilities.csv")
     calibrator = bayescal.load(tmp_path / "out/posterior.nc")
     band = calibrator.predict_interval(frame["score"], 0.8)

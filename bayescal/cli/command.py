@@ -16,7 +16,7 @@ from bayescal.cli.console import Screen
 Asked = TypeVar("Asked", bound="Call")
 
 # What the summary of a run leaves out: where it wrote, and whether it printed.
-UNTOLD = ("out", "quiet")
+UNTOLD = ("out", "parameters", "quiet")
 
 
 @dataclass(frozen=True, kw_only=True)

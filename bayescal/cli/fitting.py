@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -95,6 +95,11 @@ def calibrated(
         curve=curve_at(fitted, problem.table.score[problem.rows], level),
         losses=held_out_losses(fitted, problem),
     )
+
+
+def least_certain_first(many: Iterable[Calibrated]) -> list[Calibrated]:
+    """Return problems by the mean width of their bands; without bands those of few positives."""
+    return sorted(many, key=lambda one: (-(one.curve.width or 0.0), one.problem.counts[1]))
 
 
 def flags(many: Sequence[Calibrated]) -> list[str]:

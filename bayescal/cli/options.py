@@ -154,6 +154,10 @@ Resume = Annotated[
         " again. Scores and options must be the same.",
     ),
 ]
+Parameters = Annotated[
+    bool,
+    option("--parameters", OUTPUT, "Print the parameters too, a table for each topic."),
+]
 Seed = Annotated[int, option("--seed", OUTPUT, "Same seed, same result.")]
 OutFolder = Annotated[
     Path | None,

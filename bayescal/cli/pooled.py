@@ -8,7 +8,7 @@ import numpy as np
 
 from bayescal.cli.console import Screen
 from bayescal.cli.errors import UsageError, blamed_on_use
-from bayescal.cli.fitting import Calibrated, calibrated
+from bayescal.cli.fitting import Calibrated, calibrated, least_certain_first
 from bayescal.cli.problems import split_by_topic
 from bayescal.cli.reading import ScoreTable
 from bayescal.cli.settings import Settings, option_advice
@@ -66,7 +66,7 @@ def pool(
         calibrated(each, calibrator, found.answering(each.name), TOPICS_FILE, settings.level)
         for each in problems
     ]
-    return sorted(answers, key=lambda one: -(one.curve.width or 0.0))
+    return least_certain_first(answers)
 
 
 def _check_poolable(settings: Settings, table: ScoreTable) -> None:

@@ -44,7 +44,8 @@ def parameter_table(one: Calibrated, level: float) -> Group:
     """Return the parameters of a fitted problem: maximum likelihood beside the posterior."""
     frame = one.fitted.parameters(level)
     negatives, positives = one.problem.counts
-    about = f"{one.fitted.model}, {positives} positives, {negatives} negatives"
+    counts = f"{_count(positives, 'positive')}, {_count(negatives, 'negative')}"
+    about = f"{one.fitted.model}, {counts}"
     table = new_table()
     add_columns(table, ["class", "parameter"], justify="left")
     add_columns(table, ["MLE", *_inferred_headers(frame, level)])
@@ -58,6 +59,38 @@ def parameter_table(one: Calibrated, level: float) -> Group:
     marks = {MARKS.get(guard, "*") for guard in frame["guard"]}
     notes = [note for mark, note in NOTES.items() if mark in marks]
     return titled(_title(one, about), table, *notes)
+
+
+def answer_table(one: Calibrated, level: float) -> Group:
+    """Return what a problem is fitted for: probabilities, with bands, at a few scores."""
+    where, scores = shown_scores(one.problem)
+    curve = curve_at(one.fitted, scores, level)
+    negatives, positives = one.problem.counts
+    positive = one.problem.table.classes[1]
+    table = new_table()
+    add_columns(table, ["score", "at", f"P({positive})"])
+    add_columns(table, [f"{percent(level)} band"] if curve.band is not None else [])
+    for k, score in enumerate(scores):
+        cells = [number(score), where[k], share(curve.probability[k])]
+        if curve.band is not None:
+            cells.append(f"[{share(curve.band[k, 0])}, {share(curve.band[k, 1])}]")
+        table.add_row(*cells)
+    about = f"{_count(positives, 'positive')}, {_count(negatives, 'negative')}"
+    notes = ["at: quantiles of the scores of negatives (-) and positives (+)", *_weights(one)]
+    return titled(_title(one, about), table, *notes)
+
+
+def _weights(one: Calibrated) -> list[str]:
+    """Return how much each part of a combination counts."""
+    if one.fitted.parts is None:
+        return []
+    weights = one.fitted.parts["weight"].items()
+    shown = ", ".join(f"{name} {weight:.2f}" for name, weight in weights)
+    return [f"parts, weighed by leave-one-out predictive performance: {shown}"]
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def curve_table(one: Calibrated, level: float) -> Group:
@@ -83,24 +116,37 @@ def curve_table(one: Calibrated, level: float) -> Group:
     return titled(_title(one, about), table)
 
 
-def topics_table(many: Sequence[Calibrated], level: float) -> Group:
-    """Return topics in the order given, no more than fit on a screen or two."""
+def topics_table(many: Sequence[Calibrated], level: float, how: str) -> Group:
+    """
+    Return topics in the order given, no more than fit on a screen or two.
+
+    Parameters
+    ----------
+    many : sequence of Calibrated
+        The topics, the least certain first.
+    level : float
+        Probability of the bands.
+    how : str
+        How they were fitted, for the title.
+    """
     shown = list(zip(many, flags(many), strict=True))[:MOST_TOPICS]
     table = new_table()
     add_columns(table, ["topic"], justify="left")
-    add_columns(
-        table, ["positives", "negatives", "mean P", f"mean width of\n{percent(level)} band"]
-    )
+    banded = any(one.curve.width is not None for one, _ in shown)
+    add_columns(table, ["positives", "negatives", "mean P"])
+    add_columns(table, [f"mean width of\n{percent(level)} band"] if banded else [])
     flagged = any(flag for _, flag in shown)
     add_columns(table, [""] if flagged else [], justify="left")
     for one, flag in shown:
         negatives, positives = one.problem.counts
         cells = [str(positives), str(negatives), share(one.curve.probability.mean())]
-        cells.append("" if one.curve.width is None else share(one.curve.width))
+        if banded:
+            cells.append("" if one.curve.width is None else share(one.curve.width))
         table.add_row(Text(one.problem.name), *cells, *_short(flag) if flagged else [])
     left_out = len(many) - MOST_TOPICS
     notes = [f"{left_out} more topics, all of them more certain"] if left_out > 0 else []
-    title = f"{len(many)} topics around their population, the least certain first"
+    order = "the least certain first" if banded else "those with the fewest positives first"
+    title = f"{len(many)} topics {how}, {order}"
     return titled(title, table, *notes)
 
 

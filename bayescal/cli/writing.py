@@ -87,7 +87,9 @@ def save(
     with staged_folder(out) as stage:
         write_results(stage, many, arguments, table_format)
         names = [path.name for path in sorted(stage.iterdir())]
-    screen.say(f"Written to {out}: {', '.join(names)}")
+    screen.say(f"Written to {out}: {', '.join(names)}. Next:")
+    screen.say(f"  bayescal predict {out} new.csv --out probabilities.csv")
+    screen.say(f"  bayescal report {out}")
 
 
 def write_results(

@@ -5,16 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import typer
+from rich.console import Group
 
 from bayescal.cli import options
 from bayescal.cli.apart import calibrate
 from bayescal.cli.command import command
+from bayescal.cli.fitting import Calibrated, least_certain_first
 from bayescal.cli.held_out import held_out_tables
 from bayescal.cli.pooled import pool
 from bayescal.cli.problems import split_by_topic
 from bayescal.cli.request import Fitting
 from bayescal.cli.resuming import unfinished_run
-from bayescal.cli.tables import parameter_table, topics_table
+from bayescal.cli.tables import answer_table, parameter_table, topics_table
 
 # What tables call the losses of topics that were fitted together.
 POOLED = "pooled"
@@ -27,6 +29,7 @@ class Fit(Fitting):
     """The options of `bayescal fit`."""
 
     pool: options.Pool = False
+    parameters: options.Parameters = False
     resume: options.Resume = False
 
 
@@ -36,10 +39,11 @@ def fit(asked: Fit) -> None:
 
     [bold]bayescal fit scores.csv --out calibrated[/bold]
 
-    prints the parameters, maximum likelihood beside the posterior, and
-    writes into the folder calibrated: posterior.nc (the calibrator, for
-    bayescal predict and bayescal.load), probabilities.csv (every row with its
-    probability, band and log-odds) and summary.json.
+    prints probabilities with their bands at a few scores, and writes into the
+    folder calibrated: posterior.nc (the calibrator, for bayescal predict and
+    bayescal.load), probabilities.csv (every row with its probability, band
+    and log-odds) and summary.json. --parameters prints the parameters too,
+    maximum likelihood beside the posterior.
 
     [bold]bayescal fit scores.parquet --topic-column topic --inference mle[/bold]
 
@@ -53,8 +57,20 @@ def fit(asked: Fit) -> None:
     with unfinished_run(asked.out, table, asked.told("fit"), resume=asked.resume) as folder:
         if asked.pool:
             many = pool(table, asked, screen, folder)
-            screen.show(topics_table(many, level), *held_out_tables(many, POOLED))
+            screen.show(topics_table(many, level, "around their population"))
+            losses = held_out_tables(many, POOLED)
         else:
             many = calibrate(split_by_topic(table), asked, screen, folder=folder)
-            screen.show(*(parameter_table(one, level) for one in many), *held_out_tables(many))
+            screen.show(_answer(many, level))
+            losses = held_out_tables(many)
+        if asked.parameters:
+            screen.show(*(parameter_table(one, level) for one in many))
+        screen.show(*losses)
         asked.save(many, "fit")
+
+
+def _answer(many: list[Calibrated], level: float) -> Group:
+    """Return the curve of the only problem, or a row for each of several."""
+    if len(many) == 1:
+        return answer_table(many[0], level)
+    return topics_table(least_certain_first(many), level, "by themselves")

@@ -22,7 +22,7 @@ from bayescal.cli.options import TableFormat
 from bayescal.cli.problems import Problem
 from bayescal.cli.reading import ScoreTable
 from bayescal.cli.settings import Settings, check_at_least
-from bayescal.cli.tables import parameter_table
+from bayescal.cli.tables import answer_table
 from bayescal.cli.writing import CURVE_COLUMNS, check_folder, save
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def fit_text(asked: FitText) -> None:
     _check_columns_free(docs, asked.documents)
     screen, model = asked.screen, _model(asked, settings)
     one = _calibrate(docs, model, asked.level, screen)
-    screen.show(parameter_table(one, asked.level), *held_out_tables([one]))
+    screen.show(answer_table(one, asked.level), *held_out_tables([one]))
     save(asked.out, [one], asked.told("text fit"), asked.table_format, screen)
 
 
