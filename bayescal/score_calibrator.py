@@ -100,7 +100,7 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         densities, P(+ | s, data); or the posterior mean or median of the curve at s. By default
         "predictive", or with monotone=True "mean", which cannot fall either.
     draws, chains : int
-        Posterior draws a chain, and chains; for "exact" all draws are independent.
+        Posterior draws per chain, and chains; for "exact" all draws are independent.
     sampler_options : dict, optional
         Further arguments of pm.sample: tune, target_accept, cores, nuts_sampler, ...
     random_state : int, numpy Generator, RandomState or None
@@ -508,7 +508,7 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         >>> y = rng.random(200) < 0.5
         >>> fitted = ScoreCalibrator("gaussian", random_state=0).fit(rng.normal(2.0 * y), y)
         >>> tree = fitted.to_arviz(["log_likelihood"])
-        >>> bool(-0.6 < loo(tree).elpd / 200 < -0.2)  # nats a document
+        >>> bool(-0.6 < loo(tree).elpd / 200 < -0.2)  # nats per document
         True
         """
         tree = self.posterior_

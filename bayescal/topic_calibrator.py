@@ -91,7 +91,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
     point : {"predictive", "mean", "median"}, optional
         What `predict_proba` returns, see `ScoreCalibrator`; by default "predictive".
     draws, chains : int
-        Posterior draws a chain, and chains; with "exact" all draws are independent but for few
+        Posterior draws per chain, and chains; with "exact" all draws are independent but for few
         repeated ones.
     random_state : int, numpy Generator, RandomState or None
         Seeds the engine; the same seed gives the same bits, whatever `n_jobs`.

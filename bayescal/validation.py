@@ -36,7 +36,7 @@ def as_scores(scores: ArrayLike, name: str = "scores") -> Floats:
         values = values[:, 0]
     if values.ndim != 1:
         raise ValueError(
-            f"{name} must have shape (n,) or (n, 1), one score a document, got {values.shape}."
+            f"{name} must have shape (n,) or (n, 1), one score per document, got {values.shape}."
         )
     if values.size == 0:
         raise ValueError(f"{name} must hold at least one score, got none.")

@@ -75,7 +75,7 @@ def run(options: Options) -> None:
 
 
 def compare(name: str, classifier: str, size: str, repeat: int) -> dict[str, Any]:
-    """Return, of one sample, the log-loss in nats a document of both settings, and the rest."""
+    """Return, of one sample, the log-loss in nats per document of both settings, and the rest."""
     x, positive = data_sets.load(name)
     documents, n_positive = SIZES[size]
     rng = np.random.default_rng((repeat, documents))

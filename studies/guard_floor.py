@@ -1,6 +1,6 @@
 """Choose the default floor under maximum-likelihood scales, by held-out log-loss.
 
-Calibration split only: fit on a random subset with n+ positives a topic (negatives in
+Calibration split only: fit on a random subset with n+ positives per topic (negatives in
 proportion), score the rest of the split. The test split is not read.
 
     python -m studies.guard_floor [--quick]

@@ -1,4 +1,4 @@
-"""Few positives a topic: total log-loss on ten Reuters topics, all methods.
+"""Few positives per topic: total log-loss on ten Reuters topics, all methods.
 
 python -m studies.reuters [--quick]    on the test split: the report
 python -m studies.reuters --choose     within the calibration split: to choose defaults
@@ -81,7 +81,7 @@ def run(options: Options) -> None:
     table = pd.DataFrame({"mean": grouped.mean().stack(), "error": grouped.sem().stack()})
     table = table.rename_axis(["classifier", "n", "method"]).reset_index()
     write_table(table, options.out, name)
-    labels = ("positives a topic", "log-loss (bits)")
+    labels = ("positives per topic", "log-loss (bits)")
     shown = table[table["method"].isin(SHOWN)]
     write_figure(
         figures.lines(shown, "n", "method", "classifier", labels, columns=2, tick=tick, log=True),

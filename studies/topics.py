@@ -1,4 +1,4 @@
-"""Few positives a topic: topics pooled, apart and by peers, on Reuters scores.
+"""Few positives per topic: topics pooled, apart and by peers, on Reuters scores.
 
 python -m studies.topics [--quick]
 """
@@ -32,7 +32,7 @@ APART = {
     "default, apart": calibrator(draws=250),
 }
 NOT_WORSE = (("pooled", "default, apart"), ("A.Laplace, pooled", "A.Laplace, apart"))
-# Pooled with n+ positives a topic is to be no worse than Platt with ten times as many.
+# Pooled with n+ positives per topic is to be no worse than Platt with ten times as many.
 TEN_TIMES = {3: 30, 5: 50, 10: 100}
 # In the prototype, one repeat each.
 PROTOTYPE = {("linear_svm", 3): 2162, ("linear_svm", 10): 1933} | {
@@ -53,7 +53,7 @@ def run(options: Options) -> None:
     table = pd.DataFrame({"mean": grouped.mean().stack(), "error": grouped.sem().stack()})
     table = table.rename_axis(["classifier", "n", "method"]).reset_index()
     write_table(table, options.out, "topics")
-    labels = ("positives a topic", "log-loss (bits)")
+    labels = ("positives per topic", "log-loss (bits)")
     figure = figures.lines(
         table, "n", "method", "classifier", labels, columns=2, tick=tick, log=True
     )

@@ -127,7 +127,7 @@ def _covered(drawn: Sides, rates: Floats, true: Floats, rate: float) -> Floats:
 
 def cost(width: float, n_positive: int, seed: int) -> dict[str, float]:
     """
-    Return held-out log-loss in bits a document, by columns of PAIRS, and the population's tau.
+    Return held-out log-loss in bits per document, by columns of PAIRS, and the population's tau.
 
     Modes of topics are that much times WIDE apart and their widths that many log units; positives
     lie one to three widths above negatives.
@@ -252,7 +252,7 @@ def _costs_shown(table: pd.DataFrame) -> str:
     rows = [
         {
             "topics": "nothing in common" if row["width"] == 1.0 else "alike",
-            "positives a topic": f"{row['n']:.0f}",
+            "positives per topic": f"{row['n']:.0f}",
             **{column: f"{row[column]:.4f}" for pair in PAIRS.values() for column in pair},
             **{
                 f"{name}, pooled beside apart": f"{row[f'cost, {name}']:+.1%} ±"

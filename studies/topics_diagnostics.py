@@ -53,7 +53,7 @@ def run(options: Options) -> None:
 
 
 def documents(classifier: str, n_positive: int) -> Topics:
-    """Return scores, labels and topics of the calibration split, so many positives a topic."""
+    """Return scores, labels and topics of the calibration split, so many positives per topic."""
     rng = np.random.default_rng((CLASSIFIERS.index(classifier), n_positive))
     parts = []
     for topic in TOPICS:
@@ -127,7 +127,7 @@ def _shown(table: pd.DataFrame) -> str:
     shown = pd.DataFrame(
         {
             "scores": table["classifier"],
-            "positives a topic": ["all" if n == EVERYTHING else str(n) for n in table["n"]],
+            "positives per topic": ["all" if n == EVERYTHING else str(n) for n in table["n"]],
             "documents": table["documents"].map("{:,}".format),
             "divergences": table["divergences"],
             "R-hat": table["rhat"].map("{:.4f}".format),

@@ -19,7 +19,7 @@ RUNS, RUN_DRAWS, TOPIC_DRAWS = 10, 1000, 2000
 
 @cache
 def data():
-    """Return scores, labels and topics: 3 to 20 positives a topic, four negatives to each."""
+    """Return scores, labels and topics: 3 to 20 positives per topic, four negatives to each."""
     rng = np.random.default_rng(5)
     scores, labels, topics = [], [], []
     for topic, positives in enumerate(np.linspace(*POSITIVES, TOPICS).round().astype(int)):

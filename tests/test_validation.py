@@ -28,7 +28,7 @@ BAD_SCORES = {
     "missing": (pd.Series([1.0, None]), r"must be finite, got nan at position 1"),
     "none": ([], r"must hold at least one score, got none"),
     "none of 1": (np.zeros((0, 1)), r"must hold at least one score, got none"),
-    "a number": (3.0, r"must have shape \(n,\) or \(n, 1\), one score a document, got \(\)"),
+    "a number": (3.0, r"must have shape \(n,\) or \(n, 1\), one score per document, got \(\)"),
     "a row": ([[1.0, 2.0]], r"must have shape \(n,\) or \(n, 1\), .* got \(1, 2\)"),
     "a matrix": (np.ones((3, 2)), r"must have shape \(n,\) or \(n, 1\), .* got \(3, 2\)"),
     "a cube": (np.ones((3, 1, 1)), r"must have shape \(n,\) or \(n, 1\), .* got \(3, 1, 1\)"),

@@ -57,12 +57,12 @@ def losses_table(named: Sequence[tuple[str, Mapping[str, Losses]]], *, total: bo
     table = new_table()
     add_columns(table, ["topic"] if with_topics else [], justify="left")
     add_columns(table, ["method"], justify="left")
-    add_columns(table, ["rows", "log-loss", "a row", "squared error", "errors"])
+    add_columns(table, ["rows", "log-loss", "per row", "squared error", "errors"])
     for topic, by_method in rows:
         for k, (method, one) in enumerate(by_method.items()):
             head = [Text("" if k else topic)] if with_topics else []
             table.add_row(*head, method, *_cells(one), end_section=k + 1 == len(by_method))
-    return titled("Losses on test rows (base-2 log-loss; sums, and bits a row)", table)
+    return titled("Losses on test rows (base-2 log-loss; sums, and bits per row)", table)
 
 
 def _sum(parts: Sequence[Losses]) -> Losses:

@@ -34,13 +34,13 @@ class LearningCurveDisplay(Display):
     """
     Held-out log-loss by the number of positive documents fitted, the mean over random subsets.
 
-    In bits a document, with bars of two standard errors over the subsets, which all calibrators
+    In bits per document, with bars of two standard errors over the subsets, which all calibrators
     share. Make it with `from_estimator`, which fits each calibrator sizes x repeats times.
 
     Parameters
     ----------
     data : xarray.Dataset
-        log_loss (calibrator, positives, repeat), in bits a document.
+        log_loss (calibrator, positives, repeat), in bits per document.
 
     Attributes
     ----------
@@ -171,7 +171,7 @@ class LearningCurveDisplay(Display):
         ax.set_xticks(loss["positives"].values, list(map(str, loss["positives"].values)))
         ax.minorticks_off()
         ax.set_xlabel(f"documents of class {self.data.attrs['positive_class']} fitted")
-        ax.set_ylabel("held-out log-loss, bits a document")
+        ax.set_ylabel("held-out log-loss, bits per document")
         named = any(loss["calibrator"].values.tolist())
         finish(ax, legend="upper right" if legend and named else None)
         return self

@@ -60,7 +60,7 @@ class Totals:
         held_out = sum(each.positive.size for each in self._held_out)
         out["Scores held out"] = f"{held_out:,}" if held_out else "none given"
         for name, found in (tested or {}).items():
-            out[f"Log-loss a held-out document, {NAMES[name]}"] = f"{found['log_loss']:.4g} bits"
+            out[f"Log-loss per held-out document, {NAMES[name]}"] = f"{found['log_loss']:.4g} bits"
         return out
 
     def hashes(self) -> dict[str, str]:

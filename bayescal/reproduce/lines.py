@@ -32,9 +32,9 @@ SHOWN = (
 
 
 def learning_curves(table: pd.DataFrame) -> Figure:
-    """Return log-loss against positives a topic, one panel a classifier."""
+    """Return log-loss against positives per topic, one panel for each classifier."""
     shown = table[table["method"].isin(SHOWN)]
-    labels = ("positives a topic", "log-loss (bits)")
+    labels = ("positives per topic", "log-loss (bits)")
     return lines(shown, "n", "method", "classifier", labels, columns=2, log=True)
 
 

@@ -1,4 +1,4 @@
-"""Few positives a topic: every method's log-loss on the embedded scores of ten Reuters topics."""
+"""Few positives per topic: every method's log-loss on the embedded scores of ten Reuters topics."""
 
 from __future__ import annotations
 

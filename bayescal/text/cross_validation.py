@@ -39,7 +39,7 @@ def raw_scores(classifier: Any, documents: Any) -> Floats:
     Raises
     ------
     ValueError
-        If there is not one finite score a document.
+        If there is not one finite score per document.
 
     Examples
     --------

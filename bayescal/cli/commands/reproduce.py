@@ -147,7 +147,7 @@ class SmallData(Experiment):
 
 @command(app, SmallData, "small-data")
 def small_data(asked: SmallData) -> None:
-    """Calibrate from 3 to 100 positives a topic: every method's log-loss, with standard errors.
+    """Calibrate from 3 to 100 positives per topic: every method's log-loss, with standard errors.
 
     [bold]bayescal reproduce small-data --repeats 2[/bold]
 

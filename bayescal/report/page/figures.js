@@ -149,7 +149,7 @@ function reliabilityFigure(test, width, whose) {
   const beside = test.mle ? ` (maximum likelihood ${format(test.mle.log_loss, 4)} and ${format(test.mle.brier, 4)})` : "";
   const note =
     `${format(n)} held-out documents, ${format(positives)} positive where ${format(expected)} were expected; ` +
-    `log-loss ${format(loss, 4)} bits and squared error ${format(brier, 4)} a document${beside}.`;
+    `log-loss ${format(loss, 4)} bits and squared error ${format(brier, 4)} per document${beside}.`;
   const columns = Object.entries(test.point.bins).map(([name, values]) => column(name, values));
   return { title: `Reliability${whose}`, chart, legend, note, columns };
 }
@@ -172,6 +172,6 @@ function costFigure(topic, costs, decision, width) {
   const names = ["x", "mean", "lower", "upper"];
   const shown = ["threshold", "expected cost", "lower", "upper"];
   const columns = names.map((name, k) => column(shown[k], values(name)));
-  const note = "Costs a document, of calling everything above a score positive.";
+  const note = "Cost per document of calling everything above a score positive.";
   return { title: "Expected cost by threshold", chart, legend, note, columns };
 }
