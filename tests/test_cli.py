@@ -15,6 +15,7 @@ from bayescal.cli.commands import demo
 from bayescal.cli.demo_topics import APART, PLATT, POOLED, topics_losses
 from bayescal.families import FAMILIES
 from tests.cli_tools import MLE, make_frame, read, run, summary_of, write
+from tests.report_data import data_of
 
 COMMANDS = ("demo", "fit", "predict", "compare", "report", "models")
 GROUPS = ("reproduce", "text")
@@ -109,8 +110,11 @@ def test_demo_runs_and_says_where_the_files_are(tmp_path, monkeypatch):
     monkeypatch.setattr(demo, "topics_losses", recorded)
     text = run("demo", "--out", out).stdout
     names = {"naive_bayes.nc", "linear_svm.nc", "probabilities.csv", "summary.json", "scores.csv"}
-    assert {path.name for path in out.iterdir()} == names | {"demo.png"}
+    assert {path.name for path in out.iterdir()} == names | {"demo.png", "report.html"}
     assert str(out / "demo.png") in text
+    assert str(out / "report.html") in text
+    topics = data_of(out / "report.html")["topics"]
+    assert [topic["test"]["point"]["n"] for topic in topics] == [3299, 3299]
     summary = summary_of(out)
     for topic in summary["topics"]:
         assert topic["rows"] == {"negatives": 521, "positives": 10, "test": 3299}

@@ -54,9 +54,9 @@ CALLS = {
     "unknown command": ("refit", "No such command 'refit'"),
     "unknown option": ("fit scores.csv --scores x", "No such option: --scores"),
     "no file named": ("fit", "Missing argument 'SCORES'"),
-    "no such file": ("fit none.csv", "there is no file none.csv; expected a .csv or .parquet"),
-    "folder for a file": ("fit folder.csv", "there is no file folder.csv"),
-    "suffix": ("fit scores.txt", r"a \.csv or \.parquet file, got scores\.txt"),
+    "no such file": ("fit none.csv", "there is no file none.csv; expected a .csv, .tsv"),
+    "folder for a file": ("fit folder.csv", "folder.csv is a folder: expected a .csv"),
+    "suffix": ("fit scores.txt", r"a \.csv, \.tsv, .* or \.parquet file, got scores\.txt"),
     "family": ("fit scores.csv --family cauchy", "--family must be one of .*, got 'cauchy'"),
     "inference": ("fit scores.csv --inference vi", "--inference.*'vi'.*'exact'"),
     "level": ("fit scores.csv --level 90", "--level must lie between 0 and 1.*, got 90"),
@@ -149,7 +149,7 @@ CELL = "column '{}' of bad.csv must hold .*in every row, got {} in data row {} "
 FILES = {
     "empty": ("", "bad.csv cannot be read: No columns to parse"),
     "header only": ("score,label\n", "bad.csv must hold a header and at least one row"),
-    "binary": (b"\xff\xfe\x00PK\x00", "bad.csv cannot be read"),
+    "binary": (b"\xff\xfe\x00PK\x00", "bad.csv must hold a header"),
     "ragged": ("score,label\n1,0\n2,1,3\n", "bad.csv cannot be read"),
     "all rows too long": ("score,label\n1,0,5\n2,1,5\n", "more cells than its header"),
     "no scores": (

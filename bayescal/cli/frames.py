@@ -3,36 +3,42 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bayescal.cli.csv_dialects import dialect_of
 from bayescal.cli.errors import UsageError, blamed_on_use
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-SUFFIXES = (".csv", ".parquet")
+# What is read; tables are written as the two of WRITTEN.
+TEXT_SUFFIXES, WRITTEN = (".csv", ".tsv", ".csv.gz", ".tsv.gz"), (".csv", ".parquet")
+READ = (*TEXT_SUFFIXES, ".parquet")
+EXPECTED = f"{', '.join(READ[:-1])} or {READ[-1]}"
 
 
 def read_frame(path: Path, what: str = "scores") -> pd.DataFrame:
     """
-    Read a CSV file as text, or a Parquet file as it is typed.
+    Read a CSV file as text, or a Parquet file as it is typed; see `READ`.
+
+    Cells may be separated by commas, semicolons or tabs, and encoded in UTF-8, UTF-16 or Latin-1.
 
     Raises
     ------
     UsageError
         If there is no such file, or it cannot be read, or holds no rows.
     """
-    readers: dict[str, Callable[[Path], pd.DataFrame]]
-    readers = dict(zip(SUFFIXES, (_csv, _parquet), strict=True))
-    if path.suffix.lower() not in SUFFIXES:
-        raise UsageError(f"{what} must come in a .csv or .parquet file, got {path}.")
+    if not path.name.lower().endswith(READ):
+        raise UsageError(f"{what} must come in a {EXPECTED} file, got {path}.")
+    if path.is_dir():
+        raise UsageError(f"{path} is a folder: expected a {EXPECTED} file of {what}.")
     if not path.is_file():
-        raise UsageError(f"there is no file {path}; expected a .csv or .parquet file of {what}.")
-    with blamed_on_use(f"{path} cannot be read: "):
-        frame = readers[path.suffix.lower()](path)
+        raise UsageError(f"there is no file {path}; expected a {EXPECTED} file of {what}.")
+    read = _parquet if path.name.lower().endswith(".parquet") else _csv
+    with blamed_on_use(f"{path} cannot be read: ", (OSError, ValueError)):
+        frame = read(path)
     if frame.empty:
         raise UsageError(f"{path} must hold a header and at least one row of {what}, got no row.")
     return frame
@@ -41,9 +47,18 @@ def read_frame(path: Path, what: str = "scores") -> pd.DataFrame:
 def _csv(path: Path) -> pd.DataFrame:
     import pandas as pd
 
+    dialect = dialect_of(path)
     # As text: numbers parsed and printed again would turn a document 007 into 7, and a topic
     # "NA" into a missing one.
-    options: dict[str, Any] = {"dtype": str, "keep_default_na": False, "na_values": [""]}
+    options: dict[str, Any] = {
+        "dtype": str,
+        "keep_default_na": False,
+        "na_values": [""],
+        "sep": dialect.separator,
+        "encoding": dialect.encoding,
+        "skiprows": int(dialect.told),
+    }
+    _check_header(pd.read_csv(path, header=None, nrows=1, **options).iloc[0].tolist())
     with warnings.catch_warnings():
         # Rows longer than the header; index_col=False keeps pandas from shifting them.
         warnings.simplefilter("error", pd.errors.ParserWarning)
@@ -52,6 +67,13 @@ def _csv(path: Path) -> pd.DataFrame:
         except pd.errors.ParserWarning as err:
             raise ValueError("its rows have more cells than its header.") from err
     return frame
+
+
+def _check_header(names: list[Any]) -> None:
+    """Refuse a name of two columns, of which pandas would rename the second."""
+    twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
+    if twice and isinstance(twice[0], str):
+        raise ValueError(f"its header names the column {twice[0]!r} twice: rename one of them.")
 
 
 def _parquet(path: Path) -> pd.DataFrame:

@@ -33,7 +33,10 @@ class TableFormat(StrEnum):
 
 
 ScoresFile = Annotated[
-    Path, typer.Argument(metavar="SCORES", help="A .csv or .parquet file of scores.")
+    Path,
+    typer.Argument(
+        metavar="SCORES", help="A .csv, .tsv (or .gz of these) or .parquet file of scores."
+    ),
 ]
 Calibrator = Annotated[
     Path,

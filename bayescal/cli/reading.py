@@ -147,9 +147,11 @@ class ColumnReader:
     def _cells(self, column: str, option: str) -> pd.Series[Any]:
         if column not in self.frame.columns:
             known = ", ".join(repr(str(name)) for name in self.frame.columns)
+            near = [name for name in map(str, self.frame.columns) if _alike(name, column)]
+            meant = f" Did you mean {option} {near[0]!r}?" if near else ""
             raise UsageError(
                 f"{self.path} has no column {column!r}; its columns are {known}:"
-                f" name the one you mean with {option}."
+                f" name the one you mean with {option}.{meant}"
             )
         return self.frame[column]
 
@@ -213,6 +215,12 @@ def read_scores(
         topic=reader.topics(topic) if topic else None,
         weight=reader.weights(weight) if weight else None,
     )
+
+
+def _alike(name: str, wanted: str) -> bool:
+    """Return whether a name is the one wanted but for case, blanks and underscores."""
+    plain = [text.casefold().strip().replace("_", "").replace(" ", "") for text in (name, wanted)]
+    return plain[0] == plain[1]
 
 
 def _is_several(cell: Any) -> bool:

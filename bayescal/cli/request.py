@@ -14,6 +14,8 @@ from bayescal.cli.reading import ScoreTable, read_scores
 from bayescal.cli.settings import Settings
 from bayescal.cli.writing import check_columns_free, check_folder, save
 
+TOPIC = "topic"  # what a column of topics is often called
+
 
 @dataclass(frozen=True, kw_only=True)
 class Rows(Call):
@@ -59,6 +61,18 @@ class Fitting(Settings, Rows):
         check_columns_free(table.frame, self.scores)
         return table
 
+    def _say_what_is_not_used(self, table: ScoreTable) -> None:
+        """Tell of a column of topics that nobody asked for."""
+        frame = table.frame
+        if self.topic_column is not None or TOPIC not in frame.columns:
+            return
+        topics = frame[TOPIC].nunique()
+        if topics > 1:
+            self.screen.warn(
+                f"{self.scores} has a column {TOPIC!r} of {topics} values, which is not used:"
+                f" --topic-column {TOPIC} fits each by itself, with --pool all together."
+            )
+
     def told(self, command: str) -> dict[str, Any]:
         """Return what the summary tells about the call, with the inference that it means."""
         return super().told(command) | {"inference": self.inference_name}
@@ -66,3 +80,4 @@ class Fitting(Settings, Rows):
     def save(self, many: Sequence[Calibrated], command: str) -> None:
         """Write results into the folder and say so, or say how to get them."""
         save(self.out, many, self.told(command), self.table_format, self.screen)
+        self._say_what_is_not_used(many[0].problem.table)

@@ -16,7 +16,7 @@ from bayescal.cli.command import Call, command
 from bayescal.cli.console import Screen
 from bayescal.cli.curve import Curve, curve_at, merge_curves
 from bayescal.cli.errors import UsageError, blamed_on_use
-from bayescal.cli.frames import SUFFIXES, write_frame
+from bayescal.cli.frames import WRITTEN, write_frame
 from bayescal.cli.problems import rows_by_topic
 from bayescal.cli.reading import ColumnReader
 from bayescal.cli.verdicts import verdicts_by_topic, verdicts_table
@@ -159,8 +159,8 @@ def _check_options(level: float, band: str, prior: float | None) -> None:
 
 
 def _check_out(out: Path | None) -> None:
-    if out is not None and out.suffix.lower() not in SUFFIXES:
-        raise UsageError(f"--out must end in {' or '.join(SUFFIXES)}, got {out}.")
+    if out is not None and out.suffix.lower() not in WRITTEN:
+        raise UsageError(f"--out must end in {' or '.join(WRITTEN)}, got {out}.")
 
 
 def _write(frame: pd.DataFrame, out: Path | None, screen: Screen) -> None:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from bayescal.cli import options
 from bayescal.cli.command import Call, command
 from bayescal.cli.errors import UsageError, blamed_on_use
-from bayescal.cli.frames import SUFFIXES
+from bayescal.cli.frames import WRITTEN
 from bayescal.cli.reading import read_scores
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def _held_out(asked: Report, told: Told, *, by_topic: bool) -> Labelled | None:
 
 def _fitted(path: Path, told: Told, problems: Problems) -> Labelled | None:
     """Return the scores fitted, where the calibrator does not keep them: they stand beside it."""
-    files = [_folder(path) / f"probabilities{suffix}" for suffix in SUFFIXES]
+    files = [_folder(path) / f"probabilities{suffix}" for suffix in WRITTEN]
     found = [file for file in files if file.is_file()]
     if not told or not found or next(iter(problems.values())).documents.known:
         return None
