@@ -5,6 +5,9 @@ Draws have shape (draws, documents) for P(+), as `ScoreCalibrator.sample_proba` 
 or (documents, decisions, classes) where they vary.
 """
 
+from bayescal.decisions.at_threshold import AtThreshold as AtThreshold
+from bayescal.decisions.at_threshold import precision_at as precision_at
+from bayescal.decisions.at_threshold import recall_at as recall_at
 from bayescal.decisions.costs import with_abstention as with_abstention
 from bayescal.decisions.counts import PositiveCount as PositiveCount
 from bayescal.decisions.counts import count_positives as count_positives

@@ -6,13 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from bayescal.decisions.draws import as_binary_draws
-from bayescal.randomness import generator
-from bayescal.validation import Floats, as_scores, check_choice, check_fraction, check_same_length
-
-OF = ("documents", "population")
+from bayescal.decisions.cuts import Cuts, cuts_of
+from bayescal.validation import Floats, check_fraction
 
 
 @dataclass(frozen=True)
@@ -96,8 +93,8 @@ def threshold_for_precision(
     (2.0, 0.7)
     """
     check_fraction(precision=precision)
-    cuts = _cuts(scores, draws, of, rng)
-    measure = cuts.positives / cuts.selected
+    cuts = cuts_of(scores, draws, of, rng)
+    measure = cuts.precision
     return _choose(cuts, measure, "precision", precision, assurance, level)
 
 
@@ -134,37 +131,13 @@ def threshold_for_recall(
     2.0
     """
     check_fraction(recall=recall)
-    cuts = _cuts(scores, draws, of, rng)
-    all_of_them = cuts.positives[:, -1:]
-    none = all_of_them == 0.0
-    measure = np.where(none, 1.0, cuts.positives / np.where(none, 1.0, all_of_them))
+    cuts = cuts_of(scores, draws, of, rng)
+    measure = cuts.recall
     return _choose(cuts, measure, "recall", recall, assurance, level)
 
 
-@dataclass(frozen=True)
-class _Cuts:
-    """Thresholds from the highest on: documents taken, and positives among them by draw."""
-
-    score: Floats
-    selected: NDArray[np.intp]
-    positives: Floats
-
-
-def _cuts(scores: ArrayLike, draws: ArrayLike, of: str, rng: Any) -> _Cuts:
-    check_choice("of", of, OF)
-    values, p = as_scores(scores), as_binary_draws(draws)
-    check_same_length("scores", values.size, "documents of draws", p.shape[1])
-    order = np.argsort(-values, kind="stable")
-    values, p = values[order], p[:, order]
-    counted = p if of == "population" else generator(rng).random(p.shape) < p
-    # Documents that tie in score are taken together.
-    last = np.flatnonzero(np.r_[values[1:] != values[:-1], True])
-    positives = np.cumsum(counted, axis=1, dtype=np.float64)[:, last]
-    return _Cuts(values[last], last + 1, positives)
-
-
 def _choose(
-    cuts: _Cuts, measure: Floats, name: str, wanted: float, assurance: float | None, level: float
+    cuts: Cuts, measure: Floats, name: str, wanted: float, assurance: float | None, level: float
 ) -> Threshold:
     check_fraction(level=level)
     reached = measure >= wanted

@@ -1,0 +1,127 @@
+"""What a threshold that is given takes: its precision, its recall, and how sure those are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bayescal.decisions.cuts import Cuts, cuts_of
+from bayescal.validation import Floats, check_fraction
+
+
+@dataclass(frozen=True)
+class AtThreshold:
+    """
+    Precision or recall at a threshold.
+
+    Attributes
+    ----------
+    mean : float
+        Posterior mean; of the precision of no document nan.
+    lower, upper : float
+        Equal-tailed credible interval.
+    level : float
+        Its probability.
+    selected : int
+        Documents taken: those of this score and above.
+    """
+
+    mean: float
+    lower: float
+    upper: float
+    level: float
+    selected: int
+
+
+def precision_at(
+    threshold: float,
+    scores: ArrayLike,
+    draws: ArrayLike,
+    *,
+    of: str = "documents",
+    level: float = 0.9,
+    rng: Any = None,
+) -> AtThreshold:
+    """
+    Return the share of positives among documents of a score and above, with its interval.
+
+    Parameters
+    ----------
+    threshold : float
+        In score units.
+    scores : array-like of shape (documents,)
+        Raw scores, larger for likelier positives; their labels need not be known.
+    draws : array-like of shape (draws, documents)
+        Posterior draws of their P(+), such as `ScoreCalibrator.sample_proba` returns.
+    of : {"documents", "population"}
+        See `threshold_for_precision`.
+    level : float
+        Of the interval.
+    rng : int, Generator, RandomState or None
+        Draws labels.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not as described.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> p = np.tile([0.1, 0.5, 0.9], (400, 1))
+    >>> found = precision_at(2.0, [1.0, 2.0, 3.0], p, of="population")
+    >>> round(found.mean, 2), found.selected
+    (0.7, 2)
+    """
+    cuts = cuts_of(scores, draws, of, rng)
+    return _at(threshold, cuts, cuts.precision, np.nan, level)
+
+
+def recall_at(
+    threshold: float,
+    scores: ArrayLike,
+    draws: ArrayLike,
+    *,
+    of: str = "documents",
+    level: float = 0.9,
+    rng: Any = None,
+) -> AtThreshold:
+    """
+    Return the share of all positives that have a score or a larger one, with its interval.
+
+    Parameters
+    ----------
+    threshold, scores, draws, of, level, rng
+        See `precision_at`. A draw without any positive has recall 1.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not as described.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> p = np.tile([0.1, 0.5, 0.9], (400, 1))
+    >>> round(recall_at(2.0, [1.0, 2.0, 3.0], p, of="population").mean, 2)
+    0.93
+    """
+    cuts = cuts_of(scores, draws, of, rng)
+    return _at(threshold, cuts, cuts.recall, 0.0, level)
+
+
+def _at(threshold: float, cuts: Cuts, measure: Floats, of_none: float, level: float) -> AtThreshold:
+    check_fraction(level=level)
+    if not np.isfinite(threshold):
+        raise ValueError(f"threshold must be finite, got {threshold}.")
+    # Scores of cuts fall: so many of them are taken.
+    taken = int(np.count_nonzero(cuts.score >= threshold))
+    if not taken:
+        return AtThreshold(of_none, of_none, of_none, level, 0)
+    values = measure[:, taken - 1]
+    lower, upper = np.quantile(values, [0.5 - level / 2.0, 0.5 + level / 2.0])
+    selected = int(cuts.selected[taken - 1])
+    return AtThreshold(float(values.mean()), float(lower), float(upper), level, selected)
