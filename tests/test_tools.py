@@ -61,6 +61,12 @@ def test_the_same_faults_are_drawn_when_other_code_changes(faults, tmp_path):
     assert {fault.rank for fault in faults} < {fault.rank for fault in moved}
 
 
+def test_equal_changes_in_one_function_are_drawn_apart(tmp_path):
+    (tmp_path / "twice.py").write_text("def twice(x):\n    return f(x, 1) + g(x, 1)\n")
+    ones = [fault for fault in faults_of(tmp_path, "twice.py") if fault.before == "1"]
+    assert len(ones) == len({fault.rank for fault in ones}) == 2
+
+
 def test_every_room_has_its_share_of_faults():
     drawn = draw_faults(ROOT, 24)
     assert len(drawn) == 24 * len(ROOMS) >= 150

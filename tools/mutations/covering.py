@@ -33,10 +33,11 @@ class Covering:
 
     def of(self, fault: Fault) -> list[str]:
         """
-        Return the tests that run a fault's statement, the quickest first.
+        Return the tests that run a fault's statement, then others of their files.
 
-        What runs at import alone, such as constants and defaults, is seen by the tests that run
-        anything else of that file.
+        Each time the quickest come first. Others follow because tests of a file may share what one
+        of them has made, and coverage counts for that one alone. What runs at import alone, such as
+        constants and defaults, is seen by the tests that run anything else of that module.
         """
         lines = self.tests.get(fault.path, {})
         found: set[str] = set()
@@ -44,7 +45,16 @@ class Covering:
             found |= lines.get(line, set())
         if not found:
             found = set().union(*lines.values()) if lines else set()
-        return sorted(found, key=lambda test: (self.seconds.get(test, 0.0), test))
+        files = {_file_of(test) for test in found}
+        others = {test for test in self.seconds if _file_of(test) in files} - found
+        return self._quickest_first(found) + self._quickest_first(others)
+
+    def _quickest_first(self, tests: set[str]) -> list[str]:
+        return sorted(tests, key=lambda test: (self.seconds.get(test, 0.0), test))
+
+
+def _file_of(test: str) -> str:
+    return test.partition("::")[0]
 
 
 def measure(root: Path, marks: str, folder: Path) -> None:
