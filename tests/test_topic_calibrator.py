@@ -166,6 +166,13 @@ def test_pooling_brings_few_positives_towards_the_population(fitted):
     assert row["lower"] < row["pooled"] < row["upper"]
 
 
+def test_a_summary_has_a_topics_modes_first_then_its_sides(fitted):
+    table = fitted.summary()
+    assert table.index.unique("topic").tolist() == sorted(NAMES)
+    rows = [(side, label) for side in ("theta", "left", "right") for label in ("0", "1")]
+    assert table.loc["corn"].index.tolist() == [(label, side) for side, label in rows]
+
+
 @pytest.mark.parametrize("pooling", ["partial", "complete", "none"])
 def test_topics_without_labels_get_wide_bands(pooling):
     calibrator = TopicCalibrator(pooling, **FEW).fit(SCORES, LABELS, TOPICS)
