@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import multiprocessing
 import os
+import resource
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -17,8 +20,9 @@ import pytest
 from tools.mutations.faults import Fault
 
 FOUND, SURVIVED, SLOW, UNCOVERED = "found", "survived", "too slow", "not covered"
-# A fault may make a loop endless: so many times as long as the tests take, and so many seconds.
-PATIENCE, GRACE = 4.0, 90.0
+# A fault may make a loop endless: so many times as long as the tests take, and so many seconds, of
+# the processor's time. What waits for ever uses none: so many times as long by the clock.
+PATIENCE, GRACE, BY_THE_CLOCK = 4.0, 60.0, 20.0
 
 
 @dataclass(frozen=True)
@@ -74,19 +78,22 @@ def _run(project: Path, tests: list[str], limit: float) -> tuple[str, str]:
     """Run the tests in a fork of this process, which has imported what takes long to import."""
     fork = multiprocessing.get_context("fork")
     receive, send = fork.Pipe(duplex=False)
-    process = fork.Process(target=_child, args=(project, tests, send))
+    process = fork.Process(target=_child, args=(project, tests, limit, send))
     process.start()
     send.close()
-    process.join(limit)
+    process.join(BY_THE_CLOCK * limit)
     if process.is_alive():
         process.kill()
         process.join()
+        return SLOW, ""
+    if process.exitcode == -signal.SIGXCPU:
         return SLOW, ""
     failed = receive.recv() if receive.poll() else "the process died"
     return (FOUND, failed) if failed else (SURVIVED, "")
 
 
-def _child(project: Path, tests: list[str], send: Any) -> None:
+def _child(project: Path, tests: list[str], limit: float, send: Any) -> None:
+    resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(limit), resource.RLIM_INFINITY))
     os.chdir(project)
     sys.path[0] = str(project)
     os.environ |= {"PYTHONPATH": str(project), "PYTHONDONTWRITEBYTECODE": "1"}
