@@ -189,6 +189,18 @@ def test_tails_beside_a_side_of_almost_no_width(family):
             assert got == pytest.approx(exact_log_tails(row, x), rel=2e-15, abs=2e-15)
 
 
+@pytest.mark.parametrize("family", ASYMMETRIC)
+@pytest.mark.parametrize("narrow", [1e-12, 1e-6])
+def test_a_share_that_is_nearly_one_lacks_the_other_tail(family, narrow):
+    # Just inside the wide side: what is lacking is tiny, and its digits are all there.
+    step = np.logspace(-14, -1, 14)
+    for row, x in ((Row(family, "", 0.0, 1.0, narrow), -step),
+                   (Row(family, "", 0.0, narrow, 1.0), step)):  # fmt: skip
+        most, least = ("logcdf", "logsf") if x[0] < 0.0 else ("logsf", "logcdf")
+        lacking = np.log1p(-np.exp(call(row, least, x)))
+        np.testing.assert_allclose(call(row, most, x), lacking, rtol=1e-13, atol=0)
+
+
 @each_row
 def test_both_tails_sum_to_one(row):
     x = row.at(Z)

@@ -142,6 +142,27 @@ def test_reuters_topics(name, classifier):
     assert max(worst) < 1e-3
 
 
+class TwoModes:
+    """A space of one parameter: a broad mode, and a narrow higher one between points of a scan."""
+
+    size, initial, classes = 1, np.zeros(1), ()
+    places, widths, heights = np.array([-1.0, 1.53]), np.array([0.8, 0.02]), np.array([1.0, 3.0])
+
+    def objective(self, point):
+        z = (point - self.places) / self.widths
+        parts = self.heights * np.exp(-0.5 * z * z)
+        return -parts.sum(), np.array([(parts * z / self.widths).sum()])
+
+    def values(self, point):
+        return {"place": point}
+
+
+def test_a_scan_follows_minima_apart_not_the_lowest_points():
+    # All of the lowest points of the scan lie around the broad mode, where the one search ends.
+    found = find_mode(TwoModes(), np.random.default_rng(0), starts=1)
+    assert found.values["place"] == pytest.approx(1.53, abs=1e-3)
+
+
 def test_a_search_from_one_start_with_strong_wolfe_steps_gets_stuck():
     """The negative: what pm.find_MAP did, L-BFGS from one start, is not enough."""
     flat = FlatModel("asymmetric_laplace")

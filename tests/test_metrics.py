@@ -4,6 +4,7 @@ import functools
 
 import numpy as np
 import pytest
+from scipy import stats
 from sklearn.calibration import calibration_curve
 from sklearn.metrics import log_loss as sklearn_log_loss
 
@@ -53,6 +54,11 @@ def test_bad_input_is_refused(name, change):
         METRICS[name](arguments["y_true"], arguments["y_prob"])
     with pytest.raises(ValueError, match="sample_weight must have shape"):
         METRICS[name](Y, P, sample_weight=[1, 2])
+
+
+def test_a_refusal_shows_a_value_that_is_outside():
+    with pytest.raises(ValueError, match=r"between 0 and 1, got 1\.5"):
+        metrics.brier_score([1, 1, 0], [1.0, 1.5, 0.0])
 
 
 def test_labels_of_every_binary_kind_agree():
@@ -140,6 +146,18 @@ def test_curve_with_weights_is_that_of_repeated_documents(method):
         assert getattr(found, name) == pytest.approx(getattr(repeated, name)), name
 
 
+@pytest.mark.parametrize("method", ["corp", "uniform", "quantile"])
+@pytest.mark.parametrize("band", ["consistency", "confidence"])
+def test_a_document_of_no_weight_might_as_well_be_missing(method, band):
+    options = {"method": method, "band": band, "resamples": 20, "rng": 0}
+    weight = WEIGHT * (np.arange(Y.size) % 7 > 0)
+    with_all = metrics.reliability_curve(Y, P, sample_weight=weight, **options)
+    kept = weight > 0
+    without = metrics.reliability_curve(Y[kept], P[kept], sample_weight=weight[kept], **options)
+    for name in ("prob_pred", "prob_true", "weight", "lower", "upper"):
+        np.testing.assert_array_equal(getattr(with_all, name), getattr(without, name))
+
+
 @pytest.mark.parametrize("method", ["corp", "quantile"])
 @pytest.mark.parametrize("band", ["consistency", "confidence"])
 def test_bands_hold_what_they_promise(method, band):
@@ -189,6 +207,16 @@ def test_debiased_error_is_that_of_kumar_liang_and_ma():
         expected += size / p.size * ((p[group].mean() - mean) ** 2 - mean * (1 - mean) / (size - 1))
     found = metrics.calibration_error(y, p, norm="l2", debias=True)
     assert found == pytest.approx(np.sqrt(expected), rel=1e-3)  # the groups' ends differ by one
+
+
+@pytest.mark.parametrize("off", [0.0, 0.05, 0.1])
+def test_a_debiased_distance_is_what_noise_makes_of_it_and_no_more(off):
+    # One bin of 100: the distance less what |N(distance, sd)| is larger on average.
+    y = np.arange(100) < 30
+    found = metrics.calibration_error(y, np.full(100, 0.3 + off), n_bins=1, debias=True)
+    sd = np.sqrt(0.3 * 0.7 / 100)
+    expected = 2.0 * off - stats.foldnorm(off / sd, scale=sd).mean()
+    assert found == pytest.approx(max(expected, 0.0), abs=1e-12)
 
 
 @pytest.mark.parametrize("norm", ["l1", "l2"])

@@ -152,6 +152,13 @@ class TestParetoSmoothing:
         assert np.isfinite(log_weight).all()
         assert np.all(k > 2.0)
 
+    def test_a_tail_is_fitted_where_its_first_quartile_rises(self):
+        # Twenty of a hundred ratios are the tail: of sixteen that rise, or of one fewer.
+        rising = [np.r_[np.zeros(100 - n), np.linspace(0.1, 2.0, n)] for n in (16, 15)]
+        k = smooth(np.array(rising))[1]
+        assert np.isfinite(k[0])
+        assert k[1] == np.inf
+
     def test_impossible_draws_get_no_weight(self):
         log_ratio = np.r_[np.full(50, -np.inf), RNG.normal(size=50)][None]
         log_weight, k = smooth(log_ratio)

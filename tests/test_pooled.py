@@ -97,6 +97,9 @@ def test_a_wide_base_bounds_the_weights_of_wide_populations():
     assert np.all(two.efficiency(WIDE[None]) > 0.45)
     assert np.all(two.efficiency(BASE[None]) > 0.45)
     assert one.efficiency(WIDE[None]).min() < 0.1
+    # Of several populations it is the mean.
+    each = [two.efficiency(point[None]) for point in (WIDE, BASE)]
+    np.testing.assert_allclose(two.efficiency(np.stack([WIDE, BASE])), np.mean(each, axis=0))
 
 
 @each_family

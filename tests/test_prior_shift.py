@@ -74,25 +74,38 @@ def test_em_says_when_a_class_is_absent():
     assert prior_by_em([1.0, 1.0], 0.5).prior == pytest.approx(1, abs=1e-6)
 
 
-@pytest.mark.parametrize("shape", [(1.0, 1.0), (0.5, 4.0)])
-@pytest.mark.parametrize(("n", "true"), [(30, 0.2), (30, 0.0), (2000, 0.05)])
-def test_posterior_is_that_of_a_fine_grid(n, true, shape):
-    scores, _ = scores_of(np.random.default_rng(n), n, true)
-    ratio = log_ratio(scores)
+def levels_on_a_fine_grid(draws, ratio, shape):
+    """Return where draws lie in the distribution of the prior: uniform if they are right."""
     logit = np.linspace(-30, 10, 40_001)
     log_density = shape[0] * special.log_expit(logit) + shape[1] * special.log_expit(-logit)
     for r in ratio:
         log_density += np.logaddexp(logit + r, 0) - np.logaddexp(logit, 0)
     cdf = np.cumsum(np.exp(log_density - log_density.max()))
+    return np.interp(special.logit(draws), logit, cdf / cdf[-1])
+
+
+@pytest.mark.parametrize("shape", [(1.0, 1.0), (0.5, 4.0)])
+@pytest.mark.parametrize(("n", "true"), [(30, 0.2), (30, 0.0), (2000, 0.05)])
+def test_posterior_is_that_of_a_fine_grid(n, true, shape):
+    scores, _ = scores_of(np.random.default_rng(n), n, true)
+    ratio = log_ratio(scores)
     draws = 3000 if n == 30 else 500
     found = prior_posterior(np.tile(ratio, (draws, 1)), a=shape[0], b=shape[1], rng=0)
-    uniform = np.interp(special.logit(found.draws), logit, cdf / cdf[-1])
+    uniform = levels_on_a_fine_grid(found.draws, ratio, shape)
     assert stats.kstest(uniform, "uniform").pvalue > 0.001
     # A neighbouring prior is told apart.
     if n == 30:
         wrong = prior_posterior(np.tile(ratio, (draws, 1)), a=shape[0] + 1, b=shape[1], rng=0)
-        uniform = np.interp(special.logit(wrong.draws), logit, cdf / cdf[-1])
+        uniform = levels_on_a_fine_grid(wrong.draws, ratio, shape)
         assert stats.kstest(uniform, "uniform").pvalue < 0.001
+
+
+def test_posterior_of_many_scores_that_say_little_each():
+    # Nearly all of one class: Newton's steps alone would leave the density's one mode behind.
+    ratio = np.repeat([0.5, -0.5], [300, 10])
+    found = prior_posterior(np.tile(ratio, (500, 1)), rng=0)
+    uniform = levels_on_a_fine_grid(found.draws, ratio, (1.0, 1.0))
+    assert stats.kstest(uniform, "uniform").pvalue > 0.001
 
 
 def ranks(shift):

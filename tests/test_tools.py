@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tools import machine, test_times
+from tools.mutations import table
 from tools.mutations.faults import faults_of
 from tools.mutations.sample import ROOMS, draw_faults, room_of
 
@@ -61,12 +62,37 @@ def test_the_same_faults_are_drawn_when_other_code_changes(faults, tmp_path):
     assert {fault.rank for fault in faults} < {fault.rank for fault in moved}
 
 
+def test_equal_changes_in_one_function_are_drawn_apart(tmp_path):
+    (tmp_path / "twice.py").write_text("def twice(x):\n    return f(x, 1) + g(x, 1)\n")
+    ones = [fault for fault in faults_of(tmp_path, "twice.py") if fault.before == "1"]
+    assert len(ones) == len({fault.rank for fault in ones}) == 2
+
+
 def test_every_room_has_its_share_of_faults():
     drawn = draw_faults(ROOT, 24)
     assert len(drawn) == 24 * len(ROOMS) >= 150
     assert {room_of(fault.path) for fault in drawn} == set(ROOMS)
     for fault in drawn:
         compile(fault.applied((ROOT / fault.path).read_text()), fault.path, "exec")
+
+
+def test_the_page_of_faults_shows_its_table():
+    folder = ROOT / "docs" / "validation"
+    rows = list(table.read(folder / "mutations.csv"))
+    page = (folder / "mutations.md").read_text()
+    assert table.table(rows) in page
+    assert table.survivors(rows) in page
+    assert len(rows) >= 150
+    # The tests that were added for faults are there.
+    tests = [row["why"].split("::") for row in rows if row["judged"] == table.TESTED]
+    for path, *names in tests:
+        assert f"def {names[-1]}(" in (ROOT / path).read_text(), names
+
+
+def test_a_survivor_must_be_judged():
+    row = {"room": "families", "path": "x.py", "line": "1", "ended": "survived", "judged": ""}
+    with pytest.raises(ValueError, match=r"x\.py, line 1 is not judged"):
+        table.table([row])
 
 
 def test_times_are_added_up_by_file(tmp_path):

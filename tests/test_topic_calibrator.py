@@ -166,6 +166,22 @@ def test_pooling_brings_few_positives_towards_the_population(fitted):
     assert row["lower"] < row["pooled"] < row["upper"]
 
 
+@pytest.mark.parametrize("kinds", [("no", "yes"), (0, 1), (0.0, 1.0), (False, True)])
+@pytest.mark.parametrize("missing", [None, np.nan])
+def test_documents_without_a_label_are_left_out_whatever_labels_are(kinds, missing):
+    labels = np.array([kinds[0], kinds[1], missing, kinds[1]], dtype=object)
+    found = read_topics([1.0, 2.0, 3.0, 4.0], labels, ["corn"] * 4)
+    assert found.score.tolist() == [1.0, 2.0, 4.0]
+    assert found.positive.tolist() == [False, True, True]
+
+
+def test_a_summary_has_a_topics_modes_first_then_its_sides(fitted):
+    table = fitted.summary()
+    assert table.index.unique("topic").tolist() == sorted(NAMES)
+    rows = [(side, label) for side in ("theta", "left", "right") for label in ("0", "1")]
+    assert table.loc["corn"].index.tolist() == [(label, side) for side, label in rows]
+
+
 @pytest.mark.parametrize("pooling", ["partial", "complete", "none"])
 def test_topics_without_labels_get_wide_bands(pooling):
     calibrator = TopicCalibrator(pooling, **FEW).fit(SCORES, LABELS, TOPICS)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
 import coverage
 
 from tools.mutations.faults import Fault
+
+LEAST_SECONDS = 0.02  # what any test takes
 
 
 @dataclass(frozen=True)
@@ -26,17 +29,22 @@ class Covering:
         By file and line, the tests that ran it, as pytest names them.
     seconds : dict
         By test, what it took.
+    lines : dict
+        By test, how many lines it ran.
     """
 
     tests: dict[str, dict[int, set[str]]]
     seconds: dict[str, float]
+    lines: Counter[str]
 
     def of(self, fault: Fault) -> list[str]:
         """
-        Return the tests that run a fault's statement, the quickest first.
+        Return the tests that run a fault's statement, then others of their files.
 
-        What runs at import alone, such as constants and defaults, is seen by the tests that run
-        anything else of that file.
+        Each time those come first that are quick and run little else: a fault is in much of what
+        they do. Others follow because tests of a file may share what one of them has made, and
+        coverage counts for that one alone. What runs at import alone, such as constants and
+        defaults, is seen by the tests that run anything else of that module.
         """
         lines = self.tests.get(fault.path, {})
         found: set[str] = set()
@@ -44,7 +52,19 @@ class Covering:
             found |= lines.get(line, set())
         if not found:
             found = set().union(*lines.values()) if lines else set()
-        return sorted(found, key=lambda test: (self.seconds.get(test, 0.0), test))
+        files = {_file_of(test) for test in found}
+        others = {test for test in self.seconds if _file_of(test) in files} - found
+        return self._nearest_first(found) + self._nearest_first(others)
+
+    def _nearest_first(self, tests: set[str]) -> list[str]:
+        def effort(test: str) -> float:
+            return max(self.seconds.get(test, 0.0), LEAST_SECONDS) * self.lines[test]
+
+        return sorted(tests, key=lambda test: (effort(test), test))
+
+
+def _file_of(test: str) -> str:
+    return test.partition("::")[0]
 
 
 def measure(root: Path, marks: str, folder: Path) -> None:
@@ -79,7 +99,9 @@ def read(root: Path, folder: Path) -> Covering:
         for line, contexts in data.contexts_by_lineno(file).items():
             by_line[line] = {c.partition("|")[0] for c in contexts if c}
         tests[name] = dict(by_line)
-    return Covering(tests, _seconds(folder / "times.xml"))
+    by_all_lines = (found for by_line in tests.values() for found in by_line.values())
+    lines = Counter(itertools.chain.from_iterable(by_all_lines))
+    return Covering(tests, _seconds(folder / "times.xml"), lines)
 
 
 def _seconds(path: Path) -> dict[str, float]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import copy
 import hashlib
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 # The opposite, and the neighbour that differs where both sides are equal.
@@ -49,6 +50,8 @@ class Fault:
         The source of the changed expression or statement.
     start, end : int
         Where it stands in the file, in bytes of UTF-8.
+    nth : int
+        How many changes like it come before it in the same function.
     """
 
     path: str
@@ -59,11 +62,12 @@ class Fault:
     after: str
     start: int
     end: int
+    nth: int = 0
 
     @property
     def rank(self) -> str:
         """Return a random number that stays when code elsewhere in the file changes."""
-        text = "\0".join((self.path, self.function, self.before, self.after))
+        text = "\0".join((self.path, self.function, self.before, self.after, str(self.nth)))
         return hashlib.sha256(text.encode()).hexdigest()
 
     def applied(self, source: str) -> str:
@@ -75,7 +79,13 @@ class Fault:
 def faults_of(root: Path, path: str) -> list[Fault]:
     """Return all faults that can be put into a file."""
     source = (root / path).read_text(encoding="utf-8")
-    return list(_Search(path, source).faults())
+    seen: Counter[tuple[str, ...]] = Counter()
+    found = []
+    for fault in _Search(path, source).faults():
+        change = (fault.function, fault.before, fault.after)
+        found.append(replace(fault, nth=seen[change]))
+        seen[change] += 1
+    return found
 
 
 class _Search:

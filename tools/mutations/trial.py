@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import multiprocessing
 import os
+import resource
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -17,8 +20,9 @@ import pytest
 from tools.mutations.faults import Fault
 
 FOUND, SURVIVED, SLOW, UNCOVERED = "found", "survived", "too slow", "not covered"
-# A fault may make a loop endless: so many times as long as the tests take, and so many seconds.
-PATIENCE, GRACE = 4.0, 90.0
+# A fault may make a loop endless: so many times as long as the tests take, and so many seconds, of
+# the processor's time. What waits for ever uses none: so many times as long by the clock.
+PATIENCE, GRACE, BY_THE_CLOCK = 4.0, 60.0, 20.0
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,12 @@ def copy_project(root: Path, folder: Path) -> Path:
         if (root / name).exists():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(root / name, folder / name)
+    # Compiled once: a file with a fault in it is newer, and is read itself.
+    collect = ["-m", "pytest", "--collect-only", "-qq", "-p", "no:cacheprovider"]
+    environment = os.environ | {"PYTHONPATH": str(folder)}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    subprocess.run([sys.executable, *collect], cwd=folder, env=environment, check=False,
+                   stdout=subprocess.DEVNULL)  # fmt: skip
     return folder
 
 
@@ -68,19 +78,22 @@ def _run(project: Path, tests: list[str], limit: float) -> tuple[str, str]:
     """Run the tests in a fork of this process, which has imported what takes long to import."""
     fork = multiprocessing.get_context("fork")
     receive, send = fork.Pipe(duplex=False)
-    process = fork.Process(target=_child, args=(project, tests, send))
+    process = fork.Process(target=_child, args=(project, tests, limit, send))
     process.start()
     send.close()
-    process.join(limit)
+    process.join(BY_THE_CLOCK * limit)
     if process.is_alive():
         process.kill()
         process.join()
+        return SLOW, ""
+    if process.exitcode == -signal.SIGXCPU:
         return SLOW, ""
     failed = receive.recv() if receive.poll() else "the process died"
     return (FOUND, failed) if failed else (SURVIVED, "")
 
 
-def _child(project: Path, tests: list[str], send: Any) -> None:
+def _child(project: Path, tests: list[str], limit: float, send: Any) -> None:
+    resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(limit), resource.RLIM_INFINITY))
     os.chdir(project)
     sys.path[0] = str(project)
     os.environ |= {"PYTHONPATH": str(project), "PYTHONDONTWRITEBYTECODE": "1"}
@@ -91,7 +104,9 @@ def _child(project: Path, tests: list[str], send: Any) -> None:
         os.dup2(nowhere.fileno(), 1)
         os.dup2(nowhere.fileno(), 2)
     chosen = _Chosen(tests)
-    files = sorted({test.partition("::")[0] for test in tests})
+    # The package's own examples last, as in a run of all tests: collecting them imports modules,
+    # some of which are called like a function that tests import.
+    files = sorted({test.partition("::")[0] for test in tests}, reverse=True)
     code = pytest.main([*files, "-x", "-q", "-p", "no:cacheprovider", "-m", ""], plugins=[chosen])
     # A module that cannot even be imported is a fault found.
     send.send("" if code == pytest.ExitCode.OK else chosen.failed or f"pytest ended with {code}")
