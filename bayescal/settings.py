@@ -15,6 +15,7 @@ from bayescal.families import FAMILIES, Family, GuardOption
 from bayescal.parts import PARTS
 from bayescal.parts.densities import ASINH_SCALES
 from bayescal.parts.densities import DENSITIES as DENSITIES_PART
+from bayescal.parts.identity import IDENTITY as IDENTITY_PART
 from bayescal.parts.options import Options
 from bayescal.parts.recalibrated import RECALIBRATED
 from bayescal.parts.stack import COMBINED
@@ -120,6 +121,7 @@ def read_settings(estimator: Any) -> Settings:
         chains=int(estimator.chains),
     )
     _check_exact_only(estimator, inference, parts, options)
+    _check_identity(parts, resolve_scores(estimator.scores_are))
     _check_hyperparameters(parts, options)
     reference = families[0] if len(families) == 1 else FAMILIES[REFERENCE]
     return Settings(
@@ -226,6 +228,22 @@ def _read_warp(warp: Any) -> tuple[float, ...] | None:
         )
     check_positive(warp=warp)
     return (float(warp),)
+
+
+def _check_identity(parts: tuple[str, ...], scores_are: str) -> None:
+    """Refuse scores as log-odds where they are none, and where no other part brings draws."""
+    if IDENTITY_PART.name not in parts:
+        return
+    if len(parts) == 1:
+        raise ValueError(
+            f"parts must hold another one beside {IDENTITY_PART.name!r}, which fits nothing and has"
+            " no draws of its own."
+        )
+    if scores_are == "scores":
+        raise ValueError(
+            f"parts with {IDENTITY_PART.name!r} need scores_are='log_odds' or 'probabilities': raw"
+            " scores are no log-odds."
+        )
 
 
 def _check_hyperparameters(parts: tuple[str, ...], options: Options) -> None:

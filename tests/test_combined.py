@@ -201,6 +201,11 @@ def test_a_weight_of_two_repeats_the_document():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
+        ({"parts": "identity"}, "parts must hold another one beside 'identity'"),
+        ({"parts": ["monotone", "identity"]}, "'identity' need scores_are='log_odds'"),
+        ({"parts": []}, "parts must be 'auto', 'combined', a part or several of densities"),
+        ({"parts": ["combined", "monotone"]}, "parts must be 'auto', 'combined', a part or sev"),
+        ({"parts": "trees"}, "parts must be one of 'auto', 'combined', .* got 'trees'"),
         ({"parts": "combined", "inference": "nuts"}, "parts='combined' needs inference='exact'"),
         ({"parts": "monotone", "inference": "mle"}, "parts='monotone' needs inference='exact'"),
         ({"program": "logistic", "inference": "map"}, "it holds no theta.*parts='monotone'"),
@@ -223,3 +228,27 @@ def test_what_a_direct_fit_does_not_have():
         _ = fitted.family_weight_
     with pytest.raises(AttributeError, match="are not combined"):
         _ = fitted.combination_
+
+
+def test_some_parts_are_weighed_among_themselves():
+    some = ScoreCalibrator(parts=["logistic", "recalibrated"], random_state=0).fit(SCORES, POSITIVE)
+    weight = some.combination_["weight"]
+    # The densities are there for what follows them, without a weight of their own.
+    assert list(weight.index) == ["densities", "logistic", "recalibrated"]
+    assert weight["densities"] == 0.0
+    assert weight[["logistic", "recalibrated"]].sum() == pytest.approx(1.0)
+    assert (weight[["logistic", "recalibrated"]] > 0.0).all()
+    with_scores = ScoreCalibrator(
+        parts=["monotone", "identity"], scores_are="log_odds", random_state=0
+    ).fit(SCORES, POSITIVE)
+    assert list(with_scores.combination_.index) == ["monotone", "identity"]
+    assert np.isfinite(with_scores.predict_interval(X)).all()
+
+
+@pytest.mark.parametrize("name", ["combined", "monotone", "logistic", "recalibrated"])
+def test_families_that_named_parts_still_work_and_say_so(name):
+    settings = {"draws": 50, "chains": 2, "random_state": 0}
+    with pytest.warns(FutureWarning, match=f"family='{name}' is parts='{name}' now"):
+        old = ScoreCalibrator(family=name, **settings).fit(SCORES, POSITIVE)
+    new = ScoreCalibrator(parts=name, **settings).fit(SCORES, POSITIVE)
+    assert np.array_equal(old.predict_proba(X), new.predict_proba(X))

@@ -47,10 +47,10 @@ class LogOddsPart(Part):
         What a report says of it.
     """
 
+    hyperparameters = OF_PRIOR | UNITS
+
     def __init__(self, name: str, title: str, text: str) -> None:
         self.name, self.title, self.text = name, title, text
-
-    hyperparameters = OF_PRIOR | UNITS
 
     def joins(self, data: BinaryScores, options: Options) -> bool:
         """Return True."""
@@ -79,7 +79,9 @@ class LogOddsPart(Part):
 
     def asinh_scales(self, options: Options) -> tuple[float, ...]:
         """Return the warps to choose from."""
-        return ENDS if options.warps in (None, ASINH_SCALES) else options.warps or ()
+        if options.warps is None or options.warps == ASINH_SCALES:
+            return ENDS
+        return options.warps
 
     def read(self, groups: Groups, place: Place, reading: Reading) -> PartCurves:
         """Return its draws."""
@@ -98,7 +100,7 @@ class LogOddsPart(Part):
                 "the importance weights of {whose} are too uneven, or its likelihood is too coarse"
                 f" (Pareto k {k:.2f}, efficiency {efficiency:.3f}, error of the log likelihood"
                 f" {float(evidence['likelihood_error']):.2g} nats)",
-                "raise draws, or choose a family without that part",
+                "raise draws, or choose parts without it",
                 name,
             )
 
