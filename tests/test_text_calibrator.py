@@ -188,8 +188,8 @@ class TestCommand:
 
     def test_bad_files_end_in_one_line(self, table, tmp_path):
         path = tmp_path / "docs.csv"
-        path.write_bytes(b"text,label\ncaf\xe9,corn\noil,oil\n")
-        assert "can't decode byte 0xe9" in fit(path, code=2).stderr
+        path.write_bytes(b"text;label\ncaf\xe9;corn\noil;oil\n")  # read as Latin-1
+        assert "folds must be from 2 to 1" in fit(path, code=2).stderr
         assert "there is no file" in fit(tmp_path / "absent.csv", code=2).stderr
         folder = tmp_path / "docs"
         (folder / "corn").mkdir(parents=True)
