@@ -94,8 +94,7 @@ def threshold_for_precision(
     """
     check_fraction(precision=precision)
     cuts = cuts_of(scores, draws, of, rng)
-    measure = cuts.precision
-    return _choose(cuts, measure, "precision", precision, assurance, level)
+    return _choose(cuts, cuts.precision, "precision", precision, assurance, level)
 
 
 def threshold_for_recall(
@@ -132,8 +131,7 @@ def threshold_for_recall(
     """
     check_fraction(recall=recall)
     cuts = cuts_of(scores, draws, of, rng)
-    measure = cuts.recall
-    return _choose(cuts, measure, "recall", recall, assurance, level)
+    return _choose(cuts, cuts.recall, "recall", recall, assurance, level)
 
 
 def _choose(

@@ -25,8 +25,8 @@ from bayescal.engines.maximum_likelihood import ClassFits
 from bayescal.families import FAMILIES, Family, Fit
 from bayescal.parts.findings import Finding
 from bayescal.parts.options import Found, Options, Task
-from bayescal.parts.part import DRAWS, Part, Reading, Row
-from bayescal.parts.places import Groups, Place, place_of, plain_place
+from bayescal.parts.part import Part, Reading, Row
+from bayescal.parts.places import DRAWS, Groups, Place, place_of, plain_place
 from bayescal.warps import IDENTITY
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class DensitiesPart(Part):
             task.data,
             task.rng,
             draws=options.draws * options.chains,
-            hyperparameters=self._given(options),
+            hyperparameters=self.given(options),
             asinh_scales=asinh_scales_of(options),
             averaging=options.averaging,
             monotone=options.monotone,
@@ -116,7 +116,7 @@ class DensitiesPart(Part):
         """Return Bayes' rule, the warps, the families and their priors."""
         from bayescal.formulas.densities import blocks
 
-        return blocks(options.families, asinh_scales_of(options), scale, self._given(options))
+        return blocks(options.families, asinh_scales_of(options), scale, self.given(options))
 
     def prior(self, task: Task, curves: PartCurves, posterior: xr.Dataset) -> xr.Dataset:
         """Return one chain of draws from the prior, of the variables of the posterior."""
@@ -126,18 +126,12 @@ class DensitiesPart(Part):
             task.data,
             task.rng,
             draws=options.draws,
-            hyperparameters=self._given(options),
+            hyperparameters=self.given(options),
             asinh_scales=asinh_scales_of(options),
             monotone=options.monotone,
         )
         drawn = found.dataset(1, options.draws)
         return drawn if found.plain else shapes(read_mixture(drawn, found.centre), drawn)
-
-    def _given(self, options: Options) -> dict[str, float]:
-        """Return its own of those given: all where it is alone, for the engine to refuse."""
-        if not options.combined:
-            return dict(options.hyperparameters)
-        return options.known(self.hyperparameters)
 
 
 def asinh_scales_of(options: Options) -> tuple[float, ...]:

@@ -11,9 +11,9 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayescal.curves.curves import NOT_FINITE
+from bayescal.parts.places import DRAWS
 from bayescal.validation import Floats
 
-DRAWS = ("chain", "draw")
 # Of few values, one of them infinite: a choice among warps.
 CHOSEN = ("asinh_scale",)
 # Fewer draws may be the same one by chance: those of topics are picked from some hundreds.
@@ -71,9 +71,11 @@ def of_draws(part: str, draws: xr.Dataset, fixed: tuple[str, ...] = ()) -> Itera
     for by_topic in (False, True):
         own = {name: each for name, each in drawn.items() if ("topic" in each.dims) == by_topic}
         ends = {name: _ends(each) for name, each in own.items()}
-        endless = [_any(~np.isfinite(low) | ~np.isfinite(high)) for low, high in ends.values()]
+        endless = [
+            (~np.isfinite(low) | ~np.isfinite(high)).any(axis=1) for low, high in ends.values()
+        ]
         varied = [each for name, each in ends.items() if name not in fixed]
-        constant = [_any(low == high) for low, high in varied if several]
+        constant = [(low == high).any(axis=1) for low, high in varied if several]
         for what, wrong in (
             (NOT_FINITE, endless),
             ("are all the same", constant),
@@ -98,11 +100,6 @@ def _ends(variable: xr.Variable) -> tuple[Floats, Floats]:
     topics = low.shape[where]
     low, high = (np.moveaxis(each, where, 0).reshape(topics, -1) for each in (low, high))
     return low, high
-
-
-def _any(wrong: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return which rows, topics where there are any, have something wrong."""
-    return np.asarray(wrong.any(axis=1))
 
 
 def any_of(wrong: xr.DataArray) -> NDArray[np.bool_]:

@@ -19,8 +19,8 @@ from bayescal.engines.monotone.prior_draws import draw_prior
 from bayescal.parts.densities import ASINH_SCALES
 from bayescal.parts.findings import Finding
 from bayescal.parts.options import Options, Task
-from bayescal.parts.part import DRAWS, Part, Reading, at_scores
-from bayescal.parts.places import Groups, Place
+from bayescal.parts.part import Part, Reading, at_scores
+from bayescal.parts.places import DRAWS, Groups, Place
 from bayescal.validation import Floats, check_count
 from bayescal.warps import IDENTITY, unwarp
 
@@ -59,7 +59,7 @@ class LogOddsPart(Part):
     def fit(self, task: Task) -> LogOddsFit:
         """Return the posterior on the warp that the labels favour."""
         options = task.options
-        given = self._given(options)
+        given = self.given(options)
         segments = given.pop(SEGMENTS, None) if SEGMENTS in self.hyperparameters else None
         if segments is not None:
             check_count(SEGMENTS, segments)
@@ -108,7 +108,7 @@ class LogOddsPart(Part):
         """Return its formula and its priors."""
         from bayescal.formulas.log_odds import block
 
-        given = self._given(options)
+        given = self.given(options)
         given.pop(SEGMENTS, None)
         return [block(self.title, self.text, given, scale, straight=self.segments == 1)]
 
@@ -128,12 +128,6 @@ class LogOddsPart(Part):
             },
             {"chain": [0], "draw": np.arange(options.draws), "score": score},
         )
-
-    def _given(self, options: Options) -> dict[str, float]:
-        """Return its own of those given: all where it is alone, for the engine to refuse."""
-        if not options.combined:
-            return dict(options.hyperparameters)
-        return options.known(self.hyperparameters)
 
 
 class MonotonePart(LogOddsPart):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import xarray as xr
 
@@ -52,13 +53,7 @@ class PopulationKind:
 DENSITIES_OF_TOPICS, LOG_ODDS_OF_TOPICS = "densities of topics", "log-odds of topics"
 TOPIC_KINDS = {name: PopulationKind() for name in (DENSITIES_OF_TOPICS, LOG_ODDS_OF_TOPICS)}
 # Monotone log-odds in raw score units would take twice the memory, of thousands of topics.
-MONOTONE_OF_TOPICS = Place(
-    name=MONOTONE.name,
-    kind=LOG_ODDS_OF_TOPICS,
-    draws=(f"{FOLDER}/{MONOTONE.name}/engine_draws",),
-    constants=f"{FOLDER}/{MONOTONE.name}/engine_constants",
-    evidence=f"{FOLDER}/{MONOTONE.name}/evidence",
-)
+MONOTONE_OF_TOPICS = replace(place_of(MONOTONE.name, LOG_ODDS_OF_TOPICS, first=False), raw="")
 RECALIBRATED_OF_TOPICS = place_of(RECALIBRATED.name, RECALIBRATED.name, first=False)
 
 

@@ -15,13 +15,12 @@ from bayescal.engines.data import BinaryScores
 from bayescal.engines.maximum_likelihood import ClassFits
 from bayescal.parts.findings import Finding, unresolved
 from bayescal.parts.options import Found, Options, Task
-from bayescal.parts.places import Groups, Place, place_of
+from bayescal.parts.places import DRAWS, Groups, Place, place_of
 from bayescal.validation import Floats
 
 if TYPE_CHECKING:
     from bayescal.formulas.block import Block
 
-DRAWS = ("chain", "draw")
 # Class and parameter, what maximum likelihood says, and the draws or the mode.
 Row = tuple[tuple[str, str], dict[str, Any], xr.DataArray | None]
 NODES = 9
@@ -80,6 +79,12 @@ class Part(ABC):
     def joins(self, data: BinaryScores, options: Options) -> bool:
         """Return whether it is part of the combination; False for those to be asked for by name."""
         return False
+
+    def given(self, options: Options) -> dict[str, float]:
+        """Return its hyperparameters of those given: all where it is alone, to refuse others."""
+        if not options.combined:
+            return dict(options.hyperparameters)
+        return options.known(self.hyperparameters)
 
     @abstractmethod
     def fit(self, task: Task) -> Found:

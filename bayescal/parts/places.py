@@ -12,6 +12,7 @@ import xarray as xr
 
 Groups = Mapping[str, xr.Dataset]
 
+DRAWS = ("chain", "draw")  # dimensions of every group of draws
 FOLDER = "parts"
 POSTERIOR = "posterior"  # the draws of the first part that people read, where ArviZ looks for them
 MODE = "mode"  # the same of one posterior mode, without draws

@@ -52,7 +52,8 @@ def fit_parts(
     weighed = chosen(names, data, options)
     first, *others = with_those_followed(weighed)
     found: dict[str, Found] = {first.name: first.fit(Task(data, options, rng, {}))}
-    groups = _stored(first, found[first.name], options, first=True)
+    place = first.place(found[first.name], first=True)
+    groups = stored(place, found[first.name], options.chains, options.draws)
     if not others:
         return groups
     documents = combined.pick_documents(data, rng)
@@ -60,7 +61,8 @@ def fit_parts(
     for part in (first, *others):
         if part is not first:
             found[part.name] = part.fit(Task(data, options, rng, found))
-            groups |= _stored(part, found[part.name], options, first=False)
+            place = part.place(found[part.name], first=False)
+            groups |= stored(place, found[part.name], options.chains, options.draws)
         left_out[part.name] = found[part.name].leave_one_out(documents.index, rng)
     belief = {part.name: part.pseudo_documents for part in weighed}
     groups[COMBINATION] = combined.combination_dataset(left_out, belief, data, documents)
@@ -75,12 +77,11 @@ def with_those_followed(parts: Iterable[Part]) -> list[Part]:
     return [part for part in PARTS.values() if part.name in wanted]
 
 
-def _stored(part: Part, found: Found, options: Options, *, first: bool) -> dict[str, xr.Dataset]:
-    """Return what an engine found under the paths of the groups that keep it."""
-    place = part.place(found, first=first)
+def stored(place: Place, found: Found, chains: int, draws: int) -> dict[str, xr.Dataset]:
+    """Return what an engine found, as the groups of a place, and the group that names them."""
     groups = place.note()
     if place.draws:
-        groups[place.draws[0]] = found.dataset(options.chains, options.draws)
+        groups[place.draws[0]] = found.dataset(chains, draws)
         groups[place.evidence] = found.evidence()
     if place.constants:
         groups[place.constants] = found.constants()

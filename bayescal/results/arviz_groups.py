@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from bayescal.bayes import probability
 from bayescal.curves.curves import Curves
-from bayescal.parts.part import DRAWS
-from bayescal.parts.places import flat
+from bayescal.parts.places import DRAWS, flat
 from bayescal.results.calibration import read_calibration
 from bayescal.results.label_scores import log_likelihood, read_unweighted
 

@@ -12,8 +12,7 @@ from bayescal.curves.densities import SIDES
 from bayescal.engines.data import KLASS
 from bayescal.parts import part_of
 from bayescal.parts.densities import rows_of_classes
-from bayescal.parts.places import flat, places
-from bayescal.results.topics import DRAWS
+from bayescal.parts.places import DRAWS, flat, places
 from bayescal.results.tree import read_fits
 
 if TYPE_CHECKING:

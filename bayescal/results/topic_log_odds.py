@@ -17,7 +17,8 @@ from bayescal.engines.pooled.drawing import Health
 from bayescal.engines.pooled.log_odds import LogOddsOfTopics
 from bayescal.engines.pooled.log_odds_population import NAMES
 from bayescal.parts.of_topics import MONOTONE_OF_TOPICS as PART
-from bayescal.results.topics import DRAWS, append_topics, health_variables, whose
+from bayescal.parts.places import DRAWS
+from bayescal.results.topics import append_topics, health_variables, whose
 from bayescal.validation import Floats
 
 CURVE = ("intercept", "slope")

@@ -13,7 +13,6 @@ from bayescal.curves.combined_draws import CombinedDraws, combine
 from bayescal.curves.monotone_draws import MonotoneDraws
 from bayescal.curves.recalibrated_draws import DensityLogOdds, RecalibratedDraws
 from bayescal.engines.exact.leave_one_out import MOST_DRAWS
-from bayescal.engines.monotone.engine import LogOddsFit
 from bayescal.engines.pooled.combined import TopicCombination
 from bayescal.engines.pooled.log_odds import LogOddsOfTopics
 from bayescal.engines.pooled.weights import DENSITIES, NAMES
@@ -22,6 +21,7 @@ from bayescal.parts.monotone import read_log_odds
 from bayescal.parts.of_topics import RECALIBRATED_OF_TOPICS as RECALIBRATION
 from bayescal.parts.of_topics import prefix_of, shown_of_topics
 from bayescal.parts.places import COMBINATION
+from bayescal.parts.stack import stored
 from bayescal.results import topic_log_odds
 from bayescal.results.topics import read_curve, read_scale
 from bayescal.validation import Floats
@@ -67,21 +67,13 @@ def combination_groups(
         },
         {"topic": names, "part": list(NAMES), "density": list(DENSITIES)},
     )
+    recalibration = stored(RECALIBRATION, found.recalibration, *shape)
     return {
         COMBINATION: combination,
-        **_recalibration_groups(found.recalibration, shape),
+        **recalibration,
+        **shown_of_topics(recalibration),
         **topic_log_odds.build(found.direct, names, shape),
     }
-
-
-def _recalibration_groups(found: LogOddsFit, shape: tuple[int, int]) -> dict[str, xr.Dataset]:
-    (draws,) = RECALIBRATION.draws
-    groups = RECALIBRATION.note() | {
-        draws: found.dataset(*shape),
-        RECALIBRATION.constants: found.constants(),
-        RECALIBRATION.evidence: found.evidence(),
-    }
-    return groups | shown_of_topics(groups)
 
 
 def read_topic(tree: xr.DataTree, topic: int | None) -> CombinedDraws:

@@ -18,10 +18,8 @@ from bayescal.engines.pooled.engine import TopicPosterior, densities_of
 from bayescal.engines.pooled.population import NAMES
 from bayescal.families import Family
 from bayescal.parts.of_topics import GROUPS, RATE_NAMES
-from bayescal.parts.places import flat
+from bayescal.parts.places import DRAWS, flat
 from bayescal.validation import Floats
-
-DRAWS = ("chain", "draw")
 
 
 def build_topics(
