@@ -188,12 +188,13 @@ def resolve_parts(parts: str | Sequence[str], family: str, inference: str) -> tu
     ValueError
         If a part is unknown, or there is none.
     """
-    names = (parts,) if isinstance(parts, str) else tuple(parts)
+    names = (parts,) if isinstance(parts, str) or not isinstance(parts, Sequence) else tuple(parts)
     for name in names:
         check_choice("parts", name, part_names())
-    if not names or (len(names) > 1 and {AUTO, COMBINED} & set(names)):
+    several = len(names) > 1
+    if not names or (several and {AUTO, COMBINED} & set(names)) or len(set(names)) < len(names):
         raise ValueError(
-            f"parts must be 'auto', 'combined', a part or several of {', '.join(PARTS)};"
+            f"parts must be 'auto', 'combined', a part or several of {', '.join(PARTS)}, each once;"
             f" got {parts!r}."
         )
     if names != (AUTO,):

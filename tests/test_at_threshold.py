@@ -77,7 +77,8 @@ def test_intervals_hold_the_truth_as_often_as_they_say():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"threshold": np.nan}, "threshold must be finite, got nan"),
+        ({"threshold": np.nan}, "threshold must be a finite number, got nan"),
+        ({"threshold": "high"}, "threshold must be a finite number, got 'high'"),
         ({"of": "sample"}, "of must be one of 'documents', 'population', got 'sample'"),
         ({"level": 1.0}, "level must lie between 0 and 1"),
         ({"scores": SCORES[:-1]}, "must have the same length"),

@@ -203,6 +203,8 @@ def test_a_weight_of_two_repeats_the_document():
     [
         ({"parts": "identity"}, "parts must hold another one beside 'identity'"),
         ({"parts": ["monotone", "identity"]}, "'identity' need scores_are='log_odds'"),
+        ({"parts": 3}, "parts must be one of 'auto', .* got 3"),
+        ({"parts": ["logistic", "logistic"]}, r"each once; got \['logistic', 'logistic'\]"),
         ({"parts": []}, "parts must be 'auto', 'combined', a part or several of densities"),
         ({"parts": ["combined", "monotone"]}, "parts must be 'auto', 'combined', a part or sev"),
         ({"parts": "trees"}, "parts must be one of 'auto', 'combined', .* got 'trees'"),

@@ -115,8 +115,8 @@ def recall_at(
 
 def _at(threshold: float, cuts: Cuts, measure: Floats, of_none: float, level: float) -> AtThreshold:
     check_fraction(level=level)
-    if not np.isfinite(threshold):
-        raise ValueError(f"threshold must be finite, got {threshold}.")
+    if not isinstance(threshold, int | float | np.number) or not np.isfinite(threshold):
+        raise ValueError(f"threshold must be a finite number, got {threshold!r}.")
     # Scores of cuts fall: so many of them are taken.
     taken = int(np.count_nonzero(cuts.score >= threshold))
     if not taken:
