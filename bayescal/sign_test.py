@@ -53,8 +53,8 @@ def sign_test(a_wins: int, b_wins: int, *, alternative: str = "two-sided") -> fl
     from scipy.stats import binomtest
 
     n = int(a_wins + b_wins)
-    # From the side that should win less: then the methods' names do not matter to the last digit.
     if alternative == "two-sided":
-        return float(binomtest(int(min(a_wins, b_wins)), n).pvalue)
+        return float(binomtest(int(a_wins), n).pvalue)
+    # From the side that should win less: then the methods' names do not matter to the last digit.
     fewer = b_wins if alternative == "greater" else a_wins
     return float(binomtest(int(fewer), n, alternative="less").pvalue)

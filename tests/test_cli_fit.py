@@ -59,6 +59,7 @@ def test_the_answer_is_probabilities_at_a_few_scores(scores, frame):
     assert "P(1)" in text
     assert "90 % band" in text
     assert "densities 0." in text
+    assert "at: quantiles of the scores of negatives (-) and positives (+)" in text
     assert "R-hat" not in text  # parameters are on request
     middle = float(np.median(frame.loc[frame["label"] == 1, "score"]))
     calibrator = bayescal.ScoreCalibrator(draws=50, random_state=0).fit(
