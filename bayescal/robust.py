@@ -1,4 +1,4 @@
-"""Robust centre and spread of scores: the yardstick of guards, priors and plots."""
+"""Robust centre and spread of scores: the yardstick of scale floors, priors and plots."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from bayescal.bayes import probability
 from bayescal.curves.class_prior import Prior
 from bayescal.engines.data import read_binary_scores
-from bayescal.families import GuardOption
+from bayescal.families import ScaleFloorOption
 from bayescal.fitted.problem import Problems
 from bayescal.fitted.score_problem import read_score_problem
 from bayescal.html.jupyter import FittedHTML
@@ -29,7 +29,7 @@ from bayescal.results.calibration import KINDS, read_calibration
 from bayescal.results.representations import calibrator_html
 from bayescal.score_checks import score_problems, warn_of_scores
 from bayescal.score_fitting import draw_prior, fit_tree
-from bayescal.settings import AUTO, read_settings, resolve_inference, resolve_scores
+from bayescal.settings import AUTO, DEPRECATED, read_settings, resolve_inference, resolve_scores
 from bayescal.validation import Floats, check_choice, check_count, check_fraction
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         9 to 17, by the size of the rarer class.
     candidates : {"exact", "bennett"}
         Modes that maximum likelihood tries.
-    guard : "auto", float or None
+    scale_floor : "auto", float or None
         Floor of the maximum-likelihood scales in score units; None switches it off.
     scores_are : {"auto", "scores", "log_odds", "probabilities"}
         What the scores are. Log-odds, and probabilities by their log-odds, may be right as they
@@ -107,6 +107,8 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         Seeds the engines; the same seed gives the same bits.
     progressbar : bool
         Whether the sampler shows its progress.
+    guard
+        The former name of `scale_floor`; do not use it.
 
     Attributes
     ----------
@@ -174,13 +176,14 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         averaging: str = "auto",
         monotone: bool = False,
         candidates: str = "exact",
-        guard: GuardOption = "auto",
+        scale_floor: ScaleFloorOption = "auto",
         point: str | None = None,
         draws: int = 1000,
         chains: int = 4,
         sampler_options: Mapping[str, Any] | None = None,
         random_state: Any = None,
         progressbar: bool = False,
+        guard: Any = DEPRECATED,
     ) -> None:
         self.family = family
         self.inference = inference
@@ -193,11 +196,12 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         self.averaging = averaging
         self.monotone = monotone
         self.candidates = candidates
-        self.guard = guard
+        self.scale_floor = scale_floor
         self.point = point
         self.draws = draws
         self.chains = chains
         self.sampler_options = sampler_options
+        self.guard = guard
         self.random_state = random_state
         self.progressbar = progressbar
 
@@ -236,7 +240,7 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         settings = read_settings(self)
         scores_are = resolve_scores(self.scores_are)
         data, classes = read_binary_scores(scores, y, sample_weight, scores_are, self.positive)
-        attrs = provenance.describe(NAME, self.get_params(deep=False), classes)
+        attrs = provenance.describe(NAME, self._parameters(), classes)
         self._set_results(fit_tree(settings, data, attrs), classes)
         diagnostics.warn_of_problems(self.diagnostics_)
         warn_of_scores(self.score_problems_)
@@ -681,6 +685,12 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
                 f"inference={self.inference_!r} has no evidence; fit with inference='exact'."
             )
         return groups[paths[0]]
+
+    def _parameters(self) -> dict[str, Any]:
+        """Return the parameters under their names of today, as files keep them."""
+        now: dict[str, Any] = self.get_params(deep=False)
+        old = now.pop("guard")
+        return now if old == DEPRECATED else now | {"scale_floor": old}
 
     def _set_results(self, results: xr.DataTree, classes: NDArray[Any]) -> None:
         calibration = read_calibration(results)

@@ -37,7 +37,7 @@ def fit_tree(settings: Settings, data: BinaryScores, attrs: dict[str, str]) -> x
         If the settings do not go with one another or with the data.
     """
     fits = fit_classes(
-        settings.reference, data, candidates=settings.candidates, guard=settings.guard
+        settings.reference, data, candidates=settings.candidates, scale_floor=settings.scale_floor
     )
     return build_tree(data, fits, groups=_posterior(settings, data), attrs=attrs)
 

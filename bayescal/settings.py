@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from bayescal.engines.program_inference import ProgramInference
-from bayescal.families import FAMILIES, Family, GuardOption
+from bayescal.families import FAMILIES, Family, ScaleFloorOption
 from bayescal.parts import PARTS
 from bayescal.parts.densities import ASINH_SCALES
 from bayescal.parts.densities import DENSITIES as DENSITIES_PART
@@ -25,6 +25,7 @@ from bayescal.validation import check_choice, check_count, check_positive
 from bayescal.warps import IDENTITY
 
 AUTO, AVERAGE = "auto", "average"
+DEPRECATED = "deprecated"  # the value of a parameter that has another name now
 INFERENCES = (AUTO, "exact", "nuts", "map", "mle")
 SCORES_ARE = (AUTO, "scores", "log_odds", "probabilities")
 AVERAGINGS = (AUTO, "stacking", "evidence")
@@ -67,7 +68,7 @@ class Settings:
         How its posterior is found; by default that of the program named like `reference`.
     candidates : str
         Modes that maximum likelihood tries.
-    guard : "auto", float or None
+    scale_floor : "auto", float or None
         Floor of its scales.
     rng : numpy.random.Generator
         Source of randomness.
@@ -80,7 +81,7 @@ class Settings:
     program: str | Path | None
     by_program: ProgramInference
     candidates: str
-    guard: GuardOption
+    scale_floor: ScaleFloorOption
     rng: np.random.Generator
 
 
@@ -140,7 +141,7 @@ def read_settings(estimator: Any) -> Settings:
             progressbar=estimator.progressbar,
         ),
         candidates=estimator.candidates,
-        guard=estimator.guard,
+        scale_floor=_modern_floor(estimator),
         rng=generator(estimator.random_state),
     )
 
@@ -174,6 +175,20 @@ def modern_names(parts: str | Sequence[str], family: str) -> tuple[str | Sequenc
         stacklevel=4,
     )
     return family, AUTO
+
+
+def _modern_floor(estimator: Any) -> ScaleFloorOption:
+    """Return the scale floor, which was called `guard` in version 0.1."""
+    if isinstance(estimator.guard, str) and estimator.guard == DEPRECATED:
+        floor: ScaleFloorOption = estimator.scale_floor
+        return floor
+    old: ScaleFloorOption = estimator.guard
+    warnings.warn(
+        f"guard={old!r} is scale_floor={old!r} now; the name guard will be gone.",
+        FutureWarning,
+        stacklevel=4,
+    )
+    return old
 
 
 def resolve_parts(parts: str | Sequence[str], family: str, inference: str) -> tuple[str, ...]:

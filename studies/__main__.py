@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from studies import (
     coverage,
-    guard_floor,
     reuters,
     robustness,
     sbc,
+    scale_floor,
     synthetic,
     topics,
     topics_coverage,
@@ -27,7 +27,7 @@ STUDIES = (
     topics,
     topics_coverage,
     topics_diagnostics,
-    guard_floor,
+    scale_floor,
 )
 
 

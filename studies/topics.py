@@ -1,4 +1,4 @@
-"""Few positives per topic: topics pooled, apart and by peers, on Reuters scores.
+"""Few positives per topic: topics pooled, unpooled and by peers, on Reuters scores.
 
 python -m studies.topics [--quick]
 """
@@ -24,14 +24,14 @@ from studies.reuters import SIZES, size_name, splits, tick
 POOLED = {
     "pooled": ("partial", "auto"),
     "A.Laplace, pooled": ("partial", "asymmetric_laplace"),
-    "A.Laplace, apart": ("none", "asymmetric_laplace"),
+    "A.Laplace, unpooled": ("none", "asymmetric_laplace"),
     "A.Laplace, complete": ("complete", "asymmetric_laplace"),
 }
-APART = {
+UNPOOLED = {
     "Platt": PEERS["Platt"],
-    "default, apart": calibrator(draws=250),
+    "default, unpooled": calibrator(draws=250),
 }
-NOT_WORSE = (("pooled", "default, apart"), ("A.Laplace, pooled", "A.Laplace, apart"))
+NOT_WORSE = (("pooled", "default, unpooled"), ("A.Laplace, pooled", "A.Laplace, unpooled"))
 # Pooled with n+ positives per topic is to be no worse than Platt with ten times as many.
 TEN_TIMES = {3: 30, 5: 50, 10: 100}
 # In the prototype, one repeat each.
@@ -64,13 +64,13 @@ def run(options: Options) -> None:
 def totals(classifier: str, n_positive: int, repeat: int) -> dict[str, float]:
     """Return each method's log-loss in bits, summed over topics and test documents."""
     rng = np.random.default_rng((CLASSIFIERS.index(classifier), n_positive, repeat))
-    out = dict.fromkeys([*POOLED, *APART], 0.0)
+    out = dict.fromkeys([*POOLED, *UNPOOLED], 0.0)
     fitted: list[tuple[Floats, Labels]] = []
     for topic in TOPICS:
         (score, label), (new, truth) = splits(classifier, topic)
         mask = few_positives(label, n_positive, rng)
         fitted.append((score[mask], label[mask]))
-        for name, method in APART.items():
+        for name, method in UNPOOLED.items():
             out[name] += losses(method(*fitted[-1], new), truth == 1).log_loss
     scores, labels = (np.concatenate(parts) for parts in zip(*fitted, strict=True))
     topics = np.repeat(TOPICS, [label.size for _, label in fitted])
@@ -85,7 +85,7 @@ def totals(classifier: str, n_positive: int, repeat: int) -> dict[str, float]:
 
 
 def bars(bits: pd.DataFrame) -> list[Bar]:
-    """Return: no worse than Platt with ten times the positives, apart, and the prototype."""
+    """Return: no worse than Platt with ten times the positives, unpooled, and the prototype."""
     out = []
     cells = dict(iter(bits.groupby(["classifier", "n"], sort=False)))
     for (classifier, n), part in cells.items():
@@ -95,9 +95,9 @@ def bars(bits: pd.DataFrame) -> list[Bar]:
             platt = cells[many]["Platt"]
             claim = f"{where}: pooled against Platt with {TEN_TIMES[n]}"
             out.append(_no_worse(claim, _difference(pooled, platt), float(platt.mean())))
-        for ours, apart in NOT_WORSE:
-            excess, limit = (part[ours] - part[apart]).to_numpy(), float(part[apart].mean())
-            out.append(_no_worse(f"{where}: {ours} against {apart}", _mean(excess), limit))
+        for ours, unpooled in NOT_WORSE:
+            excess, limit = (part[ours] - part[unpooled]).to_numpy(), float(part[unpooled].mean())
+            out.append(_no_worse(f"{where}: {ours} against {unpooled}", _mean(excess), limit))
         if (classifier, n) in PROTOTYPE:
             goal = PROTOTYPE[classifier, n]
             excess = (pooled - goal).to_numpy()

@@ -32,8 +32,8 @@ NEW_DOCUMENTS = 1000
 # Of modes and log widths, when topics have nothing in common; when they are alike, a tenth.
 WIDE = np.array([5.0, 1.0])
 LARGEST_COST = 0.02
-# Columns of log-losses by what is compared: around a population, and apart.
-PAIRS = {"asymmetric Laplace": ("pooled", "apart"), "default": ("combined", "default apart")}
+# Columns of log-losses by what is compared: around a population, and unpooled.
+PAIRS = {"asymmetric Laplace": ("pooled", "unpooled"), "default": ("combined", "default unpooled")}
 
 Sides = Floats  # (2, 3, topics): mode, left and right of negatives and positives
 
@@ -148,7 +148,7 @@ def cost(width: float, n_positive: int, seed: int) -> dict[str, float]:
 
     for name, pooling, model in (
         ("pooled", "partial", {"family": FAMILY.name}),
-        ("apart", "none", {"family": FAMILY.name}),
+        ("unpooled", "none", {"family": FAMILY.name}),
         ("combined", "partial", {"parts": "combined"}),
     ):
         fitted = TopicCalibrator(pooling, **model, draws=250, random_state=seed).fit(*train)
@@ -163,7 +163,7 @@ def cost(width: float, n_positive: int, seed: int) -> dict[str, float]:
     for t in range(TOPICS):
         mine, here = train[2] == t, topic == t
         log_odds[here] = alone(train[0][mine], train[1][mine], score[here])
-    return out | {"default apart": lost(log_odds)}
+    return out | {"default unpooled": lost(log_odds)}
 
 
 def _documents(
@@ -185,15 +185,15 @@ def summarise_coverage(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def summarise_costs(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return log-losses, pooling's cost as a share of apart's, and tau, in sds of modes."""
+    """Return log-losses, pooling's cost as a share of unpooled's, and tau, in sds of modes."""
     grouped = rows.groupby(["width", "n"], sort=False)
     tau = grouped["tau"].mean() / WIDE[0], grouped["tau"].sem() / WIDE[0]
     out = pd.DataFrame({"tau": tau[0], "tau error": tau[1]})
-    for name, (pooled, apart) in PAIRS.items():
-        excess = rows.assign(excess=rows[pooled] - rows[apart])
+    for name, (pooled, unpooled) in PAIRS.items():
+        excess = rows.assign(excess=rows[pooled] - rows[unpooled])
         cost = excess.groupby(["width", "n"], sort=False)["excess"]
-        level = grouped[apart].mean()
-        out = out.assign(**{pooled: grouped[pooled].mean(), apart: level})
+        level = grouped[unpooled].mean()
+        out = out.assign(**{pooled: grouped[pooled].mean(), unpooled: level})
         out[f"cost, {name}"], out[f"error, {name}"] = cost.mean() / level, cost.sem() / level
     return out.reset_index()
 
@@ -224,7 +224,7 @@ def cost_bars(table: pd.DataFrame) -> list[Bar]:
             cost, error = row[f"cost, {name}"], row[f"error, {name}"]
             out.append(
                 Bar(
-                    claim=f"{where}: log-loss of the {name} pooled beside apart",
+                    claim=f"{where}: log-loss of the {name} pooled beside unpooled",
                     measured=f"{cost:+.1%} ± {error:.1%}",
                     limit=f"at most {LARGEST_COST:.0%} more, two errors allowed",
                     holds=bool(cost - 2.0 * error <= LARGEST_COST),
@@ -255,7 +255,7 @@ def _costs_shown(table: pd.DataFrame) -> str:
             "positives per topic": f"{row['n']:.0f}",
             **{column: f"{row[column]:.4f}" for pair in PAIRS.values() for column in pair},
             **{
-                f"{name}, pooled beside apart": f"{row[f'cost, {name}']:+.1%} ±"
+                f"{name}, pooled beside unpooled": f"{row[f'cost, {name}']:+.1%} ±"
                 f" {row[f'error, {name}']:.1%}"
                 for name in PAIRS
             },

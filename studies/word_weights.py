@@ -109,7 +109,7 @@ def row(
 def methods() -> dict[str, Method]:
     """Return the paper's methods, and its A.Laplace to the letter."""
     letter = partial(
-        maximum_likelihood, family="asymmetric_laplace", candidates="bennett", guard=None
+        maximum_likelihood, family="asymmetric_laplace", candidates="bennett", scale_floor=None
     )
     return {n: METHODS[n] for n in COMPARED} | {CANDIDATES: Method(CANDIDATES, "paper", letter)}
 

@@ -186,5 +186,5 @@ def test_summary_of_a_warped_family_has_mode_and_widths_of_each_class(family):
         widths = np.multiply(own.sides(*fit.parameters.values()), unit)
         assert table.loc[label].index.tolist()[:3] == ["mode", "left_width", "right_width"]
         assert table.loc[label]["mle"].tolist()[:3] == pytest.approx(widths)
-        acted = [own.parameters[k] in fit.guard.acted for k in own.by_side]
+        acted = [own.parameters[k] in fit.scale_floor.acted for k in own.by_side]
         assert (table.loc[label]["guard"][:3] != "").tolist() == acted

@@ -121,7 +121,7 @@ def test_demo_runs_and_says_where_the_files_are(tmp_path, monkeypatch):
         assert topic["diagnostics"]["problems"] == []
         # Ten positives teach more than the share of positives alone, 0.124 bits per document.
         assert topic["losses"]["exact"]["log_loss"] / 3299 < 0.1
-    assert text.count("MLE without guard") == 2
+    assert text.count("MLE without floor") == 2
     run("fit", out / "scores.csv", *MLE, "--topic-column", "classifier", "--out", out / "again")
     assert {topic["topic"] for topic in summary_of(out / "again")["topics"]} == {
         "naive_bayes",

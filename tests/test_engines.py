@@ -158,7 +158,7 @@ def test_nuts_agrees_with_quadrature_and_never_beats_the_closed_form():
         assert abs(draws.mean() - wrong) > 8 * sd / 45
 
         family = FAMILIES["laplace"]
-        best = family.fit(SCORE[which], guard=None).log_likelihood
+        best = family.fit(SCORE[which], scale_floor=None).log_likelihood
         beta = posterior["beta"].values[k]
         reached = family.logpdf(SCORE[which][:, None], draws, beta).sum(axis=0)
         assert reached.max() <= best
@@ -175,7 +175,7 @@ def test_no_nuts_draw_beats_the_closed_form():
         posterior = groups["posterior"].stack(sample=("chain", "draw"))
         for k, which in enumerate((~positive, positive)):
             family = FAMILIES[name].of_class(k == 1)
-            best = family.fit(score[which], guard=None).log_likelihood
+            best = family.fit(score[which], scale_floor=None).log_likelihood
             draws = [posterior[parameter].values[k] for parameter in family.parameters]
             reached = family.logpdf(score[which][:, None], *draws).sum(axis=0)
             assert best - 20 < reached.max() <= best

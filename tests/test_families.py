@@ -117,7 +117,7 @@ def test_parameters_come_in_the_same_order_everywhere(name):
     for function in MOMENTS:
         assert arguments(function) == family.parameters
     assert arguments("rvs") == (*family.parameters, "size", "rng")
-    assert arguments("fit") == ("x", "sample_weight", "candidates", "guard")
+    assert arguments("fit") == ("x", "sample_weight", "candidates", "scale_floor")
 
 
 @each_family
@@ -182,7 +182,7 @@ def test_tails_equal_exact_decimals(row):
 
 @pytest.mark.parametrize("family", ASYMMETRIC)
 def test_tails_beside_a_side_of_almost_no_width(family):
-    # What an unguarded fit returns where one side is empty and a score lies far out.
+    # What a fit without a floor returns where one side is empty and a score lies far out.
     for row in (Row(family, "", 0.0, 1e-20, 1.0), Row(family, "", 0.0, 1.0, 1e-20)):
         for x in row.at(Z[np.abs(Z) < 50.0]).tolist():
             got = (float(call(row, "logcdf", x)), float(call(row, "logsf", x)))

@@ -57,7 +57,7 @@ each_sample = pytest.mark.parametrize("sample", SAMPLES)
 each_lopsided_sample = pytest.mark.parametrize("sample", sorted(set(SAMPLES) - {"two"}))
 # Of one score scipy's scale is 0, and the spread is its distance from 0, which a shift changes.
 each_spread_sample = pytest.mark.parametrize("sample", list(SAMPLES)[1:])
-each_guard = pytest.mark.parametrize("guard", ["auto", None, "wide"])
+each_floor = pytest.mark.parametrize("scale_floor", ["auto", None, "wide"])
 
 
 def fit(family, x, weight=None, **options):
@@ -65,25 +65,25 @@ def fit(family, x, weight=None, **options):
 
 
 @functools.cache
-def case(family, sample, kind, guard):
+def case(family, sample, kind, scale_floor):
     """Return scores and weights that count, the fit, and its mode and scales."""
     x, weight = SAMPLES[sample], WEIGHTS[kind](SAMPLES[sample].size).astype(float)
     wide = 0.7 * float(np.ptp(x)) or 2.5  # holds one side in most samples, both in many
-    result = fit(family, x, weight, guard=wide if guard == "wide" else guard)
+    result = fit(family, x, weight, scale_floor=wide if scale_floor == "wide" else scale_floor)
     return x[weight > 0.0], weight[weight > 0.0], result, to_scales(family, result.parameters)
 
 
 # The global optimum
 
 
-@each_guard
+@each_floor
 @each_sample
 @each_family
-def test_never_beaten_by_brute_force(family, sample, guard):
+def test_never_beaten_by_brute_force(family, sample, scale_floor):
     for kind in WEIGHTS if sample in ("normal 12", "tied") else ("equal", "uneven"):
-        x, weight, result, scales = case(family, sample, kind, guard)
-        assert min(scales[1:]) >= result.guard.floor * (1.0 - 1e-15)
-        best, own = brute_force(family, x, weight, result.guard.floor), result.log_likelihood
+        x, weight, result, scales = case(family, sample, kind, scale_floor)
+        assert min(scales[1:]) >= result.scale_floor.floor * (1.0 - 1e-15)
+        best, own = brute_force(family, x, weight, result.scale_floor.floor), result.log_likelihood
         # A few units in the last place of log scale and of the exponents, for each score.
         slack = 1e-14 * weight.sum() * (2.0 + abs(np.log(scales[1:])).max())
         assert own >= best - slack
@@ -95,12 +95,12 @@ def test_never_beaten_by_brute_force(family, sample, guard):
         assert own <= best + 1e-4 * weight.sum()
 
 
-@each_guard
+@each_floor
 @each_sample
 @each_family
-def test_no_small_change_is_better(family, sample, guard):
-    x, weight, result, (theta, left, right) = case(family, sample, "equal", guard)
-    floor, asymmetric = result.guard.floor, family in ASYMMETRIC
+def test_no_small_change_is_better(family, sample, scale_floor):
+    x, weight, result, (theta, left, right) = case(family, sample, "equal", scale_floor)
+    floor, asymmetric = result.scale_floor.floor, family in ASYMMETRIC
     best = log_likelihood(family, x, weight, theta, left, right)
     slack = 2e-14 * weight.sum() * (2.0 + abs(np.log([left, right])).max())
     for step in 10.0 ** np.arange(-8, 0):
@@ -113,16 +113,16 @@ def test_no_small_change_is_better(family, sample, guard):
 
 
 @each_asymmetric
-@pytest.mark.parametrize("guard", ["auto", None])
+@pytest.mark.parametrize("scale_floor", ["auto", None])
 @each_sample
-def test_exact_is_never_below_bennetts_grid(family, sample, guard):
-    x, weight, exact, _ = case(family, sample, "uneven", guard)
-    grid = fit(family, x, weight, candidates="bennett", guard=guard)
+def test_exact_is_never_below_bennetts_grid(family, sample, scale_floor):
+    x, weight, exact, _ = case(family, sample, "uneven", scale_floor)
+    grid = fit(family, x, weight, candidates="bennett", scale_floor=scale_floor)
     # His grid: the scores, and nine points in each interval that cut it into ten pieces.
     knots = np.unique(x)
     thetas = np.concatenate([knots, *(knots[:-1] + k / 10 * np.diff(knots) for k in range(1, 10))])
-    on_grid = profile(family, x, weight, thetas, grid.guard.floor).max()
-    slack = 1e-13 * weight.sum() * (1.0 + abs(np.log(grid.guard.floor)))
+    on_grid = profile(family, x, weight, thetas, grid.scale_floor.floor).max()
+    slack = 1e-13 * weight.sum() * (1.0 + abs(np.log(grid.scale_floor.floor)))
     assert grid.log_likelihood == pytest.approx(on_grid, abs=slack)
     assert exact.log_likelihood >= grid.log_likelihood - slack / 10
 
@@ -132,19 +132,19 @@ def test_symmetric_fits_equal_scipys(sample):
     x = SAMPLES[sample]
     mu, sigma = stats.norm.fit(x)
     # Scipy sums squares around the mean as it is; 1e-9 is what is left at 1e6 + noise.
-    got = fit("gaussian", x, guard=None).parameters
+    got = fit("gaussian", x, scale_floor=None).parameters
     assert got == relative({"mu": mu, "sigma": sigma}, 1e-9)
     theta, scale = stats.laplace.fit(x)
-    got = fit("laplace", x, guard=None)
-    if got.guard.acted == ():
+    got = fit("laplace", x, scale_floor=None)
+    if got.scale_floor.acted == ():
         assert got.parameters == relative({"theta": theta, "beta": 1.0 / scale}, 1e-9)
 
 
 @pytest.mark.parametrize("n", [30, 101, 1000])
 def test_mode_of_the_asymmetric_gaussian_to_the_last_digits(n):
     x = asymmetric_gaussian.rvs(0.5, 1.0, 1.5, size=n, rng=n)
-    result = fit("asymmetric_gaussian", x, guard=None)
-    assert result.guard.acted == ()
+    result = fit("asymmetric_gaussian", x, scale_floor=None)
+    assert result.scale_floor.acted == ()
     scores = [Fraction(score) for score in x]
 
     def slope(theta):  # of the profile, up to a positive factor: D_l^3 D_r2^2 - D_r^3 D_l2^2
@@ -166,9 +166,9 @@ def test_no_search_from_many_starts_finds_a_better_hybrid(family, n):
         if n % 2
         else np.concatenate([rng.normal(size=n // 2), rng.normal(4, 1, n)])
     )
-    for guard in ("auto", 0.05):
-        result = fit(family, x, guard=guard)
-        floor = result.guard.floor
+    for scale_floor in ("auto", 0.05):
+        result = fit(family, x, scale_floor=scale_floor)
+        floor = result.scale_floor.floor
 
         def objective(p, floor=floor):
             sides = np.maximum(np.exp(p[1:]), floor)
@@ -188,8 +188,8 @@ def test_mode_of_the_hybrid_between_and_at_scores():
     between = []
     for n in range(300, 340):
         x = hybrid.rvs(0.0, 1.0, 0.05 + 0.01 * (n - 300), size=n, rng=n)
-        result = fit("hybrid", x, guard=None)
-        assert result.guard.acted == ()
+        result = fit("hybrid", x, scale_floor=None)
+        assert result.scale_floor.acted == ()
         theta, rate, sigma = result.parameters.values()
         pull, push = np.sum(theta - x[x < theta]) / sigma**2, np.sum(x > theta) * rate
         between.append(theta not in x)
@@ -205,7 +205,7 @@ def test_mode_of_the_hybrid_between_and_at_scores():
 def test_finds_the_global_of_two_optima(family):
     # Seventeen scores close together, twenty-five spread out: a mode in either clump.
     x = np.concatenate([0.02 * np.arange(-8, 9), 6.0 + 0.2 * np.arange(-12, 13)])
-    result = fit(family, x, guard=0.01)
+    result = fit(family, x, scale_floor=0.01)
     thetas = np.linspace(-0.5, 9.0, 1901)
     values = profile(family, x, np.ones(x.size), thetas, 0.01)
     peaks = np.flatnonzero((values[1:-1] > values[:-2]) & (values[1:-1] > values[2:])) + 1
@@ -245,8 +245,8 @@ def test_sums_of_deviations_equal_direct_sums(weighted):
 
 def assert_same(got, expected, rel=1e-12):
     """Compare all that two fits of the same scores say."""
-    assert got.guard.acted == expected.guard.acted
-    assert got.guard.floor == relative(expected.guard.floor, rel)
+    assert got.scale_floor.acted == expected.scale_floor.acted
+    assert got.scale_floor.floor == relative(expected.scale_floor.floor, rel)
     assert got.parameters == relative(expected.parameters, rel)
     assert got.log_likelihood == relative(expected.log_likelihood, rel)
     assert got.weight == relative(expected.weight, rel)
@@ -263,7 +263,7 @@ def test_shift(family, sample):
     theta, left, right = to_scales(family, expected.parameters)
     moved = to_parameters(family, theta + 64.0 * unit, left, right)
     assert tuple(shifted.parameters.values()) == relative(moved, max(rel, 1e-15))
-    assert shifted.guard == expected.guard
+    assert shifted.scale_floor == expected.scale_floor
     assert shifted.log_likelihood == relative(expected.log_likelihood, rel)
 
 
@@ -277,7 +277,7 @@ def test_scale(family, sample, factor):
     # Other products than those with powers of two round: 1e6 + noise by 1e-10 of the noise.
     rel = 1e-15 if np.log2(factor) % 1.0 == 0.0 else 1e-9
     assert tuple(scaled.parameters.values()) == relative(to_parameters(family, *parameters), rel)
-    assert scaled.guard.acted == expected.guard.acted
+    assert scaled.scale_floor.acted == expected.scale_floor.acted
     difference = expected.log_likelihood - scaled.log_likelihood
     assert difference == relative(x.size * np.log(factor), 1e-9)
 
@@ -294,7 +294,7 @@ def test_reflection_exchanges_the_sides(family, sample):
     exchanged = {name: name for name in PARAMETERS[family]}
     if "hybrid" not in family:  # whose parameters name the exponential and the Gaussian side
         exchanged = dict(zip(PARAMETERS[family][1:], PARAMETERS[family][:0:-1], strict=True))
-    assert {exchanged[name] for name in got.guard.acted} == set(expected.guard.acted)
+    assert {exchanged[name] for name in got.scale_floor.acted} == set(expected.scale_floor.acted)
 
 
 @each_sample
@@ -306,13 +306,13 @@ def test_permutation(family, sample):
     assert_same(fit(family, x[order]), fit(family, x))
 
 
-@pytest.mark.parametrize("guard", ["auto", None])
+@pytest.mark.parametrize("scale_floor", ["auto", None])
 @each_sample
 @each_family
-def test_a_weight_is_a_repetition_and_0_an_absence(family, sample, guard):
+def test_a_weight_is_a_repetition_and_0_an_absence(family, sample, scale_floor):
     x, counts = SAMPLES[sample], WEIGHTS["counts"](SAMPLES[sample].size)
     for candidates in ("exact", "bennett"):
-        options = {"guard": guard, "candidates": candidates}
+        options = {"scale_floor": scale_floor, "candidates": candidates}
         weighted = fit(family, x, counts, **options)
         assert_same(weighted, fit(family, np.repeat(x, counts), **options))
         assert_same(weighted, fit(family, x[counts > 0], counts[counts > 0], **options))
@@ -330,9 +330,9 @@ def test_a_distant_score_of_weight_0_is_an_absence(family):
 @each_family
 def test_a_factor_on_all_weights_is_one_on_the_log_likelihood(family, sample, factor):
     x, weight, expected, _ = case(family, sample, "equal", None)  # "auto" counts the weights
-    got = fit(family, x, factor * weight, guard=None)
+    got = fit(family, x, factor * weight, scale_floor=None)
     assert got.parameters == relative(expected.parameters, 1e-11)
-    assert got.guard.acted == expected.guard.acted
+    assert got.scale_floor.acted == expected.scale_floor.acted
     assert got.log_likelihood == relative(factor * expected.log_likelihood, 1e-12)
     assert got.weight == relative(factor * expected.weight, 1e-13)
 
@@ -341,20 +341,22 @@ def test_a_factor_on_all_weights_is_one_on_the_log_likelihood(family, sample, fa
 def test_equal_weights_are_none_whatever_their_rounding(family):
     # 0.1 a score: the running sum misses one half by more than a unit in the last place.
     x = np.random.default_rng(1000).normal(size=1000)
-    got, expected = (fit(family, x, w, guard=None) for w in (np.full(1000, 0.1), None))
+    got, expected = (fit(family, x, w, scale_floor=None) for w in (np.full(1000, 0.1), None))
     assert got.parameters == relative(expected.parameters, 1e-10)
 
 
 @each_asymmetric
-def test_the_guard_says_it_acted_exactly_where_it_changed_the_fit(family):
-    # Also where the guarded optimum is another mode, away from the floor.
+def test_the_floor_says_it_acted_exactly_where_it_changed_the_fit(family):
+    # Also where the optimum with a floor is another mode, away from the floor.
     rng = np.random.default_rng(40)
     elsewhere = 0
     for _ in range(150):
         x = rng.gumbel(size=rng.integers(5, 40))
-        guarded, free = (fit(family, x, guard=guard) for guard in ("auto", None))
-        same = guarded.log_likelihood == pytest.approx(free.log_likelihood, abs=1e-9)
-        assert (guarded.guard.acted == ()) == same
-        scales = to_scales(family, guarded.parameters)[1:]
-        elsewhere += bool(guarded.guard.acted) and min(scales) > guarded.guard.floor * 1.001
+        floored, free = (fit(family, x, scale_floor=scale_floor) for scale_floor in ("auto", None))
+        same = floored.log_likelihood == pytest.approx(free.log_likelihood, abs=1e-9)
+        assert (floored.scale_floor.acted == ()) == same
+        scales = to_scales(family, floored.parameters)[1:]
+        elsewhere += (
+            bool(floored.scale_floor.acted) and min(scales) > floored.scale_floor.floor * 1.001
+        )
     assert elsewhere > 3

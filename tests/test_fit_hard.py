@@ -1,4 +1,4 @@
-"""Legal but hard data, and the guard: finite answers, in order, and what the guard says of them."""
+"""Legal but hard data, and the scale floor: finite answers, in order, and what it says of them."""
 
 import itertools
 import tracemalloc
@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from bayescal.families import FAMILIES, Guard, scale_floor
+from bayescal.families import FAMILIES, ScaleFloor, automatic_floor
 from tests.references import (
     ASYMMETRIC,
     MIRRORED,
@@ -47,7 +47,7 @@ HARD = {
     "a lattice": np.arange(1000.0),
     "mostly ties": np.repeat([0.0, 1.0, 2.5], [400, 2, 1]),
 }
-INVALID_GUARDS = (0.0, -1.0, np.nan, np.inf, "off", [1.0])
+INVALID_FLOORS = (0.0, -1.0, np.nan, np.inf, "off", [1.0])
 
 each_family = pytest.mark.parametrize("family", PARAMETERS)
 each_asymmetric = pytest.mark.parametrize("family", ASYMMETRIC)
@@ -63,16 +63,16 @@ def fit(family, x, weight=None, **options):
 @pytest.mark.parametrize("name", HARD)
 @each_family
 def test_answers_are_finite_and_in_order(family, name):
-    for guard, candidates in itertools.product(("auto", None), ("exact", "bennett")):
-        check_answer(family, np.asarray(HARD[name]), guard, candidates)
+    for scale_floor, candidates in itertools.product(("auto", None), ("exact", "bennett")):
+        check_answer(family, np.asarray(HARD[name]), scale_floor, candidates)
 
 
-def check_answer(family, x, guard, candidates):
-    result = fit(family, x, guard=guard, candidates=candidates)
+def check_answer(family, x, scale_floor, candidates):
+    result = fit(family, x, scale_floor=scale_floor, candidates=candidates)
     theta, left, right = to_scales(family, result.parameters)
     assert np.isfinite([theta, left, right, result.log_likelihood]).all()
     assert x.min() <= theta <= x.max()
-    assert 0.0 < result.guard.floor <= min(left, right) * (1.0 + 1e-15)
+    assert 0.0 < result.scale_floor.floor <= min(left, right) * (1.0 + 1e-15)
     assert tuple(result.parameters) == PARAMETERS[family]
     functions, parameters = RECORDS[family], result.parameters
     density = functions.logpdf(x, **parameters)
@@ -113,16 +113,19 @@ def test_a_million_ties_are_three_weighted_scores(family):
     assert got.parameters == relative(expected.parameters, 1e-12)
     # A sum of a million increments of 2.5e5 rounds by more than the product.
     assert got.log_likelihood == relative(expected.log_likelihood, 1e-11)
-    million, one = fit(family, np.ones(1_000_000), guard=0.2), fit(family, [1.0], guard=0.2)
+    million, one = (
+        fit(family, np.ones(1_000_000), scale_floor=0.2),
+        fit(family, [1.0], scale_floor=0.2),
+    )
     assert million.log_likelihood == relative(1e6 * one.log_likelihood, 1e-12)
 
 
-@pytest.mark.parametrize("guard", ["auto", None])
+@pytest.mark.parametrize("scale_floor", ["auto", None])
 @each_family
-def test_weights_over_24_decades(family, guard):
+def test_weights_over_24_decades(family, scale_floor):
     weight = 10.0 ** np.random.default_rng(2).permutation(np.linspace(-12.0, 12.0, NOISE.size))
-    result = fit(family, NOISE, weight, guard=guard)
-    best = brute_force(family, NOISE, weight, result.guard.floor)
+    result = fit(family, NOISE, weight, scale_floor=scale_floor)
+    best = brute_force(family, NOISE, weight, result.scale_floor.floor)
     scales = to_scales(family, result.parameters)
     assert result.log_likelihood >= best - 1e-13 * weight.sum()
     own = log_likelihood(family, NOISE, weight, *scales)
@@ -188,40 +191,43 @@ def test_input_stays_as_it_was(family):
         fit(family, x, weight, candidates=candidates)
 
 
-# The guard
+# The scale floor
 
 
 @each_family
-def test_floor_of_each_guard(family):
-    auto, off, own = (fit(family, NOISE, guard=guard).guard for guard in ("auto", None, 0.25))
+def test_floor_of_each_floor(family):
+    auto, off, own = (
+        fit(family, NOISE, scale_floor=scale_floor).scale_floor
+        for scale_floor in ("auto", None, 0.25)
+    )
     spread = stats.median_abs_deviation(NOISE, scale="normal")
     assert auto.name == own.name == "scale_floor"
     assert own.floor == 0.25
-    assert auto.floor == relative(scale_floor(spread, NOISE.size), 1e-14)
-    assert off == Guard("off", relative(1e-12 * spread, 1e-14), ())
+    assert auto.floor == relative(automatic_floor(spread, NOISE.size), 1e-14)
+    assert off == ScaleFloor("off", relative(1e-12 * spread, 1e-14), ())
     counts = np.arange(NOISE.size) % 3
-    weighted = fit(family, NOISE, counts).guard
+    weighted = fit(family, NOISE, counts).scale_floor
     spread = stats.median_abs_deviation(np.repeat(NOISE, counts), scale="normal")
-    assert weighted.floor == relative(scale_floor(spread, counts.sum()), 1e-14)
+    assert weighted.floor == relative(automatic_floor(spread, counts.sum()), 1e-14)
 
 
 def test_floor_falls_with_the_root_of_the_number_of_scores():
-    assert scale_floor(2.0, 16.0, factor=3.0) == 1.5
-    assert scale_floor(2.0, 400.0) == relative(scale_floor(1.0, 1.0) / 10.0, 1e-15)
+    assert automatic_floor(2.0, 16.0, factor=3.0) == 1.5
+    assert automatic_floor(2.0, 400.0) == relative(automatic_floor(1.0, 1.0) / 10.0, 1e-15)
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
-@pytest.mark.parametrize("guard", [None, 1e-3, 0.5])
-def test_acted_names_the_empty_side(guard, sign):
+@pytest.mark.parametrize("scale_floor", [None, 1e-3, 0.5])
+def test_acted_names_the_empty_side(scale_floor, sign):
     x = sign * np.array([0.0, 0.1, 2.0, 4.0, 9.0])  # a mode at the end, one side empty
     for family in ASYMMETRIC:
-        result = fit(family, x, guard=guard)
+        result = fit(family, x, scale_floor=scale_floor)
         theta, *scales = to_scales(family, result.parameters)
         empty = 0 if sign > 0.0 else 1
         position = RECORDS[family].by_side[1 + empty]
-        assert result.guard.acted == (PARAMETERS[family][position],)
-        assert scales[empty] == relative(result.guard.floor, 1e-15)
-        if guard is None:  # so low a floor changes nothing else
+        assert result.scale_floor.acted == (PARAMETERS[family][position],)
+        assert scales[empty] == relative(result.scale_floor.floor, 1e-15)
+        if scale_floor is None:  # so low a floor changes nothing else
             power = POWERS[family][1 - empty]
             assert theta == 0.0
             assert scales[1 - empty] == relative(np.mean(np.abs(x) ** power) ** (1 / power), 1e-10)
@@ -229,37 +235,39 @@ def test_acted_names_the_empty_side(guard, sign):
 
 @each_family
 def test_acted_names_every_scale_of_equal_scores(family):
-    for guard in ("auto", None, 0.5):
-        result = fit(family, [2.0] * 4, guard=guard)
-        floor = {"auto": scale_floor(2.0, 4.0), None: 2e-12, 0.5: 0.5}[guard]
+    for scale_floor in ("auto", None, 0.5):
+        result = fit(family, [2.0] * 4, scale_floor=scale_floor)
+        floor = {"auto": automatic_floor(2.0, 4.0), None: 2e-12, 0.5: 0.5}[scale_floor]
         scales = to_scales(family, result.parameters)
-        assert result.guard.acted == PARAMETERS[family][1:]
+        assert result.scale_floor.acted == PARAMETERS[family][1:]
         assert scales == relative((2.0, floor, floor), 1e-14)
 
 
 @each_family
-def test_a_guard_that_does_not_act_changes_nothing(family):
+def test_a_floor_that_does_not_act_changes_nothing(family):
     shape = to_parameters(family, 1.0, 1.0, 1.5)
     x = RECORDS[family].rvs(*shape, size=300, rng=2)
-    free, guarded = fit(family, x, guard=None), fit(family, x, guard="auto")
-    assert free.guard.acted == guarded.guard.acted == ()
-    assert guarded.parameters == relative(free.parameters, 1e-12)
+    free, floored = fit(family, x, scale_floor=None), fit(family, x, scale_floor="auto")
+    assert free.scale_floor.acted == floored.scale_floor.acted == ()
+    assert floored.parameters == relative(free.parameters, 1e-12)
     smallest = min(to_scales(family, free.parameters)[1:])
-    assert fit(family, x, guard=0.999 * smallest).guard.acted == ()
-    held = fit(family, x, guard=1.001 * smallest)
-    assert held.guard.acted != ()
+    assert fit(family, x, scale_floor=0.999 * smallest).scale_floor.acted == ()
+    held = fit(family, x, scale_floor=1.001 * smallest)
+    assert held.scale_floor.acted != ()
     assert held.log_likelihood < free.log_likelihood
 
 
-@pytest.mark.parametrize("guard", INVALID_GUARDS, ids=repr)
+@pytest.mark.parametrize("scale_floor", INVALID_FLOORS, ids=repr)
 @each_family
-def test_invalid_guards_are_refused(family, guard):
-    with pytest.raises(ValueError, match=r"guard must be 'auto', None \(off\) or a positive floor"):
-        fit(family, [1.0, 2.0], guard=guard)
+def test_invalid_floors_are_refused(family, scale_floor):
+    with pytest.raises(
+        ValueError, match=r"scale_floor must be 'auto', None \(off\) or a positive floor"
+    ):
+        fit(family, [1.0, 2.0], scale_floor=scale_floor)
 
 
 @pytest.mark.parametrize(
-    "guard",
+    "scale_floor",
     [
         1,
         np.float64(0.5),
@@ -267,14 +275,16 @@ def test_invalid_guards_are_refused(family, guard):
         np.int64(1),
     ],
 )
-def test_numbers_of_any_kind_are_guards(guard):
-    assert fit("asymmetric_gaussian", [1.0, 2.0], guard=guard).guard.floor == float(guard)
+def test_numbers_of_any_kind_are_floors(scale_floor):
+    assert fit(
+        "asymmetric_gaussian", [1.0, 2.0], scale_floor=scale_floor
+    ).scale_floor.floor == float(scale_floor)
 
 
-@pytest.mark.parametrize("guard", [1e-200, 1e200])
+@pytest.mark.parametrize("scale_floor", [1e-200, 1e200])
 @each_family
-def test_extreme_guards(family, guard):
-    result = fit(family, [1.0, 2.0, 3.0, 5.0, 9.0], guard=guard)
+def test_extreme_floors(family, scale_floor):
+    result = fit(family, [1.0, 2.0, 3.0, 5.0, 9.0], scale_floor=scale_floor)
     assert np.isfinite([result.log_likelihood, *result.parameters.values()]).all()
 
 
@@ -282,6 +292,8 @@ def test_extreme_guards(family, guard):
 def test_share_of_degenerate_samples(n, share):
     # Published for sigma_left = 0.5, sigma_right = 2, to whole per cents.
     samples = FAMILIES["asymmetric_gaussian"].rvs(0.0, 0.5, 2.0, size=(250, n), rng=n)
-    acted = [fit("asymmetric_gaussian", x, guard=None).guard.acted != () for x in samples]
+    acted = [
+        fit("asymmetric_gaussian", x, scale_floor=None).scale_floor.acted != () for x in samples
+    ]
     error = 0.005 + 3.0 * np.sqrt(share * (1.0 - share) / 250)  # binomial, three sigma
     assert np.mean(acted) == pytest.approx(share, abs=error)

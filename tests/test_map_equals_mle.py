@@ -72,16 +72,16 @@ class FlatModel:
         return mode.log_density, [float(mode.values[v]) for v in ("mode", *self.scales)]
 
 
-def agree(flat, x, rng, guard):
+def agree(flat, x, rng, scale_floor):
     """Compare the search with the closed form on standardised scores; return what differs most."""
     centre, spread = centre_and_spread(x)
     z = (x - centre) / spread
-    fit = RECORDS[flat.name].fit(z, guard=guard)
-    if fit.guard.name == "off" and fit.guard.acted:
+    fit = RECORDS[flat.name].fit(z, scale_floor=scale_floor)
+    if fit.scale_floor.name == "off" and fit.scale_floor.acted:
         # The likelihood's supremum is at scale 0, where no search arrives; above it, none may be.
         assert flat.search(z, rng, starts=3)[0] <= fit.log_likelihood + 1e-9 * z.size
         return None
-    floor = fit.guard.floor if fit.guard.name != "off" else 0.0
+    floor = fit.scale_floor.floor if fit.scale_floor.name != "off" else 0.0
     found, parameters = flat.search(z, rng, floor)
     # Never above the closed form (to rounding), and not more than 1e-6 a score below it.
     assert found <= fit.log_likelihood + 1e-9 * z.size
@@ -115,14 +115,16 @@ def random_sample(rng):
 
 @pytest.mark.slow
 @pytest.mark.one_era
-@pytest.mark.parametrize("guard", ["auto", None])
+@pytest.mark.parametrize("scale_floor", ["auto", None])
 @pytest.mark.parametrize("name", sorted(RECORDS))
-def test_random_samples(name, guard):
+def test_random_samples(name, scale_floor):
     flat = FlatModel(name)
     rng = np.random.default_rng(20030728)
-    worst = [agree(flat, random_sample(rng), rng, guard) for _ in range(SAMPLES[guard])]
+    worst = [agree(flat, random_sample(rng), rng, scale_floor) for _ in range(SAMPLES[scale_floor])]
     regular = np.array([w for w in worst if w is not None])
-    assert regular.size == SAMPLES[guard] or (guard is None and regular.size >= SAMPLES[guard] / 8)
+    assert regular.size == SAMPLES[scale_floor] or (
+        scale_floor is None and regular.size >= SAMPLES[scale_floor] / 8
+    )
     assert regular.max() < 1e-3, np.sort(regular)[-5:]
 
 
@@ -169,7 +171,7 @@ def test_a_search_from_one_start_with_strong_wolfe_steps_gets_stuck():
     rng = np.random.default_rng(6)
     x = 1 + 2 * rng.gumbel(size=20)
     fit = FAMILIES["asymmetric_laplace"].fit(x)
-    found = flat.search(x, rng, fit.guard.floor)[0]
+    found = flat.search(x, rng, fit.scale_floor.floor)[0]
     stuck = minimize(flat.space.objective, flat.space.initial, jac=True, method="L-BFGS-B")
     assert found == pytest.approx(fit.log_likelihood, abs=1e-6 * x.size)
     assert -stuck.fun < fit.log_likelihood - 0.01

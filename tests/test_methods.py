@@ -65,19 +65,19 @@ def test_gauss_is_bayes_rule_on_two_normals():
 
 def test_asymmetric_laplace_is_scipys_density():
     def fitted(part):
-        theta, beta, gamma = asymmetric_laplace.fit(part, guard=None).parameters.values()
+        theta, beta, gamma = asymmetric_laplace.fit(part, scale_floor=None).parameters.values()
         kappa, scale = np.sqrt(gamma / beta), 1.0 / np.sqrt(beta * gamma)
         return stats.laplace_asymmetric(kappa, theta, scale)
 
-    found = maximum_likelihood(SCORES, LABELS, NEW, family="asymmetric_laplace", guard=None)
+    found = maximum_likelihood(SCORES, LABELS, NEW, family="asymmetric_laplace", scale_floor=None)
     negative, positive = (fitted(SCORES[c == LABELS]) for c in (0, 1))
     prior = (LABELS.sum() + 1) / (LABELS.size + 2)
     expected = special.logit(prior) + positive.logpdf(NEW) - negative.logpdf(NEW)
     assert found == pytest.approx(expected)
 
 
-def test_bennetts_candidates_and_no_guard_reach_the_fits():
-    settings = {"family": "asymmetric_gaussian", "guard": None}
+def test_bennetts_candidates_and_no_floor_reach_the_fits():
+    settings = {"family": "asymmetric_gaussian", "scale_floor": None}
     exact, grid = (
         maximum_likelihood(SCORES, LABELS, NEW, candidates=each, **settings)
         for each in ("exact", "bennett")
@@ -85,10 +85,10 @@ def test_bennetts_candidates_and_no_guard_reach_the_fits():
     assert exact == pytest.approx(grid, abs=0.2)
     assert exact.tolist() != grid.tolist()  # the optimum lies between Bennett's candidates
     few = Problem(SCORES[:12], LABELS[:12], NEW)
-    guarded, free = (
-        maximum_likelihood(*few, family="asymmetric_laplace", guard=g) for g in ("auto", None)
+    floored, free = (
+        maximum_likelihood(*few, family="asymmetric_laplace", scale_floor=g) for g in ("auto", None)
     )
-    assert np.abs(guarded).max() < np.abs(free).max()
+    assert np.abs(floored).max() < np.abs(free).max()
 
 
 def test_logistic_regression_is_the_maximum():

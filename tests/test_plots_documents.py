@@ -150,7 +150,7 @@ def test_learning_curve_is_the_loss_of_its_fits(ax):
     test = scores_and_labels(4, 400)
     calibrators = {
         "maximum likelihood": ScoreCalibrator("gaussian", "mle"),
-        "wrong": ScoreCalibrator("laplace", "mle", guard=None),
+        "wrong": ScoreCalibrator("laplace", "mle", scale_floor=None),
     }
     display = LearningCurveDisplay.from_estimator(
         calibrators, scores, labels, test=test, sizes=[5, 100], repeats=6, ax=ax

@@ -36,10 +36,10 @@ def moded():
 
 @pytest.mark.parametrize("family", sorted(FAMILIES))
 def test_mle_is_bayes_rule_with_the_closed_forms(family):
-    calibrator = ScoreCalibrator(family, "mle", guard=0.1).fit(SCORES, LABELS)
+    calibrator = ScoreCalibrator(family, "mle", scale_floor=0.1).fit(SCORES, LABELS)
     both = FAMILIES[family].of_class(False), FAMILIES[family].of_class(True)
     negative, positive = (
-        density.fit(SCORES[label == LABELS], guard=0.1)
+        density.fit(SCORES[label == LABELS], scale_floor=0.1)
         for density, label in zip(both, ("no", "yes"), strict=True)
     )
     prior = 21 / 102
@@ -249,7 +249,9 @@ class TestSaveAndLoad:
     @pytest.mark.parametrize("labels", [LABELS, LABELS == "yes", np.where(LABELS == "yes", 3, 1)])
     def test_labels_and_weights_survive(self, labels, tmp_path):
         weight = RNG.random(SCORES.size)
-        calibrator = ScoreCalibrator("gaussian", "mle", guard=None).fit(SCORES, labels, weight)
+        calibrator = ScoreCalibrator("gaussian", "mle", scale_floor=None).fit(
+            SCORES, labels, weight
+        )
         loaded = bayescal.load(calibrator.save(tmp_path / "fit.nc"))
         self.same(calibrator, loaded)
         assert loaded.predict(NEW).dtype == calibrator.predict(NEW).dtype
@@ -289,3 +291,12 @@ class TestSaveAndLoad:
         assert list(tmp_path.iterdir()) == [path]
         with pytest.raises(FileNotFoundError, match="there is no folder"):
             moded.save(tmp_path / "no" / "fit.nc")
+
+
+def test_the_former_name_of_the_scale_floor_still_works_and_says_so(tmp_path):
+    new = ScoreCalibrator("gaussian", "mle", scale_floor=0.1).fit(SCORES, LABELS)
+    with pytest.warns(FutureWarning, match=r"guard=0.1 is scale_floor=0.1 now"):
+        old = ScoreCalibrator("gaussian", "mle", guard=0.1).fit(SCORES, LABELS)
+    assert old.mle_ == new.mle_
+    loaded = ScoreCalibrator.load(old.save(tmp_path / "old.nc"))
+    assert (loaded.scale_floor, loaded.guard) == (0.1, "deprecated")

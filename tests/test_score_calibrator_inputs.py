@@ -55,8 +55,8 @@ def test_wrong_data(arguments, message):
         ),
         ({"point": "mode"}, "point must be one of"),
         ({"candidates": "all"}, "candidates must be one of 'exact', 'bennett', got 'all'"),
-        ({"guard": -1.0}, "guard must be 'auto', None .off. or a positive floor"),
-        ({"guard": "on"}, "guard must be"),
+        ({"scale_floor": -1.0}, "scale_floor must be 'auto', None .off. or a positive floor"),
+        ({"scale_floor": "on"}, "scale_floor must be"),
         ({"draws": 0}, "draws must be a positive whole number, got 0"),
         ({"chains": 2.5}, "chains must be a positive whole number, got 2.5"),
         ({"inference": "map", "hyperparameters": {"slope": 1}}, "hyperparameters of program"),
@@ -110,17 +110,20 @@ HARD = {
 
 
 @pytest.mark.filterwarnings("ignore::bayescal.score_checks.ScoresWarning")
-@pytest.mark.parametrize("guard", ["auto", None])
+@pytest.mark.parametrize("scale_floor", ["auto", None])
 @pytest.mark.parametrize("family", sorted(FAMILIES))
 @pytest.mark.parametrize("case", HARD)
-def test_hard_data(case, family, guard):
+def test_hard_data(case, family, scale_floor):
     scores, labels = (np.asarray(values) for values in HARD[case])
-    calibrator = ScoreCalibrator(family, "mle", guard=guard).fit(scores, labels)
+    calibrator = ScoreCalibrator(family, "mle", scale_floor=scale_floor).fit(scores, labels)
     new = np.r_[scores, -1e150, 1e150, scores.mean()]
     probability = calibrator.predict_proba(new)
     assert np.isfinite(calibrator.decision_function(new)).all()
     assert ((probability >= 0) & (probability <= 1)).all()
-    if case in {"separated", "one of each", "of size 1e15", "of size 1e-15"} and guard == "auto":
+    if (
+        case in {"separated", "one of each", "of size 1e15", "of size 1e-15"}
+        and scale_floor == "auto"
+    ):
         low, high = calibrator.predict_proba([scores.min(), scores.max()])[:, 1]
         assert low < 0.5 < high
 

@@ -90,7 +90,7 @@ def test_cross_validation(scores):
 
 
 def test_grid_search():
-    grid = {"family": list(FAMILIES), "guard": ["auto", None]}
+    grid = {"family": list(FAMILIES), "scale_floor": ["auto", None]}
     search = GridSearchCV(ScoreCalibrator(inference="mle"), grid, scoring="neg_brier_score", cv=3)
     search.fit(SCORES, LABELS == "yes", sample_weight=np.ones(180))
     assert search.best_params_["family"] in FAMILIES

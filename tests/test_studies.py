@@ -16,10 +16,10 @@ from studies.command import Options
 from studies.coverage import OTHERS, under_truth
 from studies.coverage_report import write_report
 from studies.envelope import ecdf_difference, envelope, p_value
-from studies.guard_floor import FACTORS, held_out_bits
 from studies.logistic import PRIOR_SCALES, platt_coefficients, posterior_mean_log_odds
 from studies.peers import PEERS, accepted
 from studies.reporting import Bar, write_index, write_page
+from studies.scale_floor import FACTORS, held_out_bits
 from studies.truths import TRUTHS
 
 pytestmark = pytest.mark.one_era
@@ -131,7 +131,7 @@ def test_reuters_has_the_published_figure_of_platt():
     assert half > 1.2 * np.mean(found)
 
 
-def test_the_guard_study_finds_that_no_floor_is_worst():
+def test_the_floor_study_finds_that_no_floor_is_worst():
     bits = held_out_bits("linear_svm", "asymmetric_laplace", 3, repeats=1)[0]
     assert bits.shape == (len(FACTORS),)
     assert bits[0] == bits.max()
@@ -158,7 +158,7 @@ def test_pages_hold_their_tables_and_the_index_what_is_missed(tmp_path):
     )
     fixed.loc[0, "method"] = "default"
     write_report(own, fixed, Options(out=tmp_path))
-    write_page("guard_floor", tmp_path, [], table="| a |")
+    write_page("scale_floor", tmp_path, [], table="| a |")
     write_page("reuters", tmp_path, [Bar("x", "2", "≤ 1", False)], table="| b |", repeats="3")
     write_index(tmp_path)
     index = (tmp_path / "README.md").read_text()

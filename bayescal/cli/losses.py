@@ -77,7 +77,7 @@ def _sum(parts: Sequence[Losses]) -> Losses:
 
 
 def _cells(one: Losses) -> list[str]:
-    # Without a guard one document alone can cost 1e12 bits.
+    # Without a floor one document alone can cost 1e12 bits.
     bits = f"{one.log_loss:.1f}" if one.log_loss < 1e6 else f"{one.log_loss:.1e}"
     mean = f"{one.log_loss / one.n:.4g}"
     return [str(one.n), bits, mean, f"{one.squared_error:.2f}", str(one.errors)]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from bayescal.bayes import class_prior, log_odds
 from bayescal.engines.data import BinaryScores
-from bayescal.families import Family, Fit, GuardOption, scale_floor
+from bayescal.families import Family, Fit, ScaleFloorOption, automatic_floor
 from bayescal.validation import Floats
 
 
@@ -44,7 +44,11 @@ class ClassFits:
 
 
 def fit_classes(
-    family: Family, data: BinaryScores, *, candidates: str = "exact", guard: GuardOption = "auto"
+    family: Family,
+    data: BinaryScores,
+    *,
+    candidates: str = "exact",
+    scale_floor: ScaleFloorOption = "auto",
 ) -> ClassFits:
     """
     Fit both classes by maximum likelihood.
@@ -57,17 +61,17 @@ def fit_classes(
         Scores, labels, weights.
     candidates : {"exact", "bennett"}
         Modes to try; see `Family.fit`.
-    guard : "auto", float or None
+    scale_floor : "auto", float or None
         Floor of the scales in score units; "auto" follows from the spread of both classes' scores
         together and each class's size, so that a class of one score gets a scale too.
     """
 
     def fit(positive: bool) -> Fit:
-        floor = guard
-        if guard == "auto":
-            floor = scale_floor(data.centre_and_spread[1], data.total(positive))
+        floor = scale_floor
+        if scale_floor == "auto":
+            floor = automatic_floor(data.centre_and_spread[1], data.total(positive))
         densities = family.of_class(positive)
-        return densities.fit(*data.of_class(positive), candidates=candidates, guard=floor)
+        return densities.fit(*data.of_class(positive), candidates=candidates, scale_floor=floor)
 
     prior = class_prior(data.total(True), data.total())
     return ClassFits(family, fit(False), fit(True), prior)

@@ -13,8 +13,8 @@ Examples
 """
 
 from bayescal.families import asymmetric_gaussian, asymmetric_laplace, gaussian, hybrid, laplace
-from bayescal.families._family import Family, Fit, Guard, side_units
-from bayescal.families._guard import GuardOption, scale_floor
+from bayescal.families._family import Family, Fit, ScaleFloor, side_units
+from bayescal.families._scale_floor import ScaleFloorOption, automatic_floor
 
 FAMILIES: dict[str, Family] = {
     module.FAMILY.name: module.FAMILY
@@ -25,13 +25,13 @@ __all__ = [
     "FAMILIES",
     "Family",
     "Fit",
-    "Guard",
-    "GuardOption",
+    "ScaleFloor",
+    "ScaleFloorOption",
     "asymmetric_gaussian",
     "asymmetric_laplace",
+    "automatic_floor",
     "gaussian",
     "hybrid",
     "laplace",
-    "scale_floor",
     "side_units",
 ]

@@ -38,7 +38,7 @@ def side_units(powers: tuple[int, int]) -> tuple[float, float]:
 
 
 @dataclass(frozen=True)
-class Guard:
+class ScaleFloor:
     """
     The floor under each side's scale, and whether the data asked for less.
 
@@ -71,14 +71,14 @@ class Fit:
         Natural log of the (weighted) likelihood at the parameters.
     weight : float
         Number of scores, or the sum of their weights.
-    guard : Guard
-        The guard against degenerate optima, and whether it acted.
+    scale_floor : ScaleFloor
+        The floor against degenerate optima, and whether it acted.
     """
 
     parameters: dict[str, float]
     log_likelihood: float
     weight: float
-    guard: Guard
+    scale_floor: ScaleFloor
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ class Family(Parametrisation):
     mean, variance : callable
         Functions of ``(*parameters)``.
     fit : callable
-        Maximum likelihood, from ``(x, sample_weight=None, *, candidates=, guard=)``.
+        Maximum likelihood, from ``(x, sample_weight=None, *, candidates=, scale_floor=)``.
     mirrored : Family or None
         The positive class's densities where they are the negative class's mirror images; None
         where both classes have the same family.

@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike
 
 from bayescal.families import _density
 from bayescal.families._family import Family, Fit, Parametrisation
-from bayescal.families._guard import GuardOption
 from bayescal.families._maximum_likelihood import maximise_likelihood
+from bayescal.families._scale_floor import ScaleFloorOption
 from bayescal.validation import Floats, check_positive
 
 FORMULAS = ("logpdf", "cdf", "logcdf", "logsf", "ppf", "rvs", "mean", "variance")
@@ -42,7 +42,7 @@ sample_weight : array-like of shape (n,) or None
 candidates : {"exact", "bennett"}
     "bennett" tries the scores and nine points in each interval between them, as the paper's
     tables did; it is never better. Where both sides are the same there is one closed form.
-guard : "auto", float or None
+scale_floor : "auto", float or None
     Floor of each side's scale (sigma, or 1 / inverse scale), in score units. "auto": 1.5 spreads
     of `x` over sqrt(N), so that it stops acting as N grows. None: only 1e-12 of the spread, which
     stands for Bennett's very large inverse scale and keeps the density of equal scores finite.
@@ -50,7 +50,7 @@ guard : "auto", float or None
 Returns
 -------
 Fit
-    Parameters, log-likelihood, and whether the guard acted.
+    Parameters, log-likelihood, and whether the floor acted.
 
 Raises
 ------
@@ -163,9 +163,9 @@ def _fit_of(form: Parametrisation) -> Callable[..., Fit]:
         sample_weight: ArrayLike | None = None,
         *,
         candidates: str = "exact",
-        guard: GuardOption = "auto",
+        scale_floor: ScaleFloorOption = "auto",
     ) -> Fit:
-        return maximise_likelihood(form, x, sample_weight, candidates, guard)
+        return maximise_likelihood(form, x, sample_weight, candidates, scale_floor)
 
     fit.__doc__ = FIT
     return fit

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bayescal.families._between import best_between
-from bayescal.families._family import HALF_WIDTH, Fit, Guard, Parametrisation
-from bayescal.families._guard import OFF_FRACTION, GuardOption, resolve_guard
+from bayescal.families._family import HALF_WIDTH, Fit, Parametrisation, ScaleFloor
 from bayescal.families._modes import best_on_grid, best_score
 from bayescal.families._profile import Profile
+from bayescal.families._scale_floor import OFF_FRACTION, ScaleFloorOption, resolve_scale_floor
 from bayescal.families._sorted import Sums, deviation_sums, sort_scores
 from bayescal.robust import median
 from bayescal.validation import Floats, as_scores, as_weights, check_choice
@@ -41,7 +41,7 @@ def maximise_likelihood(
     x: ArrayLike,
     sample_weight: ArrayLike | None,
     candidates: str,
-    guard: GuardOption,
+    scale_floor: ScaleFloorOption,
 ) -> Fit:
     """
     Return the fit of a family.
@@ -49,7 +49,7 @@ def maximise_likelihood(
     Raises
     ------
     ValueError
-        If scores, weights, `candidates` or `guard` are not legal.
+        If scores, weights, `candidates` or `scale_floor` are not legal.
     """
     check_choice("candidates", candidates, CANDIDATES)
     raw = as_scores(x, "x")
@@ -57,7 +57,7 @@ def maximise_likelihood(
     if weight is not None:
         raw, weight = raw[weight > 0.0], weight[weight > 0.0]
     total = float(raw.size) if weight is None else float(weight.sum())
-    resolved = resolve_guard(guard, raw, weight)
+    resolved = resolve_scale_floor(scale_floor, raw, weight)
     if form.symmetric:
         found = _fit_symmetric(form.powers[0], raw, weight, total, resolved.floor)
     elif form.powers == (1, 2):
@@ -67,12 +67,17 @@ def maximise_likelihood(
     return _as_fit(form, found, total, resolved)
 
 
-def _as_fit(form: Parametrisation, found: SidesFit, total: float, guard: Guard) -> Fit:
+def _as_fit(form: Parametrisation, found: SidesFit, total: float, scale_floor: ScaleFloor) -> Fit:
     values = form.from_sides(found.theta, found.left, found.right)
     low = {k for k, is_below in zip(form.by_side[1:], found.below, strict=True) if is_below}
     acted = tuple(form.parameters[k] for k in sorted(low))
     parameters = dict(zip(form.parameters, values, strict=True))
-    return Fit(parameters, found.log_likelihood, total, Guard(guard.name, guard.floor, acted))
+    return Fit(
+        parameters,
+        found.log_likelihood,
+        total,
+        ScaleFloor(scale_floor.name, scale_floor.floor, acted),
+    )
 
 
 def _reflected(fit: SidesFit) -> SidesFit:
@@ -105,7 +110,7 @@ def _fit_sides(
 ) -> SidesFit:
     """Return the best of the candidates, each side with its own scale."""
     sums = deviation_sums(sort_scores(x, weight), powers)
-    # The guard acts where the optimum without it breaks the floor; elsewhere both are the same.
+    # The floor acts where the optimum without it breaks the floor; elsewhere both are the same.
     free_floor = min(OFF_FRACTION * sums.scores.unit, floor)
     free = _best_fit(sums, candidates, free_floor)
     below = (free.left <= floor, free.right <= floor)

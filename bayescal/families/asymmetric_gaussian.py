@@ -28,8 +28,8 @@ array([-2.1121, -1.6121, -1.6676])
 (3,)
 >>> round(float(mean(0.0, 1.0, 2.0)), 6), round(float(variance(0.0, 2.0, 2.0)), 12)
 (0.797885, 4.0)
->>> result = fit([-1.0, 1.0, 2.0, 4.0, 9.0], guard=0.5)
->>> list(result.parameters), result.guard.acted
+>>> result = fit([-1.0, 1.0, 2.0, 4.0, 9.0], scale_floor=0.5)
+>>> list(result.parameters), result.scale_floor.acted
 (['theta', 'sigma_left', 'sigma_right'], ('sigma_left',))
 """
 

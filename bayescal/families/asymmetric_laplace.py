@@ -13,8 +13,8 @@ The fit: for a mode theta with D_l, D_r the summed deviations left and right of 
 beta = N / (D_l + sqrt(D_l D_r)), gamma = N / (D_r + sqrt(D_l D_r)) (dissertation, eq. 3.13), and
 the log-likelihood is N log N - N - 2 N log(sqrt(D_l) + sqrt(D_r)). Between neighbouring scores the
 sum of roots is concave in theta, so the global maximum is at a score: one pass over the sorted
-scores finds it. The floor of `guard` keeps the profile concave there: it is a minimum over scales
-of functions linear in theta.
+scores finds it. The floor under the scales keeps the profile concave there: it is a minimum over
+scales of functions linear in theta.
 
 Examples
 --------
@@ -28,8 +28,8 @@ array([-1.2877, -0.2877, -3.2877])
 (3,)
 >>> round(float(mean(0.0, 1.0, 0.5)), 12), round(float(variance(0.0, 1.0, 0.5)), 12)
 (1.0, 5.0)
->>> result = fit([0.0, 1.0, 2.0, 4.0, 9.0], guard=0.5)
->>> result.parameters["theta"], result.guard.acted
+>>> result = fit([0.0, 1.0, 2.0, 4.0, 9.0], scale_floor=0.5)
+>>> result.parameters["theta"], result.scale_floor.acted
 (0.0, ('beta',))
 """
 

@@ -20,7 +20,7 @@ array([-1.4189, -0.9189, -1.4189])
 (3,)
 >>> float(mean(3.0, 1.0)), round(float(variance(3.0, 2.0)), 12)
 (3.0, 4.0)
->>> fit([0.0, 2.0, 4.0], guard=None).parameters
+>>> fit([0.0, 2.0, 4.0], scale_floor=None).parameters
 {'mu': 2.0, 'sigma': 1.632993161855452}
 """
 

@@ -30,8 +30,8 @@ array([-1.3124, -1.8124])
 (3,)
 >>> round(float(mean(3.0, 1.0, 1.0)), 12), round(float(variance(0.0, 1.0, 1.0)), 4)
 (3.0, 1.4438)
->>> result = fit([-1.0, 0.0, 1.0, 2.0, 9.0], guard=0.5)
->>> list(result.parameters), result.guard.acted
+>>> result = fit([-1.0, 0.0, 1.0, 2.0, 9.0], scale_floor=0.5)
+>>> list(result.parameters), result.scale_floor.acted
 (['theta', 'rate', 'sigma'], ('sigma',))
 """
 

@@ -20,7 +20,7 @@ array([-1.6931, -0.6931, -1.6931])
 (3,)
 >>> float(mean(3.0, 1.0)), round(float(variance(3.0, 2.0)), 12)
 (3.0, 0.5)
->>> fit([0.0, 2.0, 4.0], guard=None).parameters
+>>> fit([0.0, 2.0, 4.0], scale_floor=None).parameters
 {'theta': 2.0, 'beta': 0.75}
 """
 

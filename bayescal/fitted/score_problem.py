@@ -50,9 +50,9 @@ class ScoreProblem(FittedProblem):
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """Return what is wrong with the scores and the draws, and what the guard did."""
+        """Return what is wrong with the scores and the draws, and what the scale floor did."""
         of_draws = () if self.found is None else self.found.problems
-        return (*self.score_problems(), *of_draws, *self._guarded())
+        return (*self.score_problems(), *of_draws, *self._held_by_floor())
 
     @property
     def diagnostics(self) -> dict[str, Any]:
@@ -76,16 +76,16 @@ class ScoreProblem(FittedProblem):
 
         return describe(self.settings(), read_documents(self.tree), several=several)
 
-    def _guarded(self) -> tuple[str, ...]:
-        """Return what the guard did, where maximum likelihood is all there is."""
+    def _held_by_floor(self) -> tuple[str, ...]:
+        """Return what the scale floor did, where maximum likelihood is all there is."""
         if self.inference != "mle":
             return ()
         fits = self.calibration.fits
         return tuple(
-            f"the guard against degenerate fits acts on {', '.join(fit.guard.acted)} of class"
+            f"the floor against degenerate fits acts on {', '.join(fit.scale_floor.acted)} of class"
             f" {label}: fit with inference='exact', whose band says how little these scores tell"
             for label, fit in zip(self.labels, (fits.negative, fits.positive), strict=True)
-            if fit.guard.acted
+            if fit.scale_floor.acted
         )
 
 

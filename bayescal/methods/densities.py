@@ -6,7 +6,7 @@ import numpy as np
 
 from bayescal.engines.data import BinaryScores
 from bayescal.engines.maximum_likelihood import fit_classes
-from bayescal.families import FAMILIES, GuardOption
+from bayescal.families import FAMILIES, ScaleFloorOption
 from bayescal.methods.method import Labels
 from bayescal.validation import Floats
 
@@ -18,7 +18,7 @@ def maximum_likelihood(
     *,
     family: str,
     candidates: str = "exact",
-    guard: GuardOption = "auto",
+    scale_floor: ScaleFloorOption = "auto",
 ) -> Floats:
     """
     Return log-odds by densities of a family fitted to each class, prior (n_+ + 1)/(n + 2).
@@ -29,12 +29,12 @@ def maximum_likelihood(
         See `Problem`.
     family : str
         A name in `bayescal.families.FAMILIES`.
-    candidates, guard
+    candidates, scale_floor
         Of the fit: see `bayescal.families.asymmetric_laplace.fit`. The paper's are "bennett" and
         None; with topics as large as its ten both make no difference that its table would show.
     """
     data = BinaryScores(scores, np.asarray(labels) == 1)
-    fits = fit_classes(FAMILIES[family], data, candidates=candidates, guard=guard)
+    fits = fit_classes(FAMILIES[family], data, candidates=candidates, scale_floor=scale_floor)
     return fits.log_odds(new)
 
 

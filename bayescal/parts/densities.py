@@ -196,7 +196,10 @@ def _shape_of_fit(family: Family, fit: Fit) -> dict[str, dict[str, Any]]:
 
 
 def _mle(fit: Fit, parameter: str, value: float) -> dict[str, Any]:
-    return {"mle": value, "guard": fit.guard.name if parameter in fit.guard.acted else ""}
+    return {
+        "mle": value,
+        "guard": fit.scale_floor.name if parameter in fit.scale_floor.acted else "",
+    }
 
 
 DENSITIES = DensitiesPart()

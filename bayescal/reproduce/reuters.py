@@ -116,5 +116,5 @@ def as_printed(
 def _figure(value: float, digits: int) -> str:
     if math.isnan(value):
         return "-"
-    # An unguarded tail can cost any number of bits.
+    # A tail without a floor can cost any number of bits.
     return f"{value:.{digits}f}" if value < 1e7 else f"{value:.1e}"

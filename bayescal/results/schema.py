@@ -37,11 +37,18 @@ MIXED = 2
 SIDES_SHOWN = 4.0
 EVIDENCE = ("pareto_k", "resolved")  # it was among them too, of topics
 PARAMETERS = "bayescal_parameters"
+# Variables that it called otherwise.
+RENAMED = {
+    "bend": "asinh_scale",
+    "guard_floor": "scale_floor",
+    "guard_name": "scale_floor_rule",
+    "guard_acted": "scale_floor_acted",
+}
 
 
 def upgrade(tree: xr.DataTree) -> xr.DataTree:
     """Return a tree of the schema MIXED as one of this version."""
-    groups = {name: _renamed_scale(node.to_dataset()) for name, node in tree.children.items()}
+    groups = {name: _renamed_variables(node.to_dataset()) for name, node in tree.children.items()}
     parameters = json.loads(tree.attrs[PARAMETERS])
     if "topics" in groups:
         groups = _with_parts_of_topics(groups, parameters["family"])
@@ -55,14 +62,14 @@ def upgrade(tree: xr.DataTree) -> xr.DataTree:
     return out
 
 
-def _renamed_scale(group: xr.Dataset) -> xr.Dataset:
-    """Return a group whose warps are told by their asinh scale, which was called bend."""
-    names = {"bend": "asinh_scale"}
-    return group.rename(names) if "bend" in group.variables else group
+def _renamed_variables(group: xr.Dataset) -> xr.Dataset:
+    return group.rename({old: new for old, new in RENAMED.items() if old in group.variables})
 
 
 def _renamed(parameters: dict[str, Any]) -> dict[str, Any]:
-    """Return parameters of which `family` named parts too."""
+    """Return parameters of which `family` named parts too, and `guard` was the scale floor."""
+    if "guard" in parameters:
+        parameters = parameters | {"scale_floor": parameters.pop("guard")}
     if parameters["family"] not in (COMBINED, *PARTS):
         return parameters
     return parameters | {"family": "auto", "parts": parameters["family"]}

@@ -10,7 +10,7 @@ from bayescal.curves.combined_draws import ModelCurves
 from bayescal.curves.densities import SIDES
 from bayescal.engines.data import KLASS
 from bayescal.engines.maximum_likelihood import ClassFits
-from bayescal.families import Family, Fit, Guard
+from bayescal.families import Family, Fit, ScaleFloor
 from bayescal.parts.places import COMBINATION
 from bayescal.results.calibration import Calibration
 from bayescal.results.topic_documents import read_range, read_scores_are
@@ -67,6 +67,6 @@ def _fits(tree: xr.DataTree, family: Family, topic: int | None) -> ClassFits:
         values = map(float, densities.from_sides(*sides[:, k]))
         parameters = dict(zip(densities.parameters, values, strict=True))
         # The tree keeps neither; nothing that is drawn asks for them.
-        fits.append(Fit(parameters, np.nan, float(documents[k]), Guard("", 0.0, ())))
+        fits.append(Fit(parameters, np.nan, float(documents[k]), ScaleFloor("", 0.0, ())))
     prior = class_prior(float(documents[1]), float(documents.sum()))
     return ClassFits(family, fits[0], fits[1], prior)

@@ -18,7 +18,7 @@ import xarray as xr
 
 from bayescal.engines.data import KLASS, BinaryScores
 from bayescal.engines.maximum_likelihood import ClassFits
-from bayescal.families import FAMILIES, Fit, Guard
+from bayescal.families import FAMILIES, Fit, ScaleFloor
 from bayescal.parts.part import Reading
 from bayescal.parts.stack import raw_groups
 
@@ -98,9 +98,9 @@ def _fits_to_dataset(fits: ClassFits) -> xr.Dataset:
     variables |= {
         "log_likelihood": ("klass", [fit.log_likelihood for fit in both]),
         "total_weight": ("klass", [fit.weight for fit in both]),
-        "guard_floor": ("klass", [fit.guard.floor for fit in both]),
-        "guard_name": ("klass", [fit.guard.name for fit in both]),
-        "guard_acted": ("klass", [" ".join(fit.guard.acted) for fit in both]),
+        "scale_floor": ("klass", [fit.scale_floor.floor for fit in both]),
+        "scale_floor_rule": ("klass", [fit.scale_floor.name for fit in both]),
+        "scale_floor_acted": ("klass", [" ".join(fit.scale_floor.acted) for fit in both]),
         "prior": fits.prior,
     }
     attrs = {"family": fits.family.name, "parameters": " ".join(names)}
@@ -112,9 +112,9 @@ def _fit_of(dataset: xr.Dataset, names: list[str]) -> Fit:
         parameters={name: float(dataset[name]) for name in names},
         log_likelihood=float(dataset["log_likelihood"]),
         weight=float(dataset["total_weight"]),
-        guard=Guard(
-            str(dataset["guard_name"].item()),
-            float(dataset["guard_floor"]),
-            tuple(str(dataset["guard_acted"].item()).split()),
+        scale_floor=ScaleFloor(
+            str(dataset["scale_floor_rule"].item()),
+            float(dataset["scale_floor"]),
+            tuple(str(dataset["scale_floor_acted"].item()).split()),
         ),
     )

@@ -180,8 +180,8 @@ def _methods(one: Calibrated) -> dict[str, Losses]:
     if problem.topic == "naive_bayes":
         found["naive Bayes as it is"] = losses(score, positive)
     mle = Settings(inference=options.InferenceName.MLE)
-    (unguarded,) = fit_rows(mle.calibrator(guard=None), problem).fitted_problems().values()
-    found["MLE without guard"] = losses(mle_log_odds(unguarded, score), positive)
+    (free,) = fit_rows(mle.calibrator(scale_floor=None), problem).fitted_problems().values()
+    found["MLE without floor"] = losses(mle_log_odds(free, score), positive)
     return found | by_method(one)[1]
 
 

@@ -3,7 +3,7 @@
 Calibration split only: fit on a random subset with n+ positives per topic (negatives in
 proportion), score the rest of the split. The test split is not read.
 
-    python -m studies.guard_floor [--quick]
+    python -m studies.scale_floor [--quick]
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from bayescal.datasets import load_reuters_scores
 from bayescal.datasets.reuters_scores import CLASSIFIERS, TOPICS
 from bayescal.engines.data import BinaryScores
 from bayescal.engines.maximum_likelihood import ClassFits
-from bayescal.families import FAMILIES, Family, scale_floor
+from bayescal.families import FAMILIES, Family, automatic_floor
 from bayescal.metrics import losses
 from bayescal.reproduce.subsets import few_positives
 from bayescal.validation import Floats
@@ -39,13 +39,13 @@ def run(options: Options) -> None:
         rows += [(*case, *each) for each in zip(FACTORS, mean, error, strict=True)]
     columns = ["classifier", "family", "n", "factor", "mean", "error"]
     table = pd.DataFrame(rows, columns=columns)
-    write_table(table, options.out, "guard_floor")
+    write_table(table, options.out, "scale_floor")
     texts = table.assign(
         text=[f"{m:.4g} ± {e:.2g}" for m, e in zip(table["mean"], table["error"], strict=True)]
     )
     wide = texts.pivot(index=["classifier", "family", "n"], columns="factor", values="text")
     wide.columns = pd.Index([f"{factor:g}" for factor in wide.columns])
-    write_page("guard_floor", options.out, [], table=markdown(wide.reset_index()))
+    write_page("scale_floor", options.out, [], table=markdown(wide.reset_index()))
 
 
 def held_out_bits(classifier: str, family: str, n_positive: int, repeats: int) -> np.ndarray:
@@ -77,7 +77,9 @@ def _log_odds(family: Family, data: BinaryScores, factor: float, new: Floats) ->
     """Return log-odds of fits with floor factor * pooled spread / sqrt(class size)."""
     spread = data.centre_and_spread[1]
     negative, positive = (
-        family.of_class(k).fit(*data.of_class(k), guard=scale_floor(spread, data.total(k), factor))
+        family.of_class(k).fit(
+            *data.of_class(k), scale_floor=automatic_floor(spread, data.total(k), factor)
+        )
         for k in (False, True)
     )
     prior = class_prior(data.total(True), data.total())
@@ -85,4 +87,4 @@ def _log_odds(family: Family, data: BinaryScores, factor: float, new: Floats) ->
 
 
 if __name__ == "__main__":
-    main("guard_floor")
+    main("scale_floor")
