@@ -17,9 +17,16 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 from bayescal.classification import ensemble
 from bayescal.classification.calibration import CalibratedPair, calibrate
 from bayescal.classification.calibrators import read_calibrator
-from bayescal.classification.folds import Documents, score_fitted, score_folds, score_out_of_fold
+from bayescal.classification.folds import (
+    Documents,
+    Scored,
+    score_fitted,
+    score_folds,
+    score_out_of_fold,
+)
 from bayescal.classification.metadata import route, router_of, routing_enabled
 from bayescal.classification.raw_scores import check_scoring
+from bayescal.classification.storage import read_classifier, write_classifier
 from bayescal.classification.targets import BINARY, MULTILABEL, Target, read_target
 from bayescal.fitted.problem import Problems
 from bayescal.randomness import generator
@@ -31,6 +38,8 @@ if TYPE_CHECKING:
     import xarray as xr
     from sklearn.utils import Tags
     from sklearn.utils.metadata_routing import MetadataRouter
+
+    from bayescal.results.diagnostics import Diagnostics
 
 
 class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
@@ -65,11 +74,18 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         Processes that train folds and fit calibrators.
     random_state : int, numpy Generator, RandomState or None
         The source of a seed for each calibrator; of None the calibrator's own random_state.
+    positive : label, optional
+        The positive one of two classes; by default the second in sorted order.
 
     Attributes
     ----------
     classes_ : array of shape (classes,), or list of arrays
-        The classes in sorted order; of several labels [0, 1] for each.
+        The negative and the positive class; of several classes these in sorted order; of several
+        labels [0, 1] for each.
+    scores_ : array of shape (n,) or (n, columns)
+        The raw scores that the documents were calibrated on, by classifiers that were not trained
+        on them: of two classes for the positive one, else one for each class or label; nan for
+        documents that no fold tested.
     labels_ : array of shape (labels,)
         Names of the labels, the columns of y: of a DataFrame its own, else 0, 1, ...
     calibrated_classifiers_ : list
@@ -107,6 +123,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         ensemble: bool | str = False,
         n_jobs: int | None = None,
         random_state: Any = None,
+        positive: Any = None,
     ) -> None:
         self.estimator = estimator
         self.calibrator = calibrator
@@ -114,6 +131,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         self.ensemble = ensemble
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.positive = positive
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None, **params: Any) -> Self:
         """
@@ -137,7 +155,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
             If an argument is not as described; if a class lacks documents in a part of a fold; or
             if the classifier or the calibrator takes no weights and there are some.
         """
-        X, target = indexable(X)[0], read_target(y, _num_samples(X))
+        X, target = indexable(X)[0], read_target(y, _num_samples(X), self.positive)
         estimator = self._estimator()
         check_scoring(estimator, target.kind)
         if not isinstance(self.ensemble, bool | np.bool_) and self.ensemble != "auto":
@@ -156,6 +174,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         self.calibrated_classifiers_ = calibrate(
             parts, calibrator, target, weight, random_state=self.random_state, n_jobs=self.n_jobs
         )
+        self.scores_ = _scores_of(parts, target)
         self._take_over(target)
         return self
 
@@ -188,7 +207,25 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         prior : float, distribution, or sequence, optional
             See `predict_proba`.
         """
-        return ensemble.log_proba(self._pairs(), X, prior)
+        return ensemble.log_proba(self._pairs(), self._features(X), prior)
+
+    def decision_function(self, X: Any, prior: Any = None) -> Floats:
+        """
+        Return calibrated natural log-odds: of the positive class, or of each class or label.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or list of n documents
+            As the classifier takes them.
+        prior : float, distribution, or sequence, optional
+            See `predict_proba`.
+
+        Returns
+        -------
+        array of shape (n,) or (n, columns)
+        """
+        found = ensemble.log_odds(self._pairs(), self._features(X), prior)
+        return found[:, 0] if self._kind == BINARY else found
 
     def predict(self, X: Any, prior: Any = None) -> NDArray[Any]:
         """
@@ -236,7 +273,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         """
         check_fraction(level=level)
         check_choice("kind", kind, KINDS)
-        out = ensemble.interval(self._pairs(), X, level, kind, prior)
+        out = ensemble.interval(self._pairs(), self._features(X), level, kind, prior)
         return out[:, 0] if self._kind == BINARY else out
 
     def sample_proba(
@@ -266,13 +303,20 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         ValueError
             If the calibrator has no posterior, or not so many draws.
         """
-        out = ensemble.sample(self._pairs(), X, draws, generator(random_state), prior)
+        rng = generator(random_state)
+        out = ensemble.sample(self._pairs(), self._features(X), draws, rng, prior)
         return out[:, :, 0] if self._kind == BINARY else out
 
     @property
     def posterior_(self) -> xr.DataTree:
         """The posterior of the calibrators."""
         return ensemble.posterior(self._pairs())
+
+    @property
+    def diagnostics_(self) -> Diagnostics | dict[str, Diagnostics]:
+        """How well the draws were made; of several calibrators by class, label or fold."""
+        found: Diagnostics | dict[str, Diagnostics] = ensemble.diagnostics(self._pairs())
+        return found
 
     def fitted_problems(self) -> Problems:
         """
@@ -349,8 +393,49 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
 
         if (X is None) != (y is None):
             raise ValueError("X and y must be given together: held-out documents and classes.")
-        test = None if X is None else ensemble.labelled(self._pairs(), X, y)
+        test = None if X is None else ensemble.labelled(self._pairs(), self._features(X), y)
         return write_report(self, path, test=test, level=level, title=title)
+
+    def save(self, path: str | Path) -> Path:
+        """
+        Write the fitted classifier and its calibrators to a file; `load` reads it.
+
+        The file is a pickle, as scikit-learn's own models are kept: it is read by the same versions
+        of the packages, and by those alone who trust whoever wrote it. The calibrators by
+        themselves can be kept without a pickle: `calibrated_classifiers_[0].calibrators[0].save`.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file to write.
+
+        Raises
+        ------
+        FileNotFoundError
+            If the folder does not exist.
+        """
+        self._pairs()
+        return write_classifier(self, path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """
+        Read a fitted classifier that `save` wrote; it is a pickle, and runs the code it names.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file to read, written by someone you trust.
+
+        Raises
+        ------
+        FileNotFoundError
+            If there is no such file.
+        ValueError
+            If something else wrote it.
+        """
+        found: Self = read_classifier(path, cls)
+        return found
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Return who may get which metadata of fit; see scikit-learn's guide."""
@@ -362,6 +447,10 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         if inner.classifier_tags is not None:
             tags.classifier_tags = inner.classifier_tags
         return tags
+
+    def _features(self, X: Any) -> Any:
+        """Return documents as the classifier takes them."""
+        return X
 
     def _estimator(self) -> Any:
         if self.estimator is not None:
@@ -382,3 +471,11 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(first, name):
                 setattr(self, name, getattr(first, name))
+
+
+def _scores_of(parts: list[Scored], target: Target) -> Floats:
+    """Return each document's score by a classifier that was not trained on it; nan without one."""
+    scores = np.full(target.positive.shape, np.nan)
+    for part in parts:
+        scores[part.rows] = part.scores
+    return scores[:, 0] if target.kind == BINARY else scores

@@ -66,6 +66,7 @@ class TestBinary:
         assert calibrator_of(classifier).get_params() == {
             **ScoreCalibrator().get_params(),
             "random_state": calibrator_of(classifier).random_state,
+            "positive": classifier.classes_[1],
         }
         lower, upper = classifier.predict_interval(X).T
         p = classifier.predict_proba(X)[:, 1]

@@ -67,7 +67,7 @@ def test_of_folds_there_is_one_for_each(tmp_path):
     [
         ("isotonic", {}, AttributeError, "no posterior"),
         (FAST, {"X": np.zeros((2, 5))}, ValueError, "X and y must be given together"),
-        (FAST, {"X": np.zeros((2, 5)), "y": ["a", "d"]}, ValueError, "y must be of the classes"),
+        (FAST, {"X": np.zeros((2, 5)), "y": ["a", "d"]}, ValueError, "y must hold 'a', 'b' only"),
     ],
 )
 def test_what_cannot_be_reported(calibrator, arguments, error, message, tmp_path):

@@ -150,10 +150,11 @@ def test_flows_of_the_package_are_silent():
         DecisionTreeClassifier(random_state=0), ScoreCalibrator(inference="mle"), cv=3
     ).fit(X, y)
     texts = [f"word{k % 7} word{k % 5} word{k % 3}" for k in range(40)]
-    text = TextCalibrator(calibrator=ScoreCalibrator(inference="mle", positive="in"), folds=2)
+    text = TextCalibrator(calibrator=ScoreCalibrator(inference="mle"), folds=2, positive="in")
     text.fit(texts, ["in", "out"] * 20)
     assert text.classes_.tolist() == ["out", "in"]
-    assert text.calibrator_.score_problems_ != ()  # which those who ask can read
+    (calibrator,) = text.calibrated_classifiers_[0].calibrators
+    assert calibrator.score_problems_ != ()  # which those who ask can read
     with pytest.raises(ValueError, match="calibrator must leave positive at None, got 1"):
         CalibratedClassifier(calibrator=ScoreCalibrator(positive=1)).fit(X, y)
 

@@ -51,7 +51,7 @@ class TestTextCalibrator:
         by_hand = FAST.fit(scores, LABELS).predict_proba(
             raw_scores(clone(model).fit(matrix, LABELS == "oil"), counts.transform(new))
         )
-        assert found.predict_proba(new).tolist() == by_hand.tolist()
+        assert found.predict_proba(new) == pytest.approx(by_hand, rel=1e-12)
 
     def test_is_calibrated_not_only_right(self):
         texts, labels = make_documents(600)
@@ -77,6 +77,36 @@ class TestTextCalibrator:
         assert model.predict(["corn harvest"]).tolist() == ["corn"]
         assert clone(model).get_params()["words"] == 300
 
+    def test_either_class_may_be_the_positive_one(self):
+        oil, corn = (
+            TextCalibrator("naive_bayes", calibrator=FAST, positive=each).fit(TEXTS, LABELS)
+            for each in ("oil", "corn")
+        )
+        assert corn.classes_.tolist() == ["oil", "corn"]
+        assert corn.scores_.tolist() == (-oil.scores_).tolist()
+        p = corn.predict_proba(TEXTS)
+        assert p == pytest.approx(oil.predict_proba(TEXTS)[:, ::-1], abs=1e-9)
+        assert corn.predict(TEXTS).tolist() == oil.predict(TEXTS).tolist()
+        assert (corn.decision_function(TEXTS) > 0).tolist() == (p[:, 1] > 0.5).tolist()
+
+    def test_several_classes_are_calibrated_each(self):
+        texts = [f"{word} {k}" for k in range(12) for word in ("corn bushels", "oil", "gold mine")]
+        labels = ["corn", "oil", "gold"] * 12
+        model = TextCalibrator(MultinomialNB(), calibrator=FAST, folds=3).fit(texts, labels)
+        assert model.predict(["corn", "mine", "oil"]).tolist() == ["corn", "gold", "oil"]
+        assert model.score_documents(["corn"]).shape == (1, 3)
+
+    def test_weights_and_files_are_those_of_a_calibrated_classifier(self, tmp_path):
+        settings = {"classifier": MultinomialNB(), "calibrator": FAST, "folds": 3}
+        plain = TextCalibrator(**settings).fit(TEXTS, LABELS)
+        weight = np.where(LABELS == "corn", 3.0, 1.0)
+        more = TextCalibrator(**settings).fit(TEXTS, LABELS, sample_weight=weight)
+        column = plain.classes_.tolist().index("corn")
+        p, q = (each.predict_proba(TEXTS)[:, column].mean() for each in (plain, more))
+        assert q > p + 0.05
+        kept = TextCalibrator.load(more.save(tmp_path / "texts.joblib"))
+        assert kept.predict_proba(TEXTS).tolist() == more.predict_proba(TEXTS).tolist()
+
     def test_documents_of_unknown_words_are_said_to_be(self):
         model = TextCalibrator("naive_bayes", calibrator=FAST).fit(TEXTS, LABELS)
         with pytest.warns(UnknownWordsWarning, match=r"1 of 2 documents hold no word .* number 2"):
@@ -92,14 +122,22 @@ class TestTextCalibrator:
             ([b"corn", "oil"], [0, 1], "type str, got bytes as document 1"),
             (["corn", None], [0, 1], "type str, got NoneType as document 2"),
             (["corn", "", "oil", " ! "], [0, 1, 0, 1], r"none in document 2 \(2 of 4 documents\)"),
-            (TEXTS, LABELS[:-1], "texts and y must have the same length"),
-            (TEXTS, ["a"] * 60, "only one class"),
+            (TEXTS, LABELS[:-1], "X and y must have the same length"),
+            (TEXTS, ["a"] * 60, "one class only"),
             (["corn"] * 3 + ["oil"] * 9, [1] * 3 + [0] * 9, "folds must be from 2 to 3"),
         ],
     )
     def test_refuses(self, texts, labels, message):
         with pytest.raises(ValueError, match=message):
             TextCalibrator().fit(texts, labels)
+
+    def test_refuses_several_labels_per_document(self):
+        with pytest.raises(ValueError, match=r"one class per document, got shape \(60, 2\)"):
+            TextCalibrator().fit(TEXTS, np.zeros((60, 2), dtype=int))
+
+    def test_refuses_several_classes_where_the_classifier_is_for_two(self):
+        with pytest.raises(ValueError, match="'linear_svm' is for two classes, got 3"):
+            TextCalibrator().fit(["corn", "oil", "gold"], [0, 1, 2])
 
     def test_refuses_unknown_classifiers(self):
         with pytest.raises(ValueError, match="classifier must be one of"):

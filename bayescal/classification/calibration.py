@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
 from bayescal.classification.calibrators import seeded_copies
@@ -16,7 +17,8 @@ from bayescal.classification.probabilities import log_proba_of, on_simplex
 from bayescal.classification.raw_scores import Reach, raw_scores
 from bayescal.classification.scikit_learn_methods import ScikitLearnCalibrator
 from bayescal.classification.score_maps import ColumnMaps, JointMap, PooledMap, Priors, ScoreMap
-from bayescal.classification.targets import MULTICLASS, Target, check_both_sides
+from bayescal.classification.targets import BINARY, MULTICLASS, Target, check_both_sides
+from bayescal.score_calibrator import ScoreCalibrator
 from bayescal.score_checks import without_scores_warnings
 from bayescal.topic_calibrator import TopicCalibrator
 from bayescal.validation import Floats
@@ -38,7 +40,9 @@ class CalibratedPair:
     kind : {"binary", "multiclass", "multilabel"}
         Of the target.
     classes : array of shape (2,), (classes,) or (labels,)
-        Names of the classes or labels.
+        Names of the classes or labels; of two classes the negative and the positive one.
+    turned : bool
+        Whether the classifier scores for the negative one.
     """
 
     estimator: Any
@@ -46,6 +50,7 @@ class CalibratedPair:
     reach: Reach
     kind: str
     classes: NDArray[Any]
+    turned: bool
 
     @property
     def calibrators(self) -> list[Any]:
@@ -55,7 +60,8 @@ class CalibratedPair:
     def scores(self, documents: Any) -> Floats:
         """Return the classifier's raw scores, shape (n, columns)."""
         columns = self.reach.low.size
-        return self.reach.clip(raw_scores(self.estimator, documents, self.kind, columns))
+        found = raw_scores(self.estimator, documents, self.kind, columns, turned=self.turned)
+        return self.reach.clip(found)
 
     def log_proba(self, documents: Any, priors: Priors) -> Floats:
         """Return log probabilities, shape (n, classes)."""
@@ -103,6 +109,7 @@ def calibrate(
     ValueError
         If a part lacks documents of a class; topics that are pooled may lack them.
     """
+    calibrator = _told_classes(calibrator, target)
     problems = [_problem(calibrator, part, target) for part in parts]
     copies = iter(seeded_copies(calibrator, sum(len(p.jobs) for p in problems), random_state))
     jobs = [
@@ -118,6 +125,7 @@ def calibrate(
             problem.reach,
             target.kind,
             target.names,
+            target.turned,
         )
         for part, problem in zip(parts, problems, strict=True)
     ]
@@ -147,10 +155,24 @@ def _problem(calibrator: Any, part: Scored, target: Target) -> Problem:
         return Problem(
             reach, [(scores, positive.argmax(axis=1), {})], lambda fitted: JointMap(fitted[0])
         )
-    columns: list[Job] = [
-        (scores[:, [k]], positive[:, k].astype(np.int64), {}) for k in range(scores.shape[1])
-    ]
+    if _knows_classes(calibrator, target):
+        columns: list[Job] = [(scores, target.y[part.rows], {})]
+    else:
+        codes = positive.astype(np.int64)
+        columns = [(scores[:, [k]], codes[:, k], {}) for k in range(scores.shape[1])]
     return Problem(reach, columns, lambda fitted: ColumnMaps(fitted, target.columns))
+
+
+def _knows_classes(calibrator: Any, target: Target) -> bool:
+    """Return whether a calibrator is fitted to the classes themselves: ours, of two classes."""
+    return isinstance(calibrator, ScoreCalibrator) and target.kind == BINARY
+
+
+def _told_classes(calibrator: Any, target: Target) -> Any:
+    """Return a calibrator that knows which of two classes is the positive one, if it can."""
+    if not _knows_classes(calibrator, target):
+        return calibrator
+    return clone(calibrator).set_params(positive=target.names.tolist()[1])
 
 
 def _is_joint(calibrator: Any) -> bool:

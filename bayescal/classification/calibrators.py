@@ -76,8 +76,8 @@ def read_calibrator(calibrator: Any, weighted: bool) -> Any:
     ours = isinstance(calibrator, ScoreCalibrator | TopicCalibrator)
     if ours and calibrator.positive is not None:
         raise ValueError(
-            f"calibrator must leave positive at None, got {calibrator.positive!r}: it is fitted to"
-            " 0 and 1, where 1 stands for the class whose scores it gets."
+            f"calibrator must leave positive at None, got {calibrator.positive!r}: give positive to"
+            " the classifier around it, which knows whose scores they are."
         )
     return calibrator
 

@@ -10,11 +10,17 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayescal.classification.calibration import CalibratedPair
-from bayescal.classification.probabilities import interval_of_draws, mean_log_proba
+from bayescal.classification.calibrators import no_posterior
+from bayescal.classification.probabilities import (
+    interval_of_draws,
+    log_odds_of_classes,
+    mean_log_proba,
+)
 from bayescal.classification.score_maps import Priors
 from bayescal.classification.targets import BINARY, MULTICLASS, read_target
 from bayescal.curves.curves import blocks
 from bayescal.fitted.problem import FittedProblem, Problems
+from bayescal.labels import match_labels
 from bayescal.validation import Floats
 
 Pairs = list[CalibratedPair]
@@ -61,12 +67,42 @@ def interval(pairs: Pairs, documents: Any, level: float, kind: str, prior: Any) 
     return np.concatenate(parts)
 
 
+def log_odds(pairs: Pairs, documents: Any, prior: Any) -> Floats:
+    """Return natural log-odds of the pairs' mean probability, shape (n, columns)."""
+    if pairs[0].kind == MULTICLASS:
+        return log_odds_of_classes(log_proba(pairs, documents, prior))
+    priors = _priors(pairs, prior)
+    both = [pair.score_map.log_proba(pair.scores(documents), priors) for pair in pairs]
+    negative, positive = (mean_log_proba(list(side)) for side in zip(*both, strict=True))
+    return np.asarray(positive - negative)
+
+
 def posterior(pairs: Pairs) -> xr.DataTree:
     """Return the tree of the one pair's calibrators, or a tree with a branch for each pair."""
     trees = [pair.score_map.posterior() for pair in pairs]
     if len(trees) == 1:
         return trees[0]
     return xr.DataTree(children={f"fold_{k + 1}": tree for k, tree in enumerate(trees)})
+
+
+def diagnostics(pairs: Pairs) -> Any:
+    """
+    Return the diagnostics of the one calibrator, or those of several by class, label and fold.
+
+    Raises
+    ------
+    AttributeError
+        If a calibrator has none, for it is another package's.
+    """
+    found = {}
+    for pair, fold in zip(pairs, _folds(pairs), strict=True):
+        alone = len(pair.calibrators) == 1
+        names = [""] if alone else map(str, pair.classes.tolist())
+        for name, calibrator in zip(names, pair.calibrators, strict=True):
+            if not hasattr(calibrator, "diagnostics_"):
+                raise AttributeError(no_posterior(calibrator))
+            found[_joined(name, fold)] = calibrator.diagnostics_
+    return found.get("", found)
 
 
 def problems(pairs: Pairs, classes: NDArray[Any]) -> Problems:
@@ -82,11 +118,10 @@ def problems(pairs: Pairs, classes: NDArray[Any]) -> Problems:
         If a calibrator has no posterior, or is another package's.
     """
     found: dict[str, FittedProblem] = {}
-    for k, pair in enumerate(pairs):
-        fold = f"fold {k + 1}" if len(pairs) > 1 else ""
+    for pair, fold in zip(pairs, _folds(pairs), strict=True):
         for column, problem in pair.score_map.problems().items():
             own = "" if pair.kind == BINARY else column
-            name = ", ".join(each for each in (own, fold) if each)
+            name = _joined(own, fold)
             labels = classes if pair.kind == BINARY else problem.labels
             found[name] = replace(problem, name=name, labels=labels)
     names = list(found)
@@ -109,11 +144,13 @@ def labelled(pairs: Pairs, documents: Any, y: Any) -> Any:
             "held-out documents have no one score by an ensemble: fit with ensemble=False."
         )
     (pair,) = pairs
-    scores, target = pair.scores(documents), read_target(y, len(y))
+    scores = pair.scores(documents)
+    if pair.kind == BINARY:
+        match_labels(y, pair.classes)
+        return scores[:, 0], y
+    target = read_target(y, len(y))
     if target.kind != pair.kind or target.names.tolist() != pair.classes.tolist():
         raise ValueError(f"y must be of the classes fitted, {pair.classes.tolist()}.")
-    if pair.kind == BINARY:
-        return scores[:, 0], y
     return pd.concat(
         [
             pd.DataFrame({"score": score, "label": mine.astype(np.int64), "topic": name})
@@ -122,6 +159,14 @@ def labelled(pairs: Pairs, documents: Any, y: Any) -> Any:
             )
         ]
     )
+
+
+def _folds(pairs: Pairs) -> list[str]:
+    return [f"fold {k + 1}" for k in range(len(pairs))] if len(pairs) > 1 else [""]
+
+
+def _joined(*names: str) -> str:
+    return ", ".join(name for name in names if name)
 
 
 def _mean_draws(

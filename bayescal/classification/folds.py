@@ -73,7 +73,9 @@ class Documents:
         if part is not None:
             # Of a precomputed kernel the columns are what the classifier was trained on.
             features, _ = _safe_split(fitted, features, None, part[1], part[0])
-        return raw_scores(fitted, features, self.target.kind, self.target.columns.size)
+        target = self.target
+        columns = target.columns.size
+        return raw_scores(fitted, features, target.kind, columns, turned=target.turned)
 
 
 def score_fitted(estimator: Any, documents: Documents) -> list[Scored]:

@@ -41,6 +41,26 @@ def log_proba_of(kind: str, log_negative: Floats, log_positive: Floats) -> Float
     return np.asarray(np.where(lost, flat, log_positive - np.where(lost, 0.0, total)))
 
 
+def log_odds_of_classes(log_p: Floats) -> Floats:
+    """
+    Return the log-odds of every class against the rest, natural logarithms.
+
+    The rest is summed class by class: 1 - p would round to 0 where p is nearly 1.
+
+    Parameters
+    ----------
+    log_p : array of shape (n, classes)
+        Log probabilities.
+
+    Examples
+    --------
+    >>> log_odds_of_classes(np.log([[0.2, 0.3, 0.5]])).round(2)
+    array([[-1.39, -0.85,  0.  ]])
+    """
+    rest = [logsumexp(np.delete(log_p, k, axis=1), axis=1) for k in range(log_p.shape[1])]
+    return np.asarray(log_p - np.stack(rest, axis=1))
+
+
 def on_simplex(kind: str, draws: Floats) -> Floats:
     """
     Return draws of probabilities, of several classes each draw divided by its sum.

@@ -49,7 +49,9 @@ def check_scoring(estimator: Any, kind: str) -> None:
     )
 
 
-def raw_scores(estimator: Any, documents: Any, kind: str, columns: int) -> Floats:
+def raw_scores(
+    estimator: Any, documents: Any, kind: str, columns: int, *, turned: bool = False
+) -> Floats:
     """
     Return a fitted classifier's raw scores, shape (n, columns).
 
@@ -68,6 +70,8 @@ def raw_scores(estimator: Any, documents: Any, kind: str, columns: int) -> Float
         Of the target.
     columns : int
         Expected: 1 for two classes, else the number of classes or labels.
+    turned : bool
+        Whether larger scores are to stand for the first of two classes in sorted order.
 
     Raises
     ------
@@ -92,7 +96,7 @@ def raw_scores(estimator: Any, documents: Any, kind: str, columns: int) -> Float
             f"estimator must give {columns} column{'s' * (columns > 1)} of scores, one a class or"
             f" label, got shape {scores.shape}."
         )
-    return scores
+    return -scores if turned else scores
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
+from bayescal.labels import encode_labels
+
 BINARY, MULTICLASS, MULTILABEL = "binary", "multiclass", "multilabel"
 
 
@@ -25,7 +27,8 @@ class Target:
     y : array of shape (n,) or (n, labels)
         The labels as the classifier gets them; of several labels an array of 0 and 1.
     names : array of shape (2,), (classes,) or (labels,)
-        Classes in sorted order, or the names of the columns of y.
+        Of two classes the negative and the positive one; of several those in sorted order; or the
+        names of the columns of y.
     positive : array of shape (n, columns) of bool
         For each column of scores, whether the document is a positive one.
     """
@@ -34,6 +37,11 @@ class Target:
     y: NDArray[Any]
     names: NDArray[Any]
     positive: NDArray[np.bool_]
+
+    @property
+    def turned(self) -> bool:
+        """Return whether classifiers score for the other of two classes, the second as sorted."""
+        return self.kind == BINARY and bool(self.names[0] != np.unique(self.names)[0])
 
     @property
     def columns(self) -> NDArray[Any]:
@@ -48,7 +56,7 @@ class Target:
         return self.names
 
 
-def read_target(y: Any, n: int) -> Target:
+def read_target(y: Any, n: int, positive: Any = None) -> Target:
     """
     Return the checked labels of n documents.
 
@@ -58,11 +66,14 @@ def read_target(y: Any, n: int) -> Target:
         Classes; or 0 and 1, also sparse, for several labels. The columns of a DataFrame name them.
     n : int
         The number of documents.
+    positive : label, optional
+        The positive one of two classes; by default the second in sorted order.
 
     Raises
     ------
     ValueError
-        If there is one class, nan, a continuous target, or several outputs of several classes.
+        If there is one class, nan, a continuous target, or several outputs of several classes; or
+        if `positive` is none of two classes.
     """
     if y is None:
         raise ValueError(
@@ -84,20 +95,31 @@ def read_target(y: Any, n: int) -> Target:
             " several classes each are not supported, calibrate them one by one."
         )
     if kind == "multilabel-indicator":
+        _refuse_positive(positive, "several labels per document")
         columns = np.arange(values.shape[1]) if names is None else np.asarray(list(names))
         return Target(MULTILABEL, values.astype(np.int64), columns, values != 0)
-    return _of_classes(column_or_1d(values, warn=True))
+    return _of_classes(column_or_1d(values, warn=True), positive)
 
 
-def _of_classes(y: NDArray[Any]) -> Target:
+def _of_classes(y: NDArray[Any], positive: Any) -> Target:
     classes, code = np.unique(y, return_inverse=True)
     if classes.size < 2:
         raise ValueError(
             f"y must hold at least two classes, got one class only: {classes.tolist()[0]!r}."
         )
     if classes.size == 2:
-        return Target(BINARY, y, classes, (code == 1)[:, None])
+        classes, is_positive = encode_labels(y, positive=positive)
+        return Target(BINARY, y, classes, is_positive[:, None])
+    _refuse_positive(positive, f"{classes.size} classes")
     return Target(MULTICLASS, y, classes, code[:, None] == np.arange(classes.size))
+
+
+def _refuse_positive(positive: Any, asked: str) -> None:
+    if positive is not None:
+        raise ValueError(
+            f"positive names one of two classes, got {positive!r} with {asked}, each of which is"
+            " calibrated against the rest: leave it at None."
+        )
 
 
 def check_both_sides(target: Target, rows: NDArray[np.intp], where: str) -> None:

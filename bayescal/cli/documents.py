@@ -52,10 +52,8 @@ class Documents:
 
     @property
     def targets(self) -> NDArray[Any]:
-        """Return labels for the estimator, whose positive class is the second in sorted order."""
-        if self.classes[0] < self.classes[1]:
-            return np.array(self.classes)[self.positive.astype(np.intp)]
-        return self.positive
+        """Return the label of each document."""
+        return np.array(self.classes)[self.positive.astype(np.intp)]
 
     def chosen(self, rows: NDArray[np.bool_]) -> list[str]:
         """Return the texts of some rows."""

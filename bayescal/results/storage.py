@@ -57,7 +57,10 @@ def read_tree(path: str | Path) -> xr.DataTree:
         with xr.open_datatree(source, engine="h5netcdf") as opened:
             tree = opened.load()
     except OSError as err:
-        raise ValueError(f"{source} is not a netCDF file: {err}") from err
+        raise ValueError(
+            f"{source} is not a netCDF file: {err} (CalibratedClassifier.load reads what"
+            " CalibratedClassifier.save wrote)"
+        ) from err
     version = tree.attrs.get("bayescal_schema")
     if version is None:
         raise ValueError(f"{source} was not written by bayescal: it has no bayescal_schema.")

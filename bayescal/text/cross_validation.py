@@ -103,7 +103,8 @@ def cross_val_scores(
     values = np.asarray(labels).reshape(positive.size)
     rows = documents if hasattr(documents, "shape") else np.asarray(documents, dtype=object)
     scores = np.full(positive.size, np.nan)
-    for train, test in _splitter(folds, positive, random_state).split(rows, values):
+    check_folds(folds, positive)
+    for train, test in splitter(folds, random_state).split(rows, values):
         if np.unique(values[train]).size < 2:
             raise ValueError(
                 "every fold must leave documents of both classes to train on, got one that leaves"
@@ -119,16 +120,30 @@ def cross_val_scores(
     return scores
 
 
-def _splitter(
-    folds: int | BaseCrossValidator, positive: NDArray[np.bool_], random_state: int
-) -> BaseCrossValidator:
+def splitter(folds: int | BaseCrossValidator, random_state: int) -> BaseCrossValidator:
+    """Return a splitter: as given, or so many stratified folds of shuffled documents."""
     if hasattr(folds, "split"):
         return folds
-    check_count("folds", folds)
-    fewer = int(min(positive.sum(), (~positive).sum()))
-    if not 2 <= folds <= fewer:
-        raise ValueError(
-            f"folds must be from 2 to {fewer}, the documents of the rarer class, so that each fold"
-            f" has one; got {folds}."
-        )
     return StratifiedKFold(folds, shuffle=True, random_state=random_state)
+
+
+def check_folds(folds: int | BaseCrossValidator, labels: NDArray[Any]) -> None:
+    """
+    Raise ValueError unless every class has a document for each of the folds.
+
+    Parameters
+    ----------
+    folds : int or scikit-learn splitter
+        A splitter is taken as it is.
+    labels : array of shape (n,)
+        The class of each document.
+    """
+    if hasattr(folds, "split"):
+        return
+    check_count("folds", folds)
+    fewest = int(np.unique(labels, return_counts=True)[1].min())
+    if not 2 <= folds <= fewest:
+        raise ValueError(
+            f"folds must be from 2 to {fewest}, the documents of the rarest class, so that each"
+            f" fold has one; got {folds}."
+        )

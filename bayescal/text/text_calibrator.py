@@ -8,15 +8,13 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils.validation import check_is_fitted
 
-from bayescal.labels import encode_labels
-from bayescal.score_calibrator import ScoreCalibrator
-from bayescal.score_checks import without_scores_warnings
+from bayescal.calibrated_classifier import CalibratedClassifier
 from bayescal.text.classifiers import WORDS, make_classifier
-from bayescal.text.cross_validation import FOLDS, cross_val_scores, raw_scores
+from bayescal.text.cross_validation import FOLDS, check_folds, splitter
 from bayescal.validation import Floats, check_same_length
 
 
@@ -24,36 +22,34 @@ class UnknownWordsWarning(UserWarning):
     """Documents hold no word that the classifier knows: they all get the same probability."""
 
 
-class TextCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class TextCalibrator(CalibratedClassifier):
     """
-    Classify documents and calibrate: counts of words, a classifier, a `ScoreCalibrator`.
+    Classify documents and calibrate: a `CalibratedClassifier` of counts of words.
 
-    The calibrator gets cross-validated scores: every document scored by a classifier that was
+    The calibrator gets cross-validated scores: every document is scored by a classifier that was
     fitted to the other folds, selection of words included. New documents are scored by the
     classifier fitted to all.
 
     Parameters
     ----------
     classifier : str or scikit-learn classifier
-        "linear_svm", "naive_bayes", "bernoulli_naive_bayes", or one of your own for counts of
-        words, sparse, such as a pipeline.
+        "linear_svm", "naive_bayes" or "bernoulli_naive_bayes", which are for two classes; or one of
+        your own for counts of words, sparse, such as a pipeline.
     words : int
         How many words the named classifiers use, by mutual information with the class.
-    folds : int
-        Of the cross-validation; every class needs so many documents.
-    calibrator : ScoreCalibrator, optional
-        Its settings are used, `positive` among them; by default `ScoreCalibrator()`.
+    folds : int or scikit-learn splitter
+        Of the cross-validation, shuffled and stratified; every class needs so many documents.
+    calibrator : object or str, optional
+        See `CalibratedClassifier`; by default `ScoreCalibrator()`.
     random_state : int
         Of folds, solver and posterior: the same seed, the same probabilities.
+    positive : label, optional
+        The positive one of two classes; by default the second in sorted order.
 
     Attributes
     ----------
-    classes_ : array of shape (2,)
-        The negative and the positive class: see `ScoreCalibrator`.
-    scores_ : array of shape (n,)
-        The out-of-fold scores of the documents fitted.
-    classifier_, calibrator_ : scikit-learn classifier, ScoreCalibrator
-        Fitted.
+    classes_, scores_, calibrated_classifiers_, posterior_, diagnostics_
+        See `CalibratedClassifier`.
     vectorizer_ : sklearn.feature_extraction.text.CountVectorizer
         What counts words: two letters or digits at least, whatever their case.
 
@@ -66,60 +62,76 @@ class TextCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ['corn', 'oil']
     """
 
+    ensemble = False
+    n_jobs = None
+
     def __init__(
         self,
         classifier: Any = "linear_svm",
         *,
         words: int = WORDS,
-        folds: int = FOLDS,
-        calibrator: ScoreCalibrator | None = None,
+        folds: int | BaseCrossValidator = FOLDS,
+        calibrator: Any = None,
         random_state: int = 0,
+        positive: Any = None,
     ) -> None:
         self.classifier = classifier
         self.words = words
         self.folds = folds
         self.calibrator = calibrator
         self.random_state = random_state
+        self.positive = positive
 
-    def fit(self, texts: Iterable[str], y: ArrayLike) -> Self:
+    def fit(
+        self,
+        X: Iterable[str],
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        **params: Any,
+    ) -> Self:
         """
         Fit the classifier to all documents, and the calibrator to cross-validated scores.
 
         Parameters
         ----------
-        texts : iterable of n str
+        X : iterable of n str
             Documents, each with a word at least.
         y : array-like of shape (n,)
-            Labels, two classes.
+            Classes.
+        sample_weight : array-like of shape (n,), optional
+            See `CalibratedClassifier.fit`.
+        **params
+            See `CalibratedClassifier.fit`.
 
         Raises
         ------
         ValueError
             If an argument is not as described, or a class has fewer documents than folds.
         """
-        documents = _as_documents(texts)
-        calibrator = self._new_calibrator()
-        classes, positive = encode_labels(y, positive=calibrator.positive)
-        check_same_length("texts", len(documents), "y", positive.size)
+        documents, labels = _as_documents(X), _as_labels(y)
+        check_same_length("X", len(documents), "y", labels.size)
         vectorizer = CountVectorizer()
         _check_words(documents, vectorizer.build_analyzer())
-        counts = vectorizer.fit_transform(documents)
-        classifier = self._new_classifier()
-        scores = cross_val_scores(
-            classifier, counts, positive, folds=self.folds, random_state=self.random_state
-        )
-        # Scores are the classifier's own business: whoever has documents can turn none around.
-        with without_scores_warnings():
-            calibrator.set_params(positive=classes[1])
-            calibrator.fit(scores, classes[positive.astype(np.intp)])
-        self.classifier_ = classifier.fit(counts, positive)
-        self.vectorizer_, self.calibrator_ = vectorizer, calibrator
-        self.classes_, self.scores_ = classes, scores
+        classes = np.unique(labels).size
+        if classes > 2 and isinstance(self.classifier, str):
+            raise ValueError(
+                f"classifier {self.classifier!r} is for two classes, got {classes}: give a"
+                " classifier of your own, such as OneVsRestClassifier(linear_svm())."
+            )
+        if classes > 1:  # what is wrong with one class alone is said below
+            check_folds(self.folds, labels)
+        super().fit(vectorizer.fit_transform(documents), labels, sample_weight, **params)
+        self.vectorizer_ = vectorizer
         return self
 
-    def score_documents(self, texts: Iterable[str]) -> Floats:
+    def score_documents(self, X: Iterable[str]) -> Floats:
         """
-        Return the classifier's raw scores of new documents, shape (n,).
+        Return the classifier's raw scores of new documents, shape (n,) or (n, columns).
+
+        Parameters
+        ----------
+        X : iterable of n str
+            Documents, each with a word at least.
 
         Warns
         -----
@@ -131,8 +143,26 @@ class TextCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ValueError
             If a document is no text or holds no word, or none holds a known word.
         """
-        check_is_fitted(self, "classifier_")
-        documents = _as_documents(texts)
+        (pair,) = self._pairs()
+        scores = pair.scores(self._features(X))
+        return scores[:, 0] if self.scores_.ndim == 1 else scores
+
+    @property
+    def cv(self) -> BaseCrossValidator:
+        """The folds, as `CalibratedClassifier` takes them."""
+        return splitter(self.folds, self.random_state)
+
+    def _estimator(self) -> Any:
+        if isinstance(self.classifier, str):
+            return make_classifier(
+                self.classifier, words=self.words, random_state=self.random_state
+            )
+        return self.classifier
+
+    def _features(self, X: Iterable[str]) -> Any:
+        """Return counts of the words that documents fitted had."""
+        check_is_fitted(self, "vectorizer_")
+        documents = _as_documents(X)
         _check_words(documents, self.vectorizer_.build_analyzer())
         counts = self.vectorizer_.transform(documents)
         unknown = np.flatnonzero(counts.getnnz(axis=1) == 0)
@@ -146,68 +176,41 @@ class TextCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"{unknown.size} of {len(documents)} documents hold no word of the documents fitted"
                 f" (the first is number {unknown[0] + 1}): all of these get the same probability.",
                 UnknownWordsWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
-        return raw_scores(self.classifier_, counts)
-
-    def decision_function(self, texts: Iterable[str]) -> Floats:
-        """Return calibrated natural log-odds of the positive class, shape (n,)."""
-        scores = self.score_documents(texts)
-        return self.calibrator_.decision_function(scores)
-
-    def predict_proba(self, texts: Iterable[str]) -> Floats:
-        """Return probabilities of both classes, in the order of `classes_`; shape (n, 2)."""
-        scores = self.score_documents(texts)
-        return self.calibrator_.predict_proba(scores)
-
-    def predict_log_proba(self, texts: Iterable[str]) -> Floats:
-        """Return natural logarithms of `predict_proba`, finite where that rounds to 0."""
-        scores = self.score_documents(texts)
-        return self.calibrator_.predict_log_proba(scores)
-
-    def predict(self, texts: Iterable[str]) -> NDArray[Any]:
-        """Return the likelier class of each document."""
-        scores = self.score_documents(texts)
-        return self.calibrator_.predict(scores)
-
-    def predict_interval(self, texts: Iterable[str], level: float = 0.9) -> Floats:
-        """Return the posterior interval of the positive class's probability; shape (n, 2)."""
-        scores = self.score_documents(texts)
-        return self.calibrator_.predict_interval(scores, level)
+        return counts
 
     def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn what comes in: texts, and two classes."""
+        """Tell scikit-learn what comes in: texts."""
         tags = super().__sklearn_tags__()
         tags.input_tags.string, tags.input_tags.two_d_array = True, False
-        tags.classifier_tags.multi_class = False
         return tags
-
-    def _new_classifier(self) -> Any:
-        if isinstance(self.classifier, str):
-            return make_classifier(
-                self.classifier, words=self.words, random_state=self.random_state
-            )
-        return clone(self.classifier)
-
-    def _new_calibrator(self) -> ScoreCalibrator:
-        if self.calibrator is None:
-            return ScoreCalibrator(random_state=self.random_state)
-        return clone(self.calibrator)  # type: ignore[no-any-return]
 
 
 def _as_documents(texts: Iterable[str]) -> list[str]:
     if isinstance(texts, str):
-        raise ValueError("texts must be a sequence of documents, got one str: put it into a list.")
+        raise ValueError("X must be a sequence of documents, got one str: put it into a list.")
     documents = list(texts)
     if not documents:
-        raise ValueError("texts must hold at least one document, got none.")
+        raise ValueError("X must hold at least one document, got none.")
     for number, document in enumerate(documents, start=1):
         if not isinstance(document, str):
             raise ValueError(
-                f"texts must hold documents of type str, got {type(document).__name__} as document"
+                f"X must hold documents of type str, got {type(document).__name__} as document"
                 f" {number}: decode bytes, and leave missing ones out."
             )
     return documents
+
+
+def _as_labels(y: ArrayLike) -> NDArray[Any]:
+    labels = np.asarray(y)
+    if labels.ndim != 1:
+        raise ValueError(
+            f"y must have shape (n,), one class per document, got shape {labels.shape}: of several"
+            " labels per document put make_pipeline(CountVectorizer(), ...) into a"
+            " CalibratedClassifier."
+        )
+    return labels
 
 
 def _check_words(documents: list[str], words_of: Any) -> None:

@@ -94,11 +94,12 @@ def fit_text(asked: FitText) -> None:
     check_at_least(1, **{"--words": asked.words})
     check_at_least(2, **{"--folds": asked.folds})
     check_folder(asked.out)
+    _check_classifier(asked.classifier)
     docs = read_documents(
         asked.documents, asked.text_column, asked.label_column, asked.split_column, asked.positive
     )
     _check_columns_free(docs, asked.documents)
-    screen, model = asked.screen, _model(asked, settings)
+    screen, model = asked.screen, _model(asked, settings, docs.classes[1])
     one = _calibrate(docs, model, asked.level, screen)
     screen.show(answer_table(one, asked.level), *held_out_tables([one]))
     save(asked.out, [one], asked.told("text fit"), asked.table_format, screen)
@@ -110,19 +111,24 @@ def _check_columns_free(docs: Documents, path: Path) -> None:
             raise UsageError(f"{path} has a column {name!r}, which is to be written: rename it.")
 
 
-def _model(asked: FitText, settings: Settings) -> TextCalibrator:
-    from bayescal.text import TextCalibrator
+def _check_classifier(name: str) -> None:
     from bayescal.text.classifiers import CLASSIFIERS
     from bayescal.validation import check_choice
 
     with blamed_on_use():
-        check_choice("--classifier", asked.classifier, CLASSIFIERS)
+        check_choice("--classifier", name, CLASSIFIERS)
+
+
+def _model(asked: FitText, settings: Settings, positive: str) -> TextCalibrator:
+    from bayescal.text import TextCalibrator
+
     return TextCalibrator(
         asked.classifier,
         words=asked.words,
         folds=asked.folds,
         calibrator=settings.calibrator(),
         random_state=asked.seed,
+        positive=positive,
     )
 
 
@@ -135,7 +141,7 @@ def _calibrate(docs: Documents, model: TextCalibrator, level: float, screen: Scr
     scores[fitted] = model.scores_
     if not fitted.all():
         scores[~fitted] = _new_scores(docs.chosen(~fitted), model, screen)
-    calibrator = model.calibrator_
+    (calibrator,) = model.calibrated_classifiers_[0].calibrators
     (fitted_problem,) = calibrator.fitted_problems().values()
     return calibrated(_problem(docs, scores), calibrator, fitted_problem, SINGLE, level)
 
