@@ -21,14 +21,15 @@ from bayescal.families import ScaleFloorOption
 from bayescal.fitted.problem import Problems
 from bayescal.fitted.score_problem import read_score_problem
 from bayescal.html.jupyter import FittedHTML
-from bayescal.parts.places import COMBINATION, flat, model_name, places
+from bayescal.parts.places import COMBINATION, model_name, places
 from bayescal.randomness import generator
 from bayescal.results import averages, diagnostics, provenance, storage, summaries
 from bayescal.results.arviz_groups import GROUPS, with_arviz_groups
 from bayescal.results.calibration import KINDS, read_calibration
 from bayescal.results.representations import calibrator_html
+from bayescal.results.tree import Results
 from bayescal.score_checks import score_problems, warn_of_scores
-from bayescal.score_fitting import draw_prior, fit_tree
+from bayescal.score_fitting import draw_prior, fit_results
 from bayescal.settings import AUTO, DEPRECATED, read_settings, resolve_inference, resolve_scores
 from bayescal.validation import Floats, check_choice, check_count, check_fraction
 
@@ -241,7 +242,7 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         scores_are = resolve_scores(self.scores_are)
         data, classes = read_binary_scores(scores, y, sample_weight, scores_are, self.positive)
         attrs = provenance.describe(NAME, self._parameters(), classes)
-        self._set_results(fit_tree(settings, data, attrs), classes)
+        self._set_results(fit_results(settings, data, attrs), classes)
         diagnostics.warn_of_problems(self.diagnostics_)
         warn_of_scores(self.score_problems_)
         return self
@@ -266,7 +267,7 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         ValueError
             If `prior` is not inside (0, 1).
         """
-        check_is_fitted(self, "results_")
+        check_is_fitted(self, "classes_")
         return self._calibration.with_prior(prior).log_odds(scores, self._point)
 
     def predict_proba(self, scores: ArrayLike, prior: Prior | None = None) -> Floats:
@@ -405,7 +406,7 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
             Dimensions klass and score: `mle`, and with a posterior `predictive`, `lower`,
             `upper`; per unit of score.
         """
-        check_is_fitted(self, "results_")
+        check_is_fitted(self, "classes_")
         check_fraction(level=level)
         return self._calibration.densities(scores, level)
 
@@ -441,16 +442,22 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         ConvergenceWarning
             If the draws of any part are not to be trusted; see `diagnostics_`.
         """
-        check_is_fitted(self, "results_")
+        check_is_fitted(self, "classes_")
         check_fraction(level=level)
         diagnostics.warn_of_problems(self.diagnostics_)
         return summaries.parameter_table(self.results_, self.classes_, level)
 
     @property
+    def results_(self) -> xr.DataTree:
+        """The tree of results for every inference, without posterior where there is none."""
+        check_is_fitted(self, "classes_")
+        return self._results.tree
+
+    @property
     def posterior_(self) -> xr.DataTree:
         """The tree of results, where it holds a posterior."""
-        check_is_fitted(self, "results_")
-        if "posterior" not in self.results_:
+        check_is_fitted(self, "classes_")
+        if not self._results.has_posterior:
             raise AttributeError(
                 f"inference={self.inference_!r} has no posterior; fit with inference='exact'."
             )
@@ -526,9 +533,9 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
     @property
     def score_problems_(self) -> tuple[str, ...]:
         """What is wrong with the scores fitted, and what to do."""
-        check_is_fitted(self, "results_")
-        observed = self.results_["observed_data"].to_dataset()
-        weight = self.results_["constant_data"].to_dataset()["weight"].values
+        check_is_fitted(self, "classes_")
+        observed = self._results.groups["observed_data"]
+        weight = self._results.groups["constant_data"]["weight"].values
         raw = replace(self._calibration, scores_are="scores")
         return score_problems(
             observed["score"].values,
@@ -562,10 +569,10 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
     @property
     def combination_(self) -> pd.DataFrame:
         """The parts of the combination: weight, and the log scores behind it."""
-        check_is_fitted(self, "results_")
-        if COMBINATION not in self.results_:
+        check_is_fitted(self, "classes_")
+        if COMBINATION not in self._results.groups:
             raise AttributeError(f"parts={self.parts!r} are not combined; use 'combined'.")
-        return self.results_[COMBINATION].to_dataset().to_dataframe()
+        return self._results.groups[COMBINATION].to_dataframe()
 
     @property
     def monotone_probability_(self) -> float:
@@ -581,7 +588,7 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         sklearn.exceptions.NotFittedError
             If nothing was fitted yet.
         """
-        check_is_fitted(self, "results_")
+        check_is_fitted(self, "classes_")
         problem = read_score_problem(
             self.results_,
             self.classes_,
@@ -604,7 +611,7 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         FileNotFoundError
             If the folder of `path` does not exist.
         """
-        check_is_fitted(self, "results_")
+        check_is_fitted(self, "classes_")
         return storage.write_tree(self.results_, path)
 
     @classmethod
@@ -628,7 +635,7 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         """Return the calibrator that made a tree of results, `results_`."""
         parameters, classes = provenance.read(results)
         calibrator = cls(**parameters)
-        calibrator._set_results(results, classes)
+        calibrator._set_results(Results.of_tree(results), classes)
         return calibrator
 
     def report(
@@ -677,8 +684,8 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
 
     def _evidence(self) -> xr.Dataset:
         """Return what is known of the first part's draws."""
-        check_is_fitted(self, "results_")
-        groups = flat(self.results_)
+        check_is_fitted(self, "classes_")
+        groups = self._results.groups
         paths = [place.evidence for place in places(groups)]
         if not paths or paths[0] not in groups:
             raise AttributeError(
@@ -692,28 +699,28 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         old = now.pop("guard")
         return now if old == DEPRECATED else now | {"scale_floor": old}
 
-    def _set_results(self, results: xr.DataTree, classes: NDArray[Any]) -> None:
-        calibration = read_calibration(results)
-        checked = diagnostics.diagnose(results) if "posterior" in results else None
+    def _set_results(self, results: Results, classes: NDArray[Any]) -> None:
+        calibration = read_calibration(results.groups)
+        checked = diagnostics.diagnose(results.groups) if results.has_posterior else None
         self.classes_ = classes
         self.inference_ = resolve_inference(self.inference, self.program)
-        self.results_ = results
+        self._results: Results = results
         self.mle_ = calibration.fits
         self.diagnostics_ = checked
         self._calibration = calibration
 
     def _fitted_html(self) -> str | None:
-        if not hasattr(self, "results_"):
+        if not hasattr(self, "classes_"):
             return None
-        settings = model_name(flat(self.results_)), self.inference_, self._point
+        settings = model_name(self._results.groups), self.inference_, self._point
         return calibrator_html(
             self.results_, self._calibration, self._problems, self.classes_, settings
         )
 
     def _posterior_draws(self, method: str) -> int:
-        check_is_fitted(self, "results_")
+        check_is_fitted(self, "classes_")
         draws = self._calibration.draws
-        if "posterior" not in self.results_ or draws is None:
+        if not self._results.has_posterior or draws is None:
             raise ValueError(
                 f"{method} needs a posterior and inference={self.inference_!r} has none:"
                 " fit with inference='exact'."

@@ -13,14 +13,14 @@ from bayescal.parts.densities import DENSITIES
 from bayescal.parts.options import Task
 from bayescal.parts.places import MODE, POSTERIOR, flat, places, plain_place
 from bayescal.parts.stack import fit_parts, read_curves
-from bayescal.results.tree import build_tree, read_documents, reading_of
+from bayescal.results.tree import Results, build_results, read_documents, reading_of
 from bayescal.settings import Settings
 from bayescal.threads import one_thread
 
 
-def fit_tree(settings: Settings, data: BinaryScores, attrs: dict[str, str]) -> xr.DataTree:
+def fit_results(settings: Settings, data: BinaryScores, attrs: dict[str, str]) -> Results:
     """
-    Return the tree of one problem: maximum likelihood always, and the posterior if one is wanted.
+    Return the results of one problem: maximum likelihood, and the posterior if one is wanted.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def fit_tree(settings: Settings, data: BinaryScores, attrs: dict[str, str]) -> x
     fits = fit_classes(
         settings.reference, data, candidates=settings.candidates, scale_floor=settings.scale_floor
     )
-    return build_tree(data, fits, groups=_posterior(settings, data), attrs=attrs)
+    return build_results(data, fits, groups=_posterior(settings, data), attrs=attrs)
 
 
 def draw_prior(settings: Settings, tree: xr.DataTree, draws: int) -> xr.Dataset:
@@ -60,12 +60,12 @@ def draw_prior(settings: Settings, tree: xr.DataTree, draws: int) -> xr.Dataset:
     ValueError
         If the model's first part cannot draw from its prior.
     """
-    data, posterior = read_documents(tree), tree["posterior"].to_dataset()
+    groups = flat(tree)
+    data, posterior = read_documents(groups), groups[POSTERIOR]
     if settings.inference != "exact":
         return settings.by_program.prior(data, posterior, draws, settings.rng)
-    groups = flat(tree)
     first = places(groups)[0]
-    curves = read_curves(groups, [first], reading_of(tree))
+    curves = read_curves(groups, [first], reading_of(groups))
     options = replace(settings.options, draws=draws, chains=1)
     task = Task(data, options, settings.rng, {})
     return part_of(first.kind).prior(task, curves[first.name], posterior)

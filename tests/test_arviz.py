@@ -17,6 +17,7 @@ from bayescal.engines.data import BinaryScores
 from bayescal.engines.exact.engine import draw_prior
 from bayescal.families import FAMILIES
 from bayescal.parts.densities import ASINH_SCALES
+from bayescal.parts.places import flat
 from bayescal.results.calibration import read_calibration
 
 
@@ -64,7 +65,7 @@ def test_loo_is_the_log_score_of_labels_left_out(model):
 
 @SURE
 def test_loo_of_a_combination_is_that_of_the_mixture_of_its_parts(combined):
-    curves = read_calibration(combined.results_).draws
+    curves = read_calibration(flat(combined.results_)).draws
     values = combined.to_arviz(["log_likelihood"], draws=4000)["log_likelihood"]["label"].values
     found = -np.log(np.exp(-values).mean(axis=(0, 1)))
     # By hand, of the densities and of the monotone log-odds, all of whose draws are taken.
@@ -169,7 +170,7 @@ def test_replicates_are_drawn_from_the_posterior_predictive(combined):
     share = replicates["label"].mean(("chain", "draw")).values
     expected = combined.sample_proba(SCORES).mean(axis=0)
     assert share == pytest.approx(expected, abs=5 * 0.5 / 2000**0.5)
-    densities = read_calibration(combined.results_).density_draws
+    densities = read_calibration(flat(combined.results_)).density_draws
     for k, each in enumerate((densities.negative, densities.positive)):
         drawn = replicates["score"].values[..., k == LABELS].reshape(2000, -1)[:, 0]
         at = np.quantile(drawn, [0.1, 0.5, 0.9])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from bayescal.parts.places import plain_place
+from bayescal.parts.places import flat, plain_place
 from bayescal.results.diagnostics import ConvergenceWarning, diagnose, warn_of_problems
 
 RNG = np.random.default_rng(1)
@@ -27,7 +27,7 @@ GOOD = RNG.normal(size=(4, 500, 2))
 
 
 def test_independent_draws_pass():
-    found = diagnose(tree(GOOD))
+    found = diagnose(flat(tree(GOOD)))
     assert found.ok
     assert found.rhat < 1.01
     assert found.ess_bulk > 1500
@@ -45,14 +45,14 @@ def test_independent_draws_pass():
     ],
 )
 def test_each_problem_is_named(draws, divergences, message):
-    found = diagnose(tree(draws, divergences))
+    found = diagnose(flat(tree(draws, divergences)))
     assert not found.ok
     with pytest.warns(ConvergenceWarning, match=message):
         warn_of_problems(found)
 
 
 def test_one_chain_has_no_rhat():
-    found = diagnose(tree(GOOD[:1]))
+    found = diagnose(flat(tree(GOOD[:1])))
     assert found.rhat is None
     assert found.ok
 
@@ -67,7 +67,7 @@ def test_problems_of_exact_draws(efficiency, resolved, message):
         groups = {"posterior": tree(GOOD)["posterior"].to_dataset()} | place.note()
         values = {"efficiency": ("klass", [1.0, efficiency]), "resolved": ("klass", [1, resolved])}
         values["pareto_k"] = ("klass", [-1.0, 0.2])
-        return diagnose(xr.DataTree.from_dict(groups | {place.evidence: xr.Dataset(values)}))
+        return diagnose(groups | {place.evidence: xr.Dataset(values)})
 
     with pytest.warns(ConvergenceWarning, match=message):
         warn_of_problems(exact(efficiency, resolved))

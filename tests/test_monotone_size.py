@@ -14,14 +14,14 @@ def test_pieces_are_given_up_before_trust_is(monkeypatch):
     positive = np.arange(600) < 300
     data = BinaryScores(rng.normal(2.0 * positive), positive)
     tried = []
-    draw = engine.draw_monotone
+    draw = engine.draw_near
 
-    def distrusted(*arguments, n_segments, **others):
-        tried.append(n_segments)
-        found = draw(*arguments, n_segments=n_segments, **others)
-        return replace(found, problem="uneven") if n_segments > 9 else found
+    def distrusted(near, *arguments):
+        tried.append(near.density.pieces.segments)
+        found = draw(near, *arguments)
+        return replace(found, problem="uneven") if tried[-1] > 9 else found
 
-    monkeypatch.setattr(engine, "draw_monotone", distrusted)
+    monkeypatch.setattr(engine, "draw_near", distrusted)
     found = engine.fit_monotone(data, rng, draws=50, asinh_scales=(np.inf,))
     assert tried == [13, 9]
     assert found.posterior.pieces.segments == 9

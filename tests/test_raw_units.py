@@ -48,7 +48,7 @@ def topics():
 @pytest.mark.parametrize("name", MIXED)
 def test_modes_are_where_the_draws_densities_of_raw_scores_are_largest(fitted, name):
     posterior = fitted[name].posterior_["posterior"].to_dataset().stack(sample=("chain", "draw"))
-    densities = read_calibration(fitted[name].results_).density_draws
+    densities = read_calibration(flat(fitted[name].results_)).density_draws
     for k, density in enumerate((densities.negative, densities.positive)):
         mode, left, right = (
             posterior[each].transpose("klass", "sample").values[k]
@@ -95,7 +95,7 @@ def test_direct_log_odds_are_those_of_the_curve_at_raw_scores(fitted, name):
         groups = ["parts/monotone/draws", "parts/logistic/draws"]
     for k, group in enumerate(groups):
         drawn = calibrator.posterior_[group]["log_odds"].stack(sample=("chain", "draw"))
-        curves = read_calibration(calibrator.results_).draws
+        curves = read_calibration(flat(calibrator.results_)).draws
         curves = curves.parts[1 + k] if name == "combined" else curves
         at = drawn["score"].values
         np.testing.assert_allclose(drawn.T.values, curves.log_odds(at), rtol=1e-9)
@@ -115,7 +115,7 @@ def test_the_table_of_direct_log_odds_stands_beside_those_of_maximum_likelihood(
 
 def test_recalibrated_log_odds_are_those_of_what_the_densities_say(fitted):
     drawn = fitted["combined"].posterior_["parts/recalibrated/draws"]["log_odds"]
-    along = read_calibration(fitted["combined"].results_).draws.parts[3].along
+    along = read_calibration(flat(fitted["combined"].results_)).draws.parts[3].along
     at = drawn["density_log_odds"].values
     np.testing.assert_allclose(
         drawn.stack(sample=("chain", "draw")).T.values, along.log_odds(at), rtol=1e-9

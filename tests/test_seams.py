@@ -90,7 +90,7 @@ def test_every_reader_notices(whole, part, wrong, tmp_path):
 def test_draws_that_are_not_finite_are_refused(whole, part):
     (group,) = place(whole.results_, part).draws
     tree = with_spoilt_draws(whole.results_, group, one_nan)
-    (problem,) = diagnose(tree).problems
+    (problem,) = diagnose(flat(tree)).problems
     assert f"{named(part)} hold values that are not finite" in problem
     with pytest.raises(ValueError, match=f"{named(part)} hold values that are not finite"):
         reread(whole, tree)
@@ -100,7 +100,7 @@ def test_draws_that_are_not_finite_are_refused(whole, part):
 def test_models_of_fewer_parts(parts):
     fitted = ScoreCalibrator(parts=parts, draws=50, chains=1, random_state=0).fit(SCORES, LABELS)
     for each in places(flat(fitted.results_)):
-        (problem,) = diagnose(with_bad_evidence(fitted.results_, each.evidence)).problems
+        (problem,) = diagnose(flat(with_bad_evidence(fitted.results_, each.evidence))).problems
         assert named(each.name) in problem
 
 
@@ -111,5 +111,5 @@ def test_models_of_fewer_parts(parts):
 def test_each_number_of_the_evidence_counts(whole, name, variable, value):
     tree, group = whole.results_.copy(), place(whole.results_, name).evidence
     tree[group] = xr.DataTree(tree[group].to_dataset().assign({variable: value}))
-    (problem,) = diagnose(tree).problems
+    (problem,) = diagnose(flat(tree)).problems
     assert named(name) in problem

@@ -14,6 +14,7 @@ from bayescal.curves.combined_draws import CombinedDraws, ModelCurves
 from bayescal.curves.curves import PartCurves
 from bayescal.engines.data import BinaryScores
 from bayescal.engines.pareto import smooth
+from bayescal.parts.places import POSTERIOR, flat
 from bayescal.results.calibration import read_calibration
 from bayescal.results.diagnostics import diagnose, warn_of_problems
 from bayescal.results.label_scores import log_scores, read_unweighted
@@ -97,20 +98,20 @@ def leave_one_out(calibrator: HasResults, *, draws: int = 1000) -> Any:
     import arviz_stats
 
     check_count("draws", draws)
-    tree = calibrator.results_
-    data = read_unweighted(tree, "leave_one_out")
-    curves = read_calibration(tree).draws
-    if curves is None or "posterior" not in tree:
+    groups = flat(calibrator.results_)
+    data = read_unweighted(groups, "leave_one_out")
+    curves = read_calibration(groups).draws
+    if curves is None or POSTERIOR not in groups:
         raise ValueError("leave_one_out needs a posterior: fit with inference='exact' or 'nuts'.")
-    warn_of_problems(diagnose(tree))
+    warn_of_problems(diagnose(groups))
     parts = _parts(_thin(curves, draws), data)
     smoothed = [_smooth(part) for part in parts]
     log_weight = xr.concat([each[0] for each in smoothed], "draw")
     k = xr.concat([each[1] for each in smoothed], "part").max("part")
     log_score = xr.concat([_labelled(part.log_score) for part in parts], "draw")
-    groups = xr.DataTree.from_dict({"log_likelihood": xr.Dataset({"label": log_score})})
+    tree = xr.DataTree.from_dict({"log_likelihood": xr.Dataset({"label": log_score})})
     found = arviz_stats.loo(
-        groups, pointwise=True, var_name="label", reff=1.0, log_weights=log_weight, pareto_k=k
+        tree, pointwise=True, var_name="label", reff=1.0, log_weights=log_weight, pareto_k=k
     )
     # arviz-stats would count all draws alike, whatever the weight of their part.
     each = [special.logsumexp(part.log_score, axis=0) for part in parts]
@@ -148,7 +149,7 @@ def compare_calibrators(
     if len(calibrators) < 2:
         raise ValueError(f"calibrators must be at least two to compare, got {len(calibrators)}.")
     first, *others = (
-        read_unweighted(each.results_, "leave_one_out") for each in calibrators.values()
+        read_unweighted(flat(each.results_), "leave_one_out") for each in calibrators.values()
     )
     for name, data in zip(list(calibrators)[1:], others, strict=True):
         if data.score.size != first.score.size or (data.positive != first.positive).any():

@@ -74,7 +74,7 @@ class ScoreProblem(FittedProblem):
         """Return the model in words and formulas."""
         from bayescal.fitted.score_model import describe
 
-        return describe(self.settings(), read_documents(self.tree), several=several)
+        return describe(self.settings(), read_documents(flat(self.tree)), several=several)
 
     def _held_by_floor(self) -> tuple[str, ...]:
         """Return what the scale floor did, where maximum likelihood is all there is."""
@@ -101,7 +101,7 @@ def read_score_problem(
     settings: Callable[[], Settings],
 ) -> ScoreProblem:
     """Return the problem of a tree; arguments as the attributes of `ScoreProblem`."""
-    kept = read_documents(tree)
+    kept = read_documents(flat(tree))
     documents = Documents.of(kept.score, kept.positive, kept.weight)
     return ScoreProblem(
         name="",

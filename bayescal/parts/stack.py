@@ -90,7 +90,7 @@ def stored(place: Place, found: Found, chains: int, draws: int) -> dict[str, xr.
 
 def raw_groups(groups: Groups, reading: Reading) -> dict[str, xr.Dataset]:
     """
-    Return the groups of draws in raw score units that go with those of engines.
+    Return the groups of draws in raw score units that go with those of engines and are not there.
 
     Parameters
     ----------
@@ -100,11 +100,13 @@ def raw_groups(groups: Groups, reading: Reading) -> dict[str, xr.Dataset]:
         Centre, spread and range of its scores.
     """
     found = places(groups)
+    wanted = [place for place in found if place.raw and place.raw not in groups]
+    if not wanted:
+        return {}
     curves = read_curves(groups, found, reading)
     return {
         place.raw: part_of(place.kind).raw(curves[place.name], groups[place.draws[0]], reading)
-        for place in found
-        if place.raw
+        for place in wanted
     }
 
 

@@ -48,12 +48,13 @@ def with_arviz_groups(
     # The same positions of every chain, evenly spaced.
     kept = np.linspace(0, size - 1, min(size, max(draws // chains, 1))).astype(np.intp)
     index = (np.arange(chains)[:, None] * size + kept).ravel()
-    curves = read_calibration(tree).take(index).draws
+    flattened = flat(tree)
+    curves = read_calibration(flattened).take(index).draws
     assert curves is not None  # noqa: S101
-    out = {path: _thinned(group, kept) for path, group in flat(tree).items()}
+    out = {path: _thinned(group, kept) for path, group in flattened.items()}
     coords = {name: out["posterior"][name].variable for name in DRAWS}
     if "log_likelihood" in groups:
-        found = log_likelihood(curves, read_unweighted(tree, "log_likelihood"))
+        found = log_likelihood(curves, read_unweighted(flattened, "log_likelihood"))
         found -= TOLD_APART * np.linspace(0.0, 1.0, index.size)[:, None]
         out["log_likelihood"] = _of_documents({"label": found}, coords)
     if "prior" in groups:

@@ -17,7 +17,7 @@ from bayescal.curves.combined_draws import ModelCurves
 from bayescal.curves.intervals import highest_density, simultaneous_tail
 from bayescal.curves.tables import Tables
 from bayescal.engines.maximum_likelihood import ClassFits
-from bayescal.parts.places import flat
+from bayescal.parts.places import Groups
 from bayescal.parts.stack import read_stack
 from bayescal.results.tree import read_fits, reading_of
 from bayescal.validation import Floats, as_scores_of
@@ -150,14 +150,14 @@ class Calibration:
         return Tables(self.centre, self.spread)
 
 
-def read_calibration(tree: xr.DataTree) -> Calibration:
-    """Return the calibration that a tree of results holds."""
-    fits, reading = read_fits(tree), reading_of(tree)
+def read_calibration(groups: Groups) -> Calibration:
+    """Return the calibration that the groups of a tree hold."""
+    fits, reading = read_fits(groups), reading_of(groups)
     return Calibration(
         fits=fits,
-        draws=read_stack(flat(tree), reading),
+        draws=read_stack(groups, reading),
         centre=reading.centre,
         spread=reading.spread,
         score_range=reading.score_range,
-        scores_are=str(tree["constant_data"].attrs["scores_are"]),
+        scores_are=str(groups["constant_data"].attrs["scores_are"]),
     )

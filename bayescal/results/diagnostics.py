@@ -11,7 +11,7 @@ import xarray as xr
 
 from bayescal.parts.kinds import findings, kind_of
 from bayescal.parts.of_topics import HYPERPARAMETERS
-from bayescal.parts.places import Groups, Place, flat, places
+from bayescal.parts.places import POSTERIOR, Groups, Place, flat, places
 from bayescal.validation import Floats
 
 RHAT_LIMIT = 1.01
@@ -65,25 +65,26 @@ class Diagnostics:
         return not self.problems
 
 
-def diagnose(tree: xr.DataTree) -> Diagnostics:
+def diagnose(groups: Groups) -> Diagnostics:
     """
     Check the posterior of one problem: chains by their agreement, exact draws part by part.
 
     Limits: R-hat at most 1.01 and effective sample sizes at least 400 (Vehtari et al., Bayesian
     Analysis 2021), no divergences; of exact draws those of `parts.kinds.findings`.
     """
-    if CHAINS in tree:
-        return of_chains(tree, tree["posterior"].to_dataset())
-    return _of_exact_draws(tree)
+    if CHAINS in groups:
+        return of_chains(groups[CHAINS], groups[POSTERIOR])
+    return _of_exact_draws(groups)
 
 
 def diagnose_topics(tree: xr.DataTree) -> Diagnostics:
     """Check the posterior of many topics and their population, part by part; and chains of NUTS."""
-    found = _of_exact_draws(tree)
-    if CHAINS not in tree:
+    groups = flat(tree)
+    found = _of_exact_draws(groups)
+    if CHAINS not in groups:
         return found
-    population = tree["population"].to_dataset()[list(HYPERPARAMETERS)]
-    chains = of_chains(tree, xr.merge([tree["posterior"].to_dataset(), population]))
+    population = groups["population"][list(HYPERPARAMETERS)]
+    chains = of_chains(groups[CHAINS], xr.merge([groups[POSTERIOR], population]))
     return replace(chains, problems=(*chains.problems, *found.problems))
 
 
@@ -96,13 +97,12 @@ def problems_by_topic(tree: xr.DataTree) -> list[tuple[str, ...]]:
     ]
 
 
-def _of_exact_draws(tree: xr.DataTree) -> Diagnostics:
-    groups = flat(tree)
+def _of_exact_draws(groups: Groups) -> Diagnostics:
     found = places(groups)
     # Where some draws are importance weighted theirs is the shape that matters.
     weighted = [place for place in found if kind_of(place).importance_weighted] or found
-    draws = _count(tree["posterior"].to_dataset())
-    names = tree["topics"].to_dataset()["topic"].values if "topics" in tree else None
+    draws = _count(groups[found[0].draws[0]])
+    names = groups["topics"]["topic"].values if "topics" in groups else None
     return Diagnostics(
         rhat=None,
         ess_bulk=float(draws),
@@ -126,7 +126,7 @@ def _worst_of(
     return float(pick(known)) if known.size else None
 
 
-def of_chains(tree: xr.DataTree, posterior: xr.Dataset) -> Diagnostics:
+def of_chains(sampled: xr.Dataset, posterior: xr.Dataset) -> Diagnostics:
     """Check draws of NUTS, of any of its parameters."""
     import arviz_stats
 
@@ -135,7 +135,7 @@ def of_chains(tree: xr.DataTree, posterior: xr.Dataset) -> Diagnostics:
         rhat = None if single else _worst(arviz_stats.rhat(posterior), largest=True)
         bulk = _worst(arviz_stats.ess(posterior, method="bulk"))
         tail = _worst(arviz_stats.ess(posterior, method="tail"))
-    divergences = int(tree["sample_stats"]["diverging"].sum())
+    divergences = int(sampled["diverging"].sum())
     return Diagnostics(
         rhat=None if rhat is None else rhat[0],
         ess_bulk=bulk[0],

@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import xarray as xr
 from scipy import special
 
 from bayescal.curves.combined_draws import CombinedDraws, ModelCurves
 from bayescal.curves.curves import PartCurves
 from bayescal.engines.data import BinaryScores
+from bayescal.parts.places import Groups
 from bayescal.results.tree import read_documents
 from bayescal.validation import Floats
 
 
-def read_unweighted(tree: xr.DataTree, what: str) -> BinaryScores:
+def read_unweighted(groups: Groups, what: str) -> BinaryScores:
     """
     Return the documents fitted.
 
@@ -24,7 +24,7 @@ def read_unweighted(tree: xr.DataTree, what: str) -> BinaryScores:
     ValueError
         If they were weighted, which leaving one out has no place for; `what` asked for them.
     """
-    documents = read_documents(tree)
+    documents = read_documents(groups)
     if np.any(documents.weight != 1.0):
         raise ValueError(
             f"{what} has no place for sample_weight: repeat the documents, or compare losses on"

@@ -54,7 +54,7 @@ def upgrade(tree: xr.DataTree) -> xr.DataTree:
         groups = _with_parts_of_topics(groups, parameters["family"])
     else:
         groups = _with_parts(groups)
-        groups |= raw_groups(groups, reading_of(tree))
+        groups |= raw_groups(groups, reading_of(groups))
     out = xr.DataTree.from_dict(groups)
     made_by = "TopicCalibrator" if "topics" in groups else "ScoreCalibrator"
     attrs = {ESTIMATOR: made_by, PARAMETERS: json.dumps(_renamed(parameters))}

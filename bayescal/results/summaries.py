@@ -12,7 +12,7 @@ from bayescal.curves.densities import SIDES
 from bayescal.engines.data import KLASS
 from bayescal.parts import part_of
 from bayescal.parts.densities import rows_of_classes
-from bayescal.parts.places import DRAWS, flat, places
+from bayescal.parts.places import DRAWS, MODE, POSTERIOR, flat, places
 from bayescal.results.tree import read_fits
 
 if TYPE_CHECKING:
@@ -26,11 +26,10 @@ def parameter_table(tree: xr.DataTree, classes: NDArray[Any], level: float) -> p
     """Return the parameters and the class prior; see `ScoreCalibrator.summary`."""
     import pandas as pd
 
-    fits, labels = read_fits(tree), (str(classes[0]), str(classes[1]))
-    inferred = next(
-        (tree[name].to_dataset() for name in ("posterior", "mode") if name in tree), None
-    )
-    found = places(flat(tree))
+    groups, labels = flat(tree), (str(classes[0]), str(classes[1]))
+    fits = read_fits(groups)
+    inferred = next((groups[name] for name in (POSTERIOR, MODE) if name in groups), None)
+    found = places(groups)
     if found and inferred is not None:
         rows = list(part_of(found[0].kind).rows(fits, inferred, found[0], labels))
     else:

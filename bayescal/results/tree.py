@@ -11,6 +11,8 @@ need in engine_constants beside them, and how well they were made in evidence.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,18 +22,55 @@ from bayescal.engines.data import KLASS, BinaryScores
 from bayescal.engines.maximum_likelihood import ClassFits
 from bayescal.families import FAMILIES, Fit, ScaleFloor
 from bayescal.parts.part import Reading
+from bayescal.parts.places import POSTERIOR, Groups, flat, places
 from bayescal.parts.stack import raw_groups
 
 
-def build_tree(
+@dataclass(frozen=True)
+class Results:
+    """
+    What a fit found.
+
+    Attributes
+    ----------
+    groups : mapping of str to Dataset
+        The groups of its tree by their paths; those of draws in raw score units may be absent.
+    attrs : mapping
+        Provenance: versions, seed, arguments.
+    """
+
+    groups: Groups
+    attrs: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of_tree(cls, tree: xr.DataTree) -> Results:
+        """Return the results that a tree holds."""
+        return cls(flat(tree), {str(name): each for name, each in tree.attrs.items()})
+
+    @cached_property
+    def tree(self) -> xr.DataTree:
+        """The tree, with draws in raw score units; made when it is asked for."""
+        tree = xr.DataTree.from_dict(
+            raw_groups(self.groups, reading_of(self.groups)) | dict(self.groups)
+        )
+        tree.attrs.update(self.attrs)
+        return tree
+
+    @property
+    def has_posterior(self) -> bool:
+        """Return whether there are posterior draws."""
+        return any(POSTERIOR in (place.raw, *place.draws) for place in places(self.groups))
+
+
+def build_results(
     data: BinaryScores,
     fits: ClassFits,
     *,
     groups: Mapping[str, xr.Dataset] | None = None,
     attrs: Mapping[str, Any] | None = None,
-) -> xr.DataTree:
+) -> Results:
     """
-    Return the tree of a fit.
+    Return the results of a fit.
 
     Parameters
     ----------
@@ -60,31 +99,28 @@ def build_tree(
         ),
         "maximum_likelihood": _fits_to_dataset(fits),
     }
-    reading = Reading(centre, spread, data.score_range, {})
-    tree = xr.DataTree.from_dict(raw_groups(datasets, reading) | datasets)
-    tree.attrs.update(attrs or {})
-    return tree
+    return Results(datasets, attrs or {})
 
 
-def reading_of(tree: xr.DataTree) -> Reading:
-    """Return what the parts of a tree may need to read their draws."""
-    constants = tree["constant_data"]
-    score_range = read_documents(tree).score_range
+def reading_of(groups: Groups) -> Reading:
+    """Return what parts may need to read their draws."""
+    constants = groups["constant_data"]
+    score_range = read_documents(groups).score_range
     return Reading(float(constants["centre"]), float(constants["spread"]), score_range, {})
 
 
-def read_fits(tree: xr.DataTree) -> ClassFits:
-    """Return the maximum-likelihood fits that `build_tree` stored."""
-    dataset = tree["maximum_likelihood"].to_dataset()
+def read_fits(groups: Groups) -> ClassFits:
+    """Return the maximum-likelihood fits that `build_results` stored."""
+    dataset = groups["maximum_likelihood"]
     names = dataset.attrs["parameters"].split()
     negative, positive = (_fit_of(dataset.sel(klass=k), names) for k in KLASS)
     family = FAMILIES[dataset.attrs["family"]]
     return ClassFits(family, negative, positive, float(dataset["prior"]))
 
 
-def read_documents(tree: xr.DataTree) -> BinaryScores:
-    """Return the documents that `build_tree` stored, with their weights."""
-    observed, constants = (tree[name].to_dataset() for name in ("observed_data", "constant_data"))
+def read_documents(groups: Groups) -> BinaryScores:
+    """Return the documents that `build_results` stored, with their weights."""
+    observed, constants = groups["observed_data"], groups["constant_data"]
     positive = observed["label"].values == 1
     return BinaryScores(observed["score"].values, positive, constants["weight"].values)
 

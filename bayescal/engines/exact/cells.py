@@ -111,12 +111,10 @@ def _too_coarse(cells: Cells) -> NDArray[np.bool_]:
     log_mass = cells.log_mass
     share = np.exp(log_mass - np.logaddexp.reduce(log_mass))
     # How far the middle is off the straight line between the ends, in log density.
-    asinh_scale = np.abs(cells.log_middle - 0.5 * (cells.log_edge[:-1] + cells.log_edge[1:]))
+    bend = np.abs(cells.log_middle - 0.5 * (cells.log_edge[:-1] + cells.log_edge[1:]))
     matters = share > NEGLIGIBLE
-    coarse = matters & (
-        (share > LARGEST_SHARE) | (asinh_scale * share > LARGEST_BEND * LARGEST_SHARE)
-    )
-    coarse |= matters & (asinh_scale > 5.0 * LARGEST_BEND)
+    coarse = matters & ((share > LARGEST_SHARE) | (bend * share > LARGEST_BEND * LARGEST_SHARE))
+    coarse |= matters & (bend > 5.0 * LARGEST_BEND)
     divisible = np.diff(cells.edge) > 1e-13 * (1.0 + np.abs(cells.edge[1:]))
     still_coarse: NDArray[np.bool_] = coarse & divisible
     return still_coarse

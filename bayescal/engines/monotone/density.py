@@ -106,7 +106,7 @@ class PosteriorDensity:
     """
 
     def __init__(self, pieces: Pieces, classes: tuple[Nodes, Nodes], prior: Prior) -> None:
-        self.prior = prior
+        self.prior, self.pieces = prior, pieces
         self.dimension = pieces.segments + 1
         x = np.concatenate([nodes.x for nodes in classes])
         sign = np.repeat([1.0, -1.0], [nodes.x.size for nodes in classes])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -13,13 +13,21 @@ from bayescal.engines.data import BinaryScores
 from bayescal.engines.monotone.basis import Pieces
 from bayescal.engines.monotone.density import Prior
 from bayescal.engines.monotone.leave_one_out import leave_one_out
-from bayescal.engines.monotone.posterior import MonotonePosterior, draw_monotone
+from bayescal.engines.monotone.posterior import (
+    Approach,
+    MonotonePosterior,
+    approach,
+    draw_near,
+)
 from bayescal.validation import Floats
 from bayescal.warps import standardise, warped_spread
 
 # Straight pieces: nine up to 100 documents of the rarer class, then by the cube root that balances
 # the bias of pieces and the noise of slopes, up to 17.
 FEWEST, MOST, PER_ROOT = 9, 17, 1.9
+# Pilot draws know a log evidence within tenths of a nat: warps that fall behind the likeliest by
+# more than so many nats are not drawn on.
+CLOSE = 1.0
 DESCRIPTION = (
     "The engine's own coordinates: log-odds at the reference and slopes between knots, all of"
     " scores that are warped and standardised by the constants beside them."
@@ -63,7 +71,13 @@ class LogOddsFit:
         """Return the log-odds of + of some documents, each given all others."""
         x = standardise(self.data.score, self.centre, self.spread, self.asinh_scale)
         found = leave_one_out(
-            self.posterior, x, self.data.positive, self.data.weight, self.prior, rng
+            self.posterior,
+            x,
+            self.data.positive,
+            self.data.weight,
+            self.prior,
+            rng,
+            self.posterior.importance,
         )
         return found.log_odds(self.data.positive)[index]
 
@@ -130,6 +144,20 @@ def fewer_and_fewer(segments: int) -> list[int]:
     return [*range(segments, FEWEST, -4), FEWEST]
 
 
+def _draw_likely(
+    near: Sequence[Approach], draws: int, rng: np.random.Generator
+) -> tuple[dict[int, MonotonePosterior], Floats]:
+    """Return draws on the warps that may be the likeliest, by position, and all evidences."""
+    evidence = np.array([each.pilot.log_evidence for each in near])
+    found = {
+        k: draw_near(near[k], draws, rng)
+        for k in np.flatnonzero(evidence >= evidence.max() - CLOSE).tolist()
+    }
+    for k, posterior in found.items():
+        evidence[k] = posterior.log_evidence
+    return found, evidence
+
+
 def fit_monotone(
     data: BinaryScores,
     rng: np.random.Generator,
@@ -177,17 +205,17 @@ def fit_monotone(
     spreads = [warped_spread(centre, spread, asinh_scale) for asinh_scale in scaled]
     # As many pieces as importance sampling can serve.
     for segments in counts:
-        found = [
-            draw_monotone(
+        near = [
+            approach(
                 standardise(data.score, centre, s, asinh_scale),
-                data.positive, data.weight, prior, draws, rng, n_segments=segments,
+                data.positive, data.weight, prior, rng, n_segments=segments,
             )
             for asinh_scale, s in zip(scaled, spreads, strict=True)
         ]  # fmt: skip
-        if not any(posterior.problem for posterior in found):
+        found, evidence = _draw_likely(near, draws, rng)
+        if not any(posterior.problem for posterior in found.values()):
             break
-    evidence = np.array([posterior.log_evidence for posterior in found])
-    best = int(evidence.argmax())
+    best = max(found, key=lambda k: found[k].log_evidence)
     return LogOddsFit(
         posterior=found[best],
         prior=prior,

@@ -89,6 +89,8 @@ class Sample:
     ----------
     points : array of shape (m, d)
         Proposals.
+    log_ratio : array of shape (m,)
+        Log of the target over the proposals' density, up to the log evidence.
     log_weight : array of shape (m,)
         Pareto-smoothed log weights that sum to one.
     log_evidence : float
@@ -100,6 +102,7 @@ class Sample:
     """
 
     points: Floats
+    log_ratio: Floats
     log_weight: Floats
     log_evidence: float
     pareto_k: float
@@ -143,14 +146,14 @@ class Mixture:
         logs = np.stack([part.log_density(points) for part in self.parts])
         return logs + np.log(self.share)[:, None]
 
-    def matched(self, found: Sample) -> Mixture:
+    def matched(self, points: Floats, log_weight: Floats) -> Mixture:
         """Return the mixture after one step of expectation-maximisation on weighted draws."""
-        logs = self.log_densities(found.points)
-        belongs = np.exp(logs - log_sum_exp(logs.copy(), axis=0) + found.log_weight)
+        logs = self.log_densities(points)
+        belongs = np.exp(logs - log_sum_exp(logs.copy(), axis=0) + log_weight)
         share = belongs.sum(axis=1)
         kept = share > SMALLEST_SHARE * share.max()
         parts = tuple(
-            part.matched(found.points, weight)
+            part.matched(points, weight)
             for part, weight, keep in zip(self.parts, belongs, kept, strict=True)
             if keep
         )
@@ -169,6 +172,7 @@ def weigh(
     log_weight, k = smooth(log_ratio[None])
     return Sample(
         points=points,
+        log_ratio=log_ratio,
         log_weight=log_weight[0],
         log_evidence=float(special.logsumexp(log_ratio) - math.log(size)),
         pareto_k=float(k[0]),
@@ -184,7 +188,7 @@ def improve(
     for _ in range(PILOTS):
         if pilot.efficiency > GOOD_EFFICIENCY:
             break
-        proposal = proposal.matched(pilot)
+        proposal = proposal.matched(pilot.points, pilot.log_weight)
         pilot = weigh(log_density, proposal, PILOT, rng)
     return proposal, pilot
 
@@ -212,5 +216,5 @@ def sample(
         found = weigh(log_density, proposal, max(int(size), PILOT), rng)
         if found.trusted:
             break
-        proposal = proposal.matched(found)
+        proposal = proposal.matched(found.points, found.log_weight)
     return found

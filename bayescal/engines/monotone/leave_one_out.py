@@ -2,33 +2,49 @@ r"""Leave-one-out predictive probabilities of the labels, from draws of the whol
 
     p(y_i | s_i, rest) = 1 / mean over draws of 1 / p(y_i | s_i, draw),
 
-an average with importance ratios 1/p(y_i | s_i, draw), here Pareto-smoothed.
+an average with importance ratios 1/p(y_i | s_i, draw), Pareto-smoothed where they are uneven
+(Vehtari, Gelman and Gabry, Statistics and Computing 2017). Where the shape k of their tail says
+that a document carries too much of the posterior for that, the next dearer way is taken: ratios to
+the posterior's proposal, whose tails are longer than the posterior's; a proposal moved one step
+towards the posterior of the rest; a fit to the rest.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from bayescal.engines.monotone.basis import Pieces
 from bayescal.engines.monotone.density import Prior
-from bayescal.engines.monotone.posterior import MonotoneCurves, draw_monotone
+from bayescal.engines.monotone.importance import WORST_K, weigh
+from bayescal.engines.monotone.posterior import (
+    Importance,
+    MonotoneCurves,
+    MonotonePosterior,
+    draw_monotone,
+    log_odds,
+)
 from bayescal.engines.pareto import smooth
 from bayescal.log_sum import log_sum_exp
 from bayescal.validation import Floats
 
 # Distinct scores of each label up to which every one is worked out; more are read off a table.
-MOST_SCORES = 256
-# Of a table: among so many scores no document's own draws matter, and more change P by 1e-4.
-MOST_DRAWS = 1000
+MOST_SCORES = 96
+# A mean over so many draws of ratios that are even errs by a hundredth.
+MOST_DRAWS = 2000
 ROWS_AT_ONCE = 64
-# Few documents sway large data, and fitting those again costs more.
-MOST_TO_FIT_AGAIN, MOST_FITS = 5000, 10
-# A fit costs hundredths of a second: no need to stretch importance sampling to its limit of 0.7.
+# Ratios of which none is larger than so many times their mean need no smoothing.
+EVEN = 5.0
+# The dearer ways are for this many documents at most, the most influential of them.
+MOST_AGAIN = 10
+# They cost thousandths of a second: no need to stretch importance sampling to its limit of 0.7.
 GOOD_K = 0.5
+STEP_DRAWS = 4000
 
 
 @dataclass(frozen=True)
@@ -61,13 +77,12 @@ def leave_one_out(
     weight: Floats | None,
     prior: Prior,
     rng: np.random.Generator,
+    importance: Importance | None = None,
 ) -> LeaveOneOut:
     """
     Return the probability of each label given its score and all other documents.
 
-    Documents that carry too much of the posterior for importance sampling are left out by fitting
-    again, the most influential of them first. Of a weight above 1, that of one document is left
-    out; of a smaller one all is.
+    Of a weight above 1, that of one document is left out; of a smaller one all is.
 
     Parameters
     ----------
@@ -82,39 +97,86 @@ def leave_one_out(
     prior : Prior
         Of the posterior.
     rng : numpy.random.Generator
-        Source of randomness of new fits.
+        Source of randomness of new draws.
+    importance : Importance, optional
+        What the draws were picked from; without it the same prior's posterior is drawn anew if a
+        document carries too much of it.
     """
     log_probability, k = np.empty(x.size), np.empty(x.size)
+    some = _thinned(posterior)
     for label in (False, True):
         mine = np.flatnonzero(positive == label)
         if mine.size:
             own = None if weight is None else weight[mine]
-            log_probability[mine], k[mine] = _of_label(posterior, x[mine], own, label)
+            log_probability[mine], k[mine] = _of_label(some, x[mine], own, label)
     weights = np.ones(x.size) if weight is None else weight
-    if x.size <= MOST_TO_FIT_AGAIN:
-        for i in np.argsort(-k)[:MOST_FITS]:
-            rest = weights.copy()
-            rest[i] = max(rest[i] - 1.0, 0.0)
-            # Without the only document there is nothing to fit again.
-            if k[i] > GOOD_K and rest.any():
-                log_probability[i], k[i] = _again(posterior, x, positive, rest, i, prior, rng)
+    again = partial(_fit, posterior, x, positive, prior, rng)
+    for i in np.argsort(-k)[:MOST_AGAIN]:
+        power = min(weights[i], 1.0)
+        rest = weights.copy()
+        rest[i] -= power
+        # Without the only document there is nothing to draw from again.
+        if k[i] <= GOOD_K or not rest.any():
+            continue
+        sign = 1.0 if positive[i] else -1.0
+        if importance is None:
+            importance = again(weights).importance
+        found = _by_proposal(importance, posterior.pieces, x[[i]], sign, power, rng)
+        log_probability[i], k[i] = found
+        if k[i] > WORST_K:
+            others = again(rest)
+            log_p = special.log_expit(sign * others.log_odds(x[[i]])[:, 0])
+            log_probability[i] = special.logsumexp(log_p) - math.log(log_p.size)
+            k[i] = others.pareto_k
     return LeaveOneOut(log_probability, k)
 
 
-def _again(
+def _fit(
     posterior: MonotoneCurves,
     x: Floats,
     positive: NDArray[np.bool_],
-    rest: Floats,
-    left_out: int,
     prior: Prior,
     rng: np.random.Generator,
-) -> tuple[float, float]:
+    weight: Floats,
+) -> MonotonePosterior:
+    """Return as many draws of the same pieces, given documents of other weights."""
     draws = posterior.intercept.size
-    found = draw_monotone(x, positive, rest, prior, draws, rng, pieces=posterior.pieces)
-    sign = 1.0 if positive[left_out] else -1.0
-    log_p = special.log_expit(sign * found.log_odds(x[[left_out]])[:, 0])
-    return float(special.logsumexp(log_p) - math.log(draws)), found.pareto_k
+    return draw_monotone(x, positive, weight, prior, draws, rng, pieces=posterior.pieces)
+
+
+def _by_proposal(
+    importance: Importance,
+    pieces: Pieces,
+    x: Floats,
+    sign: float,
+    power: float,
+    rng: np.random.Generator,
+) -> tuple[float, float]:
+    """Return log p(y_i | s_i, rest) and k by weighted proposals, moved one step if need be."""
+    density, sample = importance.density, importance.sample
+
+    def log_p(points: Floats) -> Floats:
+        curve = log_odds(pieces, points[:, 0], density.slopes(points), x)[:, 0]
+        values: Floats = special.log_expit(sign * curve)
+        return values
+
+    def log_density(points: Floats) -> Floats:
+        return density.log_density(points) - power * log_p(points)
+
+    own = log_p(sample.points)
+    smoothed, k = smooth((sample.log_ratio - power * own)[None])
+    log_weight = smoothed[0]
+    if k[0] > GOOD_K:
+        step = importance.proposal.matched(sample.points, log_weight)
+        found = weigh(log_density, step, STEP_DRAWS, rng)
+        own, log_weight, k = log_p(found.points), found.log_weight, np.array([found.pareto_k])
+    return float(log_sum_exp(log_weight + own, axis=0)), float(k[0])
+
+
+def _thinned(posterior: MonotoneCurves) -> MonotoneCurves:
+    """Return the first draws, which are in random order, without what they were picked from."""
+    some = slice(0, MOST_DRAWS)
+    return MonotoneCurves(posterior.pieces, posterior.intercept[some], posterior.slopes[some])
 
 
 def _of_label(
@@ -125,30 +187,48 @@ def _of_label(
     # Documents of no weight say nothing of those that have some.
     node = np.unique(x if weight is None else x[weight > 0.0])
     if node.size > MOST_SCORES:
-        # The curve bends at knots; between them it is smooth.
-        inside = np.quantile(node, np.linspace(0.0, 1.0, MOST_SCORES))
-        node = np.unique(np.r_[inside, posterior.pieces.knots])
+        node = _nodes(node, posterior.pieces.knots)
         common = 1.0 if power is None else float(np.average(power, weights=weight))
-        some = replace(
-            posterior,
-            intercept=posterior.intercept[:MOST_DRAWS],
-            slopes=posterior.slopes[:MOST_DRAWS],
-        )
-        values, k = _by_importance(some, node, np.full(node.size, common), sign)
-        return np.interp(x, node, values), np.interp(x, node, k)
+        values, k = _by_importance(posterior, node, np.full(node.size, common), sign)
+        after = np.searchsorted(node, x).clip(max=node.size - 1)
+        before = np.maximum(after - 1, 0)
+        return np.interp(x, node, values), np.maximum(k[before], k[after])
     both = np.stack([x, np.ones(x.size) if power is None else power])
     distinct, back = np.unique(both, axis=1, return_inverse=True)
     values, k = _by_importance(posterior, distinct[0], distinct[1], sign)
     return values[back], k[back]
 
 
+def _nodes(x: Floats, knots: Floats) -> Floats:
+    """Return where a table has its entries: half at quantiles, half evenly, and at the knots."""
+    quantiles = np.quantile(x, np.linspace(0.0, 1.0, MOST_SCORES // 2))
+    even = np.linspace(x[0], x[-1], MOST_SCORES // 2)
+    return np.unique(np.concatenate([quantiles, even, knots]))
+
+
 def _by_importance(
     posterior: MonotoneCurves, x: Floats, power: Floats, sign: float
 ) -> tuple[Floats, Floats]:
-    values, k = np.empty(x.size), np.empty(x.size)
+    """Return log p(y_i | s_i, rest) and k, of shape (n,); k is -inf of ratios that are even."""
+    values, k = np.empty(x.size), np.full(x.size, -np.inf)
     for start in range(0, x.size, ROWS_AT_ONCE):
         rows = slice(start, start + ROWS_AT_ONCE)
-        log_p = special.log_expit(sign * posterior.log_odds(x[rows]).T)
-        log_weight, k[rows] = smooth(-power[rows, None] * log_p)
-        values[rows] = log_sum_exp(log_weight + log_p, axis=1)
+        log_odds_of_label = sign * posterior.log_odds(x[rows]).T
+        values[rows], even = _of_even(log_odds_of_label, power[rows])
+        uneven = start + np.flatnonzero(~even)
+        if uneven.size:
+            log_p = special.log_expit(log_odds_of_label[~even])
+            log_weight, k[uneven] = smooth(-power[uneven, None] * log_p)
+            values[uneven] = log_sum_exp(log_weight + log_p, axis=1)
     return values, k
+
+
+def _of_even(log_odds_of_label: Floats, power: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+    """Return log p(y_i | s_i, rest), shape (n,), by ratios as they are, and which are even."""
+    # Log-odds of -800 have no inverse probability: the ratios of theirs are not even.
+    with np.errstate(over="ignore", invalid="ignore"):
+        inverse = 1.0 + np.exp(-log_odds_of_label)
+        ratio = inverse if (power == 1.0).all() else inverse ** power[:, None]
+        mean = ratio.mean(axis=1)
+        values = np.log((ratio / inverse).mean(axis=1) / mean)
+        return values, (ratio.max(axis=1) <= EVEN * mean) & np.isfinite(values)

@@ -14,7 +14,7 @@ MOST_STEPS = 100
 SMALLEST_SIZE = 1e-6
 # The squared length of a Newton step in posterior standard deviations: the mode only centres a
 # proposal, whose weights then tell how good it was.
-SMALLEST_DECREMENT = 1e-5
+SMALLEST_DECREMENT = 0.1
 # Relative to the positive part, which is never below the prior's curvature: flatter Hessians would
 # give steps, and proposals, far wider than the prior.
 SMALLEST_CURVATURE = 1e-3

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from bayescal.engines.monotone.basis import Pieces, place_pieces
 from bayescal.engines.monotone.compression import TOLERANCE, Nodes, ScoreSums
 from bayescal.engines.monotone.density import PosteriorDensity, Prior
-from bayescal.engines.monotone.importance import Sample, improve, sample
+from bayescal.engines.monotone.importance import Mixture, Sample, improve, sample
 from bayescal.engines.monotone.proposal import propose
 from bayescal.validation import Floats, as_scores, as_weights, check_same_length
 
@@ -45,6 +45,26 @@ class MonotoneCurves:
 
 
 @dataclass(frozen=True)
+class Importance:
+    """
+    What the draws were picked from.
+
+    Attributes
+    ----------
+    density : PosteriorDensity
+        The posterior's.
+    proposal : Mixture
+        Near it.
+    sample : Sample
+        Of the proposal, weighted for the density.
+    """
+
+    density: PosteriorDensity
+    proposal: Mixture
+    sample: Sample
+
+
+@dataclass(frozen=True)
 class MonotonePosterior(MonotoneCurves):
     """
     Independent draws from the posterior of monotone log-odds, and how well they were made.
@@ -60,6 +80,8 @@ class MonotonePosterior(MonotoneCurves):
         draws.
     problem : str
         What keeps the draws from being trusted; empty where nothing does.
+    importance : Importance
+        What the draws were picked from.
     """
 
     log_evidence: float
@@ -67,6 +89,7 @@ class MonotonePosterior(MonotoneCurves):
     efficiency: float
     likelihood_error: float
     problem: str
+    importance: Importance
 
 
 def log_odds(pieces: Pieces, intercept: Floats, slopes: Floats, x: Floats) -> Floats:
@@ -121,8 +144,47 @@ def draw_monotone(
     >>> found.slopes.shape, found.problem
     ((1000, 3), '')
     """
-    if draws < 1:
-        raise ValueError(f"draws must be at least 1, got {draws}.")
+    near = approach(x, positive, weight, prior, rng, n_segments=n_segments, pieces=pieces)
+    return draw_near(near, draws, rng)
+
+
+@dataclass(frozen=True)
+class Approach:
+    """
+    A proposal near a posterior, and a first estimate of the evidence, before any draws.
+
+    Attributes
+    ----------
+    classes : tuple of ScoreSums
+        The scores of negatives and positives.
+    nodes : tuple of Nodes
+        The same, compressed.
+    density : PosteriorDensity
+        The posterior's, on these nodes.
+    proposal : Mixture
+        Near it.
+    pilot : Sample
+        A small one of the proposal.
+    """
+
+    classes: tuple[ScoreSums, ScoreSums]
+    nodes: tuple[Nodes, Nodes]
+    density: PosteriorDensity
+    proposal: Mixture
+    pilot: Sample
+
+
+def approach(
+    x: Floats,
+    positive: NDArray[np.bool_],
+    weight: Floats | None,
+    prior: Prior,
+    rng: np.random.Generator,
+    *,
+    n_segments: int,
+    pieces: Pieces | None = None,
+) -> Approach:
+    """Return what draws are taken from; see `draw_monotone`."""
     x, weight = as_scores(x), as_weights(weight, x.size)
     check_same_length("scores", x.size, "labels", positive.size)
     weight = np.ones(x.size) if weight is None else weight
@@ -132,58 +194,77 @@ def draw_monotone(
     x, positive, weight = x[order], positive[order], weight[order]
     if pieces is None:
         pieces = place_pieces(x, positive, weight, n_segments)
-    found, density, error = _sample(x, positive, weight, pieces, prior, draws, rng)
+    negatives, positives = (ScoreSums(x[positive == k], weight[positive == k]) for k in (0, 1))
+    first = np.zeros(1), np.full((1, pieces.segments), FIRST_SLOPE)
+    nodes = negatives.compress(pieces, *first), positives.compress(pieces, *first)
+    density = PosteriorDensity(pieces, nodes, prior)
+    proposal, pilot = improve(density.log_density, propose(density, rng), rng)
+    return Approach((negatives, positives), nodes, density, proposal, pilot)
+
+
+def draw_near(near: Approach, draws: int, rng: np.random.Generator) -> MonotonePosterior:
+    """
+    Draw from the posterior that a proposal is near to.
+
+    Parameters
+    ----------
+    near : Approach
+        The proposal.
+    draws : int
+        How many.
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Raises
+    ------
+    ValueError
+        If there are to be no draws.
+    """
+    if draws < 1:
+        raise ValueError(f"draws must be at least 1, got {draws}.")
+    source, error = _sample(near, draws, rng)
+    found = source.sample
     points = found.resample(draws, rng)
     return MonotonePosterior(
-        pieces=pieces,
+        pieces=source.density.pieces,
         intercept=points[:, 0],
-        slopes=density.slopes(points),
+        slopes=source.density.slopes(points),
         log_evidence=found.log_evidence,
         pareto_k=found.pareto_k,
         efficiency=found.efficiency,
         likelihood_error=error,
         problem=_describe_problem(found, error),
+        importance=source,
     )
 
 
-def _sample(
-    x: Floats,
-    positive: NDArray[np.bool_],
-    weight: Floats,
-    pieces: Pieces,
-    prior: Prior,
-    draws: int,
-    rng: np.random.Generator,
-) -> tuple[Sample, PosteriorDensity, float]:
+def _sample(near: Approach, draws: int, rng: np.random.Generator) -> tuple[Importance, float]:
     """Return weighted draws, the density on nodes fine enough for them, and its error."""
-    classes = [ScoreSums(x[positive == k], weight[positive == k]) for k in (False, True)]
-    intercept, slopes = np.zeros(1), np.full((1, pieces.segments), FIRST_SLOPE)
-    nodes = [scores.compress(pieces, intercept, slopes) for scores in classes]
-    density = PosteriorDensity(pieces, (nodes[0], nodes[1]), prior)
-    proposal, found = improve(density.log_density, propose(density, rng), rng)
-    curves, error = _worst_error(found, density, nodes, pieces, rng)
+    density, nodes = near.density, near.nodes
+    pieces = density.pieces
+    curves, error = _worst_error(near.pilot, density, nodes, rng)
     for _ in range(COMPRESSIONS):
         if error > 2.0 * TOLERANCE:
-            nodes = [scores.compress(pieces, *curves) for scores in classes]
-            density = PosteriorDensity(pieces, (nodes[0], nodes[1]), prior)
-        found = sample(density.log_density, proposal, draws, rng)
-        curves, error = _worst_error(found, density, nodes, pieces, rng)
+            negatives, positives = near.classes
+            nodes = negatives.compress(pieces, *curves), positives.compress(pieces, *curves)
+            density = PosteriorDensity(pieces, nodes, density.prior)
+        found = sample(density.log_density, near.proposal, draws, rng)
+        curves, error = _worst_error(found, density, nodes, rng)
         if error <= WORST_ERROR:
             break
-    return found, density, error
+    return Importance(density, near.proposal, found), error
 
 
 def _worst_error(
     found: Sample,
     density: PosteriorDensity,
-    nodes: list[Nodes],
-    pieces: Pieces,
+    nodes: tuple[Nodes, Nodes],
     rng: np.random.Generator,
 ) -> tuple[tuple[Floats, Floats], float]:
     """Return some curves of a sample and the worst bound on their log likelihoods' errors."""
     points = found.resample(CURVES, rng)
     curves = points[:, 0], density.slopes(points)
-    errors = [of_class.errors(pieces, *curves).sum(axis=1) for of_class in nodes]
+    errors = [of_class.errors(density.pieces, *curves).sum(axis=1) for of_class in nodes]
     return curves, float(np.sum(errors, axis=0).max())
 
 
