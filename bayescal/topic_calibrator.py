@@ -184,7 +184,13 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         self.sampler_options = sampler_options
         self.progressbar = progressbar
 
-    def fit(self, scores: Any, labels: Any = None, topics: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        scores: Any,
+        labels: Any = None,
+        topics: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """
         Fit all topics.
 
@@ -198,6 +204,11 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         topics : array-like, optional
             The topic of each long score: all strings or all whole numbers. Of (documents, topics)
             the names of the columns.
+        sample_weight : array-like of the shape of scores or (documents,), a number, optional
+            A weight of 2 equals repeating the document, a weight of 0 leaving it out, as in
+            `ScoreCalibrator.fit`, up to the Monte Carlo error of the combination's log scores. Of
+            a DataFrame a weight for each row. Of (documents, topics) a weight for each score, or
+            for each document, which counts for all of its topics.
 
         Raises
         ------
@@ -227,7 +238,9 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         check_count("draws", self.draws)
         check_count("chains", self.chains)
         scores_are = resolve_scores(self.scores_are)
-        data = read_topics(scores, labels, topics, self.positive, scores_are)
+        data = read_topics(
+            scores, labels, topics, sample_weight, positive=self.positive, scores_are=scores_are
+        )
         rng = generator(self.random_state)
         pooling = self._pooling_of(data)
         # NUTS is left to PyMC, which knows how many cores it shares out.
@@ -441,13 +454,19 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
             read_cells(scores, topics), index, strict=strict, prior=self._checked_prior(prior)
         )
 
-    def add_topics(self, scores: Any, labels: Any = None, topics: ArrayLike | None = None) -> Self:
+    def add_topics(
+        self,
+        scores: Any,
+        labels: Any = None,
+        topics: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """
         Add topics without refitting the population: it informs them, they do not inform it.
 
         Parameters
         ----------
-        scores, labels, topics
+        scores, labels, topics, sample_weight
             As in `fit`; the labels' values must be those fitted.
 
         Raises
@@ -457,7 +476,9 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self, "posterior_")
         scores_are = topic_documents.read_scores_are(self.posterior_)
-        data = read_topics(scores, labels, topics, self.positive, scores_are)
+        data = read_topics(
+            scores, labels, topics, sample_weight, positive=self.positive, scores_are=scores_are
+        )
         if known := sorted(set(data.names.tolist()) & set(self.topics_.tolist())):
             raise ValueError(f"topics {', '.join(map(repr, known))} are fitted already: fit again.")
         if data.classes.tolist() != self.classes_.tolist():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
@@ -30,7 +32,6 @@ from bayescal.results.topics import (
 )
 from bayescal.robust import centre_and_spread
 from bayescal.topic_scores import TopicScores
-from bayescal.validation import Floats
 
 Families = tuple[Family, ...]
 
@@ -74,7 +75,7 @@ def fit_tree(
     ValueError
         If topics are pooled and all scores of every one are the same.
     """
-    scale = centre_and_spread(data.score)
+    scale = centre_and_spread(data.score, data.weight)
     # Scores that are all the same ask for densities of no width, and others' of less.
     shaped = data if pooling == "none" else data.without(data.constant())
     if not shaped.score.size:
@@ -82,21 +83,21 @@ def fit_tree(
             "scores must differ within a topic: all scores of every topic are the same, and say"
             " nothing of its labels."
         )
-    classes = shaped.of_class(False), shaped.of_class(True)
+    topics = _by_topic(shaped)
     groups: dict[str, xr.Dataset] = {}
     densities = []
     for family in families:
         if sampler is not None and pooling == "partial":
-            found = sampler(classes, family, rng, draws=draws, chains=chains, scale=scale)
+            found = sampler(topics, family, rng, draws=draws, chains=chains, scale=scale)
         else:
             found = fit_topics(
-                classes, family, rng, draws=draws * chains, pooling=pooling, scale=scale
+                topics, family, rng, draws=draws * chains, pooling=pooling, scale=scale
             )
         tree = build_topics(
             found,
             data.names,
             _counts(shaped),
-            fit_unpooled(classes, family.name),
+            fit_unpooled(topics, family.name),
             chains=chains,
             scale=scale,
         )
@@ -105,9 +106,7 @@ def fit_tree(
         base = found.rate_population.mean(axis=1)
         densities.append(DensitiesOfTopics(family, found.sides, (base[0], base[1]), scale[0]))
     if len(families) > 1:
-        combination = combine_topics(
-            _by_topic(classes), densities, scale, rng, draws=draws * chains
-        )
+        combination = combine_topics(topics, densities, scale, rng, draws=draws * chains)
         reach = float(data.score.min()), float(data.score.max())
         groups |= topic_parts.combination_groups(combination, data.names, reach, (chains, draws))
     groups |= topic_documents.build(data, scores_are)
@@ -120,14 +119,14 @@ def extend_tree(
     tree: xr.DataTree, data: TopicScores, families: Families, rng: np.random.Generator
 ) -> xr.DataTree:
     """Return a tree with further topics: the population informs them, they do not inform it."""
-    classes = data.of_class(False), data.of_class(True)
+    topics = _by_topic(data)
     groups = flat(tree)
     densities = []
     for family in families:
         prefix = prefix_of(family, families)
         population, scale = read_population(tree, prefix), read_scale(tree)
-        found = add_topics(classes, family, population, rng, scale)
-        unpooled = fit_unpooled(classes, family.name)
+        found = add_topics(topics, family, population, rng, scale)
+        unpooled = fit_unpooled(topics, family.name)
         old = take_family(tree, prefix)
         groups |= with_prefix(join_topics(old, found, data.names, _counts(data), unpooled), prefix)
         base = population.rate.mean(axis=1)
@@ -135,7 +134,7 @@ def extend_tree(
     if len(families) > 1:
         base_weight, weight = topic_parts.weights_of_population(tree)
         direct, weights = extend_combination(
-            _by_topic(classes),
+            topics,
             densities,
             rng,
             base_weight=base_weight,
@@ -150,12 +149,15 @@ def extend_tree(
     return out
 
 
-def _counts(data: TopicScores) -> NDArray[np.intp]:
+def _counts(data: TopicScores) -> NDArray[Any]:
     return np.stack([data.counts(False), data.counts(True)])
 
 
-def _by_topic(classes: tuple[list[Floats], list[Floats]]) -> list[BinaryScores]:
+def _by_topic(data: TopicScores) -> list[BinaryScores]:
+    weight = data.weight
     return [
-        BinaryScores(np.concatenate(pair), np.repeat([False, True], [each.size for each in pair]))
-        for pair in zip(*classes, strict=True)
+        BinaryScores(
+            data.score[rows], data.positive[rows], None if weight is None else weight[rows]
+        )
+        for rows in data.rows()
     ]
