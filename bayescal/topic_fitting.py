@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayescal.engines.data import BinaryScores
+from bayescal.engines.exact.hyperparameters import resolve
 from bayescal.engines.pooled.added import add_topics
 from bayescal.engines.pooled.combined import (
     DensitiesOfTopics,
@@ -16,6 +18,7 @@ from bayescal.engines.pooled.combined import (
     extend_combination,
 )
 from bayescal.engines.pooled.engine import fit_topics
+from bayescal.engines.pooled.hyperparameters import TopicHyperparameters
 from bayescal.engines.pooled.sampled import Sampler
 from bayescal.engines.pooled.unpooled import fit_unpooled
 from bayescal.families import Family
@@ -36,18 +39,40 @@ from bayescal.topic_scores import TopicScores
 Families = tuple[Family, ...]
 
 
-def fit_tree(
-    data: TopicScores,
-    families: Families,
-    rng: np.random.Generator,
-    *,
-    pooling: str,
-    chains: int,
-    draws: int,
-    scores_are: str,
-    attrs: dict[str, str],
-    sampler: Sampler | None = None,
-) -> xr.DataTree:
+@dataclass(frozen=True)
+class TopicOptions:
+    """
+    What is to be fitted to many topics, and how.
+
+    Attributes
+    ----------
+    families : tuple of Family
+        Of the densities; with more than one their combination.
+    pooling : {"partial", "none", "complete"}
+        See `engines.pooled.engine.fit_topics`.
+    hyperparameters : TopicHyperparameters
+        Those that are not the default.
+    chains, draws : int
+        Chains, and draws of each.
+    scores_are : str
+        What users' scores are; of probabilities their log-odds are fitted.
+    sampler : Sampler or None
+        Takes the place of the fast engine where topics are pooled around a population.
+    rng : numpy.random.Generator
+        Source of randomness.
+    """
+
+    families: Families
+    pooling: str
+    hyperparameters: TopicHyperparameters
+    chains: int
+    draws: int
+    scores_are: str
+    sampler: Sampler | None
+    rng: np.random.Generator
+
+
+def fit_tree(data: TopicScores, options: TopicOptions, attrs: dict[str, str]) -> xr.DataTree:
     """
     Return the tree of all topics: of one family, or of the combination of several.
 
@@ -55,29 +80,22 @@ def fit_tree(
     ----------
     data : TopicScores
         Of all topics.
-    families : tuple of Family
-        Of the densities; with more than one their combination.
-    rng : numpy.random.Generator
-        Source of randomness.
-    pooling : {"partial", "none", "complete"}
-        See `engines.pooled.engine.fit_topics`.
-    chains, draws : int
-        Chains, and draws of each.
-    scores_are : str
-        What users' scores are; of probabilities `data` holds the log-odds.
+    options : TopicOptions
+        How they are fitted.
     attrs : dict
         Provenance.
-    sampler : Sampler, optional
-        Takes the place of the fast engine where topics are pooled around a population.
 
     Raises
     ------
     ValueError
-        If topics are pooled and all scores of every one are the same.
+        If topics are pooled and all scores of every one are the same, or a hyperparameter is not
+        legal.
     """
-    scale = centre_and_spread(data.score, data.weight)
+    families, given, rng = options.families, options.hyperparameters, options.rng
+    units = resolve(families, centre_and_spread(data.score, data.weight), given.own)
+    scale, draws = (units.centre, units.spread), options.draws * options.chains
     # Scores that are all the same ask for densities of no width, and others' of less.
-    shaped = data if pooling == "none" else data.without(data.constant())
+    shaped = data if options.pooling == "none" else data.without(data.constant())
     if not shaped.score.size:
         raise ValueError(
             "scores must differ within a topic: all scores of every topic are the same, and say"
@@ -87,18 +105,32 @@ def fit_tree(
     groups: dict[str, xr.Dataset] = {}
     densities = []
     for family in families:
-        if sampler is not None and pooling == "partial":
-            found = sampler(topics, family, rng, draws=draws, chains=chains, scale=scale)
+        if options.sampler is not None:
+            found = options.sampler(
+                topics,
+                family,
+                rng,
+                draws=options.draws,
+                chains=options.chains,
+                scale=scale,
+                hyperparameters=given,
+            )
         else:
             found = fit_topics(
-                topics, family, rng, draws=draws * chains, pooling=pooling, scale=scale
+                topics,
+                family,
+                rng,
+                draws=draws,
+                pooling=options.pooling,
+                scale=scale,
+                hyperparameters=given,
             )
         tree = build_topics(
             found,
             data.names,
             _counts(shaped),
             fit_unpooled(topics, family.name),
-            chains=chains,
+            chains=options.chains,
             scale=scale,
         )
         groups |= densities_place(family, families).note()
@@ -106,10 +138,13 @@ def fit_tree(
         base = found.rate_population.mean(axis=1)
         densities.append(DensitiesOfTopics(family, found.sides, (base[0], base[1]), scale[0]))
     if len(families) > 1:
-        combination = combine_topics(topics, densities, scale, rng, draws=draws * chains)
+        combination = combine_topics(
+            topics, densities, scale, rng, draws=draws, hyperparameters=given
+        )
         reach = float(data.score.min()), float(data.score.max())
-        groups |= topic_parts.combination_groups(combination, data.names, reach, (chains, draws))
-    groups |= topic_documents.build(data, scores_are)
+        shape = options.chains, options.draws
+        groups |= topic_parts.combination_groups(combination, data.names, reach, shape)
+    groups |= topic_documents.build(data, options.scores_are)
     tree = xr.DataTree.from_dict(groups)
     tree.attrs.update(attrs)
     return tree

@@ -72,7 +72,7 @@ def pool(
 
 
 def _check_poolable(settings: Settings, table: ScoreTable) -> None:
-    from bayescal.topic_calibrator import FAMILY_NAMES
+    from bayescal.topic_settings import FAMILY_NAMES
     from bayescal.validation import check_choice
 
     if table.topic is None:

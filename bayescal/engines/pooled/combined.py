@@ -22,6 +22,7 @@ from bayescal.engines.data import BinaryScores, together
 from bayescal.engines.exact.leave_one_out import MOST_DRAWS, leave_one_out_of_densities
 from bayescal.engines.monotone.engine import LogOddsFit, fit_monotone
 from bayescal.engines.pooled.engine import densities_of
+from bayescal.engines.pooled.hyperparameters import TopicHyperparameters
 from bayescal.engines.pooled.log_odds import (
     LogOddsOfTopics,
     add_log_odds,
@@ -90,6 +91,7 @@ def combine_topics(
     rng: np.random.Generator,
     *,
     draws: int,
+    hyperparameters: TopicHyperparameters | None = None,
 ) -> TopicCombination:
     """
     Fit what the densities leave to fit, and weigh the parts by documents left out.
@@ -106,9 +108,11 @@ def combine_topics(
         Source of randomness.
     draws : int
         How many.
+    hyperparameters : TopicHyperparameters, optional
+        Those that are not the default.
     """
     documents = _Documents(topics, rng)
-    direct = fit_log_odds(topics, scale, rng, draws=draws)
+    direct = fit_log_odds(topics, scale, rng, draws=draws, hyperparameters=hyperparameters)
     of_densities = _left_out_by_densities(topics, densities)
     index, data = documents.index, documents.all
     score = log_scores(of_densities[:, index], data.positive[index])

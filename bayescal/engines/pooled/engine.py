@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import xarray as xr
 
 from bayescal.density_draws import DensityDraws, density_draws
 from bayescal.engines.data import BinaryScores, together
+from bayescal.engines.exact.hyperparameters import Hyperparameters, resolve
 from bayescal.engines.pooled.base_rates import draw_base_rates, rates_given
 from bayescal.engines.pooled.drawing import Health
+from bayescal.engines.pooled.hyperparameters import TopicHyperparameters
+from bayescal.engines.pooled.hyperprior import Normal
 from bayescal.engines.pooled.population import draw_unseen, fixed_population
 from bayescal.engines.pooled.topics import Scores, draw_population, draw_topics
 from bayescal.families import Family
@@ -73,6 +77,7 @@ def fit_topics(
     draws: int,
     pooling: str,
     scale: tuple[float, float],
+    hyperparameters: TopicHyperparameters | None = None,
 ) -> TopicPosterior:
     """
     Draw from the posterior of all topics.
@@ -92,16 +97,27 @@ def fit_topics(
         scores), or the same for all.
     scale : tuple of float
         Robust centre and spread of all topics' scores.
+    hyperparameters : TopicHyperparameters, optional
+        Those that are not the default.
+
+    Raises
+    ------
+    ValueError
+        If a hyperparameter of topics without a population is not legal.
     """
-    draw_class = _partial if pooling == "partial" else _apart
+    given = hyperparameters or TopicHyperparameters()
+    prior = resolve((family,), scale, given.own)
+    draw_class = partial(_apart, prior=prior)
+    if pooling == "partial":
+        draw_class = partial(_partial, given=given.populations)
     negatives, positives = totals(topics)
     scales = [scale] * len(topics)
     if pooling == "none":
-        scales = [data.centre_and_spread if data.score.size else scale for data in topics]
-        rate_population = np.ones((2, draws))
+        scales = [_own_scale(data, family, scale, given) for data in topics]
+        rate_population = np.tile([[float(prior.prior_alpha)], [float(prior.prior_beta)]], draws)
         rate = rates_given(rate_population, positives, negatives, rng)
     else:
-        rate, rate_population = draw_base_rates(positives, negatives, draws, rng)
+        rate, rate_population = draw_base_rates(positives, negatives, draws, rng, given.populations)
     nothing = np.zeros(1)
     standardised = [
         replace(data, score=(data.score - centre) / spread)
@@ -174,9 +190,16 @@ class _Class:
         )
 
 
-def _partial(topics: list[Scores], family: Family, rng: np.random.Generator, draws: int) -> _Class:
+def _partial(
+    topics: list[Scores],
+    family: Family,
+    rng: np.random.Generator,
+    draws: int,
+    *,
+    given: Mapping[str, Normal],
+) -> _Class:
     each = topic_draws_of(len(topics))
-    found = draw_population(topics, family, rng, draws=draws, topic_draws=each)
+    found = draw_population(topics, family, rng, draws=draws, topic_draws=each, given=given)
     return _Class(
         sides=found.topics.pick(found.points, rng),
         new_sides=draw_unseen(found.points, family, rng),
@@ -188,8 +211,15 @@ def _partial(topics: list[Scores], family: Family, rng: np.random.Generator, dra
     )
 
 
-def _apart(topics: list[Scores], family: Family, rng: np.random.Generator, draws: int) -> _Class:
-    base = fixed_population(family)
+def _apart(
+    topics: list[Scores],
+    family: Family,
+    rng: np.random.Generator,
+    draws: int,
+    *,
+    prior: Hyperparameters,
+) -> _Class:
+    base = fixed_population(family, prior)
     found = draw_topics(topics, family, base[None], draws, rng)
     points = np.broadcast_to(base, (draws, base.size)).copy()
     return _Class(
@@ -201,6 +231,15 @@ def _apart(topics: list[Scores], family: Family, rng: np.random.Generator, draws
         efficiency=np.ones(len(topics)),
         health=found.health,
     )
+
+
+def _own_scale(
+    data: BinaryScores, family: Family, scale: tuple[float, float], given: TopicHyperparameters
+) -> tuple[float, float]:
+    """Return the centre and the spread that a topic by itself is standardised by."""
+    found = data.centre_and_spread if data.score.size else scale
+    own = resolve((family,), found, given.own)
+    return own.centre, own.spread
 
 
 def topic_draws_of(topics: int) -> int:

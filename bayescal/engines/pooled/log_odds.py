@@ -16,9 +16,11 @@ from bayescal.engines.monotone.leave_one_out import leave_one_out
 from bayescal.engines.monotone.posterior import MonotoneCurves, draw_monotone
 from bayescal.engines.pooled.drawing import Drawn, Health, draw_under_bases
 from bayescal.engines.pooled.engine import topic_draws_of
+from bayescal.engines.pooled.hyperparameters import TopicHyperparameters
 from bayescal.engines.pooled.hyperposterior import draw_hyperposterior
 from bayescal.engines.pooled.log_odds_population import (
     HYPERPRIOR,
+    NAMES,
     coefficients,
     draw_unseen,
     prior_of,
@@ -83,6 +85,7 @@ def fit_log_odds(
     rng: np.random.Generator,
     *,
     draws: int,
+    hyperparameters: TopicHyperparameters | None = None,
 ) -> LogOddsOfTopics:
     """
     Draw from the posterior of all topics' log-odds and their population.
@@ -97,15 +100,19 @@ def fit_log_odds(
         Source of randomness.
     draws : int
         How many.
+    hyperparameters : TopicHyperparameters, optional
+        Those that are not the default.
     """
+    given = hyperparameters or TopicHyperparameters()
     centre, asinh_scale = scale[0], BEND * scale[1]
     spread = warped_spread(centre, scale[1], asinh_scale)
     standardised = [_standardised(each, centre, spread, asinh_scale) for each in topics]
     data = together(standardised)
-    pieces = place_pieces(data.score, data.positive, data.weight, SEGMENTS)
+    pieces = place_pieces(data.score, data.positive, data.weight, given.n_segments or SEGMENTS)
     draw = partial(draw_log_odds, standardised, pieces)
     each = topic_draws_of(len(topics))
-    found = draw_hyperposterior(draw, HYPERPRIOR, rng, draws=draws, topic_draws=each)
+    hyperprior = HYPERPRIOR.given(NAMES, given.populations)
+    found = draw_hyperposterior(draw, hyperprior, rng, draws=draws, topic_draws=each)
     return LogOddsOfTopics(
         pieces=pieces,
         centre=centre,

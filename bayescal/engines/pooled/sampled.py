@@ -18,6 +18,7 @@ from bayescal.engines.nuts import draw_posterior
 from bayescal.engines.pooled.base_rates import rates_given
 from bayescal.engines.pooled.drawing import Health
 from bayescal.engines.pooled.engine import TopicPosterior, raw_sides
+from bayescal.engines.pooled.hyperparameters import TopicHyperparameters
 from bayescal.engines.pooled.population import NAMES, Hyperprior, draw_unseen
 from bayescal.families import Family
 from bayescal.validation import Floats
@@ -50,6 +51,7 @@ class Sampler:
         draws: int,
         chains: int,
         scale: tuple[float, float],
+        hyperparameters: TopicHyperparameters | None = None,
     ) -> TopicPosterior:
         """
         Return the draws; topics without documents are drawn from the populations.
@@ -67,7 +69,10 @@ class Sampler:
             Draws a chain after tuning, and chains.
         scale : tuple of float
             Robust centre and spread of all topics' scores.
+        hyperparameters : TopicHyperparameters, optional
+            Those of populations that are not the default.
         """
+        given = hyperparameters or TopicHyperparameters()
         data, sizes = together(topics), [each.score.size for each in topics]
         model = programs.load("topics").model(
             data.score,
@@ -77,6 +82,7 @@ class Sampler:
             weight=data.weight,
             centre=scale[0],
             spread=scale[1],
+            **given.populations,
         )
         found = draw_posterior(
             model,
