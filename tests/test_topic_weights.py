@@ -12,7 +12,12 @@ from sklearn.svm import LinearSVC
 
 from bayescal import CalibratedClassifier, ScoreCalibrator, TopicCalibrator
 from bayescal.engines.data import BinaryScores
+from bayescal.engines.monotone.leave_one_out import leave_one_out
+from bayescal.engines.monotone.posterior import MonotoneCurves
 from bayescal.engines.pooled import sampled
+from bayescal.engines.pooled.combined import _Documents
+from bayescal.engines.pooled.log_odds import fit_log_odds, leave_out
+from bayescal.engines.pooled.log_odds_population import prior_of
 from bayescal.families import FAMILIES
 from bayescal.topic_scores import read_topics
 
@@ -134,6 +139,32 @@ def test_the_sampler_weighs_documents(monkeypatch):
     )
     assert weighted == pytest.approx(repeated, rel=1e-10)
     assert weighted != pytest.approx(plain, rel=1e-3)
+
+
+def test_documents_are_left_out_by_their_weights():
+    rng = np.random.default_rng(3)
+    positive = np.arange(200) % 2 == 0
+    data = BinaryScores(rng.normal(positive), positive, rng.uniform(0.1, 0.9, 200))
+    found = fit_log_odds([data, data], (0.0, 1.0), rng, draws=300)
+    own, _ = leave_out([data, data], found, [np.arange(200)] * 2, rng)
+    curves = MonotoneCurves(found.pieces, found.values[0, 0], found.values[1:, 0].T)
+    prior = prior_of(found.population.mean(axis=0))
+    x = found.standardised(data).score
+    expected, unweighted = (
+        leave_one_out(curves, x, positive, weight, prior, rng).log_odds(positive)
+        for weight in (data.weight, None)
+    )
+    np.testing.assert_allclose(own, expected, rtol=1e-9)
+    assert np.abs(own - unweighted).max() > 1e-3
+
+
+def test_weights_of_parts_are_learnt_from_weighted_documents():
+    rows = np.split(np.arange(LABELS.size), len(NAMES))
+    weighted = [BinaryScores(SCORES[own], LABELS[own] == 1, 1.0 + WEIGHTS[own]) for own in rows]
+    documents = _Documents(weighted, np.random.default_rng(0))
+    counts = np.zeros(LABELS.size)
+    np.add.at(counts, documents.index, documents.weight)
+    np.testing.assert_allclose(counts, 1.0 + WEIGHTS)
 
 
 def test_forms_of_weights_are_those_of_scores():
