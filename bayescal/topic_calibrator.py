@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
@@ -15,20 +14,16 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted
 
-from bayescal.engines.pooled.engine import POOLINGS
-from bayescal.engines.pooled.sampled import Sampler
-from bayescal.engines.pooled.weights import DENSITIES
-from bayescal.families import FAMILIES, Family
+from bayescal.engines.pooled.hyperparameters import read_hyperparameters
+from bayescal.families import FAMILIES
 from bayescal.fitted.problem import Problems
 from bayescal.fitted.topic_problem import Topics
 from bayescal.html.jupyter import FittedHTML
 from bayescal.parallel import workers
-from bayescal.parts.densities import DENSITIES as DENSITIES_PART
 from bayescal.parts.places import COMBINATION
-from bayescal.parts.stack import COMBINED
 from bayescal.randomness import generator
 from bayescal.results import provenance, storage, topic_documents
-from bayescal.results.calibration import KINDS, POINTS
+from bayescal.results.calibration import KINDS
 from bayescal.results.diagnostics import diagnose_topics, warn_of_problems
 from bayescal.results.lazy import Last, is_lazy, read_lazily
 from bayescal.results.parquet import predict_parquet
@@ -37,21 +32,16 @@ from bayescal.results.summaries import topic_table
 from bayescal.results.topic_curves import POINT, Priors, TopicCurves
 from bayescal.results.topic_parts import combination_table
 from bayescal.score_checks import warn_of_scores
-from bayescal.settings import AUTO, SCORES_ARE, modern_names, resolve_scores
+from bayescal.settings import AUTO
 from bayescal.threads import one_thread
 from bayescal.topic_fitting import extend_tree, fit_tree
-from bayescal.topic_scores import TopicScores, read_cells, read_topics
-from bayescal.validation import Floats, check_choice, check_count, check_fraction
+from bayescal.topic_scores import read_cells, read_topics
+from bayescal.topic_settings import families_of, for_topics, read_topic_options
+from bayescal.validation import Floats, check_choice, check_fraction
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# What "auto" stands for where topics are not pooled around a population.
-REFERENCE = "asymmetric_laplace"
-FAMILY_NAMES = (AUTO, "gaussian", "laplace", REFERENCE, "asymmetric_gaussian")
-PART_NAMES = (AUTO, COMBINED, DENSITIES_PART.name)
-INFERENCES = ("exact", "nuts")
-NEW_TOPICS = ("population", "error")
 NAME = "TopicCalibrator"  # what files say made them
 
 
@@ -83,6 +73,17 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         place of seconds; for partial pooling and one family ("auto": "asymmetric_laplace"). There
         is neither "mle" nor "map": the joint density of topics and their population is highest
         where the population has no width.
+    hyperparameters : dict, optional
+        Those of the priors that are not the default. Of the populations (pooling="partial") the
+        keyword arguments of the program models/topics.py: location, log_scale, logit_share,
+        log_concentration, log_shape and log_width of the densities, logit_rate and log_documents of
+        the base rates, each the mean and the standard deviation of a normal prior, as in
+        ``{"log_scale": (0.0, 0.5)}``; and centre and spread, the units of the scores. Of a
+        combination also intercept_location, log_intercept_scale, slope_location and
+        log_slope_scale, of the same form, of its monotone log-odds, and n_segments, the number of
+        their straight pieces. With pooling="none" they are those of `ScoreCalibrator` with class
+        densities, such as theta_scale, for every topic; with "complete" too, but for prior_alpha
+        and prior_beta: base rates still have a population, with logit_rate and log_documents.
     scores_are : {"auto", "scores", "log_odds", "probabilities"}
         What the scores are; of probabilities the log-odds are calibrated. "auto" is "scores", with
         a warning if all of them lie in [0, 1].
@@ -133,8 +134,9 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         with "nuts" sample_stats. Groups whose names hold engine_draws are in the engine's own
         coordinates.
     diagnostics_ : bayescal.results.diagnostics.Diagnostics
-        How well the draws of every part were made, and which topics' are not to be trusted; with
-        "nuts" R-hat, effective sample sizes and divergences of topics and population.
+        How well the draws of every part were made, and which topics' are not to be trusted,
+        whatever the pooling and the inference; with "nuts" R-hat, effective sample sizes and
+        divergences of topics and population.
 
     Examples
     --------
@@ -156,6 +158,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         *,
         parts: str = AUTO,
         inference: str = "exact",
+        hyperparameters: Mapping[str, Any] | None = None,
         new_topics: str = "population",
         scores_are: str = AUTO,
         positive: Any = None,
@@ -172,6 +175,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         self.family = family
         self.parts = parts
         self.inference = inference
+        self.hyperparameters = hyperparameters
         self.new_topics = new_topics
         self.scores_are = scores_are
         self.positive = positive
@@ -184,7 +188,13 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         self.sampler_options = sampler_options
         self.progressbar = progressbar
 
-    def fit(self, scores: Any, labels: Any = None, topics: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        scores: Any,
+        labels: Any = None,
+        topics: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """
         Fit all topics.
 
@@ -198,52 +208,32 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         topics : array-like, optional
             The topic of each long score: all strings or all whole numbers. Of (documents, topics)
             the names of the columns.
+        sample_weight : array-like of the shape of scores or (documents,), a number, optional
+            A weight of 2 equals repeating the document, a weight of 0 leaving it out, as in
+            `ScoreCalibrator.fit`, up to the Monte Carlo error of the combination's log scores. Of
+            a DataFrame a weight for each row. Of (documents, topics) a weight for each score, or
+            for each document, which counts for all of its topics.
 
         Raises
         ------
         ValueError
             If an argument is not as described.
         """
-        check_choice("pooling", self.pooling, POOLINGS)
-        parts, family = modern_names(self.parts, self.family)
-        check_choice("parts", parts, PART_NAMES)
-        check_choice("family", family, FAMILY_NAMES)
-        check_choice("inference", self.inference, INFERENCES)
-        check_choice("new_topics", self.new_topics, NEW_TOPICS)
-        check_choice("scores_are", self.scores_are, SCORES_ARE)
-        if self.point is not None:
-            check_choice("point", self.point, tuple(POINTS))
-        self._check_sampled(parts)
-        if parts == COMBINED and self.pooling != "partial":
-            raise ValueError(
-                f"parts='combined' needs pooling='partial', got pooling={self.pooling!r}: choose"
-                " 'densities', or leave it at 'auto'."
-            )
-        if parts == COMBINED and family != AUTO:
-            raise ValueError(
-                "family must be 'auto' with parts='combined', whose densities are of two families;"
-                f" got {family!r}."
-            )
-        check_count("draws", self.draws)
-        check_count("chains", self.chains)
-        scores_are = resolve_scores(self.scores_are)
-        data = read_topics(scores, labels, topics, self.positive, scores_are)
-        rng = generator(self.random_state)
-        pooling = self._pooling_of(data)
+        options = read_topic_options(self)
+        data = read_topics(
+            scores,
+            labels,
+            topics,
+            sample_weight,
+            positive=self.positive,
+            scores_are=options.scores_are,
+        )
+        options = for_topics(options, self, data.names.size)
+        attrs = provenance.describe(NAME, self._parameters(), data.classes)
         # NUTS is left to PyMC, which knows how many cores it shares out.
-        limit = one_thread() if self._sampler is None else nullcontext()
+        limit = one_thread() if options.sampler is None else nullcontext()
         with workers(self.n_jobs, self.memory), limit:
-            tree = fit_tree(
-                data,
-                self._families(pooling),
-                rng,
-                pooling=pooling,
-                chains=self.chains,
-                draws=self.draws,
-                scores_are=scores_are,
-                attrs=provenance.describe(NAME, self._parameters(), data.classes),
-                sampler=self._sampler,
-            )
+            tree = fit_tree(data, options, attrs)
         self._set_results(tree, data.classes)
         warn_of_problems(self.diagnostics_)
         warn_of_scores(self._scores_warnings())
@@ -441,13 +431,19 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
             read_cells(scores, topics), index, strict=strict, prior=self._checked_prior(prior)
         )
 
-    def add_topics(self, scores: Any, labels: Any = None, topics: ArrayLike | None = None) -> Self:
+    def add_topics(
+        self,
+        scores: Any,
+        labels: Any = None,
+        topics: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """
         Add topics without refitting the population: it informs them, they do not inform it.
 
         Parameters
         ----------
-        scores, labels, topics
+        scores, labels, topics, sample_weight
             As in `fit`; the labels' values must be those fitted.
 
         Raises
@@ -457,7 +453,9 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self, "posterior_")
         scores_are = topic_documents.read_scores_are(self.posterior_)
-        data = read_topics(scores, labels, topics, self.positive, scores_are)
+        data = read_topics(
+            scores, labels, topics, sample_weight, positive=self.positive, scores_are=scores_are
+        )
         if known := sorted(set(data.names.tolist()) & set(self.topics_.tolist())):
             raise ValueError(f"topics {', '.join(map(repr, known))} are fitted already: fit again.")
         if data.classes.tolist() != self.classes_.tolist():
@@ -501,7 +499,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         """The families of densities fitted; `summary` and class densities are of the first."""
         check_is_fitted(self, "posterior_")
         combined = COMBINATION in self.posterior_
-        return tuple(family.name for family in self._families("partial" if combined else "none"))
+        return tuple(each.name for each in families_of(self, "partial" if combined else "none"))
 
     @property
     def combination_(self) -> pd.DataFrame:
@@ -521,12 +519,14 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
             If nothing was fitted yet.
         """
         check_is_fitted(self, "posterior_")
+        families = tuple(FAMILIES[name] for name in self.families_)
         return Topics(
             tree=self.posterior_,
             labels=self.classes_,
-            families=tuple(FAMILIES[name] for name in self.families_),
+            families=families,
             pooling=self.pooling,
             point=self._curves.point,
+            hyperparameters=read_hyperparameters(self.hyperparameters, self.pooling, families),
             inference=self.inference,
             found=self.diagnostics_,
             score_problems=self.score_problems_,
@@ -608,47 +608,10 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         wide = getattr(scores, "ndim", 1) == 2 and not hasattr(scores, "columns")
         return None if wide else ("class", self.classes_.tolist())
 
-    def _families(self, pooling: str) -> tuple[Family, ...]:
-        """Return the families to fit; several are combined."""
-        asked = COMBINED in (self.parts, self.family)
-        implied = (self.parts, self.family) == (AUTO, AUTO) and pooling == "partial"
-        if asked or (implied and self.inference == "exact"):
-            return tuple(FAMILIES[name] for name in DENSITIES)
-        return (FAMILIES[REFERENCE if self.family == AUTO else self.family],)
-
     def _parameters(self) -> dict[str, Any]:
         """Return the parameters that make the results, not those of where they are made."""
         elsewhere = ("n_jobs", "memory")
         return {k: v for k, v in self.get_params(deep=False).items() if k not in elsewhere}
-
-    @property
-    def _sampler(self) -> Sampler | None:
-        if self.inference == "exact":
-            return None
-        return Sampler(self.sampler_options, self.progressbar)
-
-    def _check_sampled(self, parts: str | Sequence[str]) -> None:
-        if self.inference == "exact":
-            return
-        if self.pooling != "partial":
-            raise ValueError(
-                "inference must be 'exact' unless pooling is 'partial', got 'nuts' with"
-                f" pooling={self.pooling!r}: without a population every topic's posterior is exact."
-            )
-        if parts == COMBINED:
-            raise ValueError(
-                "parts must be 'densities' with inference='nuts', got 'combined': its other parts"
-                " are no draws of the program; leave inference at 'exact'."
-            )
-
-    def _pooling_of(self, data: TopicScores) -> str:
-        if self.pooling == "partial" and data.names.size == 1:
-            warnings.warn(
-                "one topic makes no population: it is fitted by itself, as pooling='none' would.",
-                stacklevel=3,
-            )
-            return "none"
-        return self.pooling
 
     def _set_results(self, tree: xr.DataTree, classes: NDArray[Any]) -> None:
         self.posterior_, self.classes_ = tree, classes

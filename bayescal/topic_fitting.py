@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
 from bayescal.engines.data import BinaryScores
+from bayescal.engines.exact.hyperparameters import resolve
 from bayescal.engines.pooled.added import add_topics
 from bayescal.engines.pooled.combined import (
     DensitiesOfTopics,
@@ -14,6 +18,7 @@ from bayescal.engines.pooled.combined import (
     extend_combination,
 )
 from bayescal.engines.pooled.engine import fit_topics
+from bayescal.engines.pooled.hyperparameters import TopicHyperparameters
 from bayescal.engines.pooled.sampled import Sampler
 from bayescal.engines.pooled.unpooled import fit_unpooled
 from bayescal.families import Family
@@ -30,23 +35,44 @@ from bayescal.results.topics import (
 )
 from bayescal.robust import centre_and_spread
 from bayescal.topic_scores import TopicScores
-from bayescal.validation import Floats
 
 Families = tuple[Family, ...]
 
 
-def fit_tree(
-    data: TopicScores,
-    families: Families,
-    rng: np.random.Generator,
-    *,
-    pooling: str,
-    chains: int,
-    draws: int,
-    scores_are: str,
-    attrs: dict[str, str],
-    sampler: Sampler | None = None,
-) -> xr.DataTree:
+@dataclass(frozen=True)
+class TopicOptions:
+    """
+    What is to be fitted to many topics, and how.
+
+    Attributes
+    ----------
+    families : tuple of Family
+        Of the densities; with more than one their combination.
+    pooling : {"partial", "none", "complete"}
+        See `engines.pooled.engine.fit_topics`.
+    hyperparameters : TopicHyperparameters
+        Those that are not the default.
+    chains, draws : int
+        Chains, and draws of each.
+    scores_are : str
+        What users' scores are; of probabilities their log-odds are fitted.
+    sampler : Sampler or None
+        Takes the place of the fast engine where topics are pooled around a population.
+    rng : numpy.random.Generator
+        Source of randomness.
+    """
+
+    families: Families
+    pooling: str
+    hyperparameters: TopicHyperparameters
+    chains: int
+    draws: int
+    scores_are: str
+    sampler: Sampler | None
+    rng: np.random.Generator
+
+
+def fit_tree(data: TopicScores, options: TopicOptions, attrs: dict[str, str]) -> xr.DataTree:
     """
     Return the tree of all topics: of one family, or of the combination of several.
 
@@ -54,50 +80,57 @@ def fit_tree(
     ----------
     data : TopicScores
         Of all topics.
-    families : tuple of Family
-        Of the densities; with more than one their combination.
-    rng : numpy.random.Generator
-        Source of randomness.
-    pooling : {"partial", "none", "complete"}
-        See `engines.pooled.engine.fit_topics`.
-    chains, draws : int
-        Chains, and draws of each.
-    scores_are : str
-        What users' scores are; of probabilities `data` holds the log-odds.
+    options : TopicOptions
+        How they are fitted.
     attrs : dict
         Provenance.
-    sampler : Sampler, optional
-        Takes the place of the fast engine where topics are pooled around a population.
 
     Raises
     ------
     ValueError
-        If topics are pooled and all scores of every one are the same.
+        If topics are pooled and all scores of every one are the same, or a hyperparameter is not
+        legal.
     """
-    scale = centre_and_spread(data.score)
+    families, given, rng = options.families, options.hyperparameters, options.rng
+    units = resolve(families, centre_and_spread(data.score, data.weight), given.own)
+    scale, draws = (units.centre, units.spread), options.draws * options.chains
     # Scores that are all the same ask for densities of no width, and others' of less.
-    shaped = data if pooling == "none" else data.without(data.constant())
+    shaped = data if options.pooling == "none" else data.without(data.constant())
     if not shaped.score.size:
         raise ValueError(
             "scores must differ within a topic: all scores of every topic are the same, and say"
             " nothing of its labels."
         )
-    classes = shaped.of_class(False), shaped.of_class(True)
+    topics = _by_topic(shaped)
     groups: dict[str, xr.Dataset] = {}
     densities = []
     for family in families:
-        if sampler is not None and pooling == "partial":
-            found = sampler(classes, family, rng, draws=draws, chains=chains, scale=scale)
+        if options.sampler is not None:
+            found = options.sampler(
+                topics,
+                family,
+                rng,
+                draws=options.draws,
+                chains=options.chains,
+                scale=scale,
+                hyperparameters=given,
+            )
         else:
             found = fit_topics(
-                classes, family, rng, draws=draws * chains, pooling=pooling, scale=scale
+                topics,
+                family,
+                rng,
+                draws=draws,
+                pooling=options.pooling,
+                scale=scale,
+                hyperparameters=given,
             )
         tree = build_topics(
             found,
             data.names,
             _counts(shaped),
-            fit_unpooled(classes, family.name),
-            chains=chains,
+            fit_unpooled(topics, family.name),
+            chains=options.chains,
             scale=scale,
         )
         groups |= densities_place(family, families).note()
@@ -106,11 +139,12 @@ def fit_tree(
         densities.append(DensitiesOfTopics(family, found.sides, (base[0], base[1]), scale[0]))
     if len(families) > 1:
         combination = combine_topics(
-            _by_topic(classes), densities, scale, rng, draws=draws * chains
+            topics, densities, scale, rng, draws=draws, hyperparameters=given
         )
         reach = float(data.score.min()), float(data.score.max())
-        groups |= topic_parts.combination_groups(combination, data.names, reach, (chains, draws))
-    groups |= topic_documents.build(data, scores_are)
+        shape = options.chains, options.draws
+        groups |= topic_parts.combination_groups(combination, data.names, reach, shape)
+    groups |= topic_documents.build(data, options.scores_are)
     tree = xr.DataTree.from_dict(groups)
     tree.attrs.update(attrs)
     return tree
@@ -120,14 +154,14 @@ def extend_tree(
     tree: xr.DataTree, data: TopicScores, families: Families, rng: np.random.Generator
 ) -> xr.DataTree:
     """Return a tree with further topics: the population informs them, they do not inform it."""
-    classes = data.of_class(False), data.of_class(True)
+    topics = _by_topic(data)
     groups = flat(tree)
     densities = []
     for family in families:
         prefix = prefix_of(family, families)
         population, scale = read_population(tree, prefix), read_scale(tree)
-        found = add_topics(classes, family, population, rng, scale)
-        unpooled = fit_unpooled(classes, family.name)
+        found = add_topics(topics, family, population, rng, scale)
+        unpooled = fit_unpooled(topics, family.name)
         old = take_family(tree, prefix)
         groups |= with_prefix(join_topics(old, found, data.names, _counts(data), unpooled), prefix)
         base = population.rate.mean(axis=1)
@@ -135,7 +169,7 @@ def extend_tree(
     if len(families) > 1:
         base_weight, weight = topic_parts.weights_of_population(tree)
         direct, weights = extend_combination(
-            _by_topic(classes),
+            topics,
             densities,
             rng,
             base_weight=base_weight,
@@ -150,12 +184,15 @@ def extend_tree(
     return out
 
 
-def _counts(data: TopicScores) -> NDArray[np.intp]:
+def _counts(data: TopicScores) -> NDArray[Any]:
     return np.stack([data.counts(False), data.counts(True)])
 
 
-def _by_topic(classes: tuple[list[Floats], list[Floats]]) -> list[BinaryScores]:
+def _by_topic(data: TopicScores) -> list[BinaryScores]:
+    weight = data.weight
     return [
-        BinaryScores(np.concatenate(pair), np.repeat([False, True], [each.size for each in pair]))
-        for pair in zip(*classes, strict=True)
+        BinaryScores(
+            data.score[rows], data.positive[rows], None if weight is None else weight[rows]
+        )
+        for rows in data.rows()
     ]

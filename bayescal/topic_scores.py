@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from bayescal.labels import encode_labels
 from bayescal.robust import rounding
 from bayescal.score_checks import Direction, direction
-from bayescal.validation import Floats, as_scores, as_scores_of, check_same_length
+from bayescal.validation import Floats, as_scores, as_scores_of, as_weights, check_same_length
 
 COLUMNS = ("score", "label", "topic")
 
@@ -66,6 +66,8 @@ class TopicScores:
         Their labels.
     classes : array of shape (2,)
         The negative and the positive class.
+    weight : array of shape (n,) or None
+        How many documents each stands for, more than none; None for 1 each.
     """
 
     names: NDArray[Any]
@@ -73,17 +75,17 @@ class TopicScores:
     score: Floats
     positive: NDArray[np.bool_]
     classes: NDArray[Any]
+    weight: Floats | None = None
 
-    def of_class(self, positive: bool) -> list[Floats]:
-        """Return each topic's scores of one class, in the order of `names`."""
-        mine = self.positive == positive
-        score = self.score[mine]
-        return [score[rows] for rows in rows_of(self.code[mine], self.names.size)]
+    def rows(self) -> list[NDArray[np.intp]]:
+        """Return where each topic's documents are, negatives first, in the order of `names`."""
+        classes = rows_of(2 * self.code + self.positive, 2 * self.names.size)
+        return [np.concatenate(pair) for pair in zip(classes[::2], classes[1::2], strict=True)]
 
     def constant(self) -> NDArray[np.bool_]:
         """Return which topics have several scores that are all the same, but for rounding."""
         low, high = self.range()
-        several = np.bincount(self.code, minlength=self.names.size) > 1
+        several = self.counts() > 1
         same = high - low <= rounding(np.maximum(np.abs(low), np.abs(high)))
         return np.asarray(several & same, dtype=np.bool_)
 
@@ -96,19 +98,34 @@ class TopicScores:
 
     def without(self, topics: NDArray[np.bool_]) -> TopicScores:
         """Return the same topics, some of them without scores."""
-        kept = ~topics[self.code]
+        return self.take(~topics[self.code])
+
+    def take(self, documents: NDArray[np.bool_]) -> TopicScores:
+        """Return the same topics with some of their documents."""
         return replace(
-            self, code=self.code[kept], score=self.score[kept], positive=self.positive[kept]
+            self,
+            code=self.code[documents],
+            score=self.score[documents],
+            positive=self.positive[documents],
+            weight=None if self.weight is None else self.weight[documents],
         )
 
     def directions(self) -> list[Direction | None]:
         """Return what each topic's scores say of their direction, in the order of `names`."""
-        rows = rows_of(self.code, self.names.size)
-        return [direction(self.score[each], self.positive[each]) for each in rows]
+        return [
+            direction(
+                self.score[rows],
+                self.positive[rows],
+                None if self.weight is None else self.weight[rows],
+            )
+            for rows in self.rows()
+        ]
 
-    def counts(self, positive: bool) -> NDArray[np.intp]:
-        """Return each topic's number of documents of one class."""
-        return np.bincount(self.code[self.positive == positive], minlength=self.names.size)
+    def counts(self, positive: bool | None = None) -> NDArray[Any]:
+        """Return each topic's number (or weight) of documents, of all or of one class."""
+        mine = slice(None) if positive is None else self.positive == positive
+        weight = None if self.weight is None else self.weight[mine]
+        return np.bincount(self.code[mine], weight, self.names.size)
 
 
 def rows_of(code: NDArray[np.intp], topics: int) -> list[NDArray[np.intp]]:
@@ -185,11 +202,13 @@ def read_topics(
     scores: Any,
     labels: Any = None,
     topics: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    *,
     positive: Any = None,
     scores_are: str = "scores",
 ) -> TopicScores:
     """
-    Return labelled scores; cells whose label is nan are left out.
+    Return labelled scores; cells whose label is nan, or whose weight is 0, are left out.
 
     Parameters
     ----------
@@ -199,6 +218,8 @@ def read_topics(
         Two values; nan for documents without a label. None for a DataFrame.
     topics : array-like, optional
         See `read_cells`.
+    sample_weight : array-like of the shape of scores or (documents,), a number, optional
+        How many documents each stands for.
     positive : label, optional
         The positive class; by default the second in sorted order.
     scores_are : {"scores", "log_odds", "probabilities"}
@@ -207,8 +228,8 @@ def read_topics(
     Raises
     ------
     ValueError
-        As `read_cells`, and if a document has two rows of one topic, if labels do not belong to
-        the scores, or are not of two classes over all topics.
+        As `read_cells`, and if a document has two rows of one topic, if labels or weights do not
+        belong to the scores, or are not of two classes over all topics.
     """
     if hasattr(scores, "columns"):
         if labels is not None:
@@ -222,10 +243,33 @@ def read_topics(
     known = ~_missing(flat)
     if not known.any():
         raise ValueError("labels must hold at least one label of each class, got none.")
-    classes, is_positive = encode_labels(flat[known], name="labels", positive=positive)
-    # Topics without any label stay: the population answers for them.
+    weight = _weights(sample_weight, cells.shape)
+    weight = None if weight is None else weight[known]
+    classes, is_positive = encode_labels(flat[known], weight, "labels", positive)
     score = as_scores_of(cells.score[known], scores_are)
-    return TopicScores(cells.names, cells.code[known], score, is_positive, classes)
+    data = TopicScores(cells.names, cells.code[known], score, is_positive, classes, weight)
+    if weight is None:
+        return data
+    # Topics without any document that counts stay: the population answers for them.
+    counted = data.take(weight > 0.0)
+    # Weights that are all 1 are none, to the last bit.
+    return replace(counted, weight=None) if np.all(counted.weight == 1.0) else counted
+
+
+def _weights(sample_weight: ArrayLike | None, shape: tuple[int, ...]) -> Floats | None:
+    """Return the weight of each cell, one after the other; a document's is that of its cells."""
+    if len(shape) == 1 or sample_weight is None:
+        return as_weights(sample_weight, math.prod(shape))
+    documents, topics = shape
+    if np.ndim(sample_weight) == 2:
+        if np.shape(sample_weight) != shape:
+            raise ValueError(
+                f"sample_weight must have shape {shape}, one weight a score, or ({documents},), one"
+                f" a document, got {np.shape(sample_weight)}."
+            )
+        return as_weights(np.asanyarray(sample_weight).ravel(), documents * topics)
+    of_documents = as_weights(sample_weight, documents)
+    return None if of_documents is None else np.repeat(of_documents, topics)
 
 
 def _of_table(table: Any, topics: ArrayLike | None) -> Cells:

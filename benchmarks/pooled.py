@@ -9,6 +9,7 @@ import time
 import numpy as np
 
 from bayescal import programs
+from bayescal.engines.data import BinaryScores
 from bayescal.engines.pooled.engine import fit_topics
 from bayescal.families import FAMILIES
 from benchmarks.topics import peak
@@ -61,23 +62,25 @@ def gradients():
 
 
 def like_naive_bayes(rng):
-    """Return the classes of topics with scores like naive Bayes's: wide, skewed, far from even."""
-    negatives, positives = [], []
+    """Return topics with scores like naive Bayes's: wide, skewed, far from even."""
+    topics = []
     for topic in range(TOPICS):
         n = max(2, round(MOST_POSITIVES / (1 + topic) ** 1.2))
         mode, width = rng.normal(-30.0, 5.0), rng.gamma(8.0, 1.5)
-        negatives.append(mode - width * rng.gumbel(size=DOCUMENTS - n))
-        positives.append(mode + 2.5 * width + width * rng.gumbel(size=n))
-    return negatives, positives
+        negatives = mode - width * rng.gumbel(size=DOCUMENTS - n)
+        positives = mode + 2.5 * width + width * rng.gumbel(size=n)
+        scores = np.concatenate([negatives, positives])
+        topics.append(BinaryScores(scores, np.arange(DOCUMENTS) >= DOCUMENTS - n))
+    return topics
 
 
 def fast_engine():
     """Print seconds and memory of the fast engine, all topics at once."""
     rng = np.random.default_rng(2)
-    classes = like_naive_bayes(rng)
+    topics = like_naive_bayes(rng)
     before, start = peak(), time.perf_counter()
     fit_topics(
-        classes,
+        topics,
         FAMILIES["asymmetric_laplace"],
         rng,
         draws=1000,

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from bayescal import TopicCalibrator
+from bayescal.engines.data import BinaryScores
 from bayescal.engines.pooled.base_rates import LOG_CONCENTRATION, LOGIT_RATE, rates_given
 from bayescal.engines.pooled.engine import fit_topics
 from bayescal.engines.pooled.population import NAMES, Hyperprior, draw_unseen
@@ -79,13 +80,15 @@ def cover(seed: int) -> pd.DataFrame:
     rates = rates_given(beta, np.zeros(1), np.zeros(1), rng)[0]
     n = rng.integers(5, 60, TOPICS)
     positive = rng.binomial(n, rates[:-1])
-    classes = tuple(
+    classes = [
         [draw_scores(sides[k, :, t], size, rng) for t, size in enumerate(sizes)]
         for k, sizes in enumerate((n - positive, positive))
-    )
-    found = fit_topics(
-        (classes[0], classes[1]), FAMILY, rng, draws=1000, pooling="partial", scale=(0.0, 1.0)
-    )
+    ]
+    topics = [
+        BinaryScores(np.concatenate(pair), np.repeat([False, True], [each.size for each in pair]))
+        for pair in zip(*classes, strict=True)
+    ]
+    found = fit_topics(topics, FAMILY, rng, draws=1000, pooling="partial", scale=(0.0, 1.0))
     known = np.mean(
         [
             _covered(found.sides[:, :, t], found.rate[t], sides[:, :, t], rates[t])

@@ -5,6 +5,7 @@ from functools import cache
 
 import numpy as np
 
+from bayescal.engines.data import BinaryScores
 from bayescal.engines.pooled.population import NAMES, OF_SHARE, Hyperprior
 from bayescal.engines.pooled.sampled import Sampler
 from bayescal.engines.pooled.topics import draw_population
@@ -41,6 +42,13 @@ def of_class(klass):
     """Return each topic's scores of a class."""
     scores, labels, topics = data()
     return [scores[(labels == klass) & (topics == t)] for t in range(TOPICS)]
+
+
+def problems():
+    """Return each topic's scores of both classes."""
+    scores, labels, topics = data()
+    mine = [topics == t for t in range(TOPICS)]
+    return [BinaryScores(scores[rows], labels[rows] == 1) for rows in mine]
 
 
 def estimated(family):
@@ -90,7 +98,7 @@ def sample(family, klass, *, draws, tune, seed=1):
 @cache
 def _sampled(family, draws, tune, seed):
     return Sampler(options={"tune": tune})(
-        (of_class(0), of_class(1)),
+        problems(),
         FAMILIES[family],
         np.random.default_rng(seed),
         draws=draws,

@@ -116,6 +116,19 @@ def test_probabilities_are_pooled_by_their_log_odds(tmp_path):
     np.testing.assert_array_equal(found["log_odds"], fitted.decision_function(*arguments))
 
 
+def test_rows_are_weighted(tmp_path):
+    frame = make_topics().assign(weight=lambda f: np.arange(len(f)) % 3)
+    options = ("--family", "laplace", "--weight-column", "weight", "--out", tmp_path / "out")
+    run("fit", write(frame, tmp_path / "s.csv"), *POOL, *options)
+    expected = TopicCalibrator(family="laplace", draws=100, random_state=0)
+    columns = (frame[name].to_numpy() for name in ("score", "label", "topic", "weight"))
+    score, _, topic, _ = arguments = tuple(columns)
+    found = read(tmp_path / "out/probabilities.csv")["log_odds"]
+    assert found.to_numpy() == pytest.approx(
+        expected.fit(*arguments).decision_function(score, topic)
+    )
+
+
 def test_topics_without_a_class_are_flagged(tmp_path):
     frame = make_topics()
     frame = frame[(frame["topic"] != "a") | (frame["label"] == 0)]
@@ -150,7 +163,6 @@ def test_labels_the_other_way_round(tmp_path):
         (("--pool",), "--pool needs topics: name their column with --topic-column"),
         ((*POOL, *MLE), "--pool needs --inference exact, got mle"),
         ((*POOL, "--model", "laplace"), "--pool takes no program, got --model laplace"),
-        ((*POOL, "--weight-column", "score"), "--weight-column"),
         ((*POOL, "--family", "monotone"), "--family with --pool must be one of"),
     ],
 )

@@ -1,10 +1,13 @@
 """The pooled engine against independent references: scipy, fresh exact evidences, prior draws."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.stats as st
 from scipy import special
 
+from bayescal.engines.data import BinaryScores
 from bayescal.engines.exact.deviations import DeviationSums
 from bayescal.engines.exact.posterior import ClassPosterior
 from bayescal.engines.pooled.engine import fit_topics
@@ -182,10 +185,11 @@ def test_ties(family):
 def test_shifting_and_scaling_scores_shifts_and_scales_draws(family):
     rng = np.random.default_rng(9)
     # Binary fractions: shifted by 8 and scaled by 4 without a rounding.
-    classes = tuple(
-        [np.round(256 * rng.normal(mode, 1, n)) / 256 for n in (4, 9, 0)] for mode in (-1, 1)
-    )
-    moved = tuple([8.0 + 4.0 * scores for scores in side] for side in classes)
+    documents = [
+        BinaryScores(np.round(256 * rng.normal(np.repeat([-1, 1], n))) / 256, np.arange(2 * n) >= n)
+        for n in (4, 9, 0)
+    ]
+    moved = [replace(data, score=8.0 + 4.0 * data.score) for data in documents]
     here, there = (
         fit_topics(
             form,
@@ -195,7 +199,7 @@ def test_shifting_and_scaling_scores_shifts_and_scales_draws(family):
             pooling="partial",
             scale=scale,
         )
-        for form, scale in ((classes, (0.5, 2.0)), (moved, (10.0, 8.0)))
+        for form, scale in ((documents, (0.5, 2.0)), (moved, (10.0, 8.0)))
     )
     expected = 4.0 * here.sides
     expected[:, 0] += 8.0

@@ -60,7 +60,9 @@ def pool(
         blamed_on_use(),
         reporting(step.of),
     ):
-        calibrator.fit(*table.labelled(fitted))
+        scores, labels, topics = table.labelled(fitted)
+        weight = None if table.weight is None else table.weight[fitted]
+        calibrator.fit(scores, labels, topics, weight)
     found = calibrator.fitted_problems()
     answers = [
         calibrated(each, calibrator, found.answering(each.name), TOPICS_FILE, settings.level)
@@ -70,7 +72,7 @@ def pool(
 
 
 def _check_poolable(settings: Settings, table: ScoreTable) -> None:
-    from bayescal.topic_calibrator import FAMILY_NAMES
+    from bayescal.topic_settings import FAMILY_NAMES
     from bayescal.validation import check_choice
 
     if table.topic is None:
@@ -81,8 +83,6 @@ def _check_poolable(settings: Settings, table: ScoreTable) -> None:
         )
     if settings.inference_name != "exact":
         raise UsageError(f"--pool needs --inference exact, got {settings.inference_name}.")
-    if table.weight is not None:
-        raise UsageError("--pool takes no weights: leave out --weight-column, or --pool.")
     if settings.family is not None:
         with blamed_on_use():
             check_choice("--family with --pool", settings.family, FAMILY_NAMES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -20,7 +21,7 @@ KLASS = ("negative", "positive")
 @dataclass(frozen=True)
 class BinaryScores:
     """
-    Scores of one binary problem, both classes present.
+    Scores of one binary problem, both classes present unless it is one of many topics.
 
     Attributes
     ----------
@@ -65,6 +66,16 @@ class BinaryScores:
         if self.weight is None:
             return float(self.positive[mask].size)
         return float(self.weight[mask].sum())
+
+
+def together(topics: Sequence[BinaryScores]) -> BinaryScores:
+    """Return the documents of several problems as those of one; all have weights, or none has."""
+    weights = [data.weight for data in topics if data.weight is not None]
+    return BinaryScores(
+        np.concatenate([data.score for data in topics]),
+        np.concatenate([data.positive for data in topics]),
+        np.concatenate(weights) if weights else None,
+    )
 
 
 def read_binary_scores(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bayescal.engines.exact.hyperparameters import Hyperparameters
+from bayescal.engines.exact.hyperparameters import resolve
+from bayescal.engines.pooled.hyperparameters import TopicHyperparameters
 from bayescal.engines.pooled.weights import BELIEF_IN_POPULATION
 from bayescal.families import Family
 from bayescal.formulas.block import Block
@@ -26,7 +27,12 @@ RULE = (
 )
 
 
-def describe(families: Sequence[Family], pooling: str, scale: tuple[float, float]) -> list[Block]:
+def describe(
+    families: Sequence[Family],
+    pooling: str,
+    scale: tuple[float, float],
+    given: TopicHyperparameters,
+) -> list[Block]:
     """
     Return the model, part by part.
 
@@ -38,25 +44,27 @@ def describe(families: Sequence[Family], pooling: str, scale: tuple[float, float
         How topics are fitted.
     scale : tuple of float
         Centre and spread of all scores.
+    given : TopicHyperparameters
+        Those that are not the default.
     """
     densities = [formula(bayes_rule()), *(formula(density(each)) for each in families)]
     blocks = [Block("Topics", POOLED[pooling]), Block("Class densities", RULE, tuple(densities))]
     if pooling != "partial":
         where = "m and S are the robust centre and spread of the scores"
-        return [*blocks, priors(families, Hyperparameters(*scale), where)]
+        return [*blocks, priors(families, resolve(tuple(families), scale, given.own), where)]
     centre, spread = map(in_text, scale)
     text = (
         f"With scores standardised by m = {centre} and S = {spread}, of each class and"
         " topic t; the six hyperparameters of a class have Gaussian priors."
     )
     for family in families:
-        lines = population(family.powers[0], symmetric=family.symmetric)
+        lines = population(family.powers[0], symmetric=family.symmetric, given=given.populations)
         head = f"Population, {title(family)}" if len(families) > 1 else "Population"
         blocks.append(Block(head, text, tuple(map(formula, lines))))
-    return [*blocks, *_others()] if len(families) > 1 else blocks
+    return [*blocks, *_others(given)] if len(families) > 1 else blocks
 
 
-def _others() -> list[Block]:
+def _others(given: TopicHyperparameters) -> list[Block]:
     """Return the parts of topics' combination beside its densities."""
     text = (
         "The parts are weighed by stacking: the weights maximise the log score of their mixture for"
@@ -68,8 +76,9 @@ def _others() -> list[Block]:
         f"{MONOTONE.text} Here x is the score, warped and standardised, and knots and"
         " x\N{SUBSCRIPT ZERO} are those of all topics."
     )
+    lines = log_odds_population(given.populations)
     return [
         recalibration_block(),
-        Block("Population, log-odds", pieces, tuple(map(formula, log_odds_population()))),
+        Block("Population, log-odds", pieces, tuple(map(formula, lines))),
         Block("Combination", text, tuple(map(formula, combination()))),
     ]

@@ -10,6 +10,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from bayescal.engines.pooled.hyperparameters import TopicHyperparameters
 from bayescal.families import Family
 from bayescal.fitted.documents import Documents
 from bayescal.fitted.problem import FittedProblem, Problems, numbers_of
@@ -43,6 +44,8 @@ class Topics:
         Of the densities.
     pooling : {"partial", "none", "complete"}
         How topics were fitted.
+    hyperparameters : TopicHyperparameters
+        Those that are not the default.
     point : str
         The point estimate, see `ScoreCalibrator`.
     inference : {"exact", "nuts"}
@@ -59,6 +62,7 @@ class Topics:
     labels: NDArray[Any]
     families: tuple[Family, ...]
     pooling: str
+    hyperparameters: TopicHyperparameters
     point: str
     inference: str
     found: Diagnostics
@@ -178,7 +182,10 @@ class TopicProblem(FittedProblem):
         """Return the model of all topics in words and formulas."""
         from bayescal.fitted.topic_model import describe
 
-        return describe(self.topics.families, self.topics.pooling, read_scale(self.tree))
+        topics = self.topics
+        return describe(
+            topics.families, topics.pooling, read_scale(self.tree), topics.hyperparameters
+        )
 
     @property
     def prior_moved(self) -> float | None:

@@ -246,4 +246,4 @@ def _values(group: xr.Dataset, parameter: str) -> xr.DataArray:
 
 def _row_names(data: xr.Dataset) -> list[str]:
     pairs = zip(data["topic"].values.tolist(), data["documents"].values.tolist(), strict=True)
-    return [f"{name} ({count:,})" for name, count in pairs]
+    return [f"{name} ({round(count, 2):,})" for name, count in pairs]

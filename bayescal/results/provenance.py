@@ -78,8 +78,8 @@ def _plain(value: Any) -> Any:
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, tuple):
         return list(value)
-    if isinstance(value, np.generic):
-        return value.item()
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
     if isinstance(value, Path):
         return str(value)
     # A generator has no value that could be written down; its draws are in the tree.

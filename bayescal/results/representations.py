@@ -144,9 +144,7 @@ def topics_html(
     tails = [0.5 - LEVEL / 2.0, 0.5 + LEVEL / 2.0]
     middle, interval = draws.mean(axis=1), np.quantile(draws, tails, axis=1).T
     size = topics.sizes["topic"]
-    head = (
-        f"TopicCalibrator, pooling {pooling}: {size:,} topics, {int(documents.sum()):,} documents"
-    )
+    head = f"TopicCalibrator, pooling {pooling}: {size:,} topics, {documents.sum():,.0f} documents"
     notes = [paragraph(head, strong=True)]
     if flagged:
         notes.append(paragraph(f"Something is wrong with {flagged:,} topics (flagged_)."))
@@ -154,7 +152,7 @@ def topics_html(
     if size > order.size:
         notes.append(paragraph(f"Shown: the {order.size} with fewest of class {classes[1]}."))
     rows = [
-        (name, *documents[:, k], f"{dot:.3g}", f"{ends[0]:.3g} to {ends[1]:.3g}")
+        (name, *documents[:, k].round(2), f"{dot:.3g}", f"{ends[0]:.3g} to {ends[1]:.3g}")
         for name, k, dot, ends in zip(names, order, middle, interval, strict=True)
     ]
     about = f"mode of the scores of class {classes[1]}"

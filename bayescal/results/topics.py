@@ -25,7 +25,7 @@ from bayescal.validation import Floats
 def build_topics(
     found: TopicPosterior,
     names: NDArray[Any],
-    counts: NDArray[np.intp],
+    counts: NDArray[Any],
     unpooled: Floats,
     *,
     chains: int,
@@ -44,8 +44,8 @@ def build_topics(
         The draws.
     names : array of shape (topics,)
         The topics.
-    counts : integer array of shape (2, topics)
-        Negative and positive documents.
+    counts : array of shape (2, topics)
+        Negative and positive documents: their number, or the sum of their weights.
     unpooled : array of shape (2, 3, topics)
         Maximum likelihood of each topic by itself: mode and sides; nan where there are none.
     chains : int
@@ -104,7 +104,7 @@ def join_topics(
     tree: xr.DataTree,
     added: AddedTopics,
     names: NDArray[Any],
-    counts: NDArray[np.intp],
+    counts: NDArray[Any],
     unpooled: Floats,
 ) -> xr.DataTree:
     """Return a tree with further topics: draws of sides and rate, and what is known of them."""
@@ -147,7 +147,7 @@ def health_variables(health: Health, efficiency: Floats, *dims: str) -> dict[str
 
 
 def _of_topics(
-    found: TopicPosterior | AddedTopics, counts: NDArray[np.intp], unpooled: Floats
+    found: TopicPosterior | AddedTopics, counts: NDArray[Any], unpooled: Floats
 ) -> dict[str, Any]:
     """Return what is known of each topic: its documents, its own fit, and how it was drawn."""
     known = {name: unpooled[:, k] for k, name in enumerate(SIDES)} | {"documents": counts}

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bayescal.engines.data import BinaryScores
 from bayescal.engines.pooled.base_rates import rates_given
 from bayescal.engines.pooled.drawing import Health
-from bayescal.engines.pooled.engine import MOST_TOPIC_DRAWS, raw_sides
+from bayescal.engines.pooled.engine import MOST_TOPIC_DRAWS, raw_sides, totals
 from bayescal.engines.pooled.population import Hyperprior
 from bayescal.engines.pooled.topics import draw_topics
 from bayescal.families import Family
@@ -55,7 +56,7 @@ class AddedTopics:
 
 
 def add_topics(
-    classes: tuple[Sequence[Floats], Sequence[Floats]],
+    topics: Sequence[BinaryScores],
     family: Family,
     population: Population,
     rng: np.random.Generator,
@@ -66,7 +67,7 @@ def add_topics(
 
     Parameters
     ----------
-    classes, family, rng, scale
+    topics, family, rng, scale
         As of `fit_topics`.
     population : Population
         Which the topics do not inform.
@@ -74,14 +75,15 @@ def add_topics(
     centre, spread = scale
     sides, efficiency, health = [], [], []
     for k, positive in enumerate((False, True)):
-        standardised = [((scores - centre) / spread, None) for scores in classes[k]]
+        of_class = (data.of_class(positive) for data in topics)
+        standardised = [((scores - centre) / spread, weight) for scores, weight in of_class]
         points, own = population.classes[k], family.of_class(positive)
         bases = Hyperprior.of(own.powers[0]).bases_of(points)
         found = draw_topics(standardised, own, bases, MOST_TOPIC_DRAWS // 2, rng)
         sides.append(raw_sides(found.pick(points, rng), centre, spread))
         efficiency.append(found.efficiency(points))
         health.append(found.health)
-    negatives, positives = (np.array([each.size for each in side], float) for side in classes)
+    negatives, positives = totals(topics)
     return AddedTopics(
         sides=np.stack(sides),
         rate=rates_given(population.rate, positives, negatives, rng),

@@ -8,19 +8,33 @@ rate_t  ~ Beta(c r, c (1 - r))
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 import numpy as np
 from scipy import special
 
+from bayescal.engines.pooled.hyperprior import Normal
 from bayescal.validation import Floats
 
 LOGIT_RATE, LOG_CONCENTRATION = (-2.0, 2.0), (math.log(10.0), 1.0)
-GRID = 81  # points of each axis
+OF_RATES = ("logit_rate", "log_documents")
+GRID = 81  # points of each axis, more of a prior that is wider than these
 REACH = 5.0  # standard deviations of the prior
 
 
+def hyperpriors_of_rates(given: Mapping[str, Normal] | None = None) -> tuple[Normal, Normal]:
+    """Return mean and standard deviation of logit r and of log c, the usual or those given."""
+    rate, documents = OF_RATES
+    values = given or {}
+    return values.get(rate, LOGIT_RATE), values.get(documents, LOG_CONCENTRATION)
+
+
 def draw_base_rates(
-    positives: Floats, negatives: Floats, draws: int, rng: np.random.Generator
+    positives: Floats,
+    negatives: Floats,
+    draws: int,
+    rng: np.random.Generator,
+    given: Mapping[str, Normal] | None = None,
 ) -> tuple[Floats, Floats]:
     """
     Return draws of every topic's rate, (topics, draws), and of the population's beta, (2, draws).
@@ -33,12 +47,15 @@ def draw_base_rates(
         How many, independent.
     rng : numpy.random.Generator
         Source of randomness.
+    given : mapping, optional
+        Mean and standard deviation of logit_rate and log_documents, if they are not the usual.
     """
-    z = np.linspace(-REACH, REACH, GRID)
-    rate, of_rate = (each.ravel() for each in np.meshgrid(z, z, indexing="ij"))
+    of_r, of_c = hyperpriors_of_rates(given)
+    axes = _axis(of_r[1] / LOGIT_RATE[1]), _axis(of_c[1] / LOG_CONCENTRATION[1])
+    rate, of_rate = (each.ravel() for each in np.meshgrid(*axes, indexing="ij"))
     log_weight = -0.5 * (rate**2 + of_rate**2)
-    r = special.expit(LOGIT_RATE[0] + LOGIT_RATE[1] * rate)
-    c = np.exp(LOG_CONCENTRATION[0] + LOG_CONCENTRATION[1] * of_rate)
+    r = special.expit(of_r[0] + of_r[1] * rate)
+    c = np.exp(of_c[0] + of_c[1] * of_rate)
     alpha, beta = c * r, c * (1.0 - r)
     for one, other in zip(positives, negatives, strict=True):
         log_weight += special.betaln(alpha + one, beta + other) - special.betaln(alpha, beta)
@@ -46,6 +63,11 @@ def draw_base_rates(
     alpha, beta = alpha[picked], beta[picked]
     population = np.stack([alpha, beta])
     return rates_given(population, positives, negatives, rng), population
+
+
+def _axis(wider: float) -> Floats:
+    """Return standard deviations from the mean, as dense in its units as those of the usual one."""
+    return np.linspace(-REACH, REACH, 1 + round((GRID - 1) * max(1.0, wider)))
 
 
 def rates_given(

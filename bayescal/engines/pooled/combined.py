@@ -18,10 +18,11 @@ from bayescal.engines.combined import (
     log_scores,
     pick_documents,
 )
-from bayescal.engines.data import BinaryScores
+from bayescal.engines.data import BinaryScores, together
 from bayescal.engines.exact.leave_one_out import MOST_DRAWS, leave_one_out_of_densities
 from bayescal.engines.monotone.engine import LogOddsFit, fit_monotone
 from bayescal.engines.pooled.engine import densities_of
+from bayescal.engines.pooled.hyperparameters import TopicHyperparameters
 from bayescal.engines.pooled.log_odds import (
     LogOddsOfTopics,
     add_log_odds,
@@ -90,6 +91,7 @@ def combine_topics(
     rng: np.random.Generator,
     *,
     draws: int,
+    hyperparameters: TopicHyperparameters | None = None,
 ) -> TopicCombination:
     """
     Fit what the densities leave to fit, and weigh the parts by documents left out.
@@ -97,7 +99,7 @@ def combine_topics(
     Parameters
     ----------
     topics : sequence of BinaryScores
-        Of every topic, without weights; a topic may lack documents of a class, or have none.
+        Of every topic; one may lack documents of a class, or have none.
     densities : sequence of DensitiesOfTopics
         Of the families in `weights.DENSITIES`.
     scale : tuple of float
@@ -106,21 +108,24 @@ def combine_topics(
         Source of randomness.
     draws : int
         How many.
+    hyperparameters : TopicHyperparameters, optional
+        Those that are not the default.
     """
-    data = _Documents(topics, rng)
-    direct = fit_log_odds(topics, scale, rng, draws=draws)
+    documents = _Documents(topics, rng)
+    direct = fit_log_odds(topics, scale, rng, draws=draws, hyperparameters=hyperparameters)
     of_densities = _left_out_by_densities(topics, densities)
-    index, positive = data.index, data.positive
-    base_weight = stack(log_scores(of_densities[:, index], positive[index]), data.weight, BELIEF)
+    index, data = documents.index, documents.all
+    score = log_scores(of_densities[:, index], data.positive[index])
+    base_weight = stack(score, documents.weight, BELIEF)
     recalibration = fit_monotone(
-        BinaryScores(log_odds_of_mixture(of_densities, base_weight), positive),
+        replace(data, score=log_odds_of_mixture(of_densities, base_weight)),
         rng,
         draws=draws,
         asinh_scales=(IDENTITY,),
         hyperparameters=RECALIBRATION,
     )
     recalibrated = recalibration.leave_one_out(index, rng)
-    left_out = data.left_out(of_densities[:, index], recalibrated, direct, rng)
+    left_out = documents.left_out(of_densities[:, index], recalibrated, direct, rng)
     return TopicCombination(recalibration, base_weight, direct, weigh(left_out))
 
 
@@ -150,11 +155,11 @@ def extend_combination(
     population : array of shape (parts,)
         The population's weights.
     """
-    data = _Documents(topics, rng)
+    documents = _Documents(topics, rng)
     direct = add_log_odds(topics, fitted, rng)
-    of_densities = _left_out_by_densities(topics, densities)[:, data.index]
+    of_densities = _left_out_by_densities(topics, densities)[:, documents.index]
     recalibrated = recalibrate(log_odds_of_mixture(of_densities, base_weight))
-    left_out = data.left_out(of_densities, recalibrated, direct, rng)
+    left_out = documents.left_out(of_densities, recalibrated, direct, rng)
     return direct, own_weights(left_out, population)
 
 
@@ -163,9 +168,8 @@ class _Documents:
 
     def __init__(self, topics: Sequence[BinaryScores], rng: np.random.Generator) -> None:
         most = max(MOST_DOCUMENTS // len(topics), FEWEST_DOCUMENTS)
-        self.topics = topics
+        self.topics, self.all = topics, together(topics)
         self.picked = [pick_documents(data, rng, most) for data in topics]
-        self.positive = np.concatenate([data.positive for data in topics])
         starts = np.cumsum([0, *(data.score.size for data in topics[:-1])])
         sizes = [each.index.size for each in self.picked]
         local = np.concatenate([each.index for each in self.picked])
@@ -183,7 +187,7 @@ class _Documents:
         """Return log scores by the log-odds of all parts; those of the last are worked out here."""
         own = leave_out(self.topics, direct, [each.index for each in self.picked], rng)
         log_odds = np.vstack([of_densities, recalibrated, np.concatenate(own)])
-        score = log_scores(log_odds, self.positive[self.index])
+        score = log_scores(log_odds, self.all.positive[self.index])
         both = np.array([0 < data.total(True) < data.total() for data in self.topics])
         return LeftOut(score, self.weight, self.code, both)
 

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import xarray as xr
 
 from bayescal.density_draws import DensityDraws, density_draws
+from bayescal.engines.data import BinaryScores, together
+from bayescal.engines.exact.hyperparameters import Hyperparameters, resolve
 from bayescal.engines.pooled.base_rates import draw_base_rates, rates_given
 from bayescal.engines.pooled.drawing import Health
+from bayescal.engines.pooled.hyperparameters import TopicHyperparameters
+from bayescal.engines.pooled.hyperprior import Normal
 from bayescal.engines.pooled.population import draw_unseen, fixed_population
-from bayescal.engines.pooled.topics import draw_population, draw_topics
+from bayescal.engines.pooled.topics import Scores, draw_population, draw_topics
 from bayescal.families import Family
-from bayescal.robust import centre_and_spread
 from bayescal.validation import Floats
 from bayescal.warps import IDENTITY
 
@@ -66,21 +70,22 @@ class TopicPosterior:
 
 
 def fit_topics(
-    classes: tuple[Sequence[Floats], Sequence[Floats]],
+    topics: Sequence[BinaryScores],
     family: Family,
     rng: np.random.Generator,
     *,
     draws: int,
     pooling: str,
     scale: tuple[float, float],
+    hyperparameters: TopicHyperparameters | None = None,
 ) -> TopicPosterior:
     """
     Draw from the posterior of all topics.
 
     Parameters
     ----------
-    classes : tuple of sequences of arrays
-        The raw scores of negatives and of positives of every topic; a topic may have none.
+    topics : sequence of BinaryScores
+        Raw scores, labels and weights of every topic; it may lack a class, or have no documents.
     family : Family
         Of both classes.
     rng : numpy.random.Generator
@@ -92,26 +97,40 @@ def fit_topics(
         scores), or the same for all.
     scale : tuple of float
         Robust centre and spread of all topics' scores.
+    hyperparameters : TopicHyperparameters, optional
+        Those that are not the default.
+
+    Raises
+    ------
+    ValueError
+        If a hyperparameter of topics without a population is not legal.
     """
-    draw_class = {"partial": _partial, "none": _apart, "complete": _complete}[pooling]
-    positives = np.array([scores.size for scores in classes[1]], dtype=np.float64)
-    negatives = np.array([scores.size for scores in classes[0]], dtype=np.float64)
-    scales = [scale] * positives.size
+    given = hyperparameters or TopicHyperparameters()
+    prior = resolve((family,), scale, given.own)
+    draw_class = partial(_apart, prior=prior)
+    if pooling == "partial":
+        draw_class = partial(_partial, given=given.populations)
+    negatives, positives = totals(topics)
+    scales = [scale] * len(topics)
     if pooling == "none":
-        both = zip(*classes, strict=True)
-        scales = [_own_scale(np.concatenate(pair), scale) for pair in both]
-        rate_population = np.ones((2, draws))
+        scales = [_own_scale(data, family, scale, given) for data in topics]
+        rate_population = np.tile([[float(prior.prior_alpha)], [float(prior.prior_beta)]], draws)
         rate = rates_given(rate_population, positives, negatives, rng)
     else:
-        rate, rate_population = draw_base_rates(positives, negatives, draws, rng)
+        rate, rate_population = draw_base_rates(positives, negatives, draws, rng, given.populations)
     nothing = np.zeros(1)
+    standardised = [
+        replace(data, score=(data.score - centre) / spread)
+        for data, (centre, spread) in zip(topics, scales, strict=True)
+    ]
+    if pooling == "complete":
+        standardised = [together(standardised)]
     found = []
-    for k, family_of_class in enumerate((family.of_class(False), family.of_class(True))):
-        standardised = [
-            ((scores - centre) / spread, None)
-            for scores, (centre, spread) in zip(classes[k], scales, strict=True)
-        ]
-        found.append(draw_class(standardised, family_of_class, rng, draws))
+    for positive in (False, True):
+        own = [data.of_class(positive) for data in standardised]
+        found.append(draw_class(own, family.of_class(positive), rng, draws))
+    if pooling == "complete":
+        found = [each.of_all(len(topics)) for each in found]
     centre, spread = np.array(scales).T[:, :, None]
     return TopicPosterior(
         sides=np.stack([raw_sides(each.sides, centre, spread) for each in found]),
@@ -125,6 +144,14 @@ def fit_topics(
         efficiency=np.stack([each.efficiency for each in found]),
         health=Health.stack([each.health for each in found]),
     )
+
+
+def totals(topics: Sequence[BinaryScores]) -> tuple[Floats, Floats]:
+    """Return the number, or the weight, of negatives and of positives of each topic."""
+    negatives, positives = (
+        np.array([data.total(positive) for data in topics]) for positive in (False, True)
+    )
+    return negatives, positives
 
 
 def densities_of(sides: Floats, family: Family, centre: float) -> tuple[DensityDraws, DensityDraws]:
@@ -152,13 +179,27 @@ class _Class:
     efficiency: Floats
     health: Health
 
+    def of_all(self, topics: int) -> _Class:
+        """Return the draws of so many topics that are one, and for which that one answers."""
+        return replace(
+            self,
+            sides=np.repeat(self.sides, topics, axis=1),
+            new_sides=self.sides[:, 0],
+            efficiency=self.efficiency.repeat(topics),
+            health=self.health.repeat(topics),
+        )
 
-Topics = list[tuple[Floats, None]]
 
-
-def _partial(topics: Topics, family: Family, rng: np.random.Generator, draws: int) -> _Class:
+def _partial(
+    topics: list[Scores],
+    family: Family,
+    rng: np.random.Generator,
+    draws: int,
+    *,
+    given: Mapping[str, Normal],
+) -> _Class:
     each = topic_draws_of(len(topics))
-    found = draw_population(topics, family, rng, draws=draws, topic_draws=each)
+    found = draw_population(topics, family, rng, draws=draws, topic_draws=each, given=given)
     return _Class(
         sides=found.topics.pick(found.points, rng),
         new_sides=draw_unseen(found.points, family, rng),
@@ -170,8 +211,15 @@ def _partial(topics: Topics, family: Family, rng: np.random.Generator, draws: in
     )
 
 
-def _apart(topics: Topics, family: Family, rng: np.random.Generator, draws: int) -> _Class:
-    base = fixed_population(family)
+def _apart(
+    topics: list[Scores],
+    family: Family,
+    rng: np.random.Generator,
+    draws: int,
+    *,
+    prior: Hyperparameters,
+) -> _Class:
+    base = fixed_population(family, prior)
     found = draw_topics(topics, family, base[None], draws, rng)
     points = np.broadcast_to(base, (draws, base.size)).copy()
     return _Class(
@@ -185,22 +233,13 @@ def _apart(topics: Topics, family: Family, rng: np.random.Generator, draws: int)
     )
 
 
-def _complete(topics: Topics, family: Family, rng: np.random.Generator, draws: int) -> _Class:
-    together = [(np.concatenate([scores for scores, _ in topics]), None)]
-    one = _apart(together, family, rng, draws)
-    return _Class(
-        sides=np.repeat(one.sides, len(topics), axis=1),
-        new_sides=one.sides[:, 0],
-        population=one.population,
-        pareto_k=one.pareto_k,
-        population_efficiency=one.population_efficiency,
-        efficiency=np.ones(len(topics)),
-        health=one.health.repeat(len(topics)),
-    )
-
-
-def _own_scale(scores: Floats, of_all: tuple[float, float]) -> tuple[float, float]:
-    return centre_and_spread(scores) if scores.size else of_all
+def _own_scale(
+    data: BinaryScores, family: Family, scale: tuple[float, float], given: TopicHyperparameters
+) -> tuple[float, float]:
+    """Return the centre and the spread that a topic by itself is standardised by."""
+    found = data.centre_and_spread if data.score.size else scale
+    own = resolve((family,), found, given.own)
+    return own.centre, own.spread
 
 
 def topic_draws_of(topics: int) -> int:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
 from bayescal.validation import Floats
+
+Normal = tuple[float, float]  # mean and standard deviation
 
 # Topics are drawn under a base at the mode and under a wide one. Weights from wide to narrow are
 # bounded, and most draws of the other one lie where they count.
@@ -34,6 +38,21 @@ class GaussianHyperprior:
     scale: tuple[float, ...]
     wide: tuple[float, ...]
     lowest: tuple[float, ...]
+
+    def given(self, names: Sequence[str], values: Mapping[str, Normal]) -> Self:
+        """
+        Return the same with other means and standard deviations of some hyperparameters.
+
+        Parameters
+        ----------
+        names : sequence of str
+            Of all hyperparameters.
+        values : mapping of str to (mean, standard deviation)
+            By name; names of other hyperparameters do not matter.
+        """
+        usual = zip(names, self.mean, self.scale, strict=True)
+        mean, scale = zip(*(values.get(name, (m, s)) for name, m, s in usual), strict=True)
+        return replace(self, mean=mean, scale=scale)
 
     def log_density(self, points: Floats) -> Floats:
         """Return the log density at points of shape (..., hyperparameters)."""

@@ -9,16 +9,18 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal.engines.data import BinaryScores
+from bayescal.engines.data import BinaryScores, together
 from bayescal.engines.monotone.basis import Pieces, place_pieces
 from bayescal.engines.monotone.density import Prior
 from bayescal.engines.monotone.leave_one_out import leave_one_out
 from bayescal.engines.monotone.posterior import MonotoneCurves, draw_monotone
 from bayescal.engines.pooled.drawing import Drawn, Health, draw_under_bases
 from bayescal.engines.pooled.engine import topic_draws_of
+from bayescal.engines.pooled.hyperparameters import TopicHyperparameters
 from bayescal.engines.pooled.hyperposterior import draw_hyperposterior
 from bayescal.engines.pooled.log_odds_population import (
     HYPERPRIOR,
+    NAMES,
     coefficients,
     draw_unseen,
     prior_of,
@@ -83,6 +85,7 @@ def fit_log_odds(
     rng: np.random.Generator,
     *,
     draws: int,
+    hyperparameters: TopicHyperparameters | None = None,
 ) -> LogOddsOfTopics:
     """
     Draw from the posterior of all topics' log-odds and their population.
@@ -90,23 +93,26 @@ def fit_log_odds(
     Parameters
     ----------
     topics : sequence of BinaryScores
-        Raw scores and labels of every topic; it may lack a class, or have no documents.
+        Raw scores, labels and weights of every topic; it may lack a class, or have no documents.
     scale : tuple of float
         Robust centre and spread of all topics' scores.
     rng : numpy.random.Generator
         Source of randomness.
     draws : int
         How many.
+    hyperparameters : TopicHyperparameters, optional
+        Those that are not the default.
     """
+    given = hyperparameters or TopicHyperparameters()
     centre, asinh_scale = scale[0], BEND * scale[1]
     spread = warped_spread(centre, scale[1], asinh_scale)
-    standardised = [_standardised(data, centre, spread, asinh_scale) for data in topics]
-    x = np.concatenate([data.score for data in standardised])
-    positive = np.concatenate([data.positive for data in standardised])
-    pieces = place_pieces(x, positive, None, SEGMENTS)
+    standardised = [_standardised(each, centre, spread, asinh_scale) for each in topics]
+    data = together(standardised)
+    pieces = place_pieces(data.score, data.positive, data.weight, given.n_segments or SEGMENTS)
     draw = partial(draw_log_odds, standardised, pieces)
     each = topic_draws_of(len(topics))
-    found = draw_hyperposterior(draw, HYPERPRIOR, rng, draws=draws, topic_draws=each)
+    hyperprior = HYPERPRIOR.given(NAMES, given.populations)
+    found = draw_hyperposterior(draw, hyperprior, rng, draws=draws, topic_draws=each)
     return LogOddsOfTopics(
         pieces=pieces,
         centre=centre,
@@ -179,7 +185,7 @@ def _leave_out(
         return np.empty(0)
     rng = np.random.default_rng(seed)
     # Documents that sway much are fitted without again, around the population's mean.
-    found = leave_one_out(curves, data.score, data.positive, None, prior, rng)
+    found = leave_one_out(curves, data.score, data.positive, data.weight, prior, rng)
     return found.log_odds(data.positive)[picked]
 
 
@@ -202,8 +208,8 @@ def draw_log_odds(
     Parameters
     ----------
     topics : sequence of BinaryScores
-        Standardised scores and labels; a topic may lack a class, or have no documents at all, then
-        the population answers.
+        Standardised scores, labels and weights; a topic may lack a class, or have no documents at
+        all, then the population answers.
     pieces : Pieces
         Knots and reference, of all topics.
     bases : array of shape (bases, 4)

@@ -27,6 +27,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
+from bayescal.engines.exact.hyperparameters import Hyperparameters
 from bayescal.engines.exact.joint import Prior
 from bayescal.engines.exact.posterior import SMALLEST_SHARE
 from bayescal.engines.pooled.hyperprior import GaussianHyperprior
@@ -72,12 +73,13 @@ def prior_of(point: Floats, family: Family) -> tuple[float, Prior]:
     return float(mu), prior
 
 
-def fixed_population(family: Family) -> Floats:
+def fixed_population(family: Family, own: Hyperparameters) -> Floats:
     """Return the population that is the prior of an unpooled topic, the program's of the family."""
-    power = family.powers[0]
-    # InverseGamma(2, 1): a = 2 and a m^p = 1.
-    hyperparameters = (0.0, math.log(2.0), 0.0, math.log(4.0), math.log(2.0))
-    return np.array([*hyperparameters, -math.log(2.0) / power])
+    alpha, beta, shape = own.share_alpha, own.share_beta, own.width_shape
+    share = math.log(alpha) - math.log(beta), math.log(alpha + beta)
+    # The programs' InverseGamma(a, scale^p) is InverseGamma(a, a m^p).
+    width = math.log(own.width_scale) - math.log(shape) / family.powers[0]
+    return np.array([0.0, math.log(own.theta_scale), *share, math.log(shape), width])
 
 
 def draw_unseen(points: Floats, family: Family, rng: np.random.Generator) -> Floats:

@@ -12,11 +12,13 @@ from numpy.typing import NDArray
 from scipy import special
 
 from bayescal import programs
+from bayescal.engines.data import BinaryScores, together
 from bayescal.engines.exact.posterior import SMALLEST_SHARE
 from bayescal.engines.nuts import draw_posterior
 from bayescal.engines.pooled.base_rates import rates_given
 from bayescal.engines.pooled.drawing import Health
 from bayescal.engines.pooled.engine import TopicPosterior, raw_sides
+from bayescal.engines.pooled.hyperparameters import TopicHyperparameters
 from bayescal.engines.pooled.population import NAMES, Hyperprior, draw_unseen
 from bayescal.families import Family
 from bayescal.validation import Floats
@@ -42,21 +44,23 @@ class Sampler:
 
     def __call__(
         self,
-        classes: tuple[Sequence[Floats], Sequence[Floats]],
+        topics: Sequence[BinaryScores],
         family: Family,
         rng: np.random.Generator,
         *,
         draws: int,
         chains: int,
         scale: tuple[float, float],
+        hyperparameters: TopicHyperparameters | None = None,
     ) -> TopicPosterior:
         """
         Return the draws; topics without documents are drawn from the populations.
 
         Parameters
         ----------
-        classes : tuple of sequences of arrays
-            The raw scores of negatives and of positives of every topic; a topic may have none.
+        topics : sequence of BinaryScores
+            Raw scores, labels and weights of every topic; it may lack a class, or have no
+            documents.
         family : Family
             Of both classes.
         rng : numpy.random.Generator
@@ -65,15 +69,20 @@ class Sampler:
             Draws a chain after tuning, and chains.
         scale : tuple of float
             Robust centre and spread of all topics' scores.
+        hyperparameters : TopicHyperparameters, optional
+            Those of populations that are not the default.
         """
-        counts = np.array([[scores.size for scores in side] for side in classes])
+        given = hyperparameters or TopicHyperparameters()
+        data, sizes = together(topics), [each.score.size for each in topics]
         model = programs.load("topics").model(
-            np.concatenate([*classes[0], *classes[1]]),
-            np.repeat([0, 1], counts.sum(axis=1)),
-            np.repeat(np.tile(np.arange(counts.shape[1]), 2), counts.ravel()),
+            data.score,
+            data.positive.astype(np.int64),
+            np.repeat(np.arange(len(topics)), sizes),
             family=family.name,
+            weight=data.weight,
             centre=scale[0],
             spread=scale[1],
+            **given.populations,
         )
         found = draw_posterior(
             model,
@@ -84,13 +93,13 @@ class Sampler:
             options=self.options,
         )
         # The program has no topic without documents.
-        return _posterior(found, family, counts, np.flatnonzero(counts.any(axis=0)), rng, scale)
+        return _posterior(found, family, len(topics), np.flatnonzero(sizes), rng, scale)
 
 
 def _posterior(
     found: dict[str, xr.Dataset],
     family: Family,
-    counts: NDArray[np.intp],
+    topics: int,
     seen: NDArray[np.intp],
     rng: np.random.Generator,
     scale: tuple[float, float],
@@ -98,7 +107,6 @@ def _posterior(
     posterior = found["posterior"].stack(sample=("chain", "draw"))
     population = _populations(posterior, family, rng)
     rate_population = _betas(posterior)
-    topics = counts.shape[1]
     rate = rates_given(rate_population, np.zeros(topics), np.zeros(topics), rng)
     rate[seen] = posterior["prior"].transpose("topic", "sample").values
     sides = np.stack(
@@ -119,8 +127,8 @@ def _posterior(
         population=population,
         pareto_k=np.full(2, -np.inf),
         population_efficiency=np.ones(2),
-        efficiency=np.ones(counts.shape),
-        health=Health.without_proposals(counts.shape),
+        efficiency=np.ones((2, topics)),
+        health=Health.without_proposals((2, topics)),
         sample_stats=found["sample_stats"],
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import numpy as np
@@ -12,7 +12,8 @@ from bayescal.engines.exact.engine import EFFICIENCY_LIMIT, efficiency
 from bayescal.engines.exact.posterior import ClassPosterior
 from bayescal.engines.pooled.drawing import Drawn, draw_under_bases
 from bayescal.engines.pooled.hyperposterior import Hyperposterior, draw_hyperposterior
-from bayescal.engines.pooled.population import Hyperprior, coefficients, prior_of, statistics
+from bayescal.engines.pooled.hyperprior import Normal
+from bayescal.engines.pooled.population import NAMES, Hyperprior, coefficients, prior_of, statistics
 from bayescal.engines.pooled.reweighting import TopicDraws, terms_of
 from bayescal.families import Family
 from bayescal.validation import Floats
@@ -28,6 +29,7 @@ def draw_population(
     *,
     draws: int,
     topic_draws: int,
+    given: Mapping[str, Normal] | None = None,
 ) -> Hyperposterior:
     """
     Return draws of the hyperparameters of one class's population, and of its topics.
@@ -38,9 +40,11 @@ def draw_population(
         As of `draw_topics`.
     draws, topic_draws : int
         As of `draw_hyperposterior`.
+    given : mapping, optional
+        Means and standard deviations of hyperparameters, by name, that are not the usual.
     """
     draw = partial(draw_topics, topics, family)
-    hyperprior = Hyperprior.of(family.powers[0])
+    hyperprior = Hyperprior.of(family.powers[0]).given(NAMES, given or {})
     return draw_hyperposterior(draw, hyperprior, rng, draws=draws, topic_draws=topic_draws)
 
 
