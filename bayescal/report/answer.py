@@ -13,8 +13,7 @@ UNKNOWN = "Nobody can tell yet: no held-out documents were given."
 ASK_FOR_LABELS = (
     "Only documents whose classes are known, and which the fit has not seen, can tell whether the"
     " probabilities are right. What to do: label some two hundred documents or more, drawn at"
-    " random from those that the probabilities are for, and write this report again with them:"
-    " test= in Python, --test in a shell."
+    " random from those that the probabilities are for, and write this report again with them."
 )
 
 
@@ -25,8 +24,8 @@ class Answer:
 
     Attributes
     ----------
-    state : {"good", "warning", "unknown"}
-        No sign that they are off; a sign; nothing to tell by.
+    state : {"good", "warning", "unknown", "missing"}
+        No sign that they are off; a sign; too little to tell by; no held-out documents at all.
     headline : str
         The answer in a sentence.
     text : str
@@ -52,10 +51,10 @@ def answer_of(tested: dict[str, Any] | None, off: tuple[int, int]) -> Answer:
     Examples
     --------
     >>> answer_of(None, (0, 0)).state
-    'unknown'
+    'missing'
     """
     if tested is None:
-        return Answer("unknown", UNKNOWN, ASK_FOR_LABELS)
+        return Answer("missing", UNKNOWN, ASK_FOR_LABELS)
     number, topics = off
     text = tested["verdict"]
     # Of several topics together there is no one prior to set: what to do stands with each topic.
@@ -73,8 +72,8 @@ def answer_of(tested: dict[str, Any] | None, off: tuple[int, int]) -> Answer:
 
 
 def _apart(number: int, topics: int) -> str:
-    chance = f"{BY_CHANCE * topics:.2g}"
+    which = " The table of topics says which." if number else ""
     return (
         f" Tested one by one, {number} of {topics} topics are off at 5 %; by chance alone it would"
-        f" be {chance} or so. The table of topics says which."
+        f" be {BY_CHANCE * topics:.2g} or so.{which}"
     )

@@ -133,12 +133,14 @@ def short(value: float | None) -> str:
 
     Examples
     --------
-    >>> short(0.12345), short(12345.6), short(None)
-    ('0.123', '12,346', '\N{EN DASH}')
+    >>> short(0.13), short(12345.6), short(5.0), short(None)
+    ('0.130', '12,346', '5', '\N{EN DASH}')
     """
     if value is None:
         return "\N{EN DASH}"
-    text = f"{value:,.0f}" if abs(value) >= 1000.0 else f"{value:.3g}"
+    value = float(value)
+    whole = value.is_integer() or abs(value) >= 100.0
+    text = f"{value:,.0f}" if whole else f"{value:#.3g}"
     return text.replace("-", "\N{MINUS SIGN}")
 
 

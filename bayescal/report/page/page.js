@@ -39,7 +39,7 @@ function drawFigures(container, topic) {
   // Empty figures first: their width is that of a column, which letters are drawn to fit.
   container.replaceChildren(...Array.from({ length: 4 }, () => element("figure")));
   const width = widthOf(container.firstElementChild);
-  const figures = [densitiesFigure, logOddsFigure, probabilityFigure].map((make) => make(topic, width));
+  const figures = [probabilityFigure, logOddsFigure, densitiesFigure].map((make) => make(topic, width));
   if (topic.test) figures.push(reliabilityFigure(topic.test, width, ""));
   const made = figures.map((each) => figureElement(each, fileName(nameOf(topic), each.title)));
   if (!topic.test) made.push(element("p", { class: "absent" }, "No held-out scores were given for this topic."));
