@@ -96,7 +96,9 @@ def test_numbers_out_of_range_are_refused_beside_the_field(chromium, single, con
         fill(page, control, value)
         refusal = page.locator(f"#{control}-refused")
         assert refusal.is_visible()
-        assert "enter a number from" in refusal.inner_text()
+        ends = re.search(r"enter a number from (\S+) to (\S+)\. ", refusal.inner_text()).groups()
+        limits = [float(field.get_attribute(name)) for name in ("min", "max")]
+        assert [as_number(end) for end in ends] == limits
         assert field.get_attribute("aria-invalid") == "true"
         assert field.input_value() == value  # what was typed stays, to be mended
         assert results(page) == before

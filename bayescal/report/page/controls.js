@@ -20,7 +20,7 @@ class Control {
       const [low, high] = [Number(this.field.min), Number(this.field.max)];
       // Not a number compares with nothing.
       if (!(value >= low && value <= high)) {
-        this.#refuse(`Not taken: enter a number from ${format(low, digits)} to ${format(high, digits)}. ${format(this.value, digits)} still holds.`);
+        this.#refuse(`Not taken: enter a number from ${low} to ${high}. ${this.value} still holds.`);
         return;
       }
       this.#take(value);
@@ -54,7 +54,7 @@ class Control {
   }
 
   #refuse(reason) {
-    this.refusal.textContent = reason;
+    this.refusal.textContent = reason.replaceAll("-", "−");
     this.refusal.hidden = !reason;
     this.field.setAttribute("aria-invalid", String(Boolean(reason)));
   }

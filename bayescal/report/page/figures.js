@@ -52,11 +52,12 @@ function densitiesFigure(topic, width) {
   });
   if (found?.draws) legend.push(["line draw positive", "posterior draws of either"]);
   if (found?.mle) legend.push(["line mle", "maximum likelihood of either"]);
+  const peaks = found?.predictive ? " Dots mark the peaks." : "";
   const note = !found
     ? "This model has no class densities: histograms alone."
     : bars
-      ? "Lines: how the fit says that scores are spread; bars: the scores fitted. Dots mark the peaks."
-      : "How the fit says that scores are spread; dots mark the peaks. The scores fitted were not given with the calibrator, so that there are no bars.";
+      ? `Lines: how the fit says that scores are spread; bars: the scores fitted.${peaks}`
+      : `How the fit says that scores are spread. The scores fitted were not given with the calibrator, so that there are no bars.${peaks}`;
   return { title: "How the scores of each class are spread (densities)", chart, legend, note, columns };
 }
 

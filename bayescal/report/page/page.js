@@ -58,8 +58,8 @@ function drawTables(container, topic) {
   const parts = [["parameters", "What was fitted, in numbers", topic.parameters]];
   if (topic.parts) parts.push(["parts", "What the probability is made of", topic.parts]);
   const notes = {
-    parameters: "Each class has a density of scores: where it peaks and how far it reaches, in units of the score. Intervals are of "
-      + `${percent()}.`,
+    parameters: "Where the scores of each class peak and how far they reach, in units of the score."
+      + (topic.lower ? ` Intervals are of ${percent()}.` : ""),
     parts: "Several models are averaged; each weighs as much as it helps to predict labels left out of its fit.",
   };
   const made = parts.map(([key, title, { columns, rows }]) => {
