@@ -32,3 +32,10 @@ def data_of(path):
     """Return the numbers that a page holds."""
     text = path.read_text(encoding="utf-8")
     return json.loads(re.search(r'id="data">(.*?)</script>', text)[1])
+
+
+def as_number(text):
+    """Return a number as a page shows it."""
+    for shown, meant in (("\N{MINUS SIGN}", "-"), (",", ""), ("\N{INFINITY}", "inf")):
+        text = text.replace(shown, meant)
+    return float(text)

@@ -170,18 +170,18 @@ def test_the_report_tells_health_of_draws_from_calibration(tmp_path):
     calibrator = ScoreCalibrator("gaussian", **fast).fit(scores, y)
     path = tmp_path / "report.html"
     without = calibrator.report(path).read_text(encoding="utf-8")
-    assert "Scores and posterior draws: no problem found" in without
-    assert "only held-out labels can tell; none were given" in without
+    assert '<div id="verdict" class="verdict good">' in without
+    assert "Nobody can tell yet: no held-out documents were given" in without
     shifted = calibrator.report(path, (scores + 1.5, y))
     (topic,) = data_of(shifted)["topics"]
     expected = calibration_verdict(y == 1, calibrator.predict_proba(scores + 1.5)[:, 1])
     assert topic["test"]["point"]["verdict"] == f"{expected.test} {expected.finding}"
     assert not topic["test"]["point"]["calibrated"]
     text = shifted.read_text(encoding="utf-8")
-    assert '<p id="calibration" class="verdict warning">' in text
-    assert '<p id="verdict" class="verdict good">' in text  # the draws are fine all the same
+    assert '<div id="calibration" class="verdict warning">' in text
+    assert '<div id="verdict" class="verdict good">' in text  # the draws are fine all the same
     fair = calibrator.report(path, make_problem(400, seed=1)).read_text(encoding="utf-8")
-    assert '<p id="calibration" class="verdict good">' in fair
+    assert '<div id="calibration" class="verdict good">' in fair
 
 
 def test_the_report_of_topics_counts_those_that_are_off(tmp_path):
@@ -192,7 +192,7 @@ def test_the_report_of_topics_counts_those_that_are_off(tmp_path):
     topics = {topic["name"]: topic for topic in data_of(tmp_path / "r.html")["topics"]}
     off = [name for name, each in topics.items() if not each["test"]["point"]["calibrated"]]
     assert off == ["a"]
-    assert "1 of 4 topics are off at 5 %, as 0.2 would be by chance" in " ".join(text.split())
+    assert "1 of 4 topics are off at 5 %; by chance alone it would be 0.2" in " ".join(text.split())
 
 
 # The command line

@@ -204,7 +204,8 @@ def test_the_command_line_speaks_of_them_and_knows_the_options(tmp_path):
     run("report", tmp_path / "out", "--out", tmp_path / "report.html")
     (shown,) = data_of(tmp_path / "report.html")["topics"]
     assert shown["problems"][:1] == topic["score_problems"]
-    assert "no problem found" not in (tmp_path / "report.html").read_text(encoding="utf-8")
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert '<div id="verdict" class="verdict warning">' in text
     assert run(*fit, "--positive", "Responsive").stderr == ""
     saved = bayescal.load(tmp_path / "out")
     assert saved.classes_.tolist() == ["nonresponsive", "Responsive"]

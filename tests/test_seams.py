@@ -50,7 +50,7 @@ def test_nothing_is_wrong_with_a_fit_of_every_part(whole, tmp_path):
     assert whole.diagnostics_.ok
     whole.summary()  # a warning would be an error here
     leave_one_out(whole)
-    assert "no problem found" in verdict(whole, tmp_path)
+    assert "No problem was found" in verdict(whole, tmp_path)
 
 
 def verdict(calibrator, folder):

@@ -9,8 +9,9 @@ from bayescal.engines.pooled.hyperparameters import TopicHyperparameters
 from bayescal.engines.pooled.weights import BELIEF_IN_POPULATION
 from bayescal.families import Family
 from bayescal.formulas.block import Block
-from bayescal.formulas.densities import bayes_rule, density, priors, title
-from bayescal.formulas.mathml import formula
+from bayescal.formulas.densities import RULE, bayes_rule, density, in_words, priors, title
+from bayescal.formulas.log_odds import PIECES
+from bayescal.formulas.mathml import formula, letter
 from bayescal.formulas.numbers import in_text
 from bayescal.formulas.population import combination, log_odds_population, population
 from bayescal.parts.monotone import MONOTONE
@@ -22,8 +23,19 @@ POOLED = {
     "none": "Every topic is fitted by itself.",
     "complete": "All topics share their class densities.",
 }
-RULE = (
-    "Each class of each topic has a density of the score s; Bayes' rule makes log-odds of the two."
+LETTERS = (
+    f"Of each topic t the peak is {letter('theta')}, the width v, and the base rate P. Over topics,"
+    f" peaks have the mean {letter('mu')} and the standard deviation {letter('tau')}; widths have"
+    " the typical size m and are the more alike the larger a is; base rates have the mean r and are"
+    " the more alike the larger c is."
+)
+SHARES = (
+    f" The share of the left side in the width is w; its mean over topics is {letter('omega')}, and"
+    f" topics are the more alike the larger {letter('kappa')} is."
+)
+OF_LOG_ODDS = (
+    f" Over topics, a has the mean {letter('mu')} and the standard deviation {letter('tau')}, and"
+    f" {letter('eta')} the mean {letter('nu')} and the standard deviation {letter('psi')}."
 )
 
 
@@ -48,7 +60,10 @@ def describe(
         Those that are not the default.
     """
     densities = [formula(bayes_rule()), *(formula(density(each)) for each in families)]
-    blocks = [Block("Topics", POOLED[pooling]), Block("Class densities", RULE, tuple(densities))]
+    blocks = [
+        Block("Topics", POOLED[pooling]),
+        Block("Class densities", _densities_in_words(families), tuple(densities)),
+    ]
     if pooling != "partial":
         where = "m and S are the robust centre and spread of the scores"
         return [*blocks, priors(families, resolve(tuple(families), scale, given.own), where)]
@@ -60,8 +75,14 @@ def describe(
     for family in families:
         lines = population(family.powers[0], symmetric=family.symmetric, given=given.populations)
         head = f"Population, {title(family)}" if len(families) > 1 else "Population"
-        blocks.append(Block(head, text, tuple(map(formula, lines))))
+        letters = LETTERS if family.symmetric else LETTERS + SHARES
+        blocks.append(Block(head, f"{text} {letters}", tuple(map(formula, lines))))
     return [*blocks, *_others(given)] if len(families) > 1 else blocks
+
+
+def _densities_in_words(families: Sequence[Family]) -> str:
+    shapes = " ".join(f"{title(each)}: {in_words(each)}" for each in families)
+    return f"Of each topic by itself. {RULE} {shapes}"
 
 
 def _others(given: TopicHyperparameters) -> list[Block]:
@@ -74,7 +95,7 @@ def _others(given: TopicHyperparameters) -> list[Block]:
     )
     pieces = (
         f"{MONOTONE.text} Here x is the score, warped and standardised, and knots and"
-        " x\N{SUBSCRIPT ZERO} are those of all topics."
+        f" x\N{SUBSCRIPT ZERO} are those of all topics. {PIECES}{OF_LOG_ODDS}"
     )
     lines = log_odds_population(given.populations)
     return [

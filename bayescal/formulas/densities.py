@@ -14,6 +14,7 @@ from bayescal.formulas.mathml import (
     distributed,
     formula,
     frac,
+    letter,
     root,
     row,
     sub,
@@ -66,7 +67,28 @@ DENSITIES = {
     ),
 }  # fmt: skip
 
-EITHER = "Density of either class."
+PEAK = f"the score at which the density of the class peaks is {letter('theta')}"
+STEEPNESS = "the inverse of the mean distance from the peak on that side"
+BELL = f"the standard deviation of the bell {letter('sigma')}"
+# By the powers of the sides, and whether these are alike: what is what, before the formula.
+IN_WORDS = {
+    ((2, 2), True): "A bell: the score at which the density of the class peaks is"
+    f" {letter('mu')}, its standard deviation {letter('sigma')}.",
+    ((1, 1), True): f"A peak with the same exponential fall on both sides: {PEAK}; the steepness of"
+    f" the fall, {STEEPNESS}, is {letter('beta')}.",
+    ((1, 1), False): f"A peak with an exponential fall of its own on either side: {PEAK}; the"
+    f" steepness of the fall, {STEEPNESS}, is {letter('beta')} towards lower scores and"
+    f" {letter('gamma')} towards higher ones.",
+    ((2, 2), False): f"A peak with half a bell of its own on either side: {PEAK}; {BELL} has an l,"
+    " for left, towards lower scores and an r, for right, towards higher ones.",
+    ((2, 1), False): "A peak with an exponential fall on the side that faces the other class and"
+    f" half a bell on the other side: {PEAK}, the steepness of the fall {letter('rho')}, {BELL}.",
+}
+RULE = (
+    "The scores s of each class have a density: p(s | +) of the positives,"
+    " p(s | \N{MINUS SIGN}) of the negatives. The base rate is P(+). Bayes' rule makes log-odds of"
+    " the three."
+)
 
 
 def blocks(
@@ -101,26 +123,47 @@ def blocks(
 
 def likelihood(families: tuple[Family, ...], asinh_scales: tuple[float, ...]) -> list[Block]:
     """Return Bayes' rule, the warps and the families."""
-    rule = "Each class has a density of the score s; Bayes' rule makes log-odds of the two."
+    rule = RULE
     out = [Block("Class densities", rule, (formula(bayes_rule()),))]
     if len(asinh_scales) > 1 or asinh_scales[0] != float("inf"):
-        text = "Scores may be warped before they are fitted, which draws in heavy tails; c in use,"
+        text = (
+            "Scores may be warped before they are fitted, which draws in heavy tails: x is the"
+            " warped score, m and S the centre and spread of all scores, c how far from the centre"
+            " the warp begins; c in use,"
+        )
         shown = ", ".join("\N{INFINITY}" if c == float("inf") else f"{c:g} S" for c in asinh_scales)
         out.append(Block("Warps", f"{text} {shown}.", (formula(warp()),)))
-    return out + [Block(title(each), EITHER, (formula(density(each)),)) for each in families]
+    return out + [
+        Block(title(each), in_words(each), (formula(density(each)),)) for each in families
+    ]
 
 
-def priors(families: Iterable[Family], values: Hyperparameters, where: str) -> Block:
+def priors(families: Sequence[Family], values: Hyperparameters, where: str) -> Block:
     """Return the priors of the families' parameters; `where` says what m and S are."""
     formulas = [formula(line) for line in density_priors(list(families), values)]
     formulas.append(formula(prior_of_labels(values)))
-    text = f"Of each class; {where}. They vanish at width 0, where the likelihood degenerates."
+    text = (
+        f"What is believed of each class before its scores are seen; {where}. {_told(families)}"
+        " The base rate is P(+). The priors vanish at width 0, where the likelihood degenerates."
+    )
     return Block("Priors of the densities", text, tuple(formulas))
+
+
+def _told(families: Iterable[Family]) -> str:
+    """Return what the symbols of the priors mean."""
+    skewed = any(not family.symmetric for family in families)
+    share = " the share of the left side in the width w," if skewed else ""
+    return f"The peak is {letter('mu')} or {letter('theta')},{share} the width of the density v."
 
 
 def title(family: Family) -> str:
     """Return the name of a family as a heading."""
     return family.name.replace("_", " ").title()
+
+
+def in_words(family: Family) -> str:
+    """Return what the density of a family is and what its symbols mean."""
+    return IN_WORDS[family.powers, family.symmetric]
 
 
 def density(family: Family) -> Markup:

@@ -8,9 +8,18 @@ from markupsafe import Markup
 
 from bayescal.engines.monotone.density import Prior
 from bayescal.formulas.block import Block
-from bayescal.formulas.mathml import distributed, formula, frac, root, row, sub, words
+from bayescal.formulas.mathml import distributed, formula, frac, letter, root, row, sub, words
 from bayescal.formulas.numbers import in_text, short
 
+START = (
+    "The log-odds at x\N{SUBSCRIPT ZERO}, the median of x with both classes weighing alike, are a"
+)
+STRAIGHT = f"{START}; the slope is b."
+PIECES = (
+    f"{START}; the slope of piece j is b with j, and there are J pieces. The logarithm of the slope"
+    f" at x\N{SUBSCRIPT ZERO} is {letter('eta')}, and u is a step from one piece's to the"
+    " next one's."
+)
 _LOG_ODDS = row("log", frac(row("P ( + | x )"), row("P ( - | x )")))
 
 
@@ -47,7 +56,8 @@ def block(
     along = "the log-odds that the densities give"
     if not along_densities:
         along = f"the score, standardised by {in_text(own[0], 'm')} and {in_text(own[1], 'S')}"
-    return Block(title, f"{text} Here x is {along}.", tuple(map(formula, lines)))
+    words = STRAIGHT if straight else PIECES
+    return Block(title, f"{text} Here x is {along}. {words}", tuple(map(formula, lines)))
 
 
 def direct_priors(prior: Prior, *, straight: bool) -> list[Markup]:

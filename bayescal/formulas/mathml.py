@@ -122,3 +122,15 @@ def _word(word: str) -> Markup:
     if word == "sum" or not NAME.match(word):
         return Markup("<mo>{}</mo>").format(OPERATORS.get(word, word))
     return Markup("<mi>{}</mi>").format(escape(word))
+
+
+def letter(name: str) -> str:
+    """
+    Return a Greek letter's name with the letter, for sentences before formulas.
+
+    Examples
+    --------
+    >>> letter("theta") == "theta (\N{GREEK SMALL LETTER THETA})"
+    True
+    """
+    return f"{name} ({unicodedata.lookup(f'GREEK SMALL LETTER {name}')})"

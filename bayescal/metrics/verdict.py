@@ -20,6 +20,8 @@ SAMPLES = 999
 # Documents whose log-odds round to the same multiple of this are drawn together.
 STEP = 0.02
 POWER = 0.8
+# Documents that would miss odds off by this factor tell next to nothing.
+TELLS_NOTHING = 100.0
 
 
 @dataclass(frozen=True)
@@ -121,7 +123,7 @@ class CalibrationVerdict:
         )
 
     def _blind_spot(self) -> str:
-        if self.detectable > 100.0:
+        if self.detectable > TELLS_NOTHING:
             return "So few documents can tell next to nothing."
         return (
             f"Had all odds been off by a factor of {self.detectable:.3g}, these documents would"

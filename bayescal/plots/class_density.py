@@ -15,7 +15,7 @@ from bayescal.plots.curve_drawing import label_scores
 from bayescal.plots.density_data import class_densities, histograms
 from bayescal.plots.display import ProblemDisplay
 from bayescal.plots.optional import require
-from bayescal.plots.style import MLE, Look, finish
+from bayescal.plots.style import CLASS_DASHES, CLASS_EDGES, MLE, Look, finish
 from bayescal.validation import Floats, check_count, check_fraction
 
 if TYPE_CHECKING:
@@ -30,10 +30,10 @@ class ClassDensityDisplay(ProblemDisplay):
     """
     p(score | class) of both classes, each of area 1, over histograms of the scores.
 
-    The solid line is the posterior predictive density, thin lines are posterior draws, the dashed
-    line is maximum likelihood; a tick on the axis marks the posterior median of the mode, a bar its
-    interval. No class prior moves them, so `prior` changes nothing here. Make it with
-    `from_estimator`.
+    The thick line is the posterior predictive density, solid of the positive class and dash-dotted
+    of the negative one; thin lines are posterior draws, the dashed line is maximum likelihood; a
+    tick on the axis marks the posterior median of the mode, a bar its interval. No class prior
+    moves them, so `prior` changes nothing here. Make it with `from_estimator`.
 
     Parameters
     ----------
@@ -138,12 +138,12 @@ class ClassDensityDisplay(ProblemDisplay):
         self.lines_: list[Any] = []
         self.mle_lines_: list[Any] = []
         self.modes_: list[Any] = []
-        for klass, colour in zip(KLASS, CLASS_COLOURS, strict=True):
+        for k, klass in enumerate(KLASS):
             name = f"class {data.attrs[f'{klass}_class']}"
             if histogram:
-                self._draw_histogram(ax, data.sel(klass=klass), colour, name)
+                self._draw_histogram(ax, data.sel(klass=klass), k, name)
             if "predictive" in data:
-                self._draw_posterior(ax, data.sel(klass=klass), colour, name)
+                self._draw_posterior(ax, data.sel(klass=klass), k, name)
         if "mle" in data and (mle or "predictive" not in data):
             for k, curve in enumerate(data["mle"].values):
                 label = None if k else "maximum likelihood"
@@ -155,23 +155,35 @@ class ClassDensityDisplay(ProblemDisplay):
         finish(ax, legend="upper right" if legend else None)
         return self
 
-    def _draw_histogram(self, ax: Axes, one: xr.Dataset, colour: str, name: str) -> None:
+    def _draw_histogram(self, ax: Axes, one: xr.Dataset, k: int, name: str) -> None:
         bins = one[["bin_low", "bin_high", "height"]].dropna("bin")
         if bins.sizes["bin"]:
             edges = np.append(bins["bin_low"].values, bins["bin_high"].values[-1])
             # Where there is a posterior its line bears the name.
             label = None if "predictive" in one else name
-            look: Look = {"color": colour, "alpha": 0.3, "linewidth": 0.0, "label": label}
+            red, green, blue = require("matplotlib.colors").to_rgb(CLASS_COLOURS[k])
+            look: Look = {
+                "facecolor": (red, green, blue, 0.3),
+                "edgecolor": CLASS_COLOURS[k],
+                "linewidth": CLASS_EDGES[k],
+                "label": label,
+            }
             self.histograms_.append(ax.stairs(bins["height"].values, edges, fill=True, **look))
 
-    def _draw_posterior(self, ax: Axes, one: xr.Dataset, colour: str, name: str) -> None:
+    def _draw_posterior(self, ax: Axes, one: xr.Dataset, k: int, name: str) -> None:
+        colour = CLASS_COLOURS[k]
         x = one["score"].values
         curves = [np.column_stack([x, curve]) for curve in one["draws"].values]
         lines = require("matplotlib.collections").LineCollection(
             curves, colors=colour, linewidths=0.6, alpha=0.35
         )
         self.draws_.append(ax.add_collection(lines, autolim=False))
-        look: Look = {"color": colour, "linewidth": 2.0, "label": name}
+        look: Look = {
+            "color": colour,
+            "linestyle": CLASS_DASHES[k],
+            "linewidth": 2.0,
+            "label": name,
+        }
         self.lines_ += ax.plot(x, one["predictive"].values, **look)
         self.modes_.append(_draw_mode(ax, one["mode"].values, colour))
 

@@ -125,7 +125,7 @@ class DecisionDisplay(ProblemDisplay):
             levels=[-0.5, 1.0 - level, level, 1.5],
             colors=[negative, "white", positive],
             alpha=0.45,
-            hatches=[None, "////", None],
+            hatches=[None, "////", ".."],
         )
         with np.errstate(over="ignore"):
             boundary = np.exp(data["log_odds"].values)
@@ -146,7 +146,7 @@ class DecisionDisplay(ProblemDisplay):
         patch = require("matplotlib.patches").Patch
         data, (negative, positive) = self.data, CLASS_COLOURS
         looks = {
-            f"decide for {class_name(data)}": {"facecolor": positive},
+            f"decide for {class_name(data)}": {"facecolor": positive, "hatch": ".."},
             "decide against": {"facecolor": negative},
         }
         if data.attrs["curve"] == "posterior":

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from bayescal.curves.class_prior import Prior
 from bayescal.fitted.problem import Calibrator
 from bayescal.plots.reading import read_problem
-from bayescal.plots.style import SIZE, new_axes
+from bayescal.plots.style import DPI, SIZE, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -55,7 +55,7 @@ class Display:
         path : str or Path
             Such as figure.pdf, figure.png.
         **options
-            Of matplotlib's `Figure.savefig`, such as dpi.
+            Of matplotlib's `Figure.savefig`, such as dpi, by default 200.
 
         Raises
         ------
@@ -74,7 +74,7 @@ class Display:
         # Beside the target and with its ending, so that the final step is one rename.
         temporary = target.with_name(f".{os.getpid()}.part.{target.name}")
         try:
-            self.figure_.savefig(temporary, **options)
+            self.figure_.savefig(temporary, **{"dpi": DPI} | options)
             temporary.replace(target)
         finally:
             temporary.unlink(missing_ok=True)

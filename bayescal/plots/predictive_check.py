@@ -12,7 +12,7 @@ from bayescal.palette import CLASS_COLOURS, DATA_COLOUR, POSTERIOR_COLOUR
 from bayescal.plots.curve_drawing import label_scores
 from bayescal.plots.display import ProblemDisplay
 from bayescal.plots.replicates import LABELS, SCORES, replicate_labels, replicate_scores
-from bayescal.plots.style import BAND, Look, finish
+from bayescal.plots.style import BAND, CLASS_DASHES, Look, finish
 from bayescal.randomness import generator
 from bayescal.validation import check_choice, check_count, check_fraction
 
@@ -144,7 +144,7 @@ class PredictiveCheckDisplay(ProblemDisplay):
             )
             line: Look = {
                 "color": DATA_COLOUR,
-                "linestyle": ("-", (0, (4, 1.5)))[k],
+                "linestyle": "-" if labels else CLASS_DASHES[k],
                 "linewidth": 1.3,
             }
             self.lines_ += ax.plot(x, one["observed"].values, label=f"{name}documents", **line)

@@ -15,6 +15,7 @@ from bayescal.metrics import reliability_curve
 from bayescal.palette import DATA_COLOUR, FAINT_COLOUR
 from bayescal.plots.curve_drawing import class_name
 from bayescal.plots.display import Display
+from bayescal.plots.optional import require
 from bayescal.plots.reading import read_problem
 from bayescal.plots.style import POSTERIOR, REFERENCE, Look, finish
 
@@ -25,10 +26,10 @@ SIZE = (4.6, 5.2)
 # A data set of the band takes a millisecond or less.
 RESAMPLES = 300
 COUNT_BINS = 25
-# Where counts stand above the diagram, in shares of its width and height.
-COUNTS_PLACE = (0.0, 1.03, 1.0, 0.17)
+# Of the counts above the diagram: their height, and what is between, in inches.
+COUNTS_HEIGHT, GAP = "16%", 0.06
 BAND_NAMES = {
-    "consistency": "where calibrated probabilities would lie",
+    "consistency": "where calibrated\nprobabilities would lie",
     "confidence": "of the curve, bootstrap",
 }
 
@@ -55,7 +56,7 @@ class ReliabilityDisplay(Display):
     band_ : matplotlib.collections.PolyCollection or None
         The band.
     counts_ax_ : matplotlib.axes.Axes or None
-        Above the diagram; counts on a logarithmic scale.
+        Above the diagram, in what was its room; counts on a logarithmic scale.
     bars_ : matplotlib.patches.StepPatch or None
         The counts.
 
@@ -226,7 +227,7 @@ class ReliabilityDisplay(Display):
         x, name = data["prob_pred"].values, class_name(data)
         self.band_ = None
         if "lower" in data:
-            text = f"{100 * data.attrs['level']:g} % band {BAND_NAMES[data.attrs['band']]}"
+            text = f"{100 * data.attrs['level']:g} %, {BAND_NAMES[data.attrs['band']]}"
             grey: Look = {"color": FAINT_COLOUR, "alpha": 0.35, "linewidth": 0.0}
             self.band_ = ax.fill_between(x, data["lower"], data["upper"], label=text, **grey)
         ax.plot([0.0, 1.0], [0.0, 1.0], **REFERENCE)
@@ -239,7 +240,7 @@ class ReliabilityDisplay(Display):
         ax.set_xlim(-0.02, 1.02)
         ax.set_ylim(-0.02, 1.02)
         ax.set_xlabel(f"P({name}), predicted")
-        ax.set_ylabel(f"P({name}), among documents of that probability")
+        ax.set_ylabel(f"P({name}), found")
         self.counts_ax_: Axes | None = None
         self.bars_: Any = None
         if counts:
@@ -248,16 +249,20 @@ class ReliabilityDisplay(Display):
         return self
 
     def _draw_counts(self, ax: Axes) -> tuple[Axes, Any]:
-        above = ax.inset_axes(COUNTS_PLACE, sharex=ax)
+        # From the room of the axes themselves, so that what else is in a figure is left alone.
+        divider = require("mpl_toolkits.axes_grid1").make_axes_locatable(ax)
+        above: Axes = divider.append_axes("top", COUNTS_HEIGHT, GAP, sharex=ax)
         edges = np.append(self.data["bin_low"].values, 1.0)
         count = self.data["count"].values.astype(np.float64)
         bars = above.stairs(count, edges, fill=True, baseline=0.5, color=DATA_COLOUR, alpha=0.6)
         above.set_yscale("log")
-        above.set_ylim(0.5, 2.0 * count.max())
+        # Room for two words above the bars.
+        above.set_ylim(0.5, 8.0 * count.max())
         above.yaxis.set_major_formatter("{x:g}")
         above.yaxis.set_minor_formatter("")
         above.tick_params(labelbottom=False, labelsize="x-small")
         above.tick_params(which="minor", left=False)
-        above.set_ylabel("documents", fontsize="x-small")
+        look: Look = {"fontsize": "x-small", "ha": "center", "va": "top", "color": DATA_COLOUR}
+        above.text(0.5, 1.0, "number of documents", transform=above.transAxes, **look)
         above.spines[["top", "right"]].set_visible(False)
         return above, bars

@@ -45,7 +45,13 @@ MANY_LINES: tuple[Look, ...] = tuple(
     )
 )
 
+# Of the negative and of the positive class, told apart without colour too.
+CLASS_DASHES: tuple[Any, Any] = ((0, (7, 1.5, 1.5, 1.5)), "-")
+CLASS_EDGES = (0.0, 0.9)
+
 SIZE = (5.2, 3.7)
+# Of pictures saved as pixels.
+DPI = 200
 # Beyond so many points a vector file keeps them as pixels, and they grow faint.
 MANY = 500
 
@@ -60,9 +66,9 @@ def finish(ax: Axes, *, legend: str | None, corner: tuple[float, float] | None =
     """Take away the frame where nothing is read off it, and put a legend into a corner."""
     ax.spines[["top", "right"]].set_visible(False)
     if legend is not None:
-        ax.legend(
-            loc=legend, bbox_to_anchor=corner, frameon=False, fontsize="small", handlelength=2.2
-        )
+        # What lies behind shows through a little, and does not blur the words.
+        paper: Look = {"framealpha": 0.8, "edgecolor": "none", "borderpad": 0.2}
+        ax.legend(loc=legend, bbox_to_anchor=corner, fontsize="small", handlelength=2.6, **paper)
 
 
 def rug(ax: Axes, places: Any, height: float) -> Any:

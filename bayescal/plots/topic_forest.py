@@ -32,6 +32,8 @@ PARAMETERS = {
 }
 INNER = 0.5
 ROW, LEAST_HEIGHT, WIDTH = 0.24, 2.4, 5.6
+# Of three lines of small letters, in inches.
+LEGEND_HEIGHT = 0.62
 
 
 class TopicForestDisplay(Display):
@@ -146,7 +148,7 @@ class TopicForestDisplay(Display):
         order = np.argsort(-self.data["documents"].values, kind="stable")
         data = self.data.isel(topic=order)
         rows = np.arange(data.sizes["topic"])
-        ax = self._begin(ax, (WIDTH, max(LEAST_HEIGHT, 1.3 + ROW * rows.size)))
+        ax = self._begin(ax, (WIDTH, max(LEAST_HEIGHT, 1.3 + LEGEND_HEIGHT + ROW * rows.size)))
         if data.attrs["parameter"] not in ("theta", "rate"):
             ax.set_xscale("log")
             ax.xaxis.set_major_locator(
@@ -161,12 +163,10 @@ class TopicForestDisplay(Display):
         ax.axvline(middle, zorder=0, **REFERENCE)
         self._draw_topics(ax, data, rows, level)
         ax.set_yticks(rows, _row_names(data), fontsize="small")
-        ax.set_ylim(rows.size - 0.4, -0.6)
+        head = _rows_of_legend(ax, rows.size) if legend else 0.0
+        ax.set_ylim(rows.size - 0.4, -0.6 - head)
         ax.set_xlabel(data.attrs["label"])
-        finish(ax, legend=None)
-        if legend:
-            look = {"frameon": False, "fontsize": "small", "ncols": 2, "columnspacing": 1.0}
-            ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), **look)
+        finish(ax, legend="upper right" if legend else None)
         return self
 
     def _draw_topics(self, ax: Axes, data: xr.Dataset, rows: Any, level: str) -> None:
@@ -209,6 +209,13 @@ class TopicForestDisplay(Display):
             high = max(high, min(unpooled.max(), high + 0.5 * room))
         low, high = low - 0.03 * room, high + 0.03 * room
         return (float(np.exp(low)), float(np.exp(high))) if log else (float(low), float(high))
+
+
+def _rows_of_legend(ax: Axes, rows: int) -> float:
+    """Return how many rows high a legend of three lines is, above so many in the same axes."""
+    height = ax.get_position().height * ax.figure.get_size_inches()[1]  # type: ignore[union-attr]
+    share = float(min(LEGEND_HEIGHT / height, 0.5))
+    return rows * share / (1.0 - share)
 
 
 def _forest(tree: xr.DataTree, parameter: str, klass: str, level: float) -> xr.Dataset:

@@ -6,32 +6,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-from scipy import special
-
 from bayescal.fitted.documents import Documents
 from bayescal.fitted.many import problems_of_each
 from bayescal.fitted.problem import Calibrator, FittedProblem, Problems
 from bayescal.formulas.block import Block
+from bayescal.report.answer import Answer, answer_of
 from bayescal.report.grid import Size
 from bayescal.report.held_out import predict
 from bayescal.report.labelled import read_labelled, read_labelled_topics
 from bayescal.report.packing import unpacked
 from bayescal.report.provenance import describe_run
+from bayescal.report.selection import Asked
 from bayescal.report.topic import PRIORS, describe_topic
+from bayescal.report.topic_table import Row, choice_columns, fact_columns, ranked, row_of
 from bayescal.report.totals import Totals
-from bayescal.validation import Floats
+from bayescal.report.words import page_words
+from bayescal.validation import as_scores_of
 
 Source = Calibrator | Mapping[str, Calibrator]
-
-
-@dataclass(frozen=True)
-class Row:
-    """A topic in the table of topics; `cells` in the order of `Contents.columns`."""
-
-    name: str
-    cells: tuple[float | int | None, ...]
-    verdict: str
 
 
 @dataclass(frozen=True)
@@ -44,17 +36,17 @@ class Contents:
     data : dict
         What the page draws and computes with.
     rows : list of Row
-        The topics.
-    columns : tuple of str
-        Of the rows' cells.
+        The topics, in the order in which a user may look at them.
+    choice_columns, fact_columns : tuple of str
+        Headings of the rows' cells.
     facts : dict of str to str
         About the data.
     problems : int
         How many topics have one.
-    verdict : dict or None
-        On the calibration of all held-out predictions: verdict, calibrated, pvalue.
-    off : tuple of int
-        How many topics' held-out predictions are off by themselves, of how many that have some.
+    answer : Answer
+        Whether the probabilities are right.
+    asked : Asked
+        At which threshold, and for which recall, the tables tell what is taken.
     run : dict
         Provenance.
     hashes : dict of str to str
@@ -65,11 +57,12 @@ class Contents:
 
     data: dict[str, Any]
     rows: list[Row]
-    columns: tuple[str, ...]
+    choice_columns: tuple[str, ...]
+    fact_columns: tuple[str, ...]
     facts: dict[str, str]
     problems: int
-    verdict: dict[str, Any] | None
-    off: tuple[int, int]
+    answer: Answer
+    asked: Asked
     run: dict[str, dict[str, str]]
     hashes: dict[str, str]
     blocks: list[Block]
@@ -85,18 +78,17 @@ AXES = {
     "log_odds": "score (log-odds)",
     "probabilities": "log-odds of the score (a probability)",
 }
-COLUMNS = ("Positives", "Negatives", "Mean P(+)", "Mean band width", "Mean shift from MLE")
-TEST_COLUMNS = (
-    "Held out",
-    "Held-out positives",
-    "Expected",
-    "p, calibrated",
-    "Log-loss",
-    "Log-loss, MLE",
-)
 
 
-def gather(source: Source, *, test: Any, fitted: Any, level: float) -> Contents:
+def gather(
+    source: Source,
+    *,
+    test: Any,
+    fitted: Any,
+    level: float,
+    threshold: float | None = None,
+    recall: float = 0.9,
+) -> Contents:
     """
     Return what a report says; see `document.write_report`.
 
@@ -109,39 +101,51 @@ def gather(source: Source, *, test: Any, fitted: Any, level: float) -> Contents:
     first = next(iter(problems.values()))
     held_out = _held_out(problems, first, test)
     fitted = _fitted(problems, first, fitted)
+    asked = Asked(_internal(threshold, first), recall, level)
     seen = Totals()
-    topics, rows = [], []
+    topics: list[dict[str, Any]] = []
+    rows: list[Row] = []
     size = Size.of(len(problems))
     for name, problem in problems.items():
         if name in fitted:
             problem = replace(problem, documents=fitted[name])
         mine = held_out.get(name)
         found = None if mine is None else predict(problem, mine)
-        topic = describe_topic(problem, found, level, size)
+        topic = describe_topic(problem, found, asked, size)
         seen.add(problem, mine, found)
         topics.append(topic)
-        rows.append(_row(problem, topic, with_test=bool(held_out)))
+        rows.append(row_of(len(rows), problem, topic, with_test=bool(held_out)))
     tested = seen.reliability(level)
     data = {
         "level": level,
         "classes": [str(label) for label in first.labels.tolist()],
         "axis": AXES[first.scores_are],
+        "words": page_words(),
+        "recall": recall,
         "priors": PRIORS.tolist(),
         "topics": topics,
         "test": tested if len(topics) > 1 else None,
     }
     return Contents(
         data=data,
-        rows=rows,
-        columns=(*COLUMNS, *(TEST_COLUMNS if held_out else ())),
+        rows=ranked(rows),
+        choice_columns=choice_columns(asked),
+        fact_columns=fact_columns(with_test=bool(held_out)),
         facts=seen.facts(data["classes"], tested),
         problems=sum(bool(topic["problems"]) for topic in topics),
-        verdict=None if tested is None else tested["point"],
-        off=_off(topics),
+        answer=answer_of(None if tested is None else tested["point"], _off(topics)),
+        asked=asked,
         run=describe_run(first.tree),
         hashes={k: v for k, v in seen.hashes().items() if v},
         blocks=first.describe(several=isinstance(source, Mapping) and len(problems) > 1),
     )
+
+
+def _internal(threshold: float | None, first: FittedProblem) -> float | None:
+    """Return a threshold that a user gave on the scale that the calibration works on."""
+    if threshold is None:
+        return None
+    return float(as_scores_of([threshold], first.scores_are, "threshold")[0])
 
 
 def _off(topics: list[dict[str, Any]]) -> tuple[int, int]:
@@ -172,23 +176,3 @@ def _fitted(problems: Problems, first: FittedProblem, given: Any) -> dict[Any, D
     if first.documents.known:
         raise ValueError("fitted is for a TopicCalibrator: a ScoreCalibrator keeps its scores.")
     return read_labelled_topics(given, first.labels, problems, "fitted")
-
-
-def _row(problem: FittedProblem, topic: dict[str, Any], *, with_test: bool) -> Row:
-    share = np.array(topic["share"])
-    share = share / share.sum()
-
-    def p(name: str) -> Floats:
-        values = [np.nan if value is None else value for value in topic[name]]
-        return np.asarray(special.expit(np.array(values)))
-
-    mean = float(share @ p("point"))
-    width = float(share @ (p("upper") - p("lower"))) if "upper" in topic else None
-    apart = float(share @ np.abs(p("point") - p("mle"))) if "mle" in topic else None
-    cells = [problem.counts[1], problem.counts[0], mean, width, apart]
-    if with_test:
-        test = topic["test"] or {}
-        names = ("n", "positives", "expected", "pvalue")
-        cells += [test["point"][each] if test else None for each in names]
-        cells += [test[each]["log_loss"] if each in test else None for each in ("point", "mle")]
-    return Row(problem.name, tuple(cells), "; ".join(topic["problems"]))

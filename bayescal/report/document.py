@@ -12,12 +12,20 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup
 
+from bayescal.palette import CLASS_COLOURS, MLE_COLOUR, OKABE_ITO, POSTERIOR_COLOUR
 from bayescal.report.contents import Contents, Source, gather
 from bayescal.report.provenance import HASH_NOTE
 from bayescal.validation import check_fraction
 
 SCRIPTS = ("numbers", "decisions", "svg", "figures", "tables", "controls", "page")
 TITLE = "Calibration report"
+COLOURS = {
+    "posterior": POSTERIOR_COLOUR,
+    "mle": MLE_COLOUR,
+    "negative": CLASS_COLOURS[0],
+    "positive": CLASS_COLOURS[1],
+    "recall": OKABE_ITO["reddish purple"],
+}
 
 
 def write_report(
@@ -27,6 +35,8 @@ def write_report(
     test: Any = None,
     fitted: Any = None,
     level: float = 0.9,
+    threshold: float | None = None,
+    recall: float = 0.9,
     title: str | None = None,
 ) -> Path:
     """
@@ -47,6 +57,12 @@ def write_report(
         are those of the model's own density of scores.
     level : float
         Posterior probability of the bands at each score.
+    threshold : float, optional
+        A score, of which the report says what precision and recall come of taking the documents of
+        this score and above; by default, of each topic, the score at which its probability is one
+        half.
+    recall : float
+        The share of all positives for which the report gives a threshold.
     title : str, optional
         Of the page.
 
@@ -74,9 +90,11 @@ def write_report(
     ...     write_report(calibrator, f"{folder}/report.html").stat().st_size < 500_000
     True
     """
-    check_fraction(level=level)
+    check_fraction(level=level, recall=recall)
     target = _check_path(Path(path))
-    contents = gather(calibrators, test=test, fitted=fitted, level=level)
+    contents = gather(
+        calibrators, test=test, fitted=fitted, level=level, threshold=threshold, recall=recall
+    )
     text = render(contents, title=title or TITLE, level=level)
     return _write(text, target)
 
@@ -90,7 +108,8 @@ def render(contents: Contents, *, title: str, level: float) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    style = _source(environment, "style.css")
+    environment.filters["short"] = short
+    style = _colours() + _source(environment, "style.css")
     parts = (_source(environment, f"{name}.js") for name in SCRIPTS)
     script = '"use strict";\n(() => {\n' + "\n".join(parts) + "\n})();\n"
     return environment.get_template("report.html").render(
@@ -106,6 +125,28 @@ def render(contents: Contents, *, title: str, level: float) -> str:
         blocks=contents.blocks,
         hash_note=HASH_NOTE,
     )
+
+
+def short(value: float | None) -> str:
+    """
+    Return a number for readers, with three digits or with all before the point.
+
+    Examples
+    --------
+    >>> short(0.13), short(12345.6), short(5.0), short(None)
+    ('0.130', '12,346', '5', '\N{EN DASH}')
+    """
+    if value is None:
+        return "\N{EN DASH}"
+    value = float(value)
+    whole = value.is_integer() or abs(value) >= 100.0
+    text = f"{value:,.0f}" if whole else f"{value:#.3g}"
+    return text.replace("-", "\N{MINUS SIGN}")
+
+
+def _colours() -> str:
+    """Return the colours of what is drawn as variables of the style sheet, light and dark alike."""
+    return f":root {{{' '.join(f'--{name}: {value};' for name, value in COLOURS.items())}}}\n"
 
 
 def _source(environment: Environment, name: str) -> str:

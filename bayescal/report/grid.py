@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bayescal.curves.curves import Curves
 from bayescal.fitted.documents import Documents
 from bayescal.fitted.problem import FittedProblem
 from bayescal.validation import Floats
@@ -14,6 +15,10 @@ from bayescal.validation import Floats
 # the picture empty.
 CUT = 0.002
 MARGIN = 0.03
+# Cells on which documents are spread out; the widest that a cell near a far document makes the
+# spread, in units of the common one.
+CELLS = 512
+WIDEST = 8.0
 
 
 @dataclass(frozen=True)
@@ -38,6 +43,12 @@ class Size:
         if topics <= 4:
             return cls(129, 400)
         return cls(57, 192) if topics <= 100 else cls(49, 128)
+
+
+def thinned(draws: Curves, most: int) -> Curves:
+    """Return at most so many draws, at even places of their order."""
+    index = np.linspace(0, draws.size - 1, min(most, draws.size))
+    return draws.take(np.unique(np.rint(index).astype(np.intp)))
 
 
 def nodes_of(problem: FittedProblem, n: int) -> Floats:
@@ -85,6 +96,59 @@ def shares(problem: FittedProblem, nodes: Floats) -> Floats:
     mass = density * np.gradient(nodes)
     out: Floats = mass / mass.sum()
     return out
+
+
+def smooth_shares(problem: FittedProblem, nodes: Floats) -> Floats:
+    """
+    Return the share of documents at each node, as of many documents like those fitted.
+
+    The documents of each class are spread out by a Gaussian kernel, wider where they are sparse, so
+    that a curve over thresholds has no step at each document. Where the documents are not known it
+    is the model's own density, which is smooth as it is.
+
+    References
+    ----------
+    I. S. Abramson, On bandwidth variation in kernel estimates: a square root law, Annals of
+    Statistics 1982.
+    """
+    documents = problem.documents
+    if not documents.known:
+        return shares(problem, nodes)
+    density = np.zeros(nodes.size)
+    for positive in (False, True):
+        score, weight = documents.of_class(positive)
+        if weight.sum() > 0.0:
+            alike = Documents.of(score, np.full(score.size, positive), weight)
+            density += weight.sum() * _spread_out(alike, nodes)
+    mass = density * np.gradient(nodes)
+    out: Floats = mass / mass.sum()
+    return out
+
+
+def _spread_out(documents: Documents, nodes: Floats) -> Floats:
+    """Return the density of documents at nodes, by a kernel that is wide where they are sparse."""
+    cells = np.linspace(nodes[0], nodes[-1], CELLS)
+    share = split_between(documents, cells)
+    middle = share @ cells
+    deviation = np.sqrt(share @ (cells - middle) ** 2)
+    ends = np.interp([0.25, 0.75], np.cumsum(share), cells)
+    # Silverman's rule; documents that are all alike still take up some room.
+    least = (nodes[-1] - nodes[0]) / nodes.size
+    narrower = min(float(deviation), float(np.ptp(ends)) / 1.34)
+    width = max(0.9 * narrower * documents.score.size**-0.2, least)
+    pilot = _kernel(cells, cells, np.full(CELLS, width)) @ share
+    held = share > 0.0
+    typical = np.exp(share[held] @ np.log(pilot[held]))
+    wider = np.clip(np.sqrt(typical / np.maximum(pilot, 1e-300)), 1.0, WIDEST)
+    density: Floats = _kernel(nodes, cells, width * wider) @ share
+    return density
+
+
+def _kernel(at: Floats, centre: Floats, width: Floats) -> Floats:
+    """Return Gaussian densities at places, (places, centres)."""
+    z = (at[:, None] - centre) / width
+    density: Floats = np.exp(-0.5 * z**2) / (width * np.sqrt(2.0 * np.pi))
+    return density
 
 
 def split_between(documents: Documents, nodes: Floats) -> Floats:

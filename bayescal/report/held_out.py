@@ -14,6 +14,7 @@ from bayescal.curves import interpolation
 from bayescal.fitted.documents import Documents
 from bayescal.fitted.problem import FittedProblem
 from bayescal.metrics import calibration_verdict
+from bayescal.metrics.verdict import TELLS_NOTHING
 from bayescal.report.bins import reliability
 from bayescal.report.packing import numbers
 from bayescal.validation import Floats
@@ -29,6 +30,8 @@ class HeldOut:
 
     Attributes
     ----------
+    score : array of shape (n,)
+        On the scale that the calibration works on.
     point : array of shape (n,)
         Natural log-odds by the posterior, or by what there is.
     mle : array of shape (n,) or None
@@ -37,6 +40,7 @@ class HeldOut:
         What the documents are.
     """
 
+    score: Floats
     point: Floats
     mle: Floats | None
     positive: NDArray[np.bool_]
@@ -54,6 +58,7 @@ class HeldOut:
             "verdict": f"{found.test} {found.finding}",
             "advice": found.advice,
             "calibrated": found.calibrated,
+            "told": not found.calibrated or found.detectable <= TELLS_NOTHING,
             "pvalue": numbers(found.pvalue),
         }
 
@@ -69,13 +74,14 @@ def predict(problem: FittedProblem, test: Documents) -> HeldOut:
     mle = problem.calibration.fits.log_odds(score) if problem.has_mle else None
     if mle is not None and not np.isfinite(mle).all():
         mle = None
-    return HeldOut(point, mle, test.positive)
+    return HeldOut(score, point, mle, test.positive)
 
 
 def join(parts: Sequence[HeldOut]) -> HeldOut:
     """Return the documents of several topics together."""
     mles = [part.mle for part in parts if part.mle is not None]
     return HeldOut(
+        np.concatenate([part.score for part in parts]),
         np.concatenate([part.point for part in parts]),
         np.concatenate(mles) if len(mles) == len(parts) else None,
         np.concatenate([part.positive for part in parts]),

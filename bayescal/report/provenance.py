@@ -13,8 +13,8 @@ from bayescal.fitted.documents import Documents
 from bayescal.results.provenance import versions
 
 HASH_NOTE = (
-    "SHA-256 over the topics in the order shown: the name in UTF-8, the scores as little-endian"
-    " float64, the labels as bytes 0 and 1."
+    "SHA-256 over the topics in the order of the calibrator: the name in UTF-8, the scores as"
+    " little-endian float64, the labels as bytes 0 and 1."
 )
 
 SEED = {"random_state": "random_state (seed)"}

@@ -10,9 +10,10 @@ from scipy import special
 from bayescal.curves.curves import Curves, quantiles_of_log_odds
 from bayescal.fitted.problem import FittedProblem
 from bayescal.report.bins import empirical_log_odds, histogram
-from bayescal.report.grid import Size, nodes_of, shares
+from bayescal.report.grid import Size, nodes_of, shares, smooth_shares, thinned
 from bayescal.report.held_out import HeldOut
 from bayescal.report.packing import numbers, packed
+from bayescal.report.selection import Asked, describe_selection
 from bayescal.validation import Floats
 
 # Log-odds of the priors at which the point estimate is tabulated for the page, which goes
@@ -26,20 +27,23 @@ DENSITY_DRAWS = 12
 
 
 def describe_topic(
-    problem: FittedProblem, test: HeldOut | None, level: float, size: Size
+    problem: FittedProblem, test: HeldOut | None, asked: Asked, size: Size
 ) -> dict[str, Any]:
     """
     Return what the page knows of a topic.
 
     Log-odds are natural; densities are per unit of score.
     """
-    x = nodes_of(problem, size.nodes)
+    x, level = nodes_of(problem, size.nodes), asked.level
+    smooth = smooth_shares(problem, x)
     out: dict[str, Any] = {
         "name": problem.name,
         "negatives": numbers(problem.counts[0]),
         "positives": numbers(problem.counts[1]),
         "x": numbers(x, 6),
         "share": numbers(shares(problem, x)),
+        "smooth": numbers(smooth),
+        "selection": describe_selection(problem, x, smooth, test, asked, size),
         "problems": list(problem.problems),
         "diagnostics": {k: numbers(v) for k, v in problem.diagnostics.items() if v is not None},
         "parameters": _parameters(problem, level),
@@ -84,10 +88,9 @@ def _decisions(problem: FittedProblem, x: Floats, size: Size) -> dict[str, Any]:
         out["draws"] = packed(np.clip(own, -FARTHEST, FARTHEST)[None])
         out["prior"] = packed(np.array([[np.median(prior[np.isfinite(prior)])]]))
         return out
-    index = np.linspace(0, problem.draws.size - 1, min(size.draws, problem.draws.size))
-    thinned = problem.draws.take(np.unique(np.rint(index).astype(np.intp)))
-    out["draws"] = packed(np.clip(thinned.log_odds(x), -FARTHEST, FARTHEST))
-    out["prior"] = packed(prior_log_odds(thinned, problem.scale[0])[:, None])
+    some = thinned(problem.draws, size.draws)
+    out["draws"] = packed(np.clip(some.log_odds(x), -FARTHEST, FARTHEST))
+    out["prior"] = packed(prior_log_odds(some, problem.scale[0])[:, None])
     return out
 
 

@@ -11,6 +11,7 @@ from scipy import stats
 from bayescal.families import FAMILIES, Family
 from bayescal.methods import METHODS
 from bayescal.palette import OKABE_ITO
+from bayescal.plots.style import DPI
 from bayescal.reproduce.corpus_scores import TopicScores
 from bayescal.reproduce.empirical import LogOddsBins, binned_log_odds
 from bayescal.validation import Floats
@@ -155,7 +156,7 @@ def _grid(scores: TopicScores) -> Floats:
 def _panels(count: int) -> tuple[Figure, list[Axes]]:
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(5.2 * count + 0.6, 3.9), dpi=130, layout="constrained")
+    figure = Figure(figsize=(5.2 * count + 0.6, 3.9), dpi=DPI, layout="constrained")
     return figure, list(figure.subplots(1, count, squeeze=False)[0])
 
 

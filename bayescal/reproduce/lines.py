@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from bayescal.palette import OKABE_ITO
+from bayescal.plots.style import DPI
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,7 +45,7 @@ def panels(count: int, columns: int = COLUMNS, height: float = 2.1) -> tuple[Fig
 
     rows = -(-count // columns)
     width = max(2.9 * columns, LEAST_WIDTH)
-    figure = Figure(figsize=(width, height * rows), layout="constrained")
+    figure = Figure(figsize=(width, height * rows), dpi=DPI, layout="constrained")
     grid = figure.subplots(rows, columns, squeeze=False).ravel()
     for ax in grid[count:]:
         ax.remove()

@@ -1,8 +1,8 @@
 // The figures of a topic: each returns a chart, its legend, a sentence, and its numbers as a table.
 
 const percent = () => `${format(100 * DATA.level)} %`;
-const NEGATIVE = () => `class ${DATA.classes[0]}`;
-const POSITIVE = () => `class ${DATA.classes[1]}`;
+const NEGATIVE = () => `negatives (class ${DATA.classes[0]})`;
+const POSITIVE = () => `positives (class ${DATA.classes[1]})`;
 const rangeOf = (topic) => [topic.x[0], topic.x[topic.x.length - 1]];
 const column = (name, values) => ({ name, values });
 
@@ -39,7 +39,7 @@ function densitiesFigure(topic, width) {
       }
     }
     if (found?.mle) {
-      chart.line(topic.x, found.mle[k], `mle ${kind}`);
+      chart.line(topic.x, found.mle[k], "mle");
       columns.push(column(`${name}, maximum likelihood`, found.mle[k]));
     }
     if (found?.predictive) {
@@ -50,14 +50,15 @@ function densitiesFigure(topic, width) {
       columns.push(column(`${name}, posterior predictive`, found.predictive[k]));
     }
   });
-  if (found?.draws) legend.push(["line draw positive", "posterior draws"]);
-  if (found?.mle) legend.push(["line mle positive", "maximum likelihood"]);
+  if (found?.draws) legend.push(["line draw positive", "posterior draws of either"]);
+  if (found?.mle) legend.push(["line mle", "maximum likelihood of either"]);
+  const peaks = found?.predictive ? " Dots mark the peaks." : "";
   const note = !found
     ? "This model has no class densities: histograms alone."
     : bars
-      ? "Posterior predictive densities over histograms of the scores fitted; dots mark their modes."
-      : "The scores fitted were not given with the calibrator: densities without histograms.";
-  return { title: "Class densities", chart, legend, note, columns };
+      ? `Lines: how the fit says that scores are spread; bars: the scores fitted.${peaks}`
+      : `How the fit says that scores are spread. The scores fitted were not given with the calibrator, so that there are no bars.${peaks}`;
+  return { title: "How the scores of each class are spread (densities)", chart, legend, note, columns };
 }
 
 function densityOfBars({ low, high, counts }) {
@@ -88,21 +89,21 @@ function logOddsFigure(topic, width) {
   }
   if (topic.bins) legend.push(["dot empirical", `documents in bins, ${percent()} interval`]);
   const note = topic.bins
-    ? "Dots: log((positives + ½)/(negatives + ½)) of the scores fitted, in bins."
-    : "Log-odds that the document is positive.";
-  return { title: "Log-odds", chart, legend, note, columns: curveColumns(topic, (v) => v, "log-odds") };
+    ? "The same curve on a scale that shows small and large probabilities: 0 is one half. Dots: log((positives + ½)/(negatives + ½)) of the documents fitted, in bins of the score."
+    : "The same curve on a scale that shows small and large probabilities: 0 is one half.";
+  return { title: "The same in log-odds", chart, legend, note, columns: curveColumns(topic, (v) => v, "log-odds") };
 }
 
 function probabilityFigure(topic, width) {
-  const label = `Probability of ${POSITIVE()} by score`;
+  const label = `Probability of class ${DATA.classes[1]} by score`;
   const chart = new Chart({
     width, x: rangeOf(topic), y: [0, 1], xLabel: DATA.axis, yLabel: `P(${DATA.classes[1]} | score)`, label,
   });
   const legend = curves(chart, topic, expit);
   const note = topic.lower
-    ? `At each score the probability lies in the band with posterior probability ${percent()}.`
+    ? `At each score the probability lies in the band with probability ${percent()}, given the model and the documents fitted.`
     : "There is no posterior, and so no band.";
-  return { title: "Probability", chart, legend, note, columns: curveColumns(topic, expit, "probability") };
+  return { title: "Probability by score", chart, legend, note, columns: curveColumns(topic, expit, "probability") };
 }
 
 function curves(chart, topic, read) {
@@ -132,7 +133,7 @@ function curveColumns(topic, read, name) {
 function reliabilityFigure(test, width, whose) {
   const label = `Reliability of probabilities on held-out scores${whose}`;
   const chart = new Chart({
-    width, x: [0, 1], y: [0, 1], xLabel: "predicted probability", yLabel: "share of positives", label,
+    width, x: [-0.03, 1.03], y: [-0.03, 1.03], xLabel: "predicted probability", yLabel: "share of positives", label,
   });
   chart.line([0, 1], [0, 1], "diagonal");
   for (const bin of rowsOf(test.point.bins)) chart.whisker(bin.predicted, bin.lower, bin.upper, "consistency");
@@ -148,30 +149,68 @@ function reliabilityFigure(test, width, whose) {
   const { n, positives, expected, log_loss: loss, brier } = test.point;
   const beside = test.mle ? ` (maximum likelihood ${format(test.mle.log_loss, 4)} and ${format(test.mle.brier, 4)})` : "";
   const note =
+    "Right probabilities lie on the diagonal, up to chance. " +
     `${format(n)} held-out documents, ${format(positives)} positive where ${format(expected)} were expected; ` +
     `log-loss ${format(loss, 4)} bits and squared error ${format(brier, 4)} per document${beside}.`;
   const columns = Object.entries(test.point.bins).map(([name, values]) => column(name, values));
-  return { title: `Reliability${whose}`, chart, legend, note, columns };
+  return { title: `Held-out documents: predicted and found (reliability)${whose}`, chart, legend, note, columns };
 }
 
-function costFigure(topic, costs, decision, width) {
-  const points = costCurve(topic, costs);
-  const values = (name) => points.map((point) => point[name]);
-  // Calling all or nothing positive is the worst that anyone would do: what costs more is cut off.
-  const ends = [points[0].upper, points[points.length - 1].upper];
-  const top = Math.max(1.5 * Math.min(...ends), 1.2 * decision.cost.upper) || 1;
-  const label = "Expected cost of a document by the score above which it is called positive";
-  const chart = new Chart({
-    width, x: rangeOf(topic), y: [0, top], xLabel: "call positive above this score", yLabel: "expected cost", label,
-  });
-  if (topic.lower) chart.band(values("x"), values("lower"), values("upper"), "posterior");
-  chart.line(values("x"), values("mean"), "posterior");
+// Room for the cost of deciding well, and half as much again as calling all or nothing positive costs:
+// dearer thresholds are of no use to anyone and would flatten the rest.
+function costLimit(points, decision) {
+  const ends = [points[0].cost.upper, points[points.length - 1].cost.upper];
+  const least = Math.min(...points.map((point) => point.cost.upper));
+  return Math.max(1.5 * Math.min(...ends), 1.2 * decision.cost.upper, 1.2 * least) || 1;
+}
+
+// An estimate with its band, over thresholds.
+function drawByThreshold(chart, topic, xs, values, kind) {
+  if (topic.lower) {
+    const [lower, upper] = ["lower", "upper"].map((name) => withoutCorners(xs, values(name)));
+    chart.band(lower.xs, lower.ys, upper.ys, kind);
+  }
+  const middle = withoutCorners(xs, values("mean"));
+  chart.line(middle.xs, middle.ys, kind);
+}
+
+function costFigure(topic, byThreshold, decision, width) {
+  const limit = costLimit(byThreshold, decision);
+  const points = stretchBelow(byThreshold, limit);
+  const xs = points.map((point) => point.x);
+  const values = (name) => points.map((point) => point.cost[name]);
+  const label = "Expected cost of a document by the score from which on it is called positive";
+  // Of one threshold alone there is no stretch to draw.
+  const x = xs.length > 1 ? [xs[0], xs[xs.length - 1]] : rangeOf(topic);
+  const chart = new Chart({ width, x, y: [0, limit], xLabel: "call positive from this score on", yLabel: "expected cost", label });
+  drawByThreshold(chart, topic, xs, values, "posterior");
   chart.vertical(decision.threshold, "threshold");
-  const legend = [["line posterior", "expected cost"], ["line threshold", "best threshold"]];
+  const legend = [["line posterior", "expected cost"], ["line threshold", "threshold of least cost"]];
   if (topic.lower) legend.splice(1, 0, ["band posterior", `${percent()} band`]);
-  const names = ["x", "mean", "lower", "upper"];
-  const shown = ["threshold", "expected cost", "lower", "upper"];
-  const columns = names.map((name, k) => column(shown[k], values(name)));
-  const note = "Cost per document of calling everything above a score positive.";
+  const names = ["mean", "lower", "upper"];
+  const columns = [column("threshold", xs), ...names.map((name) => column(name === "mean" ? "expected cost" : name, values(name)))];
+  const note = "Cost per document of calling everything from a score on positive, where it is not far above what deciding well costs.";
   return { title: "Expected cost by threshold", chart, legend, note, columns };
+}
+
+function selectionFigure(topic, byThreshold, threshold, width) {
+  const xs = byThreshold.map((point) => point.x);
+  const label = "Precision and recall by the score from which on documents are called positive";
+  const chart = new Chart({
+    width, x: rangeOf(topic), y: [0, 1], xLabel: "call positive from this score on", yLabel: "share", label,
+  });
+  const legend = [];
+  const columns = [column("threshold", xs)];
+  for (const name of ["precision", "recall"]) {
+    const values = (of) => byThreshold.map((point) => point[name][of]);
+    drawByThreshold(chart, topic, xs, values, name);
+    legend.push([`line ${name}`, name]);
+    columns.push(column(name, values("mean")));
+    if (topic.lower) columns.push(column(`${name}, lower`, values("lower")), column(`${name}, upper`, values("upper")));
+  }
+  chart.vertical(threshold, "threshold");
+  legend.push(["line threshold", "threshold of your own"]);
+  if (topic.lower) legend.splice(2, 0, ["band precision", `${percent()} band of precision`], ["band recall", `${percent()} band of recall`]);
+  const note = "Precision: share of positives among the documents called positive. Recall: share of all positives among them.";
+  return { title: "Precision and recall by threshold", chart, legend, note, columns };
 }

@@ -10,7 +10,7 @@ const several = DATA.topics.length > 1;
 
 let current = 0;
 let printing = false;
-let topicTable = null;
+let topicTables = [];
 const controls = new Controls(schedule);
 
 function figureElement({ title, chart, legend, note, columns }, file) {
@@ -39,55 +39,69 @@ function drawFigures(container, topic) {
   // Empty figures first: their width is that of a column, which letters are drawn to fit.
   container.replaceChildren(...Array.from({ length: 4 }, () => element("figure")));
   const width = widthOf(container.firstElementChild);
-  const figures = [densitiesFigure, logOddsFigure, probabilityFigure].map((make) => make(topic, width));
+  const figures = [probabilityFigure, logOddsFigure, densitiesFigure].map((make) => make(topic, width));
   if (topic.test) figures.push(reliabilityFigure(topic.test, width, ""));
   const made = figures.map((each) => figureElement(each, fileName(nameOf(topic), each.title)));
   if (!topic.test) made.push(element("p", { class: "absent" }, "No held-out scores were given for this topic."));
   container.replaceChildren(...made);
 }
 
+const inWords = (kind, name) => DATA.words[kind][name];
+
+// A parameter or a part: what it is, then what formulas call it.
+function named(kind, name) {
+  const words = inWords(kind, name);
+  return words ? `${words} (${name})` : name;
+}
+
 function drawTables(container, topic) {
-  const parts = [["parameters", "Maximum likelihood beside the posterior", topic.parameters]];
-  if (topic.parts) parts.push(["parts", "Parts of the combination", topic.parts]);
-  const made = parts.map(([key, title, { columns, rows }]) =>
-    element("div", { class: "block" },
+  const parts = [["parameters", "What was fitted, in numbers", topic.parameters]];
+  if (topic.parts) parts.push(["parts", "What the probability is made of", topic.parts]);
+  const notes = {
+    parameters: "Where the scores of each class peak and how far they reach, in units of the score."
+      + (topic.lower ? ` Intervals are of ${percent()}.` : ""),
+    parts: "Several models are averaged; each weighs as much as it helps to predict labels left out of its fit.",
+  };
+  const made = parts.map(([key, title, { columns, rows }]) => {
+    const shown = rows.map((row) => row.map((value, k) => cellText(columns[k], value)));
+    const heads = columns.map((name) => inWords("columns", name) ?? name);
+    return element("div", { class: "block" },
       element("div", { class: "heading" }, element("h3", {}, title),
         csvButton(fileName(nameOf(topic), key), columns, () => rows)),
-      plainTable(columns.map((name) => TITLES[name] ?? name), rows, title)));
+      element("p", { class: "note" }, notes[key]), plainTable(heads, shown, title));
+  });
   container.replaceChildren(...made);
 }
 
-function describe(topic) {
-  const found = Object.entries(topic.diagnostics).map(([key, value]) => `${WORDS[key]} ${format(value)}`);
-  const verdict = topic.problems.length
-    ? element("ul", { class: "problems" }, ...topic.problems.map((text) => element("li", {}, text)))
-    : element("p", { class: "good" }, "No problem found with scores and posterior draws.");
-  const tested = topic.test ? [element("p", { class: topic.test.point.calibrated ? "good" : "warning" }, `${topic.test.point.verdict} ${topic.test.point.advice}`)] : [];
-  return [verdict, ...tested, element("p", { class: "note" }, found.join("; ") || "There are no posterior draws to check.")];
+function cellText(column, value) {
+  const kinds = { parameter: "parameters", part: "parts", guard: "guards" };
+  return column in kinds ? named(kinds[column], value) : value;
 }
 
-const TITLES = {
-  mle: "MLE", rhat: "R-hat", ess_bulk: "bulk ESS", map: "mode", apart: "MLE, apart",
-  pooled: "pooled mean", population: "population median", elpd: "leave-one-out log score",
-  se: "s.e. of its difference to the best",
-};
-
-const WORDS = {
-  rhat: "largest R-hat", ess_bulk: "smallest effective sample size", divergences: "divergences",
-  draws: "draws", independent_draws: "independent draws", efficiency: "efficiency of the proposals", pareto_k: "largest Pareto k",
-};
+function describe(topic) {
+  const found = Object.entries(topic.diagnostics).map(([key, value]) => `${inWords("diagnostics", key) ?? key}: ${format(value)}`);
+  const draws = element("p", { class: "note" }, found.length ? `The computation: ${found.join("; ")}.` : "There are no posterior draws to check.");
+  // Of one topic the summary says the rest.
+  if (!several) return [draws];
+  const verdict = topic.problems.length
+    ? element("ul", { class: "problems" }, ...topic.problems.map((text) => element("li", {}, text)))
+    : element("p", { class: "good" }, "No problem was found with the scores or with the computation.");
+  const tested = topic.test ? [element("p", { class: topic.test.point.calibrated ? "good" : "warning" }, `${topic.test.point.verdict} ${topic.test.point.advice}`)] : [];
+  return [verdict, ...tested, draws];
+}
 
 function drawTopic() {
   const topic = DATA.topics[current];
   if (several) {
     byId("topic-name").textContent = nameOf(topic);
+    byId("decisions-name").textContent = nameOf(topic);
     byId("choose").value = String(current);
-    for (const row of topicTable.rows) {
+    for (const row of topicTables.flatMap((table) => table.rows)) {
       row.classList.toggle("current", Number(row.dataset.topic) === current);
     }
   }
   byId("topic-facts").textContent =
-    `${format(topic.positives)} positives and ${format(topic.negatives)} negatives fitted.`;
+    `Fitted to ${format(topic.positives)} positives and ${format(topic.negatives)} negatives.`;
   byId("topic-verdict").replaceChildren(...describe(topic));
   drawFigures(byId("figures"), topic);
   drawTables(byId("topic-tables"), topic);
@@ -103,22 +117,45 @@ function regionText(regions) {
   }).join(", and ");
 }
 
-function decideTopic(topic, costs) {
+const show = (id, text) => { byId(id).textContent = text; };
+
+// An estimate and its interval, in the two cells of a table.
+function showBoth(topic, id, middle, { lower, upper }) {
+  show(id, format(middle, 4));
+  // What all draws agree on, such as how many documents a threshold takes, is no interval.
+  const ends = format(lower, 4) === format(upper, 4) ? "" : formatInterval(lower, upper, 4);
+  show(`${id}-band`, topic.lower ? ends : "no band");
+}
+
+function decideTopic(topic, costs, byThreshold) {
   const found = decide(topic, costs);
-  const band = (of, digits) => (topic.lower ? formatInterval(of.lower, of.upper, digits) : "no band");
-  const show = (id, text) => { byId(id).textContent = text; };
   show("threshold-probability", format(found.probability, 4));
   show("regions", regionText(found.regions));
-  show("spoken", `; expected cost ${format(found.cost.mean)}, ${band(found.cost, 3)}`);
-  show("threshold", format(found.threshold, 4));
-  show("threshold-band", topic.lower ? formatInterval(found.thresholds.lower, found.thresholds.upper, 4) : "no band");
+  showBoth(topic, "threshold", found.threshold, found.thresholds);
   for (const [id, of] of [["cost", found.cost], ["fpr", found.falsePositives], ["miss", found.misses]]) {
-    show(id, format(of.mean, 4));
-    show(`${id}-band`, band(of, 4));
+    showBoth(topic, id, of.mean, of);
   }
-  const container = byId("cost-figure");
-  const figure = costFigure(topic, costs, found, widthOf(container));
-  container.replaceChildren(figureElement(figure, fileName(nameOf(topic), "expected cost")));
+  show("spoken", `; expected cost ${byId("cost").textContent}, ${byId("cost-band").textContent}`);
+  putFigure("cost-figure", (width) => costFigure(topic, byThreshold, found, width), "expected cost");
+}
+
+function selectTopic(topic, costs, byThreshold) {
+  const threshold = controls.threshold.value;
+  const wanted = thresholdForRecall(topic, controls.recall.value / 100, costs);
+  showBoth(topic, "wanted-threshold", wanted.threshold, wanted);
+  for (const [start, score] of [["own", threshold], ["wanted", wanted.threshold]]) {
+    const outcomes = outcomesAt(topic, score, costs);
+    for (const name of ["precision", "recall", "taken"]) {
+      const found = summary(outcomes[name]);
+      if (byId(`${start}-${name}`)) showBoth(topic, `${start}-${name}`, found.mean, found);
+    }
+  }
+  putFigure("selection-figure", (width) => selectionFigure(topic, byThreshold, threshold, width), "precision and recall");
+}
+
+function putFigure(id, make, name) {
+  const container = byId(id);
+  container.replaceChildren(figureElement(make(widthOf(container)), fileName(nameOf(DATA.topics[current]), name)));
 }
 
 function decideAll() {
@@ -128,14 +165,24 @@ function decideAll() {
   let fitted = 0;
   for (let i = 0; i < probability.length; i++) fitted += share[i % columns] * probability[i];
   controls.showFitted(fitted / rows);
-  decideTopic(DATA.topics[current], costs);
-  if (!several) return;
-  for (const row of topicTable.rows) {
+  const byThreshold = outcomesByThreshold(DATA.topics[current], costs);
+  decideTopic(DATA.topics[current], costs, byThreshold);
+  selectTopic(DATA.topics[current], costs, byThreshold);
+  if (several) decideRows(costs);
+}
+
+let decided = "";
+function decideRows(costs) {
+  // A threshold or a recall of one's own moves nothing in the tables of topics.
+  if (decided === JSON.stringify(costs)) return;
+  decided = JSON.stringify(costs);
+  const [, numbers] = topicTables;
+  for (const row of numbers.rows) {
     const found = decide(DATA.topics[row.dataset.topic], costs);
     fill(row.querySelector("[data-live=threshold]"), found.threshold);
     fill(row.querySelector("[data-live=cost]"), found.cost.mean);
   }
-  topicTable.again();
+  numbers.again();
 }
 
 function fill(cell, value) {
@@ -152,6 +199,7 @@ function schedule() {
 
 function choose(index) {
   current = Math.min(Math.max(index, 0), DATA.topics.length - 1);
+  controls.startAt(DATA.topics[current]);
   drawTopic();
 }
 
@@ -167,8 +215,13 @@ function listen() {
   }
   byId("print").addEventListener("click", () => window.print());
   if (!several) return;
-  topicTable = new TopicTable(byId("topics"), byId("search"), byId("search-status"));
-  byId("topics-csv").addEventListener("click", () => topicTable.csv());
+  topicTables = ["topics", "numbers"].map((id) => new TopicTable(byId(id)));
+  current = Number(topicTables[0].rows[0].dataset.topic);
+  byId("search").addEventListener("input", search);
+  search();
+  for (const table of topicTables) {
+    byId(`${table.table.id}-csv`).addEventListener("click", () => table.csv(`${table.table.id}.csv`));
+  }
   byId("choose").addEventListener("change", (event) => choose(Number(event.target.value)));
   byId("previous").addEventListener("click", () => choose(current - 1));
   byId("next").addEventListener("click", () => choose(current + 1));
@@ -180,6 +233,11 @@ function listen() {
       byId("topic-heading").focus({ preventScroll: true });
     });
   }
+}
+
+function search() {
+  const shown = topicTables.map((table) => table.filter(byId("search").value));
+  byId("search-status").textContent = `${shown[0]} of ${DATA.topics.length} topics`;
 }
 
 // Every topic's figures one below the other, for printing.
@@ -206,6 +264,7 @@ function drawOverall() {
 }
 
 listen();
+controls.startAt(DATA.topics[current]);
 drawAll();
 let width = window.innerWidth;
 window.addEventListener("resize", () => {

@@ -1,7 +1,7 @@
 // Drawing: scales, axes, lines and bands as SVG, whose colours are classes of the style sheet.
 
 const SVG = "http://www.w3.org/2000/svg";
-const MARGIN = { top: 12, right: 14, bottom: 44, left: 56 };
+const MARGIN = { top: 12, right: 14, bottom: 44, left: 64 };
 
 function svgElement(name, attributes = {}, ...children) {
   const element = document.createElementNS(SVG, name);
@@ -23,7 +23,8 @@ const round = (value) => Math.round(value * 100) / 100;
 function ticks(low, high, count) {
   const rough = (high - low) / count;
   const power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].map((each) => each * power).find((each) => each >= rough);
+  const off = (step) => Math.abs(Math.log(step / rough));
+  const step = [1, 2, 5, 10].map((each) => each * power).reduce((a, b) => (off(b) < off(a) ? b : a));
   const out = [];
   for (let k = Math.ceil(low / step - 1e-9); k * step <= high + 1e-9 * step; k++) {
     out.push(Number((k * step).toPrecision(10)));

@@ -36,23 +36,21 @@ function plainTable(header, rows, caption) {
     element("tr", {}, ...row.map((value) =>
       isNumber(value)
         ? element("td", { class: "number" }, format(value, 4))
-        : element("td", {}, value))));
+        : element("td", value.length > 24 ? { class: "words" } : {}, value))));
   return element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
     element("table", {}, element("caption", { class: "hidden" }, caption),
       element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...body)));
 }
 
-// Sorting by the buttons in the heads of columns, and a search field that hides rows.
+// Sorting by the buttons in the heads of columns, and rows hidden that a search does not find.
 class TopicTable {
-  constructor(table, search, status) {
-    Object.assign(this, { table, search, status });
+  constructor(table) {
+    this.table = table;
     this.rows = [...table.tBodies[0].rows];
     this.heads = [...table.tHead.rows[0].cells];
     this.heads.forEach((head, k) => {
       head.querySelector("button").addEventListener("click", () => this.sort(k));
     });
-    search.addEventListener("input", () => this.filter());
-    this.filter();
   }
 
   sort(column) {
@@ -83,20 +81,28 @@ class TopicTable {
     this.order(column, this.heads[column].getAttribute("aria-sort") === "ascending" ? 1 : -1);
   }
 
-  filter() {
-    const wanted = this.search.value.trim().toLowerCase();
+  // Show the rows that hold a text; return how many.
+  filter(wanted) {
     let shown = 0;
     for (const row of this.rows) {
       const text = `${row.cells[0].textContent} ${row.dataset.verdict}`.toLowerCase();
-      row.hidden = !text.includes(wanted);
+      row.hidden = !text.includes(wanted.trim().toLowerCase());
       shown += !row.hidden;
     }
-    this.status.textContent = `${shown} of ${this.rows.length} topics`;
+    return shown;
   }
 
-  csv() {
-    const text = (cell) => cell.dataset.value ?? cell.textContent.trim();
-    const header = this.heads.map((head) => head.textContent.trim());
-    download("topics.csv", header, this.rows.map((row) => [...row.cells].map(text)));
+  // Cells as they sort; a number with an interval becomes three.
+  csv(name) {
+    const intervals = this.heads.map((_, k) => this.rows.some((row) => row.cells[k].dataset.lower !== undefined));
+    const header = this.heads.flatMap((head, k) => {
+      const title = head.querySelector("button").textContent.trim();
+      return intervals[k] ? [title, `${title}, lower`, `${title}, upper`] : [title];
+    });
+    const cells = (cell, k) => {
+      const own = cell.dataset.value ?? cell.textContent.trim();
+      return intervals[k] ? [own, cell.dataset.lower ?? "", cell.dataset.upper ?? ""] : [own];
+    };
+    download(name, header, this.rows.map((row) => [...row.cells].flatMap(cells)));
   }
 }

@@ -1,0 +1,305 @@
+"""Reports as readers meet them: refused input, smooth curves, on a phone, on paper, in the dark."""
+
+import re
+
+import numpy as np
+import pytest
+
+from bayescal import ScoreCalibrator, TopicCalibrator
+from bayescal.decisions import precision_at, recall_at, threshold_for_recall
+from bayescal.palette import CLASS_COLOURS, MLE_COLOUR, POSTERIOR_COLOUR
+from bayescal.report import write_report
+from tests.browser import browser, opened
+from tests.report_data import as_number, data_of, make_problem, make_topics
+
+pytestmark = [pytest.mark.docs, pytest.mark.one_era]
+DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 360, "height": 800}
+PAPER = {"width": 688, "height": 1000}  # A4 less its margins
+CONTROLS = ("prior", "own", "recall", "cost-fp", "cost-fn")
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    with browser() as one:
+        yield one
+
+
+@pytest.fixture(scope="module")
+def single(tmp_path_factory):
+    """Return a calibrator with few positives, its scores, and its report."""
+    scores, labels = make_problem(60, seed=1)
+    calibrator = ScoreCalibrator(random_state=0, draws=300).fit(scores, labels)
+    path = tmp_path_factory.mktemp("single") / "report.html"
+    return calibrator, scores, write_report(calibrator, path, test=make_problem(500, seed=2))
+
+
+@pytest.fixture(scope="module")
+def topics(tmp_path_factory):
+    """Return the report of topics."""
+    frame = make_topics()
+    calibrator = TopicCalibrator(random_state=0, draws=250).fit(frame)
+    path = tmp_path_factory.mktemp("topics") / "report.html"
+    return write_report(calibrator, path, test=make_topics(seed=1), fitted=frame)
+
+
+def settle(page):
+    """Wait until what was typed is computed."""
+    page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
+
+
+def fill(page, control, value):
+    page.fill(f"#{control}-value", str(value))
+    settle(page)
+
+
+def results(page):
+    return page.locator("#decisions table.results").all_inner_texts()
+
+
+def path_of(page, where):
+    """Return the points of a line or a band of a figure."""
+    numbers = re.findall(r"-?[\d.]+", page.locator(where).get_attribute("d"))
+    return np.array(numbers, dtype=float).reshape(-1, 2)
+
+
+@pytest.mark.parametrize("costs", [(1, 1), (10, 1), (1, 50)])
+@pytest.mark.parametrize("which", ["single", "topics"])
+def test_the_cost_curve_is_smooth_and_within_its_frame(chromium, which, costs, request):
+    found = request.getfixturevalue(which)
+    with opened(chromium, found[-1] if which == "single" else found, viewport=DESKTOP) as page:
+        fill(page, "cost-fp", costs[0])
+        fill(page, "cost-fn", costs[1])
+        x, y = path_of(page, "#cost-figure path.line").T
+        frame = page.locator("#cost-figure clipPath rect").evaluate(
+            "(rect) => ['x', 'y', 'width', 'height'].map((name) => Number(rect.getAttribute(name)))"
+        )
+        _, band = path_of(page, "#cost-figure path.band").T
+        for each in (y, band):
+            assert frame[1] - 0.01 <= each.min() <= each.max() <= frame[1] + frame[3] + 0.01
+        assert frame[0] - 0.01 <= x.min() <= x.max() <= frame[0] + frame[2] + 0.01
+        slope = np.diff(y) / np.diff(x)
+        # No corner: directions of neighbouring pieces differ by less than 20 degrees, and the curve
+        # falls to its best threshold and rises from there (y grows downwards).
+        assert np.abs(np.diff(np.degrees(np.arctan(slope)))).max() < 20
+        turns = np.diff(np.sign(slope[np.abs(slope) > 0.02]))
+        assert np.count_nonzero(turns) <= 1
+
+
+@pytest.mark.parametrize("control", CONTROLS)
+@pytest.mark.parametrize("value", ["1e6", "-1e6", ""])
+def test_numbers_out_of_range_are_refused_beside_the_field(chromium, single, control, value):
+    with opened(chromium, single[-1], viewport=DESKTOP) as page:
+        page.set_checked("#prior-own", False)
+        settle(page)
+        before, field = results(page), page.locator(f"#{control}-value")
+        inside = field.input_value()
+        fill(page, control, value)
+        refusal = page.locator(f"#{control}-refused")
+        assert refusal.is_visible()
+        ends = re.search(r"enter a number from (\S+) to (\S+)\. ", refusal.inner_text()).groups()
+        limits = [float(field.get_attribute(name)) for name in ("min", "max")]
+        assert [as_number(end) for end in ends] == limits
+        assert field.get_attribute("aria-invalid") == "true"
+        assert field.input_value() == value  # what was typed stays, to be mended
+        assert results(page) == before
+        fill(page, control, inside)
+        assert not refusal.is_visible()
+        assert field.get_attribute("aria-invalid") == "false"
+
+
+def test_a_slider_takes_the_place_of_what_was_refused(chromium, single):
+    with opened(chromium, single[-1], viewport=DESKTOP) as page:
+        fill(page, "cost-fp", -1)
+        page.focus("#cost-fp")
+        page.keyboard.press("ArrowRight")
+        assert not page.locator("#cost-fp-refused").is_visible()
+        fill(page, "cost-fp", 1)
+        page.set_checked("#prior-own", False)
+        fill(page, "prior", 2)
+        page.set_checked("#prior-own", True)
+        settle(page)
+        assert not page.locator("#prior-refused").is_visible()
+
+
+def shown(page, name):
+    """Return an estimate and the ends of its interval."""
+    ends = page.inner_text(f"#{name}-band").split(" to ")
+    return [as_number(text) for text in (page.inner_text(f"#{name}"), *ends)]
+
+
+def test_precision_and_recall_are_those_of_the_decisions(chromium, single):
+    calibrator, scores, path = single
+    rng = np.random.default_rng(0)
+    # Many documents like those fitted; the page spreads the few there are out a little.
+    p = calibrator.sample_proba(scores)
+    middle = float(np.quantile(scores, 0.7)) + 1e-6
+    with opened(chromium, path, viewport=DESKTOP) as page:
+        fill(page, "own", middle)
+        for name, of in (("precision", precision_at), ("recall", recall_at)):
+            expected = of(middle, scores, p, of="population", rng=rng)
+            ends = [expected.mean, expected.lower, expected.upper]
+            assert shown(page, f"own-{name}") == pytest.approx(ends, abs=0.06)
+        fill(page, "recall", 80)
+        wanted = threshold_for_recall(scores, p, 0.8, of="population", rng=rng)
+        found = shown(page, "wanted-threshold")
+        # Scores of so few documents are apart.
+        assert found == pytest.approx([wanted.threshold, wanted.lower, wanted.upper], abs=0.35)
+        assert recall_at(found[0], scores, p, of="population").mean == pytest.approx(0.8, abs=0.06)
+
+
+def test_the_page_computes_what_the_report_says_of_thresholds(chromium, single):
+    path = single[-1]
+    (topic,) = data_of(path)["topics"]
+    at, wanted = topic["selection"]["at"], topic["selection"]["wanted"]
+    with opened(chromium, path, viewport=DESKTOP) as page:
+        for name in ("precision", "recall"):
+            assert shown(page, f"own-{name}") == pytest.approx(at[name], abs=0.01)
+        assert shown(page, "wanted-precision") == pytest.approx(wanted["precision"], abs=0.01)
+        reach = topic["x"][-1] - topic["x"][0]
+        found = shown(page, "wanted-threshold")
+        assert found == pytest.approx(wanted["threshold"], abs=0.01 * reach)
+
+
+def test_precision_answers_to_the_base_rate_and_recall_does_not(chromium, single):
+    with opened(chromium, single[-1], viewport=DESKTOP) as page:
+        before = shown(page, "own-precision"), shown(page, "own-recall")
+        page.set_checked("#prior-own", False)
+        fill(page, "prior", 0.01)
+        assert shown(page, "own-precision")[0] < before[0][0] / 2
+        assert shown(page, "own-recall") == pytest.approx(before[1], abs=1e-3)
+
+
+@pytest.mark.parametrize("which", ["single", "topics"])
+@pytest.mark.parametrize("viewport", [DESKTOP, PHONE, PAPER], ids=["desktop", "phone", "paper"])
+def test_nothing_is_wider_than_its_page(chromium, which, viewport, request):
+    found = request.getfixturevalue(which)
+    with opened(chromium, found[-1] if which == "single" else found, viewport=viewport) as page:
+        if viewport is PAPER:
+            page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+            page.emulate_media(media="print")
+        assert page.evaluate("document.documentElement.scrollWidth") == viewport["width"]
+
+
+OVERLAPS = """() => {
+  const shown = (each) => each.checkVisibility() && !each.closest(".hidden, .skip, svg, math");
+  const texts = [...document.querySelectorAll(
+    "h1, h2, h3, p, label, input, button, dt, dd, figcaption, li, td, th, svg.chart")]
+    .filter((each) => shown(each) && !each.closest(".scroll"));
+  const boxes = texts.map((each) => [each, each.getBoundingClientRect()]);
+  const found = [];
+  for (const [a, p] of boxes) for (const [b, q] of boxes) {
+    if (a === b || a.contains(b) || b.contains(a)) continue;
+    const wide = Math.min(p.right, q.right) - Math.max(p.left, q.left);
+    const high = Math.min(p.bottom, q.bottom) - Math.max(p.top, q.top);
+    if (wide > 1 && high > 1) found.push(`${a.textContent || a.id} / ${b.textContent || b.id}`);
+  }
+  return found;
+}"""
+
+
+@pytest.mark.parametrize("which", ["single", "topics"])
+def test_on_a_phone_tables_scroll_in_themselves_and_nothing_overlaps(chromium, which, request):
+    found = request.getfixturevalue(which)
+    with opened(chromium, found[-1] if which == "single" else found, viewport=PHONE) as page:
+        assert page.evaluate(OVERLAPS) == []
+        wide = page.evaluate(
+            "[...document.querySelectorAll('table')].filter((each) => each.checkVisibility() &&"
+            " each.getBoundingClientRect().right > innerWidth && !each.closest('.scroll')).length"
+        )
+        assert wide == 0
+        if which == "topics":
+            # What a row is about stays in sight.
+            page.locator("#topics").evaluate("(table) => { table.parentElement.scrollLeft = 300; }")
+            first = page.locator("#topics tbody th").first.bounding_box()
+            assert 0 <= first["x"] < first["x"] + first["width"] < 200
+
+
+def test_heads_of_tables_are_repeated_on_paper_and_rows_stay_whole(chromium, topics):
+    with opened(chromium, topics) as page:
+        page.emulate_media(media="print")
+        style = "(each) => getComputedStyle(each)"
+        for table in page.locator("table").all():
+            assert table.locator("thead").evaluate(
+                f"{style[:10]}getComputedStyle(each).display"
+            ) == ("table-header-group")
+            assert (
+                table.locator("tbody tr")
+                .first.evaluate("(each) => getComputedStyle(each).breakInside")
+                .startswith("avoid")
+            )
+        # Chromium repeats heads without what buttons in them say.
+        for head in page.locator("#topics thead th, #numbers thead th").all():
+            assert head.inner_text()
+            assert not head.locator("button").is_visible()
+        assert page.locator(".scroll").first.evaluate(
+            "(each) => [getComputedStyle(each).overflowX, getComputedStyle(each).maxHeight]"
+        ) == ["visible", "none"]
+
+
+def test_paper_has_what_was_set_in_place_of_controls(chromium, single, tmp_path):
+    with opened(chromium, single[-1], viewport=DESKTOP) as page:
+        fill(page, "cost-fp", 7)
+        fill(page, "own", 0.5)
+        pdf = page.pdf(path=tmp_path / "report.pdf", format="A4")
+        assert pdf.startswith(b"%PDF")
+        page.emulate_media(media="print")
+        for where in ("fieldset", "nav", "details"):
+            assert not page.locator(where).first.is_visible()
+        printed = " ".join(page.locator(".printed:visible").all_inner_texts())
+        assert "Cost of a false positive: 7" in printed
+        assert "Threshold of your own: 0.5" in printed
+        assert page.is_visible("#threshold")
+        assert page.locator("figure").first.is_visible()
+
+
+def rgb(colour):
+    return f"rgb({', '.join(str(int(colour[k : k + 2], 16)) for k in (1, 3, 5))})"
+
+
+DRAWN = {
+    ".bar.negative": ("fill", CLASS_COLOURS[0]),
+    ".bar.positive": ("fill", CLASS_COLOURS[1]),
+    "path.line.posterior.negative": ("stroke", CLASS_COLOURS[0]),
+    "path.line.posterior.positive": ("stroke", CLASS_COLOURS[1]),
+    "path.line.draw.positive": ("stroke", CLASS_COLOURS[1]),
+    "path.line.mle": ("stroke", MLE_COLOUR),
+    ".dot.mle": ("stroke", MLE_COLOUR),
+    "path.band.posterior": ("fill", POSTERIOR_COLOUR),
+    "#cost-figure path.line": ("stroke", POSTERIOR_COLOUR),
+}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_colours_are_those_of_the_plots(chromium, single, scheme):
+    with opened(chromium, single[-1], color_scheme=scheme) as page:
+        for where, (name, colour) in DRAWN.items():
+            for drawn in page.locator(where).all():
+                assert drawn.evaluate(f"(each) => getComputedStyle(each).{name}") == rgb(colour)
+
+
+def test_classes_and_estimates_are_told_apart_without_colour(chromium, single):
+    with opened(chromium, single[-1]) as page:
+        looks = [
+            page.locator(f"path.line.{kind}").first.evaluate(
+                "(each) => getComputedStyle(each).strokeDasharray"
+            )
+            for kind in ("posterior.negative", "posterior.positive", "mle")
+        ]
+        assert len(set(looks)) == 3
+        outlined = [
+            page.locator(f".bar.{kind}").first.evaluate("(each) => getComputedStyle(each).stroke")
+            for kind in ("negative", "positive")
+        ]
+        assert outlined[0] == "none" != outlined[1]
+
+
+def test_names_in_tables_are_in_words(chromium, topics):
+    with opened(chromium, topics, viewport=DESKTOP) as page:
+        tables = page.locator("#topic-tables").inner_text()
+        for words in (
+            "score at which the density of this class peaks (theta)",
+            "the scores below it (left)",
+            "the scores above it (right)",
+            "(elpd; higher is better)",
+        ):
+            assert words in tables

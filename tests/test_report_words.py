@@ -1,0 +1,248 @@
+"""What a report tells first, and in words: the answer, the ranking, thresholds, names, letters."""
+
+import unicodedata
+from dataclasses import replace
+from xml.etree import ElementTree
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import special
+
+from bayescal import ScoreCalibrator, TopicCalibrator
+from bayescal.decisions import precision_at, recall_at, threshold_for_recall
+from bayescal.families import FAMILIES
+from bayescal.fitted.documents import Documents
+from bayescal.palette import CLASS_COLOURS, MLE_COLOUR, POSTERIOR_COLOUR
+from bayescal.report import write_report
+from bayescal.report.answer import answer_of
+from bayescal.report.contents import gather
+from bayescal.report.grid import shares, smooth_shares
+from bayescal.report.selection import half_way, typical_scores
+from bayescal.report.topic_table import Cell, Row, ranked
+from bayescal.report.words import COLUMNS, PARAMETERS, PARTS
+from tests.report_data import data_of, make_problem, make_topics
+
+pytestmark = pytest.mark.one_era
+FAST = {"draws": 100, "random_state": 0}
+RIGHT = {"verdict": "Right.", "advice": "", "calibrated": True, "told": True}
+WRONG = {"verdict": "Off.", "advice": "Fit again.", "calibrated": False, "told": True}
+
+
+@pytest.fixture(scope="module")
+def single():
+    scores, labels = make_problem(300, seed=0)
+    return ScoreCalibrator(draws=200, random_state=0).fit(scores, labels), scores
+
+
+@pytest.fixture(scope="module")
+def pooled():
+    frame = make_topics()
+    return TopicCalibrator(**FAST).fit(frame), frame
+
+
+@pytest.mark.parametrize(
+    ("tested", "off", "state", "told"),
+    [
+        (None, (0, 0), "missing", "label some two hundred documents"),
+        (RIGHT, (0, 1), "good", "Right."),
+        (WRONG, (1, 1), "warning", "Off. Fit again."),
+        (RIGHT | {"told": False}, (0, 1), "unknown", "Right."),
+        (RIGHT, (1, 10), "good", "by chance alone it would be 0.5 or so"),
+        (RIGHT, (6, 10), "warning", "6 of 10 topics are off at 5 %"),
+        (WRONG, (1, 10), "warning", "The table of topics says which"),
+    ],
+)
+def test_the_answer_is_what_held_out_documents_say(tested, off, state, told):
+    found = answer_of(tested, off)
+    assert found.state == state
+    assert told in found.text
+
+
+def test_the_summary_answers_and_says_what_to_do(single, tmp_path):
+    calibrator, _ = single
+    text = calibrator.report(tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "Are the probabilities right? Nobody can tell yet" in text
+    assert "<code>--test</code>" in text
+    tested = calibrator.report(tmp_path / "report.html", make_problem(400, seed=2))
+    text = tested.read_text(encoding="utf-8")
+    assert "Are the probabilities right? Yes" in text
+    assert "<code>--test</code>" not in text
+
+
+def test_few_held_out_documents_are_no_answer(single, tmp_path):
+    calibrator, _ = single
+    text = calibrator.report(tmp_path / "report.html", ([-3.0, 3.0], [0, 1])).read_text("utf-8")
+    assert "The held-out documents are too few to tell." in text
+
+
+def test_topics_are_ranked_by_how_uncertain_their_recall_is(pooled):
+    calibrator, frame = pooled
+    contents = gather(calibrator, test=None, fitted=frame, level=0.9)
+    widths = [row.choices[4].value for row in contents.rows]
+    assert widths == sorted(widths, reverse=True)
+    assert contents.choice_columns[4].startswith("Uncertainty")
+    names = [topic["name"] for topic in contents.data["topics"]]
+    assert [row.name for row in contents.rows] != names
+    assert [names[row.index] for row in contents.rows] == [row.name for row in contents.rows]
+
+
+def test_without_intervals_the_fewest_positives_come_first():
+    row = Row(0, "", (Cell(9.0), *4 * (Cell(None),)), (), None, "")
+    few = replace(row, index=1, choices=(Cell(3.0), *row.choices[1:]))
+    assert [each.index for each in ranked([row, few])] == [1, 0]
+
+
+def test_thresholds_are_told_as_the_decisions_have_them(single, tmp_path):
+    calibrator, scores = single
+    path = write_report(calibrator, tmp_path / "report.html", threshold=0.5, recall=0.8, level=0.8)
+    selection = data_of(path)["topics"][0]["selection"]
+    draws = calibrator.sample_proba(scores)
+    at, wanted = selection["at"], selection["wanted"]
+    assert at["threshold"] == [0.5]
+    for name, of in (("precision", precision_at), ("recall", recall_at)):
+        expected = of(0.5, scores, draws, of="population", level=0.8)
+        ends = [expected.mean, expected.lower, expected.upper]
+        assert at[name] == pytest.approx(ends, abs=0.025)
+    expected = threshold_for_recall(scores, draws, 0.8, of="population", level=0.8)
+    ends = [expected.threshold, expected.lower, expected.upper]
+    assert wanted["threshold"] == pytest.approx(ends, abs=0.1)
+    assert wanted["recall"][0] == pytest.approx(0.8, abs=0.005)
+
+
+def test_held_out_documents_are_counted_beside(single, tmp_path):
+    calibrator, _ = single
+    scores, labels = make_problem(400, seed=1)
+    path = write_report(calibrator, tmp_path / "report.html", test=(scores, labels), threshold=0.5)
+    counted = data_of(path)["topics"][0]["selection"]["at"]["held_out"]
+    taken = scores >= 0.5
+    assert counted["precision"] == pytest.approx(labels[taken].mean(), abs=1e-3)
+    assert counted["recall"] == pytest.approx(labels[taken].sum() / labels.sum(), abs=1e-3)
+
+
+def test_where_no_probability_reaches_one_half_there_is_no_threshold_there(tmp_path):
+    rng = np.random.default_rng(0)
+    labels = np.arange(300) % 10 == 0
+    calibrator = ScoreCalibrator(**FAST).fit(rng.normal(0.5 * labels), labels.astype(int))
+    path = calibrator.report(tmp_path / "report.html")
+    assert data_of(path)["topics"][0]["selection"]["at"] is None
+    assert "At no score shown is the probability one half" in path.read_text(encoding="utf-8")
+
+
+def test_a_threshold_is_in_the_units_of_the_scores(tmp_path):
+    scores, labels = make_problem(80, seed=0)
+    calibrator = ScoreCalibrator(**FAST, scores_are="probabilities")
+    calibrator.fit(special.expit(scores), labels)
+    path = write_report(calibrator, tmp_path / "report.html", threshold=0.75)
+    (threshold,) = data_of(path)["topics"][0]["selection"]["at"]["threshold"]
+    assert threshold == pytest.approx(np.log(3.0), abs=1e-3)
+    with pytest.raises(ValueError, match="must lie between 0 and 1, got 2"):
+        write_report(calibrator, tmp_path / "report.html", threshold=2.0)
+    with pytest.raises(ValueError, match="recall must lie between 0 and 1"):
+        write_report(calibrator, tmp_path / "report.html", recall=90)
+
+
+def test_the_crossing_of_a_curve_that_falls_again_is_the_last_rise():
+    x = np.arange(6.0)
+    assert half_way(x, np.array([1.0, -1.0, -1.0, 1.0, 1.0, -1.0])) == 2.5
+    assert half_way(x, np.full(6, -1.0)) is None
+    assert half_way(x, np.full(6, 1.0)) == 0.0
+
+
+def test_typical_scores_have_the_share_of_each_stretch():
+    x, share = np.array([0.0, 1.0, 3.0, 4.0]), np.array([0.1, 0.4, 0.3, 0.2])
+    found = typical_scores(x, share, 10_000)
+    assert (found < 0.5).mean() == pytest.approx(0.1, abs=1e-3)
+    assert ((found > 0.5) & (found < 2.0)).mean() == pytest.approx(0.4, abs=1e-3)
+    assert (found > 3.5).mean() == pytest.approx(0.2, abs=1e-3)
+
+
+def test_documents_spread_out_keep_their_mean_and_have_no_gaps(single):
+    calibrator, _ = single
+    (problem,) = calibrator.fitted_problems().values()
+    rng = np.random.default_rng(0)
+    score = np.concatenate([rng.normal(-1.0, 0.5, 200), [0.5, 1.4, 2.0]])
+    few = replace(problem, documents=Documents.of(score, np.arange(203) >= 200))
+    nodes = np.linspace(-4.0, 4.0, 129)
+    as_they_are, smooth = shares(few, nodes), smooth_shares(few, nodes)
+    assert smooth.sum() == pytest.approx(1.0)
+    assert smooth @ nodes == pytest.approx(as_they_are @ nodes, abs=0.05)
+    between = (nodes > 0.5) & (nodes < 2.0)
+    assert (as_they_are[between] == 0.0).any()
+    assert (smooth[between] > 1e-4).all()
+
+
+FITTED = {
+    "combined": {},
+    "probabilities": {"scores_are": "probabilities"},
+    "monotone": {"parts": "monotone"},
+    "mle": {"inference": "mle"},
+} | {name: {"family": name} for name in FAMILIES}
+
+
+@pytest.mark.parametrize("options", FITTED.values(), ids=FITTED)
+def test_every_name_in_a_table_has_words(options):
+    scores, labels = make_problem(60, seed=0)
+    given = special.expit(scores) if "scores_are" in options else scores
+    calibrator = ScoreCalibrator(**FAST | options).fit(given, labels)
+    (problem,) = calibrator.fitted_problems().values()
+    check_words(problem)
+
+
+def check_words(problem):
+    table = problem.parameters(0.9)
+    names = [name for _, name in table.index if not name.startswith("at ")]
+    assert set(names) <= PARAMETERS.keys()
+    assert set(table.columns) <= COLUMNS.keys() | {"documents"}
+    if problem.parts is not None:
+        assert set(problem.parts.index) <= PARTS.keys()
+        assert set(problem.parts.columns) <= COLUMNS.keys()
+
+
+def test_every_name_of_topics_has_words(pooled):
+    calibrator, _ = pooled
+    check_words(next(iter(calibrator.fitted_problems().values())))
+
+
+def greek(text):
+    return {each for each in text if unicodedata.name(each, "").startswith("GREEK SMALL")}
+
+
+def check_letters(blocks):
+    """Greek letters of formulas stand in words before them."""
+    told = set()
+    for block in blocks:
+        told |= greek(block.text)
+        for line in block.formulas:
+            letters = greek("".join(ElementTree.fromstring(str(line)).itertext()))
+            assert letters - {"\N{GREEK SMALL LETTER PI}"} <= told, block.title
+
+
+@pytest.mark.parametrize("options", FITTED.values(), ids=FITTED)
+def test_letters_of_formulas_are_explained_before(options):
+    scores, labels = make_problem(60, seed=0)
+    given = special.expit(scores) if "scores_are" in options else scores
+    calibrator = ScoreCalibrator(**FAST | options).fit(given, labels)
+    check_letters(next(iter(calibrator.fitted_problems().values())).describe(several=False))
+
+
+@pytest.mark.parametrize("pooling", ["partial", "none"])
+def test_letters_of_the_model_of_topics_are_explained_before(pooling, pooled):
+    calibrator, frame = pooled
+    if pooling != "partial":
+        calibrator = TopicCalibrator(pooling, **FAST).fit(pd.DataFrame(frame))
+    check_letters(next(iter(calibrator.fitted_problems().values())).describe(several=True))
+
+
+def test_the_style_sheet_has_the_colours_of_the_plots_and_no_others_for_data(single, tmp_path):
+    calibrator, _ = single
+    text = calibrator.report(tmp_path / "report.html").read_text(encoding="utf-8")
+    style = text[text.index("<style>") : text.index("</style>")]
+    expected = dict(
+        zip(("negative", "positive"), CLASS_COLOURS, strict=True),
+        posterior=POSTERIOR_COLOUR,
+        mle=MLE_COLOUR,
+    )
+    for name, colour in expected.items():
+        assert style.count(f"--{name}:") == 1  # light and dark alike
+        assert f"--{name}: {colour};" in style
