@@ -97,7 +97,7 @@ class ReliabilityDisplay(Display):
         scores, y : array-like of shape (n,)
             Held-out documents; those fitted would flatter it.
         topic : str or int, optional
-            Of a TopicCalibrator.
+            The topic to show, if the calibrator is a TopicCalibrator.
         prior : float, array-like or frozen scipy.stats distribution, optional
             See `ScoreCalibrator.decision_function`.
         sample_weight : array-like of shape (n,), optional
@@ -105,7 +105,7 @@ class ReliabilityDisplay(Display):
         ax : matplotlib.axes.Axes, optional
             Where to draw; by default axes of a new figure.
         **options
-            Of `from_predictions` and of `plot`.
+            Further arguments of `from_predictions` and of `plot`.
 
         Raises
         ------
@@ -165,7 +165,7 @@ class ReliabilityDisplay(Display):
         band : {"consistency", "confidence"} or None
             See `bayescal.metrics.reliability_curve`.
         level : float
-            Of the band, at each probability.
+            Probability of the band at each point.
         sample_weight : array-like of shape (n,), optional
             How much each document counts.
         random_state : int, numpy Generator, RandomState or None
@@ -173,7 +173,7 @@ class ReliabilityDisplay(Display):
         ax : matplotlib.axes.Axes, optional
             Where to draw; by default axes of a new figure.
         **options
-            Of `plot`.
+            Further arguments of `plot`.
 
         Raises
         ------
@@ -216,7 +216,7 @@ class ReliabilityDisplay(Display):
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Where; by default axes of a new figure.
+            Where to draw; by default axes of a new figure.
         counts : bool
             Whether to draw the number of documents above.
         legend : bool
