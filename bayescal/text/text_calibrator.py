@@ -40,11 +40,11 @@ class TextCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     words : int
         How many words the named classifiers use, by mutual information with the class.
     folds : int
-        Of the cross-validation; every class needs so many documents.
+        Number of folds of the cross-validation; every class needs at least so many documents.
     calibrator : ScoreCalibrator, optional
-        Its settings are used, `positive` among them; by default `ScoreCalibrator()`.
+        Its settings, `positive` among them, are used for the fit; by default `ScoreCalibrator()`.
     random_state : int
-        Of folds, solver and posterior: the same seed, the same probabilities.
+        Seeds folds, solver and posterior; the same seed gives the same probabilities.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class TextCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     classifier_, calibrator_ : scikit-learn classifier, ScoreCalibrator
         Fitted.
     vectorizer_ : sklearn.feature_extraction.text.CountVectorizer
-        What counts words: two letters or digits at least, whatever their case.
+        It counts words of at least two letters or digits, whatever their case.
 
     Examples
     --------
