@@ -46,16 +46,17 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
     """
     Calibrate a classifier on scores of documents that it was not trained on.
 
-    The counterpart of `sklearn.calibration.CalibratedClassifierCV`, with a posterior: its raw
-    scores (decision_function; else log-odds of predict_proba, never rounded to 0 or 1) go through a
-    calibrator, by default `ScoreCalibrator`. Of several classes each is calibrated against the
-    rest and the probabilities are divided by their sum, in every posterior draw; of several labels
-    a document (y an array of 0 and 1) each by itself, or pooled by a `TopicCalibrator`.
+    This is the counterpart of `sklearn.calibration.CalibratedClassifierCV`, with a posterior. The
+    classifier's raw scores (decision_function; else log-odds of predict_proba, never rounded to 0
+    or 1) go through a calibrator, by default `ScoreCalibrator`. With several classes each is
+    calibrated against the rest, and the probabilities are divided by their sum in every posterior
+    draw. Where a document may have several labels (y an array of 0 and 1) each label is calibrated
+    by itself, or all are pooled by a `TopicCalibrator`.
 
     Parameters
     ----------
     estimator : classifier, optional
-        With fit and decision_function or predict_proba; LinearSVC by default. One inside a
+        It has fit and decision_function or predict_proba; LinearSVC by default. One inside a
         `sklearn.frozen.FrozenEstimator` is not fitted again: all documents calibrate it, and `cv`
         and `ensemble` do not matter.
     calibrator : object or str, optional
@@ -64,7 +65,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         a predict that gives probabilities, of one column of scores, such as LogisticRegression.
         Copies are fitted, on labels 0 and 1.
     cv : int, splitter or iterable of splits, optional
-        5 stratified folds by default.
+        How to split documents into folds; 5 stratified folds by default.
     ensemble : bool or "auto"
         False: the out-of-fold scores of all documents calibrate one classifier, trained on all.
         True or "auto": a classifier for each fold is calibrated on its test part; probabilities
@@ -73,25 +74,25 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
     n_jobs : int, optional
         Processes that train folds and fit calibrators.
     random_state : int, numpy Generator, RandomState or None
-        The source of a seed for each calibrator; of None the calibrator's own random_state.
+        Gives each calibrator its seed; with None each keeps its own random_state.
     positive : label, optional
         The positive one of two classes; by default the second in sorted order.
 
     Attributes
     ----------
     classes_ : array of shape (classes,), or list of arrays
-        The negative and the positive class; of several classes these in sorted order; of several
+        The negative and the positive class; of several classes these in sorted order; with several
         labels [0, 1] for each.
     scores_ : array of shape (n,) or (n, columns)
         The raw scores that the documents were calibrated on, by classifiers that were not trained
         on them: of two classes for the positive one, else one for each class or label; nan for
         documents that no fold tested.
     labels_ : array of shape (labels,)
-        Names of the labels, the columns of y: of a DataFrame its own, else 0, 1, ...
+        Names of the labels: those of the columns if y is a DataFrame, else 0, 1, ...
     calibrated_classifiers_ : list
-        Pairs of a fitted `estimator` and its `calibrators`: one, or one a fold.
+        Pairs of a fitted `estimator` and its `calibrators`: one pair, or one for each fold.
     posterior_ : xarray.DataTree
-        The calibrator's tree; of several classes, labels or folds a branch for each.
+        The calibrator's tree; with several classes, labels or folds it has a branch for each.
     n_features_in_, feature_names_in_
         Those of the estimator, if it has them.
 
@@ -140,14 +141,14 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         Parameters
         ----------
         X : array-like, sparse matrix, DataFrame or list of n documents
-            As the classifier takes them.
+            Documents in the form that the classifier takes.
         y : array-like of shape (n,) or (n, labels)
             Classes, or 0 and 1 for each label.
         sample_weight : array-like of shape (n,), optional
-            For the calibrators, and for the classifier: always without metadata routing, with it
-            if the classifier requests them.
+            Weights for the calibrators and for the classifier. With metadata routing the classifier
+            gets them only if it requests them.
         **params
-            Metadata: without routing `groups` for the splitter and all else for the classifier.
+            Metadata. Without routing `groups` goes to the splitter, and all else to the classifier.
 
         Raises
         ------
@@ -185,10 +186,10 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         Parameters
         ----------
         X : array-like, sparse matrix, DataFrame or list of n documents
-            As the classifier takes them.
+            Documents in the form that the classifier takes.
         prior : float, distribution, or sequence, optional
-            Of two classes P(+) of the population predicted for, see
-            `ScoreCalibrator.decision_function`; else one for each class or label.
+            For two classes, the share of positives among the documents to predict, see
+            `ScoreCalibrator.decision_function`; else a share for each class or label.
 
         Returns
         -------
@@ -203,7 +204,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         Parameters
         ----------
         X : array-like, sparse matrix, DataFrame or list of n documents
-            As the classifier takes them.
+            Documents in the form that the classifier takes.
         prior : float, distribution, or sequence, optional
             See `predict_proba`.
         """
@@ -229,12 +230,12 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
 
     def predict(self, X: Any, prior: Any = None) -> NDArray[Any]:
         """
-        Return the likeliest class of each document; of several labels 1 where P > 1/2, else 0.
+        Return the likeliest class of each document; with several labels 1 where P > 1/2, else 0.
 
         Parameters
         ----------
         X : array-like, sparse matrix, DataFrame or list of n documents
-            As the classifier takes them.
+            Documents in the form that the classifier takes.
         prior : float, distribution, or sequence, optional
             See `predict_proba`.
         """
@@ -252,7 +253,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         Parameters
         ----------
         X : array-like, sparse matrix, DataFrame or list of n documents
-            As the classifier takes them.
+            Documents in the form that the classifier takes.
         level : float
             Posterior probability, between 0 and 1.
         kind : {"pointwise", "hdi", "simultaneous"}
@@ -264,7 +265,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         Returns
         -------
         array of shape (n, 2) or (n, columns, 2)
-            Of P(+) for two classes; else of every class or label.
+            Intervals of P(+) for two classes, else of every class or label.
 
         Raises
         ------
@@ -280,14 +281,14 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         self, X: Any, draws: int | None = None, random_state: Any = None, prior: Any = None
     ) -> Floats:
         """
-        Return probabilities of posterior draws; of several classes each draw sums to 1.
+        Return probabilities of posterior draws; with several classes each draw sums to 1.
 
         Parameters
         ----------
         X : array-like, sparse matrix, DataFrame or list of n documents
-            As the classifier takes them.
+            Documents in the form that the classifier takes.
         draws : int, optional
-            So many draws chosen at random; all, in their order, by default.
+            How many draws to choose at random; by default all are returned, in their order.
         random_state : int, Generator, RandomState or None
             Chooses the draws.
         prior : float, distribution, or sequence, optional
@@ -296,7 +297,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         Returns
         -------
         array of shape (draws, n) or (draws, n, columns)
-            P(+) for two classes; else every class or label.
+            Draws of P(+) for two classes, else of every class or label.
 
         Raises
         ------
@@ -346,7 +347,8 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         Returns
         -------
         pandas.DataFrame
-            Of several classes or labels, or of several folds, with these as first level of rows.
+            A table as of one calibrator; with several classes, labels or folds, these are the first
+            level of its rows.
         """
         import pandas as pd
 
@@ -372,13 +374,13 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         Parameters
         ----------
         path : str or Path
-            Of the file.
+            Where to write the file.
         X, y : documents and their classes, optional
             Held-out documents, whose reliability it shows; not for an ensemble.
         level : float
             Posterior probability of the bands at each score.
         title : str, optional
-            Of the page.
+            Title of the page.
 
         Raises
         ------

@@ -44,64 +44,71 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
     """
     Calibrate the raw scores of a binary classifier.
 
-    The scores of each class get a density p(s|class); Bayes' rule turns the two and the class
-    prior into log-odds(s) = logit P(+) + log p(s|+) - log p(s|-). Beside it log-odds that rise with
-    the score are fitted to the labels directly; by default both are combined. With inference
-    "exact" or "nuts" the parameters have a posterior, and so has every probability.
+    A density p(s|class) is fitted to the scores s of each class, and Bayes' rule turns the two and
+    the share of positives P(+) into log-odds(s) = logit P(+) + log p(s|+) - log p(s|-). Curves of
+    log-odds that rise with the score are fitted to the labels directly. By default all of these
+    are combined. With inference "exact" or "nuts" the parameters have a posterior, and so has
+    every probability.
 
     Parameters
     ----------
     family : str
-        Of the class densities: one of `bayescal.families.FAMILIES`; "average", a mixture of all
-        but the hybrid, each class with weights of its own; or "auto", a mixture of Gaussian and
-        asymmetric Laplace densities for inference "exact", else "asymmetric_laplace".
+        The shape of the class densities: one of `bayescal.families.FAMILIES`; "average", a mixture
+        of all but the hybrid, with weights for each class; or "auto", which is a mixture of
+        Gaussian and asymmetric Laplace densities for inference "exact", else "asymmetric_laplace".
     inference : {"auto", "exact", "nuts", "map", "mle"}
-        Independent posterior draws, in milliseconds; the same posterior by PyMC's NUTS, also for
-        programs of your own; the posterior mode; or Bennett's maximum likelihood. "auto" is "nuts"
-        where a program is given, else "exact".
+        How to fit: "exact" makes independent posterior draws without MCMC; "nuts" samples the
+        densities, or a program of your own, with PyMC; "map" finds the posterior mode; "mle" is
+        Bennett's maximum likelihood. "auto" is "nuts" where a program is given, else "exact".
     parts : str or sequence of str
-        What the curve is made of: "densities", Bayes' rule with densities of both classes;
-        "monotone", log-odds that rise in straight pieces, fitted to the labels directly;
-        "logistic", their case of one slope; "recalibrated", log-odds that rise with those of the
-        densities; "identity", scores that are log-odds as they are; several of these, or
-        "combined", all of them but the last unless `scores_are` says so. Several parts are weighed
-        by leave-one-out predictive performance (stacking). "auto" is "densities" where a family or
-        a program is given and for inferences other than "exact", else "combined".
+        The models that the curve is made of: "densities", Bayes' rule with densities of both
+        classes; "monotone", log-odds that rise in straight pieces, fitted to the labels directly;
+        "logistic", log-odds in one straight line; "recalibrated", log-odds that rise with those of
+        the densities; "identity", scores that are log-odds already. Several can be given;
+        "combined" is all of them, but the identity only if `scores_are` says so. Several are
+        averaged with the weights that best predict each label from all others (stacking). "auto"
+        is "densities" where a family or a program is given and for inferences other than "exact",
+        else "combined".
     program : str or Path, optional
         A model program for "nuts" and "map": a name from `bayescal.programs.available()` or the
         path of a .py file, which is run. Defaults to the program named like the family.
     hyperparameters : dict, optional
         Keyword arguments of the program's `model`, such as theta_scale; see models/. n_segments=3
-        makes monotone log-odds three straight pieces (Bennett's future work); by default there are
-        9 to 17, by the size of the rarer class.
+        gives monotone log-odds three straight pieces (which Bennett proposed as future work); by
+        default there are 9 to 17, the more the larger the rarer class is.
     candidates : {"exact", "bennett"}
-        Modes that maximum likelihood tries.
+        Modes that maximum likelihood tries: all that can be best, or the grid of Bennett's paper.
     scale_floor : "auto", float or None
-        Floor of the maximum-likelihood scales in score units; None switches it off.
+        The floor under the widths of maximum likelihood, in score units; None means no floor, and
+        "auto" 1.5 / sqrt(n) times the spread of the scores.
     scores_are : {"auto", "scores", "log_odds", "probabilities"}
-        What the scores are. Log-odds, and probabilities by their log-odds, may be right as they
-        are: then the identity, "do not calibrate", joins the combination as a part. "auto" is
-        "scores", with a warning if all of them lie in [0, 1].
+        What the scores are. Log-odds and probabilities may be right as they are, so that the
+        combination then has the identity, "do not calibrate", as one more part; of probabilities
+        the log-odds are calibrated. "auto" is "scores", with a warning if all lie in [0, 1].
     positive : label, optional
         The positive class, for which larger scores stand; by default the second in sorted order.
         Where it is the first, scorers of scikit-learn, which take the second for positive, would
         score the wrong class in silence: give them y == positive as labels.
     warp : "auto", "none", "average" or float
-        Whether x = m + c asinh((s - m)/c), which draws in heavy tails, stands for the scores: not;
-        averaged over c = inf, 10, 3 and 1 spreads; or c in spreads. "auto" averages densities of
-        several families, and lets the labels choose for "monotone".
+        Whether to transform the scores s to x = m + c asinh((s - m)/c), which draws in heavy tails
+        (m is their centre). "none" does not, "average" averages over c = inf, 10, 3 and 1 times
+        their spread, and a number is c in units of the spread. "auto" averages where densities of
+        several families are fitted, and lets the labels choose for "monotone".
     averaging : {"auto", "stacking", "evidence"}
-        How families and warps are weighed: by the leave-one-out predictive density of their
-        mixture, or by their posterior probabilities. "auto" is stacking, which measured better on
-        real scores, but evidence where other parts follow densities or are weighed with them.
+        How families and warps are weighed: "stacking" by the leave-one-out predictive density of
+        their mixture, "evidence" by their posterior probabilities. "auto" is stacking, which
+        predicted real scores better, but evidence where densities are one part of several.
     monotone : bool
-        Condition the posterior on log-odds that never fall; for "exact".
+        Whether to keep only posterior draws whose log-odds never fall as scores rise; for
+        inference "exact".
     point : {"predictive", "mean", "median"}, optional
-        What `predict_proba` returns given a posterior: Bayes' rule with the posterior predictive
-        densities, P(+ | s, data); or the posterior mean or median of the curve at s. By default
-        "predictive", or with monotone=True "mean", which cannot fall either.
+        What `predict_proba` returns where there is a posterior: "predictive" is Bayes' rule with
+        the posterior predictive densities, P(+ | s, data); the others are the posterior mean or
+        median of the curve at s. The default is "predictive", but "mean" with monotone=True, since
+        the mean of curves that never fall does not fall either.
     draws, chains : int
-        Posterior draws per chain, and chains; for "exact" all draws are independent.
+        Number of posterior draws in each chain, and of chains; for "exact" all draws are
+        independent.
     sampler_options : dict, optional
         Further arguments of pm.sample: tune, target_accept, cores, nuts_sampler, ...
     random_state : int, numpy Generator, RandomState or None
@@ -125,30 +132,33 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
     mle_ : bayescal.engines.maximum_likelihood.ClassFits
         The maximum-likelihood fits of both classes, for every inference.
     posterior_ : xarray.DataTree
-        In ArviZ's schema, for "exact" and "nuts". The group posterior holds draws in raw score
-        units: the parameters of one family; of warped densities and of several families mode,
-        left_width and right_width, as in `summary`; of log-odds fits their values at some
-        scores (log_odds). Parts of a combination have groups of their own, and the groups whose
-        names hold engine_draws and engine_constants have the engines' own coordinates. Beside
-        them are observed_data, constant_data, maximum_likelihood, evidence of "exact" and
-        sample_stats of "nuts".
+        The posterior in ArviZ's schema, for "exact" and "nuts". Its group posterior holds draws in
+        raw score units: for one family its parameters; for warped densities and for several
+        families mode, left_width and right_width, as in `summary`; for log-odds fits their values
+        at some scores (log_odds). Each further part of a combination has a group of its own. The
+        groups whose names hold engine_draws and engine_constants are what predictions are made
+        from, in the engines' own coordinates. Other groups are observed_data, constant_data,
+        maximum_likelihood, evidence (for "exact") and sample_stats (for "nuts").
     log_evidence_ : dict of str to float
-        For "exact": natural log of the density of each class's scores under the family, all
-        parameters integrated out; for several families or warps that of their equal mixture.
+        For "exact", the natural logarithm of the density of each class's scores under the family,
+        all parameters integrated out; for several families or warps, that of their mixture with
+        equal weights.
     family_weight_ : pandas.DataFrame
-        For "exact": of each class, the weight of each family: by `averaging` its share in the
-        stack or its posterior probability.
+        For "exact", the weight of each family in each class. It is a stacking weight or a posterior
+        probability, as `averaging` says.
     family_probability_ : pandas.DataFrame
-        For "exact": of each class, the posterior probability of each family, all alike a priori.
+        For "exact", the posterior probability of each family in each class, all being equally
+        probable a priori.
     warp_weight_ : pandas.Series
-        For "exact": the weight of each warp, by its c in score units.
+        For "exact", the weight of each transform of `warp`, named by its c in score units.
     monotone_probability_ : float
-        P(log-odds of the class densities never fall | data), before any condition.
+        P(log-odds of the class densities never fall | data), as it is without monotone=True.
     combination_ : pandas.DataFrame
-        For "combined": of each part the weight, its leave-one-out log score (elpd, natural
-        logarithm) and the standard error of its difference to the best.
+        For several parts, the weight of each, its leave-one-out log score (elpd, in natural
+        logarithms) and the standard error of its difference from the best.
     results_ : xarray.DataTree
-        The same tree for every inference, without posterior where there is none.
+        The tree of `posterior_`, which is there for every inference; "mle" and "map" have no
+        posterior in it.
     diagnostics_ : bayescal.results.diagnostics.Diagnostics or None
         R-hat, effective sample sizes, divergences, and what to do about them.
 
@@ -208,7 +218,7 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
 
     def fit(self, scores: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """
-        Fit the densities of both classes.
+        Fit the calibrator to scores and labels.
 
         Parameters
         ----------
@@ -218,25 +228,25 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         y : array-like of shape (n,)
             Labels, two classes, both present.
         sample_weight : array-like of shape (n,), optional
-            A weight of 2 equals repeating the document, a weight of 0 leaving it out: weights are
-            powers of the likelihood. With "mle" that holds to rounding; where draws are made it
-            holds to their Monte Carlo error, by which two seeds differ too: of 4,000 draws a
-            standard deviation of 0.005 in probability or less for the default. Families that are
-            stacked learn their weights from 256 scores of a class, and the combination from 20,000
-            documents; of more than that other ones are taken when documents are repeated, which
-            has moved probabilities of "average" by 0.01.
+            A weight of 2 equals repeating the document, and a weight of 0 leaving it out: weights
+            are powers of the likelihood. With "mle" that holds to rounding. Where draws are made
+            it holds to their Monte Carlo error, by which two seeds differ too: with 4,000 draws its
+            standard deviation is at most 0.005 in probability for the default. The weights of
+            families that are stacked are learnt from at most 256 scores of a class, and those of
+            parts from at most 20,000 documents. If there are more, repeating documents changes
+            which of them are taken; this has moved probabilities of "average" by 0.01.
 
         Raises
         ------
         ValueError
-            If an argument is not as described; nothing is changed then.
+            If an argument is not as described. The calibrator is then as it was before.
 
         Warns
         -----
         ScoresWarning
-            Of what `score_problems_` says.
+            If something is wrong with the scores; `score_problems_` says the same.
         ConvergenceWarning
-            Of what `diagnostics_` says.
+            If posterior draws are not to be trusted; `diagnostics_` says the same.
         """
         settings = read_settings(self)
         scores_are = resolve_scores(self.scores_are)
@@ -259,8 +269,9 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         scores : array-like of shape (n,) or (n, 1)
             Raw scores.
         prior : float, array-like or frozen scipy.stats distribution, optional
-            P(+) of the population predicted for, if it is not that of the data fitted: a number,
-            draws of one, or a distribution on (0, 1) whose uncertainty the band then shows.
+            The share of positives P(+) among the documents to predict, if it is not that of the
+            documents fitted: a number, or draws of it or a distribution on (0, 1), whose
+            uncertainty is then part of the band.
 
         Raises
         ------
@@ -335,11 +346,12 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         scores : array-like of shape (n,) or (n, 1)
             Raw scores.
         level : float
-            Posterior probability, between 0 and 1: of the interval at each score; for
-            "simultaneous", that the whole curve lies within the band.
+            Posterior probability of the interval at each score, between 0 and 1; for
+            "simultaneous", the probability that the whole curve lies within the band.
         kind : {"pointwise", "hdi", "simultaneous"}
-            Equal tails at each score; the shortest interval at each score; or a band for the
-            curve between the smallest and the largest score fitted, of equal tails at each.
+            "pointwise" is the interval with equal tails at each score; "hdi" the shortest one at
+            each score; "simultaneous" a band for the whole curve between the smallest and the
+            largest score fitted.
         prior : float, array-like or frozen scipy.stats distribution, optional
             See `decision_function`.
 
@@ -368,7 +380,8 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         scores : array-like of shape (n,) or (n, 1)
             Raw scores.
         draws : int, optional
-            So many draws chosen at random without replacement; all, in their order, by default.
+            How many draws to choose at random, without replacement; by default all are returned,
+            in their order.
         random_state : int, Generator, RandomState or None
             Chooses the draws.
         prior : float, array-like or frozen scipy.stats distribution, optional
@@ -403,8 +416,8 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         Returns
         -------
         xarray.Dataset
-            Dimensions klass and score: `mle`, and with a posterior `predictive`, `lower`,
-            `upper`; per unit of score.
+            Densities per unit of score, with dimensions klass and score: `mle`, and where there is
+            a posterior `predictive`, `lower` and `upper`.
         """
         check_is_fitted(self, "classes_")
         check_fraction(level=level)
@@ -414,13 +427,12 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         """
         Return every parameter by class: maximum likelihood beside the posterior.
 
-        Both are in raw score units (of probabilities in units of their log-odds). Densities that
-        are warped or of several families have no parameter in common; the rows of these are the
-        mode of each draw's density of raw scores, and left_width and right_width, the distances
-        from the mode beyond which 1/e, 37 %, of the scores on that side of it lie. Of an
-        exponential side that is its mean distance, 1/rate; of a Gaussian one 0.90 sigma.
-        Log-odds fits have rows of their values where their slope changes and at the ends of the
-        scores fitted, beside those by maximum likelihood.
+        Both are in raw score units (for probabilities, in units of their log-odds). Densities that
+        are warped or of several families have no parameter in common. Their rows are the mode of
+        each draw's density of raw scores, and left_width and right_width, the distances from the
+        mode beyond which 1/e, 37 %, of the scores on that side of it lie. For an exponential side
+        this is its mean distance, 1/rate; for a Gaussian one it is 0.90 sigma. For log-odds fits
+        the rows are their values where their slope changes and at the ends of the scores fitted.
 
         Parameters
         ----------
@@ -430,12 +442,12 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         Returns
         -------
         pandas.DataFrame
-            Rows (class, parameter); columns mle, guard, and with a posterior its median, lower and
-            upper end of the interval, rhat and ess_bulk; with inference "map", map. There is no
-            mean: that of a width may not exist where warps make tails heavy. guard names what
-            moved an mle off the likelihood's optimum: "scale_floor" under a degenerate scale,
-            "add_one" in the class prior, (positives + 1)/(documents + 2) as Bennett has it, not
-            positives/documents.
+            A row for each class and parameter. Its columns are mle and guard; where there is a
+            posterior, its median, the lower and upper end of its interval, rhat and ess_bulk; and
+            for inference "map", map. There is no mean, for that of a width may not exist where
+            warps make tails heavy. guard names what moved mle off the likelihood's optimum:
+            "scale_floor", the floor under a scale that would be too small; "add_one", Bennett's
+            estimate of the class prior, (positives + 1)/(documents + 2).
 
         Warns
         -----
@@ -473,20 +485,20 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         """
         Return `posterior_` with groups that ArviZ's loo, compare and predictive checks read.
 
-        They are made anew at every call: a fit does not pay for them.
+        They are made anew at every call, so that a fit takes no time for them.
 
         Parameters
         ----------
         groups : sequence of {"log_likelihood", "prior", "posterior_predictive"}
-            What to add. log_likelihood has the variable label, log P(y | s) of every document by
-            every draw; prior the variables of the posterior, one chain; posterior_predictive
-            replicates of label given each document's score and, of class densities, of score given
-            its label.
+            What to add. log_likelihood has the variable label, which is log P(y | s) of every
+            document by every draw. prior has draws of the posterior's variables from their prior,
+            in one chain. posterior_predictive has replicates of label given each document's score
+            and, where there are class densities, of score given its label.
         draws : int
-            At most so many posterior draws, evenly chosen, in all groups. Each group of documents
-            takes 8 bytes a draw and document: 160 MB for 1,000 draws of 20,000 documents.
+            How many posterior draws the groups have at most, evenly chosen. A value takes 8 bytes,
+            so that 1,000 draws for 20,000 documents take 160 MB in each group.
         random_state : int, numpy Generator, RandomState or None
-            Draws the prior and the replicates.
+            Seeds the draws of the prior and of the replicates.
 
         Returns
         -------
@@ -498,7 +510,7 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
             If there is no posterior.
         ValueError
             If an argument is not as described, or log_likelihood is asked for and documents were
-            weighted, which leaving one out has no place for.
+            weighted, since a weighted document cannot be left out as one.
 
         Notes
         -----
@@ -647,13 +659,13 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         Parameters
         ----------
         path : str or Path
-            Of the file.
+            Where to write the file.
         test : DataFrame with columns score and label, or (scores, labels), optional
             Held-out documents, whose reliability it shows.
         level : float
             Posterior probability of the bands at each score.
         title : str, optional
-            Of the page.
+            Title of the page.
 
         Raises
         ------

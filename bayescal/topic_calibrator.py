@@ -47,27 +47,28 @@ NAME = "TopicCalibrator"  # what files say made them
 
 class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
     """
-    Calibrate the scores of many topics at once, each topic's densities around a population's.
+    Calibrate the scores of many topics at once, so that topics with few positives borrow.
 
-    P(+ | s, topic t) by Bayes' rule with class densities p(s | +, t), p(s | -, t) whose modes,
-    shares and widths are draws from populations, one for either class, which all topics inform:
-    topics with three positives borrow from the others, topics with hundreds hardly do.
+    P(+ | s, topic t) follows by Bayes' rule from class densities p(s | +, t) and p(s | -, t). Their
+    modes, shares and widths are draws from a population for each class, which is estimated from
+    all topics: topics with three positives borrow from the others, topics with hundreds hardly do.
 
     Parameters
     ----------
     pooling : {"partial", "none", "complete"}
-        Around a population; every topic by itself; one density for all topics.
+        "partial" fits the topics around a population, "none" every topic by itself, and "complete"
+        one density for all topics.
     family : {"auto", "asymmetric_laplace", "laplace", "gaussian", "asymmetric_gaussian"}
-        Of the densities; "auto" is asymmetric Laplace, and Gaussian beside it where parts are
-        combined.
+        The shape of the densities; "auto" is asymmetric Laplace, and Gaussian beside it where parts
+        are combined.
     parts : {"auto", "combined", "densities"}
         What each topic's curve is made of. "combined" weighs asymmetric Laplace and Gaussian
         densities around their populations, both recalibrated by one monotone curve for all topics,
         and monotone log-odds around theirs; "auto" is that for partial pooling where no family is
         given, else "densities".
     new_topics : {"population", "error"}
-        What predictions for a topic that was not fitted do: answer as the population would, with
-        wide bands, or raise.
+        What predictions do for a topic that was not fitted: "population" answers as for a topic
+        without documents, with wide bands; "error" raises.
     inference : {"exact", "nuts"}
         The fast engine, or PyMC's NUTS on the program models/topics.py, the same model: minutes in
         place of seconds; for partial pooling and one family ("auto": "asymmetric_laplace"). There
@@ -92,8 +93,8 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
     point : {"predictive", "mean", "median"}, optional
         What `predict_proba` returns, see `ScoreCalibrator`; by default "predictive".
     draws, chains : int
-        Posterior draws per chain, and chains; with "exact" all draws are independent but for few
-        repeated ones.
+        Number of posterior draws in each chain, and of chains; with "exact" all draws are
+        independent, but for few that are repeated.
     random_state : int, numpy Generator, RandomState or None
         Seeds the engine; the same seed gives the same bits, whatever `n_jobs`.
     n_jobs : int, optional
@@ -111,7 +112,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
     Attributes
     ----------
     topics_ : array of shape (topics,)
-        Names in sorted order.
+        Names of the topics, in sorted order.
     classes_ : array of shape (2,)
         The negative and the positive class: the labels in sorted order unless `positive` is the
         first of them.
@@ -125,9 +126,9 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
     families_ : tuple of str
         The families of densities fitted.
     combination_ : pandas.DataFrame
-        Of each part of a combination the weight for a topic without labels, its leave-one-out log
-        score over all topics (elpd, natural logarithm) and the standard error of its difference
-        to the best; `posterior_["combination"]["weight"]` has each topic's own weights.
+        For each part of a combination, its weight for a topic without labels, its leave-one-out log
+        score over all topics (elpd, in natural logarithms) and the standard error of its difference
+        from the best. `posterior_["combination"]["weight"]` has each topic's own weights.
     posterior_ : xarray.DataTree
         Groups posterior (chain, draw, klass, topic) and population, draws in raw score units, and
         topics; of a combination also those of its other parts, and combination, their weights;
@@ -245,15 +246,15 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         """
         Return calibrated natural log-odds of the positive class, of the shape of the scores.
 
-        Of dask arrays, and of xarray or DataFrames that hold them, the answer of this and of the
-        other methods is lazy: computed block by block, where Dask computes.
+        For dask arrays, and for xarray or DataFrames that hold them, the answer of this and of the
+        other methods is lazy: Dask computes it block by block when asked to.
 
         Parameters
         ----------
         scores : array-like of shape (n,) or (documents, topics), DataFrame or DataArray
             Raw scores; a long DataArray may have the topics as coordinate "topic".
         topics : array-like, optional
-            As in `fit`.
+            The topic of each score, as in `fit`.
         prior : float, array-like or frozen scipy.stats distribution, or mapping, optional
             P(+) of the documents predicted for, if it is not that of the topic's: one for all
             topics, or a mapping of topics that were fitted to theirs; see
@@ -279,7 +280,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         scores : array-like of shape (n,) or (documents, topics), DataFrame or DataArray
             Raw scores.
         topics : array-like, optional
-            As in `fit`.
+            The topic of each score, as in `fit`.
         prior : float, array-like or frozen scipy.stats distribution, or mapping, optional
             See `decision_function`.
         """
@@ -297,7 +298,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         scores : array-like of shape (n,) or (documents, topics), DataFrame or DataArray
             Raw scores.
         topics : array-like, optional
-            As in `fit`.
+            The topic of each score, as in `fit`.
         prior : float, array-like or frozen scipy.stats distribution, or mapping, optional
             See `decision_function`.
         """
@@ -320,7 +321,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         scores : array-like of shape (n,) or (documents, topics), DataFrame or DataArray
             Raw scores.
         topics : array-like, optional
-            As in `fit`.
+            The topic of each score, as in `fit`.
         level : float
             Posterior probability of the interval at each score, between 0 and 1; for
             "simultaneous", that a topic's whole curve lies within the band.
@@ -369,7 +370,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         Path
-            That of the folder.
+            The folder written.
 
         Raises
         ------
@@ -407,9 +408,10 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         scores : array-like of shape (n,) or (documents, topics), DataFrame or DataArray
             Raw scores.
         topics : array-like, optional
-            As in `fit`.
+            The topic of each score, as in `fit`.
         draws : int, optional
-            So many draws chosen at random without replacement; all, in their order, by default.
+            How many draws to choose at random, without replacement; by default all are returned,
+            in their order.
         random_state : int, Generator, RandomState or None
             Chooses the draws.
         prior : float, array-like or frozen scipy.stats distribution, or mapping, optional
@@ -444,7 +446,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         scores, labels, topics, sample_weight
-            As in `fit`; the labels' values must be those fitted.
+            The new documents, in the form that `fit` takes them; labels must be those fitted.
 
         Raises
         ------
@@ -553,7 +555,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         path : str or Path
-            Of the file.
+            Where to write the file.
         test : DataFrame with columns score, label and topic, or (scores, labels, topics), optional
             Held-out documents; topics may lack them.
         fitted : DataFrame or tuple, optional
@@ -562,7 +564,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         level : float
             Posterior probability of the bands at each score.
         title : str, optional
-            Of the page.
+            Title of the page.
         """
         from bayescal.report import write_report
 

@@ -1,4 +1,4 @@
-"""Notebooks run from top to bottom, and carry no outputs in git."""
+"""Notebooks run from top to bottom without a warning, and carry no outputs in git."""
 
 from pathlib import Path
 
@@ -25,4 +25,7 @@ def test_outputs_are_stripped(path):
 def test_runs(path, tmp_path):
     notebook = nbformat.read(path, as_version=4)
     NotebookClient(notebook, timeout=300, resources={"metadata": {"path": tmp_path}}).execute()
-    assert all(cell.get("execution_count") for cell in notebook.cells if cell.cell_type == "code")
+    cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    assert all(cell.get("execution_count") for cell in cells)
+    written = [out for cell in cells for out in cell.outputs if out.get("name") == "stderr"]
+    assert [out.text for out in written] == []

@@ -64,8 +64,9 @@ def test_there_are_examples():
     assert any(line.startswith("bayescal fit") for line in commands_of("README.md"))
 
 
-def test_readme_shows_what_its_first_block_prints(tmp_path):
-    (code,), (shown,) = blocks_of("README.md"), blocks_of("README.md", "")
+@pytest.mark.parametrize("page", ["README.md", "docs/index.md"])
+def test_a_first_page_shows_what_its_block_prints(page, tmp_path):
+    (code,), (shown,) = blocks_of(page), blocks_of(page, "")
     assert output_of([code], tmp_path) == shown
 
 

@@ -55,6 +55,13 @@ def test_sbc_draws_the_ranks_of_every_quantity():
     assert near < 0.2 < far
 
 
+def test_ranks_that_are_alike_are_no_deviation_from_uniform_ones():
+    plot_sbc_ecdf({"theta": np.arange(2000) % 10}, 9)
+    largest = [np.abs(line.get_ydata()).max() for ax in plt.gcf().axes for line in ax.lines]
+    # Were ranks points, the curve would go up by a tenth at each of the ten.
+    assert max(largest) < 0.02
+
+
 def test_maximum_likelihood_has_no_posterior_to_plot():
     mle = ScoreCalibrator(inference="mle").fit(SCORES, LABELS)
     with pytest.raises(AttributeError, match="has no posterior"):

@@ -75,9 +75,9 @@ class PairedDifference:
     difference : float
         Mean loss of A less that of B: negative where A is better.
     lower, upper : float
-        Its bootstrap interval.
+        Bootstrap interval of the difference.
     level : float
-        Of the interval.
+        Probability of the interval.
     share_better : float
         Share of resamples in which A loses less; half of those in which neither does.
     method : str

@@ -20,13 +20,13 @@ class AtThreshold:
     Attributes
     ----------
     mean : float
-        Posterior mean; of the precision of no document nan.
+        Posterior mean; nan for the precision where no document is taken.
     lower, upper : float
         Equal-tailed credible interval.
     level : float
-        Its probability.
+        Probability of the interval.
     selected : int
-        Documents taken: those of this score and above.
+        Number of documents taken, which have this score or a larger one.
     """
 
     mean: float
@@ -51,7 +51,7 @@ def precision_at(
     Parameters
     ----------
     threshold : float
-        In score units.
+        The threshold, in score units.
     scores : array-like of shape (documents,)
         Raw scores, larger for likelier positives; their labels need not be known.
     draws : array-like of shape (draws, documents)
@@ -59,9 +59,9 @@ def precision_at(
     of : {"documents", "population"}
         See `threshold_for_precision`.
     level : float
-        Of the interval.
+        Probability of the interval.
     rng : int, Generator, RandomState or None
-        Draws labels.
+        Seeds the drawing of labels.
 
     Raises
     ------

@@ -18,7 +18,7 @@ def as_costs(costs: ArrayLike, documents: int, classes: int) -> Floats:
         costs[d, c] is the cost of decision d where the class is c, in any unit. Decisions are the
         classes, in their order, then others if there are more rows.
     documents, classes : int
-        Of the draws.
+        How many documents and classes the draws have.
 
     Raises
     ------
@@ -77,7 +77,7 @@ def with_abstention(costs: ArrayLike, abstain_cost: ArrayLike) -> Floats:
     costs : array-like of shape (decisions, classes) or (documents, decisions, classes)
         See `as_costs`.
     abstain_cost : float or array-like of shape (documents,)
-        Of not deciding: of asking a person, say.
+        The cost of not deciding, such as that of asking a person.
 
     Raises
     ------

@@ -26,15 +26,15 @@ class PositiveCount:
     Attributes
     ----------
     mean, sd : float
-        Of the number.
+        Posterior mean and standard deviation of the number.
     lower, upper : int
-        Equal-tailed credible interval, of at least its level.
+        Equal-tailed credible interval, which holds the number with probability `level` or more.
     level : float
-        Its probability.
+        Probability asked of the interval.
     pmf : array of shape (documents + 1,)
-        Probability of every number, 0 first.
+        Probability of each number from 0 on.
     method : str
-        "exact", or "drawn": one number for each draw.
+        How it was computed: "exact", or "drawn", which draws one number for each draw.
     """
 
     mean: float
@@ -62,10 +62,10 @@ def count_positives(
     level : float
         Probability of the interval.
     method : {"auto", "exact", "drawn"}
-        The mean over draws of the exact Poisson-binomial probabilities; labels drawn, once for each
-        draw; or the first where draws x documents is at most two million.
+        "exact" is the mean over draws of the Poisson-binomial probabilities; "drawn" draws the
+        labels once for each draw; "auto" is "exact" where draws x documents is at most two million.
     rng : int, Generator, RandomState or None
-        Draws the labels.
+        Seeds the drawing of labels.
 
     Raises
     ------

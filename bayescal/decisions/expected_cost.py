@@ -25,7 +25,7 @@ class Decisions:
         The row of the costs: the position of a class, or of another decision; ABSTAIN = -1 where
         abstaining is cheaper.
     expected_cost : array of shape (documents,)
-        Posterior expected cost of it.
+        Posterior expected cost of the decision.
     probability_optimal : array of shape (documents,)
         Posterior probability that no other decision has a lower expected cost, were the
         probabilities known.
@@ -83,7 +83,7 @@ def decide(
         costs[d, c] is the cost of decision d where the class is c. The first rows are the classes,
         in their order. Of equally cheap decisions the first is taken.
     abstain_cost : float or array-like of shape (documents,), optional
-        Of not deciding.
+        The cost of not deciding, if that is one of the decisions.
 
     Raises
     ------

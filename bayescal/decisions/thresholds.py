@@ -20,18 +20,18 @@ class Threshold:
     Attributes
     ----------
     threshold : float
-        In score units.
+        The threshold, in score units.
     lower, upper : float
         Credible interval of the threshold that would do if the truth were known; infinite where
         none would.
     achieved : float
         Posterior mean of the precision or recall at `threshold`.
     achieved_lower, achieved_upper : float
-        Its credible interval.
+        Credible interval of the precision or recall at `threshold`.
     probability : float
         Posterior probability that it is at least the wanted one.
     selected : int
-        Documents taken.
+        Number of documents taken.
     level : float
         Probability of the intervals.
     """
@@ -69,15 +69,15 @@ def threshold_for_precision(
     precision : float
         Share of positives wanted among the documents taken.
     assurance : float, optional
-        Ask that precision is reached with this posterior probability. By default its posterior mean
-        is to reach it.
+        With which posterior probability the precision is to be reached. By default its posterior
+        mean is to reach it.
     of : {"documents", "population"}
-        Precision of these very documents, whose labels are then drawn too; or of a population that
-        they are a large sample of.
+        "documents" is the precision among these documents, whose labels are drawn as well;
+        "population" that of a population of which they are a large sample.
     level : float
-        Of the intervals.
+        Probability of the intervals.
     rng : int, Generator, RandomState or None
-        Draws labels.
+        Seeds the drawing of labels.
 
     Raises
     ------

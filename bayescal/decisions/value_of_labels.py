@@ -33,7 +33,7 @@ def value_of_label(
     Parameters
     ----------
     draws : array-like of shape (draws, documents) or (draws, documents, classes)
-        Of the documents to decide on; see `bayescal.decisions`. A few hundred draws will do.
+        Draws for the documents to decide on; see `bayescal.decisions`. A few hundred suffice.
     costs : array-like of shape (decisions, classes) or (documents, decisions, classes)
         costs[d, c] is the cost of decision d where the class is c; `with_abstention` adds one.
     candidates : array-like of shape (draws, others) or (draws, others, classes), optional
@@ -43,7 +43,8 @@ def value_of_label(
     Returns
     -------
     array of shape (documents,) or (others,)
-        In units of the costs, less what labelling costs: label while the largest is above that.
+        The saving, in units of the costs, before what labelling costs. It pays to label while the
+        largest value is above the cost of a label.
 
     Raises
     ------

@@ -37,12 +37,12 @@ def calibration_error(
     y_true, y_prob : array-like of shape (n,)
         See `log_loss`. Of several classes see `top_label`.
     n_bins : int
-        Number of bins; of "sweep" the most it tries.
+        Number of bins; for "sweep", the largest number that it tries.
     strategy : {"quantile", "uniform", "sweep"}
-        Bins of equal numbers of documents, of equal width, or as many of equal numbers as leave the
-        shares of positives rising.
+        Bins with equal numbers of documents; bins of equal width; or, for "sweep", as many bins
+        with equal numbers of documents as leave the shares of positives rising.
     norm : {"l1", "l2", "max"}
-        See above.
+        How bins are put together: see above.
     debias : bool
         Subtract what chance alone contributes: for "l2" the variance of each bin's share, in bins
         that hold one document both vanish; for "l1" the bias of |d_b| were the observed errors the
@@ -58,7 +58,7 @@ def calibration_error(
 
     Notes
     -----
-    Not a proper score: constant probabilities at the base rate have none of it.
+    This is no proper score: if all probabilities are the base rate, the error is 0.
 
     References
     ----------

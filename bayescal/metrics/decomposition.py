@@ -20,7 +20,7 @@ class Decomposition:
     Attributes
     ----------
     score : float
-        Of the probabilities.
+        The mean score of the probabilities.
     miscalibration : float
         What the best monotone recalibration would gain; 0 for calibrated probabilities.
     discrimination : float

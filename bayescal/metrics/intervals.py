@@ -28,7 +28,7 @@ class Interval:
     lower, upper : float
         The interval.
     level : float
-        Its probability.
+        Probability of the interval.
     method : str
         "bootstrap", "posterior", or "posterior and Bayesian bootstrap".
     draws : array
@@ -60,7 +60,8 @@ def bootstrap_interval(
     Parameters
     ----------
     metric : callable
-        Of ``(y_true, y_prob, *, sample_weight)``: any function of this module or scikit-learn's.
+        Called as ``metric(y_true, y_prob, *, sample_weight)``: any function of this module, or of
+        scikit-learn.
     y_true, y_prob : array-like of shape (n,)
         See `log_loss`.
     level : float
@@ -123,7 +124,7 @@ def posterior_interval(
     Parameters
     ----------
     metric : callable
-        Of ``(y_true, y_prob, *, sample_weight)``.
+        Called as ``metric(y_true, y_prob, *, sample_weight)``.
     y_true : array-like of shape (n,)
         See `log_loss`.
     draws : array-like of shape (draws, n)
@@ -137,7 +138,7 @@ def posterior_interval(
     sample_weight : array-like of shape (n,), optional
         Passed on to the metric.
     rng : int, Generator, RandomState or None
-        Weighs the documents.
+        Seeds the weights of the documents.
 
     Raises
     ------

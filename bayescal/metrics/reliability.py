@@ -32,7 +32,7 @@ class ReliabilityCurve:
     prob_true : array of shape (points,)
         Estimated P(+) of documents of that probability.
     weight : array of shape (points,)
-        Documents at each.
+        How many documents each point stands for.
     lower, upper : array of shape (points,) or None
         The pointwise band.
     method, band : str
@@ -71,14 +71,14 @@ def reliability_curve(
     y_true, y_prob : array-like of shape (n,)
         See `log_loss`.
     method : {"corp", "uniform", "quantile"}
-        Isotonic regression, which needs no bins; or bins of equal width or of equal numbers, as
-        scikit-learn's `calibration_curve` has them.
+        "corp" is isotonic regression, which needs no bins; the others are bins of equal width and
+        bins with equal numbers of documents, as in scikit-learn's `calibration_curve`.
     n_bins : int
         Number of bins.
     band : {"consistency", "confidence"} or None
-        Where the curve would lie, at each point with probability `level`, if the probabilities were
-        calibrated (labels drawn from them); or the bootstrap interval of the curve (documents drawn
-        with replacement).
+        "consistency" is where the curve would lie, at each point with probability `level`, if the
+        probabilities were calibrated (labels are drawn from them); "confidence" is the bootstrap
+        interval of the curve (documents are drawn with replacement).
     level : float
         Between 0 and 1.
     resamples : int

@@ -32,8 +32,8 @@ def log_loss(
     """
     Return the mean of -log P(what happened).
 
-    scikit-learn's `log_loss` in another base. `losses` takes log-odds instead, and keeps finite
-    what a probability of 0 or 1, which is here taken for 2e-16 from it, has lost.
+    This is scikit-learn's `log_loss` in another base. Probabilities of 0 and 1 are taken for 2e-16
+    and 1 - 2e-16. `losses` takes log-odds instead, which need no such limit.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def log_loss(
     y_prob : array-like of shape (n,)
         Probabilities of the positive class.
     base : float
-        Of the logarithm: e for nats, 2 for bits.
+        Base of the logarithm: e for nats, 2 for bits.
     sample_weight : array-like of shape (n,), optional
         How many documents each counts for.
 
@@ -130,7 +130,7 @@ def top_label(y_true: ArrayLike, y_prob: ArrayLike) -> tuple[NDArray[np.bool_], 
     """
     Return whether the likeliest class was right, and its probability.
 
-    So every metric here serves several classes: calibration of the top label.
+    With these every metric here can be used for several classes, as one of the top label.
 
     Parameters
     ----------

@@ -43,8 +43,8 @@ def smooth_calibration_error(
     Notes
     -----
     Chance alone makes it positive: of n documents whose probabilities are right and spread over
-    [0, 1] it is about 0.3 n ** (-1/3). Not a proper score: constant probabilities at the base rate
-    have little of it.
+    [0, 1] it is about 0.3 n ** (-1/3). It is no proper score: it is small if all probabilities are
+    the base rate.
 
     References
     ----------

@@ -32,28 +32,29 @@ class CalibrationVerdict:
     Attributes
     ----------
     documents : float
-        Their number, or the sum of their weights.
+        The number of documents, or the sum of their weights.
     observed, expected : float
-        Positives that there are, and the sum of the probabilities.
+        The number of positives, and the sum of the probabilities.
     lower, upper : float
-        Where the number of positives lies with probability `level` if the probabilities are right.
+        The interval in which the number of positives lies with probability `level` if the
+        probabilities are right.
     pvalue : float
-        Of the test that the probabilities are right.
+        The p-value of the test that the probabilities are right.
     level : float
-        Right probabilities are called off with probability 1 - level.
+        One minus the probability with which right probabilities are said to be off.
     intercept, slope : float
         The likeliest change of the log-odds, intercept + slope log-odds, under a prior around
         (0, 1) worth one document.
     shift : float
         The likeliest change that adds the same to all log-odds.
     cause : {"none", "base rate", "slope"}
-        Whether nothing is off as far as can be told, or the log-odds are off by the same at every
-        score, as when the base rate changes, or their slope is.
+        What is off: nothing as far as can be told; all log-odds by the same amount, as when the
+        base rate changes; or their slope.
     error : float
-        `smooth_calibration_error`.
+        The smooth calibration error; see `smooth_calibration_error`.
     detectable : float
-        The odds ratio that the test finds with probability .8, were all odds off by it; infinite
-        where there is next to nothing to tell by.
+        The factor by which all odds would have to be off for the test to find it with probability
+        .8; infinite where the documents tell next to nothing.
     """
 
     documents: float
@@ -151,7 +152,8 @@ def calibration_verdict(
     Parameters
     ----------
     y_true, y_prob : array-like of shape (n,)
-        See `log_loss`. Of documents that neither the classifier nor the calibrator has seen.
+        See `log_loss`. The documents must be ones that neither the classifier nor the calibrator
+        was fitted to.
     level : float
         See `CalibrationVerdict`.
     sample_weight : array-like of shape (n,), optional
@@ -165,10 +167,10 @@ def calibration_verdict(
 
     Notes
     -----
-    Blind to what leaves intercept and slope as they are, such as a curve that bends: see
-    `smooth_calibration_error` and a reliability diagram. The interval and the test take p for
-    certain, so that they tell whether these probabilities are right, not whether the fit was a good
-    one given its few labels.
+    The test does not see what leaves intercept and slope as they are, such as a curve that bends;
+    for that look at `smooth_calibration_error` and a reliability diagram. The interval and the test
+    take p for certain, so that they tell whether these probabilities are right, not whether the fit
+    was a good one given its few labels.
 
     References
     ----------

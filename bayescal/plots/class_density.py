@@ -91,7 +91,7 @@ class ClassDensityDisplay(ProblemDisplay):
         draws : int
             How many posterior draws to show.
         bins : int, optional
-            Of the histograms; by default by the number of scores.
+            Bins of the histograms; by default the more, the more scores there are.
         random_state : int, numpy Generator, RandomState or None
             Chooses the draws.
 
@@ -124,7 +124,7 @@ class ClassDensityDisplay(ProblemDisplay):
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Where; by default axes of a new figure.
+            Where to draw; by default axes of a new figure.
         mle : bool
             Whether to draw the maximum-likelihood densities too.
         histogram : bool

@@ -44,7 +44,7 @@ class ComparisonDisplay(ProblemDisplay):
     Attributes
     ----------
     points_ : list of matplotlib.container.ErrorbarContainer
-        Of the negative and of the positive documents.
+        The marks of the negative and of the positive documents.
     diagonal_ : matplotlib.lines.AxLine
 
     Examples
@@ -107,7 +107,7 @@ class ComparisonDisplay(ProblemDisplay):
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Where; by default axes of a new figure.
+            Where to draw; by default axes of a new figure.
         legend : bool
             Whether to draw a legend.
         """

@@ -45,7 +45,7 @@ class DecisionDisplay(ProblemDisplay):
     regions_ : matplotlib.contour.QuadContourSet
         Negative, unsure, positive.
     boundary_ : matplotlib.lines.Line2D
-        By the point estimate.
+        The boundary by the point estimate.
 
     Examples
     --------
@@ -110,7 +110,7 @@ class DecisionDisplay(ProblemDisplay):
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Where; by default axes of a new figure.
+            Where to draw; by default axes of a new figure.
         legend : bool
             Whether to draw a legend.
         """

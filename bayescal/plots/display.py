@@ -33,7 +33,7 @@ class Display:
     Attributes
     ----------
     data : xarray.Dataset
-        As given; `to_netcdf` keeps it, and the display of what was read draws the same again.
+        The numbers shown. Written with `to_netcdf` and read again, they make the same display.
     ax_ : matplotlib.axes.Axes
         Once plotted.
     figure_ : matplotlib.figure.Figure
@@ -55,7 +55,7 @@ class Display:
         path : str or Path
             Such as figure.pdf, figure.png.
         **options
-            Of matplotlib's `Figure.savefig`, such as dpi, by default 200.
+            Further arguments of matplotlib's `Figure.savefig`, such as dpi, by default 200.
 
         Raises
         ------
@@ -121,13 +121,13 @@ class ProblemDisplay(Display):
             Held-out documents to show in place of those fitted, which a TopicCalibrator does not
             keep.
         topic : str or int, optional
-            Of a TopicCalibrator.
+            The topic to show, if the calibrator is a TopicCalibrator.
         prior : float, array-like or frozen scipy.stats distribution, optional
             See `ScoreCalibrator.decision_function`; documents are shown as they are.
         ax : matplotlib.axes.Axes, optional
             Where to draw; by default axes of a new figure.
         **options
-            Of `compute`, what is shown, and of `plot`, how.
+            Further arguments of `compute`, for what is shown, and of `plot`, for how.
 
         Raises
         ------

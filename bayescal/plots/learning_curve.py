@@ -34,8 +34,9 @@ class LearningCurveDisplay(Display):
     """
     Held-out log-loss by the number of positive documents fitted, the mean over random subsets.
 
-    In bits per document, with bars of two standard errors over the subsets, which all calibrators
-    share. Make it with `from_estimator`, which fits each calibrator sizes x repeats times.
+    The loss is in bits per document, and bars are two standard errors of the mean. All calibrators
+    are fitted to the same subsets. Make it with `from_estimator`, which fits each calibrator
+    sizes x repeats times.
 
     Parameters
     ----------
@@ -45,7 +46,7 @@ class LearningCurveDisplay(Display):
     Attributes
     ----------
     lines_ : list of matplotlib.container.ErrorbarContainer
-        One a calibrator.
+        A line for each calibrator.
 
     Examples
     --------
@@ -86,23 +87,23 @@ class LearningCurveDisplay(Display):
         Parameters
         ----------
         calibrators : ScoreCalibrator or mapping of str to ScoreCalibrator
-            What to fit, fitted or not: clones of it are; by name, for the legend.
+            What to compare; several by the names that the legend shows. Clones of them are fitted.
         scores, y : array-like of shape (n,)
-            Documents to draw subsets of.
+            Scores and labels of the documents to draw subsets from.
         test : tuple of array-like, optional
             Scores and labels to test on; by default a random half of each class, which no subset
             has documents of.
         sizes : sequence of int, optional
-            Positives of the subsets; negatives in proportion, at least one. By default from 3 to
-            100, as far as there are as many.
+            Numbers of positives in the subsets; negatives come in proportion, at least one. By
+            default from 3 to 100, as far as there are so many.
         repeats : int
-            Subsets of each size.
+            Number of subsets of each size.
         random_state : int, numpy Generator, RandomState or None
             Chooses the subsets.
         ax : matplotlib.axes.Axes, optional
             Where to draw; by default axes of a new figure.
         **options
-            Of `plot`.
+            Further arguments of `plot`.
 
         Raises
         ------
@@ -151,7 +152,7 @@ class LearningCurveDisplay(Display):
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Where; by default axes of a new figure.
+            Where to draw; by default axes of a new figure.
         legend : bool
             Whether to draw a legend, where the calibrators have names.
         """

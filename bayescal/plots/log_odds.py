@@ -72,7 +72,7 @@ class LogOddsDisplay(ProblemDisplay):
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Where; by default axes of a new figure.
+            Where to draw; by default axes of a new figure.
         mle : bool
             Whether to draw the maximum-likelihood curve too.
         legend : bool

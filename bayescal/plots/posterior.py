@@ -35,9 +35,9 @@ def plot_trace(calibrator: WithDraws, var_names: Any = None, **options: Any) -> 
     calibrator : ScoreCalibrator or TopicCalibrator
         Fitted, with a posterior.
     var_names : str or list of str, optional
-        Of the parameters; all by default.
+        Names of the parameters to show; all by default.
     **options
-        Of `arviz_plots.plot_trace`, such as coords={"klass": "positive"}.
+        Further arguments of `arviz_plots.plot_trace`, such as coords={"klass": "positive"}.
 
     Raises
     ------
@@ -58,9 +58,9 @@ def plot_rank(calibrator: WithDraws, var_names: Any = None, **options: Any) -> A
     calibrator : ScoreCalibrator or TopicCalibrator
         Fitted, with a posterior of several chains.
     var_names : str or list of str, optional
-        Of the parameters; all by default.
+        Names of the parameters to show; all by default.
     **options
-        Of `arviz_plots.plot_rank`.
+        Further arguments of `arviz_plots.plot_rank`.
 
     Raises
     ------
@@ -86,9 +86,9 @@ def plot_pair(calibrator: WithDraws, var_names: Any = None, **options: Any) -> A
     calibrator : ScoreCalibrator or TopicCalibrator
         Fitted, with a posterior.
     var_names : str or list of str, optional
-        Of the parameters; all by default. Many make many panels.
+        Names of the parameters to show; all by default, which makes many panels.
     **options
-        Of `arviz_plots.plot_pair`.
+        Further arguments of `arviz_plots.plot_pair`.
 
     Raises
     ------
@@ -104,17 +104,19 @@ def plot_sbc_ecdf(ranks: Mapping[str, ArrayLike], draws: int, **options: Any) ->
     """
     Plot the ranks of true parameters among posterior draws, of simulation-based calibration.
 
-    The distribution function of each quantity's ranks less that of uniform ones, which stays within
-    the simultaneous band if the engine draws from the right posterior.
+    Each panel shows the distribution function of a quantity's ranks less that of uniform ones. If
+    the engine draws from the right posterior it stays within the simultaneous band, with the
+    band's probability. Ranks are spread at random within their cells of width 1/(draws + 1), always
+    in the same way, for they are tested as a continuous quantity.
 
     Parameters
     ----------
     ranks : mapping of str to array-like of shape (simulations,)
-        Of each quantity: how many of the draws lie below the truth, 0 to `draws`.
+        For each quantity, how many of the draws lie below the truth, 0 to `draws`.
     draws : int
-        Posterior draws of every simulation.
+        Number of posterior draws in each simulation.
     **options
-        Of `arviz_plots.plot_ecdf_pit`.
+        Further arguments of `arviz_plots.plot_ecdf_pit`.
 
     Raises
     ------
@@ -128,13 +130,14 @@ def plot_sbc_ecdf(ranks: Mapping[str, ArrayLike], draws: int, **options: Any) ->
     T. Saeilynoja, P.-C. Buerkner and A. Vehtari, Graphical test for discrete uniformity and its
     applications in goodness-of-fit evaluation, Statistics and Computing 2022.
     """
-    shares = {}
+    shares, rng = {}, np.random.default_rng(0)
     for name, each in ranks.items():
         values = np.asarray(each)
         if values.size == 0 or values.min() < 0 or values.max() > draws:
             raise ValueError(f"ranks of {name!r} must be from 0 to {draws}, at least one.")
-        # In the middle of its cell, so that 0 and `draws` are alike.
-        shares[name] = (SAMPLE, ((values + 0.5) / (draws + 1.0))[None])
+        # Anywhere in its cell: arviz-plots tests for a continuous distribution, and takes ranks
+        # that are alike for a deviation from it.
+        shares[name] = (SAMPLE, ((values + rng.random(values.size)) / (draws + 1.0))[None])
     if not shares:
         raise ValueError("ranks must hold at least one quantity, got none.")
     tree = xr.DataTree.from_dict({"prior_sbc": xr.Dataset(shares)})

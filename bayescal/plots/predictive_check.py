@@ -84,7 +84,7 @@ class PredictiveCheckDisplay(ProblemDisplay):
         draws : int
             How many replicates.
         random_state : int, numpy Generator, RandomState or None
-            Draws the replicates.
+            Seeds the draws of the replicates.
 
         Raises
         ------
@@ -120,7 +120,7 @@ class PredictiveCheckDisplay(ProblemDisplay):
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Where; by default axes of a new figure.
+            Where to draw; by default axes of a new figure.
         difference : bool
             Whether to draw all curves less the median of the replicates: for many documents, whose
             bands are narrow.

@@ -98,7 +98,7 @@ class ReliabilityDisplay(Display):
         scores, y : array-like of shape (n,)
             Held-out documents; those fitted would flatter it.
         topic : str or int, optional
-            Of a TopicCalibrator.
+            The topic to show, if the calibrator is a TopicCalibrator.
         prior : float, array-like or frozen scipy.stats distribution, optional
             See `ScoreCalibrator.decision_function`.
         sample_weight : array-like of shape (n,), optional
@@ -106,7 +106,7 @@ class ReliabilityDisplay(Display):
         ax : matplotlib.axes.Axes, optional
             Where to draw; by default axes of a new figure.
         **options
-            Of `from_predictions` and of `plot`.
+            Further arguments of `from_predictions` and of `plot`.
 
         Raises
         ------
@@ -166,7 +166,7 @@ class ReliabilityDisplay(Display):
         band : {"consistency", "confidence"} or None
             See `bayescal.metrics.reliability_curve`.
         level : float
-            Of the band, at each probability.
+            Probability of the band at each point.
         sample_weight : array-like of shape (n,), optional
             How much each document counts.
         random_state : int, numpy Generator, RandomState or None
@@ -174,7 +174,7 @@ class ReliabilityDisplay(Display):
         ax : matplotlib.axes.Axes, optional
             Where to draw; by default axes of a new figure.
         **options
-            Of `plot`.
+            Further arguments of `plot`.
 
         Raises
         ------
@@ -217,7 +217,7 @@ class ReliabilityDisplay(Display):
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Where; by default axes of a new figure.
+            Where to draw; by default axes of a new figure.
         counts : bool
             Whether to draw the number of documents above.
         legend : bool

@@ -106,7 +106,7 @@ class TopicForestDisplay(Display):
         ax : matplotlib.axes.Axes, optional
             Where to draw; by default axes of a new figure, as high as the topics need.
         **options
-            Of `plot`.
+            Further arguments of `plot`.
 
         Raises
         ------
@@ -141,7 +141,7 @@ class TopicForestDisplay(Display):
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Where; by default axes of a new figure, as high as the topics need.
+            Where to draw; by default axes of a new figure, as high as the topics need.
         legend : bool
             Whether to draw a legend.
         """

@@ -21,11 +21,11 @@ class PriorByEM:
     Attributes
     ----------
     prior : float or array of shape (classes,)
-        P(+), or of several classes the probability of each.
+        P(+), or for several classes the probability of each.
     iterations : int
-        Of the search.
+        Number of steps of the search.
     gap : float
-        Bound on how much higher the mean log likelihood could be, in nats.
+        At most so much higher could the mean log likelihood be, in nats.
     """
 
     prior: float | Floats
@@ -47,10 +47,10 @@ def prior_by_em(
     Parameters
     ----------
     y_prob : array-like of shape (n,) or (n, classes)
-        Calibrated P(+), or of every class, of new documents.
+        Calibrated probabilities of new documents, P(+) or those of every class.
     prior : float or array-like of shape (classes,)
-        The class prior that `y_prob` are for: of the collection fitted, or what was passed as
-        `prior=`.
+        The class prior that `y_prob` were made with: that of the collection fitted, or what was
+        passed as `prior=`.
     sample_weight : array-like of shape (n,), optional
         How many documents each counts for.
 

@@ -37,9 +37,9 @@ class PriorPosterior:
     Attributes
     ----------
     mean, lower, upper : float
-        Of P(+) of the collection, with the equal-tailed credible interval.
+        Posterior mean of P(+) in the collection, and its equal-tailed credible interval.
     level : float
-        Its probability.
+        Probability of the interval.
     draws : array of shape (draws,)
         One prior for each draw of the log ratios, for `predict_proba(scores, prior=draws)`.
     """
@@ -86,13 +86,13 @@ def prior_posterior(
         log p(s|+) - log p(s|-) of each draw and new document, natural; the logit of
         `ScoreCalibrator.sample_proba(scores, prior=0.5)`. Infinite values are taken for 36.
     a, b : float
-        Of the Beta distribution of the prior, before scores are seen.
+        Parameters of the Beta distribution that P(+) has before scores are seen.
     level : float
-        Of the interval.
+        Probability of the interval.
     sample_weight : array-like of shape (documents,), optional
         How many documents each counts for.
     rng : int, Generator, RandomState or None
-        Draws the priors.
+        Seeds the draws.
 
     Raises
     ------
@@ -210,11 +210,11 @@ def estimate_prior(
         Raw scores of the collection. More than 2,000 are put into 2,000 groups of neighbours, each
         by its mean.
     draws : int
-        At most so many draws, evenly chosen.
+        How many of the calibrator's draws are used at most, evenly chosen.
     a, b, level
         See `prior_posterior`.
     random_state : int, Generator, RandomState or None
-        Draws the priors.
+        Seeds the draws.
 
     Raises
     ------

@@ -47,7 +47,7 @@ def write_report(
     calibrators : ScoreCalibrator, TopicCalibrator or mapping of str to ScoreCalibrator
         Fitted; of a mapping one calibrator at a time is asked for.
     path : str or Path
-        Of the file, replaced if it is there; its folder must exist.
+        Where to write the file, whose folder must exist; a file that is there is replaced.
     test : DataFrame or tuple, optional
         Held-out scores and labels, and with topics the topic of each: columns score, label and
         topic, or arrays in this order. Topics without any are shown without.
@@ -64,12 +64,12 @@ def write_report(
     recall : float
         The share of all positives for which the report gives a threshold.
     title : str, optional
-        Of the page.
+        Title of the page.
 
     Returns
     -------
     Path
-        Of the file.
+        Path of the file.
 
     Raises
     ------

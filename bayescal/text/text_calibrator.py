@@ -38,11 +38,12 @@ class TextCalibrator(CalibratedClassifier):
     words : int
         How many words the named classifiers use, by mutual information with the class.
     folds : int or scikit-learn splitter
-        Of the cross-validation, shuffled and stratified; every class needs so many documents.
+        Number of folds of the cross-validation, which are shuffled and stratified; every class
+        needs at least so many documents.
     calibrator : object or str, optional
         See `CalibratedClassifier`; by default `ScoreCalibrator()`.
     random_state : int
-        Of folds, solver and posterior: the same seed, the same probabilities.
+        Seeds folds, solver and posterior; the same seed gives the same probabilities.
     positive : label, optional
         The positive one of two classes; by default the second in sorted order.
 
@@ -51,7 +52,7 @@ class TextCalibrator(CalibratedClassifier):
     classes_, scores_, calibrated_classifiers_, posterior_, diagnostics_
         See `CalibratedClassifier`.
     vectorizer_ : sklearn.feature_extraction.text.CountVectorizer
-        What counts words: two letters or digits at least, whatever their case.
+        It counts words of at least two letters or digits, whatever their case.
 
     Examples
     --------
