@@ -127,6 +127,12 @@ CALLS = {
         "predict none.nc scores.csv --out p.xlsx",
         r"--out must end in \.csv or \.parquet",
     ),
+    "predict out in no folder": (
+        "predict none.nc scores.csv --out no/p.csv",
+        "--out: there is no folder no; make it first",
+    ),
+    "report out": ("report none.nc --out page.pdf", r"--out must end in \.html or \.htm, got"),
+    "report out in no folder": ("report none.nc --out no/r.html", "--out: there is no folder no"),
     "predict level": ("predict none.nc scores.csv --level 0", "--level must lie between"),
 }
 
@@ -242,14 +248,6 @@ def test_parquet_is_checked_too(work):
     assert_refused(run("fit", "none.parquet"), "a label.*an empty cell in data row 2", work, before)
 
 
-def test_every_topic_is_checked_before_any_is_fitted(work, monkeypatch):
-    monkeypatch.setattr("bayescal.cli.apart.calibrate_one", None)
-    (work / "bad.csv").write_text(GOOD + "3,1,c,1,train\n")
-    before = snapshot(work)
-    result = run("fit", "bad.csv", "--topic-column", "topic", "--inference", "mle")
-    assert_refused(result, "topic 'c': both classes need rows to fit.*label 0", work, before)
-
-
 def test_programs_that_do_not_fit_the_family_are_refused(work):
     (work / "mine.py").write_text(
         "def model(score, label):\n    '''Return no PyMC model.'''\n    return None\n"
@@ -318,6 +316,25 @@ def test_a_folder_in_the_place_of_a_file_stops_all_of_them(work):
     before = snapshot(work)
     result = run("fit", "scores.csv", "--inference", "mle", "--out", "out", "--quiet")
     assert_refused(result, "summary.json is a folder", work, before)
+
+
+def test_a_folder_that_cannot_be_written_is_found_before_the_fit(work, monkeypatch):
+    def refuse(*_, **__):
+        raise PermissionError("[Errno 13] Permission denied: 'out'")
+
+    monkeypatch.setattr("bayescal.cli.apart.calibrate_one", None)
+    monkeypatch.setattr("tempfile.mkdtemp", refuse)
+    before = snapshot(work)
+    for call in (
+        "fit scores.csv --out out",
+        "compare scores.csv --out out",
+        "fit scores.csv --topic-column topic --out out",
+        "predict none.nc scores.csv --out p.csv",
+        "report none.nc",
+        "text fit none.csv --out out",
+        "demo",
+    ):
+        assert_refused(run(*call.split()), "--out: .*Permission denied", work, before)
 
 
 def test_bugs_end_with_their_traceback_and_code_1(work, monkeypatch):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from bayescal.cli.errors import UsageError
 from bayescal.cli.frames import read_frame
-from bayescal.cli.reading import DEFAULT_SPLIT_COLUMN, ColumnReader
+from bayescal.cli.reading import ColumnReader, split_column
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -89,8 +89,7 @@ def read_documents(
     reader = ColumnReader(path, frame)
     texts = reader.texts(text)
     labelled = reader.present(label, "--label-column")
-    if split is None and DEFAULT_SPLIT_COLUMN in frame.columns:
-        split = DEFAULT_SPLIT_COLUMN
+    split = split_column(frame, split)
     if not labelled.any():
         raise UsageError(f"{reader.name(label)} must hold labels to learn from, got none.")
     classes, is_positive = ColumnReader(path, frame[labelled].copy()).labels(label, positive)

@@ -41,6 +41,18 @@ def share(value: float) -> str:
     return f"{value:.4f}" if value >= 0.001 else f"{value:.1e}"
 
 
+def counted(number: int, noun: str) -> str:
+    """
+    Return a number of things in words.
+
+    Examples
+    --------
+    >>> counted(1, "topic"), counted(1200, "row")
+    ('1 topic', '1,200 rows')
+    """
+    return f"{number:,d} {noun}{'' if number == 1 else 's'}"
+
+
 def percent(share: float) -> str:
     """Return a share in percent."""
     return f"{100 * share:g} %"

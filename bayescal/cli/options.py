@@ -77,6 +77,16 @@ Positive = Annotated[
         metavar="LABEL",
     ),
 ]
+PositiveHere = Annotated[
+    str | None,
+    option(
+        "--positive",
+        COLUMNS,
+        "The label here that stands for the positive class, if labels are not spelled as those"
+        " that were fitted.",
+        metavar="LABEL",
+    ),
+]
 ScoresAre = Annotated[
     str,
     option(

@@ -15,6 +15,7 @@ from bayescal.cli.fitting import Calibrated, flags
 from bayescal.cli.layout import (
     MOST_TOPICS,
     add_columns,
+    counted,
     new_table,
     number,
     percent,
@@ -44,7 +45,7 @@ def parameter_table(one: Calibrated, level: float) -> Group:
     """Return the parameters of a fitted problem: maximum likelihood beside the posterior."""
     frame = one.fitted.parameters(level)
     negatives, positives = one.problem.counts
-    counts = f"{_count(positives, 'positive')}, {_count(negatives, 'negative')}"
+    counts = f"{counted(positives, 'positive')}, {counted(negatives, 'negative')}"
     about = f"{one.fitted.model}, {counts}"
     table = new_table()
     add_columns(table, ["class", "parameter"], justify="left")
@@ -75,7 +76,7 @@ def answer_table(one: Calibrated, level: float) -> Group:
         if curve.band is not None:
             cells.append(f"[{share(curve.band[k, 0])}, {share(curve.band[k, 1])}]")
         table.add_row(*cells)
-    about = f"{_count(positives, 'positive')}, {_count(negatives, 'negative')}"
+    about = f"{counted(positives, 'positive')}, {counted(negatives, 'negative')}"
     notes = ["at: quantiles of the scores of negatives (-) and positives (+)", *_weights(one)]
     return titled(_title(one, about), table, *notes)
 
@@ -87,10 +88,6 @@ def _weights(one: Calibrated) -> list[str]:
     weights = one.fitted.parts["weight"].items()
     shown = ", ".join(f"{name} {weight:.2f}" for name, weight in weights)
     return [f"parts, weighed by leave-one-out predictive performance: {shown}"]
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def curve_table(one: Calibrated, level: float) -> Group:

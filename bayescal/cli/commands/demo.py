@@ -85,7 +85,7 @@ def demo(asked: Demo) -> None:
         f" drawn from the calibration split (seed {seed}); two classifiers."
     )
     settings = Settings(level=LEVEL, seed=seed)
-    many = calibrate(split_by_topic(table), settings, screen, advice=lambda _: "")
+    many, _ = calibrate(split_by_topic(table), settings, screen, advice=lambda _: "")
     for one in many:
         screen.show(parameter_table(one, LEVEL), curve_table(one, LEVEL))
     by_classifier = [(one.problem.name, _methods(one)) for one in many]

@@ -11,6 +11,7 @@ import numpy as np
 import typer
 
 from bayescal.cli import options
+from bayescal.cli.calibrators import say_what_is_not_used
 from bayescal.cli.command import Call, command
 from bayescal.cli.console import Screen
 from bayescal.cli.documents import Documents, read_documents
@@ -102,6 +103,8 @@ def fit_text(asked: FitText) -> None:
     one = _calibrate(docs, model, asked.level, screen)
     screen.show(answer_table(one, asked.level), *held_out_tables([one]))
     save(asked.out, [one], asked.told("text fit"), asked.table_format, screen)
+    what = "all documents are one question; fit a file of each topic by itself."
+    say_what_is_not_used(screen, docs.frame, asked.documents, None, what)
 
 
 def _check_columns_free(docs: Documents, path: Path) -> None:
