@@ -19,7 +19,7 @@ from bayescal.cli.record import read_record
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bayescal.fitted.problem import Problems
+    from bayescal.fitted.problem import Calibrator, Problems
 
 TOPIC = "topic"  # what a column of topics is often called
 
@@ -31,8 +31,10 @@ class Calibrators:
 
     Attributes
     ----------
+    source : calibrator
+        As it was loaded.
     problems : Problems
-        By topic, or the only one.
+        Its problems, by topic, or the only one.
     topics : array of shape (n,) of str, or None
         Topic of each row.
     left_out : array of shape (n,) of bool
@@ -41,6 +43,7 @@ class Calibrators:
         Words that tell of these; empty if there are none.
     """
 
+    source: Calibrator
     problems: Problems
     topics: NDArray[np.str_] | None
     left_out: NDArray[np.bool_]
@@ -73,14 +76,20 @@ def read_calibrators(path: Path, reader: ColumnReader, topic_column: str | None)
         If it cannot be read, topics are there and not named or the other way round, or no
         calibrator answers for a topic that the fit did not have.
     """
-    return calibrators_of(load_problems(path), path, reader, topic_column)
+    from bayescal.loading import load
+
+    with blamed_on_use():
+        source = load(path)
+    return calibrators_of(source, path, reader, topic_column)
 
 
 def calibrators_of(
-    problems: Problems, path: Path, reader: ColumnReader, topic_column: str | None
+    source: Calibrator, path: Path, reader: ColumnReader, topic_column: str | None
 ) -> Calibrators:
-    """Return which of the problems of a path answers for which row; see `read_calibrators`."""
+    """Return which problem of what a path holds answers for which row; see `read_calibrators`."""
     topics = reader.topics(topic_column) if topic_column else None
+    with blamed_on_use():
+        problems = source.fitted_problems()
     if problems.by_topic and topics is None:
         raise UsageError(f"{path} holds many topics: name their column with --topic-column.")
     if topics is not None and not problems.by_topic:
@@ -89,17 +98,9 @@ def calibrators_of(
             f" {path} is one calibrator without topics."
         )
     left_out, said = rows_left_out(topics, left_out_of(path), len(reader.frame))
-    found = Calibrators(problems, topics, left_out, said)
+    found = Calibrators(source, problems, topics, left_out, said)
     _check_answered(found, reader.name(str(topic_column)))
     return found
-
-
-def load_problems(path: Path) -> Problems:
-    """Return the fitted problems of a file or folder; UsageError if it cannot be read."""
-    from bayescal.loading import load
-
-    with blamed_on_use():
-        return load(path).fitted_problems()
 
 
 def left_out_of(path: Path) -> LeftOut:

@@ -31,6 +31,17 @@ def add_columns(table: Table, names: Iterable[str], justify: str = "right") -> N
         table.add_column(Text(name), justify=justify, no_wrap=True)  # type: ignore[arg-type]
 
 
+def add_topic_column(table: Table) -> None:
+    """Add a column of names, which alone gives way where space is short."""
+    table.add_column(Text("topic"), justify="left", overflow="fold", min_width=8)
+
+
+def more_topics(topics: int, what: str) -> list[str]:
+    """Return a note on the topics that a table leaves out, if it does; `what` tells of them."""
+    left = topics - MOST_TOPICS
+    return [f"and {counted(left, 'more topic')}, {what}"] if left > 0 else []
+
+
 def number(value: float) -> str:
     """Return a number of any size."""
     return f"{value:.4g}"

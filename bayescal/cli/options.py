@@ -181,5 +181,18 @@ OutFolder = Annotated[
         metavar="FOLDER",
     ),
 ]
+PredictedFile = Annotated[
+    Path | None,
+    option(
+        "--out",
+        OUTPUT,
+        "A .csv or .parquet file to write. By default CSV on the screen, quiet or not.",
+        metavar="FILE",
+    ),
+]
+TableFile = Annotated[
+    Path | None,
+    option("--out", OUTPUT, "A .csv or .parquet file for the whole table.", metavar="FILE"),
+]
 Format = Annotated[TableFormat, option("--format", OUTPUT, "Of the probabilities written.")]
 Quiet = Annotated[bool, option("--quiet -q", OUTPUT, "Print errors only.")]

@@ -34,17 +34,6 @@ Test = Annotated[
         "The scores have labels (--label-column): say whether the probabilities are right.",
     ),
 ]
-OutFile = Annotated[
-    Path | None,
-    options.option(
-        "--out",
-        options.OUTPUT,
-        "A .csv or .parquet file to write. By default CSV on the screen, quiet or not.",
-        metavar="FILE",
-    ),
-]
-
-
 app = typer.Typer()
 
 
@@ -59,7 +48,7 @@ class Predict(Call):
     test: Test = False
     label_column: options.LabelColumn = "label"
     positive: options.PositiveHere = None
-    out: OutFile = None
+    out: options.PredictedFile = None
     level: options.Level = 0.9
     band: options.Band = "pointwise"
     prior: options.Prior = None

@@ -21,7 +21,7 @@ from bayescal.cli.writing import check_file
 from bayescal.validation import check_fraction
 
 if TYPE_CHECKING:
-    from bayescal.fitted.problem import Problems
+    from bayescal.fitted.problem import Calibrator, Problems
 
 # Scores, labels and maybe topics; what a run was asked for.
 Labelled = tuple[NDArray[Any], ...]
@@ -81,12 +81,11 @@ def report(asked: Report) -> None:
     check_file(out, PAGES)
     with asked.screen.warnings(), blamed_on_use():
         source = load(asked.calibrator)
-        problems = source.fitted_problems()
         write_report(
             source,
             out,
-            test=_held_out(asked, problems),
-            fitted=_fitted(asked.calibrator, problems),
+            test=_held_out(asked, source),
+            fitted=_fitted(asked.calibrator, source.fitted_problems()),
             level=asked.level,
             title=asked.title,
         )
@@ -94,15 +93,16 @@ def report(asked: Report) -> None:
     asked.screen.say(f"Written to {out}: {size:.2f} MB, opens in any browser")
 
 
-def _held_out(asked: Report, problems: Problems) -> Labelled | None:
+def _held_out(asked: Report, source: Calibrator) -> Labelled | None:
     """Return held-out scores, labels and, where there are any, topics."""
     if asked.test is None:
         return None
     reader, column = ColumnReader(asked.test), asked.topic_column
+    problems = source.fitted_problems()
     if problems.by_topic and column is None:
         column = TOPIC
     score = reader.scores(asked.score_column)
-    found = calibrators_of(problems, asked.calibrator, reader, column)
+    found = calibrators_of(source, asked.calibrator, reader, column)
     classes = next(iter(problems.values())).labels
     positive, told = reader.known_labels(asked.label_column, classes, asked.positive)
     labels = np.where(positive, classes[1], classes[0])
