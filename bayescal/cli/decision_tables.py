@@ -57,7 +57,7 @@ def rates_table(
         shown,
         "precision: the share of positives among the documents taken",
         "recall: the share of all positives that is taken; missed: the number that is not",
-        *_notes(table, level, "miss no more"),
+        *_notes(table, level, "that miss as many or fewer"),
     )
 
 
@@ -88,7 +88,7 @@ def thresholds_table(
         f"Thresholds for a recall of {recall:g}{sure}{order}",
         shown,
         "to read: the documents of this score or more, which hold the recall",
-        *_notes(table, level, "have no more to read"),
+        *_notes(table, level, "with as many to read or fewer"),
     )
 
 
@@ -129,5 +129,5 @@ def _ranged(row: dict[Any, Any], name: str, shape: Any = "{:.2f}".format) -> str
 def _notes(table: pd.DataFrame, level: float, of_others: str) -> list[str]:
     return [
         f"in brackets: {percent(level)} intervals; neither the curve nor the labels are known",
-        *more_topics(len(table), f"which {of_others}"),
+        *more_topics(len(table), of_others),
     ]

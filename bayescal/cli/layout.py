@@ -48,8 +48,17 @@ def number(value: float) -> str:
 
 
 def share(value: float) -> str:
-    """Return a number between 0 and 1."""
-    return f"{value:.4f}" if value >= 0.001 else f"{value:.1e}"
+    """
+    Return a number between 0 and 1.
+
+    Examples
+    --------
+    >>> share(0.25), share(3e-9), share(1.0 - 1e-9)
+    ('0.2500', '<0.0001', '>0.9999')
+    """
+    if 0.0 < value < 5e-5:
+        return "<0.0001"
+    return ">0.9999" if 1.0 - 5e-5 <= value < 1.0 else f"{value:.4f}"
 
 
 def counted(number: int, noun: str) -> str:

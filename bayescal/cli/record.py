@@ -90,6 +90,7 @@ def _topic(one: Calibrated, flag: str, level: float) -> dict[str, Any]:
         "rows": {"negatives": negatives, "positives": positives, "test": test},
         "probability": float(one.curve.probability.mean()),
         "width": one.curve.width,
+        "undecided": one.undecided,
         "flag": flag,
         "parameters": _parameters(one, level),
         "losses": {key: asdict(value) for key, value in one.losses.items()},

@@ -116,7 +116,8 @@ def decide(asked: Decide) -> None:
 def _answer(asked: Decide, calibrator: Any, scores: Any, topics: Any) -> pd.DataFrame:
     from bayescal.decisions import rates_by_topic, thresholds_by_topic
 
-    common: dict[str, Any] = {"level": asked.level, "prior": asked.prior, "random_state": asked.seed}
+    common: dict[str, Any] = {"level": asked.level, "prior": asked.prior}
+    common["random_state"] = asked.seed
     if asked.recall is not None:
         recall, assurance = asked.recall, asked.assurance
         return thresholds_by_topic(

@@ -10,7 +10,7 @@ from rich.console import Group
 from bayescal.cli import options
 from bayescal.cli.apart import calibrate
 from bayescal.cli.command import command
-from bayescal.cli.fitting import Calibrated, least_certain_first
+from bayescal.cli.fitting import Calibrated, most_undecided_first
 from bayescal.cli.held_out import held_out_tables
 from bayescal.cli.left_out import NONE, left_out_tables
 from bayescal.cli.pooled import pool
@@ -76,4 +76,4 @@ def _answer(many: list[Calibrated], level: float) -> Group:
     """Return the curve of the only problem, or a row for each of several."""
     if len(many) == 1:
         return answer_table(many[0], level)
-    return topics_table(least_certain_first(many), level, "by themselves")
+    return topics_table(most_undecided_first(many), level, "by themselves")
