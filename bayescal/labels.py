@@ -131,5 +131,6 @@ def _check_two(classes: NDArray[Any], name: str) -> None:
         hint = " Some differ in capitals or blanks only: spell them alike." * (len(alike) == 2)
         raise ValueError(
             f"Only binary classification is supported: {name} must hold two classes, got"
-            f" {classes.size} {kind} ({shown}).{hint}"
+            f" {classes.size} {kind} ({shown}).{hint} Leave out documents of other classes, and"
+            " those without a label."
         )

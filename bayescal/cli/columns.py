@@ -22,6 +22,10 @@ def advice_on_missing(frame: pd.DataFrame, wanted: str, option: str) -> str:
     near = [name for name in names if _plain(name) == _plain(wanted)]
     if near:
         return f" Did you mean {option} {near[0]!r}?"
+    if len(names) == 1:
+        return " It has one column: cells must be separated by commas, semicolons or tabs."
+    if any(np.isfinite(as_numbers([name])[0][0]) for name in names):
+        return " Its first line looks like data, where names of columns are expected: add them."
     pair = _probabilities(frame) if option == "--score-column" else None
     if pair is None:
         return ""

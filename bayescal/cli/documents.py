@@ -85,6 +85,8 @@ def read_documents(
     UsageError
         If something cannot be read, a document is empty, or there are not two labels.
     """
+    if not path.is_dir() and not path.suffix:
+        raise UsageError(f"there is no folder {path} of documents, nor is it named like a file.")
     frame = _folder(path, text, label) if path.is_dir() else read_frame(path, "documents")
     reader = ColumnReader(path, frame)
     texts = reader.texts(text)

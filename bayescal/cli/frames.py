@@ -33,7 +33,9 @@ def read_frame(path: Path, what: str = "scores") -> pd.DataFrame:
         If there is no such file, or it cannot be read, or holds no rows.
     """
     if not path.name.lower().endswith(READ):
-        raise UsageError(f"{what} must come in a {EXPECTED} file, got {path}.")
+        calibrator = path.suffix == ".nc" or path.is_dir()
+        advice = " Where a calibrator is named too, it comes before them." * calibrator
+        raise UsageError(f"{what} must come in a {EXPECTED} file, got {path}.{advice}")
     if path.is_dir():
         raise UsageError(f"{path} is a folder: expected a {EXPECTED} file of {what}.")
     if not path.is_file():

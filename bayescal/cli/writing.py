@@ -44,14 +44,25 @@ def check_folder(out: Path | None) -> None:
     _check_writable(out)
 
 
-def check_file(out: Path | None, suffixes: Sequence[str] = WRITTEN) -> None:
+def check_file(
+    out: Path | None, suffixes: Sequence[str] = WRITTEN, read: Path | None = None
+) -> None:
     """
     Check, before any work, that a file can be written.
+
+    Parameters
+    ----------
+    out : Path or None
+        The file; None for none.
+    suffixes : sequence of str
+        What it may end in.
+    read : Path, optional
+        What the command reads, which it is not to write over.
 
     Raises
     ------
     UsageError
-        If the path does not end in one of the suffixes, is a folder, or lies in none.
+        If the path ends otherwise, is that file or a folder, or lies in no folder.
     """
     if out is None:
         return
@@ -61,13 +72,20 @@ def check_file(out: Path | None, suffixes: Sequence[str] = WRITTEN) -> None:
         raise UsageError(f"--out: {out} is a folder, where a file is to be written.")
     if not out.parent.is_dir():
         raise UsageError(f"--out: there is no folder {out.parent}; make it first.")
+    if read is not None and read.exists() and out.exists() and out.samefile(read):
+        raise UsageError(f"--out must be another file than {read}, which is read: choose a name.")
     _check_writable(out.parent)
 
 
 def _check_writable(folder: Path) -> None:
     """Make a folder where others are to be made, and remove it: permissions do not tell all."""
-    with blamed_on_use("--out: ", (OSError,)):
+    try:
         Path(tempfile.mkdtemp(prefix=".bayescal-", dir=_existing(folder))).rmdir()
+    except OSError as err:
+        raise UsageError(
+            f"--out must be where files can be written, but of {_existing(folder)} the system says:"
+            f" {err.strerror or err}. Choose another."
+        ) from err
 
 
 def _existing(folder: Path) -> Path:

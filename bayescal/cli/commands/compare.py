@@ -61,7 +61,13 @@ def compare(asked: Compare) -> None:
     many, left_out = calibrate(split_by_topic(table), asked, screen)
     for one in many:
         screen.show(parameter_table(one, level), curve_table(one, level))
-    screen.show(losses_table([by_method(one) for one in with_test_rows(many)]))
+    tested = with_test_rows(many)
+    if tested:
+        screen.show(losses_table([by_method(one) for one in tested]))
+    else:
+        screen.warn(
+            "no row is left to test on, so there are no losses: classes of one row are kept."
+        )
     screen.show(*left_out_tables(left_out))
     asked.save(many, "compare", left_out)
 

@@ -102,7 +102,7 @@ def decide(asked: Decide) -> None:
     that have most to be read, come first.
     """
     _check(asked)
-    check_file(asked.out)
+    check_file(asked.out, read=asked.scores)
     reader = ColumnReader(asked.scores)
     values = reader.scores(asked.score_column)
     found = read_calibrators(asked.calibrator, reader, asked.topic_column)

@@ -52,6 +52,8 @@ def fit(asked: Fit) -> None:
     fits every topic by maximum likelihood, in milliseconds; with --pool
     topics with few positives borrow from the others. Topics are kept in
     --out as they are fitted: a run that was killed goes on with --resume.
+    A topic that cannot be fitted, because it has no positives, is listed with
+    the reason, and the others go on; the exit code is 0 unless none can be.
     Scores should come from documents that the classifier was not trained on,
     such as cross-validated scores.
     """

@@ -75,7 +75,7 @@ def predict(asked: Predict) -> None:
     held_out.csv can tell, and what to do if they are not.
     """
     _check_options(asked.level, asked.band, asked.prior)
-    check_file(asked.out)
+    check_file(asked.out, read=asked.scores)
     reader = ColumnReader(asked.scores)
     check_columns_free(reader.frame, asked.scores)
     values = reader.scores(asked.score_column)

@@ -43,7 +43,9 @@ Docs = Annotated[
         " a label in a folder of its name.",
     ),
 ]
-TextColumn = Annotated[str, options.option("--text-column", options.COLUMNS, "The documents.")]
+TextColumn = Annotated[
+    str, options.option("--text-column", options.COLUMNS, "The texts of the documents.")
+]
 LabelColumn = Annotated[
     str,
     options.option(
@@ -52,13 +54,21 @@ LabelColumn = Annotated[
 ]
 Classifier = Annotated[
     str,
-    options.option("--classifier", CLASSIFIER, "linear_svm, naive_bayes or bernoulli_naive_bayes."),
+    options.option(
+        "--classifier", CLASSIFIER, "One of linear_svm, naive_bayes and bernoulli_naive_bayes."
+    ),
 ]
 Words = Annotated[
     int,
-    options.option("--words", CLASSIFIER, "Words to use, by mutual information with the label."),
+    options.option(
+        "--words",
+        CLASSIFIER,
+        "Number of words to use, chosen by mutual information with the label.",
+    ),
 ]
-Folds = Annotated[int, options.option("--folds", CLASSIFIER, "Of the cross-validation.")]
+Folds = Annotated[
+    int, options.option("--folds", CLASSIFIER, "Number of folds of the cross-validation.")
+]
 
 
 @dataclass(frozen=True, kw_only=True)
