@@ -127,7 +127,10 @@ def _check_two(classes: NDArray[Any], name: str) -> None:
         shown = ", ".join(repr(value) for value in classes[:4].tolist())
         shown += ", ..." if classes.size > 4 else ""
         kind = "continuous values" if classes.dtype.kind == "f" and classes.size > 10 else "classes"
+        alike = {str(label).strip().casefold() for label in classes.tolist()}
+        hint = " Some differ in capitals or blanks only: spell them alike." * (len(alike) == 2)
         raise ValueError(
             f"Only binary classification is supported: {name} must hold two classes, got"
-            f" {classes.size} {kind} ({shown})."
+            f" {classes.size} {kind} ({shown}).{hint} Leave out documents of other classes, and"
+            " those without a label."
         )

@@ -35,8 +35,11 @@ def as_scores(scores: ArrayLike, name: str = "scores") -> Floats:
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim != 1:
+        two = values.ndim == 2 and values.shape[1] == 2
+        advice = " Of the two columns of predict_proba pass [:, 1], the positive class." * two
         raise ValueError(
-            f"{name} must have shape (n,) or (n, 1), one score per document, got {values.shape}."
+            f"{name} must have shape (n,) or (n, 1), one score per document, got"
+            f" {values.shape}.{advice}"
         )
     if values.size == 0:
         raise ValueError(f"{name} must hold at least one score, got none.")

@@ -67,7 +67,21 @@ CALLS = {
     "seed": ("fit scores.csv --seed -1", "--seed must be at least 0, got -1"),
     "prior": ("predict none.nc scores.csv --prior 1", "--prior must lie between 0 and 1.*got 1"),
     "band": ("predict none.nc scores.csv --band wide", "--band must be one of .*, got 'wide'"),
-    "not a number": ("fit scores.csv --draws many", "--draws.*integer"),
+    "not a number": ("fit scores.csv --draws many", "--draws.*integer, got 'many'"),
+    "no whole number": ("fit scores.csv --seed=1.5", "--seed.*integer, got '1.5'"),
+    "the wrong way round": (
+        "predict scores.csv folder.nc",
+        "got folder.nc. Where a calibrator is named too, it comes before them",
+    ),
+    "predict over its input": (
+        "predict none.nc scores.csv --out ./scores.csv",
+        "--out must be another file than scores.csv, which is read",
+    ),
+    "decide over its input": (
+        "decide none.nc scores.csv --at 0.5 --out scores.csv",
+        "--out must be another file than scores.csv, which is read",
+    ),
+    "no documents": ("text fit nothing", "there is no folder nothing of documents"),
     "format": ("fit scores.csv --format xlsx", "--format.*'xlsx'"),
     "positive": ("fit scores.csv --positive 2", "--positive.*'0' and '1', got '2'"),
     "score column": ("fit scores.csv --score-column s", "no column 's'; .*'score', 'label'"),
@@ -127,6 +141,12 @@ CALLS = {
         "predict none.nc scores.csv --out p.xlsx",
         r"--out must end in \.csv or \.parquet",
     ),
+    "predict out in no folder": (
+        "predict none.nc scores.csv --out no/p.csv",
+        "--out: there is no folder no; make it first",
+    ),
+    "report out": ("report none.nc --out page.pdf", r"--out must end in \.html or \.htm, got"),
+    "report out in no folder": ("report none.nc --out no/r.html", "--out: there is no folder no"),
     "predict level": ("predict none.nc scores.csv --level 0", "--level must lie between"),
 }
 
@@ -136,6 +156,7 @@ def test_wrong_calls(name, work):
     call, message = CALLS[name]
     (work / "scores.txt").write_text(GOOD)
     (work / "folder.csv").mkdir()
+    (work / "folder.nc").mkdir()
     (work / "empty.py").write_text('"""No model."""\n')
     (work / "broken.py").write_text("undefined_name\n")
     (work / "failing.py").write_text("def model(score, label):\n    n = 0\n    1 / n\n")
@@ -155,6 +176,16 @@ FILES = {
     "no scores": (
         "s,label\n1,0\n2,1\n",
         "bad.csv has no column 'score'; its columns are 's', 'label'",
+    ),
+    "data for a header": ("1.5,1\n0.5,0\n", "Its first line looks like data, where names"),
+    "separated by bars": (
+        "score|label\n1|1\n0|0\n",
+        "has one column: cells must be separated by commas, semicolons or tabs",
+    ),
+    "a spreadsheet": (b"PK\x03\x04\x14\x00", "bad.csv cannot be read: it is a spreadsheet"),
+    "unknown label": (
+        "score,label\n1,0\n2,1\n3,?\n",
+        "got 3 classes .*Leave out documents of other classes, and those without a label",
     ),
     "missing score": ("score,label\n1,0\n,1\n", CELL.format("score", "an empty cell", 2)),
     "missing label": ("score,label\n1,\n2,1\n3,0\n", CELL.format("label", "an empty cell", 1)),
@@ -242,14 +273,6 @@ def test_parquet_is_checked_too(work):
     assert_refused(run("fit", "none.parquet"), "a label.*an empty cell in data row 2", work, before)
 
 
-def test_every_topic_is_checked_before_any_is_fitted(work, monkeypatch):
-    monkeypatch.setattr("bayescal.cli.apart.calibrate_one", None)
-    (work / "bad.csv").write_text(GOOD + "3,1,c,1,train\n")
-    before = snapshot(work)
-    result = run("fit", "bad.csv", "--topic-column", "topic", "--inference", "mle")
-    assert_refused(result, "topic 'c': both classes need rows to fit.*label 0", work, before)
-
-
 def test_programs_that_do_not_fit_the_family_are_refused(work):
     (work / "mine.py").write_text(
         "def model(score, label):\n    '''Return no PyMC model.'''\n    return None\n"
@@ -320,11 +343,32 @@ def test_a_folder_in_the_place_of_a_file_stops_all_of_them(work):
     assert_refused(result, "summary.json is a folder", work, before)
 
 
+def test_a_folder_that_cannot_be_written_is_found_before_the_fit(work, monkeypatch):
+    def refuse(*_, **__):
+        raise PermissionError("[Errno 13] Permission denied: 'out'")
+
+    monkeypatch.setattr("bayescal.cli.unpooled.calibrate_one", None)
+    monkeypatch.setattr("tempfile.mkdtemp", refuse)
+    before = snapshot(work)
+    for call in (
+        "fit scores.csv --out out",
+        "compare scores.csv --out out",
+        "fit scores.csv --topic-column topic --out out",
+        "predict none.nc scores.csv --out p.csv",
+        "report none.nc",
+        "text fit none.csv --out out",
+        "demo",
+    ):
+        assert_refused(
+            run(*call.split()), "--out must be where files.*Permission denied", work, before
+        )
+
+
 def test_bugs_end_with_their_traceback_and_code_1(work, monkeypatch):
     def fail(*_):
         raise RuntimeError("a bug")
 
-    monkeypatch.setattr("bayescal.cli.apart.calibrate_one", fail)
+    monkeypatch.setattr("bayescal.cli.unpooled.calibrate_one", fail)
     before = snapshot(work)
     result = run("fit", "scores.csv", "--inference", "mle", "--out", "out")
     assert result.exit_code == 1
@@ -336,7 +380,7 @@ def test_interrupting_is_no_error(work, monkeypatch):
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("bayescal.cli.apart.calibrate_one", interrupt)
+    monkeypatch.setattr("bayescal.cli.unpooled.calibrate_one", interrupt)
     result = run("fit", "scores.csv", "--inference", "mle", "--out", "out")
     assert (result.exit_code, result.stdout) == (130, "")
     assert not (work / "out").exists()

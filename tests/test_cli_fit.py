@@ -83,16 +83,15 @@ def test_the_answer_is_probabilities_at_a_few_scores(scores, frame):
 
 def test_several_topics_are_one_table(topics):
     text = run("fit", topics, "--topic-column", "topic", *MLE).stdout
-    assert "4 topics by themselves, those with the fewest positives first" in text
+    assert "4 topics by themselves; those with the fewest positives first" in text
     assert text.count("positives") == 2
     banded = run("fit", topics, "--topic-column", "topic", "--draws", "20").stdout
-    assert "the least certain first" in banded
-    rows = [
-        line.split() for line in banded.splitlines() if line.split()[-1:] and line[:1].isalnum()
-    ]
-    widths = [float(row[-1]) for row in rows if row[-1].replace(".", "").isdigit()]
-    assert len(widths) == 4
-    assert widths == sorted(widths, reverse=True)
+    assert "those with most undecided rows first" in banded
+    assert "undecided: rows whose 90 % band holds 0.5, to look at, or to label" in banded
+    rows = [line.split() for line in banded.splitlines() if line[:1].isalnum()]
+    undecided = [int(row[-2]) for row in rows if row[-1].replace(".", "").isdigit()]
+    assert len(undecided) == 4
+    assert undecided == sorted(undecided, reverse=True)
     assert (
         run("fit", topics, "--topic-column", "topic", *MLE, "--parameters").stdout.count("theta")
         == 8

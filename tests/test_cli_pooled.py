@@ -35,16 +35,18 @@ def test_results_are_those_of_the_estimator(folder):
     assert found[["lower", "upper"]].to_numpy() == pytest.approx(band)
 
 
-def test_the_least_certain_topic_comes_first(folder):
+def test_the_topic_with_most_undecided_rows_comes_first(folder):
     summary = summary_of(folder / "out")
     topics = pd.DataFrame(summary["topics"])
     assert summary["diagnostics"]["problems"] == []
     assert set(topics["topic"]) == {"b/x", "a", "NA", "B x"}
-    assert topics["width"].is_monotonic_decreasing
+    assert topics["undecided"].is_monotonic_decreasing
     assert (topics["file"] == "topics.nc").all()
     assert (topics["positives"] == 10).all()
     assert (topics["negatives"] == 30).all()
     found = read(folder / "out/probabilities.csv")
+    undecided = ((found["lower"] < 0.5) & (found["upper"] > 0.5)).groupby(found["topic"]).sum()
+    assert topics.set_index("topic")["undecided"].to_dict() == undecided.to_dict()
     width = (found["upper"] - found["lower"]).groupby(found["topic"]).mean()
     assert topics.set_index("topic")["width"].to_dict() == pytest.approx(width.to_dict())
     shown = (folder / "stdout").read_text(encoding="utf-8")

@@ -96,6 +96,14 @@ def test_compare_leaves_each_class_a_row_to_fit(fake_nuts, tmp_path):
     assert table.groupby("label")["held_out"].sum().to_dict() == {0: 5, 1: 0}
 
 
+def test_compare_says_that_nothing_is_left_to_test_on(fake_nuts, tmp_path):
+    frame = make_frame(5)
+    few = frame[(frame["label"] == 1) | (frame.index == 1)].iloc[:2]
+    result = run("compare", write(few, tmp_path / "scores.csv"), *NUTS)
+    assert "no row is left to test on" in result.stderr
+    assert "Losses on test rows" not in result.stdout
+
+
 def test_compare_holds_out_by_seed(scores, fake_nuts, tmp_path):
     held = []
     for seed in (1, 1, 2):

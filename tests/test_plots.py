@@ -203,10 +203,10 @@ def test_decisions_without_posterior_are_all_sure(mle, ax):
 
 
 def test_figure_of_the_demo_shows_both_classifiers(tmp_path):
-    from bayescal.cli.apart import calibrate_one
     from bayescal.cli.commands import demo
     from bayescal.cli.problems import split_by_topic
     from bayescal.cli.settings import Settings
+    from bayescal.cli.unpooled import calibrate_one
 
     problems = split_by_topic(demo.demo_table(0))
     mle = Settings(inference="mle")

@@ -91,7 +91,7 @@ def test_a_killed_command_goes_on_bit_for_bit(scores, tmp_path, monkeypatch):
     result = run("fit", changed, *OPTIONS, "--out", out, "--resume", code=2)
     assert "scores was" in result.output
 
-    fits = count(monkeypatch, "bayescal.cli.apart.fit_rows")
+    fits = count(monkeypatch, "bayescal.cli.unpooled.fit_rows")
     run("fit", scores, *OPTIONS, "--out", out, "--resume")
     assert len(fits) == TOPICS - there
     assert not (out / ".unfinished").exists()
@@ -120,7 +120,7 @@ def test_another_run_begins_anew_unless_it_is_to_resume(scores, tmp_path, monkey
 
     original = apart.fit_rows
     with monkeypatch.context() as patched:
-        patched.setattr("bayescal.cli.apart.fit_rows", fail)
+        patched.setattr("bayescal.cli.unpooled.fit_rows", fail)
         run("fit", scores, *OPTIONS, "--out", tmp_path / "out", code=130)
     assert len(kept_in(tmp_path / "out")) == 2
     mle = (*OPTIONS[:4], "--inference", "mle")

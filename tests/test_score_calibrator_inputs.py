@@ -13,6 +13,21 @@ Y = np.array([0, 0, 1, 0, 1])
 
 
 @pytest.mark.parametrize(
+    "method",
+    ["decision_function", "predict_proba", "predict", "predict_interval", "sample_proba"],
+)
+def test_both_columns_of_predict_proba_are_refused_with_advice(method):
+    both = np.column_stack([1.0 - X / 4.0, X / 4.0])
+    advice = r"got \(5, 2\). Of the two columns of predict_proba pass \[:, 1\]"
+    fitted = ScoreCalibrator(draws=10, chains=1, random_state=0).fit(X, Y)
+    for call in (fitted.fit, lambda scores, _: getattr(fitted, method)(scores)):
+        with pytest.raises(ValueError, match=advice):
+            call(both, Y)
+    with pytest.raises(ValueError, match=r"got \(5, 3\).$"):
+        fitted.predict_proba(np.zeros((5, 3)))
+
+
+@pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (([0.0, np.nan, 1.0], [0, 1, 0]), "scores must be finite, got nan at position 1"),

@@ -35,7 +35,7 @@ def _bayescal(
         typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
-    """Calibrate classifier scores: probabilities with posterior bands, beside the MLE.
+    """Turn classifier scores into probabilities, and say how sure those are.
 
     Begin with [bold]bayescal demo[/bold], which calibrates real scores; then
 

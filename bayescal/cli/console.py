@@ -50,6 +50,11 @@ class Screen:
         if not self.quiet:
             self._out.print(Text(text), soft_wrap=True)
 
+    def tell(self, text: str) -> None:
+        """Print a line on stderr, where it does not mix with a table that is piped on."""
+        if not self.quiet:
+            self._err.print(Text(text), soft_wrap=True)
+
     def warn(self, text: str) -> None:
         """Print a warning on stderr."""
         if not self.quiet:

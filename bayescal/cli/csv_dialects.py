@@ -13,6 +13,7 @@ from typing import IO
 SEPARATORS = (",", ";", "\t")
 MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"\xef\xbb\xbf": "utf-8-sig"}
 BLOCK = 1 << 20
+ZIP = b"PK\x03\x04"  # what spreadsheets begin with
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,19 @@ class Dialect:
 
 
 def dialect_of(path: Path) -> Dialect:
-    """Return how a file is written, by its first bytes and its header."""
+    """
+    Return how a file is written, by its first bytes and its header.
+
+    Raises
+    ------
+    ValueError
+        If it is no text but a spreadsheet.
+    """
+    with _opened(path) as file:
+        if file.read(len(ZIP)) == ZIP:
+            raise ValueError(
+                "it is a spreadsheet or another zip archive, not text: save the sheet as CSV."
+            )
     with _opened(path) as file:
         encoding = _encoding(file)
     with _opened(path) as file:

@@ -71,18 +71,23 @@ def mle_log_odds(fitted: FittedProblem, scores: Floats) -> Floats:
     return calibration.fits.log_odds(calibration.read(as_scores_of(scores, fitted.scores_are)))
 
 
-def merge_curves(rows: Sequence[NDArray[np.intp]], curves: Sequence[Curve]) -> Curve:
+def merge_curves(rows: Sequence[NDArray[np.intp]], curves: Sequence[Curve], n: int) -> Curve:
     """
-    Return the curve of a table from those of parts of it.
+    Return the curve of a table of n rows from those of parts of it.
 
     Parameters
     ----------
     rows : sequence of array of int
-        The rows of each part; together all rows of the table, each once.
+        The rows of each part, each row once at most; others of the table become nan.
     curves : sequence of Curve
         At those rows. The result has a band if all of them have one.
+    n : int
+        Rows of the table.
     """
-    order = np.argsort(np.concatenate(rows))
-    log_odds = np.concatenate([curve.log_odds for curve in curves])[order]
-    bands = [curve.band for curve in curves if curve.band is not None]
-    return Curve(log_odds, np.concatenate(bands)[order] if len(bands) == len(curves) else None)
+    log_odds, band = np.full(n, np.nan), np.full((n, 2), np.nan)
+    banded = all(curve.band is not None for curve in curves)
+    for where, curve in zip(rows, curves, strict=True):
+        log_odds[where] = curve.log_odds
+        if banded:
+            band[where] = curve.band
+    return Curve(log_odds, band if banded else None)

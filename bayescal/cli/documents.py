@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from bayescal.cli.errors import UsageError
 from bayescal.cli.frames import read_frame
-from bayescal.cli.reading import DEFAULT_SPLIT_COLUMN, ColumnReader
+from bayescal.cli.reading import ColumnReader, split_column
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -83,12 +83,13 @@ def read_documents(
     UsageError
         If something cannot be read, a document is empty, or there are not two labels.
     """
+    if not path.is_dir() and not path.suffix:
+        raise UsageError(f"there is no folder {path} of documents, nor is it named like a file.")
     frame = _folder(path, text, label) if path.is_dir() else read_frame(path, "documents")
     reader = ColumnReader(path, frame)
     texts = reader.texts(text)
     labelled = reader.present(label, "--label-column")
-    if split is None and DEFAULT_SPLIT_COLUMN in frame.columns:
-        split = DEFAULT_SPLIT_COLUMN
+    split = split_column(frame, split)
     if not labelled.any():
         raise UsageError(f"{reader.name(label)} must hold labels to learn from, got none.")
     classes, is_positive = ColumnReader(path, frame[labelled].copy()).labels(label, positive)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import Any, NoReturn
 
 import typer
@@ -45,19 +46,34 @@ def blamed_on_use(
 class CommandGroup(TyperGroup):
     """The commands; wrong use of any of them ends in one line, not in a panel or a traceback."""
 
-    def main(self, *args: Any, **extra: Any) -> NoReturn:
+    def main(self, args: Sequence[str] | None = None, *others: Any, **extra: Any) -> NoReturn:
         """Run a command and leave with its exit code; see `typer.core.TyperGroup.main`."""
         extra["standalone_mode"] = False
+        words = list(sys.argv[1:] if args is None else args)
         try:
-            code = super().main(*args, **extra)
+            code = super().main(words, *others, **extra)
         except UsageError as err:
             _leave(str(err))
         except _TyperUsageError as err:
             # Without a command there is no error to tell: typer has printed the help.
-            _leave("" if type(err).__name__ == "NoArgsIsHelpError" else err.format_message())
+            if type(err).__name__ == "NoArgsIsHelpError":
+                _leave("")
+            _leave(_told(err, words))
         except typer.Abort:
             sys.exit(INTERRUPTED)
         sys.exit(code or 0)
+
+
+def _told(err: Any, words: Sequence[str]) -> str:
+    """Return typer's message, with what came in place of a number, which it does not tell."""
+    message: str = err.format_message()
+    expected, unparsed, _ = message.partition(", unable to parse")
+    names = getattr(getattr(err, "param", None), "opts", [])
+    for word, following in pairwise([*words, ""]):
+        name, equals, value = word.partition("=")
+        if unparsed and name in names:
+            return f"{expected}, got {value if equals else following!r}."
+    return message
 
 
 def _leave(message: str) -> NoReturn:

@@ -72,6 +72,14 @@ class Calibrated:
     losses: dict[str, Losses]
 
     @property
+    def undecided(self) -> int | None:
+        """Return the rows whose band holds 1/2, so that either class may be likelier."""
+        if self.curve.band is None:
+            return None
+        lower, upper = self.curve.band.T
+        return int(((lower < 0.5) & (upper > 0.5)).sum())
+
+    @property
     def tested(self) -> tuple[Floats, NDArray[np.bool_]]:
         """Return the probabilities of the rows to test on, and which of them are positive."""
         rows = self.problem.test_rows
@@ -97,9 +105,13 @@ def calibrated(
     )
 
 
-def least_certain_first(many: Iterable[Calibrated]) -> list[Calibrated]:
-    """Return problems by the mean width of their bands; without bands those of few positives."""
-    return sorted(many, key=lambda one: (-(one.curve.width or 0.0), one.problem.counts[1]))
+def most_undecided_first(many: Iterable[Calibrated]) -> list[Calibrated]:
+    """
+    Return problems by how many rows are undecided: where people, or labels, help most.
+
+    Without bands, and where as many are, those with few positives come first.
+    """
+    return sorted(many, key=lambda one: (-(one.undecided or 0), one.problem.counts[1]))
 
 
 def flags(many: Sequence[Calibrated]) -> list[str]:

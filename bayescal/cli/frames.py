@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bayescal.cli.csv_dialects import dialect_of
 from bayescal.cli.errors import UsageError, blamed_on_use
+from bayescal.cli.layout import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,7 +33,9 @@ def read_frame(path: Path, what: str = "scores") -> pd.DataFrame:
         If there is no such file, or it cannot be read, or holds no rows.
     """
     if not path.name.lower().endswith(READ):
-        raise UsageError(f"{what} must come in a {EXPECTED} file, got {path}.")
+        calibrator = path.suffix == ".nc" or path.is_dir()
+        advice = " Where a calibrator is named too, it comes before them." * calibrator
+        raise UsageError(f"{what} must come in a {EXPECTED} file, got {path}.{advice}")
     if path.is_dir():
         raise UsageError(f"{path} is a folder: expected a {EXPECTED} file of {what}.")
     if not path.is_file():
@@ -64,9 +68,27 @@ def _csv(path: Path) -> pd.DataFrame:
         warnings.simplefilter("error", pd.errors.ParserWarning)
         try:
             frame: pd.DataFrame = pd.read_csv(path, index_col=False, **options)
-        except pd.errors.ParserWarning as err:
-            raise ValueError("its rows have more cells than its header.") from err
+        except (pd.errors.ParserWarning, pd.errors.ParserError) as err:
+            raise ValueError(_unparsed(err, dialect.separator)) from err
     return frame
+
+
+def _unparsed(err: Exception, separator: str) -> str:
+    """Return why rows cannot be read, in words, and what may help."""
+    text = str(err)
+    if quote := re.search(r"EOF inside string starting at row (\d+)", text):
+        return f"a quotation mark that opens in line {int(quote[1]) + 1} is never closed."
+    too_long = re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", text)
+    where = "its rows have more cells than its header."
+    if too_long:
+        expected, line, came = too_long.groups()
+        where = f"its header has {counted(int(expected), 'cell')}, line {line} has {came}."
+    if separator != ",":
+        return where
+    return (
+        f"{where} Put cells that hold a comma in quotes; numbers with a decimal comma need"
+        " semicolons between cells."
+    )
 
 
 def _check_header(names: list[Any]) -> None:

@@ -31,14 +31,46 @@ def add_columns(table: Table, names: Iterable[str], justify: str = "right") -> N
         table.add_column(Text(name), justify=justify, no_wrap=True)  # type: ignore[arg-type]
 
 
+def add_topic_column(table: Table) -> None:
+    """Add a column of names, which alone gives way where space is short."""
+    table.add_column(Text("topic"), justify="left", overflow="fold", min_width=8)
+
+
+def more_topics(topics: int, what: str) -> list[str]:
+    """Return a note on the topics that a table leaves out, if it does; `what` tells of them."""
+    left = topics - MOST_TOPICS
+    return [f"and {counted(left, 'more topic')}, {what}"] if left > 0 else []
+
+
 def number(value: float) -> str:
     """Return a number of any size."""
     return f"{value:.4g}"
 
 
 def share(value: float) -> str:
-    """Return a number between 0 and 1."""
-    return f"{value:.4f}" if value >= 0.001 else f"{value:.1e}"
+    """
+    Return a number between 0 and 1.
+
+    Examples
+    --------
+    >>> share(0.25), share(3e-9), share(1.0 - 1e-9)
+    ('0.2500', '<0.0001', '>0.9999')
+    """
+    if 0.0 < value < 5e-5:
+        return "<0.0001"
+    return ">0.9999" if 1.0 - 5e-5 <= value < 1.0 else f"{value:.4f}"
+
+
+def counted(number: int, noun: str) -> str:
+    """
+    Return a number of things in words.
+
+    Examples
+    --------
+    >>> counted(1, "topic"), counted(1200, "row")
+    ('1 topic', '1,200 rows')
+    """
+    return f"{number:,d} {noun}{'' if number == 1 else 's'}"
 
 
 def percent(share: float) -> str:

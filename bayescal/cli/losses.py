@@ -10,7 +10,7 @@ from rich.console import Group
 from rich.text import Text
 
 from bayescal.cli.curve import log_odds_at, mle_log_odds
-from bayescal.cli.layout import ALL_TOPICS, add_columns, new_table, titled
+from bayescal.cli.layout import ALL_TOPICS, add_columns, add_topic_column, new_table, titled
 from bayescal.cli.problems import Problem
 
 if TYPE_CHECKING:
@@ -55,14 +55,18 @@ def losses_table(named: Sequence[tuple[str, Mapping[str, Losses]]], *, total: bo
     if total and len(rows) > 1:
         rows.append((ALL_TOPICS, sum_losses(losses for _, losses in rows)))
     table = new_table()
-    add_columns(table, ["topic"] if with_topics else [], justify="left")
+    if with_topics:
+        add_topic_column(table)
     add_columns(table, ["method"], justify="left")
     add_columns(table, ["rows", "log-loss", "per row", "squared error", "errors"])
     for topic, by_method in rows:
         for k, (method, one) in enumerate(by_method.items()):
             head = [Text("" if k else topic)] if with_topics else []
             table.add_row(*head, method, *_cells(one), end_section=k + 1 == len(by_method))
-    return titled("Losses on test rows (base-2 log-loss; sums, and bits per row)", table)
+    methods = {method for _, losses in rows for method in losses}
+    notes = ["MLE: maximum likelihood"] if "MLE" in methods else []
+    title = "Losses on test rows (base-2 log-loss; sums, and bits per row)"
+    return titled(title, table, *notes)
 
 
 def _sum(parts: Sequence[Losses]) -> Losses:

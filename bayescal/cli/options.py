@@ -45,8 +45,10 @@ Calibrator = Annotated[
     ),
 ]
 ScoreColumn = Annotated[str, option("--score-column", COLUMNS, "Raw scores, larger for positives.")]
-LabelColumn = Annotated[str, option("--label-column", COLUMNS, "Labels, two classes.")]
-TopicColumn = Annotated[str | None, option("--topic-column", COLUMNS, "Topics, a calibrator each.")]
+LabelColumn = Annotated[str, option("--label-column", COLUMNS, "Labels of two classes.")]
+TopicColumn = Annotated[
+    str | None, option("--topic-column", COLUMNS, "Topics: each gets a calibrator of its own.")
+]
 Pool = Annotated[
     bool,
     option(
@@ -57,7 +59,7 @@ Pool = Annotated[
 ]
 WeightColumn = Annotated[
     str | None,
-    option("--weight-column", COLUMNS, "Weights in the fit; 2 equals repeating the row."),
+    option("--weight-column", COLUMNS, "Weights of rows in the fit; 2 equals repeating the row."),
 ]
 SplitColumn = Annotated[
     str | None,
@@ -77,6 +79,16 @@ Positive = Annotated[
         metavar="LABEL",
     ),
 ]
+PositiveHere = Annotated[
+    str | None,
+    option(
+        "--positive",
+        COLUMNS,
+        "The label here that stands for the positive class, if labels are not spelled as those"
+        " that were fitted.",
+        metavar="LABEL",
+    ),
+]
 ScoresAre = Annotated[
     str,
     option(
@@ -91,7 +103,7 @@ Family = Annotated[
     option(
         "--family",
         FIT,
-        "Of the class densities: gaussian, laplace, asymmetric_gaussian, asymmetric_laplace,"
+        "Family of the class densities: gaussian, laplace, asymmetric_gaussian, asymmetric_laplace,"
         " average of these four, or hybrid. By default Gaussian and asymmetric Laplace densities,"
         " or the model's with nuts, map and mle.",
     ),
@@ -125,13 +137,22 @@ Model = Annotated[
         metavar="NAME|FILE.py",
     ),
 ]
-Draws = Annotated[int, option("--draws", SAMPLER, "Draws a chain.")]
-Chains = Annotated[int, option("--chains", SAMPLER, "Markov chains.")]
-Tune = Annotated[int, option("--tune", SAMPLER, "Tuning steps before the draws.")]
-TargetAccept = Annotated[
-    float, option("--target-accept", SAMPLER, "Towards 1 for smaller steps, against divergences.")
+Draws = Annotated[int, option("--draws", SAMPLER, "Posterior draws of each chain.")]
+Chains = Annotated[
+    int, option("--chains", SAMPLER, "Number of chains, of Markov chains with nuts.")
 ]
-Level = Annotated[float, option("--level", OUTPUT, "Probability of the bands.")]
+Tune = Annotated[int, option("--tune", SAMPLER, "With nuts: steps of tuning before the draws.")]
+TargetAccept = Annotated[
+    float,
+    option(
+        "--target-accept",
+        SAMPLER,
+        "With nuts: nearer to 1 makes smaller steps, against divergences.",
+    ),
+]
+Level = Annotated[
+    float, option("--level", OUTPUT, "Probability with which bands and intervals hold the truth.")
+]
 Band = Annotated[
     str,
     option(
@@ -147,7 +168,7 @@ Prior = Annotated[
         "--prior", OUTPUT, "P(+) of the documents predicted, if it is not that of the ones fitted."
     ),
 ]
-Jobs = Annotated[int, option("--jobs", FIT, "Processes that fit topics, one a topic.")]
+Jobs = Annotated[int, option("--jobs", FIT, "Number of processes, each of which fits topics.")]
 Resume = Annotated[
     bool,
     option(
@@ -161,7 +182,7 @@ Parameters = Annotated[
     bool,
     option("--parameters", OUTPUT, "Print the parameters too, a table for each topic."),
 ]
-Seed = Annotated[int, option("--seed", OUTPUT, "Same seed, same result.")]
+Seed = Annotated[int, option("--seed", OUTPUT, "The same seed gives the same result.")]
 OutFolder = Annotated[
     Path | None,
     option(
@@ -171,5 +192,20 @@ OutFolder = Annotated[
         metavar="FOLDER",
     ),
 ]
-Format = Annotated[TableFormat, option("--format", OUTPUT, "Of the probabilities written.")]
+PredictedFile = Annotated[
+    Path | None,
+    option(
+        "--out",
+        OUTPUT,
+        "A .csv or .parquet file to write. By default CSV on the screen, quiet or not.",
+        metavar="FILE",
+    ),
+]
+TableFile = Annotated[
+    Path | None,
+    option("--out", OUTPUT, "A .csv or .parquet file for the whole table.", metavar="FILE"),
+]
+Format = Annotated[
+    TableFormat, option("--format", OUTPUT, "Format of the probabilities that are written.")
+]
 Quiet = Annotated[bool, option("--quiet -q", OUTPUT, "Print errors only.")]

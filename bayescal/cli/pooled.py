@@ -8,7 +8,7 @@ import numpy as np
 
 from bayescal.cli.console import Screen
 from bayescal.cli.errors import UsageError, blamed_on_use
-from bayescal.cli.fitting import Calibrated, calibrated, least_certain_first
+from bayescal.cli.fitting import Calibrated, calibrated, most_undecided_first
 from bayescal.cli.problems import split_by_topic
 from bayescal.cli.reading import ScoreTable
 from bayescal.cli.settings import Settings, option_advice
@@ -19,7 +19,7 @@ def pool(
     table: ScoreTable, settings: Settings, screen: Screen, folder: Path | None = None
 ) -> list[Calibrated]:
     """
-    Fit all topics of a table together, and return them with the least certain first.
+    Fit all topics of a table together, and return them with the most undecided first.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def pool(
         calibrated(each, calibrator, found.answering(each.name), TOPICS_FILE, settings.level)
         for each in problems
     ]
-    return least_certain_first(answers)
+    return most_undecided_first(answers)
 
 
 def _check_poolable(settings: Settings, table: ScoreTable) -> None:

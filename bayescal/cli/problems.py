@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal.cli.errors import UsageError
 from bayescal.cli.reading import ScoreTable
 from bayescal.validation import Floats
 
@@ -91,10 +89,18 @@ def split_by_topic(table: ScoreTable) -> list[Problem]:
     ]
 
 
-def check_classes(problems: Sequence[Problem]) -> None:
-    """Raise UsageError if the rows to fit of a problem lack a class."""
-    for problem in problems:
-        _check_classes(problem)
+def missing_class(problem: Problem) -> str:
+    """Return which class the rows to fit of a problem lack, in words; empty if they have both."""
+    table = problem.table
+    weight = np.ones(table.score.size) if table.weight is None else table.weight
+    kept = problem.fit_rows[weight[problem.fit_rows] > 0.0]
+    for label, which in zip(table.classes, (False, True), strict=True):
+        if not (table.positive[kept] == which).any():
+            return (
+                "both classes need rows to fit (not of split 'test', not of weight 0), got none"
+                f" with label {label!r}."
+            )
+    return ""
 
 
 def hold_out(table: ScoreTable, share: float, seed: int) -> ScoreTable:
@@ -122,15 +128,3 @@ def rows_by_topic(topics: NDArray[np.str_] | None, n: int) -> list[tuple[str | N
     order = np.argsort(codes, kind="stable")
     rows = np.split(order, np.flatnonzero(np.diff(codes[order])) + 1)
     return [(str(names[k]), rows[k]) for k in np.argsort(first)]
-
-
-def _check_classes(problem: Problem) -> None:
-    table = problem.table
-    weight = np.ones(table.score.size) if table.weight is None else table.weight
-    kept = problem.fit_rows[weight[problem.fit_rows] > 0.0]
-    for label, which in zip(table.classes, (False, True), strict=True):
-        if not (table.positive[kept] == which).any():
-            raise UsageError(
-                f"{problem.subject}both classes need rows to fit (not of split 'test', not of"
-                f" weight 0), got none with label {label!r}."
-            )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,8 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bayescal.cli.columns import advice_on_missing
 from bayescal.cli.errors import UsageError, blamed_on_use
 from bayescal.cli.frames import read_frame
+from bayescal.cli.label_spellings import spelled
+from bayescal.cli.numerals import as_numbers
 from bayescal.labels import encode_labels, match_labels
 from bayescal.validation import Floats, as_scores, as_weights
 
@@ -86,8 +90,8 @@ class ColumnReader:
     def scores(self, column: str, option: str = "--score-column") -> Floats:
         """Return a column of finite numbers, and keep it as numbers in the frame."""
         cells = self._cells(column, option)
-        values = np.array([_number(cell) for cell in cells], dtype=np.float64)
-        self._refuse(column, ~np.isfinite(values), "a finite number")
+        values, advice = as_numbers(cells.tolist())
+        self._refuse(column, ~np.isfinite(values), "a finite number", advice)
         with blamed_on_use():
             values = as_scores(values, self.name(column))
         self.frame[column] = values
@@ -117,11 +121,44 @@ class ColumnReader:
             return (second, first), ~is_second
         return (first, second), is_second
 
-    def known_labels(self, column: str, classes: NDArray[Any]) -> NDArray[np.bool_]:
-        """Return which rows have the positive one of two known classes; one may be missing."""
+    def known_labels(
+        self, column: str, classes: NDArray[Any], positive: str | None = None
+    ) -> tuple[NDArray[np.bool_], str]:
+        """
+        Return which rows have the positive one of two known classes; one may be missing.
+
+        Parameters
+        ----------
+        column : str
+            Of the labels.
+        classes : array of shape (2,)
+            The negative and the positive class that were fitted.
+        positive : str, optional
+            The label here that stands for the positive class, whatever it was called there.
+
+        Returns
+        -------
+        tuple of array of bool, shape (n,), and str
+            And how labels are read that are spelled otherwise, in words; empty if none is.
+        """
+        name = self.name(column)
+        if positive is not None:
+            own, is_positive = self.labels(column, positive)
+            return is_positive, _renamed(dict(zip(own, (False, True), strict=True)), classes, name)
         values = _labels(self._complete(column, "--label-column", "a label"))
-        with blamed_on_use():
-            return match_labels(values, classes, self.name(column))
+        try:
+            return match_labels(values, classes, name), ""
+        except ValueError:
+            meanings = spelled(values, classes)
+        if meanings is None:
+            fitted = " and ".join(repr(str(label)) for label in classes.tolist())
+            here = ", ".join(repr(str(label)) for label in np.unique(values).tolist()[:4])
+            raise UsageError(
+                f"{name} must hold the labels that were fitted, {fitted}, got {here}: rename them,"
+                f" or name the one that stands for {str(classes[1])!r} with --positive."
+            )
+        is_positive = np.array([meanings[value] for value in values.tolist()], dtype=bool)
+        return is_positive, _renamed(meanings, classes, name)
 
     def topics(self, column: str) -> NDArray[np.str_]:
         """Return a column of names."""
@@ -144,14 +181,19 @@ class ColumnReader:
         test: NDArray[np.bool_] = values == TEST_SPLIT
         return test
 
+    def held_out_rows(self, column: str | None) -> NDArray[np.bool_]:
+        """Return the test rows of a column of splits, found if not named; all if there is none."""
+        split = split_column(self.frame, column)
+        test = np.zeros(len(self.frame), dtype=bool) if split is None else self.test_rows(split)
+        return test if test.any() else ~test
+
     def _cells(self, column: str, option: str) -> pd.Series[Any]:
         if column not in self.frame.columns:
             known = ", ".join(repr(str(name)) for name in self.frame.columns)
-            near = [name for name in map(str, self.frame.columns) if _alike(name, column)]
-            meant = f" Did you mean {option} {near[0]!r}?" if near else ""
             raise UsageError(
                 f"{self.path} has no column {column!r}; its columns are {known}:"
-                f" name the one you mean with {option}.{meant}"
+                f" name the one you mean with {option}."
+                f"{advice_on_missing(self.frame, column, option)}"
             )
         return self.frame[column]
 
@@ -162,13 +204,14 @@ class ColumnReader:
         self._refuse(column, several | cells.isna().to_numpy(dtype=bool), what)
         return values
 
-    def _refuse(self, column: str, bad: NDArray[np.bool_], expected: str) -> None:
+    def _refuse(self, column: str, bad: NDArray[np.bool_], expected: str, advice: str = "") -> None:
         if bad.any():
             row = int(np.flatnonzero(bad)[0])
             came = _shown(self.frame[column].iloc[row])
             raise UsageError(
                 f"{self.name(column)} must hold {expected} in every row, got {came} in data row"
                 f" {row + 1} ({int(bad.sum())} of {bad.size} rows): correct or leave them out."
+                f"{advice}"
             )
 
 
@@ -202,8 +245,7 @@ def read_scores(
         If the file cannot be read, lacks a column, or a cell holds what it may not.
     """
     reader = ColumnReader(path)
-    if split is None and DEFAULT_SPLIT_COLUMN in reader.frame.columns:
-        split = DEFAULT_SPLIT_COLUMN
+    split = split_column(reader.frame, split)
     values = reader.scores(score)
     classes, is_positive = reader.labels(label, positive)
     return ScoreTable(
@@ -217,10 +259,18 @@ def read_scores(
     )
 
 
-def _alike(name: str, wanted: str) -> bool:
-    """Return whether a name is the one wanted but for case, blanks and underscores."""
-    plain = [text.casefold().strip().replace("_", "").replace(" ", "") for text in (name, wanted)]
-    return plain[0] == plain[1]
+def split_column(frame: pd.DataFrame, named: str | None) -> str | None:
+    """Return the column of splits: as named, or one called split if there is one."""
+    if named is None and DEFAULT_SPLIT_COLUMN in frame.columns:
+        return DEFAULT_SPLIT_COLUMN
+    return named
+
+
+def _renamed(meanings: Mapping[Any, bool], classes: NDArray[Any], name: str) -> str:
+    """Return in words as which class each label is read."""
+    read = {str(label): str(classes[int(which)]) for label, which in meanings.items()}
+    said = [f"{label!r} as {fitted!r}" for label, fitted in read.items() if label != fitted]
+    return f"The labels in {name} are read as those fitted: {', '.join(said)}." if said else ""
 
 
 def _is_several(cell: Any) -> bool:
@@ -236,13 +286,6 @@ def _shown(cell: Any) -> str:
         text = repr(value)
         return f"a {type(value).__name__} {text if len(text) <= 40 else f'{text[:37]}...'}"
     return "an empty cell" if pd.isna(cell) else repr(cell)
-
-
-def _number(cell: Any) -> float:
-    try:
-        return float(cell)
-    except (TypeError, ValueError):
-        return np.nan
 
 
 def _labels(cells: NDArray[Any]) -> NDArray[Any]:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from bayescal.cli.fitting import Calibrated, FittedCalibrator, flags
 from bayescal.cli.held_out import all_test_rows, total_losses, with_test_rows
+from bayescal.cli.left_out import LeftOut
 from bayescal.validation import Floats
 
 
@@ -25,7 +26,21 @@ def write_record(record: Mapping[str, Any], folder: Path) -> None:
     (folder / SUMMARY).write_text(text + "\n", encoding="utf-8")
 
 
-def describe(many: Sequence[Calibrated], arguments: Mapping[str, Any]) -> dict[str, Any]:
+def read_record(path: Path) -> dict[str, Any]:
+    """Return the summary in a folder, or beside a calibrator's file; empty where there is none."""
+    from bayescal.loading import SUMMARY
+
+    folder = path if path.is_dir() else path.parent
+    try:
+        record: dict[str, Any] = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
+        return record if isinstance(record["arguments"], dict) else {}
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+
+
+def describe(
+    many: Sequence[Calibrated], arguments: Mapping[str, Any], left_out: LeftOut
+) -> dict[str, Any]:
     """
     Return versions, arguments and what came out, by topic and of all together.
 
@@ -38,6 +53,8 @@ def describe(many: Sequence[Calibrated], arguments: Mapping[str, Any]) -> dict[s
         All problems of one table.
     arguments : mapping
         What the command was asked for; "level" and "seed" among it.
+    left_out : mapping
+        Topics that were not fitted, and why.
     """
     from bayescal.results.provenance import versions
 
@@ -55,6 +72,7 @@ def describe(many: Sequence[Calibrated], arguments: Mapping[str, Any]) -> dict[s
         "family": first.fitted.model,
         "classes": dict(zip(("negative", "positive"), first.problem.table.classes, strict=True)),
         "topics": topics,
+        "left_out": dict(left_out),
         **(_health(first.calibrator) if len(files) == 1 else {}),
         "losses": asdict(total_losses(tested)) if tested else None,
         "verdict": _verdict(*all_test_rows(tested)) if tested else None,
@@ -72,6 +90,7 @@ def _topic(one: Calibrated, flag: str, level: float) -> dict[str, Any]:
         "rows": {"negatives": negatives, "positives": positives, "test": test},
         "probability": float(one.curve.probability.mean()),
         "width": one.curve.width,
+        "undecided": one.undecided,
         "flag": flag,
         "parameters": _parameters(one, level),
         "losses": {key: asdict(value) for key, value in one.losses.items()},

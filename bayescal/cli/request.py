@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from bayescal.cli import options
+from bayescal.cli.calibrators import TOPIC, say_what_is_not_used
 from bayescal.cli.command import Call
 from bayescal.cli.fitting import Calibrated
+from bayescal.cli.left_out import LeftOut
 from bayescal.cli.options import TableFormat
 from bayescal.cli.reading import ScoreTable, read_scores
 from bayescal.cli.settings import Settings
 from bayescal.cli.writing import check_columns_free, check_folder, save
-
-TOPIC = "topic"  # what a column of topics is often called
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,23 +61,17 @@ class Fitting(Settings, Rows):
         check_columns_free(table.frame, self.scores)
         return table
 
-    def _say_what_is_not_used(self, table: ScoreTable) -> None:
-        """Tell of a column of topics that nobody asked for."""
-        frame = table.frame
-        if self.topic_column is not None or TOPIC not in frame.columns:
-            return
-        topics = frame[TOPIC].nunique()
-        if topics > 1:
-            self.screen.warn(
-                f"{self.scores} has a column {TOPIC!r} of {topics} values, which is not used:"
-                f" --topic-column {TOPIC} fits each by itself, with --pool all together."
-            )
-
     def told(self, command: str) -> dict[str, Any]:
         """Return what the summary tells about the call, with the inference that it means."""
         return super().told(command) | {"inference": self.inference_name}
 
-    def save(self, many: Sequence[Calibrated], command: str) -> None:
+    def save(self, many: Sequence[Calibrated], command: str, left_out: LeftOut) -> None:
         """Write results into the folder and say so, or say how to get them."""
-        save(self.out, many, self.told(command), self.table_format, self.screen)
-        self._say_what_is_not_used(many[0].problem.table)
+        save(self.out, many, self.told(command), self.table_format, self.screen, left_out)
+        say_what_is_not_used(
+            self.screen,
+            many[0].problem.table.frame,
+            self.scores,
+            self.topic_column,
+            f"--topic-column {TOPIC} fits each by itself, with --pool all together.",
+        )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,9 @@ from bayescal.cli.fitting import Calibrated, flags
 from bayescal.cli.layout import (
     MOST_TOPICS,
     add_columns,
+    add_topic_column,
+    counted,
+    more_topics,
     new_table,
     number,
     percent,
@@ -44,7 +48,7 @@ def parameter_table(one: Calibrated, level: float) -> Group:
     """Return the parameters of a fitted problem: maximum likelihood beside the posterior."""
     frame = one.fitted.parameters(level)
     negatives, positives = one.problem.counts
-    counts = f"{_count(positives, 'positive')}, {_count(negatives, 'negative')}"
+    counts = f"{counted(positives, 'positive')}, {counted(negatives, 'negative')}"
     about = f"{one.fitted.model}, {counts}"
     table = new_table()
     add_columns(table, ["class", "parameter"], justify="left")
@@ -75,7 +79,7 @@ def answer_table(one: Calibrated, level: float) -> Group:
         if curve.band is not None:
             cells.append(f"[{share(curve.band[k, 0])}, {share(curve.band[k, 1])}]")
         table.add_row(*cells)
-    about = f"{_count(positives, 'positive')}, {_count(negatives, 'negative')}"
+    about = f"{counted(positives, 'positive')}, {counted(negatives, 'negative')}"
     notes = ["at: quantiles of the scores of negatives (-) and positives (+)", *_weights(one)]
     return titled(_title(one, about), table, *notes)
 
@@ -87,10 +91,6 @@ def _weights(one: Calibrated) -> list[str]:
     weights = one.fitted.parts["weight"].items()
     shown = ", ".join(f"{name} {weight:.2f}" for name, weight in weights)
     return [f"parts, weighed by leave-one-out predictive performance: {shown}"]
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def curve_table(one: Calibrated, level: float) -> Group:
@@ -123,31 +123,47 @@ def topics_table(many: Sequence[Calibrated], level: float, how: str) -> Group:
     Parameters
     ----------
     many : sequence of Calibrated
-        The topics, the least certain first.
+        The topics, see `most_undecided_first`.
     level : float
         Probability of the bands.
     how : str
         How they were fitted, for the title.
     """
-    shown = list(zip(many, flags(many), strict=True))[:MOST_TOPICS]
+    flagged = [flag.partition(":")[0] for flag in flags(many)[:MOST_TOPICS]]
+    marks = _marks(flagged)
+    banded = any(one.curve.band is not None for one in many)
+    band = f"{percent(level)} band"
     table = new_table()
-    add_columns(table, ["topic"], justify="left")
-    banded = any(one.curve.width is not None for one, _ in shown)
+    add_topic_column(table)
     add_columns(table, ["positives", "negatives", "mean P"])
-    add_columns(table, [f"mean width of\n{percent(level)} band"] if banded else [])
-    flagged = any(flag for _, flag in shown)
-    add_columns(table, [""] if flagged else [], justify="left")
-    for one, flag in shown:
+    add_columns(table, ["undecided", f"mean width of\n{band}"] if banded else [])
+    add_columns(table, ["note"] if marks else [], justify="left")
+    for one, flag in zip(many, flagged, strict=False):
         negatives, positives = one.problem.counts
         cells = [str(positives), str(negatives), share(one.curve.probability.mean())]
-        if banded:
-            cells.append("" if one.curve.width is None else share(one.curve.width))
-        table.add_row(Text(one.problem.name), *cells, *_short(flag) if flagged else [])
-    left_out = len(many) - MOST_TOPICS
-    notes = [f"{left_out} more topics, all of them more certain"] if left_out > 0 else []
-    order = "the least certain first" if banded else "those with the fewest positives first"
-    title = f"{len(many)} topics {how}, {order}"
-    return titled(title, table, *notes)
+        cells += _undecided_cells(one) if banded else []
+        table.add_row(Text(one.problem.name), *cells, *([marks.get(flag, "")] if marks else []))
+    order, what = "those with the fewest positives first", "with as many positives or more"
+    notes = [f"{mark}: {flag}" for flag, mark in marks.items()]
+    if banded:
+        order, what = "those with most undecided rows first", "with as many undecided rows or fewer"
+        notes.insert(0, f"undecided: rows whose {band} holds 0.5, to look at, or to label")
+    title = f"{counted(len(many), 'topic')} {how}; {order}"
+    return titled(title, table, *more_topics(len(many), what), *notes)
+
+
+def _undecided_cells(one: Calibrated) -> list[str]:
+    """Return how many rows are undecided, and the mean width of the band."""
+    if one.undecided is None or one.curve.width is None:
+        return ["", ""]
+    return [f"{one.undecided:,d}", share(one.curve.width)]
+
+
+def _marks(flagged: Sequence[str]) -> dict[str, str]:
+    """Return a letter for each different flag, or two where there are many."""
+    different = [flag for flag in dict.fromkeys(flagged) if flag]
+    letters = ["", *ascii_lowercase]
+    return {flag: letters[k // 26] + ascii_lowercase[k % 26] for k, flag in enumerate(different)}
 
 
 def shown_scores(problem: Problem) -> tuple[list[str], Floats]:
@@ -159,11 +175,6 @@ def shown_scores(problem: Problem) -> tuple[list[str], Floats]:
     ]
     found.sort()
     return [where for _, where in found], np.array([score for score, _ in found])
-
-
-def _short(flag: str) -> list[Text]:
-    """Return a flag without what follows its colon: what it means and what to do."""
-    return [Text(flag.partition(":")[0])]
 
 
 def _inferred_headers(frame: pd.DataFrame, level: float) -> list[str]:

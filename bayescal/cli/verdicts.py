@@ -10,7 +10,15 @@ from numpy.typing import NDArray
 from rich.console import Group
 from rich.text import Text
 
-from bayescal.cli.layout import ALL_TOPICS, MOST_TOPICS, add_columns, new_table, titled
+from bayescal.cli.layout import (
+    ALL_TOPICS,
+    MOST_TOPICS,
+    add_columns,
+    add_topic_column,
+    new_table,
+    percent,
+    titled,
+)
 from bayescal.cli.problems import rows_by_topic
 from bayescal.validation import Floats
 
@@ -18,11 +26,7 @@ if TYPE_CHECKING:
     from bayescal.metrics import CalibrationVerdict
 
 Named = tuple[str, "CalibrationVerdict"]
-FINDINGS = {
-    "none": "no sign that they are off",
-    "base rate": "off: base rate",
-    "slope": "off: slope",
-}
+FINDINGS = {"none": "no sign", "base rate": "by base rate", "slope": "by slope"}
 
 
 def verdicts_by_topic(
@@ -58,9 +62,11 @@ def verdicts_table(named: Sequence[Named]) -> Group:
     shown = [*named[:-1][:MOST_TOPICS], named[-1]]
     last = named[-1][1]
     table = new_table()
-    add_columns(table, ["topic"] if with_topics else [], justify="left")
-    add_columns(table, ["rows", "positives", "expected", f"{last.level:.0%} range", "p"])
-    add_columns(table, ["probabilities"], justify="left")
+    if with_topics:
+        add_topic_column(table)
+    expected = f"{percent(last.level)} range"
+    add_columns(table, ["rows", "positives", "expected", expected, "p value"])
+    add_columns(table, ["off?"], justify="left")
     for topic, one in shown:
         head = [Text(topic)] if with_topics else []
         table.add_row(*head, *_cells(one))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,7 +14,8 @@ from bayescal.cli.console import Screen
 from bayescal.cli.curve import Curve, merge_curves
 from bayescal.cli.errors import UsageError, blamed_on_use
 from bayescal.cli.fitting import Calibrated
-from bayescal.cli.frames import write_frame
+from bayescal.cli.frames import WRITTEN, write_frame
+from bayescal.cli.left_out import NONE, LeftOut
 from bayescal.cli.options import TableFormat
 from bayescal.cli.problems import HELD_OUT
 from bayescal.cli.record import describe, write_record
@@ -21,6 +23,7 @@ from bayescal.cli.record import describe, write_record
 if TYPE_CHECKING:
     import pandas as pd
 
+MOST_NAMES = 5  # of calibrators, in a line
 CURVE_COLUMNS = ("probability", "lower", "upper", "log_odds")
 
 
@@ -33,9 +36,61 @@ def check_folder(out: Path | None) -> None:
     UsageError
         If the path is a file, or goes through one.
     """
-    for part in () if out is None else (out, *out.parents):
+    if out is None:
+        return
+    for part in (out, *out.parents):
         if part.exists() and not part.is_dir():
             raise UsageError(f"--out must be a folder, but {part} is a file: choose another.")
+    _check_writable(out)
+
+
+def check_file(
+    out: Path | None, suffixes: Sequence[str] = WRITTEN, read: Path | None = None
+) -> None:
+    """
+    Check, before any work, that a file can be written.
+
+    Parameters
+    ----------
+    out : Path or None
+        The file; None for none.
+    suffixes : sequence of str
+        What it may end in.
+    read : Path, optional
+        What the command reads, which it is not to write over.
+
+    Raises
+    ------
+    UsageError
+        If the path ends otherwise, is that file or a folder, or lies in no folder.
+    """
+    if out is None:
+        return
+    if out.suffix.lower() not in suffixes:
+        raise UsageError(f"--out must end in {' or '.join(suffixes)}, got {out}.")
+    if out.is_dir():
+        raise UsageError(f"--out: {out} is a folder, where a file is to be written.")
+    if not out.parent.is_dir():
+        raise UsageError(f"--out: there is no folder {out.parent}; make it first.")
+    if read is not None and read.exists() and out.exists() and out.samefile(read):
+        raise UsageError(f"--out must be another file than {read}, which is read: choose a name.")
+    _check_writable(out.parent)
+
+
+def _check_writable(folder: Path) -> None:
+    """Make a folder where others are to be made, and remove it: permissions do not tell all."""
+    try:
+        Path(tempfile.mkdtemp(prefix=".bayescal-", dir=_existing(folder))).rmdir()
+    except OSError as err:
+        raise UsageError(
+            f"--out must be where files can be written, but of {_existing(folder)} the system says:"
+            f" {err.strerror or err}. Choose another."
+        ) from err
+
+
+def _existing(folder: Path) -> Path:
+    """Return the folder, or the nearest above it that exists."""
+    return next(part for part in (folder, *folder.absolute().parents) if part.is_dir())
 
 
 @contextmanager
@@ -46,7 +101,7 @@ def staged_folder(out: Path) -> Iterator[Path]:
     Files of the same name in `out` are replaced, others stay.
     """
     # In the folder itself, where there is one: what is moved must not change file systems.
-    parent = next(part for part in (out, *out.absolute().parents) if part.is_dir())
+    parent = _existing(out)
     with blamed_on_use("--out: ", (OSError,)):
         stage = Path(tempfile.mkdtemp(prefix=".bayescal-", dir=parent))
         try:
@@ -66,9 +121,7 @@ def staged_folder(out: Path) -> Iterator[Path]:
 
 @contextmanager
 def staged_file(out: Path) -> Iterator[Path]:
-    """Give a path to write to, which becomes `out` if nothing goes wrong."""
-    if not out.parent.is_dir():
-        raise UsageError(f"--out: there is no folder {out.parent}; make it first.")
+    """Give a path to write to, which becomes `out` if nothing goes wrong; see `check_file`."""
     with staged_folder(out.parent) as stage:
         yield stage / out.name
 
@@ -79,17 +132,34 @@ def save(
     arguments: Mapping[str, Any],
     table_format: TableFormat,
     screen: Screen,
+    left_out: LeftOut = NONE,
 ) -> None:
     """Write results into a folder and say so; without one say how to get them."""
     if out is None:
         screen.say("Nothing is written; --out FOLDER keeps calibrators and probabilities.")
         return
     with staged_folder(out) as stage:
-        write_results(stage, many, arguments, table_format)
+        write_results(stage, many, arguments, table_format, left_out)
         names = [path.name for path in sorted(stage.iterdir())]
-    screen.say(f"Written to {out}: {', '.join(names)}. Next:")
-    screen.say(f"  bayescal predict {out} new.csv --out probabilities.csv")
-    screen.say(f"  bayescal report {out}")
+    screen.say(f"Written to {out}: {', '.join(_shortened(names))}. Next:")
+    for line in _next_steps(shlex.quote(str(out)), arguments):
+        screen.say(f"  bayescal {line}")
+
+
+def _shortened(names: list[str]) -> list[str]:
+    """Return names of files, those of many calibrators as their number."""
+    calibrators = [name for name in names if name.endswith(".nc")]
+    if len(calibrators) <= MOST_NAMES:
+        return names
+    return [f"{len(calibrators)} calibrators (.nc)", *(n for n in names if n not in calibrators)]
+
+
+def _next_steps(out: str, arguments: Mapping[str, Any]) -> list[str]:
+    topic = arguments.get("topic_column")
+    column = f" --topic-column {shlex.quote(topic)}" if topic else ""
+    steps = [f"predict {out} new.csv{column} --out probabilities.csv", f"report {out}"]
+    # New texts have no scores: their classifier is not kept.
+    return steps if "score_column" in arguments else steps[1:]
 
 
 def write_results(
@@ -97,6 +167,7 @@ def write_results(
     many: Sequence[Calibrated],
     arguments: Mapping[str, Any],
     table_format: TableFormat = TableFormat.CSV,
+    left_out: LeftOut = NONE,
 ) -> None:
     """
     Write calibrators, probabilities and a summary.
@@ -111,13 +182,16 @@ def write_results(
         What the command was asked for; "level" and "seed" among it.
     table_format : TableFormat
         Of the probabilities.
+    left_out : mapping
+        Topics of the table that were not fitted, whose rows have empty cells, and why.
     """
     for name, calibrator in {one.file: one.calibrator for one in many}.items():
         calibrator.save(folder / name)
-    curve = merge_curves([one.problem.rows for one in many], [one.curve for one in many])
-    frame = with_curve(many[0].problem.table.frame, curve)
-    write_frame(frame, folder / f"probabilities.{table_format}")
-    write_record(describe(many, arguments), folder)
+    frame = many[0].problem.table.frame
+    rows = [one.problem.rows for one in many]
+    curve = merge_curves(rows, [one.curve for one in many], len(frame))
+    write_frame(with_curve(frame, curve), folder / f"probabilities.{table_format}")
+    write_record(describe(many, arguments, left_out), folder)
 
 
 def check_columns_free(frame: pd.DataFrame, path: Path) -> None:

@@ -8,6 +8,8 @@ or (documents, decisions, classes) where they vary.
 from bayescal.decisions.at_threshold import AtThreshold as AtThreshold
 from bayescal.decisions.at_threshold import precision_at as precision_at
 from bayescal.decisions.at_threshold import recall_at as recall_at
+from bayescal.decisions.by_topic import rates_by_topic as rates_by_topic
+from bayescal.decisions.by_topic import thresholds_by_topic as thresholds_by_topic
 from bayescal.decisions.costs import with_abstention as with_abstention
 from bayescal.decisions.counts import PositiveCount as PositiveCount
 from bayescal.decisions.counts import count_positives as count_positives

@@ -77,7 +77,7 @@ def precision_at(
     (0.7, 2)
     """
     cuts = cuts_of(scores, draws, of, rng)
-    return _at(threshold, cuts, cuts.precision, np.nan, level)
+    return of_precision(threshold, cuts, level)
 
 
 def recall_at(
@@ -110,6 +110,16 @@ def recall_at(
     0.93
     """
     cuts = cuts_of(scores, draws, of, rng)
+    return of_recall(threshold, cuts, level)
+
+
+def of_precision(threshold: float, cuts: Cuts, level: float) -> AtThreshold:
+    """Return the precision at a threshold among some cuts."""
+    return _at(threshold, cuts, cuts.precision, np.nan, level)
+
+
+def of_recall(threshold: float, cuts: Cuts, level: float) -> AtThreshold:
+    """Return the recall at a threshold among some cuts."""
     return _at(threshold, cuts, cuts.recall, 0.0, level)
 
 

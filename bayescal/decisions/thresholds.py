@@ -11,6 +11,8 @@ from numpy.typing import ArrayLike
 from bayescal.decisions.cuts import Cuts, cuts_of
 from bayescal.validation import Floats, check_fraction
 
+ROUNDING = 1e-12
+
 
 @dataclass(frozen=True)
 class Threshold:
@@ -129,8 +131,12 @@ def threshold_for_recall(
     >>> threshold_for_recall([1.0, 2.0, 3.0], p, 0.9, of="population").threshold
     2.0
     """
+    return of_recall(cuts_of(scores, draws, of, rng), recall, assurance, level)
+
+
+def of_recall(cuts: Cuts, recall: float, assurance: float | None, level: float) -> Threshold:
+    """Return the highest of some thresholds at which recall is as wanted."""
     check_fraction(recall=recall)
-    cuts = cuts_of(scores, draws, of, rng)
     return _choose(cuts, cuts.recall, "recall", recall, assurance, level)
 
 
@@ -138,13 +144,13 @@ def _choose(
     cuts: Cuts, measure: Floats, name: str, wanted: float, assurance: float | None, level: float
 ) -> Threshold:
     check_fraction(level=level)
-    reached = measure >= wanted
+    # Sums of probabilities meet a round number only up to rounding.
+    reached = measure >= wanted - ROUNDING
     criterion, bar = measure.mean(axis=0), wanted
     if assurance is not None:
         check_fraction(assurance=assurance)
         criterion, bar = reached.mean(axis=0), assurance
-    # Sums of probabilities meet a round number only up to rounding.
-    good = np.flatnonzero(criterion >= bar - 1e-12)
+    good = np.flatnonzero(criterion >= bar - ROUNDING)
     if not good.size:
         best = int(criterion.argmax())
         what = f"{name} {wanted}" + ("" if assurance is None else f" with assurance {assurance}")

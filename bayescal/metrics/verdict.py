@@ -87,8 +87,8 @@ class CalibrationVerdict:
         found = "no sign that they are off" if self.calibrated else "they are off"
         return (
             f"Probabilities against held-out labels: {found} (p {_p(self.pvalue)}, tested at"
-            f" {100.0 * (1.0 - self.level):.3g} %). {_count(self.observed)} positives of"
-            f" {_count(self.documents)} documents where {_count(self.expected)} were expected,"
+            f" {100.0 * (1.0 - self.level):.3g} %). {_counted(self.observed, 'positive')} of"
+            f" {_counted(self.documents, 'document')} where {_count(self.expected)} were expected,"
             f" {_count(self.lower)} to {_count(self.upper)} with probability {self.level:g} if the"
             f" probabilities are right; smooth calibration error {self.error:.2g}."
         )
@@ -306,6 +306,10 @@ def _count(value: float) -> str:
     if value >= 99.95 or value == round(value):
         return f"{value:,.0f}"
     return f"{value:.3g}"
+
+
+def _counted(value: float, noun: str) -> str:
+    return f"{_count(value)} {noun}{'' if value == 1.0 else 's'}"
 
 
 def _p(pvalue: float) -> str:

@@ -8,17 +8,18 @@ from typing import Annotated
 import typer
 
 from bayescal.cli import options
-from bayescal.cli.apart import calibrate
 from bayescal.cli.command import command
 from bayescal.cli.console import Screen
 from bayescal.cli.errors import UsageError, blamed_on_use
 from bayescal.cli.held_out import by_method, with_test_rows
+from bayescal.cli.left_out import left_out_tables
 from bayescal.cli.losses import losses_table
 from bayescal.cli.options import InferenceName
 from bayescal.cli.problems import hold_out, split_by_topic
 from bayescal.cli.reading import ScoreTable
 from bayescal.cli.request import Fitting
 from bayescal.cli.tables import curve_table, parameter_table
+from bayescal.cli.unpooled import calibrate
 from bayescal.validation import check_fraction
 
 DEFAULT_HOLDOUT = 0.3
@@ -57,11 +58,18 @@ def compare(asked: Compare) -> None:
     _check(asked.inference, asked.holdout)
     screen, level = asked.screen, asked.level
     table = _with_test_rows(asked.read(), asked.holdout, asked.seed, screen)
-    many = calibrate(split_by_topic(table), asked, screen)
+    many, left_out = calibrate(split_by_topic(table), asked, screen)
     for one in many:
         screen.show(parameter_table(one, level), curve_table(one, level))
-    screen.show(losses_table([by_method(one) for one in with_test_rows(many)]))
-    asked.save(many, "compare")
+    tested = with_test_rows(many)
+    if tested:
+        screen.show(losses_table([by_method(one) for one in tested]))
+    else:
+        screen.warn(
+            "no row is left to test on, so there are no losses: classes of one row are kept."
+        )
+    screen.show(*left_out_tables(left_out))
+    asked.save(many, "compare", left_out)
 
 
 def _check(inference: InferenceName | None, holdout: float | None) -> None:

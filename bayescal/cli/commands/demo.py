@@ -11,7 +11,6 @@ import numpy as np
 import typer
 
 from bayescal.cli import options
-from bayescal.cli.apart import calibrate, fit_rows
 from bayescal.cli.command import Call, command
 from bayescal.cli.console import Screen
 from bayescal.cli.curve import mle_log_odds
@@ -26,6 +25,7 @@ from bayescal.cli.problems import Problem, split_by_topic
 from bayescal.cli.reading import ScoreTable
 from bayescal.cli.settings import Settings, check_at_least
 from bayescal.cli.tables import curve_table, parameter_table
+from bayescal.cli.unpooled import calibrate, fit_rows
 from bayescal.cli.writing import check_folder, staged_folder, write_results
 from bayescal.validation import Floats
 
@@ -85,7 +85,7 @@ def demo(asked: Demo) -> None:
         f" drawn from the calibration split (seed {seed}); two classifiers."
     )
     settings = Settings(level=LEVEL, seed=seed)
-    many = calibrate(split_by_topic(table), settings, screen, advice=lambda _: "")
+    many, _ = calibrate(split_by_topic(table), settings, screen, advice=lambda _: "")
     for one in many:
         screen.show(parameter_table(one, LEVEL), curve_table(one, LEVEL))
     by_classifier = [(one.problem.name, _methods(one)) for one in many]

@@ -8,18 +8,20 @@ import typer
 from rich.console import Group
 
 from bayescal.cli import options
-from bayescal.cli.apart import calibrate
 from bayescal.cli.command import command
-from bayescal.cli.fitting import Calibrated, least_certain_first
+from bayescal.cli.fitting import Calibrated, most_undecided_first
 from bayescal.cli.held_out import held_out_tables
+from bayescal.cli.left_out import NONE, left_out_tables
 from bayescal.cli.pooled import pool
 from bayescal.cli.problems import split_by_topic
 from bayescal.cli.request import Fitting
 from bayescal.cli.resuming import unfinished_run
 from bayescal.cli.tables import answer_table, parameter_table, topics_table
+from bayescal.cli.unpooled import calibrate
 
 # What tables call the losses of topics that were fitted together.
 POOLED = "pooled"
+POOL_ADVICE = "--pool fits all topics together, and answers for these too."
 
 app = typer.Typer()
 
@@ -50,27 +52,30 @@ def fit(asked: Fit) -> None:
     fits every topic by maximum likelihood, in milliseconds; with --pool
     topics with few positives borrow from the others. Topics are kept in
     --out as they are fitted: a run that was killed goes on with --resume.
+    A topic that cannot be fitted, because it has no positives, is listed with
+    the reason, and the others go on; the exit code is 0 unless none can be.
     Scores should come from documents that the classifier was not trained on,
     such as cross-validated scores.
     """
     table, screen, level = asked.read(), asked.screen, asked.level
     with unfinished_run(asked.out, table, asked.told("fit"), resume=asked.resume) as folder:
         if asked.pool:
-            many = pool(table, asked, screen, folder)
+            many, left_out = pool(table, asked, screen, folder), NONE
             screen.show(topics_table(many, level, "around their population"))
             losses = held_out_tables(many, POOLED)
         else:
-            many = calibrate(split_by_topic(table), asked, screen, folder=folder)
+            problems = split_by_topic(table)
+            many, left_out = calibrate(problems, asked, screen, folder=folder)
             screen.show(_answer(many, level))
             losses = held_out_tables(many)
         if asked.parameters:
             screen.show(*(parameter_table(one, level) for one in many))
-        screen.show(*losses)
-        asked.save(many, "fit")
+        screen.show(*losses, *left_out_tables(left_out, POOL_ADVICE))
+        asked.save(many, "fit", left_out)
 
 
 def _answer(many: list[Calibrated], level: float) -> Group:
     """Return the curve of the only problem, or a row for each of several."""
     if len(many) == 1:
         return answer_table(many[0], level)
-    return topics_table(least_certain_first(many), level, "by themselves")
+    return topics_table(most_undecided_first(many), level, "by themselves")

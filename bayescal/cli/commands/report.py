@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,17 +11,22 @@ import typer
 from numpy.typing import NDArray
 
 from bayescal.cli import options
+from bayescal.cli.calibrators import TOPIC, calibrators_of, say_what_is_not_used
 from bayescal.cli.command import Call, command
-from bayescal.cli.errors import UsageError, blamed_on_use
+from bayescal.cli.errors import blamed_on_use
 from bayescal.cli.frames import WRITTEN
-from bayescal.cli.reading import read_scores
+from bayescal.cli.reading import ColumnReader, read_scores
+from bayescal.cli.record import read_record
+from bayescal.cli.writing import check_file
+from bayescal.validation import check_fraction
 
 if TYPE_CHECKING:
-    from bayescal.fitted.problem import Problems
+    from bayescal.fitted.problem import Calibrator, Problems
 
 # Scores, labels and maybe topics; what a run was asked for.
 Labelled = tuple[NDArray[Any], ...]
 Told = dict[str, Any]
+PAGES = (".html", ".htm")
 COLUMNS = ("score", "label", "topic", "weight", "split")
 
 Test = Annotated[
@@ -54,7 +58,7 @@ class Report(Call):
     label_column: options.LabelColumn = "label"
     topic_column: options.TopicColumn = None
     split_column: options.SplitColumn = None
-    positive: options.Positive = None
+    positive: options.PositiveHere = None
     level: options.Level = 0.9
 
 
@@ -72,15 +76,16 @@ def report(asked: Report) -> None:
     from bayescal.report import write_report
 
     out = asked.out
+    with blamed_on_use():
+        check_fraction(**{"--level": asked.level})
+    check_file(out, PAGES)
     with asked.screen.warnings(), blamed_on_use():
         source = load(asked.calibrator)
-        problems = source.fitted_problems()
-        told = _told(asked.calibrator)
         write_report(
             source,
             out,
-            test=_held_out(asked, told, by_topic=problems.by_topic),
-            fitted=_fitted(asked.calibrator, told, problems),
+            test=_held_out(asked, source),
+            fitted=_fitted(asked.calibrator, source.fitted_problems()),
             level=asked.level,
             title=asked.title,
         )
@@ -88,47 +93,40 @@ def report(asked: Report) -> None:
     asked.screen.say(f"Written to {out}: {size:.2f} MB, opens in any browser")
 
 
-def _held_out(asked: Report, told: Told, *, by_topic: bool) -> Labelled | None:
+def _held_out(asked: Report, source: Calibrator) -> Labelled | None:
     """Return held-out scores, labels and, where there are any, topics."""
     if asked.test is None:
         return None
-    topic = asked.topic_column
-    if topic is not None and not by_topic:
-        raise UsageError(f"--topic-column needs calibrators of topics; {asked.calibrator} is one.")
-    table = read_scores(
-        asked.test,
-        asked.positive or told.get("positive"),
-        score=asked.score_column,
-        label=asked.label_column,
-        topic="topic" if by_topic and topic is None else topic,
-        split=asked.split_column,
-    )
-    rows = np.flatnonzero(table.test) if table.test.any() else np.arange(table.score.size)
-    return table.labelled(rows)
+    reader, column = ColumnReader(asked.test), asked.topic_column
+    problems = source.fitted_problems()
+    if problems.by_topic and column is None:
+        column = TOPIC
+    score = reader.scores(asked.score_column)
+    found = calibrators_of(source, asked.calibrator, reader, column)
+    classes = next(iter(problems.values())).labels
+    positive, told = reader.known_labels(asked.label_column, classes, asked.positive)
+    labels = np.where(positive, classes[1], classes[0])
+    held_out = reader.held_out_rows(asked.split_column)
+    if found.said:
+        asked.screen.warn(f"{found.said} The report leaves them out.")
+    if told:
+        asked.screen.tell(told)
+    what = f"{asked.calibrator} is one calibrator for all rows."
+    say_what_is_not_used(asked.screen, reader.frame, asked.test, column, what)
+    rows = held_out & ~found.left_out
+    if found.topics is None:
+        return score[rows], labels[rows]
+    return score[rows], labels[rows], found.topics[rows]
 
 
-def _fitted(path: Path, told: Told, problems: Problems) -> Labelled | None:
+def _fitted(path: Path, problems: Problems) -> Labelled | None:
     """Return the scores fitted, where the calibrator does not keep them: they stand beside it."""
-    files = [_folder(path) / f"probabilities{suffix}" for suffix in WRITTEN]
+    told: Told = read_record(path).get("arguments", {})
+    folder = path if path.is_dir() else path.parent
+    files = [folder / f"probabilities{suffix}" for suffix in WRITTEN]
     found = [file for file in files if file.is_file()]
     if not told or not found or next(iter(problems.values())).documents.known:
         return None
     columns = {name: told[f"{name}_column"] for name in COLUMNS}
     table = read_scores(found[0], told["positive"], **columns)
     return table.labelled(np.flatnonzero(~table.test))
-
-
-def _told(path: Path) -> Told:
-    """Return what `bayescal fit` was asked for; nothing where its summary is not there."""
-    from bayescal.loading import SUMMARY
-
-    try:
-        record = json.loads((_folder(path) / SUMMARY).read_text(encoding="utf-8"))
-        arguments: Told = record["arguments"]
-    except (OSError, ValueError, KeyError):
-        return {}
-    return arguments
-
-
-def _folder(path: Path) -> Path:
-    return path if path.is_dir() else path.parent

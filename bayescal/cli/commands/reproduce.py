@@ -40,20 +40,24 @@ Data = Annotated[
         metavar="PATH",
     ),
 ]
-Topics = Annotated[int, options.option("--topics", CORPUS, "The largest so many, up to 90.")]
+Topics = Annotated[
+    int, options.option("--topics", CORPUS, "How many of the largest topics to take, up to 90.")
+]
 Weights = Annotated[
     str,
     options.option(
-        "--weights", EXPERIMENT, "Of words, for the SVM: binary, tf, log_tf, tf_idf or log_tf_idf."
+        "--weights",
+        EXPERIMENT,
+        "Weights of words for the SVM: binary, tf, log_tf, tf_idf or log_tf_idf.",
     ),
 ]
-Cost = Annotated[float, options.option("--cost", EXPERIMENT, "The SVM's C.")]
+Cost = Annotated[float, options.option("--cost", EXPERIMENT, "C of the SVM, the cost of errors.")]
 Normalise = Annotated[
     bool,
     options.option(
         "--normalise/--as-long-as-they-are",
         EXPERIMENT,
-        "Whether documents get length 1 for the SVM.",
+        "Whether the SVM sees documents scaled to length 1.",
     ),
 ]
 Methods = Annotated[
@@ -64,8 +68,12 @@ Methods = Annotated[
         "paper: those of the paper; all: also peers that are installed, and ours.",
     ),
 ]
-Jobs = Annotated[int, options.option("--jobs", EXPERIMENT, "Processes that score topics.")]
-Repeats = Annotated[int, options.option("--repeats", EXPERIMENT, "Random subsets a size.")]
+Jobs = Annotated[
+    int, options.option("--jobs", EXPERIMENT, "Number of processes that score topics.")
+]
+Repeats = Annotated[
+    int, options.option("--repeats", EXPERIMENT, "Number of random subsets of each size.")
+]
 
 
 @dataclass(frozen=True, kw_only=True)

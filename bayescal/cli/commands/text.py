@@ -11,6 +11,7 @@ import numpy as np
 import typer
 
 from bayescal.cli import options
+from bayescal.cli.calibrators import say_what_is_not_used
 from bayescal.cli.command import Call, command
 from bayescal.cli.console import Screen
 from bayescal.cli.documents import Documents, read_documents
@@ -42,7 +43,9 @@ Docs = Annotated[
         " a label in a folder of its name.",
     ),
 ]
-TextColumn = Annotated[str, options.option("--text-column", options.COLUMNS, "The documents.")]
+TextColumn = Annotated[
+    str, options.option("--text-column", options.COLUMNS, "The texts of the documents.")
+]
 LabelColumn = Annotated[
     str,
     options.option(
@@ -51,13 +54,21 @@ LabelColumn = Annotated[
 ]
 Classifier = Annotated[
     str,
-    options.option("--classifier", CLASSIFIER, "linear_svm, naive_bayes or bernoulli_naive_bayes."),
+    options.option(
+        "--classifier", CLASSIFIER, "One of linear_svm, naive_bayes and bernoulli_naive_bayes."
+    ),
 ]
 Words = Annotated[
     int,
-    options.option("--words", CLASSIFIER, "Words to use, by mutual information with the label."),
+    options.option(
+        "--words",
+        CLASSIFIER,
+        "Number of words to use, chosen by mutual information with the label.",
+    ),
 ]
-Folds = Annotated[int, options.option("--folds", CLASSIFIER, "Of the cross-validation.")]
+Folds = Annotated[
+    int, options.option("--folds", CLASSIFIER, "Number of folds of the cross-validation.")
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,6 +114,8 @@ def fit_text(asked: FitText) -> None:
     one = _calibrate(docs, model, asked.level, screen)
     screen.show(answer_table(one, asked.level), *held_out_tables([one]))
     save(asked.out, [one], asked.told("text fit"), asked.table_format, screen)
+    what = "all documents are one question; fit a file of each topic by itself."
+    say_what_is_not_used(screen, docs.frame, asked.documents, None, what)
 
 
 def _check_columns_free(docs: Documents, path: Path) -> None:

@@ -1,18 +1,19 @@
-"""Topics fitted apart: a calibrator each, in as many processes as are asked for."""
+"""Topics fitted one by one: a calibrator each, in as many processes as are asked for."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bayescal.cli.console import Screen
-from bayescal.cli.errors import blamed_on_use
+from bayescal.cli.errors import UsageError, blamed_on_use
 from bayescal.cli.files import SINGLE, calibrator_files
 from bayescal.cli.fitting import Calibrated, calibrated
-from bayescal.cli.problems import Problem, check_classes
+from bayescal.cli.left_out import fittable, refuse_if_all
+from bayescal.cli.problems import Problem
 from bayescal.cli.settings import Settings, option_advice
 from bayescal.parallel import in_parallel, workers
 
@@ -26,6 +27,13 @@ Warned = list[tuple[str, type[Warning]]]
 Task = tuple[Problem, "ScoreCalibrator", float]
 
 
+@dataclass(frozen=True)
+class Refused:
+    """A problem that a calibrator refused, and why."""
+
+    reason: str
+
+
 def calibrate(
     problems: Sequence[Problem],
     settings: Settings,
@@ -33,9 +41,9 @@ def calibrate(
     *,
     advice: Advice = option_advice,
     folder: Path | None = None,
-) -> list[Calibrated]:
+) -> tuple[list[Calibrated], dict[str, str]]:
     """
-    Fit a calibrator to every problem.
+    Fit a calibrator to every problem that can be fitted.
 
     Parameters
     ----------
@@ -50,38 +58,53 @@ def calibrate(
     folder : Path, optional
         Keeps problems as they are fitted; those that are there are read.
 
+    Returns
+    -------
+    tuple of list of Calibrated and dict
+        Those fitted, in the order given; and, by topic, why the others are left out: they lack a
+        class, or the calibrator refused their scores.
+
     Raises
     ------
     UsageError
-        If a problem lacks a class, or a calibrator refuses its scores or its program.
+        If nothing can be fitted.
     """
-    check_classes(problems)
-    tasks = [(problem.alone(), settings.calibrator(), settings.level) for problem in problems]
-    files, done = calibrator_files([problem.topic for problem in problems]), []
+    fitted, left_out = fittable(problems)
+    tasks = [(problem.alone(), settings.calibrator(), settings.level) for problem in fitted]
+    files, done = calibrator_files([problem.topic for problem in fitted]), []
     with (
-        screen.progress(f"{settings.inference_name}:", len(problems)) as step,
+        screen.progress(f"{settings.inference_name}:", len(fitted)) as step,
         workers(settings.jobs, folder),
     ):
         found = in_parallel(_calibrate_task, tasks)
-        for problem, file in zip(problems, files, strict=True):
+        for problem, file in zip(fitted, files, strict=True):
             step.begin(problem.name)
             one, warned = next(found)
             for text, category in warned:
                 screen.warn(f"{problem.subject}{text} {advice(category)}")
-            done.append(replace(one, problem=problem, file=file))
+            if isinstance(one, Refused):
+                left_out[problem.name] = one.reason
+            else:
+                done.append(replace(one, problem=problem, file=file))
             step.end()
-    return done
+    refuse_if_all(problems, left_out)
+    return done, left_out
 
 
-def _calibrate_task(task: Task) -> tuple[Calibrated, Warned]:
+def _calibrate_task(task: Task) -> tuple[Calibrated | Refused, Warned]:
     """Fit one problem, maybe in another process; warnings come back as text."""
     from bayescal.results.diagnostics import ConvergenceWarning
     from bayescal.score_checks import ScoresWarning
 
-    with warnings.catch_warnings(record=True) as caught, blamed_on_use(task[0].subject):
+    found: Calibrated | Refused
+    with warnings.catch_warnings(record=True) as caught:
         for category in (ConvergenceWarning, ScoresWarning):
             warnings.simplefilter("always", category)
-        found = calibrate_one(*task)
+        try:
+            with blamed_on_use():
+                found = calibrate_one(*task)
+        except UsageError as err:
+            found = Refused(str(err))
     return found, [(str(w.message), w.category) for w in caught]
 
 

@@ -1,0 +1,329 @@
+"""Precision, recall and thresholds of fitted calibrators: one table for all their topics."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bayescal.decisions import at_threshold, thresholds
+from bayescal.decisions.cuts import Cuts, cuts_at, ranked
+from bayescal.randomness import generator
+from bayescal.validation import Floats, as_scores_of, check_count, check_fraction, check_same_length
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MOST_NAMES = 5  # in a message
+# Of so many documents, and of those with the largest scores, every threshold is tried; beyond them
+# thresholds that take at least this share more.
+ALL_TRIED, STEP = 1000, 1e-3
+
+
+class Calibrator(Protocol):
+    """Anything fitted that has problems, see `bayescal.fitted.problem`."""
+
+    def fitted_problems(self) -> Any:
+        """Return the problems fitted, by topic."""
+        ...
+
+
+@dataclass(frozen=True)
+class Collection:
+    """
+    The documents of one topic, and what its calibrator says of them.
+
+    Attributes
+    ----------
+    topic : str or int
+        Its name; empty without topics.
+    score : array of shape (documents,)
+        As the user gave them.
+    log_odds : callable
+        Natural log-odds of the point estimate, shape (documents,), when it is called.
+    sample : callable
+        From positions of documents to posterior draws of their P(+), shape (draws, k).
+    draws : int
+        How many draws there are.
+    """
+
+    topic: Any
+    score: Floats
+    log_odds: Callable[[], Floats]
+    sample: Callable[[NDArray[np.intp]], Floats]
+    draws: int
+
+    def cuts(self, values: Floats, rng: Any) -> Cuts:
+        """Return the thresholds that are tried on values of the documents, and what they take."""
+        order, ends = ranked(values)
+        return cuts_at(values, order, _tried(ends), self.sample, self.draws, "documents", rng)
+
+
+def rates_by_topic(
+    calibrator: Calibrator,
+    scores: ArrayLike,
+    topics: ArrayLike | None = None,
+    *,
+    probability: float | None = None,
+    threshold: float | None = None,
+    level: float = 0.9,
+    prior: Any = None,
+    draws: int = 1000,
+    random_state: Any = None,
+) -> pd.DataFrame:
+    """
+    Return precision and recall at a threshold, and the positives it misses; a row for each topic.
+
+    Of documents taken, T, and posterior draws k of P(+): labels y_ik ~ Bernoulli(P_k(+|s_i)),
+    precision_k = sum_T y_ik / |T|, recall_k = sum_T y_ik / sum y_ik, missed_k = sum of y_ik beyond
+    T. Their intervals hold both uncertainties, which curve is right and which labels fall out.
+
+    Parameters
+    ----------
+    calibrator : ScoreCalibrator, TopicCalibrator, what `bayescal.load` returns, or another
+        Fitted with a posterior. A CalibratedClassifier is read as the calibrators of its
+        classifier's scores, those of its `fitted_problems`, so that there has to be one for each
+        class (`ensemble=False`); of any other pass `sample_proba` to `recall_at`.
+    scores : array-like of shape (n,)
+        Raw scores of the documents to take from, whose labels need not be known.
+    topics : array-like of shape (n,), optional
+        The topic of each, where the calibrator has topics.
+    probability : float, optional
+        Take documents whose P(+), by the point estimate, is this or more; or
+    threshold : float, optional
+        those whose score is this or more, in score units.
+    level : float
+        Of the intervals, equal-tailed.
+    prior : float, distribution or draws, optional
+        P(+) of these documents, if it is not that of the ones fitted.
+    draws : int
+        At most so many posterior draws of each topic, chosen at random.
+    random_state : int, Generator, RandomState or None
+        Chooses draws and draws labels; of an int each topic's row is the same whatever the others.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Index topic, the one that misses most positives first. Columns documents, selected, score
+        (the smallest one taken, nan if none is), precision, recall and missed (posterior means),
+        and each of these three with _lower and _upper. Of no document precision is nan.
+
+    Raises
+    ------
+    ValueError
+        If not one of `probability` and `threshold` is given, topics are missing or were not
+        fitted, there is no posterior, or an argument is not as described.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayescal import ScoreCalibrator
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.random(300) < 0.3
+    >>> s = rng.normal(2.0 * y)
+    >>> fitted = ScoreCalibrator("gaussian", random_state=0).fit(s[:200], y[:200])
+    >>> table = rates_by_topic(fitted, s[200:], threshold=1.0, random_state=0)
+    >>> int(table["selected"].iloc[0]), bool(table["recall"].iloc[0] < 0.95)
+    (31, True)
+    """
+    if (probability is None) == (threshold is None):
+        raise ValueError("give probability or threshold, one of them: which documents are taken.")
+    if probability is not None:
+        check_fraction(probability=probability)
+    elif not isinstance(threshold, int | float | np.number) or not math.isfinite(threshold):
+        raise ValueError(f"threshold must be a finite number, got {threshold!r}.")
+    found = _collections(calibrator, scores, topics, prior, draws, random_state)
+    rows = [_rates(each, probability, threshold, level, rng) for each, rng in found]
+    return _table(rows, "missed")
+
+
+def thresholds_by_topic(
+    calibrator: Calibrator,
+    scores: ArrayLike,
+    topics: ArrayLike | None = None,
+    *,
+    recall: float,
+    assurance: float | None = None,
+    level: float = 0.9,
+    prior: Any = None,
+    draws: int = 1000,
+    random_state: Any = None,
+) -> pd.DataFrame:
+    """
+    Return the highest threshold with the recall that is wanted; a row for each topic.
+
+    As `threshold_for_recall`, of each topic. Of more than a thousand documents thresholds are
+    tried that take a thousandth more each time, so that a row's threshold takes up to that many
+    documents more than need be, never fewer.
+
+    Parameters
+    ----------
+    calibrator, scores, topics, level, prior, draws, random_state
+        See `rates_by_topic`.
+    recall : float
+        Share of the positives among these documents that is to be taken.
+    assurance : float, optional
+        Ask that recall is reached with this posterior probability. By default its posterior mean
+        is to reach it.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Index topic, the one with most documents to read first. Columns documents, selected (to be
+        read), threshold, threshold_lower and threshold_upper in score units (the interval is of the
+        threshold that would do if the truth were known), probability (P(+) at the threshold),
+        recall (posterior mean), recall_lower, recall_upper, and assurance, the posterior
+        probability that recall is at least the wanted one.
+
+    Raises
+    ------
+    ValueError
+        As `rates_by_topic`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayescal import ScoreCalibrator
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.random(300) < 0.3
+    >>> s = rng.normal(2.0 * y)
+    >>> fitted = ScoreCalibrator("gaussian", random_state=0).fit(s[:200], y[:200])
+    >>> table = thresholds_by_topic(fitted, s[200:], recall=0.9, random_state=0)
+    >>> bool(table["recall"].iloc[0] >= 0.9), int(table["selected"].iloc[0]) < 100
+    (True, True)
+    """
+    check_fraction(recall=recall)
+    found = _collections(calibrator, scores, topics, prior, draws, random_state)
+    rows = [_threshold(each, recall, assurance, level, rng) for each, rng in found]
+    return _table(rows, "selected")
+
+
+def _rates(
+    one: Collection, probability: float | None, threshold: float | None, level: float, rng: Any
+) -> dict[str, Any]:
+    if probability is not None:
+        taken = one.log_odds() >= math.log(probability) - math.log1p(-probability)
+    else:
+        taken = one.score >= np.float64(threshold)
+    # Of two values there are two thresholds: 1 takes those that are taken, and 0 all.
+    cuts = one.cuts(taken.astype(np.float64), rng)
+    selected = int(taken.sum())
+    missed = cuts.positives[:, -1] - (cuts.positives[:, 0] if selected else 0.0)
+    return {
+        "topic": one.topic,
+        "documents": taken.size,
+        "selected": selected,
+        "score": float(one.score[taken].min()) if selected else math.nan,
+        **_with_interval("precision", at_threshold.of_precision(1.0, cuts, level)),
+        **_with_interval("recall", at_threshold.of_recall(1.0, cuts, level)),
+        "missed": float(missed.mean()),
+        "missed_lower": float(np.quantile(missed, 0.5 - level / 2.0)),
+        "missed_upper": float(np.quantile(missed, 0.5 + level / 2.0)),
+    }
+
+
+def _threshold(
+    one: Collection, recall: float, assurance: float | None, level: float, rng: Any
+) -> dict[str, Any]:
+    found = thresholds.of_recall(one.cuts(one.score, rng), recall, assurance, level)
+    at = int(np.flatnonzero(one.score == found.threshold)[0])
+    return {
+        "topic": one.topic,
+        "documents": one.score.size,
+        "selected": found.selected,
+        "threshold": found.threshold,
+        "threshold_lower": found.lower,
+        "threshold_upper": found.upper,
+        "probability": float(1.0 / (1.0 + math.exp(-one.log_odds()[at]))),
+        "recall": found.achieved,
+        "recall_lower": found.achieved_lower,
+        "recall_upper": found.achieved_upper,
+        "assurance": found.probability,
+    }
+
+
+def _with_interval(name: str, found: at_threshold.AtThreshold) -> dict[str, float]:
+    return {name: found.mean, f"{name}_lower": found.lower, f"{name}_upper": found.upper}
+
+
+def _tried(ends: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return the thresholds to try, by how many documents they take: the last is all of them."""
+    n = int(ends[-1])
+    if n <= ALL_TRIED:
+        return ends
+    steps = math.ceil(math.log(n / ALL_TRIED) / math.log1p(STEP))
+    wanted = np.r_[np.arange(1, ALL_TRIED), np.geomspace(ALL_TRIED, n, steps + 1)]
+    # Those that take as many or, where documents tie, more.
+    return ends[np.unique(np.searchsorted(ends, np.minimum(wanted, n)))]
+
+
+def _collections(
+    calibrator: Calibrator,
+    scores: ArrayLike,
+    topics: ArrayLike | None,
+    prior: Any,
+    draws: int,
+    random_state: Any,
+) -> Iterator[tuple[Collection, np.random.Generator]]:
+    """Yield the documents of each topic, and a generator for it."""
+    check_count("draws", draws)
+    problems = calibrator.fitted_problems()
+    for topic, given in _by_topic(problems, scores, topics):
+        rng = generator(random_state)
+        yield _collection(problems.answering(topic), topic, given, prior, draws, rng), rng
+
+
+def _by_topic(
+    problems: Any, scores: ArrayLike, topics: ArrayLike | None
+) -> list[tuple[Any, NDArray[Any]]]:
+    given = np.asarray(scores)
+    if topics is None:
+        if problems.by_topic:
+            raise ValueError(
+                "topics must hold the topic of each score, of a calibrator with topics; got None."
+            )
+        return [("", given)]
+    if not problems.by_topic:
+        raise ValueError("topics must be None for a calibrator without topics.")
+    names, code = np.unique(np.asarray(topics), return_inverse=True)
+    check_same_length("scores", len(given), "topics", code.size)
+    if unknown := [name for name in names.tolist() if not problems.answers(name)]:
+        shown = ", ".join(map(repr, unknown[:MOST_NAMES]))
+        raise ValueError(
+            f"topics must hold topics that were fitted, got {shown} ({len(unknown)} unknown): leave"
+            " their rows out."
+        )
+    return [(name, given[code == k]) for k, name in enumerate(names.tolist())]
+
+
+def _collection(
+    problem: Any, topic: Any, given: NDArray[Any], prior: Any, draws: int, rng: np.random.Generator
+) -> Collection:
+    if not problem.has_posterior:
+        raise ValueError(
+            "intervals need a posterior and the calibrator has none: fit with inference='exact'."
+        )
+    # From here on on the scale that the calibration works on; the user's stays for thresholds.
+    score, own = as_scores_of(given, problem.scores_are), np.asarray(given, dtype=np.float64)
+    calibration = problem.calibration.with_prior(prior)
+    size = calibration.draws.size
+    if size > draws:
+        calibration = calibration.take(rng.choice(size, draws, replace=False))
+    return Collection(
+        topic=topic,
+        score=own.reshape(score.shape),
+        log_odds=lambda: np.asarray(problem.log_odds(score, prior), dtype=np.float64),
+        sample=lambda rows: np.asarray(calibration.sample(score[rows]), dtype=np.float64),
+        draws=min(size, draws),
+    )
+
+
+def _table(rows: list[dict[str, Any]], ranked_by: str) -> pd.DataFrame:
+    import pandas as pd
+
+    table = pd.DataFrame(rows).set_index("topic")
+    return table.sort_values(ranked_by, ascending=False, kind="stable")

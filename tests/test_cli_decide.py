@@ -1,0 +1,121 @@
+"""`bayescal decide`: what a threshold takes and misses, and the threshold for a wanted recall."""
+
+import pandas as pd
+import pytest
+
+from bayescal import load
+from bayescal.decisions import rates_by_topic, thresholds_by_topic
+from tests.cli_tools import MLE, make_frame, make_topics, read, run, write
+
+pytestmark = pytest.mark.one_era
+FEW = ("--family", "gaussian", "--draws", "50")
+BY_TOPIC = ("--topic-column", "topic")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Return a folder with one calibrator, four topics pooled, and three of four apart."""
+    path = tmp_path_factory.mktemp("decide")
+    one, topics = write(make_frame(), path / "one.csv"), write(make_topics(), path / "topics.csv")
+    frame = make_topics()
+    few = write(frame[(frame["topic"] != "a") | (frame["label"] == 0)], path / "few.csv")
+    run("fit", one, *FEW, "--out", path / "one")
+    run("fit", topics, *FEW, *BY_TOPIC, "--pool", "--out", path / "pooled")
+    run("fit", few, *FEW, *BY_TOPIC, "--out", path / "apart")
+    run("fit", one, *MLE, "--out", path / "mle")
+    return path
+
+
+def rows_of(text, names):
+    return [line for line in text.splitlines() if line.startswith(tuple(f"{n} " for n in names))]
+
+
+def test_at_a_probability_it_is_the_functions_table(folder):
+    out = folder / "rates.csv"
+    result = run("decide", folder / "pooled", folder / "topics.csv", *BY_TOPIC,
+                 "--at", "0.4", "--level", "0.8", "--out", out)  # fmt: skip
+    frame, fitted = make_topics(), load(folder / "pooled")
+    expected = rates_by_topic(
+        fitted, frame["score"], frame["topic"].to_numpy(str), probability=0.4, level=0.8,
+        random_state=0,
+    )  # fmt: skip
+    found = pd.read_csv(out, keep_default_na=False).set_index("topic")
+    pd.testing.assert_frame_equal(found, expected, check_exact=True)
+    head = "Documents whose P(1) is 0.4 or more are taken; topics that miss most positives first"
+    assert head in result.stdout
+    names = expected.index.tolist()
+    assert [line.split("  ")[0] for line in rows_of(result.stdout, names)] == names
+    first = expected.iloc[0]
+    (line,) = rows_of(result.stdout, names[:1])
+    recall = f"{first['recall']:.2f} [{first['recall_lower']:.2f}, {first['recall_upper']:.2f}]"
+    assert recall in line
+    assert f"{first['selected']:.0f} of 40" in line
+    assert "in brackets: 80 % intervals" in result.stdout
+
+
+def test_for_a_recall_it_is_the_functions_threshold(folder):
+    text = run("decide", folder / "one", folder / "one.csv", "--recall", "0.8").stdout
+    found = thresholds_by_topic(load(folder / "one"), make_frame()["score"], recall=0.8,
+                                random_state=0).iloc[0]  # fmt: skip
+    assert "Thresholds for a recall of 0.8\n" in text
+    assert f"{found['selected']:.0f} of 40" in text
+    score = f"{found['threshold']:.4g} [{found['threshold_lower']:.4g},"
+    assert score in text
+    assert "topic" not in text
+    surer = ("--recall", "0.8", "--assurance", "0.95", "--out", folder / "t.parquet")
+    text = run("decide", folder / "one", folder / "one.csv", *surer).stdout
+    table = pd.read_parquet(folder / "t.parquet")
+    assert "a recall of 0.8 with probability 0.95" in text
+    assert table["selected"][0] >= found["selected"]
+    assert table["assurance"][0] >= 0.95
+
+
+def test_at_a_score_those_above_it_are_taken(folder):
+    text = run("decide", folder / "one", folder / "one.csv", "--at-score", "0.7").stdout
+    taken = (make_frame()["score"] >= 0.7).sum()
+    assert "Documents whose score is 0.7 or more are taken" in text
+    assert f"{taken} of 40" in text
+
+
+def test_topics_left_out_of_the_fit_are_left_out_and_said(folder):
+    out = folder / "left.csv"
+    result = run("decide", folder / "apart", folder / "few.csv", *BY_TOPIC,
+                 "--recall", "0.9", "--out", out)  # fmt: skip
+    assert sorted(read(out)["topic"]) == ["B x", "NA", "b/x"]
+    assert "30 rows of 1 topic that the fit left out ('a')" in result.stderr
+    assert "topics with most to read first" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "give one of --at PROBABILITY, --at-score SCORE and --recall SHARE, got none"),
+        (["--at", "0.5", "--recall", "0.9"], "got --at and --recall"),
+        (["--at", "50"], "--at must lie between 0 and 1 (both excluded), got 50"),
+        (["--recall", "1"], "--recall must lie between 0 and 1 (both excluded), got 1"),
+        (["--at-score", "nan"], "--at-score must be a finite number, got nan"),
+        (["--at", "0.5", "--assurance", "0.9"], "--assurance needs --recall, got --at"),
+        (["--recall", "0.9", "--assurance", "2"], "--assurance must lie between 0 and 1"),
+        (["--at", "0.5", "--level", "90"], "--level must lie between 0 and 1"),
+        (["--at", "0.5", "--prior", "0"], "--prior must lie between 0 and 1"),
+        (["--at", "0.5", "--seed", "-1"], "--seed must be at least 0, got -1"),
+        (["--at", "0.5", "--out", "t.txt"], "--out must end in .csv or .parquet"),
+        (["--at", "0.5", "--out", "no/t.csv"], "there is no folder no"),
+        (["--at", "0.5", "--score-column", "s"], "has no column 's'"),
+        (["--at", "0.5", *BY_TOPIC], "has no column 'topic'"),
+        (["--at", "half"], "--at"),
+    ],
+)
+def test_wrong_calls_are_one_line(arguments, message, folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    before = set(folder.rglob("*"))
+    result = run("decide", "one", "one.csv", *arguments, code=2)
+    assert result.stderr.count("\n") == 1
+    assert message in result.stderr
+    assert result.stdout == ""
+    assert set(folder.rglob("*")) == before
+
+
+def test_maximum_likelihood_has_no_interval(folder):
+    result = run("decide", folder / "mle", folder / "one.csv", "--at", "0.5", code=2)
+    assert "intervals need a posterior and the calibrator has none" in result.stderr
