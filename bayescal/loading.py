@@ -25,7 +25,7 @@ SUMMARY, TOPICS_FILE = "summary.json", "topics.nc"
 
 class CalibratorsOfTopics(Mapping[str, ScoreCalibrator]):
     """
-    The calibrators of topics fitted apart, by topic; each is read when it is asked for.
+    The calibrators of topics fitted one by one, by topic; each is read when it is asked for.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def load(path: str | Path) -> ScoreCalibrator | TopicCalibrator | CalibratorsOfT
     -------
     ScoreCalibrator, TopicCalibrator or CalibratorsOfTopics
         What was saved; of a folder the one calibrator, that of all topics pooled, or, of topics
-        fitted apart, a mapping from each topic's name to its ScoreCalibrator.
+        fitted one by one, a mapping from each topic's name to its ScoreCalibrator.
 
     Raises
     ------
