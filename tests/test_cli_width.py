@@ -15,7 +15,7 @@ SEVERAL = re.compile(r"\b1 (positives|negatives|rows|topics|more topics|cells|do
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Return a folder of a dozen topics, one with a long name, some with one positive."""
+    """Return a folder with a dozen topics: one with a long name, some with one positive."""
     path = tmp_path_factory.mktemp("width")
     parts = []
     for k in range(12):

@@ -117,7 +117,8 @@ def test_another_prior_is_for_all_topics_or_for_those_named(fitted):
     lower, upper = fitted.predict_interval(SCORES, TOPICS, prior=0.01).T
     assert ((lower < special.expit(rare)) & (special.expit(rare) < upper)).all()
     drawn = fitted.sample_proba(SCORES, TOPICS, prior=0.01)
-    np.testing.assert_allclose(np.quantile(drawn, 0.05, axis=0), lower, atol=1e-4)
+    # Between two draws bands are linear in log-odds, quantiles of probabilities are not.
+    np.testing.assert_allclose(np.quantile(drawn, 0.05, axis=0), lower, atol=1e-3)
     with pytest.raises(ValueError, match="prior must lie between 0 and 1"):
         fitted.predict_proba(SCORES, TOPICS, prior=1.5)
     with pytest.raises(ValueError, match="prior must name topics that were fitted, got 'cron'"):
