@@ -338,7 +338,7 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         """
         Return the posterior interval of P(+|s); shape (n, 2), lower and upper.
 
-        More than 32 scores are read off a table of the interval, within 1e-4 in probability
+        More than 2,048 scores are read off a table of the interval, within 1e-4 in probability
         ("hdi": all are evaluated).
 
         Parameters

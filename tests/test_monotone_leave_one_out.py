@@ -58,3 +58,45 @@ def test_leaving_out_the_only_document_leaves_the_prior(positive, monkeypatch):
     at_the_reference = np.random.default_rng(3).normal(1.0, 0.5, 100_000)
     expected = special.expit((1 if positive else -1) * at_the_reference).mean()
     assert np.exp(found.log_probability[0]) == pytest.approx(expected, abs=0.01)
+
+
+def many(n=600):
+    rng = np.random.default_rng(8)
+    x = rng.standard_t(3, n)
+    labels = rng.random(n) < special.expit(2.0 * x - 1.0)
+    whole = fit(x, labels)
+    return whole, (x, labels, None, Prior(), np.random.default_rng(2), whole.importance)
+
+
+def test_a_table_of_scores_says_what_every_score_says(monkeypatch):
+    whole, arguments = many()
+    table = leave_one_out(whole, *arguments).log_probability
+    monkeypatch.setattr("bayescal.engines.monotone.leave_one_out.MOST_SCORES", 1000)
+    each = leave_one_out(whole, *arguments).log_probability
+    # All but the few that are drawn anew.
+    assert np.quantile(np.abs(table - each), 0.98) < 0.01
+    assert table.sum() == pytest.approx(each.sum(), abs=0.2)
+    # The negative: eight entries are too few.
+    monkeypatch.setattr("bayescal.engines.monotone.leave_one_out.MOST_SCORES", 8)
+    coarse = leave_one_out(whole, *arguments).log_probability
+    assert np.quantile(np.abs(coarse - each), 0.98) > 0.02
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_reweighted_proposals_need_no_fit_to_the_others(name, monkeypatch):
+    x, positive = SAMPLES[name]
+    whole = fit(x, positive)
+
+    def refused(*_):
+        raise AssertionError("fitted again")
+
+    monkeypatch.setattr("bayescal.engines.monotone.leave_one_out.GOOD_K", -np.inf)
+    monkeypatch.setattr("bayescal.engines.monotone.leave_one_out._fit", refused)
+    rng = np.random.default_rng(2)
+    found = leave_one_out(whole, x, positive, None, Prior(), rng, whole.importance)
+    assert np.all(found.pareto_k < 0.7)
+    # Every document by the same proposals moved one step, for none is even enough here.
+    for i in range(min(x.size, 3)):
+        rest = fit(np.delete(x, i), np.delete(positive, i), pieces=whole.pieces, draws=20_000)
+        p = special.expit((1 if positive[i] else -1) * rest.log_odds(x[[i]])).mean()
+        assert found.log_probability[i] == pytest.approx(np.log(p), abs=0.1)

@@ -12,7 +12,9 @@ from bayescal.curves.curves import Curves, quantiles_of_log_odds
 from bayescal.curves.quantiles import tabulate
 from bayescal.validation import Floats
 
-DIRECT = 32  # so few scores are evaluated one by one; a table costs as much as some hundred
+# So few scores are evaluated one by one. A table of a smooth curve costs as much as some hundred of
+# them, one of quantiles, which turn wherever two draws change places, thousands.
+DIRECT, DIRECT_QUANTILES = 32, 2048
 MOST = 32  # tables that are kept
 
 
@@ -35,7 +37,7 @@ class Tables:
 
     def curve(self, name: Hashable, curve: interpolation.Curve, scores: Floats) -> Floats:
         """
-        Return a smooth curve's log-odds at scores, by a table if there are more than DIRECT of them.
+        Return a smooth curve's log-odds at scores, by a table if there are more than 32 of them.
 
         Parameters
         ----------
@@ -71,9 +73,9 @@ class Tables:
         Returns
         -------
         array of shape (l, n)
-            Those of np.quantile up to DIRECT scores, for more within 1e-4 of them in probability.
+            Those of np.quantile up to 2,048 scores, for more within 1e-4 of them in probability.
         """
-        if scores.size <= DIRECT or draws.size == 1:
+        if scores.size <= DIRECT_QUANTILES or draws.size == 1:
             return quantiles_of_log_odds(draws, scores, levels)
         return self._read(tuple(levels), partial(tabulate, draws, levels=levels), scores)
 

@@ -34,7 +34,7 @@ from bayescal.log_sum import log_sum_exp
 from bayescal.validation import Floats
 
 # Distinct scores of each label up to which every one is worked out; more are read off a table.
-MOST_SCORES = 96
+MOST_SCORES = 160
 # A mean over so many draws of ratios that are even errs by a hundredth.
 MOST_DRAWS = 2000
 ROWS_AT_ONCE = 64

@@ -1,0 +1,117 @@
+"""What people run with all parameters at their defaults: seconds beside bars, ratios to peers.
+
+python -m benchmarks.defaults [--topics]
+"""
+
+import sys
+import time
+from functools import partial
+
+import numpy as np
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import make_classification
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import LinearSVC
+
+from bayescal import CalibratedClassifier, ScoreCalibrator, TopicCalibrator
+from benchmarks.timing import ratios
+
+FITS = {120: 0.1, 531: 0.1, 10_000: 0.15, 1_000_000: 1.0}  # scores: bar in seconds
+BATCHES, BATCH_BAR, FIRST_BAR = (1, 32, 33, 500, 2000), 0.01, 0.06
+# Topics, documents of each, positives of each: bar in seconds.
+TOPICS = {(10, 200, 5): 1.5, (90, 9603, 100): 10.0, (1000, 200, 10): 60.0}
+ADD_BAR = 0.05
+
+
+def scores_of(n, positives, rng):
+    """Return skewed scores of two classes and their labels."""
+    y = np.arange(n) < positives
+    x = np.where(y, rng.normal(1.5, 1.0, n) + rng.exponential(0.5, n), rng.normal(-1.0, 1.2, n))
+    return x, y
+
+
+def told(name, seconds, bar, more=""):
+    """Print one figure beside its bar."""
+    verdict = "holds" if seconds <= bar else "MISSED"
+    print(f"{name:62} {seconds * 1e3:10.1f} ms   bar {bar * 1e3:8.0f} ms  {verdict}  {more}")
+
+
+def fits():
+    """Time default fits, beside Platt's method."""
+    rng = np.random.default_rng(0)
+    for n, bar in FITS.items():
+        x, y = scores_of(n, n // 5, rng)
+        ours, platt = ScoreCalibrator(random_state=0), LogisticRegression()
+        mine, peer, ratio = ratios(
+            partial(ours.fit, x, y),
+            partial(platt.fit, x[:, None], y),
+            runs=7 if n < 100_000 else 3,
+        )
+        beside = f"{ratio:.0f} times LogisticRegression ({peer * 1e3:.1f} ms)"
+        told(f"ScoreCalibrator().fit of {n:,} scores", mine, bar, beside)
+
+
+def batches():
+    """Time predictions of few scores: the first call, which may make a table, and later ones."""
+    rng = np.random.default_rng(1)
+    x, y = scores_of(531, 100, rng)
+    new = rng.normal(0.0, 2.0, max(BATCHES))
+    for n in BATCHES:
+        fitted = ScoreCalibrator(random_state=0).fit(x, y)
+        seconds = []
+        for _ in range(6):
+            start = time.perf_counter()
+            fitted.predict_proba(new[:n])
+            seconds.append(time.perf_counter() - start)
+        told(f"predict_proba of {n:,} scores, the first call", seconds[0], FIRST_BAR)
+        told(f"predict_proba of {n:,} scores, later calls", np.median(seconds[1:]), BATCH_BAR)
+
+
+def classifiers():
+    """Time CalibratedClassifier beside scikit-learn's counterpart."""
+    for name, n, bar, make in (
+        ("2,000 x 20, two classes", 2000, 5.0, {"n_features": 20}),
+        ("2,000 x 20, ten classes", 2000, 10.0, {"n_classes": 10, "n_informative": 12}),
+    ):
+        documents = make_classification(n, random_state=0, **make)
+        ours = CalibratedClassifier(LinearSVC(), random_state=0)
+        for method in ("sigmoid", "isotonic"):
+            theirs = CalibratedClassifierCV(LinearSVC(), method=method, ensemble=False)
+            mine, peer, ratio = ratios(
+                partial(ours.fit, *documents), partial(theirs.fit, *documents), runs=3
+            )
+            verdict = "holds" if ratio <= bar else "MISSED"
+            print(
+                f"CalibratedClassifier(LinearSVC()).fit, {name}: {mine:.2f} s, {ratio:.1f} times"
+                f" {method} ({peer:.2f} s), bar {bar:.0f}  {verdict}"
+            )
+
+
+def topics(settings):
+    """Time default fits of many topics, and of one that is added."""
+    for (many, documents, positives), bar in settings.items():
+        rng = np.random.default_rng(2)
+        parts = [scores_of(documents, positives, rng) for _ in range(many)]
+        x = np.concatenate([part[0] for part in parts])
+        y = np.concatenate([part[1] for part in parts])
+        names = np.repeat(np.arange(many), documents)
+        start = time.perf_counter()
+        fitted = TopicCalibrator(random_state=0, n_jobs=2).fit(x, y, names)
+        seconds = time.perf_counter() - start
+        told(f"TopicCalibrator().fit of {many:,} topics x {documents:,} documents", seconds, bar)
+        start = time.perf_counter()
+        fitted.add_topics(x[:documents], y[:documents], np.full(documents, many))
+        told("    add_topics of one", time.perf_counter() - start, ADD_BAR)
+
+
+def main():
+    """Print everything but the larger sets of topics, which are for --topics."""
+    fits()
+    batches()
+    classifiers()
+    smallest = dict(list(TOPICS.items())[:1])
+    topics(TOPICS if "--topics" in sys.argv else smallest)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,71 @@
+"""Draws of topics picked for each population, against the weights of all draws."""
+
+import numpy as np
+import pytest
+
+from bayescal.engines.pooled import reweighting
+from bayescal.engines.pooled.drawing import Health
+from bayescal.engines.pooled.reweighting import TopicDraws, terms_of
+
+POPULATIONS = 4000
+LIMIT = 4.5  # standard errors, the largest of nine
+
+
+def normal(points):
+    """Return eta and A(eta) of normal densities of mean mu and standard deviation exp(log_tau)."""
+    mu, log_tau = points.T
+    precision = np.exp(-2.0 * log_tau)
+    return np.stack([mu * precision, -0.5 * precision], axis=-1), 0.5 * mu**2 * precision + log_tau
+
+
+@pytest.fixture(scope="module")
+def drawn():
+    """Return draws of three topics with normal likelihoods, and populations to reweight them to."""
+    rng = np.random.default_rng(0)
+    bases = np.array([[0.0, 0.0], [0.0, 1.0]])
+    data, sd = np.array([-1.0, 0.2, 2.5]), 0.7
+    variance = np.exp(2.0 * bases[:, 1])
+    precision = 1.0 / variance + sd**-2
+    mean = data[:, None] / sd**2 / precision
+    value = rng.normal(mean[..., None], precision[:, None] ** -0.5, (3, 2, 1000)).reshape(3, -1)
+    log_evidence = -0.5 * (data[:, None] ** 2 / (variance + sd**2) + np.log(variance + sd**2))
+    terms = terms_of(np.stack([value, value**2], axis=-1), bases, log_evidence, normal)
+    health = Health(np.ones(3, bool), np.ones(3), np.zeros(3))
+    topics = TopicDraws(normal, log_evidence, value[None], terms, health)
+    points = rng.normal(0.0, 0.6, (POPULATIONS, 2))
+    eta, normaliser = normal(points)
+    log_weight = terms @ np.column_stack([eta, normaliser, np.ones(POPULATIONS)]).T
+    weight = np.exp(log_weight - log_weight.max(axis=1, keepdims=True))
+    weight /= weight.sum(axis=1, keepdims=True)
+    mean = np.einsum("tdk,td->tk", weight, value)
+    square = np.einsum("tdk,td->tk", weight, value**2)
+    return topics, points, mean, np.sqrt(square - mean**2)
+
+
+def standardised(drawn, rng):
+    """Return picked values in standard deviations from the mean of all draws, by their weights."""
+    topics, points, mean, sd = drawn
+    return (topics.pick(points, rng)[0] - mean) / sd
+
+
+def off(z, mean):
+    """Return errors in standard errors: of the mean, of the spread, of the slope on the mean."""
+    root = np.sqrt(POPULATIONS)
+    centred = (mean - mean.mean(axis=1, keepdims=True)) / mean.std(axis=1, keepdims=True)
+    moments = z.mean(axis=1), (z**2 - 1.0).mean(axis=1) / np.sqrt(2.0), (z * centred).mean(axis=1)
+    return np.abs(moments).max() * root
+
+
+def test_picked_draws_are_those_of_each_population(drawn):
+    z = standardised(drawn, np.random.default_rng(1))
+    assert off(z, drawn[2]) < LIMIT
+
+
+@pytest.mark.parametrize(("references", "candidates"), [(1, 1), (128, 1)])
+def test_picks_that_forget_their_own_population_are_found(
+    drawn, references, candidates, monkeypatch
+):
+    monkeypatch.setattr(reweighting, "REFERENCES", references)
+    monkeypatch.setattr(reweighting, "CANDIDATES", candidates)
+    z = standardised(drawn, np.random.default_rng(1))
+    assert off(z, drawn[2]) > 1.5 * LIMIT
