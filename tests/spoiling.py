@@ -1,7 +1,5 @@
 """Trees of results with one thing wrong: draws of a part, or what is said of how they were made."""
 
-from copy import copy
-
 import xarray as xr
 
 
@@ -54,9 +52,7 @@ def _of_topic(right, wrong, topic):
 
 def reread(calibrator, tree):
     """Return a calibrator with other results, as if it had read a file of them."""
-    out = copy(calibrator)
-    out._set_results(tree, calibrator.classes_)
-    return out
+    return type(calibrator).from_results(tree)
 
 
 def named(part):

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import xarray as xr
 
-from bayescal.parts.kinds import findings, kind_of
+from bayescal.parts.kinds import findings, worst
 from bayescal.parts.of_topics import HYPERPARAMETERS
-from bayescal.parts.places import POSTERIOR, Groups, Place, flat, places
-from bayescal.validation import Floats
+from bayescal.parts.places import POSTERIOR, Groups, flat, places
 
 RHAT_LIMIT = 1.01
 ESS_LIMIT = 400.0
@@ -98,10 +96,7 @@ def problems_by_topic(tree: xr.DataTree) -> list[tuple[str, ...]]:
 
 
 def _of_exact_draws(groups: Groups) -> Diagnostics:
-    found = places(groups)
-    # Where some draws are importance weighted theirs is the shape that matters.
-    weighted = [place for place in found if kind_of(place).importance_weighted] or found
-    draws = _count(groups[found[0].draws[0]])
+    draws = _count(groups[places(groups)[0].draws[0]])
     names = groups["topics"]["topic"].values if "topics" in groups else None
     return Diagnostics(
         rhat=None,
@@ -109,21 +104,10 @@ def _of_exact_draws(groups: Groups) -> Diagnostics:
         ess_tail=float(draws),
         divergences=0,
         draws=draws,
-        efficiency=_worst_of(groups, found, "efficiency", np.nanmin),
-        pareto_k=_worst_of(groups, weighted, "pareto_k", np.nanmax),
+        efficiency=worst(groups, "efficiency", np.nanmin),
+        pareto_k=worst(groups, "pareto_k", np.nanmax),
         problems=tuple(each.text(names) for each in findings(groups)),
     )
-
-
-def _worst_of(
-    groups: Groups, found: Sequence[Place], name: str, pick: Callable[[Floats], float]
-) -> float | None:
-    """Return the worst known value of a variable of the parts' evidence; None if there is none."""
-    evidence = [groups[place.evidence] for place in found if place.evidence in groups]
-    values = [each[name].values.ravel() for each in evidence if name in each]
-    known = np.concatenate([*values, np.empty(0)])
-    known = known[known > -np.inf]
-    return float(pick(known)) if known.size else None
 
 
 def of_chains(sampled: xr.Dataset, posterior: xr.Dataset) -> Diagnostics:
