@@ -57,10 +57,10 @@ LAYERS = {
     "plots": 11,
     "report": 11,
     "calibrated_classifier": 12,
-    "text": 12,
-    "reproduce": 13,
-    "cli": 14,
-    "__main__": 15,
+    "text": 13,
+    "reproduce": 14,
+    "cli": 15,
+    "__main__": 16,
 }
 CORE = {
     "validation",

@@ -116,9 +116,9 @@ def test_another_run_begins_anew_unless_it_is_to_resume(scores, tmp_path, monkey
             raise KeyboardInterrupt
         return original(*_)
 
-    from bayescal.cli import apart
+    from bayescal.cli import unpooled
 
-    original = apart.fit_rows
+    original = unpooled.fit_rows
     with monkeypatch.context() as patched:
         patched.setattr("bayescal.cli.unpooled.fit_rows", fail)
         run("fit", scores, *OPTIONS, "--out", tmp_path / "out", code=130)

@@ -240,7 +240,7 @@ class TestCrossValidatedScores:
     @pytest.mark.parametrize(
         ("labels", "folds", "message"),
         [
-            ([1] * 4 + [0] * 56, 5, "folds must be from 2 to 4, the documents of the rarer class"),
+            ([1] * 4 + [0] * 56, 5, "folds must be from 2 to 4, the documents of the rarest class"),
             ([1] * 30 + [0] * 30, 1, "folds must be from 2 to 30"),
             ([1] * 30 + [0] * 30, KFold(2), "leaves 0 only: take stratified or fewer folds"),
             ([1] * 60, 5, "only one class"),

@@ -56,7 +56,8 @@ def test_forms_of_input_are_the_same():
         again = TopicCalibrator(**ONE).fit(form, labels, names)
         found = again.predict_proba(form, names)
         assert found.shape == wide.shape
-        np.testing.assert_allclose(found.T.ravel()[:50], expected[:, 1], rtol=1e-9)
+        # Tables of other batches of scores have other nodes.
+        np.testing.assert_allclose(found.T.ravel()[:50], expected[:, 1], atol=1e-4)
         assert again.predict_interval(form, names).shape == (*wide.shape, 2)
 
 

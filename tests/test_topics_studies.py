@@ -47,9 +47,9 @@ def test_bars_of_coverage_want_right_bands_right_and_narrow_ones_wrong():
 )
 def test_bars_of_what_pooling_costs(excess, tau, held):
     apart = 0.4 + 0.02 * np.random.default_rng(0).normal(size=20)
-    rows = pd.DataFrame({"width": 1.0, "n": 3, "seed": np.arange(20), "apart": apart})
+    rows = pd.DataFrame({"width": 1.0, "n": 3, "seed": np.arange(20), "unpooled": apart})
     rows["pooled"] = apart * (1.0 + excess) + 1e-3 * np.cos(np.arange(20))
-    rows["default apart"], rows["combined"] = apart, 0.99 * apart
+    rows["default unpooled"], rows["combined"] = apart, 0.99 * apart
     rows["tau"] = tau * topics_coverage.WIDE[0]
     table = topics_coverage.summarise_costs(rows)
     assert table["cost, asymmetric Laplace"].to_numpy() == pytest.approx([excess], abs=1e-3)
