@@ -106,7 +106,7 @@ class TopicDraws:
             far = np.flatnonzero(even < LEAST_EVEN)
             width = max(1, BLOCK // terms.shape[0])
             for part in np.split(far, np.arange(width, far.size, width)):
-                chosen[part] = _pick_one((terms @ factors[:, part]).T, rng)[0]
+                chosen[part] = _pick_one(factors[:, part].T @ terms.T, rng)[0]
             out[:, topic] = self.values[:, topic, chosen]
         return out
 
