@@ -15,7 +15,7 @@ from sklearn.exceptions import NotFittedError
 from bayescal import ScoreCalibrator, TopicCalibrator
 from bayescal.export import FORMATS, table
 from bayescal.export.thinning import thin
-from tests.cli_tools import make_topics
+from tests.cli_tools import make_topics, run
 
 ERROR = 1e-4
 AWKWARD = 'a"""\n--; "q" \\ \N{LATIN SMALL LETTER E WITH ACUTE}'
@@ -42,7 +42,7 @@ def run_sql(path, scores, column):
     quoted = '"{}"'.format(column.replace('"', '""'))
     with sqlite3.connect(":memory:") as database:
         # SQLite has it only where it was built with its mathematical functions.
-        database.create_function("exp", 1, math.exp)
+        database.create_function("exp", 1, lambda x: None if x is None else math.exp(x))
         database.execute(f"CREATE TABLE documents (position INTEGER, {quoted} REAL)")
         rows = [(k, None if math.isnan(s) else s) for k, s in enumerate(scores.tolist())]
         database.executemany("INSERT INTO documents VALUES (?, ?)", rows)
@@ -108,32 +108,31 @@ def test_every_format_is_run_here():
 @pytest.mark.parametrize("format", RUN)
 def test_a_file_agrees_with_the_calibrator_near_and_far(calibrator, format, tmp_path):
     scores = scores_for(calibrator)
-    found = exported(calibrator, tmp_path / "corn.any", scores, format=format, column='my "s"')
+    found = exported(calibrator, tmp_path / "corn.py", scores, format=format, column='my "s"')
     assert found.shape == (3, scores.size)
     np.testing.assert_allclose(found, exact(calibrator, scores), atol=ERROR, rtol=0.0)
-    assert [path.name for path in tmp_path.iterdir() if path.suffix != ""][:1] == ["corn.any"]
 
 
 @pytest.mark.parametrize("format", RUN)
 def test_probabilities_are_taken_as_they_are(format, tmp_path):
     calibrator = fit("probabilities")
     scores = scores_for(calibrator)
-    found = exported(calibrator, tmp_path / "corn.any", scores, format=format)
+    found = exported(calibrator, tmp_path / "corn.py", scores, format=format)
     np.testing.assert_allclose(found, exact(calibrator, scores), atol=ERROR, rtol=0.0)
-    outside = RUN[format](tmp_path / "corn.any", np.array([-0.1, 1.1]), "score")
+    outside = RUN[format](tmp_path / "corn.py", np.array([-0.1, 1.1]), "score")
     assert np.isnan(outside).all()
 
 
 @pytest.mark.parametrize("format", RUN)
 def test_what_is_missing_stays_missing(calibrator, format, tmp_path):
-    found = exported(calibrator, tmp_path / "corn.any", np.array([np.nan, 0.0]), format=format)
+    found = exported(calibrator, tmp_path / "corn.py", np.array([np.nan, 0.0]), format=format)
     assert np.isnan(found).all(axis=0).tolist() == [True, False]
 
 
-@pytest.mark.parametrize("format", set(RUN) - {"sql"})
+@pytest.mark.parametrize("format", ["python", "json", "onnx"])
 def test_infinite_scores_have_the_answer_of_the_ends(calibrator, format, tmp_path):
     ends = np.array([-np.inf, -1e140, 1e140, np.inf])
-    found = exported(calibrator, tmp_path / "corn.any", ends, format=format)
+    found = exported(calibrator, tmp_path / "corn.py", ends, format=format)
     assert (found[:, [0, 3]] == found[:, [1, 2]]).all()
 
 
@@ -160,7 +159,7 @@ def test_settings_of_calibrators_and_of_calls_are_kept(options, asked, tmp_path)
 def test_without_a_band_there_is_one_curve(format, tmp_path):
     calibrator = fit(inference="mle")
     scores = scores_for(calibrator)
-    found = exported(calibrator, tmp_path / "corn.any", scores, format=format, level=None)
+    found = exported(calibrator, tmp_path / "corn.py", scores, format=format, level=None)
     assert found.shape == (1, scores.size)
     np.testing.assert_allclose(found, exact(calibrator, scores, None), atol=ERROR, rtol=0.0)
 
@@ -172,7 +171,7 @@ def test_scores_far_from_zero_or_tiny_are_told_apart(centre, tmp_path):
     scores = centre + abs(centre) ** 0.5 * 1e-3 * rng.normal(2.0 * y)
     calibrator = ScoreCalibrator("gaussian", draws=50, random_state=0).fit(scores, y)
     for format in ("python", "sql"):
-        found = exported(calibrator, tmp_path / "corn.any", scores, format=format)
+        found = exported(calibrator, tmp_path / "corn.py", scores, format=format)
         np.testing.assert_allclose(found, exact(calibrator, scores), atol=ERROR, rtol=0.0)
 
 
@@ -290,3 +289,31 @@ def test_what_the_system_refuses_is_told_and_the_file_stays(calibrator, tmp_path
     with pytest.raises(PermissionError, match=r"a\.py cannot be written.*choose a folder where"):
         calibrator.export(tmp_path / "a.py")
     assert [path.read_text() for path in tmp_path.iterdir()] == ["mine"]
+
+
+def test_the_command_exports_what_was_saved(calibrator, topics, tmp_path):
+    calibrator.save(tmp_path / "corn.nc")
+    out = tmp_path / "corn.sql"
+    told = run("export", tmp_path / "corn.nc", "--format", "sql", "--no-band", "--out", out)
+    assert f"Written to {out}" in told.stdout
+    scores = scores_for(calibrator, 20)
+    found = run_sql(out, scores, "score")
+    np.testing.assert_allclose(found, exact(calibrator, scores, None), atol=ERROR, rtol=0.0)
+    topics.save(tmp_path / "topics.nc")
+    run("export", tmp_path / "topics.nc", "--topic", "a", "--out", tmp_path / "a.py")
+    assert 'topic: "a"' in (tmp_path / "a.py").read_text()
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--format", "pmml"), "Error: format must be one of"),
+        (("--topic", "oil"), "Error: topic must be None, got 'oil'"),
+        (("--level", "90"), "Error: level must lie between 0 and 1"),
+    ],
+)
+def test_the_command_refuses_in_one_line(calibrator, options, told, tmp_path):
+    calibrator.save(tmp_path / "corn.nc")
+    result = run("export", tmp_path / "corn.nc", "--out", tmp_path / "out", *options, code=2)
+    assert told in result.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["corn.nc"]

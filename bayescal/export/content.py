@@ -93,7 +93,7 @@ def _facts(problem: FittedProblem, level: float | None, prior: Prior | None) -> 
         "scores_fitted_from_to": [low, high],
         "negatives_and_positives_fitted": list(problem.counts),
         "level": level,
-        "prior": None if prior is None else float(prior_draws(prior, 1000).mean()),
+        "prior": None if prior is None else round(float(prior_draws(prior, 1000).mean()), 12),
         "model": problem.model,
         "inference": problem.inference,
         "point": problem.point,

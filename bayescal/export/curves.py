@@ -9,7 +9,6 @@ import numpy as np
 from bayescal.bayes import probability
 from bayescal.curves import interpolation
 from bayescal.curves.class_prior import Prior
-from bayescal.curves.quantiles import tabulate
 from bayescal.curves.tables import DIRECT
 from bayescal.fitted.problem import FittedProblem
 from bayescal.results.calibration import Calibration
@@ -69,26 +68,18 @@ class ExportedCurves:
         return self.problem.scores_are == "probabilities"
 
     def exact(self, scores: Floats) -> Floats:
-        """Return log-odds of shape (curves, n), n up to 2,048, evaluated one by one."""
-        rows = [self._point(scores)]
-        if self.level is not None:
-            rows += [*self.calibration.log_odds_interval(scores, self.level, "pointwise").T]
-        return np.stack(rows)
+        """Return log-odds of shape (curves, n), evaluated one by one."""
+        # By pieces, for which the calibration makes no tables of its own.
+        pieces = np.array_split(scores, scores.size // DIRECT + 1)
+        out: Floats = np.concatenate([self._exact(piece) for piece in pieces], axis=1)
+        return out
 
-    def tabulate(self, low: float, high: float) -> list[tuple[Floats, Floats]]:
-        """Return tables of the curves, in their order: nodes, and log-odds (some curves, nodes)."""
+    def tabulate(self) -> tuple[Floats, Floats]:
+        """Return nodes, and log-odds of shape (curves, nodes), close to the curves in between."""
+        low, high = self.ends()
         calibration = self.calibration
         first = interpolation.first_nodes(low, high, calibration.centre, calibration.spread)
-        levels = [] if self.level is None else [0.5 - self.level / 2.0, 0.5 + self.level / 2.0]
-        tables = []
-        if self.problem.has_posterior and self.problem.point == "median":
-            levels.insert(0, 0.5)
-        else:
-            node, values = interpolation.refine(self._point, first)
-            tables.append((node, values[None]))
-        if levels and calibration.draws is not None:
-            tables.append(tabulate(calibration.draws, first, np.array(levels)))
-        return tables
+        return interpolation.refine(self.exact, first)
 
     def ends(self) -> tuple[float, float]:
         """Return the scores beyond which no curve moves, or beyond which there are none."""
@@ -107,10 +98,8 @@ class ExportedCurves:
         # The last one does not move from itself: there always is one after those that do.
         return float(far[np.flatnonzero(moves).max(initial=-1) + 1])
 
-    def _point(self, scores: Floats) -> Floats:
-        # By pieces, for which the calibration has no need of tables of its own.
-        pieces = np.array_split(scores, scores.size // DIRECT + 1)
-        out: Floats = np.concatenate(
-            [self.calibration.log_odds(piece, self.problem.point) for piece in pieces]
-        )
-        return out
+    def _exact(self, scores: Floats) -> Floats:
+        rows = [self.calibration.log_odds(scores, self.problem.point)]
+        if self.level is not None:
+            rows += [*self.calibration.log_odds_interval(scores, self.level, "pointwise").T]
+        return np.stack(rows)

@@ -73,11 +73,8 @@ class Table:
 
 def make_table(curves: ExportedCurves) -> Table:
     """Return the table of some curves, within 1e-4 of them in probability."""
-    rows = [
-        _knots(curves, node, row)
-        for node, values in curves.tabulate(*curves.ends())
-        for row in values
-    ]
+    node, values = curves.tabulate()
+    rows = [_knots(curves, node, row) for row in values]
     return Table(dict(zip(curves.names, rows, strict=True)), curves.bounded)
 
 
@@ -117,7 +114,7 @@ def _in_probabilities(node: Floats) -> Floats:
 
 
 def _between(table: Table, curves: ExportedCurves) -> Floats:
-    """Return scores that are not knots, on the calibration's scale; fewer than 2,048."""
+    """Return scores that are not knots, on the calibration's scale."""
     knots = np.unique(np.concatenate([each.score for each in table.curves.values()]))
     knot = as_scores_of(knots, curves.problem.scores_are)
     run = np.diff(knot)
