@@ -10,11 +10,13 @@ from scipy import special
 from bayescal.bayes import probability
 from bayescal.curves import interpolation
 from bayescal.export.curves import ExportedCurves
+from bayescal.export.halving import halve
 from bayescal.export.thinning import thin
 from bayescal.validation import Floats, as_scores_of
 
 TOLERANCE = 1e-4  # in probability, of all that is exported
-THINNING = 0.4 * TOLERANCE  # tables of curves take up to a half, and what moves beyond the ends
+# Shares of it: what is missed between nodes, and then by leaving nodes out.
+HALVING, THINNING = 0.2 * TOLERANCE, 0.4 * TOLERANCE
 # Log-odds beyond are within 4e-18 of 0 or 1 in probability; exp of them overflows nowhere.
 SATURATED = 40.0
 UNITS = 1 << 16  # scores at which probabilities stand for their log-odds
@@ -73,7 +75,9 @@ class Table:
 
 def make_table(curves: ExportedCurves) -> Table:
     """Return the table of some curves, within 1e-4 of them in probability."""
-    node, values = curves.tabulate()
+    smooth, values = curves.tabulate()
+    turns = [smooth[thin(smooth, row, HALVING)] for row in values]
+    node, values = halve(curves.exact, np.unique(np.concatenate(turns)), HALVING)
     rows = [_knots(curves, node, row) for row in values]
     return Table(dict(zip(curves.names, rows, strict=True)), curves.bounded)
 
