@@ -11,7 +11,7 @@ import numpy as np
 
 from bayescal.curves.class_prior import Prior, prior_draws
 from bayescal.export.curves import ExportedCurves
-from bayescal.export.table import SATURATED, TOLERANCE, Table, largest_difference, make_table
+from bayescal.export.table import SATURATED, TOLERANCE, Table, make_table
 from bayescal.fitted.problem import FittedProblem
 from bayescal.results.provenance import ESTIMATOR
 
@@ -72,10 +72,10 @@ def make_content(
 ) -> Content:
     """Return what is written of a problem; errors as `bayescal.export.export` has them."""
     curves = ExportedCurves.of(problem, level, prior)
-    table = make_table(curves)
+    table, off = make_table(curves)
     facts = _facts(problem, level, prior) | {
         "error": TOLERANCE,
-        "largest_difference_found": largest_difference(table, curves),
+        "largest_difference_found": off,
         "log_odds_beyond_are_cut_at": SATURATED,
     }
     return Content(table, facts, column)

@@ -90,7 +90,9 @@ class ExportedCurves:
 
     def far(self, side: float) -> Floats:
         """Return scores ever farther from the centre, on the side of a sign."""
-        return self.calibration.centre + side * self.calibration.spread * np.exp2(OCTAVES)
+        distance = self.calibration.spread * np.exp2(OCTAVES)
+        scores: Floats = self.calibration.centre + side * distance
+        return scores
 
     def _settled(self, far: Floats) -> float:
         p = probability(self.exact(far))
@@ -102,4 +104,5 @@ class ExportedCurves:
         rows = [self.calibration.log_odds(scores, self.problem.point)]
         if self.level is not None:
             rows += [*self.calibration.log_odds_interval(scores, self.level, "pointwise").T]
-        return np.stack(rows)
+        out: Floats = np.stack(rows)
+        return out

@@ -49,9 +49,9 @@ def halve(curve: Curve, node: Floats, tolerance: float) -> tuple[Floats, Floats]
         off = np.abs(special.expit(true) - special.expit(line)) > tolerance
         node = np.insert(node, left + 1, middle)
         values = np.insert(values, left + 1, true, axis=1)
-        close = ~off.any(axis=0)
+        close = np.asarray(~off.any(axis=0), dtype=np.bool_)
         # A turn may leave the middle where it was, but not those of both halves as well.
-        again = ~(close & passed)
+        again = np.logical_not(close & passed)
         # Each has moved right by one for each before it, and is two now.
         moved = (left + np.arange(left.size))[again]
         left, passed = np.add.outer(moved, [0, 1]).ravel(), np.repeat(close[again], 2)

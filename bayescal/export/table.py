@@ -20,6 +20,7 @@ HALVING, THINNING = 0.2 * TOLERANCE, 0.4 * TOLERANCE
 # Log-odds beyond are within 4e-18 of 0 or 1 in probability; exp of them overflows nowhere.
 SATURATED = 40.0
 UNITS = 1 << 16  # scores at which probabilities stand for their log-odds
+FINER = (1.0, 4.0, 16.0)  # times, one after the other, until what is missed is little enough
 CHECKED = 500  # scores of each kind at which a table is held against the curves
 NARROW = 1e-6  # in spreads: between such knots a curve jumps
 
@@ -73,42 +74,49 @@ class Table:
         return probability(np.stack(rows))
 
 
-def make_table(curves: ExportedCurves) -> Table:
-    """Return the table of some curves, within 1e-4 of them in probability."""
-    smooth, values = curves.tabulate()
-    turns = [smooth[thin(smooth, row, HALVING)] for row in values]
-    node, values = halve(curves.exact, np.unique(np.concatenate(turns)), HALVING)
-    rows = [_knots(curves, node, row) for row in values]
-    return Table(dict(zip(curves.names, rows, strict=True)), curves.bounded)
-
-
-def _knots(curves: ExportedCurves, node: Floats, values: Floats) -> Knots:
-    score = _in_probabilities(node) if curves.bounded else node
-    at = as_scores_of(score, curves.problem.scores_are)
-    log_odds = np.clip(interpolation.read(node, values, at), -SATURATED, SATURATED)
-    kept = thin(score, log_odds, THINNING)
-    return Knots(score[kept], log_odds[kept])
-
-
-def largest_difference(table: Table, curves: ExportedCurves) -> float:
+def make_table(curves: ExportedCurves) -> tuple[Table, float]:
     """
-    Return how far a table is from the curves in probability, among, between and beyond its knots.
+    Return the table of some curves, and how far it was found to be from them in probability.
 
     Raises
     ------
     RuntimeError
         If it is more than 1e-4: no table is better than a wrong one.
     """
+    for finer in FINER:
+        table = _tabulate(curves, 1.0 / finer)
+        off = largest_difference(table, curves)
+        # Not a number, where one of them has no answer, is not within anything.
+        if off <= TOLERANCE:
+            return table, off
+    raise RuntimeError(
+        f"what is exported must be within {TOLERANCE} of the calibrator in probability, but is"
+        f" {off:.2g} from it; nothing is written. Please report it with the calibrator's file."
+    )
+
+
+def _tabulate(curves: ExportedCurves, share: float) -> Table:
+    """Return a table for a share of the tolerances."""
+    smooth, values = curves.tabulate()
+    turns = [smooth[thin(smooth, row, share * HALVING)] for row in values]
+    node, values = halve(curves.exact, np.unique(np.concatenate(turns)), share * HALVING)
+    rows = [_knots(curves, node, row, share * THINNING) for row in values]
+    return Table(dict(zip(curves.names, rows, strict=True)), curves.bounded)
+
+
+def _knots(curves: ExportedCurves, node: Floats, values: Floats, tolerance: float) -> Knots:
+    score = _in_probabilities(node) if curves.bounded else node
+    at = as_scores_of(score, curves.problem.scores_are)
+    log_odds = np.clip(interpolation.read(node, values, at), -SATURATED, SATURATED)
+    kept = thin(score, log_odds, tolerance)
+    return Knots(score[kept], log_odds[kept])
+
+
+def largest_difference(table: Table, curves: ExportedCurves) -> float:
+    """Return how far a table is from the curves in probability, between and beyond its knots."""
     score = curves.problem.shown(_between(table, curves))
     exact = probability(curves.exact(as_scores_of(score, curves.problem.scores_are)))
-    # Not a number where one of them has no answer: also that is told.
-    off = float(np.abs(table.probabilities(score) - exact).max())
-    if not off <= TOLERANCE:
-        raise RuntimeError(
-            f"what is exported must be within {TOLERANCE} of the calibrator in probability, but is"
-            f" {off:.2g} from it; nothing is written. Please report it with the calibrator's file."
-        )
-    return off
+    return float(np.abs(table.probabilities(score) - exact).max())
 
 
 def _in_probabilities(node: Floats) -> Floats:
