@@ -678,6 +678,42 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
 
         return write_report(self, path, test=test, level=level, title=title)
 
+    def export(
+        self,
+        path: str | Path,
+        *,
+        format: str = "python",
+        level: float | None = 0.9,
+        prior: Prior | None = None,
+        column: str = "score",
+    ) -> Path:
+        """
+        Write probabilities and band to a file that needs no bayescal; see `bayescal.export`.
+
+        Parameters
+        ----------
+        path : str or Path
+            Where to write the file.
+        format : {"python", "json", "sql", "onnx"}
+            A module of Python, knots in JSON, expressions of SQL, or a graph for ONNX runtimes.
+        level : float or None
+            Posterior probability of the pointwise interval at each score; None for no band.
+        prior : float, array-like or frozen scipy.stats distribution, optional
+            See `decision_function`.
+        column : str
+            What the scores are called where the file is used.
+
+        Raises
+        ------
+        ValueError
+            If an argument is not as described, or there is no posterior for a band.
+        FileNotFoundError, OSError
+            If the file cannot be written; nothing stays then.
+        """
+        from bayescal.export import export
+
+        return export(self, path, format=format, level=level, prior=prior, column=column)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False

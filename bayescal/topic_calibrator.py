@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted
 
+from bayescal.curves.class_prior import Prior
 from bayescal.engines.pooled.hyperparameters import read_hyperparameters
 from bayescal.families import FAMILIES
 from bayescal.fitted.problem import Problems
@@ -569,6 +570,48 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         from bayescal.report import write_report
 
         return write_report(self, path, test=test, fitted=fitted, level=level, title=title)
+
+    def export(
+        self,
+        path: str | Path,
+        topic: Any,
+        *,
+        format: str = "python",
+        level: float | None = 0.9,
+        prior: Prior | None = None,
+        column: str = "score",
+    ) -> Path:
+        """
+        Write a topic's probabilities to a file that needs no bayescal; see `bayescal.export`.
+
+        Parameters
+        ----------
+        path : str or Path
+            Where to write the file.
+        topic : label
+            One of `topics_`.
+        format : {"python", "json", "sql", "onnx"}
+            A module of Python, knots in JSON, expressions of SQL, or a graph for ONNX runtimes.
+        level : float or None
+            Posterior probability of the pointwise interval at each score; None for no band.
+        prior : float, array-like or frozen scipy.stats distribution, optional
+            See `decision_function`.
+        column : str
+            What the scores are called where the file is used.
+
+        Raises
+        ------
+        ValueError
+            If an argument is not as described, the topic was not fitted, or a band is asked for
+            and there is no posterior.
+        FileNotFoundError, OSError
+            If the file cannot be written; nothing stays then.
+        """
+        from bayescal.export import export
+
+        return export(
+            self, path, format=format, topic=topic, level=level, prior=prior, column=column
+        )
 
     @classmethod
     def load(cls, path: str | Path) -> TopicCalibrator:

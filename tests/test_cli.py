@@ -17,7 +17,7 @@ from bayescal.families import FAMILIES
 from tests.cli_tools import MLE, make_frame, read, run, summary_of, write
 from tests.report_data import data_of
 
-COMMANDS = ("demo", "fit", "predict", "compare", "decide", "report", "models")
+COMMANDS = ("demo", "fit", "predict", "compare", "decide", "report", "export", "models")
 GROUPS = ("reproduce", "text")
 HEAVY = ("pandas", "pymc", "pytensor", "matplotlib", "sklearn", "xarray", "scipy")
 

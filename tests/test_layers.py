@@ -15,6 +15,7 @@ LAYERS = {
     "validation": 0,
     "palette": 0,
     "threads": 0,
+    "whole_file": 0,
     "html": 1,
     "log_sum": 1,
     "robust": 1,
@@ -56,6 +57,7 @@ LAYERS = {
     "methods": 11,
     "plots": 11,
     "report": 11,
+    "export": 11,
     "calibrated_classifier": 12,
     "text": 13,
     "reproduce": 14,
@@ -103,7 +105,11 @@ ALLOWED_HEAVY = {
 }
 
 # Methods that hand the estimator to a room of the face, which they import when they are called.
-METHODS_OF_THE_FACE = {("score_calibrator", "report"), ("topic_calibrator", "report")}
+METHODS_OF_THE_FACE = {
+    (estimator, room)
+    for estimator in ("score_calibrator", "topic_calibrator")
+    for room in ("report", "export")
+}
 
 FILES = sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py")
 

@@ -35,7 +35,7 @@ def first_nodes(low: float, high: float, centre: float, spread: float) -> Floats
     steps = spread * np.exp2(np.arange(-3.0, np.log2(farthest / spread) + 1.0, 0.25))
     node = np.concatenate([centre - steps, [centre, low, high], centre + steps])
     node = np.unique(node[(node >= low) & (node <= high)])
-    kept: Floats = node[np.append(_divisible(node[:-1], node[1:]), True)]
+    kept: Floats = node[np.append(divisible(node[:-1], node[1:]), True)]
     return kept
 
 
@@ -62,7 +62,7 @@ def refine(curve: Curve, node: Floats) -> tuple[Floats, Floats]:
     left = np.arange(node.size - 1)
     for _ in range(ROUNDS):
         # A curve may jump: a side of almost no length makes a draw's density do so.
-        left = left[_divisible(node[left], node[left + 1])]
+        left = left[divisible(node[left], node[left + 1])]
         if left.size == 0:
             break
         # Thirds, not halves: a bend may leave the middle where it was, but not both thirds.
@@ -84,7 +84,7 @@ def refine(curve: Curve, node: Floats) -> tuple[Floats, Floats]:
     return table
 
 
-def _divisible(start: Floats, end: Floats) -> NDArray[np.bool_]:
+def divisible(start: Floats, end: Floats) -> NDArray[np.bool_]:
     """Return which intervals are more than a few roundings long."""
     rounding = np.spacing(np.maximum(np.abs(start), np.abs(end)))
     return np.asarray(end - start > DIVISIBLE * rounding, dtype=np.bool_)

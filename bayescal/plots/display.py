@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -15,6 +14,7 @@ from bayescal.curves.class_prior import Prior
 from bayescal.fitted.problem import Calibrator
 from bayescal.plots.reading import read_problem
 from bayescal.plots.style import DPI, SIZE, new_axes
+from bayescal.whole_file import whole_file
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -68,17 +68,9 @@ class Display:
         """
         if not hasattr(self, "figure_"):
             raise AttributeError("there is no figure yet: call plot first.")
-        target = Path(path)
-        if not target.parent.is_dir():
-            raise FileNotFoundError(f"there is no folder {target.parent}; make it first.")
-        # Beside the target and with its ending, so that the final step is one rename.
-        temporary = target.with_name(f".{os.getpid()}.part.{target.name}")
-        try:
+        with whole_file(path) as temporary:
             self.figure_.savefig(temporary, **{"dpi": DPI} | options)
-            temporary.replace(target)
-        finally:
-            temporary.unlink(missing_ok=True)
-        return target
+        return Path(path)
 
     def _begin(self, ax: Axes | None, size: tuple[float, float] = SIZE) -> Axes:
         self.ax_ = new_axes(size) if ax is None else ax

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import os
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from bayescal.palette import CLASS_COLOURS, MLE_COLOUR, OKABE_ITO, POSTERIOR_COL
 from bayescal.report.contents import Contents, Source, gather
 from bayescal.report.provenance import HASH_NOTE
 from bayescal.validation import check_fraction
+from bayescal.whole_file import check_target, whole_file
 
 SCRIPTS = ("numbers", "decisions", "svg", "figures", "tables", "controls", "page")
 TITLE = "Calibration report"
@@ -91,12 +91,14 @@ def write_report(
     True
     """
     check_fraction(level=level, recall=recall)
-    target = _check_path(Path(path))
+    target = check_target(path)
     contents = gather(
         calibrators, test=test, fitted=fitted, level=level, threshold=threshold, recall=recall
     )
     text = render(contents, title=title or TITLE, level=level)
-    return _write(text, target)
+    with whole_file(target) as temporary:
+        temporary.write_text(text, encoding="utf-8", newline="\n")
+    return target
 
 
 def render(contents: Contents, *, title: str, level: float) -> str:
@@ -157,22 +159,3 @@ def _source(environment: Environment, name: str) -> str:
 def _hash(text: str) -> str:
     digest = hashlib.sha256(text.encode()).digest()
     return f"sha256-{base64.b64encode(digest).decode('ascii')}"
-
-
-def _check_path(target: Path) -> Path:
-    if target.is_dir():
-        raise IsADirectoryError(f"{target} is a folder: give the path of an .html file in it.")
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"there is no folder {target.parent}; make it first.")
-    return target
-
-
-def _write(text: str, target: Path) -> Path:
-    # Beside the target, so that the final step is one rename; the process number keeps two apart.
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        temporary.write_text(text, encoding="utf-8", newline="\n")
-        temporary.replace(target)
-    finally:
-        temporary.unlink(missing_ok=True)
-    return target

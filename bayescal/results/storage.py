@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import xarray as xr
 
 from bayescal.results.schema import MIXED, SCHEMA_VERSION, upgrade
+from bayescal.whole_file import whole_file
 
 if TYPE_CHECKING:
     import h5py
@@ -23,20 +23,12 @@ def write_tree(tree: xr.DataTree, path: str | Path) -> Path:
 
     Raises
     ------
-    FileNotFoundError
-        If the folder does not exist.
+    FileNotFoundError, IsADirectoryError, PermissionError
+        As `bayescal.whole_file.whole_file`.
     """
-    target = Path(path)
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"there is no folder {target.parent}; make it first.")
-    # Beside the target, so that the final step is one rename; the process number keeps two apart.
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
+    with whole_file(path) as temporary:
         _write(tree, temporary)
-        temporary.replace(target)
-    finally:
-        temporary.unlink(missing_ok=True)
-    return target
+    return Path(path)
 
 
 def read_tree(path: str | Path) -> xr.DataTree:

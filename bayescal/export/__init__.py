@@ -1,0 +1,116 @@
+"""Fitted calibrators as files that need no bayescal: each format is one file in `formats`."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
+from typing import Any
+
+from bayescal.curves.class_prior import Prior
+from bayescal.export import formats
+from bayescal.export.content import Format, make_content
+from bayescal.fitted.problem import Calibrator, FittedProblem
+from bayescal.validation import check_choice
+from bayescal.whole_file import check_target, whole_file
+
+MOST_NAMES = 5  # of topics, in a message
+# By name; every file of the folder holds one.
+FORMATS: dict[str, Format] = {
+    each.name: each
+    for each in (
+        import_module(f"{formats.__name__}.{found.name}").FORMAT
+        for found in iter_modules(formats.__path__)
+    )
+}
+
+
+def export(
+    calibrator: Calibrator,
+    path: str | Path,
+    *,
+    format: str = "python",
+    topic: Any = None,
+    level: float | None = 0.9,
+    prior: Prior | None = None,
+    column: str = "score",
+) -> Path:
+    """
+    Write what a calibrator says of scores to a file that needs no bayescal, whole or not at all.
+
+    The curves of the probability and of both ends of its band are written as knots, between which
+    log-odds are linear. They are within 1e-4 of `predict_proba` and `predict_interval` in
+    probability for every score, however far from those fitted: where the knots end, each curve
+    stays within 1e-5 of where it is. The file is held against the calibrator before it is written.
+
+    Parameters
+    ----------
+    calibrator : ScoreCalibrator, TopicCalibrator or what `bayescal.load` returns
+        Fitted.
+    path : str or Path
+        Where to write the file, whose folder must exist; a file that is there is replaced.
+    format : {"python", "json", "sql", "onnx"}
+        "python" is a module with a function `predict` that needs numpy alone; "json" holds the
+        knots and says how to read them; "sql" is a list of expressions for SELECT, with EXP as
+        their only function; "onnx" is a graph in double precision, which needs
+        ``pip install bayescal[onnx]`` to be written.
+    topic : label, optional
+        Of a calibrator of several topics the one to write.
+    level : float or None
+        Posterior probability of the pointwise interval at each score; None for no band.
+    prior : float, array-like or frozen scipy.stats distribution, optional
+        P(+) of the documents predicted for, if it is not that of those fitted; see
+        `ScoreCalibrator.decision_function`.
+    column : str
+        What the scores are called where the file is used: the column of "sql", the input of "onnx".
+
+    Returns
+    -------
+    Path
+        Path of the file.
+
+    Raises
+    ------
+    sklearn.exceptions.NotFittedError
+        If the calibrator is not fitted.
+    ValueError
+        If an argument is not as described, or there is no posterior for a band; pass level=None.
+    ImportError
+        If the format needs a library that is not installed.
+    IsADirectoryError, FileNotFoundError, PermissionError
+        If the file cannot be written; nothing stays then.
+    RuntimeError
+        If the knots are farther than 1e-4 from the calibrator; nothing is written then.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from bayescal import ScoreCalibrator
+    >>> calibrator = ScoreCalibrator(inference="mle").fit([-2.0, -1.0, 0.5, 1.0], [0, 0, 1, 1])
+    >>> with TemporaryDirectory() as folder:
+    ...     print(export(calibrator, f"{folder}/corn.sql", format="sql", level=None).name)
+    corn.sql
+    """
+    check_choice("format", format, tuple(FORMATS))
+    if not isinstance(column, str) or not column:
+        raise ValueError(f"column must be the name of a column of scores, got {column!r}.")
+    target = check_target(path)
+    content = make_content(_problem(calibrator, topic), level, prior, column)
+    written = FORMATS[format].render(content)
+    with whole_file(target) as temporary:
+        temporary.write_bytes(written)
+    return target
+
+
+def _problem(calibrator: Calibrator, topic: Any) -> FittedProblem:
+    """Return the problem of a topic, or the only one."""
+    problems = calibrator.fitted_problems()
+    if not problems.by_topic:
+        if topic is not None:
+            raise ValueError(f"topic must be None, got {topic!r}: the calibrator has no topics.")
+        return next(iter(problems.values()))
+    names = list(problems)
+    if topic not in names:
+        shown = ", ".join(map(repr, names[:MOST_NAMES])) + ", ..." * (len(names) > MOST_NAMES)
+        raise ValueError(f"topic must be one of those fitted, {shown}; got {topic!r}.")
+    return problems[topic]
