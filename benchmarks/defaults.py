@@ -96,7 +96,7 @@ def topics(settings):
         y = np.concatenate([part[1] for part in parts])
         names = np.repeat(np.arange(many), documents)
         start = time.perf_counter()
-        fitted = TopicCalibrator(random_state=0, n_jobs=2).fit(x, y, names)
+        fitted = TopicCalibrator(random_state=0).fit(x, y, names)
         seconds = time.perf_counter() - start
         told(f"TopicCalibrator().fit of {many:,} topics x {documents:,} documents", seconds, bar)
         start = time.perf_counter()
