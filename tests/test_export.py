@@ -204,6 +204,14 @@ def test_the_facts_are_in_the_file(calibrator, tmp_path):
     assert "interpolate the log-odds linearly" in told["how_to_read"]
 
 
+def test_rounding_noise_far_out_is_no_curve(tmp_path):
+    # Both densities have the same sides: far out they differ by their rounding.
+    calibrator = ScoreCalibrator(inference="mle").fit([-2.0, -1.0, 0.5, 1.0], [0, 0, 1, 1])
+    scores = np.array([-1e6, -10.0, 0.0, 10.0, 1e6])
+    found = exported(calibrator, tmp_path / "a.json", scores, format="json", level=None)
+    np.testing.assert_allclose(found, exact(calibrator, scores, None), atol=ERROR, rtol=0.0)
+
+
 def test_a_spoilt_table_is_noticed_and_not_written(calibrator, tmp_path, monkeypatch):
     monkeypatch.setattr(table, "thin", lambda score, *_: np.array([0, score.size - 1]))
     with pytest.raises(RuntimeError, match=r"must be within 0.0001 .* nothing is written"):

@@ -86,7 +86,8 @@ def export(
     --------
     >>> from tempfile import TemporaryDirectory
     >>> from bayescal import ScoreCalibrator
-    >>> calibrator = ScoreCalibrator(inference="mle").fit([-2.0, -1.0, 0.5, 1.0], [0, 0, 1, 1])
+    >>> scores, labels = [-3.0, -2.0, -1.0, 0.5, 1.0, 2.0], [0, 0, 0, 1, 0, 1]
+    >>> calibrator = ScoreCalibrator(inference="mle").fit(scores, labels)
     >>> with TemporaryDirectory() as folder:
     ...     print(export(calibrator, f"{folder}/corn.sql", format="sql", level=None).name)
     corn.sql

@@ -89,10 +89,16 @@ class ExportedCurves:
         return self._settled(self.far(-1.0)), self._settled(self.far(1.0))
 
     def far(self, side: float) -> Floats:
-        """Return scores ever farther from the centre, on the side of a sign."""
+        """Return scores ever farther from the centre, on the side of a sign, up to noise."""
         distance = self.calibration.spread * np.exp2(OCTAVES)
         scores: Floats = self.calibration.centre + side * distance
-        return scores
+        # Far out two log densities may differ by their rounding alone: neighbours then disagree.
+        p, beside = (
+            probability(self.exact(each)) for each in (scores, np.nextafter(scores, np.inf))
+        )
+        told = np.asarray((np.abs(p - beside) <= SETTLED).all(axis=0), dtype=np.bool_)
+        told[0] = True
+        return scores[np.logical_and.accumulate(told)]
 
     def _settled(self, far: Floats) -> float:
         p = probability(self.exact(far))
