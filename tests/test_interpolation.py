@@ -216,3 +216,35 @@ def test_few_tables_are_kept():
     for k in range(100):
         tables.curve(k, np.sin, RNG.normal(size=3000))
     assert len(tables._made) <= MOST
+
+
+def test_draws_that_are_all_the_same_do_not_cut_a_table_for_ever():
+    # Half of the draws are one line, on which the upper quantile runs for a stretch.
+    rng = np.random.default_rng(3)
+    shift = np.r_[np.zeros(200), rng.normal(size=200)]
+    slope = np.r_[np.ones(200), np.exp(rng.normal(0.0, 0.5, 200))]
+    draws = Lines(shift, slope)
+    cuts, scores = [], np.linspace(-4.0, 4.0, 5000)
+    found = Tables(0.0, 1.0).quantiles(draws, np.array([0.3, 0.6]), scores)
+    expected = np.quantile(draws.log_odds(scores), [0.3, 0.6], axis=0)
+    assert np.abs(special.expit(found) - special.expit(expected)).max() < interpolation.TOLERANCE
+    Tables(0.0, 1.0).quantiles(Lines(shift, slope, cuts), np.array([0.3, 0.6]), scores)
+    assert len(cuts) < 4000
+
+
+class Lines:
+    """Draws of straight lines, which count how often they are asked."""
+
+    def __init__(self, shift, slope, asked=None):
+        self.shift, self.slope, self.asked = shift, slope, [] if asked is None else asked
+
+    @property
+    def size(self):
+        return self.shift.size
+
+    def take(self, index):
+        return Lines(self.shift[index], self.slope[index], self.asked)
+
+    def log_odds(self, scores):
+        self.asked.append(scores.size)
+        return self.shift[:, None] + self.slope[:, None] * scores

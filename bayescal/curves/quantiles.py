@@ -22,8 +22,11 @@ PARTS = (64, 256)  # into which an interval is divided, until the table is good 
 # Share of the tolerance that a table of half as many parts may be off: the fewer the draws, the
 # sharper the turns where two of them change places, and the more a table may miss.
 SAFETY, SAFE_DRAWS = (0.1, 0.5), 8000
-# An interval is cut in two if more draws than one in so many come near, and more than so many.
+# An interval is cut in two if more draws than one in so many come near, and more than so many; but
+# not if it is this share of a first interval: draws that are the same, such as those of a part that
+# has no parameters, come near together, however short the interval is.
 FEW, AT_LEAST = 16, 128
+SHORT = 0.1
 # Room beside a chord for the roughness of a quantile: that of so many draws next to it. More
 # room lets more draws come near, less has more intervals cut.
 ROOM = 8
@@ -62,12 +65,14 @@ def tabulate(draws: Curves, node: Floats, levels: Floats) -> tuple[Floats, Float
     start = next(cuts)
     nodes, values = [np.array([start.score])], [start.quantile[:, None]]
     for middle_of_all, end_of_all in zip(cuts, cuts, strict=True):
-        narrowest = NARROWEST * (end_of_all.score - start.score)
+        whole = end_of_all.score - start.score
         ahead = [(middle_of_all, end_of_all)]  # a stack, the nearest interval on top
         while ahead:
             middle, end = ahead.pop()
-            inner = _between(draws, start, middle, end, rank)
-            if inner is None and end.score - start.score > narrowest:
+            length = end.score - start.score
+            most = draws.size if length < SHORT * whole else max(draws.size // FEW, AT_LEAST)
+            inner = _between(draws, start, middle, end, rank, most)
+            if inner is None and length > NARROWEST * whole:
                 halves = 0.5 * np.array([start.score + middle.score, middle.score + end.score])
                 first, second = _cuts(draws, halves, rank)
                 ahead += [(second, end), (first, middle)]
@@ -129,8 +134,14 @@ def _rows(draws: Curves, scores: Floats) -> Floats:
     return np.ascontiguousarray(draws.log_odds(scores).T)
 
 
-def _between(draws: Curves, start: _Cut, middle: _Cut, end: _Cut, rank: _Rank) -> Floats | None:
-    """Return quantiles inside an interval, at equal steps; None where it must be cut in two."""
+def _between(
+    draws: Curves, start: _Cut, middle: _Cut, end: _Cut, rank: _Rank, most: int
+) -> Floats | None:
+    """
+    Return quantiles inside an interval, at equal steps; None where it must be cut in two.
+
+    Draws that come near are evaluated if they are at `most` so many.
+    """
     three = np.stack([start.quantile, middle.quantile, end.quantile], axis=1)
     tolerance = interpolation.TOLERANCE * np.clip(draws.size / SAFE_DRAWS, *SAFETY)
     # Where probabilities are all 0 or all 1, a line will do.
@@ -143,7 +154,7 @@ def _between(draws: Curves, start: _Cut, middle: _Cut, end: _Cut, rank: _Rank) -
     slack += ROUNDING * (1.0 + np.abs(three).max(axis=1))
     near, left_out = _near(start, middle, end, slack)
     held = (left_out <= rank.low) & (rank.low + 1 < left_out + near.size)
-    if near.size > max(draws.size // FEW, AT_LEAST) or not held.all():
+    if near.size > most or not held.all():
         return None
     few = draws.take(near)
     for parts in PARTS:
