@@ -366,6 +366,8 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         y: Any = None,
         *,
         level: float = 0.9,
+        threshold: float | None = None,
+        recall: float = 0.9,
         title: str | None = None,
     ) -> Path:
         """
@@ -379,6 +381,8 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
             Held-out documents, whose reliability it shows; not for an ensemble.
         level : float
             Posterior probability of the bands at each score.
+        threshold, recall
+            See `bayescal.report.write_report`: a threshold to judge, and a recall to reach.
         title : str, optional
             Title of the page.
 
@@ -396,7 +400,9 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         if (X is None) != (y is None):
             raise ValueError("X and y must be given together: held-out documents and classes.")
         test = None if X is None else ensemble.labelled(self._pairs(), self._features(X), y)
-        return write_report(self, path, test=test, level=level, title=title)
+        return write_report(
+            self, path, test=test, level=level, threshold=threshold, recall=recall, title=title
+        )
 
     def save(self, path: str | Path) -> Path:
         """

@@ -651,7 +651,14 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         return calibrator
 
     def report(
-        self, path: str | Path, test: Any = None, *, level: float = 0.9, title: str | None = None
+        self,
+        path: str | Path,
+        test: Any = None,
+        *,
+        level: float = 0.9,
+        threshold: float | None = None,
+        recall: float = 0.9,
+        title: str | None = None,
     ) -> Path:
         """
         Write a report: one HTML file with the curves, bands, decisions, model and provenance.
@@ -664,6 +671,8 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
             Held-out documents, whose reliability it shows.
         level : float
             Posterior probability of the bands at each score.
+        threshold, recall
+            See `bayescal.report.write_report`: a threshold to judge, and a recall to reach.
         title : str, optional
             Title of the page.
 
@@ -676,7 +685,9 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         """
         from bayescal.report import write_report
 
-        return write_report(self, path, test=test, level=level, title=title)
+        return write_report(
+            self, path, test=test, level=level, threshold=threshold, recall=recall, title=title
+        )
 
     def export(
         self,

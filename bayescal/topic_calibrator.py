@@ -548,6 +548,8 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         *,
         fitted: Any = None,
         level: float = 0.9,
+        threshold: float | None = None,
+        recall: float = 0.9,
         title: str | None = None,
     ) -> Path:
         """
@@ -564,12 +566,23 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
             calibrator does not keep them.
         level : float
             Posterior probability of the bands at each score.
+        threshold, recall
+            See `bayescal.report.write_report`: a threshold to judge, and a recall to reach.
         title : str, optional
             Title of the page.
         """
         from bayescal.report import write_report
 
-        return write_report(self, path, test=test, fitted=fitted, level=level, title=title)
+        return write_report(
+            self,
+            path,
+            test=test,
+            fitted=fitted,
+            level=level,
+            threshold=threshold,
+            recall=recall,
+            title=title,
+        )
 
     def export(
         self,

@@ -246,3 +246,16 @@ def test_the_style_sheet_has_the_colours_of_the_plots_and_no_others_for_data(sin
     for name, colour in expected.items():
         assert style.count(f"--{name}:") == 1  # light and dark alike
         assert f"--{name}: {colour};" in style
+
+
+def test_estimators_pass_on_what_is_asked(tmp_path):
+    calibrator = ScoreCalibrator(draws=100, random_state=0).fit(
+        [-2.0, -1.0, 0.5, 1.0], [0, 0, 1, 1]
+    )
+    asked = {"threshold": 0.25, "recall": 0.7}
+    own = calibrator.report(tmp_path / "own.html", **asked)
+    same = write_report(calibrator, tmp_path / "same.html", **asked)
+    other = write_report(calibrator, tmp_path / "other.html")
+    said = [data_of(path)["topics"][0]["selection"] for path in (own, same, other)]
+    assert said[0] == said[1] != said[2]
+    assert said[0]["at"]["threshold"] == [0.25]

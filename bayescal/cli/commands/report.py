@@ -43,6 +43,21 @@ OutFile = Annotated[Path, options.option("--out", None, "The .html file to write
 Title = Annotated[str | None, options.option("--title", None, "Title of the page.")]
 
 
+AtScore = Annotated[
+    float | None,
+    options.option(
+        "--at-score",
+        None,
+        "A score: the report says what taking documents of this score and above finds and misses.",
+        metavar="SCORE",
+    ),
+]
+Recall = Annotated[
+    float,
+    options.option(
+        "--recall", None, "The report says which threshold takes this share of the positives."
+    ),
+]
 app = typer.Typer()
 
 
@@ -59,6 +74,8 @@ class Report(Call):
     topic_column: options.TopicColumn = None
     split_column: options.SplitColumn = None
     positive: options.PositiveHere = None
+    at_score: AtScore = None
+    recall: Recall = 0.9
     level: options.Level = 0.9
 
 
@@ -77,7 +94,7 @@ def report(asked: Report) -> None:
 
     out = asked.out
     with blamed_on_use():
-        check_fraction(**{"--level": asked.level})
+        check_fraction(**{"--level": asked.level, "--recall": asked.recall})
     check_file(out, PAGES)
     with asked.screen.warnings(), blamed_on_use():
         source = load(asked.calibrator)
@@ -87,6 +104,8 @@ def report(asked: Report) -> None:
             test=_held_out(asked, source),
             fitted=_fitted(asked.calibrator, source.fitted_problems()),
             level=asked.level,
+            threshold=asked.at_score,
+            recall=asked.recall,
             title=asked.title,
         )
     size = out.stat().st_size / 1e6
