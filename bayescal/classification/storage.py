@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from pickle import UnpicklingError
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import joblib
 
 from bayescal.results.provenance import ESTIMATOR, versions
+from bayescal.whole_file import whole_file
 
 CLASSIFIER = "classifier"
 
@@ -20,25 +20,17 @@ def write_classifier(classifier: Any, path: str | Path) -> Path:
 
     Raises
     ------
-    FileNotFoundError
-        If the folder does not exist.
+    IsADirectoryError, FileNotFoundError, PermissionError
+        See `bayescal.whole_file.whole_file`.
     """
-    target = Path(path)
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"there is no folder {target.parent}; make it first.")
     content = {
         ESTIMATOR: type(classifier).__name__,
         "bayescal_versions": versions(),
         CLASSIFIER: classifier,
     }
-    # Beside the target, so that the final step is one rename; the process number keeps two apart.
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
+    with whole_file(path) as temporary:
         joblib.dump(content, temporary, compress=3)
-        temporary.replace(target)
-    finally:
-        temporary.unlink(missing_ok=True)
-    return target
+    return Path(path)
 
 
 def read_classifier(path: str | Path, expected: type) -> Any:

@@ -123,10 +123,15 @@ def of_recall(threshold: float, cuts: Cuts, level: float) -> AtThreshold:
     return _at(threshold, cuts, cuts.recall, 0.0, level)
 
 
-def _at(threshold: float, cuts: Cuts, measure: Floats, of_none: float, level: float) -> AtThreshold:
-    check_fraction(level=level)
+def check_threshold(threshold: float | None) -> None:
+    """Raise ValueError unless a threshold is a finite number."""
     if not isinstance(threshold, int | float | np.number) or not np.isfinite(threshold):
         raise ValueError(f"threshold must be a finite number, got {threshold!r}.")
+
+
+def _at(threshold: float, cuts: Cuts, measure: Floats, of_none: float, level: float) -> AtThreshold:
+    check_fraction(level=level)
+    check_threshold(threshold)
     # Scores of cuts fall: so many of them are taken.
     taken = int(np.count_nonzero(cuts.score >= threshold))
     if not taken:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import special
 
 from bayescal.decisions import at_threshold, thresholds
 from bayescal.decisions.cuts import Cuts, cuts_at, ranked
@@ -134,8 +135,8 @@ def rates_by_topic(
         raise ValueError("give probability or threshold, one of them: which documents are taken.")
     if probability is not None:
         check_fraction(probability=probability)
-    elif not isinstance(threshold, int | float | np.number) or not math.isfinite(threshold):
-        raise ValueError(f"threshold must be a finite number, got {threshold!r}.")
+    else:
+        at_threshold.check_threshold(threshold)
     found = _collections(calibrator, scores, topics, prior, draws, random_state)
     rows = [_rates(each, probability, threshold, level, rng) for each, rng in found]
     return _table(rows, "missed")
@@ -238,7 +239,7 @@ def _threshold(
         "threshold": found.threshold,
         "threshold_lower": found.lower,
         "threshold_upper": found.upper,
-        "probability": float(1.0 / (1.0 + math.exp(-one.log_odds()[at]))),
+        "probability": float(special.expit(one.log_odds()[at])),
         "recall": found.achieved,
         "recall_lower": found.achieved_lower,
         "recall_upper": found.achieved_upper,

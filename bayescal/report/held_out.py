@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from bayescal.curves import interpolation
 from bayescal.fitted.documents import Documents
 from bayescal.fitted.problem import FittedProblem
 from bayescal.metrics import calibration_verdict
@@ -18,9 +17,6 @@ from bayescal.metrics.verdict import TELLS_NOTHING
 from bayescal.report.bins import reliability
 from bayescal.report.packing import numbers
 from bayescal.validation import Floats
-
-# More scores than that are read off a table, within 1e-4 in probability.
-DIRECT = 256
 
 
 @dataclass(frozen=True)
@@ -66,11 +62,7 @@ class HeldOut:
 def predict(problem: FittedProblem, test: Documents) -> HeldOut:
     """Return what a problem says of held-out documents."""
     score = test.score
-    if score.size > DIRECT:
-        first = interpolation.first_nodes(float(score.min()), float(score.max()), *problem.scale)
-        point = interpolation.read(*interpolation.refine(problem.log_odds, first), score)
-    else:
-        point = problem.log_odds(score)
+    point = problem.log_odds(score)
     mle = problem.calibration.fits.log_odds(score) if problem.has_mle else None
     if mle is not None and not np.isfinite(mle).all():
         mle = None

@@ -96,7 +96,7 @@ class TopicDraws:
         change = (factors - of_reference[:, nearest]).T
         out = np.empty((*self.values.shape[:2], points.shape[0]))
         for topic, terms in enumerate(self.terms):
-            cumulative = _cumulative_weights(terms, of_reference)
+            cumulative = np.cumsum(_weights(of_reference.T @ terms.T), axis=1)
             candidates = np.empty((points.shape[0], CANDIDATES), dtype=np.intp)
             for mine, weights in zip(members, cumulative, strict=True):
                 target = rng.random((mine.size, CANDIDATES)) * weights[-1]
@@ -132,17 +132,15 @@ def _references(
     return some, np.asarray(KDTree(standard[some]).query(standard)[1])
 
 
-def _cumulative_weights(terms: Floats, factors: Floats) -> Floats:
-    """Return cumulative weights of a topic's draws under some populations, a row each."""
-    log_ratio = factors.T @ terms.T
-    log_ratio -= log_ratio.max(axis=1, keepdims=True)
-    return np.cumsum(np.exp(log_ratio, out=log_ratio), axis=1)
+def _weights(log_weight: Floats) -> Floats:
+    """Return weights as shares of the largest of each row, in place of their logarithms."""
+    log_weight -= log_weight.max(axis=1, keepdims=True)
+    return np.exp(log_weight, out=log_weight)
 
 
 def _pick_one(log_weight: Floats, rng: np.random.Generator) -> tuple[NDArray[np.intp], Floats]:
     """Return a position in each row, in proportion to its weights, and their effective share."""
-    log_weight -= log_weight.max(axis=1, keepdims=True)
-    weight = np.exp(log_weight, out=log_weight)
+    weight = _weights(log_weight)
     cumulative = np.cumsum(weight, axis=1)
     target = rng.random((weight.shape[0], 1)) * cumulative[:, -1:]
     effective = cumulative[:, -1] ** 2 / np.einsum("km,km->k", weight, weight)
