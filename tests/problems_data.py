@@ -65,7 +65,7 @@ def _multilabel(folder):
     # Labels stand among the words, and one word has a name in quotes.
     head = ["word", "'two words'", "often", "last", "rare"]
     lines = ["@relation x", "", *(f"@attribute {name} {{0,1}}" for name in head), "", "@data"]
-    train = ["{0 1,2 1}"] * 12 + ["{1 1,3 1}"] * 20 + ["{0 1,2 1,4 1}"] * 3
+    train = ["{0 1,1 0,2 1}"] * 12 + ["{1 1,3 1}"] * 20 + ["{0 1,2 1,4 1}"] * 3
     (folder / "medical.xml").write_text(LABELS_XML)
     _xz(folder / "medical-train.arff.xz", "\n".join(lines + train))
     _xz(folder / "medical-test.arff.xz", "\n".join([*lines, "{3 1,4 1}"]))

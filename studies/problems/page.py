@@ -50,12 +50,15 @@ def _row(problem: Problem) -> dict[str, Any]:
         "AUC out of fold": area(problem.score, problem.positive),
         "AUC on test": area(problem.test_score, problem.test_positive),
         "tied": 1.0 - np.unique(problem.score).size / problem.score.size,
+        "largest": float(np.abs(problem.score).max()),
     }
 
 
 def _each_pair(table: pd.DataFrame) -> pd.DataFrame:
     of_pair = table.groupby(["data set", "classifier", "scores", "test"], sort=False)
-    medians = of_pair[["n", "test n", "positives", "AUC out of fold", "AUC on test", "tied"]]
+    medians = of_pair[
+        ["n", "test n", "positives", "AUC out of fold", "AUC on test", "tied", "largest"]
+    ]
     return medians.median().assign(classes=of_pair.size()).reset_index()
 
 
@@ -89,6 +92,7 @@ def _classifiers(table: pd.DataFrame) -> pd.DataFrame:
                 "AUC out of fold": _quartiles(part["AUC out of fold"].to_numpy()),
                 "AUC on test": _quartiles(part["AUC on test"].to_numpy()),
                 "tied": f"{part['tied'].median():.0%}",
+                "largest": f"{part['largest'].median():.3g}, {part['largest'].max():.2g}",
             }
         )
     return pd.DataFrame(rows)
