@@ -15,7 +15,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.neural_network import MLPClassifier
 from sklearn.svm import LinearSVC
 
-from bayescal.text import BernoulliNaiveBayes, MultinomialNaiveBayes, raw_scores
+from bayescal.text import naive_bayes, raw_scores
 from bayescal.validation import Floats
 from studies.problems.data_set import Kind
 from studies.problems.features import Space
@@ -93,9 +93,9 @@ CLASSIFIERS: dict[str, Classifier] = {
     "logistic_regression": Classifier(
         "log_odds", "weights", one_by_one(LogisticRegression(max_iter=1000))
     ),
-    "naive_bayes": Classifier("log_odds", "counts", one_by_one(MultinomialNaiveBayes()), TEXT),
+    "naive_bayes": Classifier("log_odds", "counts", one_by_one(naive_bayes()), TEXT),
     "bernoulli_naive_bayes": Classifier(
-        "log_odds", "counts", one_by_one(BernoulliNaiveBayes()), TEXT
+        "log_odds", "counts", one_by_one(naive_bayes("bernoulli_naive_bayes")), TEXT
     ),
     "gaussian_naive_bayes": Classifier("log_odds", "columns", one_by_one(GaussianNB()), ("table",)),
     "nearest_neighbours": Classifier("probability", "columns", share_of_neighbours),

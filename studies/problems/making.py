@@ -18,7 +18,7 @@ from bayescal.whole_file import whole_file
 from studies.problems.classifiers import CLASSIFIERS, Classifier
 from studies.problems.data_set import DataSet
 from studies.problems.features import Views, views
-from studies.problems.folds import deal
+from studies.problems.folds import Ints, deal
 from studies.problems.library import write_manifest
 from studies.problems.sources import load
 
@@ -75,7 +75,7 @@ def _made(path: Path, seed: int) -> bool:
     return True
 
 
-def _seen(data_set: DataSet, fold: Any, seed: int) -> Iterator[Views]:
+def _seen(data_set: DataSet, fold: Ints, seed: int) -> Iterator[Views]:
     """Yield what classifiers see of each fold, trained on the others, and of the test documents."""
     train = data_set.train
     for k in range(FOLDS):
@@ -84,7 +84,7 @@ def _seen(data_set: DataSet, fold: Any, seed: int) -> Iterator[Views]:
 
 
 def _scores(
-    data_set: DataSet, classifier: Classifier, fold: Any, seen: list[Views], seed: int
+    data_set: DataSet, classifier: Classifier, fold: Ints, seen: list[Views], seed: int
 ) -> tuple[Floats, Floats]:
     """Return scores out of fold, and of the test documents."""
     label = data_set.label
