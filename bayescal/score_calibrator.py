@@ -447,7 +447,8 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
             for inference "map", map. There is no mean, for that of a width may not exist where
             warps make tails heavy. guard names what moved mle off the likelihood's optimum:
             "scale_floor", the floor under a scale that would be too small; "add_one", Bennett's
-            estimate of the class prior, (positives + 1)/(documents + 2).
+            estimate of the class prior, (positives + 1)/(documents + 2). Draws of "exact" are
+            independent: ess_bulk is their number, and rhat is nan, for there are no chains.
 
         Warns
         -----

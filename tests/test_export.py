@@ -52,8 +52,9 @@ def run_sql(path, scores, column):
 
 
 def run_onnx(path, scores, column):
-    runtime = pytest.importorskip("onnxruntime")
-    session = runtime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    import onnxruntime
+
+    session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
     return np.stack(session.run(None, {column: scores}))
 
 
@@ -95,8 +96,6 @@ def exact(calibrator, scores, level=0.9, prior=None):
 
 
 def exported(calibrator, path, scores, *, format, column="score", **options):
-    if format == "onnx":
-        pytest.importorskip("onnx")
     calibrator.export(path, format=format, column=column, **options)
     return RUN[format](path, scores, column)
 
@@ -210,6 +209,28 @@ def test_rounding_noise_far_out_is_no_curve(tmp_path):
     scores = np.array([-1e6, -10.0, 0.0, 10.0, 1e6])
     found = exported(calibrator, tmp_path / "a.json", scores, format="json", level=None)
     np.testing.assert_allclose(found, exact(calibrator, scores, None), atol=ERROR, rtol=0.0)
+
+
+def test_rounding_far_out_that_drowns_a_curve_is_left_out(tmp_path):
+    # Both sigmas are the same: squares of far scores round by more than log-odds are.
+    negatives = (np.random.default_rng(0).normal(size=34) * 0.4).round(1)
+    scores, labels = np.concatenate([negatives, negatives + 1.5]), np.repeat([0, 1], 34)
+    for family in ("gaussian", "laplace"):
+        calibrator = ScoreCalibrator(family, inference="mle").fit(scores, labels)
+        near = np.concatenate([np.linspace(-10.0, 10.0, 400), [-1e6, 1e6]])
+        found = exported(calibrator, tmp_path / "a.json", near, format="json", level=None)
+        np.testing.assert_allclose(found, exact(calibrator, near, None), atol=ERROR, rtol=0.0)
+
+
+def test_few_documents_whose_curves_move_far_out_are_exported(tmp_path):
+    rng = np.random.default_rng(0)
+    y = rng.random(60) < 0.3
+    calibrator = ScoreCalibrator(draws=100, random_state=0).fit(rng.normal(2.0 * y), y)
+    scores = scores_for(calibrator, 1900)
+    found = exported(calibrator, tmp_path / "a.json", scores, format="json")
+    np.testing.assert_allclose(found, exact(calibrator, scores), atol=ERROR, rtol=0.0)
+    knots = json.loads((tmp_path / "a.json").read_text())["curves"]["upper"]["score"]
+    assert knots[-1] > 1e9
 
 
 def test_a_spoilt_table_is_noticed_and_not_written(calibrator, tmp_path, monkeypatch):

@@ -205,6 +205,20 @@ def test_import_leaves_out(statement, absent):
     assert not absent & set(done.stdout.split())
 
 
+def test_a_fit_in_the_shell_leaves_out_what_it_does_not_use(tmp_path):
+    scores = tmp_path / "scores.csv"
+    scores.write_text("score,label\n" + "".join(f"{k % 7}.{k},{k % 7 > 3:d}\n" for k in range(40)))
+    words = ["fit", str(scores), "--draws", "50", "--out", str(tmp_path / "out")]
+    code = (
+        "import atexit, sys; atexit.register(lambda: print(*sys.modules, file=sys.stderr));"
+        f"from bayescal.cli.app import app; app({words!r})"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    found = set(done.stderr.split())
+    assert {"bayescal.parts.stack", "xarray"} <= found
+    assert not {"pymc", "pytensor", "arviz_base", "arviz_stats", "arviz_plots"} & found
+
+
 def test_unknown_names_are_attribute_errors():
     import bayescal
 

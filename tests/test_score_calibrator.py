@@ -186,6 +186,12 @@ class TestPosterior:
         assert {"rhat", "ess_bulk"} <= set(table.columns)
         assert "map" in moded.summary().columns
 
+    def test_the_summary_of_independent_draws_counts_them(self):
+        calibrator = ScoreCalibrator("gaussian", draws=50, chains=2, random_state=0)
+        table = calibrator.fit([-2.0, -1.0, 0.5, 1.0, 2.0, 3.0], [0, 0, 0, 1, 1, 1]).summary()
+        assert (table["ess_bulk"] == calibrator.diagnostics_.ess_bulk).all()
+        assert table["rhat"].isna().all()
+
     def test_the_prior_of_a_program(self, sampled):
         tree = sampled.to_arviz(["prior"], draws=400, random_state=0)
         prior, posterior = tree["prior"].to_dataset(), tree["posterior"].to_dataset()

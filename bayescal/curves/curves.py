@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from bayescal.engines.data import BinaryScores
+from bayescal.log_sum import log_sum_exp
 from bayescal.validation import Floats
 
 if TYPE_CHECKING:
@@ -22,7 +23,24 @@ BLOCK_ELEMENTS = 1 << 22
 NOT_FINITE = "hold values that are not finite"
 
 
-class Curves(Protocol):
+class DrawnCurves(Protocol):
+    """Draws of log-odds as a function of one number."""
+
+    @property
+    def size(self) -> int:
+        """Return the number of draws."""
+        ...
+
+    def take(self, index: NDArray[np.intp]) -> Self:
+        """Return the draws at some positions."""
+        ...
+
+    def log_odds(self, scores: Floats) -> Floats:
+        """Return log-odds of shape (draws, scores)."""
+        ...
+
+
+class Curves(DrawnCurves, Protocol):
     """Posterior draws of log-odds as a function of the raw score."""
 
     @property
@@ -35,21 +53,8 @@ class Curves(Protocol):
         """Return the draws of class densities among them; None where there are none."""
         ...
 
-    @property
-    def size(self) -> int:
-        """Return the number of draws."""
-        ...
-
-    def take(self, index: NDArray[np.intp]) -> Self:
-        """Return the draws at some positions."""
-        ...
-
     def with_prior(self, prior: Floats) -> Self:
         """Return the same draws for a class prior of shape (draws,)."""
-        ...
-
-    def log_odds(self, scores: Floats) -> Floats:
-        """Return log-odds of shape (draws, scores)."""
         ...
 
     def predictive(self, scores: Floats) -> Floats:
@@ -158,7 +163,7 @@ def log_odds_of_mean(curves: Floats) -> Floats:
         out: Floats = np.log(positive) - np.log(negative)
     if far.size:
         log_p = special.log_expit(curves[:, far]), special.log_expit(-curves[:, far])
-        out[far] = special.logsumexp(log_p[0], axis=0) - special.logsumexp(log_p[1], axis=0)
+        out[far] = log_sum_exp(log_p[0], axis=0) - log_sum_exp(log_p[1], axis=0)
     return out
 
 

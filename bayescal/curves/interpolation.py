@@ -39,7 +39,7 @@ def first_nodes(low: float, high: float, centre: float, spread: float) -> Floats
     return kept
 
 
-def refine(curve: Curve, node: Floats) -> tuple[Floats, Floats]:
+def refine(curve: Curve, node: Floats, tolerance: float = TOLERANCE) -> tuple[Floats, Floats]:
     """
     Return nodes and a smooth curve there, cutting intervals until the table is good enough.
 
@@ -49,13 +49,15 @@ def refine(curve: Curve, node: Floats) -> tuple[Floats, Floats]:
         scores of shape (n,) -> log-odds of shape (..., n).
     node : array of shape (k,)
         Ascending scores, the first nodes.
+    tolerance : float
+        In probability.
 
     Returns
     -------
     node : array of shape (m,)
     values : array of shape (..., m)
-        Linear between the nodes within 1e-4 of the curve in probability, and within 1e-3 of
-        1 + |log-odds| up to 40.
+        Linear between the nodes within the tolerance of the curve in probability, and within 1e-3
+        of 1 + |log-odds| up to 40.
     """
     values = curve(node)
     table = _finer(node, values)
@@ -70,7 +72,7 @@ def refine(curve: Curve, node: Floats) -> tuple[Floats, Floats]:
         points = start + np.multiply.outer(np.array([1 / 3, 2 / 3]), end - start)
         shape = (*values.shape[:-1], *points.shape)
         true = curve(points.ravel()).reshape(shape)
-        wrong = _off(true, read(*table, points.ravel()).reshape(shape))
+        wrong = _off(true, read(*table, points.ravel()).reshape(shape), tolerance)
         where = np.repeat(left + 1, 2)
         node = np.insert(node, where, points.T.ravel())
         values = np.insert(
@@ -171,9 +173,9 @@ def _finer(node: Floats, values: Floats) -> tuple[Floats, Floats]:
     return finer, np.asarray(cubics(np.ldexp(finer, unit)), dtype=np.float64)
 
 
-def _off(true: Floats, linear: Floats) -> NDArray[np.bool_]:
+def _off(true: Floats, linear: Floats, tolerance: float) -> NDArray[np.bool_]:
     """Return which intervals, the last axis, are off at any point of any curve."""
-    off = np.asarray(np.abs(special.expit(true) - special.expit(linear)) > SAFETY * TOLERANCE)
+    off = np.asarray(np.abs(special.expit(true) - special.expit(linear)) > SAFETY * tolerance)
     saturated = np.minimum(np.abs(true), np.abs(linear)) > SATURATED
     off |= (np.abs(true - linear) > LOG_ODDS_TOLERANCE * (1.0 + np.abs(true))) & ~saturated
     return np.asarray(off.reshape(-1, off.shape[-1]).any(axis=0), dtype=np.bool_)

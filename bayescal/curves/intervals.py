@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import stats
 
 from bayescal.validation import Floats
 
@@ -57,6 +56,9 @@ def simultaneous_tail(curves: Floats, level: float) -> float:
     >>> simultaneous_tail(straight, 0.9)
     0.05
     """
+    # scipy.stats takes as long to import as a fit does, and pointwise bands have no use for it.
+    from scipy import stats
+
     draws = curves.shape[0]
     rank = stats.rankdata(curves, axis=0, method="min") - 1
     reverse = draws - stats.rankdata(curves, axis=0, method="max")

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from bayescal.curves import interpolation
-from bayescal.curves.curves import Curves
+from bayescal.curves.curves import DrawnCurves
 from bayescal.validation import Floats
 
 PARTS = (64, 256)  # into which an interval is divided, until the table is good enough
@@ -38,18 +38,25 @@ ROUNDING = 1e-9
 NARROWEST = 1e-9  # share of a first interval that is not cut further
 
 
-def tabulate(draws: Curves, node: Floats, levels: Floats) -> tuple[Floats, Floats]:
+def tabulate(
+    draws: DrawnCurves,
+    node: Floats,
+    levels: Floats,
+    tolerance: float = interpolation.TOLERANCE,
+) -> tuple[Floats, Floats]:
     """
     Return nodes and pointwise quantiles over draws of the log-odds there, to interpolate linearly.
 
     Parameters
     ----------
-    draws : Curves
+    draws : DrawnCurves
         Posterior draws.
     node : array of shape (k,)
         Ascending scores, the first nodes.
     levels : array of shape (l,)
         Of the quantiles.
+    tolerance : float
+        In probability.
 
     Returns
     -------
@@ -57,9 +64,10 @@ def tabulate(draws: Curves, node: Floats, levels: Floats) -> tuple[Floats, Float
         The nodes given and others between them.
     values : array of shape (l, m)
         The quantiles at the nodes, as np.quantile has them; between the nodes, linear
-        interpolation is within `interpolation.TOLERANCE` of them in probability.
+        interpolation is within the tolerance of them in probability.
     """
     rank = _Rank.of(levels, draws.size)
+    tolerance *= float(np.clip(draws.size / SAFE_DRAWS, *SAFETY))
     middles = 0.5 * (node[:-1] + node[1:])
     cuts = _cuts(draws, np.append(np.stack([node[:-1], middles], axis=1), node[-1]), rank)
     start = next(cuts)
@@ -71,7 +79,7 @@ def tabulate(draws: Curves, node: Floats, levels: Floats) -> tuple[Floats, Float
             middle, end = ahead.pop()
             length = end.score - start.score
             most = draws.size if length < SHORT * whole else max(draws.size // FEW, AT_LEAST)
-            inner = _between(draws, start, middle, end, rank, most)
+            inner = _between(draws, start, middle, end, rank, most, tolerance)
             if inner is None and length > NARROWEST * whole:
                 halves = 0.5 * np.array([start.score + middle.score, middle.score + end.score])
                 first, second = _cuts(draws, halves, rank)
@@ -114,7 +122,7 @@ class _Cut:
     room: Floats
 
 
-def _cuts(draws: Curves, scores: Floats, rank: _Rank) -> Iterator[_Cut]:
+def _cuts(draws: DrawnCurves, scores: Floats, rank: _Rank) -> Iterator[_Cut]:
     neighbours = np.clip(rank.low + np.array([[-ROOM], [0], [1], [1 + ROOM]]), 0, draws.size - 1)
     for first in range(0, scores.size, CUTS):
         part = scores[first : first + CUTS]
@@ -129,13 +137,19 @@ def _cuts(draws: Curves, scores: Floats, rank: _Rank) -> Iterator[_Cut]:
             yield _Cut(score, curve, quantile, room)
 
 
-def _rows(draws: Curves, scores: Floats) -> Floats:
+def _rows(draws: DrawnCurves, scores: Floats) -> Floats:
     """Return log-odds of shape (scores, draws): side by side what is to be put in order."""
     return np.ascontiguousarray(draws.log_odds(scores).T)
 
 
 def _between(
-    draws: Curves, start: _Cut, middle: _Cut, end: _Cut, rank: _Rank, most: int
+    draws: DrawnCurves,
+    start: _Cut,
+    middle: _Cut,
+    end: _Cut,
+    rank: _Rank,
+    most: int,
+    tolerance: float,
 ) -> Floats | None:
     """
     Return quantiles inside an interval, at equal steps; None where it must be cut in two.
@@ -143,7 +157,6 @@ def _between(
     Draws that come near are evaluated if they are at `most` so many.
     """
     three = np.stack([start.quantile, middle.quantile, end.quantile], axis=1)
-    tolerance = interpolation.TOLERANCE * np.clip(draws.size / SAFE_DRAWS, *SAFETY)
     # Where probabilities are all 0 or all 1, a line will do.
     same_side = (np.sign(three) == np.sign(three[:, :1])).all()
     if same_side and special.expit(-np.abs(three)).max() < tolerance:

@@ -5,21 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import special
 
 from bayescal.bayes import probability
 from bayescal.curves import interpolation
 from bayescal.export.curves import ExportedCurves
-from bayescal.export.halving import halve
 from bayescal.export.thinning import thin
 from bayescal.validation import Floats, as_scores_of
 
 TOLERANCE = 1e-4  # in probability, of all that is exported
-# Shares of it: what is missed between nodes, and then by leaving nodes out.
-HALVING, THINNING = 0.2 * TOLERANCE, 0.4 * TOLERANCE
+THINNING = 0.4 * TOLERANCE  # what is missed by leaving nodes out
 # Log-odds beyond are within 4e-18 of 0 or 1 in probability; exp of them overflows nowhere.
 SATURATED = 40.0
-UNITS = 1 << 16  # scores at which probabilities stand for their log-odds
+UNITS = 1 << 16  # scores, between which lines of one scale are as good as those of another
 FINER = (1.0, 4.0, 16.0)  # times, one after the other, until what is missed is little enough
 CHECKED = 500  # scores of each kind at which a table is held against the curves
 NARROW = 1e-6  # in spreads: between such knots a curve jumps
@@ -97,18 +94,18 @@ def make_table(curves: ExportedCurves) -> tuple[Table, float]:
 
 def _tabulate(curves: ExportedCurves, share: float) -> Table:
     """Return a table for a share of the tolerances."""
-    smooth, values = curves.tabulate()
-    turns = [smooth[thin(smooth, row, share * HALVING)] for row in values]
-    node, values = halve(curves.exact, np.unique(np.concatenate(turns)), share * HALVING)
-    rows = [_knots(curves, node, row, share * THINNING) for row in values]
+    rows = [_knots(curves, *each, share) for each in curves.tabulate(share * TOLERANCE)]
     return Table(dict(zip(curves.names, rows, strict=True)), curves.bounded)
 
 
-def _knots(curves: ExportedCurves, node: Floats, values: Floats, tolerance: float) -> Knots:
-    score = _in_probabilities(node) if curves.bounded else node
-    at = as_scores_of(score, curves.problem.scores_are)
+def _knots(curves: ExportedCurves, node: Floats, values: Floats, share: float) -> Knots:
+    problem, scale = curves.problem, curves.drawn_in
+    fine = scale.scores(np.union1d(node, np.linspace(node[0], node[-1], UNITS)))
+    ends = [0.0, 1.0] if curves.bounded else []
+    score = np.union1d(problem.shown(fine), ends)
+    at = np.clip(scale.of(as_scores_of(score, problem.scores_are)), node[0], node[-1])
     log_odds = np.clip(interpolation.read(node, values, at), -SATURATED, SATURATED)
-    kept = thin(score, log_odds, tolerance)
+    kept = thin(score, log_odds, share * THINNING)
     return Knots(score[kept], log_odds[kept])
 
 
@@ -117,12 +114,6 @@ def largest_difference(table: Table, curves: ExportedCurves) -> float:
     score = curves.problem.shown(_between(table, curves))
     exact = probability(curves.exact(as_scores_of(score, curves.problem.scores_are)))
     return float(np.abs(table.probabilities(score) - exact).max())
-
-
-def _in_probabilities(node: Floats) -> Floats:
-    """Return probabilities, 0 and 1 among them, so close that log-odds are as good as linear."""
-    fine = np.union1d(node, np.linspace(node[0], node[-1], UNITS))
-    return np.unique(np.concatenate([[0.0], special.expit(fine), [1.0]]))
 
 
 def _between(table: Table, curves: ExportedCurves) -> Floats:
@@ -135,7 +126,6 @@ def _between(table: Table, curves: ExportedCurves) -> Floats:
         [
             middle[:: middle.size // CHECKED + 1],
             np.linspace(*curves.calibration.score_range, CHECKED),
-            curves.far(-1.0)[::3],
-            curves.far(1.0)[::3],
+            *(scores[::3] for scores, _ in curves.far),
         ]
     )

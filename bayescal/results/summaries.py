@@ -13,6 +13,7 @@ from bayescal.engines.data import KLASS
 from bayescal.parts import part_of
 from bayescal.parts.densities import rows_of_classes
 from bayescal.parts.places import DRAWS, MODE, POSTERIOR, flat, places
+from bayescal.results.diagnostics import CHAINS
 from bayescal.results.tree import read_fits
 
 if TYPE_CHECKING:
@@ -37,22 +38,20 @@ def parameter_table(tree: xr.DataTree, classes: NDArray[Any], level: float) -> p
     draws = None if inferred is None else inferred["prior"]
     rows.append(((labels[1], "prior"), {"mle": fits.prior, "guard": ADD_ONE}, draws))
     index = pd.MultiIndex.from_tuples([row[0] for row in rows], names=["class", "parameter"])
-    return pd.DataFrame([mle | _inferred(draws, level) for _, mle, draws in rows], index=index)
+    sampled = CHAINS in groups
+    return pd.DataFrame(
+        [mle | _inferred(draws, level, sampled=sampled) for _, mle, draws in rows], index=index
+    )
 
 
-def _inferred(draws: xr.DataArray | None, level: float) -> dict[str, float]:
+def _inferred(draws: xr.DataArray | None, level: float, *, sampled: bool) -> dict[str, float]:
     if draws is None:
         return {}
     if "chain" not in draws.dims:
         return {"map": float(draws)}
-    import arviz_stats
-
     tails = [0.5 - level / 2.0, 0.5, 0.5 + level / 2.0]
     lower, median, upper = np.quantile(draws.values, tails).tolist()
-    dataset = draws.to_dataset(name="x")
-    with np.errstate(divide="ignore", invalid="ignore"):  # a constant chain's R-hat is nan
-        rhat = float(arviz_stats.rhat(dataset)["x"]) if draws.sizes["chain"] > 1 else np.nan
-        ess = float(arviz_stats.ess(dataset, method="bulk")["x"])
+    rhat, ess = _of_chains(draws) if sampled else (np.nan, float(draws.size))
     return {
         "median": median,
         "lower": lower,
@@ -60,6 +59,18 @@ def _inferred(draws: xr.DataArray | None, level: float) -> dict[str, float]:
         "rhat": rhat,
         "ess_bulk": ess,
     }
+
+
+def _of_chains(draws: xr.DataArray) -> tuple[float, float]:
+    """Return R-hat, which a single chain has not, and the bulk effective sample size."""
+    # A third of a second to import, which independent draws do not need.
+    import arviz_stats
+
+    dataset = draws.to_dataset(name="x")
+    with np.errstate(divide="ignore", invalid="ignore"):  # a constant chain's R-hat is nan
+        rhat = float(arviz_stats.rhat(dataset)["x"]) if draws.sizes["chain"] > 1 else np.nan
+        ess = float(arviz_stats.ess(dataset, method="bulk")["x"])
+    return rhat, ess
 
 
 def topic_table(tree: xr.DataTree, classes: NDArray[Any], level: float) -> pd.DataFrame:
