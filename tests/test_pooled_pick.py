@@ -61,11 +61,11 @@ def test_picked_draws_are_those_of_each_population(drawn):
     assert off(z, drawn[2]) < LIMIT
 
 
-@pytest.mark.parametrize(("references", "candidates"), [(1, 1), (128, 1)])
+@pytest.mark.parametrize(("neighbours", "candidates"), [(POPULATIONS, 1), (125, 1)])
 def test_picks_that_forget_their_own_population_are_found(
-    drawn, references, candidates, monkeypatch
+    drawn, neighbours, candidates, monkeypatch
 ):
-    monkeypatch.setattr(reweighting, "REFERENCES", references)
+    monkeypatch.setattr(reweighting, "NEIGHBOURS", neighbours)
     monkeypatch.setattr(reweighting, "CANDIDATES", candidates)
     z = standardised(drawn, np.random.default_rng(1))
     assert off(z, drawn[2]) > 1.5 * LIMIT

@@ -59,7 +59,10 @@ def test_bands_hold_draws_of_every_part_in_proportion_to_its_weight(fitted):
     low, high = fitted.predict_interval(NEW, ["corn"] * NEW.size).T
     inside = special.expit(curve.log_odds(NEW))
     share = ((inside >= low) & (inside <= high)).mean(axis=0)
-    np.testing.assert_allclose(share, 0.9, atol=0.02)
+    # Of log-odds above 37 the probability is 1, and as many draws as there are are within.
+    told = high < 1.0
+    assert told.sum() > 30
+    np.testing.assert_allclose(share[told], 0.9, atol=0.02)
 
 
 def test_densities_are_those_of_their_families_alone(fitted):

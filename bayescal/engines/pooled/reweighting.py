@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
-from scipy.spatial import KDTree
 
 from bayescal.engines.pooled.drawing import Health
 from bayescal.parallel import blocks_of, in_parallel
@@ -21,8 +20,11 @@ Coefficients = Callable[[Floats], tuple[Floats, Floats]]
 BLOCK = 1 << 16  # elements of draws x populations at once: what a core's own cache holds
 TOPICS_A_SUM = 100  # weighed; two megabytes of statistics
 MOST_POPULATIONS = 100  # that efficiencies are means over
-REFERENCES, CANDIDATES = 128, 16  # populations at which all draws are weighed; draws for each other
-LEAST_EVEN = 0.8  # effective share of a population's candidates
+NEIGHBOURS, CANDIDATES = (
+    32,
+    128,
+)  # populations at most that share candidates; and how many these are
+LEAST_EVEN = 0.5  # effective share of the candidates for a population
 
 
 @dataclass(frozen=True)
@@ -81,32 +83,31 @@ class TopicDraws:
         Return what is drawn of every topic under each population, (values, topics, populations).
 
         Draws of a topic given a population are its draws in proportion to their weights. Weights
-        of all draws are worked out at a few reference populations only. Every population gets
-        CANDIDATES draws in proportion to the weights of the reference nearest to it, and one of
-        them in proportion to the ratio of its own weights to those (sampling importance
-        resampling [2]_): between neighbours the ratio hardly varies, and the error falls as its
-        variance over CANDIDATES. Populations for which it varies more than that, far from any
-        reference, get weights of all draws of their own.
+        of all draws are worked out in the middle of each NEIGHBOURS populations only. CANDIDATES
+        draws in proportion to these are weighed for each of the neighbours, in proportion to the
+        ratio of its own weights to those in the middle (sampling importance resampling [2]_):
+        between neighbours the ratio hardly varies, and the error falls as its variance over
+        CANDIDATES. Populations for which it varies more than that, far from any other, get weights
+        of all draws of their own.
         """
-        factors = _factors(points, self.coefficients)
-        reference, nearest = _references(points, rng)
-        of_reference, order = factors[:, reference], np.argsort(nearest, kind="stable")
-        ends = np.cumsum(np.bincount(nearest, minlength=reference.size))[:-1]
-        members = np.split(order, ends)
-        change = (factors - of_reference[:, nearest]).T
+        factors = _factors(points, self.coefficients).T
+        # In units of what they change in the draws' log weights.
+        near = _neighbourhoods(factors * self.terms.std(axis=1).mean(axis=0))
+        middle = factors[near].mean(axis=1)
+        change = factors[near] - middle[:, None]
         out = np.empty((*self.values.shape[:2], points.shape[0]))
         for topic, terms in enumerate(self.terms):
-            cumulative = np.cumsum(_weights(of_reference.T @ terms.T), axis=1)
-            candidates = np.empty((points.shape[0], CANDIDATES), dtype=np.intp)
-            for mine, weights in zip(members, cumulative, strict=True):
-                target = rng.random((mine.size, CANDIDATES)) * weights[-1]
-                candidates[mine] = np.searchsorted(weights, target)
-            picked, even = _pick_one(np.einsum("kms,ks->km", terms[candidates], change), rng)
-            chosen = candidates[np.arange(picked.size), picked]
-            far = np.flatnonzero(even < LEAST_EVEN)
-            width = max(1, BLOCK // terms.shape[0])
-            for part in np.split(far, np.arange(width, far.size, width)):
-                chosen[part] = _pick_one(factors[:, part].T @ terms.T, rng)[0]
+            candidates = _in_proportion(_weights(middle @ terms.T), CANDIDATES, rng)
+            chosen, even = np.empty(points.shape[0], dtype=np.intp), np.empty(near.shape)
+            for part in blocks_of(max(1, BLOCK // (near.shape[1] * CANDIDATES)), len(near)):
+                log_ratio = change[part] @ terms[candidates[part]].transpose(0, 2, 1)
+                picked, share = _pick_one(log_ratio.reshape(-1, CANDIDATES), rng)
+                shape, even[part] = near[part].shape, share.reshape(near[part].shape)
+                mine = np.take_along_axis(candidates[part], picked.reshape(shape), axis=1)
+                chosen[near[part]] = mine
+            far = np.unique(near[even < LEAST_EVEN])
+            for part in blocks_of(max(1, BLOCK // terms.shape[0]), far.size):
+                chosen[far[part]] = _pick_one(factors[far[part]] @ terms.T, rng)[0]
             out[:, topic] = self.values[:, topic, chosen]
         return out
 
@@ -122,14 +123,26 @@ class TopicDraws:
         return out
 
 
-def _references(
-    points: Floats, rng: np.random.Generator
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return positions of a few populations, and for each population which of them is nearest."""
-    some = rng.permutation(points.shape[0])[:REFERENCES]
-    scale = points.std(axis=0)
-    standard = points / np.where(scale > 0.0, scale, 1.0)
-    return some, np.asarray(KDTree(standard[some]).query(standard)[1])
+def _neighbourhoods(points: Floats) -> NDArray[np.intp]:
+    """Return positions of points near to one another in rows, a few of them in two rows."""
+    rows = np.arange(points.shape[0])[None]
+    while rows.shape[1] > NEIGHBOURS:
+        widest = points[rows].std(axis=1).argmax(axis=1)
+        order = np.argsort(points[rows, widest[:, None]], axis=1, kind="stable")
+        rows, half = np.take_along_axis(rows, order, axis=1), (rows.shape[1] + 1) // 2
+        rows = np.concatenate([rows[:, :half], rows[:, -half:]])
+    return rows
+
+
+def _in_proportion(weight: Floats, size: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Return so many positions in proportion to each row of weights, by systematic resampling."""
+    cumulative = np.cumsum(weight, axis=1)
+    cumulative *= size / cumulative[:, -1:]
+    before = np.floor(cumulative + rng.random((weight.shape[0], 1))).astype(np.intp)
+    before[:, -1] = size  # rounding apart
+    times = np.diff(before, axis=1, prepend=0)
+    positions = np.broadcast_to(np.arange(weight.shape[1]), weight.shape)
+    return np.repeat(positions.ravel(), times.ravel()).reshape(-1, size)
 
 
 def _weights(log_weight: Floats) -> Floats:
@@ -141,10 +154,19 @@ def _weights(log_weight: Floats) -> Floats:
 def _pick_one(log_weight: Floats, rng: np.random.Generator) -> tuple[NDArray[np.intp], Floats]:
     """Return a position in each row, in proportion to its weights, and their effective share."""
     weight = _weights(log_weight)
-    cumulative = np.cumsum(weight, axis=1)
-    target = rng.random((weight.shape[0], 1)) * cumulative[:, -1:]
-    effective = cumulative[:, -1] ** 2 / np.einsum("km,km->k", weight, weight)
-    return (cumulative < target).sum(axis=1), effective / weight.shape[1]
+    square, row = np.einsum("km,km->k", weight, weight), np.arange(weight.shape[0])
+    # First a run of weights, then one within it: running sums of all would take twice the time.
+    run = math.isqrt(weight.shape[1])
+    starts = np.arange(0, weight.shape[1], run)
+    before = np.cumsum(np.add.reduceat(weight, starts, axis=1), axis=1)
+    total = before[:, -1]
+    target = rng.random(row.size) * total
+    which = np.minimum((before < target[:, None]).sum(axis=1), starts.size - 1)
+    target -= np.where(which > 0, before[row, which - 1], 0.0)
+    within = np.minimum(starts[which][:, None] + np.arange(run), weight.shape[1] - 1)
+    reached = np.cumsum(weight[row[:, None], within], axis=1) < target[:, None]
+    picked = within[row, np.minimum(reached.sum(axis=1), run - 1)]
+    return picked, total**2 / square / weight.shape[1]
 
 
 def _sum_task(task: tuple[Floats, Floats]) -> Floats:
@@ -152,13 +174,15 @@ def _sum_task(task: tuple[Floats, Floats]) -> Floats:
     terms, factors = task
     total = np.zeros(factors.shape[1])
     width = max(1, BLOCK // terms.shape[1])
-    for start in range(0, total.size, width):
-        part = slice(start, start + width)
+    share = np.full(terms.shape[1], 1.0 / terms.shape[1])
+    for part in blocks_of(width, total.size):
+        some = np.ascontiguousarray(factors[:, part].T)
+        log_ratio = np.empty((len(some), share.size))
         for of_topic in terms:
-            log_ratio = factors[:, part].T @ of_topic.T
+            np.matmul(some, of_topic.T, out=log_ratio)
             top = log_ratio.max(axis=1)
             log_ratio -= top[:, None]
-            total[part] += np.log(np.exp(log_ratio, out=log_ratio).mean(axis=1)) + top
+            total[part] += np.log(np.exp(log_ratio, out=log_ratio) @ share) + top
     return total
 
 
