@@ -17,11 +17,13 @@ from sklearn.utils.validation import check_is_fitted
 from bayescal.bayes import probability
 from bayescal.curves.class_prior import Prior
 from bayescal.engines.data import read_binary_scores
+from bayescal.engines.score_kind import as_probabilities
 from bayescal.families import ScaleFloorOption
 from bayescal.fitted.problem import Problems
 from bayescal.fitted.score_problem import read_score_problem
 from bayescal.html.jupyter import FittedHTML
 from bayescal.parts.places import COMBINATION, model_name, places
+from bayescal.parts.stack import read_lapse
 from bayescal.randomness import generator
 from bayescal.results import averages, diagnostics, provenance, storage, summaries
 from bayescal.results.arviz_groups import GROUPS, with_arviz_groups
@@ -84,7 +86,9 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
     scores_are : {"auto", "scores", "log_odds", "probabilities"}
         What the scores are. Log-odds and probabilities may be right as they are, so that the
         combination then has the identity, "do not calibrate", as one more part; of probabilities
-        the log-odds are calibrated. "auto" is "scores", with a warning if all lie in [0, 1].
+        the log-odds are calibrated. "auto" is "scores"; if all lie in [0, 1] there is a
+        warning, and for inference "exact" they are taken for probabilities unless the evidence of
+        the labels is against it.
     positive : label, optional
         The positive class, for which larger scores stand; by default the second in sorted order.
         Where it is the first, scorers of scikit-learn, which take the second for positive, would
@@ -106,6 +110,12 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         the posterior predictive densities, P(+ | s, data); the others are the posterior mean or
         median of the curve at s. The default is "predictive", but "mean" with monotone=True, since
         the mean of curves that never fall does not fall either.
+    lapse : "auto" or float
+        The share lambda of documents whose label has nothing to do with their score, for labels
+        are wrong now and then and later documents differ: P(+|s) = (1 - lambda) P_0(+|s) + lambda
+        P(+), with P_0 what the parts of a combination say. "auto" learns it from labels left out,
+        with a prior under which it is mostly next to nothing and seldom above 0.05; a number fixes
+        it, and 0 means no lapses. One part alone, and maximum likelihood, have none.
     draws, chains : int
         Number of posterior draws in each chain, and of chains; for "exact" all draws are
         independent.
@@ -153,6 +163,8 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         For "exact", the weight of each transform of `warp`, named by its c in score units.
     monotone_probability_ : float
         P(log-odds of the class densities never fall | data), as it is without monotone=True.
+    lapse_ : array of shape (draws,)
+        Posterior draws of the lapse rate; see `lapse`.
     combination_ : pandas.DataFrame
         For several parts, the weight of each, its leave-one-out log score (elpd, in natural
         logarithms) and the standard error of its difference from the best.
@@ -189,6 +201,7 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         candidates: str = "exact",
         scale_floor: ScaleFloorOption = "auto",
         point: str | None = None,
+        lapse: str | float = AUTO,
         draws: int = 1000,
         chains: int = 4,
         sampler_options: Mapping[str, Any] | None = None,
@@ -209,6 +222,7 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         self.candidates = candidates
         self.scale_floor = scale_floor
         self.point = point
+        self.lapse = lapse
         self.draws = draws
         self.chains = chains
         self.sampler_options = sampler_options
@@ -251,6 +265,8 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         settings = read_settings(self)
         scores_are = resolve_scores(self.scores_are)
         data, classes = read_binary_scores(scores, y, sample_weight, scores_are, self.positive)
+        if self.scores_are == AUTO and settings.inference == "exact":
+            data = as_probabilities(data)
         attrs = provenance.describe(NAME, self._parameters(), classes)
         self._set_results(fit_results(settings, data, attrs), classes)
         diagnostics.warn_of_problems(self.diagnostics_)
@@ -556,6 +572,7 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
             weight,
             classes=self.classes_.tolist(),
             given=self.scores_are != AUTO,
+            taken=self._calibration.scores_are,
             log_odds=lambda scores: raw.log_odds(scores, self._point),
         )
 
@@ -586,6 +603,13 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         if COMBINATION not in self._results.groups:
             raise AttributeError(f"parts={self.parts!r} are not combined; use 'combined'.")
         return self._results.groups[COMBINATION].to_dataframe()
+
+    @property
+    def lapse_(self) -> Floats:
+        """Posterior draws of the lapse rate, shape (draws,); all 0 where there are no lapses."""
+        check_is_fitted(self, "classes_")
+        drawn = read_lapse(self._results.groups)
+        return np.zeros(self.draws * self.chains) if drawn is None else drawn
 
     @property
     def monotone_probability_(self) -> float:

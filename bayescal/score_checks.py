@@ -29,6 +29,11 @@ SAY_WHAT_THEY_ARE = (
     " calibrated then) or scores_are='scores'"
 )
 
+TAKEN_FOR_PROBABILITIES = (
+    "all scores lie in [0, 1] and the labels say nothing against probabilities, whose log-odds were"
+    " calibrated: say scores_are='probabilities', or scores_are='scores' if they are others"
+)
+
 
 class ScoresWarning(UserWarning):
     """Scores that are hardly what they are taken for; the message says what to do."""
@@ -135,6 +140,7 @@ def score_problems(
     classes: Sequence[Any],
     given: bool,
     log_odds: Callable[[Floats], Floats],
+    taken: str = "scores",
 ) -> tuple[str, ...]:
     """
     Return what is wrong with the scores that a calibrator was fitted to, and what to do.
@@ -149,6 +155,8 @@ def score_problems(
         Whether the user said what the scores are.
     log_odds : callable
         The fitted calibrator's, of scores.
+    taken : str
+        What the scores were taken for; `score` holds the log-odds of probabilities.
     """
     inside = score.min() >= 0.0 and score.max() <= 1.0
     if score.min() == score.max():
@@ -168,6 +176,8 @@ def score_problems(
         )
     if inside and not given:
         problems.append(SAY_WHAT_THEY_ARE)
+    if taken == "probabilities" and not given:
+        problems.append(TAKEN_FOR_PROBABILITIES)
     return tuple(problems)
 
 

@@ -120,6 +120,7 @@ def read_settings(estimator: Any) -> Settings:
         combined=len(parts) > 1 or parts == (COMBINED,),
         draws=int(estimator.draws),
         chains=int(estimator.chains),
+        lapse=read_lapse(estimator.lapse),
     )
     _check_exact_only(estimator, inference, parts, options)
     _check_identity(parts, resolve_scores(estimator.scores_are))
@@ -156,6 +157,26 @@ def resolve_inference(inference: str, program: str | Path | None) -> str:
     if inference != AUTO:
         return inference
     return "exact" if program is None else "nuts"
+
+
+def read_lapse(lapse: Any) -> float | None:
+    """
+    Return the lapse rate that a parameter fixes; None where labels are to tell it.
+
+    Raises
+    ------
+    ValueError
+        If it is neither "auto" nor a number from 0 to below 1.
+    """
+    if isinstance(lapse, str) and lapse == AUTO:
+        return None
+    if (
+        isinstance(lapse, bool)
+        or not isinstance(lapse, int | float | np.number)
+        or not 0 <= lapse < 1
+    ):
+        raise ValueError(f"lapse must be 'auto' or a number from 0 to below 1, got {lapse!r}.")
+    return float(lapse)
 
 
 def modern_names(parts: str | Sequence[str], family: str) -> tuple[str | Sequence[str], str]:
@@ -288,6 +309,12 @@ def _check_exact_only(
     for what, is_asked in asked.items():
         if is_asked and inference != "exact":
             raise ValueError(f"{what} needs inference='exact', got {inference!r}.")
+    if options.lapse and not options.combined:
+        raise ValueError(
+            f"lapse={estimator.lapse!r} needs several parts, as of parts='combined': one part alone"
+            f" says what it was fitted to say; got parts={estimator.parts!r}, or what"
+            f" inference={estimator.inference!r} and family={estimator.family!r} imply."
+        )
     if options.monotone and RECALIBRATED.name in parts:
         raise ValueError(
             "monotone=True needs other parts: densities averaged over monotone curves may fall"

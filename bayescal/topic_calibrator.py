@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
@@ -31,7 +32,7 @@ from bayescal.results.parquet import predict_parquet
 from bayescal.results.representations import topics_html
 from bayescal.results.summaries import topic_table
 from bayescal.results.topic_curves import POINT, Priors, TopicCurves
-from bayescal.results.topic_parts import combination_table
+from bayescal.results.topic_parts import combination_table, read_topics_lapse
 from bayescal.score_checks import warn_of_scores
 from bayescal.settings import AUTO
 from bayescal.threads import one_thread
@@ -93,6 +94,9 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         The positive class, for which larger scores stand; by default the second in sorted order.
     point : {"predictive", "mean", "median"}, optional
         What `predict_proba` returns, see `ScoreCalibrator`; by default "predictive".
+    lapse : "auto" or float
+        The share of documents whose label has nothing to do with their score, the same in all
+        topics; see `ScoreCalibrator`. Only the combination has lapses.
     draws, chains : int
         Number of posterior draws in each chain, and of chains; with "exact" all draws are
         independent, but for few that are repeated.
@@ -165,6 +169,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         scores_are: str = AUTO,
         positive: Any = None,
         point: str | None = None,
+        lapse: str | float = AUTO,
         draws: int = 1000,
         chains: int = 4,
         random_state: Any = None,
@@ -182,6 +187,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         self.scores_are = scores_are
         self.positive = positive
         self.point = point
+        self.lapse = lapse
         self.draws = draws
         self.chains = chains
         self.random_state = random_state
@@ -511,6 +517,13 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         if COMBINATION not in self.posterior_:
             raise AttributeError(f"parts={self.parts!r} are not combined; use 'combined'.")
         return combination_table(self.posterior_)
+
+    @property
+    def lapse_(self) -> Floats:
+        """Posterior draws of the lapse rate of all topics, shape (draws,); all 0 of no lapses."""
+        check_is_fitted(self, "posterior_")
+        drawn = read_topics_lapse(self.posterior_)
+        return np.zeros(self.draws * self.chains) if drawn is None else drawn
 
     def fitted_problems(self) -> Problems:
         """

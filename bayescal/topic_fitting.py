@@ -60,6 +60,8 @@ class TopicOptions:
         Takes the place of the fast engine where topics are pooled around a population.
     rng : numpy.random.Generator
         Source of randomness.
+    lapse : float or None
+        The lapse rate of a combination; None learns it.
     """
 
     families: Families
@@ -70,6 +72,7 @@ class TopicOptions:
     scores_are: str
     sampler: Sampler | None
     rng: np.random.Generator
+    lapse: float | None
 
 
 def fit_tree(data: TopicScores, options: TopicOptions, attrs: dict[str, str]) -> xr.DataTree:
@@ -139,7 +142,13 @@ def fit_tree(data: TopicScores, options: TopicOptions, attrs: dict[str, str]) ->
         densities.append(DensitiesOfTopics(family, found.sides, (base[0], base[1]), scale[0]))
     if len(families) > 1:
         combination = combine_topics(
-            topics, densities, scale, rng, draws=draws, hyperparameters=given
+            topics,
+            densities,
+            scale,
+            rng,
+            draws=draws,
+            hyperparameters=given,
+            lapse=options.lapse,
         )
         reach = float(data.score.min()), float(data.score.max())
         shape = options.chains, options.draws

@@ -15,7 +15,14 @@ from bayescal.parts.densities import DENSITIES as DENSITIES_PART
 from bayescal.parts.stack import COMBINED
 from bayescal.randomness import generator
 from bayescal.results.calibration import POINTS
-from bayescal.settings import AUTO, REFERENCE, SCORES_ARE, modern_names, resolve_scores
+from bayescal.settings import (
+    AUTO,
+    REFERENCE,
+    SCORES_ARE,
+    modern_names,
+    read_lapse,
+    resolve_scores,
+)
 from bayescal.topic_fitting import TopicOptions
 from bayescal.validation import check_choice, check_count
 
@@ -57,6 +64,13 @@ def read_topic_options(estimator: Any) -> TopicOptions:
     for name in ("draws", "chains"):
         check_count(name, getattr(estimator, name))
     families = families_of(estimator, pooling)
+    lapse = read_lapse(estimator.lapse)
+    if lapse and len(families) == 1:
+        raise ValueError(
+            f"lapse={estimator.lapse!r} needs the combination, parts='combined' with"
+            f" pooling='partial' and inference='exact'; got parts={estimator.parts!r},"
+            f" pooling={pooling!r}, inference={inference!r}, family={estimator.family!r}."
+        )
     return TopicOptions(
         families=families,
         pooling=pooling,
@@ -66,6 +80,7 @@ def read_topic_options(estimator: Any) -> TopicOptions:
         scores_are=resolve_scores(estimator.scores_are),
         sampler=Sampler(estimator.sampler_options, estimator.progressbar) if sampled else None,
         rng=generator(estimator.random_state),
+        lapse=lapse,
     )
 
 

@@ -75,7 +75,10 @@ def as_scores_of(scores: ArrayLike, scores_are: str, name: str = "scores") -> Fl
         return values
     if values.min() < 0.0 or values.max() > 1.0:
         outside = values[(values < 0.0) | (values > 1.0)][0]
-        raise ValueError(f"probabilities must lie between 0 and 1, got {outside}.")
+        raise ValueError(
+            f"probabilities must lie between 0 and 1, got {outside}; fit with scores_are='scores'"
+            " if they are none."
+        )
     inside = np.clip(values, 1e-15, 1.0 - 1e-15)
     return np.log(inside) - np.log1p(-inside)
 

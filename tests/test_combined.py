@@ -33,7 +33,9 @@ def test_default_is_the_weighted_mean_of_its_parts(calibrator):
     parts = calibrator._calibration.draws.parts
     said = [probability(part.predictive(X)) for part in parts]
     # More than 32 scores are read off a table.
-    assert calibrator.predict_proba(X)[:, 1] == pytest.approx(weight.to_numpy() @ said, abs=1e-4)
+    rate, base = calibrator._calibration.draws.mean_lapse
+    mixture = (1.0 - rate) * (weight.to_numpy() @ said) + rate * base
+    assert calibrator.predict_proba(X)[:, 1] == pytest.approx(mixture, abs=1e-4)
     assert np.abs(said[0] - said[1]).max() > 0.04
     # The log-odds fits are what they are alone, but for other draws.
     for name, curve in zip(weight.index[1:], said[1:], strict=True):

@@ -61,7 +61,7 @@ def test_picked_draws_are_those_of_each_population(drawn):
     assert off(z, drawn[2]) < LIMIT
 
 
-@pytest.mark.parametrize(("neighbours", "candidates"), [(POPULATIONS, 1), (125, 1)])
+@pytest.mark.parametrize(("neighbours", "candidates"), [(POPULATIONS, 1), (32, 1)])
 def test_picks_that_forget_their_own_population_are_found(
     drawn, neighbours, candidates, monkeypatch
 ):

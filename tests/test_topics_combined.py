@@ -120,7 +120,8 @@ def test_wrong_densities_are_recalibrated():
 def left_out(score, *, both=True):
     """Return log scores of the documents of one topic, (parts, n)."""
     n = score.shape[1]
-    return LeftOut(score, np.ones(n), np.zeros(n, dtype=int), np.array([both]))
+    positive = np.ones(n, dtype=bool)
+    return LeftOut(score, np.ones(n), np.zeros(n, dtype=int), np.array([both]), positive)
 
 
 def test_weights_follow_the_labels():

@@ -173,7 +173,13 @@ def _parts(curves: ModelCurves, data: BinaryScores) -> list[_Part]:
     if not isinstance(curves, CombinedDraws):
         return [_part(curves, data, 1.0)]
     weighed = zip(curves.parts, curves.weight, strict=True)
-    return [_part(part, data, float(w)) for part, w in weighed if w > 0.0]
+    rate, base = curves.mean_lapse
+    found = [_part(part, data, (1.0 - rate) * float(w)) for part, w in weighed if w > 0.0]
+    if rate > 0.0:
+        # Lapses are one more member of the mixture: the base rate, which no label sways.
+        of_label = np.log(np.where(data.positive, base, 1.0 - base))
+        found.append(_Part(np.tile(of_label, (curves.size, 1)), None, rate))
+    return found
 
 
 def _part(curves: PartCurves, data: BinaryScores, weight: float) -> _Part:

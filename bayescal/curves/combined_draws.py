@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from bayescal.bayes import log_odds_of_mixture
 from bayescal.curves.class_draws import ClassDraws
 from bayescal.curves.curves import PartCurves
+from bayescal.engines.lapse import with_lapses
 from bayescal.validation import Floats
 
 SEED = 0
@@ -28,11 +29,14 @@ class CombinedDraws:
         Their weights, which sum to one.
     which : integer array of shape (draws,)
         The part that each draw of the combination is of.
+    lapse : array of shape (draws,) or None
+        Share of documents whose label has nothing to do with their score; None for no lapses.
     """
 
     parts: tuple[PartCurves, ...]
     weight: Floats
     which: NDArray[np.intp]
+    lapse: Floats | None = None
 
     @property
     def size(self) -> int:
@@ -52,12 +56,13 @@ class CombinedDraws:
     def take(self, index: NDArray[np.intp]) -> CombinedDraws:
         """Return the draws at some positions."""
         parts = tuple(part.take(index) for part in self.parts)
-        return CombinedDraws(parts, self.weight, self.which[index])
+        lapse = None if self.lapse is None else self.lapse[index]
+        return CombinedDraws(parts, self.weight, self.which[index], lapse)
 
     def with_prior(self, prior: Floats) -> CombinedDraws:
         """Return the same parts for a class prior of shape (draws,)."""
         parts = tuple(part.with_prior(prior) for part in self.parts)
-        return CombinedDraws(parts, self.weight, self.which)
+        return replace(self, parts=parts)
 
     def log_odds(self, scores: Floats) -> Floats:
         """Return the log-odds of each draw by the part it is of, shape (draws, scores)."""
@@ -65,23 +70,37 @@ class CombinedDraws:
         for k, part in enumerate(self.parts):
             rows = np.flatnonzero(self.which == k)
             out[rows] = part.take(rows).log_odds(scores)
-        return out
+        if self.lapse is None:
+            return out
+        return with_lapses(out, self.lapse[:, None], self.prior[:, None])
 
     def predictive(self, scores: Floats) -> Floats:
-        """Return the log-odds of the weighted mean of the parts' P(+ | s, data)."""
+        """Return the log-odds of the weighted mean of the parts' P(+ | s, data), lapses in it."""
         curve = np.stack([part.predictive(scores) for part in self.parts])
-        return log_odds_of_mixture(curve, self.weight)
+        mixture = log_odds_of_mixture(curve, self.weight)
+        if self.lapse is None:
+            return mixture
+        return with_lapses(mixture, *self.mean_lapse)
+
+    @property
+    def mean_lapse(self) -> tuple[float, float]:
+        """Return the mean of lambda, and that of pi weighted by lambda; 0 and 1/2 of no lapses."""
+        if self.lapse is None:
+            return 0.0, 0.5
+        return float(self.lapse.mean()), float(np.average(self.prior, weights=self.lapse))
 
 
 # The curve of a model: that of its one part, or of several.
 ModelCurves = PartCurves | CombinedDraws
 
 
-def combine(parts: tuple[PartCurves, ...], weight: Floats) -> CombinedDraws:
-    """Return the combination of parts by their weights."""
+def combine(
+    parts: tuple[PartCurves, ...], weight: Floats, lapse: Floats | None = None
+) -> CombinedDraws:
+    """Return the combination of parts by their weights, with draws of lapses if there are any."""
     size = parts[0].size
     # Whole numbers of draws, so that the bands do not depend on chance: then shuffled.
     ends = np.round(np.cumsum(weight) * size).astype(np.intp)
     which = np.searchsorted(ends, np.arange(size), side="right")
     which = np.random.default_rng(SEED).permutation(np.minimum(which, weight.size - 1))
-    return CombinedDraws(parts, weight, which)
+    return CombinedDraws(parts, weight, which, lapse)

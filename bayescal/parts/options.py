@@ -37,6 +37,9 @@ class Options:
         Whether several parts are weighed; else there is one, and those that it follows.
     draws, chains : int
         Draws of each chain, and chains.
+    lapse : float or None
+        Share of documents, of a combination, whose label has nothing to do with their score; None
+        learns it from labels left out.
     """
 
     families: tuple[Family, ...]
@@ -47,6 +50,7 @@ class Options:
     combined: bool
     draws: int
     chains: int
+    lapse: float | None = 0.0
 
     def known(self, names: frozenset[str]) -> dict[str, float]:
         """Return the hyperparameters of some names."""

@@ -17,6 +17,7 @@ FOLDER = "parts"
 POSTERIOR = "posterior"  # the draws of the first part that people read, where ArviZ looks for them
 MODE = "mode"  # the same of one posterior mode, without draws
 COMBINATION = "combination"  # the parts' weights
+LAPSE = "lapse"  # draws of the share of documents whose label has nothing to do with their score
 
 
 @dataclass(frozen=True)

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import xarray as xr
 
+from bayescal.bayes import log_odds_of_mixture
 from bayescal.curves.combined_draws import ModelCurves, combine
-from bayescal.curves.curves import PartCurves
-from bayescal.engines import combined
+from bayescal.curves.curves import PartCurves, check_finite
+from bayescal.engines import combined, lapse
 from bayescal.engines.data import BinaryScores
 from bayescal.parts import PARTS, part_of
 from bayescal.parts.options import Found, Options, Task
 from bayescal.parts.part import Part, Reading
-from bayescal.parts.places import COMBINATION, Groups, Place, places
+from bayescal.parts.places import COMBINATION, DRAWS, LAPSE, Groups, Place, places
 from bayescal.validation import Floats
 
 COMBINED = "combined"
@@ -66,7 +67,58 @@ def fit_parts(
         left_out[part.name] = found[part.name].leave_one_out(documents.index, rng)
     belief = {part.name: part.pseudo_documents for part in weighed}
     groups[COMBINATION] = combined.combination_dataset(left_out, belief, data, documents)
+    if options.lapse != 0.0:
+        groups[LAPSE] = _draw_lapses(groups[COMBINATION], left_out, data, documents, options, rng)
     return groups
+
+
+def _draw_lapses(
+    combination: xr.Dataset,
+    left_out: Mapping[str, Floats],
+    data: BinaryScores,
+    documents: combined.Documents,
+    options: Options,
+    rng: np.random.Generator,
+) -> xr.Dataset:
+    """Return the draws of lambda, of what the mixture of all parts says of labels left out."""
+    shape = options.chains, options.draws
+    if options.lapse is not None:
+        return lapse_dataset(np.full(shape, options.lapse))
+    log_odds = np.stack([left_out[name] for name in combination["part"].values])
+    mixture = log_odds_of_mixture(log_odds, combination["weight"].values)
+    drawn = lapse.draw_of_labels(
+        mixture,
+        data.positive[documents.index],
+        documents.weight,
+        options.draws * options.chains,
+        rng,
+    )
+    return lapse_dataset(drawn.reshape(shape))
+
+
+def lapse_dataset(drawn: Floats) -> xr.Dataset:
+    """Return the group of draws of lambda, (chain, draw)."""
+    text = "share of documents whose label has nothing to do with their score"
+    variable = (DRAWS, drawn, {"long_name": text})
+    return xr.Dataset(
+        {LAPSE: variable}, {n: np.arange(k) for n, k in zip(DRAWS, drawn.shape, strict=True)}
+    )
+
+
+def read_lapse(groups: Groups) -> Floats | None:
+    """
+    Return the draws of lambda, (draws,); None where there are no lapses.
+
+    Raises
+    ------
+    ValueError
+        If they are not finite.
+    """
+    if LAPSE not in groups:
+        return None
+    drawn: Floats = groups[LAPSE][LAPSE].values.ravel()
+    check_finite("the lapse rate", drawn)
+    return drawn
 
 
 def with_those_followed(parts: Iterable[Part]) -> list[Part]:
@@ -133,4 +185,4 @@ def read_stack(groups: Groups, reading: Reading) -> ModelCurves | None:
         return None
     if COMBINATION not in groups:
         return curves[0]
-    return combine(curves, groups[COMBINATION]["weight"].values)
+    return combine(curves, groups[COMBINATION]["weight"].values, read_lapse(groups))

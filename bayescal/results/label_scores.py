@@ -62,7 +62,8 @@ def log_likelihood(curves: ModelCurves, data: BinaryScores) -> Floats:
     exactly. Of a combination the draws are of several posteriors, which a document left out must
     not weigh anew: with P_m(i) the left side of that for the draws of part m, and w_m its weight,
     log (sum_m w_m P_m(i) / P_m(i)) is added to the values of part m, with the mixture above and
-    its own part below. The left side for all draws is then the mixture's probability.
+    its own part below. The left side for all draws is then the mixture's probability. Lapses are
+    one more member of the mixture, the base rate, of weight lambda.
     """
     if not isinstance(curves, CombinedDraws):
         return log_scores(curves, data)
@@ -75,6 +76,9 @@ def log_likelihood(curves: ModelCurves, data: BinaryScores) -> Floats:
     # A part of next to no weight may have no draw.
     weight = curves.weight[drawn, None] / curves.weight[drawn].sum()
     mixture = special.logsumexp(left_out, axis=0, b=weight)
+    rate, base = curves.mean_lapse
+    of_base = np.log(np.where(data.positive, base, 1.0 - base))
+    mixture = special.logsumexp([mixture, of_base], axis=0, b=np.array([[1.0 - rate], [rate]]))
     for m, own in zip(drawn, left_out, strict=True):
         out[curves.which == m] += mixture - own
     return out

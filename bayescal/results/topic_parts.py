@@ -20,8 +20,8 @@ from bayescal.families import FAMILIES
 from bayescal.parts.monotone import read_log_odds
 from bayescal.parts.of_topics import RECALIBRATED_OF_TOPICS as RECALIBRATION
 from bayescal.parts.of_topics import prefix_of, shown_of_topics
-from bayescal.parts.places import COMBINATION
-from bayescal.parts.stack import stored
+from bayescal.parts.places import COMBINATION, LAPSE
+from bayescal.parts.stack import lapse_dataset, read_lapse, stored
 from bayescal.results import topic_log_odds
 from bayescal.results.topics import read_curve, read_scale
 from bayescal.validation import Floats
@@ -68,8 +68,10 @@ def combination_groups(
         {"topic": names, "part": list(NAMES), "density": list(DENSITIES)},
     )
     recalibration = stored(RECALIBRATION, found.recalibration, *shape)
+    lapses = {} if found.lapse is None else {LAPSE: lapse_dataset(found.lapse.reshape(shape))}
     return {
         COMBINATION: combination,
+        **lapses,
         **recalibration,
         **shown_of_topics(recalibration),
         **topic_log_odds.build(found.direct, names, shape),
@@ -83,7 +85,12 @@ def read_topic(tree: xr.DataTree, topic: int | None) -> CombinedDraws:
     recalibrated = RecalibratedDraws(_base(tree, densities, combination), read_recalibration(tree))
     direct = topic_log_odds.read_curve(tree, topic)
     weight = combination["population_weight"] if topic is None else combination["weight"][topic]
-    return combine((*densities, recalibrated, direct), weight.values)
+    return combine((*densities, recalibrated, direct), weight.values, read_topics_lapse(tree))
+
+
+def read_topics_lapse(tree: xr.DataTree) -> Floats | None:
+    """Return the draws of all topics' lapse rate, (draws,); None where there are no lapses."""
+    return read_lapse({LAPSE: tree[LAPSE].to_dataset()} if LAPSE in tree else {})
 
 
 def combination_table(tree: xr.DataTree, topic: int | None = None) -> pd.DataFrame:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bayescal.bayes import log_odds_of_mixture
+from bayescal.bayes import class_prior, log_odds_of_mixture
 from bayescal.engines.combined import (
     MOST_DOCUMENTS,
     RECALIBRATION,
@@ -29,7 +29,14 @@ from bayescal.engines.pooled.log_odds import (
     fit_log_odds,
     leave_out,
 )
-from bayescal.engines.pooled.weights import BELIEF, LeftOut, Weights, own_weights, weigh
+from bayescal.engines.pooled.weights import (
+    BELIEF,
+    LeftOut,
+    Weights,
+    lapses_of,
+    own_weights,
+    weigh,
+)
 from bayescal.engines.stacking import stack
 from bayescal.families import Family
 from bayescal.parallel import in_parallel
@@ -76,12 +83,15 @@ class TopicCombination:
         Monotone log-odds of the score.
     weights : Weights
         Of the parts.
+    lapse : array of shape (draws,) or None
+        Draws of the lapse rate, the same for all topics; None for no lapses.
     """
 
     recalibration: LogOddsFit
     base_weight: Floats
     direct: LogOddsOfTopics
     weights: Weights
+    lapse: Floats | None
 
 
 def combine_topics(
@@ -92,6 +102,7 @@ def combine_topics(
     *,
     draws: int,
     hyperparameters: TopicHyperparameters | None = None,
+    lapse: float | None = None,
 ) -> TopicCombination:
     """
     Fit what the densities leave to fit, and weigh the parts by documents left out.
@@ -110,6 +121,8 @@ def combine_topics(
         How many.
     hyperparameters : TopicHyperparameters, optional
         Those that are not the default.
+    lapse : float, optional
+        The lapse rate of all topics; by default labels left out tell it.
     """
     documents = _Documents(topics, rng)
     direct = fit_log_odds(topics, scale, rng, draws=draws, hyperparameters=hyperparameters)
@@ -126,7 +139,9 @@ def combine_topics(
     )
     recalibrated = recalibration.leave_one_out(index, rng)
     left_out = documents.left_out(of_densities[:, index], recalibrated, direct, rng)
-    return TopicCombination(recalibration, base_weight, direct, weigh(left_out))
+    weights = weigh(left_out)
+    lapses = lapses_of(left_out, weights.own, _base_rates(topics), draws, rng, lapse)
+    return TopicCombination(recalibration, base_weight, direct, weights, lapses)
 
 
 def extend_combination(
@@ -163,6 +178,10 @@ def extend_combination(
     return direct, own_weights(left_out, population)
 
 
+def _base_rates(topics: Sequence[BinaryScores]) -> Floats:
+    return np.array([class_prior(data.total(True), data.total()) for data in topics])
+
+
 class _Documents:
     """All topics' documents one after the other, and those that weights are learnt from."""
 
@@ -189,7 +208,7 @@ class _Documents:
         log_odds = np.vstack([of_densities, recalibrated, np.concatenate(own)])
         score = log_scores(log_odds, self.all.positive[self.index])
         both = np.array([0 < data.total(True) < data.total() for data in self.topics])
-        return LeftOut(score, self.weight, self.code, both)
+        return LeftOut(score, self.weight, self.code, both, self.all.positive[self.index])
 
 
 def _left_out_by_densities(

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
 from bayescal.engines.combined import compare
+from bayescal.engines.lapse import draw_lapse
 from bayescal.engines.stacking import stack
 from bayescal.topic_scores import rows_of
 from bayescal.validation import Floats
@@ -36,12 +38,15 @@ class LeftOut:
         The topic of each.
     both : array of shape (topics,) of bool
         Whether a topic has documents of both classes: those of one say nothing of weights.
+    positive : array of shape (n,) of bool
+        The labels.
     """
 
     score: Floats
     weight: Floats
     code: NDArray[np.intp]
     both: NDArray[np.bool_]
+    positive: NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -73,6 +78,40 @@ def weigh(left_out: LeftOut) -> Weights:
     score, weight = left_out.score[:, known], left_out.weight[known]
     population = stack(score, weight, BELIEF)
     return Weights(population, own_weights(left_out, population), *compare(score, weight))
+
+
+def lapses_of(
+    left_out: LeftOut,
+    own: Floats,
+    base: Floats,
+    draws: int,
+    rng: np.random.Generator,
+    fixed: float | None,
+) -> Floats | None:
+    """
+    Return draws of the lapse rate of all topics, (draws,); None where it is fixed at 0.
+
+    Parameters
+    ----------
+    left_out : LeftOut
+        The documents.
+    own : array of shape (topics, parts)
+        Each topic's weights.
+    base : array of shape (topics,)
+        Each topic's share of positives.
+    draws : int
+        How many.
+    rng : numpy.random.Generator
+        Source of randomness.
+    fixed : float or None
+        The rate, if it is known.
+    """
+    if fixed is not None:
+        return np.full(draws, fixed) if fixed > 0.0 else None
+    log_score = special.logsumexp(left_out.score, axis=0, b=own[left_out.code].T)
+    rate = base[left_out.code]
+    log_base = np.log(np.where(left_out.positive, rate, 1.0 - rate))
+    return draw_lapse(log_score, log_base, left_out.weight, draws, rng)
 
 
 def own_weights(left_out: LeftOut, population: Floats) -> Floats:

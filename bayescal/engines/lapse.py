@@ -1,0 +1,143 @@
+r"""Lapses: the share of documents whose label has nothing to do with their score.
+
+Labels are wrong now and then, and later documents are not quite like those fitted. With lambda the
+share of such documents, and pi the share of positives among all,
+
+    P(+|s) = (1 - lambda) P_0(+|s) + lambda pi,
+
+with P_0 what all parts say together: however far out a score is, the probability stays lambda pi
+away from 0 and lambda (1 - pi) away from 1. Labels left out tell how often this is needed:
+
+    p(lambda | labels) ~ Beta(lambda; a, b) prod_i [(1 - lambda) P_0(y_i | s_i, others)
+                                                    + lambda pi(y_i)],
+
+in which the base rate is one more member of the mixture that stacking weighs, with a prior of its
+own. The same term is in psychometric functions (F. A. Wichmann, N. J. Hill, "The psychometric
+function: I", Perception & Psychophysics 63, 2001, equation 1), whence its name.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from bayescal.bayes import class_prior
+from bayescal.engines.combined import log_scores
+from bayescal.validation import Floats
+
+# Mostly next to none, seldom more than some hundredths; chosen on other data sets than judged by:
+# docs/defaults.md.
+PRIOR = (0.2, 13.0)
+# Cells of equal prior probability; within one the posterior is as good as the prior.
+CELLS = 256
+AT_ONCE = 1 << 20  # documents x cells
+SMALLEST = 1e-12  # no lapse: below what probabilities are rounded to
+
+
+def draw_lapse(
+    log_score: Floats,
+    log_base: Floats,
+    weight: Floats,
+    draws: int,
+    rng: np.random.Generator,
+    prior: tuple[float, float] = PRIOR,
+) -> Floats:
+    """
+    Return draws of lambda given labels left out, shape (draws,).
+
+    Parameters
+    ----------
+    log_score : array of shape (n,)
+        log P_0(y_i | s_i, all others), natural logarithm.
+    log_base : array of shape (n,)
+        log of the share of the label y_i among all documents.
+    weight : array of shape (n,)
+        How many documents each stands for.
+    draws : int
+        How many.
+    rng : numpy.random.Generator
+        Source of randomness.
+    prior : tuple of float
+        a and b of the beta.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> sure, one_wrong = np.full(100, np.log(0.999)), np.log(np.r_[np.full(99, 0.999), 1e-6])
+    >>> half, alike = np.full(100, np.log(0.5)), np.ones(100)
+    >>> drawn = [draw_lapse(each, half, alike, 4000, rng) for each in (sure, one_wrong)]
+    >>> [float(each.mean().round(3)) for each in drawn]
+    [0.003, 0.019]
+    """
+    level = (np.arange(CELLS) + 0.5) / CELLS
+    log_likelihood = _log_likelihood(special.betaincinv(*prior, level), log_score, log_base, weight)
+    share = special.softmax(log_likelihood)
+    cell = rng.choice(CELLS, draws, p=share)
+    drawn = special.betaincinv(*prior, (cell + rng.random(draws)) / CELLS)
+    return np.maximum(drawn, SMALLEST)
+
+
+def draw_of_labels(
+    log_odds: Floats,
+    positive: NDArray[np.bool_],
+    weight: Floats,
+    draws: int,
+    rng: np.random.Generator,
+) -> Floats:
+    """
+    Return draws of lambda given log-odds of documents left out, shape (draws,).
+
+    Parameters
+    ----------
+    log_odds : array of shape (n,)
+        Natural log-odds of P_0(+ | s_i, all others).
+    positive : array of shape (n,) of bool
+        The labels.
+    weight : array of shape (n,)
+        How many documents each stands for.
+    draws, rng
+        As of `draw_lapse`.
+    """
+    base = class_prior(float(weight[positive].sum()), float(weight.sum()))
+    log_base = np.log(np.where(positive, base, 1.0 - base))
+    return draw_lapse(log_scores(log_odds, positive), log_base, weight, draws, rng)
+
+
+def _log_likelihood(rate: Floats, log_score: Floats, log_base: Floats, weight: Floats) -> Floats:
+    """Return the sum over documents of weight log(1 - rate + rate base/score), shape of rate."""
+    total = np.zeros(rate.size)
+    # A score that underflows is as far from the base rate as numbers go.
+    excess = np.exp(np.minimum(log_base - log_score, 600.0)) - 1.0
+    for part in np.array_split(np.arange(excess.size), 1 + excess.size * rate.size // AT_ONCE):
+        total += np.log1p(rate[:, None] * excess[part]) @ weight[part]
+    return total
+
+
+def with_lapses(log_odds: Floats, lapse: Floats | float, base: Floats | float) -> Floats:
+    """
+    Return the log-odds of (1 - lambda) P_0(+|s) + lambda pi.
+
+    Parameters
+    ----------
+    log_odds : array
+        Of P_0, natural logarithm.
+    lapse, base : array
+        lambda and pi, broadcast against them; a lambda of 0 must not meet infinite log-odds.
+
+    Notes
+    -----
+    With e = exp(-|f|) the two probabilities are 1/(1 + e) and e/(1 + e), neither of which cancels.
+
+    Examples
+    --------
+    >>> with_lapses(np.array([-800.0, 0.0, 800.0]), 0.01, 0.5).round(3)
+    array([-5.293,  0.   ,  5.293])
+    """
+    small = np.exp(-np.abs(log_odds))
+    up = log_odds >= 0.0
+    scaled = lapse * (1.0 + small)
+    positive = np.where(up, 1.0, small) * (1.0 - lapse) + scaled * base
+    negative = np.where(up, small, 1.0) * (1.0 - lapse) + scaled * (1.0 - base)
+    out: Floats = np.log(positive / negative)
+    return out

@@ -1,0 +1,69 @@
+"""Scores that all lie in [0, 1]: what they are taken for, and what users are told."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy import special
+
+from bayescal import ScoreCalibrator
+from bayescal.engines.data import BinaryScores
+from bayescal.engines.score_kind import as_probabilities
+from bayescal.metrics import losses
+from bayescal.score_checks import ScoresWarning
+
+pytestmark = pytest.mark.one_era
+
+
+def network(n, seed=0):
+    """Return probabilities of an overconfident network, nearly all close to 0 or 1, and labels."""
+    rng = np.random.default_rng(seed)
+    log_odds = rng.normal(-3.0, 4.0, n)
+    return special.expit(2.5 * log_odds), rng.random(n) < special.expit(log_odds)
+
+
+def no_probabilities(n, seed=0):
+    """Return scores, half of them so near 0 that log-odds tear apart what is alike, and labels."""
+    rng = np.random.default_rng(seed)
+    tiny, even = 10.0 ** -rng.uniform(3, 300, n // 2), rng.uniform(0.05, 0.95, n - n // 2)
+    score = np.concatenate([tiny, even])
+    return score, rng.random(n) < special.expit(30.0 * (score - 0.5))
+
+
+def test_labels_tell_probabilities_from_others():
+    assert as_probabilities(BinaryScores(*network(400))).scores_are == "probabilities"
+    assert as_probabilities(BinaryScores(*no_probabilities(400))).scores_are == "scores"
+
+
+@pytest.mark.parametrize("outside", [-0.001, 1.001])
+def test_one_score_outside_is_enough_to_know(outside):
+    p, y = network(50)
+    p[7] = outside
+    data = BinaryScores(p, y)
+    assert as_probabilities(data) is data
+
+
+@pytest.mark.parametrize("flat", [np.zeros(20), np.ones(20), np.full(20, 0.3), np.arange(20) % 2.0])
+def test_constants_and_decisions_are_scores(flat):
+    data = BinaryScores(flat, np.arange(20) > 9)
+    assert as_probabilities(data) is data
+
+
+def test_users_are_told_and_nothing_is_lost():
+    p, y = network(60, seed=4)
+    new, truth = network(4000, seed=5)
+    told = ScoreCalibrator(scores_are="probabilities", draws=250, random_state=0).fit(p, y)
+    with pytest.warns(ScoresWarning, match="whose log-odds were calibrated"):
+        auto = ScoreCalibrator(draws=250, random_state=0).fit(p, y)
+    np.testing.assert_array_equal(auto.predict_proba(new), told.predict_proba(new))
+    raw = ScoreCalibrator(scores_are="scores", draws=250, random_state=0).fit(p, y)
+    loss = {
+        name: losses(each.decision_function(new), truth).log_loss
+        for name, each in {"auto": auto, "raw": raw}.items()
+    }
+    assert loss["auto"] < 0.98 * loss["raw"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ScoreCalibrator(scores_are="scores", draws=50, random_state=0).fit(p, y)
+    with pytest.raises(ValueError, match="scores_are='scores' if they are none"):
+        auto.predict_proba([1.2])
