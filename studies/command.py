@@ -14,6 +14,7 @@ import joblib
 DOCS = Path("docs/validation")
 # A short version must not replace what the documentation shows.
 SCRATCH = Path("build/validation")
+PROBLEMS = Path("build/problems")
 
 
 @dataclass(frozen=True)
@@ -31,12 +32,15 @@ class Options:
         Processes.
     choose : bool
         Reuters scores: compare within the calibration split, to choose defaults.
+    problems : Path
+        The library of real scores, for the studies that measure on it.
     """
 
     quick: bool = False
     out: Path = DOCS
     jobs: int = 2
     choose: bool = False
+    problems: Path = PROBLEMS
 
     def size(self, full: int, quick: int) -> int:
         """Return how many repetitions to make."""
@@ -52,9 +56,12 @@ def main(*names: str) -> None:
     parser.add_argument("--out", type=Path, help=f"folder (default {DOCS}, quick {SCRATCH})")
     parser.add_argument("--jobs", type=int, default=2, help="processes (default 2)")
     parser.add_argument("--choose", action="store_true", help="leave Reuters' test split alone")
+    parser.add_argument(
+        "--problems", type=Path, default=PROBLEMS, help=f"real scores (default {PROBLEMS})"
+    )
     given = parser.parse_args()
     out = given.out or (SCRATCH if given.quick else DOCS)
-    options = Options(given.quick, out, given.jobs, given.choose)
+    options = Options(given.quick, out, given.jobs, given.choose, given.problems)
     options.out.mkdir(parents=True, exist_ok=True)
     for module in modules:
         module.run(options)

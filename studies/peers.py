@@ -20,6 +20,8 @@ PEERS: dict[str, Method] = {
     "Bayes logistic": posterior_mean_log_odds,
 }
 """The methods of others."""
+ON_LOG_ODDS = ("beta", "temperature")
+"""What takes scores for log-odds gets those of probabilities: beta calibration is made for them."""
 
 
 def calibrator(**settings: Any) -> Method:
@@ -40,4 +42,4 @@ def _known(settings: Settings) -> bool:
     return True
 
 
-__all__ = ["PEERS", "Labels", "Method", "Settings", "accepted", "calibrator"]
+__all__ = ["ON_LOG_ODDS", "PEERS", "Labels", "Method", "Settings", "accepted", "calibrator"]

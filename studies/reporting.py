@@ -104,3 +104,23 @@ def with_error(mean: float, error: float, digits: int) -> str:
     '0.051 ± 0.001'
     """
     return f"{mean:.{digits}f} ± {error:.{digits}f}"
+
+
+def by_column(rows: pd.DataFrame, value: str, index: list[str], columns: str) -> str:
+    """
+    Return a table in Markdown with the values of one column across; of sizes as n+ = ....
+
+    Examples
+    --------
+    >>> rows = pd.DataFrame({"method": ["Platt", "Platt"], "n": [3, 5], "kl": ["1.2", "0.9"]})
+    >>> print(by_column(rows, "kl", ["method"], "n"))
+    | method | n+ = 3 | n+ = 5 |
+    |---|---|---|
+    | Platt | 1.2 | 0.9 |
+    """
+    order = list(dict.fromkeys(rows[columns]))
+    wide = rows.pivot_table(index=index, columns=columns, values=value, aggfunc="first", sort=False)
+    wide = wide[order].fillna("").reset_index()
+    if columns == "n":
+        wide.columns = [f"n+ = {name}" if name in order else name for name in wide.columns]
+    return markdown(wide)

@@ -17,7 +17,7 @@ from bayescal.bayes import probability
 from bayescal.score_checks import without_scores_warnings
 from bayescal.validation import Floats
 from studies.command import Options, main, spread_over
-from studies.peers import PEERS, Labels, Method, Settings
+from studies.peers import ON_LOG_ODDS, PEERS, Labels, Method, Settings
 from studies.robustness_report import PROBABILITIES, TOLD_NAME, write_report
 from studies.shapes import SHAPES, with_positives
 from studies.synthetic import divergence
@@ -31,8 +31,6 @@ REPEATS = {3: 32, 5: 32, 10: 32, 20: 16, 50: 16, 100: 12, 1000: 8}
 QUICK_REPEATS = {3: 2, 20: 2}
 # Bayesian logistic regression is among ours here.
 OTHERS = {name: method for name, method in PEERS.items() if name != "Bayes logistic"}
-# What takes scores for log-odds gets those of probabilities: beta calibration is made for them.
-ON_LOG_ODDS = ("beta", "temperature")
 FEWER_DRAWS = {"draws": 250}
 DEFAULT: dict[str, Settings] = {"default": FEWER_DRAWS}
 # And so does the default where it is told what beta calibration takes for granted.

@@ -11,7 +11,14 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from studies import figures
-from studies.reporting import Bar, markdown, with_error, write_figure, write_page, write_table
+from studies.reporting import (
+    Bar,
+    by_column,
+    with_error,
+    write_figure,
+    write_page,
+    write_table,
+)
 from studies.shapes import GAUSSIAN
 
 CELL = ["shape", "n"]
@@ -174,20 +181,11 @@ def _with_errors(
     """Return a table of means and errors, by shape and another column across."""
     pairs = zip(rows[value], rows[f"{value} error"], strict=True)
     texts = rows.assign(text=[with_error(mean, error, digits) for mean, error in pairs])
-    return _wide(texts, "text", index, columns)
+    return by_column(texts, "text", index, columns)
 
 
 def _by_size(rows: pd.DataFrame, value: str, change: np.ufunc = np.positive) -> str:
     """Return a table of means over shapes, methods by number of positives."""
     mean = rows.groupby(["method", "n"], sort=False)[value].mean()
     texts = change(mean).map("{:.3f}".format).rename("text").reset_index()
-    return _wide(texts, "text", ["method"], "n")
-
-
-def _wide(rows: pd.DataFrame, value: str, index: list[str], columns: str) -> str:
-    order = list(dict.fromkeys(rows[columns]))
-    wide = rows.pivot_table(index=index, columns=columns, values=value, aggfunc="first", sort=False)
-    wide = wide[order].reset_index()
-    if columns == "n":
-        wide.columns = [f"n+ = {name}" if name in order else name for name in wide.columns]
-    return markdown(wide)
+    return by_column(texts, "text", ["method"], "n")
