@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bayescal.engines.data import BinaryScores
-from bayescal.formulas import densities
+from bayescal.formulas import densities, lapses
 from bayescal.formulas.block import Block
 from bayescal.formulas.mathml import formula
 from bayescal.formulas.population import combination
@@ -45,6 +45,7 @@ def describe(settings: Settings, data: BinaryScores, *, several: bool) -> list[B
         blocks += part.describe(settings.options, scale)
     if settings.options.combined:
         blocks.append(Block("Combination", WEIGHED, tuple(map(formula, combination()))))
+        blocks += lapses.blocks(settings.options.lapse)
     return blocks
 
 

@@ -8,6 +8,7 @@ from bayescal.engines.exact.hyperparameters import resolve
 from bayescal.engines.pooled.hyperparameters import TopicHyperparameters
 from bayescal.engines.pooled.weights import BELIEF_IN_POPULATION
 from bayescal.families import Family
+from bayescal.formulas import lapses
 from bayescal.formulas.block import Block
 from bayescal.formulas.densities import RULE, bayes_rule, density, in_words, priors, title
 from bayescal.formulas.log_odds import PIECES
@@ -44,6 +45,7 @@ def describe(
     pooling: str,
     scale: tuple[float, float],
     given: TopicHyperparameters,
+    lapse: float | None,
 ) -> list[Block]:
     """
     Return the model, part by part.
@@ -58,6 +60,8 @@ def describe(
         Centre and spread of all scores.
     given : TopicHyperparameters
         Those that are not the default.
+    lapse : float or None
+        The lapse rate, where it is fixed; None where labels left out tell it.
     """
     densities = [formula(bayes_rule()), *(formula(density(each)) for each in families)]
     blocks = [
@@ -77,7 +81,9 @@ def describe(
         head = f"Population, {title(family)}" if len(families) > 1 else "Population"
         letters = LETTERS if family.symmetric else LETTERS + SHARES
         blocks.append(Block(head, f"{text} {letters}", tuple(map(formula, lines))))
-    return [*blocks, *_others(given)] if len(families) > 1 else blocks
+    if len(families) == 1:
+        return blocks
+    return [*blocks, *_others(given), *lapses.blocks(lapse)]
 
 
 def _densities_in_words(families: Sequence[Family]) -> str:

@@ -18,7 +18,7 @@ from bayescal.parts.places import COMBINATION, flat, places
 from bayescal.results.diagnostics import Diagnostics, problems_by_topic
 from bayescal.results.summaries import topic_table
 from bayescal.results.topic_calibration import topic_calibration
-from bayescal.results.topic_parts import combination_table
+from bayescal.results.topic_parts import combination_table, read_topics_lapse
 from bayescal.results.topics import read_scale
 
 if TYPE_CHECKING:
@@ -183,8 +183,15 @@ class TopicProblem(FittedProblem):
         from bayescal.fitted.topic_model import describe
 
         topics = self.topics
+        drawn = read_topics_lapse(self.tree)
+        fixed = 0.0 if drawn is None else float(drawn[0])
+        learnt = drawn is not None and bool(np.any(drawn != fixed))
         return describe(
-            topics.families, topics.pooling, read_scale(self.tree), topics.hyperparameters
+            topics.families,
+            topics.pooling,
+            read_scale(self.tree),
+            topics.hyperparameters,
+            None if learnt else fixed,
         )
 
     @property

@@ -18,6 +18,7 @@ GREEK = [
     "eta",
     "theta",
     "kappa",
+    "lambda",
     "mu",
     "nu",
     "pi",
@@ -114,7 +115,7 @@ def _read(piece: Piece) -> Markup:
 
 def _word(word: str) -> Markup:
     if word in GREEK:
-        return Markup("<mi>{}</mi>").format(unicodedata.lookup(f"GREEK SMALL LETTER {word}"))
+        return Markup("<mi>{}</mi>").format(_greek(word))
     if word in FUNCTIONS:
         return SPACE + Markup("<mi>{}</mi>").format(word) + SPACE
     if NUMBER.match(word):
@@ -133,4 +134,9 @@ def letter(name: str) -> str:
     >>> letter("theta") == "theta (\N{GREEK SMALL LETTER THETA})"
     True
     """
-    return f"{name} ({unicodedata.lookup(f'GREEK SMALL LETTER {name}')})"
+    return f"{name} ({_greek(name)})"
+
+
+def _greek(name: str) -> str:
+    # Unicode spells one of them in its own way.
+    return unicodedata.lookup(f"GREEK SMALL LETTER {name.replace('lambda', 'lamda')}")
