@@ -793,6 +793,19 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         self.diagnostics_ = checked
         self._calibration = calibration
 
+    def __getstate__(self) -> dict[str, Any]:
+        # What is read from the results, and the tree that is made of them, would be kept twice.
+        state = dict(super().__getstate__())
+        if "_results" in state:
+            del state["_calibration"]
+            state["_results"] = replace(self._results)
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if "_results" in state:
+            self._calibration = read_calibration(self._results.groups)
+
     def _fitted_html(self) -> str | None:
         if not hasattr(self, "classes_"):
             return None

@@ -306,3 +306,20 @@ def test_the_former_name_of_the_scale_floor_still_works_and_says_so(tmp_path):
     assert old.mle_ == new.mle_
     loaded = ScoreCalibrator.load(old.save(tmp_path / "old.nc"))
     assert (loaded.scale_floor, loaded.guard) == (0.1, "deprecated")
+
+
+def test_pickles_keep_draws_once():
+    rng = np.random.default_rng(5)
+    y = np.arange(80) > 50
+    scores = rng.normal(2.0 * y)
+    fitted = ScoreCalibrator(draws=250, random_state=0).fit(scores, y)
+    small = pickle.dumps(fitted)
+    assert fitted.results_.groups  # the tree is made when it is asked for
+    fitted.predict_interval(scores)
+    drawn = sum(each.nbytes for each in fitted._results.groups.values())
+    assert len(pickle.dumps(fitted)) == pytest.approx(len(small), rel=0.01)
+    assert len(small) < 1.1 * drawn + 20_000
+    again = pickle.loads(small)
+    np.testing.assert_array_equal(again.predict_interval(scores), fitted.predict_interval(scores))
+    assert again.summary().equals(fitted.summary())
+    assert not hasattr(pickle.loads(pickle.dumps(ScoreCalibrator())), "classes_")
