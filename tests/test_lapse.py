@@ -1,5 +1,6 @@
 """Lapses: their posterior against quadrature, what they do to curves and bands, and bad input."""
 
+from dataclasses import replace
 from decimal import Decimal, localcontext
 
 import numpy as np
@@ -85,7 +86,7 @@ def test_probabilities_are_mixed_with_the_base_rate(default, without):
     np.testing.assert_allclose(mixed, (1 - rate) * said + rate * base, atol=2e-4)
     drawn = probability(without._calibration.draws.log_odds(NEW))
     each = default.lapse_[:, None]
-    expected = (1 - each) * drawn + each * curve.prior[:, None]
+    expected = (1 - each) * drawn + each * curve.base[:, None]
     np.testing.assert_allclose(default.sample_proba(NEW), expected, rtol=1e-9)
     # No lapses are what they were: nothing else changes.
     assert not without.lapse_.any()
@@ -101,10 +102,19 @@ def test_a_rate_can_be_fixed(without):
 
 
 @pytest.mark.parametrize("prior", [0.05, 0.9])
-def test_another_class_prior_is_what_lapses_lead_to(without, prior):
+def test_another_class_prior_moves_log_odds_lapses_and_all(without, prior):
     fixed = ScoreCalibrator(draws=250, random_state=0, lapse=0.1).fit(SCORES, POSITIVE)
-    expected = 0.9 * without.predict_proba(NEW, prior=prior)[:, 1] + 0.1 * prior
-    np.testing.assert_allclose(fixed.predict_proba(NEW, prior=prior)[:, 1], expected, atol=2e-4)
+    curve, moved = (fixed._calibration.with_prior(each).draws for each in (None, prior))
+    by = special.logit(prior) - special.logit(curve.base)[:, None]
+    np.testing.assert_allclose(moved.log_odds(NEW), curve.log_odds(NEW) + by, atol=1e-9)
+    # The point is the mean over parts, each moved.
+    single = [curve.predictive(NEW), moved.predictive(NEW)]
+    assert np.ptp(single[1] - single[0]) < 0.5
+    assert np.mean(single[1] - single[0]) == pytest.approx(by.mean(), abs=0.1)
+    # Rare lapses change next to nothing of where there is no doubt.
+    rare = replace(curve, lapse=np.full(curve.size, 1e-9)).with_prior(moved.prior)
+    plain = without._calibration.with_prior(prior).draws
+    np.testing.assert_allclose(rare.predictive(NEW), plain.predictive(NEW), atol=1e-3)
 
 
 @pytest.mark.parametrize("log_odds", [-800.0, -30.0, -1.0, 0.0, 2.0, 40.0, 800.0])

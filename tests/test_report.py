@@ -157,7 +157,7 @@ def test_topics_have_the_weights_of_their_parts(pooled, tmp_path):
         found = {row[0]: row[1] for row in topic["parts"]["rows"]}
         expected = weights.sel(topic=topic["name"]).to_series().to_dict()
         assert found == pytest.approx(expected, abs=1e-3)
-    assert describe_model(calibrator)[-1].title == "Combination"
+    assert [each.title for each in describe_model(calibrator)[-2:]] == ["Combination", "Lapses"]
 
 
 def test_without_the_scores_fitted_there_are_no_histograms(pooled, tmp_path):

@@ -48,8 +48,9 @@ def test_points_are_weighted_means_of_the_parts(fitted):
     mean = sum(
         w * special.expit(part.predictive(NEW)) for w, part in zip(weight, curve.parts, strict=True)
     )
+    rate, base = curve.mean_lapse
     found = fitted.predict_proba(NEW, ["earn"] * NEW.size)[:, 1]
-    np.testing.assert_allclose(found, mean, atol=1e-4)
+    np.testing.assert_allclose(found, (1.0 - rate) * mean + rate * base, atol=1e-4)
 
 
 def test_bands_hold_draws_of_every_part_in_proportion_to_its_weight(fitted):

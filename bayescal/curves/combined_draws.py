@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
 from bayescal.bayes import log_odds_of_mixture
 from bayescal.curves.class_draws import ClassDraws
@@ -31,12 +32,16 @@ class CombinedDraws:
         The part that each draw of the combination is of.
     lapse : array of shape (draws,) or None
         Share of documents whose label has nothing to do with their score; None for no lapses.
+    base : array of shape (draws,)
+        P(+) of the population fitted, as the part has it that each draw is of: that of documents
+        that lapse.
     """
 
     parts: tuple[PartCurves, ...]
     weight: Floats
     which: NDArray[np.intp]
-    lapse: Floats | None = None
+    lapse: Floats | None
+    base: Floats
 
     @property
     def size(self) -> int:
@@ -57,10 +62,15 @@ class CombinedDraws:
         """Return the draws at some positions."""
         parts = tuple(part.take(index) for part in self.parts)
         lapse = None if self.lapse is None else self.lapse[index]
-        return CombinedDraws(parts, self.weight, self.which[index], lapse)
+        return CombinedDraws(parts, self.weight, self.which[index], lapse, self.base[index])
 
     def with_prior(self, prior: Floats) -> CombinedDraws:
-        """Return the same parts for a class prior of shape (draws,)."""
+        """
+        Return the same parts for a class prior of shape (draws,).
+
+        Scores of a class, lapses among them, are spread as before: log-odds move by the difference
+        of the priors' as they do without lapses.
+        """
         parts = tuple(part.with_prior(prior) for part in self.parts)
         return replace(self, parts=parts)
 
@@ -72,22 +82,25 @@ class CombinedDraws:
             out[rows] = part.take(rows).log_odds(scores)
         if self.lapse is None:
             return out
-        return with_lapses(out, self.lapse[:, None], self.prior[:, None])
+        now = _own_prior(self.parts, self.which)
+        moved = (special.logit(now) - special.logit(self.base))[:, None]
+        return with_lapses(out - moved, self.lapse[:, None], self.base[:, None]) + moved
 
     def predictive(self, scores: Floats) -> Floats:
         """Return the log-odds of the weighted mean of the parts' P(+ | s, data), lapses in it."""
         curve = np.stack([part.predictive(scores) for part in self.parts])
-        mixture = log_odds_of_mixture(curve, self.weight)
-        if self.lapse is None:
-            return mixture
-        return with_lapses(mixture, *self.mean_lapse)
+        if self.lapse is not None:
+            now = _own_prior(self.parts, self.which)
+            moved = float(special.logit(now.mean()) - special.logit(self.base.mean()))
+            curve = with_lapses(curve - moved, *self.mean_lapse) + moved
+        return log_odds_of_mixture(curve, self.weight)
 
     @property
     def mean_lapse(self) -> tuple[float, float]:
         """Return the mean of lambda, and that of pi weighted by lambda; 0 and 1/2 of no lapses."""
         if self.lapse is None:
             return 0.0, 0.5
-        return float(self.lapse.mean()), float(np.average(self.prior, weights=self.lapse))
+        return float(self.lapse.mean()), float(np.average(self.base, weights=self.lapse))
 
 
 # The curve of a model: that of its one part, or of several.
@@ -103,4 +116,10 @@ def combine(
     ends = np.round(np.cumsum(weight) * size).astype(np.intp)
     which = np.searchsorted(ends, np.arange(size), side="right")
     which = np.random.default_rng(SEED).permutation(np.minimum(which, weight.size - 1))
-    return CombinedDraws(parts, weight, which, lapse)
+    return CombinedDraws(parts, weight, which, lapse, _own_prior(parts, which))
+
+
+def _own_prior(parts: tuple[PartCurves, ...], which: NDArray[np.intp]) -> Floats:
+    """Return P(+) of each draw as the part has it that the draw is of."""
+    own: Floats = np.stack([part.prior for part in parts])[which, np.arange(which.size)]
+    return own

@@ -18,16 +18,18 @@ WARPS = (IDENTITY, 1.0)
 # Most scores between 0 and 1 are probabilities, and others lose little by being taken for them: so
 # many nats have to speak against it (docs/defaults.md).
 BELIEF = 3.0
+# Scores in a tiny unit are no probabilities, of which the largest is not tiny.
+LEAST_LARGE = 1e-3
 
 
 def as_probabilities(data: BinaryScores) -> BinaryScores:
     """
     Return the data with log-odds in the place of scores that are probabilities by all signs.
 
-    That is if all lie in [0, 1], some between 0 and 1, unless the labels are much likelier as a
-    function of the scores than of their log-odds: by 3 nats of the log evidence of monotone
-    log-odds in straight pieces, of the better of two warps. A step from 0.001 to 0.01 means much
-    in probabilities and nothing in other scores.
+    That is if all lie in [0, 1], some between 0 and 1 and the largest above 0.001, unless the
+    labels are much likelier as a function of the scores than of their log-odds: by 3 nats of the
+    log evidence of monotone log-odds in straight pieces, of the better of two warps. A step from
+    0.001 to 0.01 means much in probabilities and nothing in other scores.
 
     Parameters
     ----------
@@ -44,7 +46,7 @@ def as_probabilities(data: BinaryScores) -> BinaryScores:
     """
     low, high = data.score_range
     inside = (data.score > 0.0) & (data.score < 1.0)
-    if low < 0.0 or high > 1.0 or not inside.any() or low == high:
+    if low < 0.0 or not LEAST_LARGE <= high <= 1.0 or not inside.any() or low == high:
         return data
     log_odds = as_scores_of(np.clip(data.score, 0.0, 1.0), "probabilities")
     told = replace(data, score=log_odds, scores_are="probabilities")

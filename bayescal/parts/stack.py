@@ -67,7 +67,7 @@ def fit_parts(
         left_out[part.name] = found[part.name].leave_one_out(documents.index, rng)
     belief = {part.name: part.pseudo_documents for part in weighed}
     groups[COMBINATION] = combined.combination_dataset(left_out, belief, data, documents)
-    if options.lapse != 0.0:
+    if options.combined and options.lapse != 0.0:
         groups[LAPSE] = _draw_lapses(groups[COMBINATION], left_out, data, documents, options, rng)
     return groups
 
