@@ -32,6 +32,7 @@ PRIOR = (0.2, 13.0)
 # Cells of equal prior probability; within one the posterior is as good as the prior.
 CELLS = 256
 AT_ONCE = 1 << 20  # documents x cells
+ALIKE = 1e-3  # log scores of documents that are counted together
 SMALLEST = 1e-12  # no lapse: below what probabilities are rounded to
 
 
@@ -107,8 +108,11 @@ def draw_of_labels(
 def _log_likelihood(rate: Floats, log_score: Floats, log_base: Floats, weight: Floats) -> Floats:
     """Return the sum over documents of weight log(1 - rate + rate base/score), shape of rate."""
     total = np.zeros(rate.size)
-    # A score that underflows is as far from the base rate as numbers go.
-    excess = np.exp(np.minimum(log_base - log_score, 600.0)) - 1.0
+    # A score that underflows is as far from the base rate as numbers go. Thousands of documents are
+    # as sure as others: alike to 1/1000 they are one.
+    ratio = np.round(np.minimum(log_base - log_score, 600.0) / ALIKE)
+    distinct, code = np.unique(ratio, return_inverse=True)
+    weight, excess = np.bincount(code, weight), np.expm1(ALIKE * distinct)
     for part in np.array_split(np.arange(excess.size), 1 + excess.size * rate.size // AT_ONCE):
         total += np.log1p(rate[:, None] * excess[part]) @ weight[part]
     return total
