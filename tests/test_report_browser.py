@@ -145,7 +145,7 @@ def test_sliders_move_by_the_keyboard(chromium, single):
 def test_the_point_under_another_prior_is_the_calibrators(chromium, single):
     calibrator, _, path = single
     with opened(chromium, path, viewport=DESKTOP) as page:
-        for prior in (0.003, 0.3, 0.9):
+        for prior in (0.02, 0.3, 0.9):
             set_costs(page, 1, 1, prior)
             found = number(page, "#threshold")
             (p,) = calibrator.predict_proba([found], prior=prior)[:, 1]
