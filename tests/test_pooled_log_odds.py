@@ -1,6 +1,7 @@
 """Topics' monotone log-odds around a population: exact evidence, unseen topics, NUTS."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -87,16 +88,10 @@ def test_slopes_of_unseen_topics_are_those_of_topics_whose_labels_say_nothing():
 
 def engine(hyperprior):
     """Return quantities of independent runs of the engine: (run, draw, k)."""
-
-    def draw(topics, *how):
-        return draw_log_odds(topics, PIECES, *how)
-
-    runs = []
+    draw, runs = partial(draw_log_odds, documents(), PIECES), []
     for seed in range(RUNS):
         rng = np.random.default_rng(seed)
-        found = draw_hyperposterior(
-            draw, documents(), hyperprior, rng, draws=1500, topic_draws=2000
-        )
+        found = draw_hyperposterior(draw, hyperprior, rng, draws=1500, topic_draws=2000)
         assert found.pareto_k < 0.7
         runs.append(quantities(found.points, found.topics.pick(found.points, rng)))
     return np.array(runs)

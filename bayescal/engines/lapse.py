@@ -112,9 +112,10 @@ def _log_likelihood(rate: Floats, log_score: Floats, log_base: Floats, weight: F
     # as sure as others: alike to 1/1000 they are one.
     ratio = np.round(np.minimum(log_base - log_score, 600.0) / ALIKE)
     distinct, code = np.unique(ratio, return_inverse=True)
-    weight, excess = np.bincount(code, weight), np.expm1(ALIKE * distinct)
+    count: Floats = np.bincount(code, weight)
+    excess = np.expm1(ALIKE * distinct)
     for part in np.array_split(np.arange(excess.size), 1 + excess.size * rate.size // AT_ONCE):
-        total += np.log1p(rate[:, None] * excess[part]) @ weight[part]
+        total += np.log1p(rate[:, None] * excess[part]) @ count[part]
     return total
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
 
@@ -15,19 +14,14 @@ from bayescal.validation import Floats
 
 # Of derivatives by differences, and the longest step, in the hyperprior's standard deviations.
 DIFFERENCE, LONGEST_STEP = 0.02, 1.0
-LENGTHS = np.array([1.0, 0.5, 0.25, 0.1, 0.01])  # of a step, those that are tried
-MOVES, FINALS, NEWTON_STEPS = 12, 3, 20
-SETTLED = 1e-3  # natural log of the density that a step gains, below which there is none
-# Topics that the mode is searched with, and draws of each; and how far these tell the evidence:
-# as long as so much of their effective number is left.
-SEARCHED, FIRST_DRAWS, CARRIES = 100, 500, 0.4
+MOVES, NEWTON_STEPS = 12, 20
+CLOSE = 0.3  # posterior standard deviations that the base may be off the mode
+FIRST_DRAWS = 500
 PROPOSALS = 4000
 ADAPTATIONS, GOOD_K = 4, 0.7
 FREEDOM, WIDER = 5.0, 1.2  # of the Student t proposal
 
-Data = TypeVar("Data")
-# From topics, bases, a number of draws under each and a source of randomness.
-Draw = Callable[[Sequence[Data], Floats, int, np.random.Generator], TopicDraws]
+Draw = Callable[[Floats, int, np.random.Generator], TopicDraws]
 
 
 @dataclass(frozen=True)
@@ -54,8 +48,7 @@ class Hyperposterior:
 
 
 def draw_hyperposterior(
-    draw: Draw[Data],
-    topics: Sequence[Data],
+    draw: Draw,
     hyperprior: GaussianHyperprior,
     rng: np.random.Generator,
     *,
@@ -66,16 +59,12 @@ def draw_hyperposterior(
     Return draws of the hyperparameters.
 
     Newton's method on the reweighted evidence finds the mode, the topics drawn anew wherever it
-    leaves their base behind: first with some topics, then with all, whose mode is not far from
-    that. Student t proposals around the mode are weighted and resampled.
+    leaves their base behind; Student t proposals around the mode are weighted and resampled.
 
     Parameters
     ----------
     draw : callable
-        From topics, bases, a number of draws under each and a source of randomness to the topics'
-        draws.
-    topics : sequence
-        The data of each.
+        From bases, a number of draws under each and a source of randomness to the topics' draws.
     hyperprior : GaussianHyperprior
         Of the hyperparameters.
     rng : numpy.random.Generator
@@ -85,22 +74,22 @@ def draw_hyperposterior(
     topic_draws : int
         Draws of every topic that stand for its posterior.
     """
-    some = [topics[i] for i in rng.permutation(len(topics))[:SEARCHED]]
-    base = mode = np.array(hyperprior.mean)
+    base = np.array(hyperprior.mean)
+    scale = np.array(hyperprior.scale)
     for _ in range(MOVES):
-        near = _find_mode(draw(some, base[None], FIRST_DRAWS, rng), hyperprior, mode)
-        mode = near.point
-        if near.settled:
+        found = draw(base[None], FIRST_DRAWS, rng)
+        mode, covariance = _mode(_log_posterior(found, hyperprior), base, scale)
+        # Few topics leave a curvature that says nothing: the hyperprior knows how far to go.
+        deviation = np.minimum(np.sqrt(np.diag(covariance)), scale)
+        wide = hyperprior.bases(mode, deviation, SEARCHING)[0]
+        off = np.abs(wide - base) / deviation
+        base = wide
+        if off.max() < CLOSE:
             break
-        base = hyperprior.bases(mode, near.deviation, SEARCHING)[0]
-    for _ in range(FINALS):
-        bases = hyperprior.bases(near.point, near.deviation, FINAL)
-        found = draw(topics, bases, topic_draws // len(bases), rng)
-        near = _find_mode(found, hyperprior, near.point)
-        if near.settled:
-            break
+    bases = hyperprior.bases(mode, deviation, FINAL)
+    found = draw(bases, topic_draws // len(bases), rng)
     log_posterior = _log_posterior(found, hyperprior)
-    centre, covariance = near.point, near.covariance
+    centre, covariance = _mode(log_posterior, mode, scale)
     for _ in range(ADAPTATIONS):
         points, log_proposal = _student(centre, WIDER * covariance, PROPOSALS, rng)
         log_weight, k = smooth((log_posterior(points) - log_proposal)[None])
@@ -127,60 +116,28 @@ def _log_posterior(
     return log_posterior
 
 
-@dataclass(frozen=True)
-class _Mode:
-    """
-    A mode of the hyperparameters, or how far draws told the way to it.
-
-    Attributes
-    ----------
-    point : array of shape (hyperparameters,)
-    covariance : array of shape (hyperparameters, hyperparameters)
-        Minus the inverse Hessian there.
-    deviation : array of shape (hyperparameters,)
-        Standard deviations, none above the hyperprior's: few topics leave a curvature that says
-        nothing.
-    settled : bool
-        Whether it is a mode.
-    """
-
-    point: Floats
-    covariance: Floats
-    deviation: Floats
-    settled: bool
-
-
-def _find_mode(topics: TopicDraws, hyperprior: GaussianHyperprior, start: Floats) -> _Mode:
-    """Climb from the start, no farther than the topics' draws carry."""
-    log_posterior = _log_posterior(topics, hyperprior)
-    scale = np.array(hyperprior.scale)
-    point, prior_precision, settled = start, np.diag(scale**-2.0), False
-
-    def effective(point: Floats) -> float:
-        return float(topics.efficiency(point[None]).mean())
-
-    least = CARRIES * effective(start)
+def _mode(
+    log_posterior: Callable[[Floats], Floats], start: Floats, scale: Floats
+) -> tuple[Floats, Floats]:
+    """Return a mode near the start, at most a few steps away, and minus the inverse Hessian."""
+    point, prior_precision = start, np.diag(scale**-2.0)
     for _ in range(NEWTON_STEPS):
         value, gradient, hessian = _derivatives(log_posterior, point, scale)
         precision = _positive(-hessian, prior_precision)
         step = np.linalg.solve(precision, gradient)
         step *= min(1.0, LONGEST_STEP / np.abs(step / scale).max())
-        ahead = point + LENGTHS[:, None] * step
-        carried = np.array([effective(each) for each in ahead]) > least
-        # What lies beyond is looked at from a new base.
-        values = np.where(carried, log_posterior(ahead), -np.inf)
+        lengths = np.array([1.0, 0.5, 0.25, 0.1, 0.01])
+        values = log_posterior(point + lengths[:, None] * step)
         best = int(values.argmax())
-        gain = values[best] - value
-        if gain > 0.0:
-            point = ahead[best]
-        if gain < SETTLED:
-            settled = bool(carried.all())
+        if values[best] <= value:
+            break
+        point = point + lengths[best] * step
+        # The draws do not carry far: what lies beyond is looked at from a new base.
+        if values[best] - value < 1e-3 or np.abs((point - start) / scale).max() > LONGEST_STEP:
             break
     _, _, hessian = _derivatives(log_posterior, point, scale)
     inverse = np.linalg.inv(_positive(-hessian, prior_precision))
-    covariance = np.asarray(inverse, dtype=np.float64)
-    deviation = np.minimum(np.sqrt(np.diag(covariance)), scale)
-    return _Mode(point, covariance, deviation, settled)
+    return point, np.asarray(inverse, dtype=np.float64)
 
 
 def _derivatives(

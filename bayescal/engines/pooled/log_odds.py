@@ -109,20 +109,10 @@ def fit_log_odds(
     standardised = [_standardised(each, centre, spread, asinh_scale) for each in topics]
     data = together(standardised)
     pieces = place_pieces(data.score, data.positive, data.weight, given.n_segments or SEGMENTS)
-
-    def draw(
-        some: Sequence[BinaryScores], bases: Floats, each: int, rng: np.random.Generator
-    ) -> TopicDraws:
-        return draw_log_odds(some, pieces, bases, each, rng)
-
-    found = draw_hyperposterior(
-        draw,
-        standardised,
-        HYPERPRIOR.given(NAMES, given.populations),
-        rng,
-        draws=draws,
-        topic_draws=topic_draws_of(len(topics)),
-    )
+    draw = partial(draw_log_odds, standardised, pieces)
+    each = topic_draws_of(len(topics))
+    hyperprior = HYPERPRIOR.given(NAMES, given.populations)
+    found = draw_hyperposterior(draw, hyperprior, rng, draws=draws, topic_draws=each)
     return LogOddsOfTopics(
         pieces=pieces,
         centre=centre,

@@ -43,14 +43,9 @@ def draw_population(
     given : mapping, optional
         Means and standard deviations of hyperparameters, by name, that are not the usual.
     """
-
-    def draw(
-        some: Sequence[Scores], bases: Floats, each: int, rng: np.random.Generator
-    ) -> TopicDraws:
-        return draw_topics(some, family, bases, each, rng)
-
+    draw = partial(draw_topics, topics, family)
     hyperprior = Hyperprior.of(family.powers[0]).given(NAMES, given or {})
-    return draw_hyperposterior(draw, topics, hyperprior, rng, draws=draws, topic_draws=topic_draws)
+    return draw_hyperposterior(draw, hyperprior, rng, draws=draws, topic_draws=topic_draws)
 
 
 def draw_topics(
