@@ -112,7 +112,7 @@ def _log_likelihood(rate: Floats, log_score: Floats, log_base: Floats, weight: F
     # as sure as others: alike to 1/1000 they are one.
     ratio = np.round(np.minimum(log_base - log_score, 600.0) / ALIKE)
     distinct, code = np.unique(ratio, return_inverse=True)
-    count: Floats = np.bincount(code, weight)
+    count = np.asarray(np.bincount(code, weight), dtype=np.float64)
     excess = np.expm1(ALIKE * distinct)
     for part in np.array_split(np.arange(excess.size), 1 + excess.size * rate.size // AT_ONCE):
         total += np.log1p(rate[:, None] * excess[part]) @ count[part]
