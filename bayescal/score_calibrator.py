@@ -22,8 +22,8 @@ from bayescal.families import ScaleFloorOption
 from bayescal.fitted.problem import Problems
 from bayescal.fitted.score_problem import read_score_problem
 from bayescal.html.jupyter import FittedHTML
+from bayescal.parts.lapses import read_lapse
 from bayescal.parts.places import COMBINATION, model_name, places
-from bayescal.parts.stack import read_lapse
 from bayescal.randomness import generator
 from bayescal.results import averages, diagnostics, provenance, storage, summaries
 from bayescal.results.arviz_groups import GROUPS, with_arviz_groups

@@ -111,16 +111,18 @@ def read_settings(estimator: Any) -> Settings:
     inference = resolve_inference(estimator.inference, estimator.program)
     parts = resolve_parts(asked_parts, family, inference)
     families = _families(family, inference)
+    combined, lapse = len(parts) > 1 or parts == (COMBINED,), read_lapse(estimator.lapse)
     options = Options(
         families=families,
         warps=_read_warp(estimator.warp),
         averaging=_averaging(estimator.averaging, parts),
         monotone=bool(estimator.monotone),
         hyperparameters=dict(estimator.hyperparameters or {}),
-        combined=len(parts) > 1 or parts == (COMBINED,),
+        combined=combined,
         draws=int(estimator.draws),
         chains=int(estimator.chains),
-        lapse=read_lapse(estimator.lapse),
+        # Only a combination has lapses to learn; of one that is fixed `_check_exact_only` speaks.
+        lapse=lapse if combined or lapse else 0.0,
     )
     _check_exact_only(estimator, inference, parts, options)
     _check_identity(parts, resolve_scores(estimator.scores_are))

@@ -62,7 +62,9 @@ def test_the_posterior_is_that_of_quadrature(n, wrong):
     assert drawn.mean() == pytest.approx(mean, abs=5 * sd / 200)
     assert drawn.std() == pytest.approx(sd, rel=0.05)
     # Another prior is another posterior.
-    other = draw_lapse(log_score, log_base, weight, 40_000, np.random.default_rng(0), (2.0, 20.0))
+    other = draw_lapse(
+        log_score, log_base, weight, 40_000, np.random.default_rng(0), prior=(2.0, 20.0)
+    )
     assert abs(other.mean() - mean) > 10 * sd / 200
 
 

@@ -12,6 +12,7 @@ from scipy import special
 
 from bayescal.curves.combined_draws import CombinedDraws, ModelCurves
 from bayescal.curves.curves import PartCurves
+from bayescal.engines import combined
 from bayescal.engines.data import BinaryScores
 from bayescal.engines.pareto import smooth
 from bayescal.parts.places import POSTERIOR, flat
@@ -177,7 +178,7 @@ def _parts(curves: ModelCurves, data: BinaryScores) -> list[_Part]:
     found = [_part(part, data, (1.0 - rate) * float(w)) for part, w in weighed if w > 0.0]
     if rate > 0.0:
         # Lapses are one more member of the mixture: the base rate, which no label sways.
-        of_label = np.log(np.where(data.positive, base, 1.0 - base))
+        of_label = combined.log_scores(special.logit(base), data.positive)
         found.append(_Part(np.tile(of_label, (curves.size, 1)), None, rate))
     return found
 

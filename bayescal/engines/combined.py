@@ -99,8 +99,8 @@ def combination_dataset(
     return xr.Dataset(variables, {"part": list(log_odds)})
 
 
-def log_scores(log_odds: Floats, positive: NDArray[np.bool_]) -> Floats:
-    """Return log p(y) of each document, natural logarithm, by log-odds of shape (..., n)."""
+def log_scores(log_odds: Floats | np.float64, positive: NDArray[np.bool_]) -> Floats:
+    """Return log p(y) of documents, natural logarithm, by log-odds that broadcast against y."""
     scores: Floats = special.log_expit(np.where(positive, log_odds, -log_odds))
     return scores
 

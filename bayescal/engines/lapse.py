@@ -19,11 +19,8 @@ function: I", Perception & Psychophysics 63, 2001, equation 1), whence its name.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
-from bayescal.bayes import class_prior
-from bayescal.engines.combined import log_scores
 from bayescal.validation import Floats
 
 # Mostly next to none, seldom more than some hundredths; chosen on other data sets than judged by:
@@ -42,10 +39,12 @@ def draw_lapse(
     weight: Floats,
     draws: int,
     rng: np.random.Generator,
+    *,
     prior: tuple[float, float] = PRIOR,
-) -> Floats:
+    fixed: float | None = None,
+) -> Floats | None:
     """
-    Return draws of lambda given labels left out, shape (draws,).
+    Return draws of lambda given labels left out, shape (draws,); None where it is fixed at 0.
 
     Parameters
     ----------
@@ -61,6 +60,8 @@ def draw_lapse(
         Source of randomness.
     prior : tuple of float
         a and b of the beta.
+    fixed : float, optional
+        lambda, where it is known.
 
     Examples
     --------
@@ -71,38 +72,14 @@ def draw_lapse(
     >>> [float(each.mean().round(3)) for each in drawn]
     [0.003, 0.019]
     """
+    if fixed is not None:
+        return np.full(draws, fixed) if fixed > 0.0 else None
     level = (np.arange(CELLS) + 0.5) / CELLS
     log_likelihood = _log_likelihood(special.betaincinv(*prior, level), log_score, log_base, weight)
     share = special.softmax(log_likelihood)
     cell = rng.choice(CELLS, draws, p=share)
     drawn = special.betaincinv(*prior, (cell + rng.random(draws)) / CELLS)
     return np.maximum(drawn, SMALLEST)
-
-
-def draw_of_labels(
-    log_odds: Floats,
-    positive: NDArray[np.bool_],
-    weight: Floats,
-    draws: int,
-    rng: np.random.Generator,
-) -> Floats:
-    """
-    Return draws of lambda given log-odds of documents left out, shape (draws,).
-
-    Parameters
-    ----------
-    log_odds : array of shape (n,)
-        Natural log-odds of P_0(+ | s_i, all others).
-    positive : array of shape (n,) of bool
-        The labels.
-    weight : array of shape (n,)
-        How many documents each stands for.
-    draws, rng
-        As of `draw_lapse`.
-    """
-    base = class_prior(float(weight[positive].sum()), float(weight.sum()))
-    log_base = np.log(np.where(positive, base, 1.0 - base))
-    return draw_lapse(log_scores(log_odds, positive), log_base, weight, draws, rng)
 
 
 def _log_likelihood(rate: Floats, log_score: Floats, log_base: Floats, weight: Floats) -> Floats:

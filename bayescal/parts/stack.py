@@ -6,16 +6,18 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import xarray as xr
+from scipy import special
 
-from bayescal.bayes import log_odds_of_mixture
+from bayescal.bayes import class_prior, log_odds_of_mixture
 from bayescal.curves.combined_draws import ModelCurves, combine
-from bayescal.curves.curves import PartCurves, check_finite
+from bayescal.curves.curves import PartCurves
 from bayescal.engines import combined, lapse
 from bayescal.engines.data import BinaryScores
 from bayescal.parts import PARTS, part_of
+from bayescal.parts.lapses import lapse_groups, read_lapse
 from bayescal.parts.options import Found, Options, Task
 from bayescal.parts.part import Part, Reading
-from bayescal.parts.places import COMBINATION, DRAWS, LAPSE, Groups, Place, places
+from bayescal.parts.places import COMBINATION, Groups, Place, places
 from bayescal.validation import Floats
 
 COMBINED = "combined"
@@ -67,9 +69,8 @@ def fit_parts(
         left_out[part.name] = found[part.name].leave_one_out(documents.index, rng)
     belief = {part.name: part.pseudo_documents for part in weighed}
     groups[COMBINATION] = combined.combination_dataset(left_out, belief, data, documents)
-    if options.combined and options.lapse != 0.0:
-        groups[LAPSE] = _draw_lapses(groups[COMBINATION], left_out, data, documents, options, rng)
-    return groups
+    lapses = _draw_lapses(groups[COMBINATION], left_out, data, documents, options, rng)
+    return groups | lapse_groups(lapses, (options.chains, options.draws))
 
 
 def _draw_lapses(
@@ -79,46 +80,20 @@ def _draw_lapses(
     documents: combined.Documents,
     options: Options,
     rng: np.random.Generator,
-) -> xr.Dataset:
+) -> Floats | None:
     """Return the draws of lambda, of what the mixture of all parts says of labels left out."""
-    shape = options.chains, options.draws
-    if options.lapse is not None:
-        return lapse_dataset(np.full(shape, options.lapse))
     log_odds = np.stack([left_out[name] for name in combination["part"].values])
     mixture = log_odds_of_mixture(log_odds, combination["weight"].values)
-    drawn = lapse.draw_of_labels(
-        mixture,
-        data.positive[documents.index],
-        documents.weight,
+    positive, weight = data.positive[documents.index], documents.weight
+    base = class_prior(float(weight[positive].sum()), float(weight.sum()))
+    return lapse.draw_lapse(
+        combined.log_scores(mixture, positive),
+        combined.log_scores(special.logit(base), positive),
+        weight,
         options.draws * options.chains,
         rng,
+        fixed=options.lapse,
     )
-    return lapse_dataset(drawn.reshape(shape))
-
-
-def lapse_dataset(drawn: Floats) -> xr.Dataset:
-    """Return the group of draws of lambda, (chain, draw)."""
-    text = "share of documents whose label has nothing to do with their score"
-    variable = (DRAWS, drawn, {"long_name": text})
-    return xr.Dataset(
-        {LAPSE: variable}, {n: np.arange(k) for n, k in zip(DRAWS, drawn.shape, strict=True)}
-    )
-
-
-def read_lapse(groups: Groups) -> Floats | None:
-    """
-    Return the draws of lambda, (draws,); None where there are no lapses.
-
-    Raises
-    ------
-    ValueError
-        If they are not finite.
-    """
-    if LAPSE not in groups:
-        return None
-    drawn: Floats = groups[LAPSE][LAPSE].values.ravel()
-    check_finite("the lapse rate", drawn)
-    return drawn
 
 
 def with_those_followed(parts: Iterable[Part]) -> list[Part]:

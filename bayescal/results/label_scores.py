@@ -9,6 +9,7 @@ from scipy import special
 
 from bayescal.curves.combined_draws import CombinedDraws, ModelCurves
 from bayescal.curves.curves import PartCurves
+from bayescal.engines import combined
 from bayescal.engines.data import BinaryScores
 from bayescal.parts.places import Groups
 from bayescal.results.tree import read_documents
@@ -44,10 +45,7 @@ def log_scores(curves: PartCurves, data: BinaryScores) -> Floats:
     data : BinaryScores
         The documents fitted.
     """
-    log_odds = curves.label_log_odds(data)
-    signed = np.where(data.positive, log_odds, -log_odds)
-    scores: Floats = np.asarray(special.log_expit(signed), dtype=np.float64)
-    return scores
+    return combined.log_scores(curves.label_log_odds(data), data.positive)
 
 
 def log_likelihood(curves: ModelCurves, data: BinaryScores) -> Floats:
@@ -77,7 +75,7 @@ def log_likelihood(curves: ModelCurves, data: BinaryScores) -> Floats:
     weight = curves.weight[drawn, None] / curves.weight[drawn].sum()
     mixture = special.logsumexp(left_out, axis=0, b=weight)
     rate, base = curves.mean_lapse
-    of_base = np.log(np.where(data.positive, base, 1.0 - base))
+    of_base = combined.log_scores(special.logit(base), data.positive)
     mixture = special.logsumexp([mixture, of_base], axis=0, b=np.array([[1.0 - rate], [rate]]))
     for m, own in zip(drawn, left_out, strict=True):
         out[curves.which == m] += mixture - own

@@ -17,11 +17,12 @@ from bayescal.engines.pooled.combined import TopicCombination
 from bayescal.engines.pooled.log_odds import LogOddsOfTopics
 from bayescal.engines.pooled.weights import DENSITIES, NAMES
 from bayescal.families import FAMILIES
+from bayescal.parts.lapses import lapse_groups, read_lapse
 from bayescal.parts.monotone import read_log_odds
 from bayescal.parts.of_topics import RECALIBRATED_OF_TOPICS as RECALIBRATION
 from bayescal.parts.of_topics import prefix_of, shown_of_topics
 from bayescal.parts.places import COMBINATION, LAPSE
-from bayescal.parts.stack import lapse_dataset, read_lapse, stored
+from bayescal.parts.stack import stored
 from bayescal.results import topic_log_odds
 from bayescal.results.topics import read_curve, read_scale
 from bayescal.validation import Floats
@@ -68,10 +69,9 @@ def combination_groups(
         {"topic": names, "part": list(NAMES), "density": list(DENSITIES)},
     )
     recalibration = stored(RECALIBRATION, found.recalibration, *shape)
-    lapses = {} if found.lapse is None else {LAPSE: lapse_dataset(found.lapse.reshape(shape))}
     return {
         COMBINATION: combination,
-        **lapses,
+        **lapse_groups(found.lapse, shape),
         **recalibration,
         **shown_of_topics(recalibration),
         **topic_log_odds.build(found.direct, names, shape),

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from bayescal.engines.combined import compare
+from bayescal.engines.combined import compare, log_scores
 from bayescal.engines.lapse import draw_lapse
 from bayescal.engines.stacking import stack
 from bayescal.topic_scores import rows_of
@@ -106,12 +106,9 @@ def lapses_of(
     fixed : float or None
         The rate, if it is known.
     """
-    if fixed is not None:
-        return np.full(draws, fixed) if fixed > 0.0 else None
     log_score = special.logsumexp(left_out.score, axis=0, b=own[left_out.code].T)
-    rate = base[left_out.code]
-    log_base = np.log(np.where(left_out.positive, rate, 1.0 - rate))
-    return draw_lapse(log_score, log_base, left_out.weight, draws, rng)
+    log_base = log_scores(special.logit(base[left_out.code]), left_out.positive)
+    return draw_lapse(log_score, log_base, left_out.weight, draws, rng, fixed=fixed)
 
 
 def own_weights(left_out: LeftOut, population: Floats) -> Floats:
