@@ -35,7 +35,7 @@ from bayescal.results.topic_curves import POINT, Priors, TopicCurves
 from bayescal.results.topic_parts import combination_table, read_topics_lapse
 from bayescal.score_checks import warn_of_scores
 from bayescal.settings import AUTO
-from bayescal.threads import one_thread
+from bayescal.small_arrays import small_arrays
 from bayescal.topic_fitting import extend_tree, fit_tree
 from bayescal.topic_scores import read_cells, read_topics
 from bayescal.topic_settings import families_of, for_topics, read_topic_options
@@ -239,7 +239,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         options = for_topics(options, self, data.names.size)
         attrs = provenance.describe(NAME, self._parameters(), data.classes)
         # NUTS is left to PyMC, which knows how many cores it shares out.
-        limit = one_thread() if options.sampler is None else nullcontext()
+        limit = small_arrays() if options.sampler is None else nullcontext()
         with workers(self.n_jobs, self.memory), limit:
             tree = fit_tree(data, options, attrs)
         self._set_results(tree, data.classes)
@@ -472,7 +472,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
                 f"labels must be {self.classes_.tolist()}, got {data.classes.tolist()}."
             )
         families = tuple(FAMILIES[name] for name in self.families_)
-        with workers(self.n_jobs, self.memory), one_thread():
+        with workers(self.n_jobs, self.memory), small_arrays():
             tree = extend_tree(self.posterior_, data, families, generator(self.random_state))
         self._set_results(tree, self.classes_)
         warn_of_problems(self.diagnostics_)

@@ -14,7 +14,7 @@ PACKAGE = Path(__file__).parent.parent / "bayescal"
 LAYERS = {
     "validation": 0,
     "palette": 0,
-    "threads": 0,
+    "small_arrays": 0,
     "whole_file": 0,
     "html": 1,
     "log_sum": 1,

@@ -62,9 +62,11 @@ class BinaryScores:
 
     def total(self, positive: bool | None = None) -> float:
         """Return the number (or weight) of documents, of all or of one class."""
-        mask = slice(None) if positive is None else self.positive == positive
         if self.weight is None:
-            return float(self.positive[mask].size)
+            positives = float(np.count_nonzero(self.positive))
+            all_of_them = float(self.positive.size)
+            return {None: all_of_them, True: positives, False: all_of_them - positives}[positive]
+        mask = slice(None) if positive is None else self.positive == positive
         return float(self.weight[mask].sum())
 
 

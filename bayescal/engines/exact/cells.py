@@ -73,14 +73,11 @@ def cover(log_density: Callable[[Floats], Floats], nodes: Floats, kinks: Floats)
         matter.
     """
     edge = np.unique(nodes)
-    log_edge = log_density(edge)
-    middle = _middle(edge)
-    log_middle = log_density(middle)
-    edge, log_edge, log_middle = _trim(edge, log_edge, log_middle)
+    edge, log_edge, log_middle = _trim(edge, *_at_ends_and_middles(log_density, edge))
     inside = kinks[(kinks > edge[0]) & (kinks < edge[-1])]
     if inside.size <= MOST_KINKS:
         edge = np.unique(np.concatenate([edge, inside]))
-        log_edge, log_middle = log_density(edge), log_density(_middle(edge))
+        log_edge, log_middle = _at_ends_and_middles(log_density, edge)
     good = False
     for _ in range(ROUNDS):
         cells = Cells(edge, log_edge, log_middle, good=True)
@@ -96,6 +93,13 @@ def cover(log_density: Callable[[Floats], Floats], nodes: Floats, kinks: Floats)
 
 def _middle(edge: Floats) -> Floats:
     return 0.5 * (edge[:-1] + edge[1:])
+
+
+def _at_ends_and_middles(
+    log_density: Callable[[Floats], Floats], edge: Floats
+) -> tuple[Floats, Floats]:
+    at_ends, at_middles = np.split(log_density(np.r_[edge, _middle(edge)]), [edge.size])
+    return at_ends, at_middles
 
 
 def _trim(edge: Floats, log_edge: Floats, log_middle: Floats) -> tuple[Floats, Floats, Floats]:
