@@ -18,6 +18,7 @@ NEGLIGIBLE = 1e-7
 ROUNDS = 60
 MOST_CELLS = 20_000
 MOST_KINKS = 400
+FIRST_CELLS = 64
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Cells:
     edge: Floats
     log_edge: Floats
     log_middle: Floats
-    good: bool
+    good: bool = False
 
     def nodes(self) -> tuple[Floats, Floats]:
         """Return ends and middles in order, and the log density there."""
@@ -75,9 +76,9 @@ def cover(log_density: Callable[[Floats], Floats], nodes: Floats, kinks: Floats)
     edge = np.unique(nodes)
     edge, log_edge, log_middle = _trim(edge, *_at_ends_and_middles(log_density, edge))
     inside = kinks[(kinks > edge[0]) & (kinks < edge[-1])]
-    if inside.size <= MOST_KINKS:
-        edge = np.unique(np.concatenate([edge, inside]))
-        log_edge, log_middle = _at_ends_and_middles(log_density, edge)
+    few = inside[: 0 if inside.size > MOST_KINKS else None]
+    edge = np.unique(np.concatenate([edge, few, _quantiles(Cells(edge, log_edge, log_middle))]))
+    log_edge, log_middle = _at_ends_and_middles(log_density, edge)
     good = False
     for _ in range(ROUNDS):
         cells = Cells(edge, log_edge, log_middle, good=True)
@@ -89,6 +90,14 @@ def cover(log_density: Callable[[Floats], Floats], nodes: Floats, kinks: Floats)
             break
         edge, log_edge, log_middle = _split(log_density, cells, coarse)
     return Cells(edge, log_edge, log_middle, good)
+
+
+def _quantiles(cells: Cells) -> Floats:
+    """Return where cells that hold equal shares would end, as far as these can tell."""
+    log_mass = cells.log_mass
+    share = np.cumsum(np.exp(log_mass - log_mass.max()))
+    level = np.linspace(0.0, share[-1], FIRST_CELLS + 1)[1:-1]
+    return np.interp(level, np.r_[0.0, share], cells.edge)
 
 
 def _middle(edge: Floats) -> Floats:
