@@ -134,6 +134,8 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         For each part of a combination, its weight for a topic without labels, its leave-one-out log
         score over all topics (elpd, in natural logarithms) and the standard error of its difference
         from the best. `posterior_["combination"]["weight"]` has each topic's own weights.
+    population_ : TopicCalibrator
+        The same without its topics: what is known before a document of a new topic is labelled.
     posterior_ : xarray.DataTree
         Groups posterior (chain, draw, klass, topic) and population, draws in raw score units, and
         topics; of a combination also those of its other parts, and combination, their weights;
@@ -524,6 +526,25 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "posterior_")
         drawn = read_topics_lapse(self.posterior_)
         return np.zeros(self.draws * self.chains) if drawn is None else drawn
+
+    @property
+    def population_(self) -> TopicCalibrator:
+        """
+        The same without its topics: what they say of the next one, to be saved and given away.
+
+        It has their population, the weights of parts and the lapse rate, but neither names nor
+        documents nor draws of any topic. It predicts for topics that nobody has labelled yet, and
+        its `add_topics` calibrates those that have some labels around what is known already.
+
+        Raises
+        ------
+        AttributeError
+            If pooling is not "partial": there is no population then.
+        """
+        check_is_fitted(self, "posterior_")
+        if self.pooling != "partial":
+            raise AttributeError(f"pooling={self.pooling!r} has no population; use 'partial'.")
+        return self.from_results(topic_documents.of_population(self.posterior_))
 
     def fitted_problems(self) -> Problems:
         """
