@@ -140,13 +140,9 @@ def _copies(ratios: Floats, uniform: Floats) -> NDArray[np.intp]:
 
 
 def _first_nodes(joint: JointDensity) -> Floats:
-    scores = joint.sums.scores
     reach = PRIOR_REACH * joint.prior.theta_scale
     nodes = np.linspace(-reach, reach, 97)
-    if scores.size == 0:
-        return nodes
-    picked = np.linspace(0, scores.size - 1, min(scores.size, MOST_SCORES_AS_NODES)).astype(int)
-    return np.concatenate([nodes, scores[picked]])
+    return np.concatenate([nodes, joint.sums.quantiles(MOST_SCORES_AS_NODES)])
 
 
 class _Proposals:
