@@ -34,12 +34,15 @@ class ModelIndicators:
         such as moments of the scores of slightly different documents.
     indicators : mapping of str to callable
         Each indicator's name, and the function from what `around` returns to one value a document.
+    score : callable, optional
+        Of what `around` returns: the classifier's own scores, where these are found on the way.
     """
 
     recognises: Callable[[Any], bool]
     learn: Callable[[Any, Any, NDArray[np.bool_]], Any]
     around: Callable[[Any, Any], Any]
     indicators: Mapping[str, Indicator]
+    score: Indicator | None = None
 
 
 def of_each_class(name: str, function: Callable[..., Floats]) -> dict[str, Indicator]:

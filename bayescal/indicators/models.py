@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ from sklearn.pipeline import Pipeline
 from bayescal.classification.raw_scores import check_scoring, last_step, raw_scores
 from bayescal.classification.targets import BINARY
 from bayescal.indicators.bernoulli import BERNOULLI
-from bayescal.indicators.kind import ModelIndicators
+from bayescal.indicators.kind import Indicator, ModelIndicators
 from bayescal.indicators.neighbours import NEIGHBOURS
 from bayescal.indicators.support_vectors import SUPPORT_VECTORS
 from bayescal.indicators.tree import TREE
@@ -24,7 +24,7 @@ from bayescal.indicators.unigram import UNIGRAM
 from bayescal.validation import Floats
 
 # A kind of classifiers is one entry, whose file holds its indicators.
-KINDS = (UNIGRAM, BERNOULLI, NEIGHBOURS, SUPPORT_VECTORS, TREE)
+KINDS = (UNIGRAM, BERNOULLI, *NEIGHBOURS, SUPPORT_VECTORS, TREE)
 
 
 @dataclass(frozen=True)
@@ -65,14 +65,21 @@ class Member:
         """Return the scores of documents, (documents,)."""
         return self._scores(*last_step(self.estimator, documents))
 
+    @property
+    def indicators(self) -> Mapping[str, Indicator]:
+        """Return the indicators of its kind by name."""
+        return {} if self.kind is None else self.kind.indicators
+
     def scores_and_values(self, documents: Any) -> tuple[Floats, list[Floats]]:
         """Return the scores of documents, and the values of the kind's indicators in order."""
         classifier, features = last_step(self.estimator, documents)
-        scores = self._scores(classifier, features)
         if self.kind is None:
-            return scores, []
+            return self._scores(classifier, features), []
         around = self.kind.around(self.learnt, features)
-        return scores, [indicator(around) for indicator in self.kind.indicators.values()]
+        values = [indicator(around) for indicator in self.kind.indicators.values()]
+        if self.kind.score is not None:
+            return self.kind.score(around), values
+        return self._scores(classifier, features), values
 
     def _scores(self, classifier: Any, features: Any) -> Floats:
         scores = raw_scores(classifier, features, BINARY, 1)[:, 0]

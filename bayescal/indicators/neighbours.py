@@ -9,6 +9,7 @@ needs only products of the 2k documents.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.neighbors import KNeighborsClassifier
 
-from bayescal.indicators.kind import ModelIndicators, distance, of_each_class, unit_rows
+from bayescal.indicators.kind import Indicator, ModelIndicators, distance, of_each_class, unit_rows
 from bayescal.indicators.neighbour_shifts import products, shifted_cosines, votes
 from bayescal.parallel import blocks_of
 from bayescal.text.nearest_neighbours import NearestNeighbours
@@ -173,25 +174,31 @@ def _members(near: Neighbourhood, row: int) -> NDArray[np.bool_]:
     return np.asarray(near.sign[:, : near.neighbours.k] == (1.0 if row else -1.0))
 
 
-NEIGHBOURS = ModelIndicators(
+INDICATORS: Mapping[str, Indicator] = {
+    "NeighborhoodRadius": radius,
+    "MeanNeighborDistance": mean_distance,
+    **of_each_class("Mean{}NeighborDistance", mean_distance_of_class),
+    "SigmaNeighborDistance": deviation_of_distance,
+    **of_each_class("Sigma{}NeighborDistance", deviation_of_distance_of_class),
+    "kNNShiftMeanPred": shift_mean_prediction,
+    "kNNShiftMeanConfDiff": shift_mean_difference,
+    "kNNShiftStdDevConfDiff": shift_deviation_of_difference,
+}
+OURS = ModelIndicators(
+    recognises=lambda model: isinstance(model, NearestNeighbours),
+    learn=learn,
+    around=find,
+    indicators=INDICATORS,
+    score=lambda near: near.score,
+)
+SCIKIT_LEARNS = ModelIndicators(
     recognises=lambda model: (
-        isinstance(model, NearestNeighbours)
-        or (
-            isinstance(model, KNeighborsClassifier)
-            and model.metric == "cosine"
-            and len(model.classes_) == 2
-        )
+        isinstance(model, KNeighborsClassifier)
+        and model.metric == "cosine"
+        and len(model.classes_) == 2
     ),
     learn=learn,
     around=find,
-    indicators={
-        "NeighborhoodRadius": radius,
-        "MeanNeighborDistance": mean_distance,
-        **of_each_class("Mean{}NeighborDistance", mean_distance_of_class),
-        "SigmaNeighborDistance": deviation_of_distance,
-        **of_each_class("Sigma{}NeighborDistance", deviation_of_distance_of_class),
-        "kNNShiftMeanPred": shift_mean_prediction,
-        "kNNShiftMeanConfDiff": shift_mean_difference,
-        "kNNShiftStdDevConfDiff": shift_deviation_of_difference,
-    },
+    indicators=INDICATORS,
 )
+NEIGHBOURS = (OURS, SCIKIT_LEARNS)

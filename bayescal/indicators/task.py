@@ -5,13 +5,8 @@ Bennett's dissertation, section 5.3, which proposes them and does not try them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-
-import numpy as np
-
-from bayescal.indicators.kind import Indicator
-from bayescal.validation import Floats
 
 
 @dataclass(frozen=True)
@@ -27,32 +22,29 @@ class Task:
         Positive ones of them.
     support_vectors : int
         Support vectors of the SVM; 0 without one.
-    documents : int
-        Documents that values are wanted for.
     """
 
     training: int
     positive: int
     support_vectors: int
-    documents: int
 
 
-def training_documents(task: Task) -> Floats:
+def training_documents(task: Task) -> float:
     """Return N, the number of training documents."""
-    return np.full(task.documents, float(task.training))
+    return float(task.training)
 
 
-def share_positive(task: Task) -> Floats:
+def share_positive(task: Task) -> float:
     """Return N_+/N, the share of positive training documents."""
-    return np.full(task.documents, task.positive / task.training)
+    return task.positive / task.training
 
 
-def support_vectors(task: Task) -> Floats:
+def support_vectors(task: Task) -> float:
     """Return how many training documents x have y f(x) <= 1."""
-    return np.full(task.documents, float(task.support_vectors))
+    return float(task.support_vectors)
 
 
-INDICATORS: Mapping[str, Indicator] = {
+INDICATORS: Mapping[str, Callable[[Task], float]] = {
     "NumTrainingPoints": training_documents,
     "%TrainingPointsInPositive": share_positive,
     "NumberOfSupportVectors": support_vectors,

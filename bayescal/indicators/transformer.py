@@ -2,31 +2,19 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
 from bayescal.classification.raw_scores import last_step
-from bayescal.indicators import document, feature_selection, task, votes
-from bayescal.indicators.models import Member, check_classifiers, selected_words
-from bayescal.indicators.neighbours import NEIGHBOURS
-from bayescal.indicators.support_vectors import SUPPORT_VECTORS
-from bayescal.indicators.task import Task
-from bayescal.indicators.votes import Votes
-from bayescal.indicators.words import DocumentWords, Vocabulary
+from bayescal.indicators.combined import Combined, scores_of, task_of, vocabulary_of
+from bayescal.indicators.models import Member, check_classifiers
 from bayescal.labels import encode_labels
-from bayescal.parallel import blocks_of
 from bayescal.validation import Floats, check_choice
-
-# Documents at a time: of each there is a row of distances to all training documents.
-BLOCK = 1024
-WORDS = {**document.INDICATORS, **feature_selection.INDICATORS}
 
 
 class ReliabilityIndicators(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -131,11 +119,16 @@ class ReliabilityIndicators(TransformerMixin, BaseEstimator):  # type: ignore[mi
         self.classifiers_ = [
             (name, self._fitted(name, each, X, y)) for name, each in self.classifiers
         ]
-        self._members = [Member.of(*pair, X, positive) for pair in self.classifiers_]
-        self._size = (positive.size, int(positive.sum()))
-        self._vocabulary = self._learn_words(X, positive) if self.text else None
+        members = [Member.of(*pair, X, positive) for pair in self.classifiers_]
         self.thresholds_ = self._vote_thresholds()
-        self.best_ = self._best(X, positive)
+        self.best_ = self._best(members, X, positive)
+        self._combined = Combined(
+            members,
+            vocabulary_of(members, X, positive) if self.text else None,
+            self.thresholds_,
+            [member.name for member in members].index(self.best_),
+            task_of(members, positive) if self.task else None,
+        )
         return self
 
     def classifier_scores(self, X: Any) -> Floats:  # noqa: N803
@@ -160,7 +153,7 @@ class ReliabilityIndicators(TransformerMixin, BaseEstimator):  # type: ignore[mi
             If a classifier gives nan, by its name.
         """
         X = self._validated(X)  # noqa: N806
-        return np.stack([member.scores(X) for member in self._members], axis=1)
+        return scores_of(self._combined.members, X)
 
     def transform(self, X: Any) -> Floats:  # noqa: N803
         """
@@ -182,10 +175,7 @@ class ReliabilityIndicators(TransformerMixin, BaseEstimator):  # type: ignore[mi
         X : array or sparse matrix of shape (documents, features)
             As in `fit`.
         """
-        X = self._validated(X)  # noqa: N806
-        parts = [self._of_block(X[block]) for block in blocks_of(BLOCK, X.shape[0])]
-        scores, indicators = zip(*parts, strict=True)
-        return np.concatenate(scores), np.concatenate(indicators)
+        return self._combined.scores_and_indicators(self._validated(X))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """
@@ -200,7 +190,7 @@ class ReliabilityIndicators(TransformerMixin, BaseEstimator):  # type: ignore[mi
             There for scikit-learn.
         """
         check_is_fitted(self, "classes_")
-        return np.array(list(self._names()), dtype=object)
+        return np.array(list(self._combined.names()), dtype=object)
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn what comes in: features, sparse or not, and labels."""
@@ -228,69 +218,22 @@ class ReliabilityIndicators(TransformerMixin, BaseEstimator):  # type: ignore[mi
             )
         return classifier
 
-    def _learn_words(self, X: Any, positive: NDArray[np.bool_]) -> Vocabulary:  # noqa: N803
-        """Return vocabularies, and the words of the first selection that is not for neighbours."""
-        selections = (
-            selected_words(member.estimator, X.shape[1])
-            for member in self._members
-            if member.kind is not NEIGHBOURS
-        )
-        every = np.ones(X.shape[1], dtype=bool)
-        selected = next((each for each in selections if each is not None), every)
-        return Vocabulary.of(sparse.csr_array(X), positive, selected)
-
     def _vote_thresholds(self) -> Floats:
+        last = [last_step(each)[0] for _, each in self.classifiers_]
         if self.thresholds is None:
-            last = [last_step(each)[0] for _, each in self.classifiers_]
             return np.array([getattr(each, "threshold_", 0.0) for each in last])
         thresholds = np.asarray(self.thresholds, dtype=np.float64)
-        if thresholds.shape != (len(self._members),) or not np.isfinite(thresholds).all():
+        if thresholds.shape != (len(last),) or not np.isfinite(thresholds).all():
             raise ValueError(
-                f"thresholds must hold a number for each of {len(self._members)} classifiers, got"
+                f"thresholds must hold a number for each of {len(last)} classifiers, got"
                 f" {self.thresholds!r}."
             )
         return thresholds
 
-    def _best(self, X: Any, positive: NDArray[np.bool_]) -> str:  # noqa: N803
-        names = tuple(member.name for member in self._members)
+    def _best(self, members: list[Member], X: Any, positive: NDArray[np.bool_]) -> str:  # noqa: N803
+        names = tuple(member.name for member in members)
         if self.best is not None:
             check_choice("best", self.best, names)
             return self.best
-        taken = self.classifier_scores(X) > self.thresholds_
+        taken = scores_of(members, X) > self.thresholds_
         return names[int((taken == positive[:, None]).mean(axis=0).argmax())]
-
-    def _names(self) -> Iterator[str]:
-        if self.text:
-            yield from WORDS
-        kinds = Counter(id(member.kind) for member in self._members)
-        for member in self._members:
-            if member.kind is not None:
-                prefix = f"{member.name}__" if kinds[id(member.kind)] > 1 else ""
-                yield from (prefix + name for name in member.kind.indicators)
-        yield from votes.INDICATORS
-        if self.task:
-            yield from task.INDICATORS
-
-    def _of_block(self, X: Any) -> tuple[Floats, Floats]:  # noqa: N803
-        columns: list[Floats] = []
-        if self._vocabulary is not None:
-            words = DocumentWords.of(X, self._vocabulary)
-            columns += [indicator(words) for indicator in WORDS.values()]
-        scores = np.empty((X.shape[0], len(self._members)))
-        for k, member in enumerate(self._members):
-            scores[:, k], values = member.scores_and_values(X)
-            columns += values
-        best = [member.name for member in self._members].index(self.best_)
-        cast = Votes(scores > self.thresholds_, best)
-        columns += [indicator(cast) for indicator in votes.INDICATORS.values()]
-        if self.task:
-            columns += [
-                indicator(self._task(len(cast.positive))) for indicator in task.INDICATORS.values()
-            ]
-        return scores, np.stack(columns, axis=1)
-
-    def _task(self, documents: int) -> Task:
-        vectors = sum(
-            member.learnt.score.size for member in self._members if member.kind is SUPPORT_VECTORS
-        )
-        return Task(*self._size, vectors, documents)
