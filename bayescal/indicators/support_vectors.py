@@ -25,6 +25,8 @@ from bayescal.indicators.kind import (
 )
 from bayescal.validation import Floats
 
+# What lies on the margin is a support vector, and solvers put it there to about a thousandth.
+MARGIN = 1.0 + 1e-3
 # Nearer than so a document is the support vector itself: the root of what a cosine is rounded by.
 SAME = 1e-7
 
@@ -78,7 +80,7 @@ def learn(model: Any, features: Any, positive: NDArray[np.bool_]) -> SupportVect
     """Return the support vectors among the training documents."""
     score = np.asarray(model.decision_function(features), dtype=np.float64)
     sign = np.where(positive, 1.0, -1.0)
-    chosen = np.flatnonzero(sign * score <= 1.0)
+    chosen = np.flatnonzero(sign * score <= MARGIN)
     vectors = unit_rows(features)[chosen]
     return SupportVectors(model, vectors, score[chosen], sign[chosen])
 
