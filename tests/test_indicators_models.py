@@ -134,6 +134,13 @@ class TestBernoulli:
             odds = changes[:, 1] - changes[:, 0]
             assert found["NaiveBayesStdDeviation"][k] == pytest.approx(odds.std(), abs=1e-9)
 
+    def test_of_numbers_that_scikit_learns_model_turns_into_bits(self):
+        model = BernoulliNB(binarize=1.0)
+        found = values_of(alone(model), NEW)
+        bits = values_of(alone(BernoulliNB(), COUNTS > 1), NEW > 1)
+        for name, values in bits.items():
+            assert found[name] == pytest.approx(values, abs=1e-12)
+
     def test_words_that_say_nothing_are_not_counted(self):
         """A word that all training documents have, and one that none has, change nothing."""
         from bayescal.text import BernoulliNaiveBayes

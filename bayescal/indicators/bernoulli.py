@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.naive_bayes import BernoulliNB
+from sklearn.preprocessing import binarize
 
 from bayescal.indicators.kind import ModelIndicators, of_each_class, standard_deviation
 from bayescal.text.mutual_information import presence
@@ -39,12 +40,15 @@ class Flips:
         Of the weights, over the words that say something.
     size : int
         V, how many these are.
+    threshold : float or None
+        A feature above it counts as present; None means any that is not 0.
     """
 
     weights: Floats
     mean: Floats
     mean_of_squares: Floats
     size: int
+    threshold: float | None
 
 
 @dataclass(frozen=True)
@@ -71,11 +75,19 @@ def learn(model: Any, features: Any, positive: NDArray[np.bool_]) -> Flips:
     negative, positive_odds = present - np.log1p(-np.exp(present))
     weights = np.stack([negative, positive_odds, positive_odds - negative], axis=1)
     size = max(int(telling.sum()), 1)
-    return Flips(weights, weights.sum(axis=0) / size, (weights**2).sum(axis=0) / size, size)
+    return Flips(
+        weights=weights,
+        mean=weights.sum(axis=0) / size,
+        mean_of_squares=(weights**2).sum(axis=0) / size,
+        size=size,
+        threshold=model.binarize if isinstance(model, BernoulliNB) else None,
+    )
 
 
 def flip(flips: Flips, features: Any) -> Flip:
     """Return the moments of documents (equations 5.15 and 5.19); O(words of them)."""
+    if flips.threshold is not None:
+        features = binarize(features, threshold=flips.threshold)
     of_present = np.asarray(presence(features) @ flips.weights)
     mean = (2.0 * of_present / flips.size - flips.mean).T
     return Flip(mean, standard_deviation(mean, flips.mean_of_squares[:, None]))
@@ -103,9 +115,7 @@ def deviation_of_log_strength(flipped: Flip, row: int) -> Floats:
 
 BERNOULLI = ModelIndicators(
     recognises=lambda model: (
-        # scikit-learn's own may turn numbers into bits by another rule than presence.
-        (isinstance(model, BernoulliNB) and len(model.classes_) == 2 and model.binarize == 0.0)
-        or isinstance(model, BernoulliNaiveBayes)
+        isinstance(model, BernoulliNaiveBayes | BernoulliNB) and len(model.classes_) == 2
     ),
     learn=learn,
     around=flip,

@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
 from bayescal.classification.raw_scores import last_step
@@ -193,8 +194,9 @@ class ReliabilityIndicators(TransformerMixin, BaseEstimator):  # type: ignore[mi
         return np.array(list(self._combined.names()), dtype=object)
 
     def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn what comes in: features, sparse or not, and labels."""
+        """Tell scikit-learn what comes in: features, sparse or not, and labels of two classes."""
         tags = super().__sklearn_tags__()
+        tags.classifier_tags = ClassifierTags(multi_class=False)
         tags.input_tags.sparse = True
         tags.input_tags.positive_only = self.text
         tags.target_tags.required = True
