@@ -207,7 +207,7 @@ class TestForms:
 
     def test_features_need_not_be_words(self):
         rng = np.random.default_rng(0)
-        features, new = rng.normal(0.0, 1.0, (60, 4)), rng.normal(0.0, 1.0, (5, 4))
+        features, new = rng.normal(0.0, 1.0, (60, 4)), rng.normal(0.0, 1.0, (40, 4))
         labels = features[:, 0] + rng.normal(0.0, 0.5, 60) > 0.3
         classifiers = [
             ("svm", make_pipeline(StandardScaler(), LinearSVC(random_state=0))),
@@ -218,7 +218,7 @@ class TestForms:
         ]
         model = ReliabilityIndicators(classifiers, text=False).fit(features, labels)
         found = model.transform(new)
-        assert found.shape == (5, 5 + 2 + 10 + 6 + 2)
+        assert found.shape == (40, 5 + 2 + 10 + 6 + 2)
         assert np.isfinite(found).all()
         assert np.ptp(found, axis=0).all()
 
