@@ -35,6 +35,7 @@ LAYERS = {
     "metrics": 2,
     "prior_shift": 2,
     "decisions": 2,
+    "locality": 2,
     "score_checks": 2,
     "topic_scores": 3,
     "density_draws": 3,
@@ -80,6 +81,7 @@ CORE = {
     "density_shapes",
     "prior_shift",
     "decisions",
+    "locality",
     "sign_test",
 }
 PYMC_SIDE = {"distributions", "programs"}
