@@ -78,6 +78,18 @@ class TestMutualInformation:
         kept = MutualInformationSelector(k=99, min_documents=2).fit(with_rare, LABELS)
         assert not kept.get_support()[0]
 
+    def test_of_several_classes_the_most_telling_counts(self):
+        several = np.stack([LABELS == 1, COUNTS[:, 7] > 0, RNG.random(60) < 0.5], axis=1)
+        scores = np.max([mutual_information(COUNTS, column) for column in several.T], axis=0)
+        for form in (several, several.astype(int)):
+            selector = MutualInformationSelector(k=2, min_documents=3).fit(COUNTS, form)
+            assert selector.mutual_information_.tolist() == scores.tolist()
+            assert selector.get_support()[7]
+        alone = MutualInformationSelector(k=2, min_documents=3).fit(COUNTS, several[:, :1])
+        assert alone.mutual_information_.tolist() == mutual_information(COUNTS, LABELS).tolist()
+        with pytest.raises(ValueError, match="only one class"):
+            MutualInformationSelector().fit(COUNTS, np.zeros((60, 2)))
+
     def test_does_not_change_what_it_is_given(self):
         frozen = sparse.csr_matrix(COUNTS)
         frozen.data.setflags(write=False)

@@ -1,4 +1,4 @@
-"""The words that say most about a class: mutual information of presence and label."""
+"""The words that say most about classes: mutual information of presence and label."""
 
 from __future__ import annotations
 
@@ -75,7 +75,10 @@ def mutual_information(counts: Any, positive: ArrayLike) -> Floats:
 
 class MutualInformationSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     """
-    Keep the words of highest mutual information with a binary class.
+    Keep the words of highest mutual information with a binary class, or with any of several.
+
+    Of several classes a word counts by its largest mutual information with one of them, so that all
+    classes of a corpus can share one set of words (Bennett's choice for nearest neighbours).
 
     Parameters
     ----------
@@ -87,7 +90,7 @@ class MutualInformationSelector(SelectorMixin, BaseEstimator):  # type: ignore[m
     Attributes
     ----------
     mutual_information_ : array of shape (words,)
-        Of each word, in nats.
+        Of each word, in nats; of several classes the largest.
 
     Examples
     --------
@@ -108,8 +111,9 @@ class MutualInformationSelector(SelectorMixin, BaseEstimator):  # type: ignore[m
         ----------
         X : array or sparse matrix of shape (documents, words)
             How often each word occurs.
-        y : array-like of shape (documents,)
-            Labels, two classes, both present.
+        y : array-like of shape (documents,) or (documents, classes)
+            Labels, two classes, both present; or for each of several classes, whether a document
+            is of it.
 
         Raises
         ------
@@ -118,16 +122,18 @@ class MutualInformationSelector(SelectorMixin, BaseEstimator):  # type: ignore[m
         """
         check_count("k", self.k)
         check_count("min_documents", self.min_documents)
-        X, y = validate_data(self, X, y, accept_sparse="csr")  # noqa: N806
-        _, positive = encode_labels(y)
+        X, y = validate_data(self, X, y, accept_sparse="csr", multi_output=True)  # noqa: N806
+        labels = np.atleast_2d(np.transpose(y))
+        positive = [encode_labels(column)[1] for column in labels]
         documents = np.asarray(presence(X).sum(axis=0))
         candidates = np.flatnonzero(documents >= self.min_documents)
         if candidates.size == 0:
             raise ValueError(
                 f"at least one word must be in {self.min_documents} of the documents, got none in"
-                f" {positive.size} documents: are they empty?"
+                f" {X.shape[0]} documents: are they empty?"
             )
-        self.mutual_information_ = mutual_information(X, positive)
+        of_classes = [mutual_information(X, members) for members in positive]
+        self.mutual_information_ = np.max(of_classes, axis=0)
         # Ties go to the earlier word: the same words on every machine.
         order = np.argsort(-self.mutual_information_[candidates], kind="stable")
         self._support = np.zeros(documents.size, dtype=bool)
