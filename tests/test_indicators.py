@@ -94,9 +94,11 @@ class TestNames:
         assert {"ours__kNNShiftMeanPred", "peer__kNNShiftMeanPred"} < set(names)
         assert "DTreeShiftMeanConfDiff" in names
 
-    def test_neighbours_by_other_distances_have_none(self):
-        model = ReliabilityIndicators([("knn", KNeighborsClassifier())], text=False)
-        assert len(model.fit(COUNTS, LABELS).get_feature_names_out()) == 2
+    def test_neighbours_by_other_distances_or_weights_have_none(self):
+        for settings in ({"metric": "manhattan"}, {"p": 1}, {"weights": "distance"}):
+            knn = KNeighborsClassifier(**settings)
+            model = ReliabilityIndicators([("knn", knn)], text=False).fit(COUNTS, LABELS)
+            assert len(model.get_feature_names_out()) == 2
 
     def test_of_the_task(self):
         classifiers = [("svm", LinearSVC(random_state=0)), ("nb", MultinomialNB())]

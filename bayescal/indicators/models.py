@@ -16,6 +16,7 @@ from sklearn.pipeline import Pipeline
 from bayescal.classification.raw_scores import check_scoring, last_step, raw_scores
 from bayescal.classification.targets import BINARY
 from bayescal.indicators.bernoulli import BERNOULLI
+from bayescal.indicators.euclidean_neighbours import EUCLIDEAN_NEIGHBOURS
 from bayescal.indicators.kind import Indicator, ModelIndicators
 from bayescal.indicators.neighbours import NEIGHBOURS
 from bayescal.indicators.support_vectors import SUPPORT_VECTORS
@@ -24,7 +25,7 @@ from bayescal.indicators.unigram import UNIGRAM
 from bayescal.validation import Floats
 
 # A kind of classifiers is one entry, whose file holds its indicators.
-KINDS = (UNIGRAM, BERNOULLI, *NEIGHBOURS, SUPPORT_VECTORS, TREE)
+KINDS = (UNIGRAM, BERNOULLI, *NEIGHBOURS, EUCLIDEAN_NEIGHBOURS, SUPPORT_VECTORS, TREE)
 
 
 @dataclass(frozen=True)

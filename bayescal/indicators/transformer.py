@@ -32,9 +32,9 @@ class ReliabilityIndicators(TransformerMixin, BaseEstimator):  # type: ignore[mi
     classifiers : list of (str, classifier)
         Binary classifiers or pipelines, with decision_function or predict_proba. Those of
         `bayescal.text.make_classifier`, and scikit-learn's MultinomialNB, BernoulliNB,
-        KNeighborsClassifier(metric="cosine"), LinearSVC, SVC(kernel="linear") and
-        DecisionTreeClassifier, alone or at the end of a pipeline, have indicators of their own;
-        the others only vote.
+        KNeighborsClassifier (by cosines, or in Euclidean space with uniform weights), LinearSVC,
+        SVC(kernel="linear") and DecisionTreeClassifier, alone or at the end of a pipeline, have
+        indicators of their own; the others only vote.
     text : bool
         Whether X counts words. If not, X may hold any numbers, and indicators of documents' words
         are left out.
