@@ -1,11 +1,13 @@
 """ReliabilityIndicators as a whole: names, votes, forms of data, and bad input."""
 
+import pickle
 import re
 
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import BernoulliNB, GaussianNB, MultinomialNB
@@ -173,6 +175,17 @@ class TestScores:
         assert set(np.abs(found).tolist()) == {np.log(len(LABELS) + 1.0)}
         assert ((found > 0) == LABELS).all()
 
+    def test_of_probabilities_are_the_same_whatever_else_is_scored(self):
+        """Log-odds that are infinite, and far ones, are as far from 0 as one number says."""
+        forest = RandomForestClassifier(20, max_depth=3, random_state=0)
+        model = ReliabilityIndicators([("forest", forest)], text=False).fit(COUNTS, LABELS)
+        found = model.classifier_scores(COUNTS)[:, 0]
+        alone = [model.classifier_scores(row[None])[0, 0] for row in COUNTS[:30]]
+        assert found[:30].tolist() == alone
+        p = model.classifiers_[0][1].predict_proba(COUNTS)[:, 1]
+        assert (np.diff(found[np.argsort(p)]) >= 0.0).all()
+        assert np.isfinite(found).all()
+
     def test_blocks_of_documents_change_nothing(self):
         many = np.tile(NEW, (80, 1))  # more than a block
         found = fitted().transform(many)
@@ -188,6 +201,11 @@ class TestForms:
         frozen = [(name, FrozenEstimator(model)) for name, model in pairs]
         copied = clone(ReliabilityIndicators(frozen, prefit=True)).fit(COUNTS, LABELS)
         assert copied.transform(NEW) == pytest.approx(fitted().transform(NEW), abs=1e-12)
+
+    def test_what_is_fitted_can_be_kept(self):
+        again = pickle.loads(pickle.dumps(fitted()))
+        assert again.transform(NEW).tolist() == fitted().transform(NEW).tolist()
+        assert again.get_feature_names_out().tolist() == fitted().get_feature_names_out().tolist()
 
     def test_classifiers_given_are_not_changed(self):
         classifier = MultinomialNB()
@@ -293,7 +311,10 @@ class TestBadInput:
             ([("a", MultinomialNB()), ("a", GaussianNB())], "names of their own, got 'a' twice"),
             ([(1, MultinomialNB())], "names of classifiers must be text, got 1"),
             ([("scaler", StandardScaler())], "'scaler' cannot be used: .* decision_function or"),
-            ([("nan", Nan())], "classifier 'nan' must give a score to every .* document 2 of"),
+            (
+                [("nan", Nan())],
+                "'nan' must give a finite score to every .* got nan for document 2 of",
+            ),
         ],
     )
     def test_of_classifiers(self, classifiers, message):

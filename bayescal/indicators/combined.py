@@ -111,7 +111,7 @@ def vocabulary_of(members: list[Member], counts: Any, positive: NDArray[np.bool_
     selections = (
         selected_words(member.estimator, words)
         for member in members
-        if member.kind not in NEIGHBOURS
+        if member.kind is not NEIGHBOURS
     )
     every = np.ones(words, dtype=bool)
     selected = next((each for each in selections if each is not None), every)

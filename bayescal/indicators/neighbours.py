@@ -213,14 +213,14 @@ INDICATORS: Mapping[str, Indicator] = {
     "kNNShiftMeanConfDiff": shift_mean_difference,
     "kNNShiftStdDevConfDiff": shift_deviation_of_difference,
 }
-OURS = ModelIndicators(
+NEIGHBOURS = ModelIndicators(
     recognises=lambda model: isinstance(model, NearestNeighbours),
     learn=learn,
     around=find,
     indicators=INDICATORS,
     score=lambda near: near.score,
 )
-SCIKIT_LEARNS = ModelIndicators(
+COSINE_NEIGHBOURS = ModelIndicators(
     recognises=lambda model: (
         isinstance(model, KNeighborsClassifier)
         and model.metric == "cosine"
@@ -230,4 +230,3 @@ SCIKIT_LEARNS = ModelIndicators(
     around=find,
     indicators=INDICATORS,
 )
-NEIGHBOURS = (OURS, SCIKIT_LEARNS)

@@ -49,8 +49,8 @@ class ReliabilityIndicators(TransformerMixin, BaseEstimator):  # type: ignore[mi
         classifier's own `threshold_` if it has one, else 0.
     best : str, optional
         The classifier that the votes of all are compared with. By default the one of fewest errors
-        on the documents given to `fit`, which favours classifiers that know those by heart; name
-        the best one of a cross-validation.
+        on the documents given to `fit`, which favours classifiers that know those by heart, and
+        takes the time to score them all; better name the best one of a cross-validation.
 
     Attributes
     ----------
@@ -144,14 +144,14 @@ class ReliabilityIndicators(TransformerMixin, BaseEstimator):  # type: ignore[mi
         Returns
         -------
         array of shape (documents, classifiers)
-            decision_function, or the log-odds of predict_proba. Where these are infinite, as of a
-            tree's pure leaves, ln(N + 1) stands for them, N being the number of training
-            documents.
+            decision_function, or the log-odds of predict_proba. These are kept within twice the
+            farthest finite ones of the N training documents, and at least within ln(N + 1): those
+            of a tree's pure leaves are infinite.
 
         Raises
         ------
         ValueError
-            If a classifier gives nan, by its name.
+            If a classifier gives nan or an infinite score, by its name.
         """
         X = self._validated(X)  # noqa: N806
         return scores_of(self._combined.members, X)
