@@ -9,16 +9,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
 from bayescal.curves.curves import DrawnCurves, blocks
-from bayescal.fitted.problem import Calibrator, FittedProblem
 from bayescal.indicators.kind import Indicator, ratio
 from bayescal.validation import Floats, check_same_length
+
+if TYPE_CHECKING:
+    from bayescal.fitted.problem import Calibrator, FittedProblem
 
 # Enough for standard deviations to 2 %; evenly chosen, so that the same draws come every time.
 DRAWS = 1000

@@ -12,7 +12,7 @@ from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
 from bayescal.classification.raw_scores import last_step
-from bayescal.indicators.combined import Combined, scores_of, task_of, vocabulary_of
+from bayescal.indicators.all_indicators import AllIndicators, scores_of, task_of, vocabulary_of
 from bayescal.indicators.models import Member, check_classifiers
 from bayescal.labels import encode_labels
 from bayescal.validation import Floats, check_choice
@@ -123,7 +123,7 @@ class ReliabilityIndicators(TransformerMixin, BaseEstimator):  # type: ignore[mi
         members = [Member.of(*pair, X, positive) for pair in self.classifiers_]
         self.thresholds_ = self._vote_thresholds()
         self.best_ = self._best(members, X, positive)
-        self._combined = Combined(
+        self._all = AllIndicators(
             members,
             vocabulary_of(members, X, positive) if self.text else None,
             self.thresholds_,
@@ -154,7 +154,7 @@ class ReliabilityIndicators(TransformerMixin, BaseEstimator):  # type: ignore[mi
             If a classifier gives nan or an infinite score, by its name.
         """
         X = self._validated(X)  # noqa: N806
-        return scores_of(self._combined.members, X)
+        return scores_of(self._all.members, X)
 
     def transform(self, X: Any) -> Floats:  # noqa: N803
         """
@@ -176,7 +176,7 @@ class ReliabilityIndicators(TransformerMixin, BaseEstimator):  # type: ignore[mi
         X : array or sparse matrix of shape (documents, features)
             As in `fit`.
         """
-        return self._combined.scores_and_indicators(self._validated(X))
+        return self._all.scores_and_indicators(self._validated(X))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """
@@ -191,7 +191,7 @@ class ReliabilityIndicators(TransformerMixin, BaseEstimator):  # type: ignore[mi
             There for scikit-learn.
         """
         check_is_fitted(self, "classes_")
-        return np.array(list(self._combined.names()), dtype=object)
+        return np.array(list(self._all.names()), dtype=object)
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn what comes in: features, sparse or not, and labels of two classes."""

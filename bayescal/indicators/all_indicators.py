@@ -27,7 +27,7 @@ WORDS = {**document.INDICATORS, **feature_selection.INDICATORS}
 
 
 @dataclass(frozen=True)
-class Combined:
+class AllIndicators:
     """
     All that indicators are made of.
 
