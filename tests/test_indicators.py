@@ -19,7 +19,8 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from bayescal.indicators import ReliabilityIndicators
+from bayescal.indicators import ReliabilityIndicators, document, models
+from bayescal.indicators.kind import ModelIndicators
 from bayescal.reproduce.corpus_scores import count_words
 from bayescal.text import make_classifier
 from bayescal.text.classifiers import CLASSIFIERS
@@ -119,6 +120,29 @@ class TestNames:
         }
         for name, value in expected.items():
             assert found[name] == pytest.approx(np.full(len(NEW), value))
+
+
+class TestExtension:
+    """An indicator is an entry in a table, and a kind of classifiers one in another."""
+
+    def test_an_indicator_of_words(self, monkeypatch):
+        monkeypatch.setitem(
+            document.INDICATORS, "Repeated", lambda words: words.before.tokens[:, 1]
+        )
+        model = ReliabilityIndicators([("gauss", GaussianNB())]).fit(COUNTS, LABELS)
+        assert values_of(model, NEW)["Repeated"].tolist() == NEW.sum(axis=1).tolist()
+
+    def test_a_kind_of_classifiers(self, monkeypatch):
+        margin = ModelIndicators(
+            recognises=lambda model: isinstance(model, LogisticRegression),
+            learn=lambda model, features, positive: (model, positive.sum()),
+            around=lambda learnt, features: learnt[0].decision_function(features),
+            indicators={"Margin": np.abs},
+        )
+        monkeypatch.setitem(models.KINDS, "logistic", margin)
+        model = ReliabilityIndicators([("it", LogisticRegression())], text=False)
+        found = values_of(model.fit(COUNTS, LABELS), NEW)["Margin"]
+        assert found == pytest.approx(np.abs(model.classifier_scores(NEW)[:, 0]))
 
 
 class TestVotes:
