@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
@@ -163,6 +164,16 @@ class TestVotes:
             name: (model.predict(COUNTS) == LABELS).mean() for name, model in fitted().classifiers_
         }
         assert right[fitted().best_] == max(right.values())
+
+    def test_the_best_is_judged_on_some_documents_where_there_are_many(self, monkeypatch):
+        monkeypatch.setattr("bayescal.indicators.transformer.JUDGED_ON", 4)
+        rows = [0, 53, 106, 159]  # evenly chosen of 160
+        always, never = (DummyClassifier(strategy="constant", constant=c) for c in (True, False))
+        pairs = [("always", always), ("never", never)]
+        labels = np.ones(160, dtype=bool)
+        labels[rows] = False
+        found = ReliabilityIndicators(pairs, text=False).fit(COUNTS, labels)
+        assert found.best_ == "never"
 
     def test_thresholds_and_the_best_can_be_said(self):
         classifiers = [("nb", MultinomialNB()), ("svm", LinearSVC(random_state=0))]
