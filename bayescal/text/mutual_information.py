@@ -12,7 +12,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bayescal.labels import encode_labels
-from bayescal.validation import Floats, check_count
+from bayescal.validation import Floats, check_count, check_same_length
 
 
 def presence(counts: Any) -> Any:
@@ -103,7 +103,7 @@ class MutualInformationSelector(SelectorMixin, BaseEstimator):  # type: ignore[m
         self.k = k
         self.min_documents = min_documents
 
-    def fit(self, X: Any, y: ArrayLike) -> Self:  # noqa: N803
+    def fit(self, X: Any, y: ArrayLike, topics: ArrayLike | None = None) -> Self:  # noqa: N803
         """
         Choose the words.
 
@@ -114,6 +114,9 @@ class MutualInformationSelector(SelectorMixin, BaseEstimator):  # type: ignore[m
         y : array-like of shape (documents,) or (documents, classes)
             Labels, two classes, both present; or for each of several classes, whether a document
             is of it.
+        topics : array-like of shape (documents, classes), optional
+            Takes the place of y. In a pipeline whose classifier is for one class, scikit-learn's
+            metadata routing brings the labels of all of them here, fold by fold.
 
         Raises
         ------
@@ -123,8 +126,11 @@ class MutualInformationSelector(SelectorMixin, BaseEstimator):  # type: ignore[m
         check_count("k", self.k)
         check_count("min_documents", self.min_documents)
         X, y = validate_data(self, X, y, accept_sparse="csr", multi_output=True)  # noqa: N806
-        labels = np.atleast_2d(np.transpose(y))
-        positive = [encode_labels(column)[1] for column in labels]
+        labels = np.atleast_2d(np.transpose(y if topics is None else np.asarray(topics)))
+        check_same_length("X", X.shape[0], "topics", labels.shape[1])
+        # Of a class that all documents are of, or none, words say nothing: one other is enough.
+        telling = [column for column in labels if np.unique(column).size > 1] or labels[:1]
+        positive = [encode_labels(column)[1] for column in telling]
         documents = np.asarray(presence(X).sum(axis=0))
         candidates = np.flatnonzero(documents >= self.min_documents)
         if candidates.size == 0:
