@@ -271,6 +271,15 @@ class TestNeighbours:
             assert VALUES["kNNShiftStdDevConfDiff"][row] == 0.0
             assert VALUES["kNNShiftMeanPred"][row] == 1.0  # s(+) = 0 is not below 0
 
+    def test_of_documents_that_may_be_opposite(self):
+        """Of numbers below 0 cosines are negative: the nearest neighbour may be the opposite."""
+        features = np.r_[np.full(8, -1.0), 2.0, 3.0][:, None]
+        labels = np.arange(10) % 2 == 0
+        knn = ReliabilityIndicators([("knn", KNeighborsClassifier(9, metric="cosine"))], text=False)
+        found = values_of(knn.fit(features, labels), np.array([[1.0], [-1.0]]))
+        assert found["NeighborhoodRadius"] == pytest.approx(np.full(2, 2.0))
+        assert np.isfinite([*found.values()]).all()
+
     def test_of_scikit_learns_model(self, cases):
         """With cosines, tf idf and k the same it has the same neighbours, and votes otherwise."""
         model, see = model_of(fitted(), "nearest_neighbours")

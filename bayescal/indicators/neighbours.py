@@ -105,7 +105,7 @@ class Neighbourhood:
             gram = products(self.neighbours.documents, self.rows[block])
             cosine = shifted_cosines(self.similarity[block], gram, k)
             scores[block] = votes(cosine, self.sign[block], k)
-        alone = self.similarity[:, :1] <= 0.0
+        alone = self.similarity[:, :1] == 0.0
         return np.where(alone, self.score[:, None], scores)
 
 
