@@ -189,8 +189,8 @@ def _by_query(
             measured.append(measure(ranking_of(grades[documents], values[documents]), ties))
     if not names:
         raise ValueError(
-            "at least one query must hold documents of different grades, got none of"
-            f" {len(queries.names)}: no ranking of theirs is better than another."
+            "at least one query must hold documents of different grades, got one class only in each"
+            f" of {len(queries.names)}: no ranking of theirs is better than another."
         )
     # Identifiers may be tuples, which are not levels of an index here.
     return pd.Series(measured, index=pd.Index(names, name="query", tupleize_cols=False))
