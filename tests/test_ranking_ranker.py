@@ -92,6 +92,15 @@ class TestFit:
         assert thin.coef_ == pytest.approx(dense.coef_, rel=1e-8)
         assert thin.predict(kind(few)) == pytest.approx(dense.predict(few), rel=1e-8)
 
+    @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+    def test_single_precision(self, kind):
+        single = kind(X.astype(np.float32))
+        found = SVMMAPRanker(10.0, tol=1e-4).fit(single, Y, QID)
+        expected = SVMMAPRanker(10.0, tol=1e-4).fit(X, Y, QID)
+        assert found.coef_.dtype == np.float64
+        assert found.objective_ == pytest.approx(expected.objective_, rel=1e-4)
+        assert found.predict(single) == pytest.approx(X @ found.coef_, abs=1e-5)
+
     def test_many_sparse_features_are_never_made_dense(self):
         # As numbers of 8 bytes the dense features would take 24 GB.
         rng = np.random.default_rng(0)

@@ -1,6 +1,8 @@
 """Ranking for average precision: linear rankers, measures, and the baselines they are held to."""
 
-from bayescal.ranking.baselines import BestFunctionRanker, ClassifierRanker, LambdaRanker
+from bayescal.ranking.baselines.best_function import BestFunctionRanker
+from bayescal.ranking.baselines.classifier_ranker import ClassifierRanker
+from bayescal.ranking.baselines.lambda_ranker import LambdaRanker
 from bayescal.ranking.binned_functions import BinnedFunctions, StepFunctions
 from bayescal.ranking.comparison import RankingComparison, compare_rankings
 from bayescal.ranking.measures import (

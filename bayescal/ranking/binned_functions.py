@@ -122,9 +122,9 @@ class BinnedFunctions(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             self.thresholds_ = [given] * scores.shape[1]
         return self
 
-    def transform(self, X: ArrayLike) -> Floats:  # noqa: N803
+    def transform(self, X: ArrayLike) -> NDArray[np.float32]:  # noqa: N803
         """
-        Return the features 0 and 1, those of a function side by side; shape (documents, features).
+        Return the features, 0 and 1, those of a function side by side; shape (documents, features).
 
         Parameters
         ----------
@@ -139,7 +139,7 @@ class BinnedFunctions(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         parts = [
             scores[:, [column]] >= thresholds for column, thresholds in enumerate(self.thresholds_)
         ]
-        return np.concatenate(parts, axis=1, dtype=np.float64)
+        return np.concatenate(parts, axis=1, dtype=np.float32)
 
     def step_functions(self, coef: ArrayLike) -> StepFunctions:
         """
@@ -182,6 +182,7 @@ class BinnedFunctions(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Tell scikit-learn that scores may be missing."""
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
+        tags.transformer_tags.preserves_dtype = []  # 0 and 1 are exact in single precision
         return tags
 
     def _chosen(self, scores: Floats) -> Floats:

@@ -27,7 +27,7 @@ class RankingProblem:
     Attributes
     ----------
     features : list of array or sparse array of shape (documents of the query, n_features)
-        The relevant documents of each query stand first.
+        The relevant documents of each query stand first. In single or double precision.
     n_relevant : list of int
         How many of them there are, by query.
     loss : RankingLoss
@@ -51,14 +51,16 @@ class RankingProblem:
     def most_violated(self, query: int, coef: Floats) -> tuple[Floats, float]:
         """Return Psi(y*) - Psi(y) of a query's most violated ranking y, and its loss."""
         features = self.features[query]
-        weights, loss = most_violated(features @ coef, self.n_relevant[query], self.loss)
-        return weights @ features, loss
+        scores = _scores(features, coef)
+        weights, loss = most_violated(scores, self.n_relevant[query], self.loss)
+        difference = weights.astype(features.dtype, copy=False) @ features
+        return np.asarray(difference, dtype=np.float64), loss
 
     def slack(self, coef: Floats) -> float:
         """Return the mean over queries of max over y of Delta(y) - w.(Psi(y*) - Psi(y))."""
         total = 0.0
         for features, n_relevant in zip(self.features, self.n_relevant, strict=True):
-            scores = features @ coef
+            scores = _scores(features, coef)
             weights, loss = most_violated(scores, n_relevant, self.loss)
             total += loss - float(weights @ scores)
         return total / self.n_queries
@@ -66,6 +68,11 @@ class RankingProblem:
     def objective(self, coef: Floats, cost: float) -> float:
         """Return ||w||^2 / 2 + C times the mean slack."""
         return float(coef @ coef) / 2.0 + cost * self.slack(coef)
+
+
+def _scores(features: Any, coef: Floats) -> Floats:
+    # Of features in single precision: a product of mixed precision would copy them first.
+    return np.asarray(features @ coef.astype(features.dtype, copy=False), dtype=np.float64)
 
 
 def ranking_problem(

@@ -6,8 +6,5 @@ labels, and the ranker of the result for a given C. The best single functions ha
 """
 
 from bayescal.ranking.baselines.baseline import BASELINES, Baseline
-from bayescal.ranking.baselines.best_function import BestFunctionRanker
-from bayescal.ranking.baselines.classifier_ranker import ClassifierRanker
-from bayescal.ranking.baselines.lambda_ranker import LambdaRanker
 
-__all__ = ["BASELINES", "Baseline", "BestFunctionRanker", "ClassifierRanker", "LambdaRanker"]
+__all__ = ["BASELINES", "Baseline"]
