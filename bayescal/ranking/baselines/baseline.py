@@ -41,6 +41,10 @@ class Baseline:
         The package that must be installed.
     has_cost : bool
         Whether C matters.
+    cost_of_documents : bool
+        Whether C weighs a sum over documents, not a mean over queries.
+    sees_bins : bool
+        Whether it is linear in binned functions, as in the paper, or takes scores as they are.
     """
 
     name: str
@@ -48,6 +52,8 @@ class Baseline:
     within_query: Callable[[Any, Any], Any] | None = None
     needs: str = "sklearn"
     has_cost: bool = True
+    cost_of_documents: bool = False
+    sees_bins: bool = True
 
     @property
     def installed(self) -> bool:
@@ -77,15 +83,17 @@ def _lambdarank(_: float, **options: Any) -> LambdaRanker:
     return LambdaRanker(**options)
 
 
+_classifier = partial(Baseline, cost_of_documents=True)
+
 _LIST = [
     Baseline("SVM-ROC", partial(SVMMAPRanker, loss="roc")),
-    Baseline("SVMacc", _svm),
+    _classifier("SVMacc", _svm),
     # Errors on relevant documents cost (non-relevant / relevant) times as much as the others.
-    Baseline("SVMacc2", partial(_svm, class_weight="balanced")),
-    Baseline("SVMacc3", _svm, percentiles_within_queries),
-    Baseline("SVMacc4", _svm, min_max_within_queries),
-    Baseline("logistic", _logistic),
-    Baseline("lambdarank", _lambdarank, needs="lightgbm", has_cost=False),
+    _classifier("SVMacc2", partial(_svm, class_weight="balanced")),
+    _classifier("SVMacc3", _svm, percentiles_within_queries),
+    _classifier("SVMacc4", _svm, min_max_within_queries),
+    _classifier("logistic", _logistic, sees_bins=False),
+    Baseline("lambdarank", _lambdarank, needs="lightgbm", has_cost=False, sees_bins=False),
 ]
 
 BASELINES: dict[str, Baseline] = {baseline.name: baseline for baseline in _LIST}
