@@ -14,8 +14,13 @@ from bayescal.ranking.measures import (
 from bayescal.ranking.problem import QueriesLeftOutWarning
 from bayescal.ranking.queries import qid_from_group_sizes
 from bayescal.ranking.ranker import SVMMAPRanker
+from bayescal.ranking.relevance import RelevanceCalibrator
 from bayescal.ranking.svmlight import RankingData, load_ranking
-from bayescal.ranking.within_query import min_max_within_queries, percentiles_within_queries
+from bayescal.ranking.within_query import (
+    min_max_within_queries,
+    percentiles_within_queries,
+    standardise_within_queries,
+)
 
 __all__ = [
     "BestFunctionRanker",
@@ -25,6 +30,7 @@ __all__ = [
     "QueriesLeftOutWarning",
     "RankingComparison",
     "RankingData",
+    "RelevanceCalibrator",
     "SVMMAPRanker",
     "StepFunctions",
     "average_precision",
@@ -36,4 +42,5 @@ __all__ = [
     "percentiles_within_queries",
     "precision_at",
     "qid_from_group_sizes",
+    "standardise_within_queries",
 ]

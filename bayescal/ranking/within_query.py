@@ -1,4 +1,7 @@
-"""Scores made comparable between queries, without labels: the paper's SVMacc3 and SVMacc4."""
+"""Scores made comparable between queries, without labels.
+
+As percentiles and between the extremes (the paper's SVMacc3 and SVMacc4), and in robust units.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,8 @@ from numpy.typing import ArrayLike
 from scipy.stats import rankdata
 
 from bayescal.ranking.queries import group_by_query
-from bayescal.validation import Floats
+from bayescal.robust import centre_and_spread
+from bayescal.validation import Floats, as_scores
 
 
 def percentiles_within_queries(X: ArrayLike, qid: Any = None) -> Floats:  # noqa: N803
@@ -59,6 +63,34 @@ def min_max_within_queries(X: ArrayLike, qid: Any = None) -> Floats:  # noqa: N8
     return _by_query(_min_max, X, qid)
 
 
+def standardise_within_queries(scores: ArrayLike, qid: Any = None) -> Floats:
+    """
+    Return scores less the median of their query, in units of their query's spread.
+
+    The spread is 1.48 median absolute deviations; where most scores of a query tie and that is 0,
+    their mean absolute deviation; scores that are all the same become 0. Most documents of a query
+    are not relevant, so that its median and its spread are those of documents that are not.
+
+    Parameters
+    ----------
+    scores : array-like of shape (documents,)
+        Raw scores.
+    qid : sequence of shape (documents,) of hashable values, optional
+        The query of each document. By default they are all of one query.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not as described.
+
+    Examples
+    --------
+    >>> standardise_within_queries([5.0, 6.0, 7.0, 0.1, 0.1], [1, 1, 1, 2, 2]).round(3).tolist()
+    [-0.674, 0.0, 0.674, 0.0, 0.0]
+    """
+    return _by_query(_standardised, as_scores(scores)[:, None], qid)[:, 0]
+
+
 def _by_query(function: Callable[[Floats], Floats], X: ArrayLike, qid: Any) -> Floats:  # noqa: N803
     scores = np.asarray(X, dtype=np.float64)
     if scores.ndim != 2:
@@ -74,6 +106,11 @@ def _by_query(function: Callable[[Floats], Floats], X: ArrayLike, qid: Any) -> F
 def _percentiles(scores: Floats) -> Floats:
     ranks = rankdata(scores, axis=0, nan_policy="omit")
     return np.asarray((ranks - 0.5) / np.maximum((~np.isnan(scores)).sum(axis=0), 1))
+
+
+def _standardised(scores: Floats) -> Floats:
+    centre, spread = centre_and_spread(scores[:, 0])
+    return (scores - centre) / spread
 
 
 def _min_max(scores: Floats) -> Floats:
