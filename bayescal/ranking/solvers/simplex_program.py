@@ -48,7 +48,7 @@ def solve_on_simplex(matrix: Floats, linear: Floats, start: Floats) -> Floats:
     for _ in range(MOST_STEPS):
         _settle(weights, active, matrix, linear)
         gradient = matrix @ weights - linear
-        before, value = value, float(weights @ (gradient - linear)) / 2.0
+        before, value = value, float(weights @ (gradient - linear))  # twice the objective
         entering = int(gradient.argmin())
         gain = float(gradient @ weights - gradient[entering])
         # Every step gains, unless what is to be gained is below rounding.
