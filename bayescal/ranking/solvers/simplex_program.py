@@ -81,7 +81,8 @@ def _direction(members: Integers, anchor: int, matrix: Floats, gradient: Floats)
     """
     Return the step of sum 0 to the best weights, of any sign, that are 0 outside the members.
 
-    The anchor's weight is what the others leave, which makes a problem without a constraint.
+    The anchor's weight is what the others leave, which makes a problem without a constraint. Any
+    member would do; rounding errors matter least to the largest.
     """
     others = np.delete(members, anchor)
     reference = members[anchor]
