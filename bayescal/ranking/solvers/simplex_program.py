@@ -48,7 +48,7 @@ def solve_on_simplex(matrix: Floats, linear: Floats, start: Floats) -> Floats:
     for _ in range(MOST_STEPS):
         _settle(weights, active, matrix, linear)
         gradient = matrix @ weights - linear
-        before, value = value, float(weights @ (gradient - linear)) / 2.0
+        before, value = value, float(weights @ (gradient - linear))  # twice the objective
         entering = int(gradient.argmin())
         gain = float(gradient @ weights - gradient[entering])
         # Every step gains, unless what is to be gained is below rounding.
@@ -81,7 +81,8 @@ def _direction(members: Integers, anchor: int, matrix: Floats, gradient: Floats)
     """
     Return the step of sum 0 to the best weights, of any sign, that are 0 outside the members.
 
-    The anchor's weight is what the others leave, which makes a problem without a constraint.
+    The anchor's weight is what the others leave, which makes a problem without a constraint. Any
+    member would do; rounding errors matter least to the largest.
     """
     others = np.delete(members, anchor)
     reference = members[anchor]

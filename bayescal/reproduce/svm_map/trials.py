@@ -9,8 +9,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.preprocessing import StandardScaler
 
 from bayescal.parallel import in_parallel, workers
 from bayescal.ranking import BinnedFunctions, SVMMAPRanker, average_precision
@@ -101,6 +99,8 @@ def _parts(
     collection: Collection, roles: Roles, contender: Baseline
 ) -> list[tuple[Any, Integers, Integers]]:
     """Return what a contender sees of training, validation and test queries, and their labels."""
+    from sklearn.preprocessing import StandardScaler
+
     features = contender.features(collection.features, collection.qid)
     masks = [np.isin(collection.qid, which) for which in (roles.train, roles.validate, roles.test)]
     parts = [features[mask] for mask in masks]
@@ -116,6 +116,8 @@ def _parts(
 
 def _rankers(contender: Baseline, train: tuple[Any, Integers, Integers]) -> list[Any]:
     """Return the contender fitted for every C, or once where it has none."""
+    from sklearn.exceptions import ConvergenceWarning
+
     features, relevant, qid = train
     first = contender.make(COSTS[0])
     with warnings.catch_warnings():
