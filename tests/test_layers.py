@@ -35,6 +35,7 @@ LAYERS = {
     "metrics": 2,
     "prior_shift": 2,
     "decisions": 2,
+    "locality": 2,
     "score_checks": 2,
     "topic_scores": 3,
     "density_draws": 3,
@@ -61,6 +62,7 @@ LAYERS = {
     "calibrated_classifier": 12,
     "text": 13,
     "ranking": 13,
+    "indicators": 14,
     "reproduce": 14,
     "cli": 15,
     "__main__": 16,
@@ -80,6 +82,7 @@ CORE = {
     "density_shapes",
     "prior_shift",
     "decisions",
+    "locality",
     "sign_test",
 }
 PYMC_SIDE = {"distributions", "programs"}
@@ -104,6 +107,7 @@ ALLOWED_HEAVY = {
     "plots": {"sklearn"},
     "text": {"sklearn"},
     "ranking": {"sklearn"},
+    "indicators": {"sklearn"},
 }
 
 # Methods that hand the estimator to a room of the face, which they import when they are called.
