@@ -167,6 +167,7 @@ class TestCommand:
         assert table.loc["SVM-ROC", "wins"] > 2 * table.loc["SVM-ROC", "losses"]
         assert table.loc["SVM-ROC", "p_value"] < 0.01
         assert table["largest_gap"].max() <= 0.01
+        assert table["least_margin"].min() > 0.0
         page = (out / "svm_map.md").read_text()
         assert f"| SVM-MAP | {table.loc['SVM-MAP', 'map']:.3f} | - |" in page
         assert f"{table.loc['SVM-MAP', 'map']:.3f}" in shown

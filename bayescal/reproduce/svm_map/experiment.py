@@ -19,10 +19,18 @@ __all__ = ["as_printed", "deal", "measure", "read_collections", "write"]
 
 
 def measure(collection: Collection, dealt: Sequence[Roles], jobs: int = 1) -> pd.DataFrame:
-    """Return `table_of` the trials of a collection, with the largest duality gap of their fits."""
+    """
+    Return `table_of` the trials of a collection, with what is known of their fits.
+
+    The largest relative duality gap of the ranking SVMs, and how far the slack of SVM-MAP has at
+    least been above the loss.
+    """
     outcomes = run_trials(collection, dealt, jobs)
     table = table_of(query_means(collection, outcomes))
-    return table.assign(largest_gap=max(outcome.gap for outcome in outcomes))
+    return table.assign(
+        largest_gap=max(outcome.gap for outcome in outcomes),
+        least_margin=min(outcome.tightest for outcome in outcomes),
+    )
 
 
 def write(tables: Sequence[pd.DataFrame], folder: Path) -> None:
