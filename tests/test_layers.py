@@ -61,6 +61,7 @@ LAYERS = {
     "export": 11,
     "calibrated_classifier": 12,
     "text": 13,
+    "ranking": 13,
     "indicators": 14,
     "reproduce": 14,
     "cli": 15,
@@ -105,6 +106,7 @@ ALLOWED_HEAVY = {
     "report": {"sklearn"},
     "plots": {"sklearn"},
     "text": {"sklearn"},
+    "ranking": {"sklearn"},
     "indicators": {"sklearn"},
 }
 

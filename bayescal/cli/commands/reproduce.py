@@ -1,4 +1,4 @@
-"""`bayescal reproduce`: Bennett's experiment on Reuters-21578, and the one on few positives."""
+"""`bayescal reproduce`: the experiment on Reuters-21578, on few positives, and of ranking."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import typer
 from bayescal.cli import options
 from bayescal.cli.command import Call, command
 from bayescal.cli.errors import UsageError, blamed_on_use
+from bayescal.cli.reproduce_svm_map import SvmMap, svm_map
 from bayescal.cli.reproduce_tables import markdown_page, reuters_table, small_data_table
 from bayescal.cli.settings import check_at_least
 from bayescal.cli.writing import check_folder, staged_folder
@@ -178,6 +179,9 @@ def small_data(asked: SmallData) -> None:
         (stage / "small_data.md").write_text(markdown_page(shown), encoding="utf-8")
         learning_curves(table).savefig(stage / "small_data.png", metadata={"Software": None})
     screen.say(f"The tables and the learning curves are in {asked.out}.")
+
+
+command(app, SvmMap, "svm-map")(svm_map)
 
 
 def _corpus(data: Path | None) -> pd.DataFrame:
