@@ -93,6 +93,14 @@ class TestRegistry:
         chance = mean_average_precision(Y, np.random.default_rng(0).random(Y.size), QID)
         assert ranker.score(features, Y, qid=QID) > 0.7 > 0.45 > chance
 
+    @pytest.mark.parametrize("name", ["SVM-ROC", "SVMacc", "SVMacc2", "logistic"])
+    def test_sparse_features(self, name):
+        few = np.where(np.abs(X) > 1.0, X, 0.0)
+        dense, thin = (
+            BASELINES[name].make(0.1).fit(x, Y, qid=QID) for x in (few, sparse.csr_array(few))
+        )
+        assert thin.predict(few) == pytest.approx(dense.predict(few), rel=1e-2, abs=1e-2)
+
     def test_variants_of_the_accuracy(self):
         x = X + 50.0 * QID[:, None]  # an offset of every query
         for name, immune in (("SVMacc", False), ("SVMacc3", True), ("SVMacc4", True)):

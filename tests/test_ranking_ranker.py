@@ -140,13 +140,30 @@ class TestFit:
             found = SVMMAPRanker(cost, tol=1e-9).fit([[1.0], [0.0]], [1, 0])
             assert found.coef_.item() == pytest.approx(expected, rel=1e-6)
 
-    def test_features_that_are_all_alike(self):
-        found = clone(RANKER).fit(np.ones_like(X), Y, QID)
-        assert not found.coef_.any()
-        assert found.dual_gap_ == 0.0
-        assert found.score(np.ones_like(X), Y, qid=QID) == pytest.approx(
-            1.0 - found.slack_, abs=1e-12
-        )
+    @pytest.mark.parametrize("loss", LOSSES)
+    @pytest.mark.parametrize("solver", SOLVERS)
+    @pytest.mark.parametrize("value", [0.0, 1.0])
+    def test_features_that_are_all_alike(self, loss, solver, value):
+        """All scores are tied, whatever the coefficients."""
+        alike = np.full_like(X, value)
+        found = SVMMAPRanker(10.0, loss=loss, solver=solver).fit(alike, Y, QID)
+        assert np.abs(found.coef_).max() < 1e-12
+        assert found.dual_gap_ < 1e-9
+        assert found.n_iter_ <= 5
+        if loss == "map":
+            assert found.slack_ == pytest.approx(1.0 - found.score(alike, Y, qid=QID), abs=1e-12)
+        else:
+            assert found.slack_ == pytest.approx(1.0, abs=1e-12)
+
+    @pytest.mark.parametrize("loss", LOSSES)
+    @pytest.mark.parametrize("solver", SOLVERS)
+    def test_features_in_other_units_are_another_cost(self, loss, solver):
+        """w.x is the same for features times a and coefficients over a, and the cost a^2 C."""
+        options = {"loss": loss, "solver": solver, "tol": 1e-6}
+        found = SVMMAPRanker(1e10, **options).fit(1e-5 * X, Y, QID)
+        expected = SVMMAPRanker(1.0, **options).fit(X, Y, QID)
+        assert found.slack_ == pytest.approx(expected.slack_, rel=1e-4)
+        assert 1e-5 * found.coef_ == pytest.approx(expected.coef_, rel=2e-2, abs=1e-3)
 
     def test_can_be_pickled(self):
         ranker = clone(RANKER).fit(X, Y, QID)

@@ -145,18 +145,29 @@ def test_the_next_cost_takes_fewer_passes_than_a_cold_start(solver):
     assert warm.n_iter < solve(problem, solver, 130.0).n_iter
 
 
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("loss", LOSSES)
+def test_gains_below_rounding_are_no_gap(solver, loss):
+    features, y, qid = linear_queries()
+    queries = group_by_query(qid, y.size)
+    problem = ranking_problem(1e-6 * features, y == 1, queries, LOSSES[loss])
+    found = solve(problem, solver, 1e-3, tol=1e-2, max_iter=20)
+    assert found.relative_gap == 0.0
+    assert found.objective == pytest.approx(found.at_zero, rel=1e-12)
+
+
 def test_planes_that_do_not_fit_are_not_kept(monkeypatch):
     from bayescal.ranking.solvers import block_frank_wolfe as module
 
-    problem = made_problem(seed=1)
-    kept = solve(problem, "bcfw", 10.0)
+    problem = made_problem(seed=1, noise=3.0)
+    kept = solve(problem, "bcfw", 100.0)
     monkeypatch.setattr(module, "CACHE_BYTES", 1)
     solver = module.BlockFrankWolfe(problem, np.random.default_rng(0))
     assert solver.planes.shape[1] == 1
-    plain = solver.solve(10.0, 1e-3, 5000)
+    plain = solver.solve(100.0, 1e-3, 5000)
     assert plain.relative_gap <= 1e-3
     assert plain.objective == pytest.approx(kept.objective, rel=1e-3)
-    assert plain.n_iter > kept.n_iter
+    assert plain.n_iter > 5 * kept.n_iter  # kept planes save passes over the rankings
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -206,7 +206,8 @@ class SVMMAPRanker(RankerMixin, BaseEstimator):  # type: ignore[misc]
         if self.dual_gap_ > self.tol:
             warnings.warn(
                 f"the relative duality gap is {self.dual_gap_:.2g} after {self.n_iter_} passes,"
-                f" above tol={self.tol:g}: raise max_iter or tol, or lower C.",
+                f" above tol={self.tol:g}: raise max_iter or tol, lower C or the scale of features,"
+                " or take solver='cutting-plane' if features are few.",
                 ConvergenceWarning,
                 stacklevel=3,
             )

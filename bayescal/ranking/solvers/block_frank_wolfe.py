@@ -111,9 +111,10 @@ class BlockFrankWolfe(Solver):
         rise = float(self.losses[query, slot] - self.combined_loss[query])
         gap = self.scale * (rise - float(direction @ self.coef))
         curvature = self.scale**2 * float(direction @ direction)
-        if gap <= 0.0 or curvature == 0.0:
-            return max(gap, 0.0)
-        step = min(1.0, gap / curvature)
+        if gap <= 0.0:
+            return 0.0
+        # All the way where the gain allows it, above all where there is no curvature.
+        step = 1.0 if gap >= curvature else gap / curvature
         direction *= step
         self.combined[query] += direction
         self.combined_loss[query] += step * rise

@@ -10,6 +10,7 @@ from bayescal.validation import Floats, Integers
 # Of the largest diagonal element. With more cuts than features the matrix is singular, and a
 # direction without curvature becomes a very long step, which ends where a weight reaches zero.
 RIDGE = 1e-11
+SMALLEST = 1e-100  # where all directions are without curvature
 # Of the range of the gradients: weights are optimal when none can gain more.
 TOLERANCE = 1e-9
 MOST_STEPS = 10_000
@@ -91,6 +92,6 @@ def _direction(members: Integers, anchor: int, matrix: Floats, gradient: Floats)
     reduced += matrix[reference, reference]
     if others.size:
         diagonal = np.abs(np.diagonal(reduced))
-        reduced[np.diag_indices(others.size)] += RIDGE * diagonal.max() + np.finfo(float).tiny
+        reduced[np.diag_indices(others.size)] += RIDGE * diagonal.max() + SMALLEST
     step = -np.linalg.solve(reduced, gradient[others] - gradient[reference])
     return np.insert(step, anchor, -step.sum())

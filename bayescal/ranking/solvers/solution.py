@@ -10,6 +10,8 @@ import numpy as np
 from bayescal.ranking.problem import RankingProblem
 from bayescal.validation import Floats
 
+ROUNDING = 1e-13
+
 
 @dataclass(frozen=True)
 class Solution:
@@ -45,8 +47,8 @@ class Solution:
         relative to the objective itself would say next to nothing.
         """
         gap = self.objective - self.dual
-        # No w gains anything where the bound has reached the objective of w = 0.
-        return gap / (self.at_zero - self.dual) if gap > 0.0 else 0.0
+        # Where no w gains anything to speak of, both differences are of rounding errors.
+        return gap / (self.at_zero - self.dual) if gap > ROUNDING * self.at_zero else 0.0
 
 
 class Solver(ABC):
