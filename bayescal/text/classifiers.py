@@ -9,8 +9,10 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import Binarizer
 from sklearn.svm import LinearSVC
 
+from bayescal.text.decision_tree import DecisionTree
 from bayescal.text.mutual_information import MutualInformationSelector
 from bayescal.text.naive_bayes import BernoulliNaiveBayes, MultinomialNaiveBayes
+from bayescal.text.nearest_neighbours import NearestNeighbours
 from bayescal.validation import check_choice
 
 WORDS = 300
@@ -26,7 +28,9 @@ NAIVE_BAYES = {
     "naive_bayes": MultinomialNaiveBayes,
     "bernoulli_naive_bayes": BernoulliNaiveBayes,
 }
-CLASSIFIERS = (*NAIVE_BAYES, "linear_svm")
+CLASSIFIERS = (*NAIVE_BAYES, "linear_svm", "nearest_neighbours", "decision_tree")
+# Neighbours are compared by more words than the other classifiers see.
+NEIGHBOURS_WORDS = 3
 # Unnormalised counts take the solver far more steps than documents of length 1.
 MOST_STEPS = 20_000
 
@@ -100,18 +104,67 @@ def linear_svm(
     return Pipeline([*steps, ("weights", weighting), ("classifier", classifier)])
 
 
+def nearest_neighbours(
+    *, words: int = WORDS, neighbours: int | None = None, threshold: float | str = 0.0
+) -> Pipeline:
+    """
+    Return nearest neighbours on three times the most telling words; scores are summed cosines.
+
+    Bennett chooses these words once for all classes of a corpus, by the largest mutual information
+    with any of them; here they are those of the one class.
+
+    Parameters
+    ----------
+    words : int
+        A third of how many words, by mutual information with the class.
+    neighbours, threshold
+        See `bayescal.text.NearestNeighbours`.
+
+    Examples
+    --------
+    >>> nearest_neighbours().steps[0]
+    ('words', MutualInformationSelector(k=900))
+    """
+    selector = MutualInformationSelector(NEIGHBOURS_WORDS * words)
+    return Pipeline([("words", selector), ("classifier", NearestNeighbours(neighbours, threshold))])
+
+
+def decision_tree(
+    *, words: int = WORDS, penalty: float | None = None, random_state: int = 0
+) -> Pipeline:
+    """
+    Return a decision tree on the most telling words; its scores are smoothed log-odds.
+
+    Parameters
+    ----------
+    words : int
+        How many words, by mutual information with the class.
+    penalty, random_state
+        See `bayescal.text.DecisionTree`.
+
+    Examples
+    --------
+    >>> decision_tree().steps[-1]
+    ('classifier', DecisionTree())
+    """
+    tree = DecisionTree(penalty, random_state)
+    return Pipeline([("words", MutualInformationSelector(words)), ("classifier", tree)])
+
+
 def make_classifier(name: str, *, words: int = WORDS, random_state: int = 0) -> Pipeline:
     """
     Return one of the classifiers by name, with its defaults.
 
     Parameters
     ----------
-    name : {"naive_bayes", "bernoulli_naive_bayes", "linear_svm"}
+    name : {"naive_bayes", "bernoulli_naive_bayes", "linear_svm", "nearest_neighbours", \
+"decision_tree"}
         Which.
     words : int
-        How many words, by mutual information with the class.
+        How many words, by mutual information with the class; "nearest_neighbours" takes three
+        times as many.
     random_state : int
-        Of the SVM's solver.
+        Of the SVM's solver, and of the tree's words that split equally well.
 
     Raises
     ------
@@ -126,4 +179,8 @@ def make_classifier(name: str, *, words: int = WORDS, random_state: int = 0) -> 
     check_choice("classifier", name, CLASSIFIERS)
     if name == "linear_svm":
         return linear_svm(words=words, random_state=random_state)
+    if name == "nearest_neighbours":
+        return nearest_neighbours(words=words)
+    if name == "decision_tree":
+        return decision_tree(words=words, random_state=random_state)
     return naive_bayes(name, words=words)

@@ -47,7 +47,8 @@ class LogLinear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         n, n_positive = float(positive.size), float(positive.sum())
         # Laplace's m-estimate (n_c + 1/N)/(N + 2/N) of both classes: the denominators cancel.
         prior = np.log((n_positive + 1.0 / n) / (n - n_positive + 1.0 / n))
-        self.log_ratios_, bias = self._log_ratios(sparse.csr_array(X), positive)
+        self.feature_log_prob_ = self._log_probabilities(sparse.csr_array(X), positive)
+        self.log_ratios_, bias = self._log_ratios(self.feature_log_prob_)
         self.intercept_ = float(prior + bias)
         return self
 
@@ -81,7 +82,11 @@ class LogLinear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Return what of the counts the model sees."""
 
     @abstractmethod
-    def _log_ratios(self, counts: Any, positive: NDArray[np.bool_]) -> tuple[Floats, float]:
+    def _log_probabilities(self, counts: Any, positive: NDArray[np.bool_]) -> Floats:
+        """Return ln P(w|c) of the negative and the positive class, shape (2, words)."""
+
+    @abstractmethod
+    def _log_ratios(self, log_probabilities: Floats) -> tuple[Floats, float]:
         """Return what each word adds to the log-odds, and what every document gets."""
 
 
@@ -94,6 +99,9 @@ class MultinomialNaiveBayes(LogLinear):
 
     Attributes
     ----------
+    feature_log_prob_ : array of shape (2, words)
+        ln P(w|c) of the negative and the positive class; -inf for words that no document fitted
+        has.
     log_ratios_ : array of shape (words,)
         ln P(w|+) - ln P(w|-); 0 for words that no document fitted has: they are ignored.
     intercept_ : float
@@ -113,16 +121,20 @@ class MultinomialNaiveBayes(LogLinear):
     def _features(self, counts: Any) -> Any:
         return counts
 
-    def _log_ratios(self, counts: Any, positive: NDArray[np.bool_]) -> tuple[Floats, float]:
+    def _log_probabilities(self, counts: Any, positive: NDArray[np.bool_]) -> Floats:
         occurrences = np.asarray(counts.sum(axis=0), dtype=np.float64)
-        ratios = np.zeros(occurrences.size)
+        found = np.full((2, occurrences.size), -np.inf)
         seen = occurrences > 0.0
         if seen.any():
             model = MultinomialNB(alpha=occurrences[seen] / occurrences.sum())
             model.fit(counts[:, np.flatnonzero(seen)], positive)
-            negative_words, positive_words = model.feature_log_prob_
-            ratios[seen] = positive_words - negative_words
-        return ratios, 0.0
+            found[:, seen] = model.feature_log_prob_
+        return found
+
+    def _log_ratios(self, log_probabilities: Floats) -> tuple[Floats, float]:
+        seen = np.isfinite(log_probabilities).all(axis=0)
+        negative, positive = np.where(seen, log_probabilities, 0.0)
+        return positive - negative, 0.0
 
 
 class BernoulliNaiveBayes(LogLinear):
@@ -134,6 +146,9 @@ class BernoulliNaiveBayes(LogLinear):
 
     Attributes
     ----------
+    feature_log_prob_ : array of shape (2, words)
+        ln P(w present|c) of the negative and the positive class; -inf for words that no document
+        fitted has, 0 for words that all have.
     log_ratios_ : array of shape (words,)
         What the presence of a word adds to the log-odds of a document without words; 0 for words
         that no document fitted has, or all have.
@@ -154,18 +169,20 @@ class BernoulliNaiveBayes(LogLinear):
     def _features(self, counts: Any) -> Any:
         return presence(counts)
 
-    def _log_ratios(self, counts: Any, positive: NDArray[np.bool_]) -> tuple[Floats, float]:
+    def _log_probabilities(self, counts: Any, positive: NDArray[np.bool_]) -> Floats:
         present = presence(counts)
         share = np.asarray(present.mean(axis=0))
-        log_present, log_absent = [], []
-        telling = (share > 0.0) & (share < 1.0)
-        for members in (positive, ~positive):
-            size = float(members.sum())
-            with_word = np.asarray(present.T @ members.astype(np.float64))
-            # A word that all documents share, or none, tells nothing: it is left out below.
-            smoothed = np.where(telling, (with_word + share) / (size + 1.0), 0.5)
-            missing = np.where(telling, (size - with_word + 1.0 - share) / (size + 1.0), 0.5)
-            log_present.append(np.log(smoothed))
-            log_absent.append(np.log(missing))
-        absent = log_absent[0] - log_absent[1]
-        return (log_present[0] - log_present[1]) - absent, float(absent.sum())
+        sizes = np.array([[float((~positive).sum())], [float(positive.sum())]])
+        with_word = np.stack(
+            [np.asarray(present.T @ c.astype(np.float64)) for c in (~positive, positive)]
+        )
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log((with_word + share) / (sizes + 1.0)))
+
+    def _log_ratios(self, log_probabilities: Floats) -> tuple[Floats, float]:
+        # A word that all documents share, or none, tells nothing: it is left out.
+        telling = (np.isfinite(log_probabilities) & (log_probabilities < 0.0)).all(axis=0)
+        present = np.where(telling, log_probabilities, np.log(0.5))
+        absent = np.log1p(-np.exp(present))
+        of_absence = absent[1] - absent[0]
+        return (present[1] - present[0]) - of_absence, float(of_absence.sum())

@@ -1,0 +1,253 @@
+"""Nearest neighbours of documents by the cosine of their weighted words, as a scored vote."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.preprocessing import normalize
+from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
+
+from bayescal.labels import encode_labels
+from bayescal.parallel import blocks_of
+from bayescal.text.mutual_information import presence
+from bayescal.validation import Floats, check_count
+
+# Of similarities in memory at a time: 64 MB.
+BLOCK_ELEMENTS = 2**23
+# Of two documents as similar as each other the earlier one is the nearer: the same neighbours on
+# every machine. Far above the rounding of a cosine, far below any difference that tells.
+TIE = 1e-15
+
+
+def default_neighbours(documents: int) -> int:
+    """
+    Return k = 2 ceil(log2 N) + 1, but at most N.
+
+    With it the error of nearest neighbours goes to the least possible one as N grows (Bennett's
+    dissertation, section 5.1.3); it is odd.
+
+    Examples
+    --------
+    >>> default_neighbours(9603)
+    29
+    """
+    return min(2 * int(np.ceil(np.log2(documents))) + 1, documents)
+
+
+def nearest(similarity: Floats, count: int) -> NDArray[np.intp]:
+    """
+    Return the columns of the largest values of each row, the largest first.
+
+    Parameters
+    ----------
+    similarity : array of shape (queries, documents)
+        Larger for nearer documents; of equal ones the first is nearer.
+    count : int
+        How many.
+
+    Examples
+    --------
+    >>> nearest(np.array([[0.1, 0.9, 0.9, 0.5]]), 3).tolist()
+    [[1, 2, 3]]
+    """
+    farness = np.arange(similarity.shape[1]) * TIE - similarity
+    if count < similarity.shape[1]:
+        found = np.argpartition(farness, count - 1, axis=1)[:, :count]
+    else:
+        found = np.broadcast_to(np.arange(count), similarity.shape)
+    order = np.argsort(np.take_along_axis(farness, found, axis=1), axis=1)
+    return np.take_along_axis(found, order, axis=1)
+
+
+class NearestNeighbours(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """
+    Score documents by the classes of the most similar documents, each counted by its similarity.
+
+    s(d) = sum over positive neighbours n of cos(d, n) - the same sum over negative neighbours. A
+    word weighs tf log2(N/df): how often it occurs in the document, and the rarer the more. Sums of
+    cosines are no log-odds, but are used like those: 0 means that neither class is nearer.
+
+    Parameters
+    ----------
+    neighbours : int, optional
+        k, how many neighbours vote; by default 2 ceil(log2 N) + 1 of N documents. If there are
+        fewer documents, all of them vote.
+    threshold : float or "s_cut"
+        Scores above it are predicted positive. "s_cut" takes the one of fewest errors on the
+        documents fitted, each scored by its neighbours among the others.
+
+    Attributes
+    ----------
+    idf_ : array of shape (words,)
+        log2(N/df); 0 for words that no document fitted has.
+    documents_ : sparse array of shape (documents, words)
+        The weighted documents fitted, each of length 1 unless it has none of the words.
+    positive_ : array of shape (documents,) of bool
+        Their classes.
+    neighbours_ : int
+        How many vote.
+    threshold_ : float
+        The threshold used.
+
+    References
+    ----------
+    Bennett's dissertation, section 5.1.3 and equation 5.20; the threshold, section 6.3.5.
+
+    Examples
+    --------
+    >>> counts = [[3, 0, 1], [2, 1, 0], [0, 2, 2], [0, 1, 3]]
+    >>> model = NearestNeighbours(neighbours=1).fit(counts, ["in", "in", "out", "out"])
+    >>> model.decision_function([[1, 0, 0], [0, 0, 0]]).round(2)
+    array([-0.99,  0.  ])
+    """
+
+    def __init__(self, neighbours: int | None = None, threshold: float | str = 0.0) -> None:
+        self.neighbours = neighbours
+        self.threshold = threshold
+
+    def fit(self, X: Any, y: ArrayLike) -> Self:  # noqa: N803
+        """
+        Keep the documents, weighted and of length 1.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (documents, words)
+            How often each word occurs; none negative.
+        y : array-like of shape (documents,)
+            Labels, two classes, both present.
+
+        Raises
+        ------
+        ValueError
+            If an argument is not as described.
+        """
+        if self.neighbours is not None:
+            check_count("neighbours", self.neighbours)
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)  # noqa: N806
+        self.classes_, self.positive_ = encode_labels(y)
+        check_non_negative(X, f"{type(self).__name__}.fit")
+        n = self.positive_.size
+        frequency = np.asarray(presence(X).sum(axis=0), dtype=np.float64)
+        self.idf_ = np.log2(n / np.where(frequency > 0.0, frequency, n))
+        self.documents_ = self._unit(X)
+        wanted = default_neighbours(n) if self.neighbours is None else self.neighbours
+        self.neighbours_ = min(wanted, n)
+        self.threshold_ = self._threshold()
+        return self
+
+    def kneighbors(self, X: Any, count: int | None = None) -> tuple[Floats, NDArray[np.intp]]:  # noqa: N803
+        """
+        Return the similarities of the nearest documents fitted and their rows, nearest first.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (queries, words)
+            How often each word occurs.
+        count : int, optional
+            How many of them; by default those that vote. At most as many as were fitted.
+
+        Returns
+        -------
+        tuple of arrays of shape (queries, count)
+            Cosines, from 0 to 1, and rows of `documents_`. A document without words is as far as
+            can be, cosine 0, from all others.
+        """
+        check_is_fitted(self, "documents_")
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)  # noqa: N806
+        wanted = self.neighbours_ if count is None else min(count, self.positive_.size)
+        return self._nearest(self._unit(X), wanted)
+
+    def decision_function(self, X: Any) -> Floats:  # noqa: N803
+        """Return summed cosines of positive minus those of negative neighbours; (queries,)."""
+        return self.vote(*self.kneighbors(X))
+
+    def vote(self, similarity: Floats, rows: NDArray[np.intp]) -> Floats:
+        """
+        Return the scores of queries from their neighbours, nearest first.
+
+        Parameters
+        ----------
+        similarity, rows : arrays of shape (queries, count)
+            As `kneighbors` returns them; the first `neighbours_` vote.
+        """
+        sign = np.where(self.positive_[rows[:, : self.neighbours_]], 1.0, -1.0)
+        return np.asarray((similarity[:, : self.neighbours_] * sign).sum(axis=1))
+
+    def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
+        """Return the positive class for scores above the threshold."""
+        positive = self.decision_function(X) > self.threshold_
+        classes: NDArray[Any] = self.classes_[positive.astype(np.intp)]
+        return classes
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn what comes in: counts, sparse or not, and two classes."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = tags.input_tags.positive_only = True
+        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.poor_score = True  # made for counts of words
+        return tags
+
+    def _unit(self, counts: Any) -> Any:
+        weighted = sparse.csr_array(counts) @ sparse.diags_array(self.idf_)
+        return sparse.csr_array(normalize(sparse.csr_array(weighted)))
+
+    def _nearest(self, queries: Any, count: int) -> tuple[Floats, NDArray[np.intp]]:
+        similarity = np.empty((queries.shape[0], count))
+        rows = np.empty(similarity.shape, dtype=np.intp)
+        words = self.documents_.T.tocsr()
+        for block in blocks_of(max(1, BLOCK_ELEMENTS // self.positive_.size), queries.shape[0]):
+            cosines = (queries[block] @ words).toarray()
+            rows[block] = nearest(cosines, count)
+            similarity[block] = np.take_along_axis(cosines, rows[block], axis=1)
+        return np.clip(similarity, 0.0, 1.0), rows
+
+    def _threshold(self) -> float:
+        if isinstance(self.threshold, str):
+            if self.threshold != "s_cut":
+                raise ValueError(f"threshold must be a number or 's_cut', got {self.threshold!r}.")
+            return fewest_errors(self._left_out_scores(), self.positive_)
+        return float(self.threshold)
+
+    def _left_out_scores(self) -> Floats:
+        """Return the score of each document fitted by its neighbours among the others."""
+        size = self.positive_.size
+        similarity, rows = self._nearest(self.documents_, min(self.neighbours_ + 1, size))
+        # A document may come after copies of it, or after the last neighbour asked for.
+        itself = rows == np.arange(size)[:, None]
+        itself[~itself.any(axis=1), -1] = True
+        shape = (size, rows.shape[1] - 1)
+        return self.vote(similarity[~itself].reshape(shape), rows[~itself].reshape(shape))
+
+
+def fewest_errors(scores: Floats, positive: NDArray[np.bool_]) -> float:
+    """
+    Return the threshold above which documents are to be taken, with fewest errors.
+
+    Half way between two scores; of several thresholds the one nearest 0.
+
+    Parameters
+    ----------
+    scores : array of shape (n,)
+        Of documents.
+    positive : array of shape (n,) of bool
+        Their classes.
+
+    Examples
+    --------
+    >>> fewest_errors(np.array([-3.0, -2.0, 1.0, 2.0]), np.array([False, True, True, True]))
+    -2.5
+    """
+    order = np.argsort(scores, kind="stable")
+    rising, truth = scores[order], positive[order]
+    # Errors of taking all but the first i documents: positives before, negatives after.
+    missed = np.r_[0, np.cumsum(truth)]
+    taken = (~truth).sum() - np.r_[0, np.cumsum(~truth)]
+    cut = np.r_[rising[0] - 1.0, (rising[1:] + rising[:-1]) / 2.0, rising[-1] + 1.0]
+    between = np.r_[True, rising[1:] > rising[:-1], True]
+    errors = np.where(between, missed + taken, scores.size + 1)
+    best = np.flatnonzero(errors == errors.min())
+    return float(cut[best[np.abs(cut[best]).argmin()]])
