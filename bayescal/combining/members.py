@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.utils.metaestimators import _safe_split
+from sklearn.utils import _safe_indexing
 
 from bayescal.classification.folds import Documents, Split
 from bayescal.classification.raw_scores import Reach, check_scoring
@@ -81,27 +82,33 @@ class Members:
     target: Target
     reach: Reach | None = None
 
-    def inputs(self, features: Any) -> Inputs:
+    def inputs(self, features: Any, part: Split | None = None) -> Inputs:
         """
         Return what a combiner sees of documents.
+
+        Parameters
+        ----------
+        features : array-like of n documents
+            As the classifiers take them.
+        part : (training, held-out) positions, optional
+            To speak of the second part alone.
 
         Raises
         ------
         ValueError
             If a classifier's score, or an indicator, is not a number.
         """
-        scores = self.scores(features)
-        if self.reach is not None:
-            scores = self.reach.clip(scores)
-        return Inputs(scores, indicators_of(self.indicators, features, len(scores)))
-
-    def scores(self, features: Any) -> Floats:
-        """Return the classifiers' raw scores, which may be infinite; shape (n, classifiers)."""
+        documents = Documents(features, self.target, {})
         columns = [
-            _numbers(name, Documents(features, self.target, {}).score(fitted))
+            _numbers(name, documents.score(fitted, part))
             for name, fitted in self.classifiers.items()
         ]
-        return np.concatenate(columns, axis=1)
+        scores = np.concatenate(columns, axis=1)
+        if self.reach is not None:
+            scores = self.reach.clip(scores)
+        if part is not None and self.indicators is not None:
+            features = _safe_indexing(features, part[1])
+        return Inputs(scores, indicators_of(self.indicators, features, len(scores)))
 
 
 def fit_members(
@@ -131,12 +138,6 @@ def fit_members(
     return Members(fitted, _fit_indicators(indicators, fitted, first, rows), first.target)
 
 
-def held_out(members: Members, features: Any, part: Split) -> Inputs:
-    """Return what members fitted to a training part say of the held-out one; may be infinite."""
-    held, _ = _safe_split(None, features, None, part[1])
-    return members.inputs(held)
-
-
 def indicators_of(indicators: Any, features: Any, n: int) -> Floats:
     """Return indicators of n documents, shape (n, indicators), none where there are none."""
     if indicators is None:
@@ -157,7 +158,9 @@ def indicators_of(indicators: Any, features: Any, n: int) -> Floats:
     return values
 
 
-def _fit_indicators(indicators: Any, fitted: dict[str, Any], documents: Documents, rows: Any) -> Any:
+def _fit_indicators(
+    indicators: Any, fitted: dict[str, Any], documents: Documents, rows: NDArray[np.intp] | None
+) -> Any:
     if indicators is None:
         return None
     copy = clone(indicators)
@@ -167,7 +170,7 @@ def _fit_indicators(indicators: Any, fitted: dict[str, Any], documents: Document
         copy.set_params(classifiers=list(fitted.items()), prefit=True)
     features, y = documents.features, documents.target.y
     if rows is not None:
-        features, y = _safe_split(None, features, y, rows)
+        features, y = _safe_indexing(features, rows), y[rows]
     return copy.fit(features, y)
 
 

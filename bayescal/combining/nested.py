@@ -18,7 +18,7 @@ from bayescal.classification.folds import Documents, Split
 from bayescal.classification.raw_scores import Reach
 from bayescal.combining.binary_problems import fold_of
 from bayescal.combining.inputs import Inputs, Labelled
-from bayescal.combining.members import Members, fit_members, held_out
+from bayescal.combining.members import Members, fit_members
 from bayescal.validation import Floats
 
 
@@ -111,4 +111,4 @@ def _fit_and_hold_out(
     part: Split,
 ) -> Inputs:
     members = fit_members(classifiers, indicators, documents, part)
-    return held_out(members, next(iter(documents.values())).features, part)
+    return members.inputs(next(iter(documents.values())).features, part)

@@ -1,0 +1,232 @@
+r"""Ours: a Bayesian logistic model of calibrated log-odds, around those of all problems together.
+
+    log-odds(x) = beta_0 + b + sum_i w_i (lambda_i(x) - beta_0) + sum_j v_j r_j(x)
+
+lambda_i are the log-odds that a `ScoreCalibrator` gives classifier i, beta_0 those of the base
+rate, r_j standardised indicators. The weights' prior (`engines.classifier_weights.prior`) has them
+average the classifiers that are probably the best, so that few positives change little about that.
+
+Calibration curves are uncertain as weights are. Each draw takes one curve of every classifier, moves
+the mode of bias and weights to where the labels have it given these curves, and adds a draw of the
+coefficients' deviation from their mode: what the labels say of the level is counted once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from sklearn.utils.parallel import Parallel, delayed
+
+from bayescal.bayes import probability
+from bayescal.combining.calibrated_scores import CalibratedScores, calibrate_scores
+from bayescal.combining.combiners.combiner import Combined, Combiner
+from bayescal.combining.inputs import Inputs, Labelled
+from bayescal.combining.measures import MEASURES, best_threshold
+from bayescal.combining.standardiser import Standardiser
+from bayescal.engines.classifier_weights.design import Design
+from bayescal.engines.classifier_weights.engine import (
+    Weights,
+    draw_weights,
+    fit_modes,
+    follow,
+)
+from bayescal.engines.classifier_weights.prior import WeightsPrior, centre_of_weights
+from bayescal.engines.combined import log_scores
+from bayescal.validation import Floats
+
+DRAWS = 1000
+# Log-odds of draws times documents at a time: 64 MB.
+BLOCK = 8_000_000
+
+
+@dataclass(frozen=True)
+class Shifts:
+    """
+    Indicators as the model has them: standardised, none beyond those of the documents fitted.
+
+    Attributes
+    ----------
+    standardiser : Standardiser
+        Of the documents fitted.
+    low, high : array of shape (indicators,)
+        The smallest and the largest standardised value there.
+    """
+
+    standardiser: Standardiser
+    low: Floats
+    high: Floats
+
+    @classmethod
+    def of(cls, indicators: Floats, weight: Floats | None) -> Shifts:
+        """Return those of the documents fitted."""
+        standardiser = Standardiser.of(indicators, weight)
+        columns = standardiser.apply(indicators)
+        return cls(standardiser, columns.min(axis=0), columns.max(axis=0))
+
+    def columns(self, indicators: Floats) -> Floats:
+        """Return the columns of documents."""
+        return np.clip(self.standardiser.apply(indicators), self.low, self.high)
+
+
+@dataclass(frozen=True)
+class Bayesian(Combined):
+    """
+    The posterior of one problem's combination.
+
+    Attributes
+    ----------
+    calibrated : CalibratedScores
+        The classifiers' calibrators.
+    shifts : Shifts
+        What indicators are made into.
+    weights : Weights
+        Draws of the coefficients.
+    moves : array of shape (curves, d)
+        How far each draw of calibration curves moves their mode.
+    cross_validated : array of shape (n,)
+        Log-odds of the documents fitted, by coefficients of the other folds.
+    """
+
+    calibrated: CalibratedScores
+    shifts: Shifts
+    weights: Weights
+    moves: Floats = field(repr=False)
+    cross_validated: Floats = field(repr=False)
+
+    @property
+    def held_out(self) -> Floats:
+        """Return log-odds by calibrators and coefficients that had not seen the labels."""
+        return self.cross_validated
+
+    @property
+    def thresholds(self) -> dict[str, float]:  # type: ignore[override]
+        """Return Bayes' rule for costs; F1 is best where it is on the documents fitted."""
+        positive, weight = self.labelled.positive, self.labelled.weight
+        return {
+            name: best_threshold(name, self.held_out, positive, weight)
+            if measure.log_odds is None
+            else measure.log_odds
+            for name, measure in MEASURES.items()
+        }
+
+    def score(self, inputs: Inputs) -> Floats:
+        """Return log-odds of the posterior mean probability."""
+        size = max(1, BLOCK // len(self.weights.draws))
+        out = np.empty(len(inputs.scores))
+        for start in range(0, len(out), size):
+            rows = np.arange(start, min(start + size, len(out)))
+            draws = self.sample(inputs.take(rows))
+            # Not 1 - P(+), which rounds to 0 beyond 1 - 1e-16.
+            both = probability(draws).mean(axis=0), probability(-draws).mean(axis=0)
+            out[rows] = np.log(both[0]) - np.log(both[1])
+        return out
+
+    def sample(self, inputs: Inputs) -> Floats:
+        """Return log-odds of posterior draws, shape (draws, n)."""
+        base = self.calibrated.base
+        evidence = self.calibrated.draws(inputs.scores) - base
+        shifts = self.shifts.columns(inputs.indicators)
+        head = evidence.shape[2] + 1
+        out = np.empty((len(self.weights.draws), len(shifts)))
+        for curve, (columns, move) in enumerate(zip(evidence, self.moves, strict=True)):
+            # Draws are in random order, so that each curve may have every so many of them.
+            own = self.weights.draws[curve :: len(evidence)] + move
+            out[curve :: len(evidence)] = own[:, :1] + own[:, 1:head] @ columns.T
+        out += self.weights.draws[:, head:] @ shifts.T
+        return out + base
+
+
+@dataclass(frozen=True)
+class Bayes(Combiner):
+    """
+    The Bayesian combination.
+
+    Attributes
+    ----------
+    prior : WeightsPrior
+        Scales of bias, weights and indicators' coefficients.
+    draws : int
+        How many draws of the coefficients.
+    """
+
+    prior: WeightsPrior = field(default_factory=WeightsPrior)
+    draws: int = DRAWS
+    gives_log_odds: bool = True
+
+    def fit(
+        self, problems: Sequence[Labelled], rng: np.random.Generator, n_jobs: int | None
+    ) -> Sequence[Combined]:
+        """Return the combinations of all problems, their weights around those of all."""
+        seeds = rng.integers(2**31, size=len(problems)).tolist()
+        calibrated = list(
+            Parallel(n_jobs=n_jobs)(
+                delayed(calibrate_scores)(labelled, seed)
+                for labelled, seed in zip(problems, seeds, strict=True)
+            )
+        )
+        shifts = [Shifts.of(each.inputs.indicators, each.weight) for each in problems]
+        designs = [
+            _design(labelled, own, shift)
+            for labelled, own, shift in zip(problems, calibrated, shifts, strict=True)
+        ]
+        centre = _centre(problems, calibrated, rng)
+        held_out = _cross_validated(problems, designs, centre, self.prior)
+        found = draw_weights(fit_modes(designs, centre, self.prior), self.draws, rng)
+        return [
+            Bayesian(labelled, own, shift, weights, _moves(weights, design, own), scores)
+            for labelled, own, shift, weights, design, scores in zip(
+                problems, calibrated, shifts, found, designs, held_out, strict=True
+            )
+        ]
+
+
+def bayes(*, normalise: bool = True) -> Bayes:
+    """Return the Bayesian combination, whose inputs have one scale whatever `normalise` says."""
+    return Bayes()
+
+
+def _design(labelled: Labelled, calibrated: CalibratedScores, shifts: Shifts) -> Design:
+    evidence = calibrated.held_out - calibrated.base
+    columns = [np.ones((len(evidence), 1)), evidence, shifts.columns(labelled.inputs.indicators)]
+    return Design(np.hstack(columns), calibrated.base, labelled.positive, _weight(labelled))
+
+
+def _weight(labelled: Labelled) -> Floats:
+    return np.ones(labelled.positive.size) if labelled.weight is None else labelled.weight
+
+
+def _centre(
+    problems: Sequence[Labelled], calibrated: Sequence[CalibratedScores], rng: np.random.Generator
+) -> Floats:
+    """Return weights of the classifiers by what they say of all problems' labels held out."""
+    each = [
+        log_scores(own.held_out.T, labelled.positive)
+        for labelled, own in zip(problems, calibrated, strict=True)
+    ]
+    weight = np.concatenate([_weight(labelled) for labelled in problems])
+    return centre_of_weights(np.concatenate(each, axis=1), weight, rng)
+
+
+def _cross_validated(
+    problems: Sequence[Labelled], designs: Sequence[Design], centre: Floats, prior: WeightsPrior
+) -> list[Floats]:
+    """Return log-odds of each fold's documents by the mode that all other folds have."""
+    out = [np.full(labelled.positive.size, np.nan) for labelled in problems]
+    for fold in range(1 + max(int(labelled.fold.max()) for labelled in problems)):
+        kept = [
+            Design(d.columns[rows], d.offset, d.positive[rows], d.weight[rows])
+            for d, rows in zip(designs, (p.fold != fold for p in problems), strict=True)
+        ]
+        points = fit_modes(kept, centre, prior).points
+        for k, (labelled, design) in enumerate(zip(problems, designs, strict=True)):
+            held = labelled.fold == fold
+            out[k][held] = design.offset + design.columns[held] @ points[k]
+    return out
+
+
+def _moves(weights: Weights, design: Design, calibrated: CalibratedScores) -> Floats:
+    """Return how far each draw of the curves moves the mode."""
+    evidence = calibrated.held_out_draws - calibrated.base
+    return np.array([follow(weights, design, each) for each in evidence])

@@ -1,0 +1,37 @@
+"""Stack-S and STRIVE-S: a linear SVM with the defaults of SVM-light."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.svm import SVC
+
+from bayescal.combining.combiners.stacking import Stacking
+from bayescal.validation import Floats
+
+CACHE = 500.0  # megabytes of kernel values
+
+
+def linear_svc(columns: Floats, seed: int) -> SVC:
+    """
+    Return an unfitted linear SVM whose C is 1 / mean <x, x>, as SVM-light chooses it.
+
+    The bias has no penalty there, as it would have in `LinearSVC`.
+
+    Examples
+    --------
+    >>> linear_svc(np.array([[1.0, 1.0], [2.0, 2.0]]), 0).C
+    0.2
+    """
+    length = float((columns**2).sum(axis=1).mean())
+    return SVC(
+        kernel="linear", C=1.0 / length if length > 0.0 else 1.0, cache_size=CACHE, random_state=seed
+    )
+
+
+def _make(columns: Floats, scores: int, seed: int) -> SVC:
+    return linear_svc(columns, seed)
+
+
+def linear_svm(*, normalise: bool = True) -> Stacking:
+    """Return stacking by a linear SVM; its scores are margins."""
+    return Stacking(_make, normalise)
