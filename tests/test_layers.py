@@ -60,6 +60,7 @@ LAYERS = {
     "export": 11,
     "calibrated_classifier": 12,
     "text": 13,
+    "indicators": 14,
     "reproduce": 14,
     "cli": 15,
     "__main__": 16,
@@ -102,6 +103,7 @@ ALLOWED_HEAVY = {
     "report": {"sklearn"},
     "plots": {"sklearn"},
     "text": {"sklearn"},
+    "indicators": {"sklearn"},
 }
 
 # Methods that hand the estimator to a room of the face, which they import when they are called.

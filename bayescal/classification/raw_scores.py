@@ -40,7 +40,7 @@ def check_scoring(estimator: Any, kind: str) -> None:
         raise ValueError(f"estimator must be a classifier instance, got {estimator!r}.")
     if _has_scores(estimator):
         return
-    inner, _ = _last_step(estimator)
+    inner, _ = last_step(estimator)
     if kind == MULTILABEL and isinstance(inner, PER_LABEL) and _has_scores(inner.estimator):
         return
     raise ValueError(
@@ -85,8 +85,8 @@ def raw_scores(
         )
     if hasattr(estimator, "decision_function"):
         scores = _as_matrix(estimator.decision_function(documents))
-    elif kind == MULTILABEL and isinstance(_last_step(estimator)[0], PER_LABEL):
-        last, features = _last_step(estimator, documents)
+    elif kind == MULTILABEL and isinstance(last_step(estimator)[0], PER_LABEL):
+        last, features = last_step(estimator, documents)
         parts = [raw_scores(one, features, BINARY, 1) for one in last.estimators_]
         scores = np.concatenate(parts, axis=1)
     else:
@@ -167,7 +167,7 @@ def _logarithms_of_0() -> Iterator[None]:
 
 def _scores_pairs(estimator: Any) -> bool:
     """Return whether the scores that a fitted classifier passes on are of pairs of classes."""
-    inner, _ = _last_step(estimator)
+    inner, _ = last_step(estimator)
     # A search, a selection of features and the like pass on what their classifier gives.
     for name in ("best_estimator_", "estimator_"):
         if hasattr(inner, name):
@@ -184,7 +184,7 @@ def _as_matrix(values: Any) -> Floats:
     return scores[:, None] if scores.ndim == 1 else scores
 
 
-def _last_step(estimator: Any, documents: Any = None) -> tuple[Any, Any]:
+def last_step(estimator: Any, documents: Any = None) -> tuple[Any, Any]:
     """Return the classifier within pipelines and frozen ones, and documents as they reach it."""
     while isinstance(estimator, FrozenEstimator | Pipeline):
         if isinstance(estimator, FrozenEstimator):

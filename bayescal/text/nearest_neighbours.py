@@ -12,15 +12,9 @@ from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
 from bayescal.labels import encode_labels
-from bayescal.parallel import blocks_of
 from bayescal.text.mutual_information import presence
+from bayescal.text.similar_documents import nearest_documents
 from bayescal.validation import Floats, check_count
-
-# Of similarities in memory at a time: 64 MB.
-BLOCK_ELEMENTS = 2**23
-# Of two documents as similar as each other the earlier one is the nearer: the same neighbours on
-# every machine. Far above the rounding of a cosine, far below any difference that tells.
-TIE = 1e-15
 
 
 def default_neighbours(documents: int) -> int:
@@ -36,31 +30,6 @@ def default_neighbours(documents: int) -> int:
     29
     """
     return min(2 * int(np.ceil(np.log2(documents))) + 1, documents)
-
-
-def nearest(similarity: Floats, count: int) -> NDArray[np.intp]:
-    """
-    Return the columns of the largest values of each row, the largest first.
-
-    Parameters
-    ----------
-    similarity : array of shape (queries, documents)
-        Larger for nearer documents; of equal ones the first is nearer.
-    count : int
-        How many.
-
-    Examples
-    --------
-    >>> nearest(np.array([[0.1, 0.9, 0.9, 0.5]]), 3).tolist()
-    [[1, 2, 3]]
-    """
-    farness = np.arange(similarity.shape[1]) * TIE - similarity
-    if count < similarity.shape[1]:
-        found = np.argpartition(farness, count - 1, axis=1)[:, :count]
-    else:
-        found = np.broadcast_to(np.arange(count), similarity.shape)
-    order = np.argsort(np.take_along_axis(farness, found, axis=1), axis=1)
-    return np.take_along_axis(found, order, axis=1)
 
 
 class NearestNeighbours(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -133,7 +102,7 @@ class NearestNeighbours(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         n = self.positive_.size
         frequency = np.asarray(presence(X).sum(axis=0), dtype=np.float64)
         self.idf_ = np.log2(n / np.where(frequency > 0.0, frequency, n))
-        self.documents_ = self._unit(X)
+        self.documents_ = self.weigh(X)
         wanted = default_neighbours(n) if self.neighbours is None else self.neighbours
         self.neighbours_ = min(wanted, n)
         self.threshold_ = self._threshold()
@@ -159,7 +128,12 @@ class NearestNeighbours(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "documents_")
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)  # noqa: N806
         wanted = self.neighbours_ if count is None else min(count, self.positive_.size)
-        return self._nearest(self._unit(X), wanted)
+        return nearest_documents(self.weigh(X), self.documents_, wanted)
+
+    def weigh(self, X: Any) -> Any:  # noqa: N803
+        """Return documents as they are compared: sparse rows tf log2(N/df), of length 1 or 0."""
+        weighted = sparse.csr_array(sparse.csr_array(X) @ sparse.diags_array(self.idf_))
+        return sparse.csr_array(normalize(weighted))
 
     def decision_function(self, X: Any) -> Floats:  # noqa: N803
         """Return summed cosines of positive minus those of negative neighbours; (queries,)."""
@@ -191,20 +165,6 @@ class NearestNeighbours(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags.classifier_tags.poor_score = True  # made for counts of words
         return tags
 
-    def _unit(self, counts: Any) -> Any:
-        weighted = sparse.csr_array(counts) @ sparse.diags_array(self.idf_)
-        return sparse.csr_array(normalize(sparse.csr_array(weighted)))
-
-    def _nearest(self, queries: Any, count: int) -> tuple[Floats, NDArray[np.intp]]:
-        similarity = np.empty((queries.shape[0], count))
-        rows = np.empty(similarity.shape, dtype=np.intp)
-        words = self.documents_.T.tocsr()
-        for block in blocks_of(max(1, BLOCK_ELEMENTS // self.positive_.size), queries.shape[0]):
-            cosines = (queries[block] @ words).toarray()
-            rows[block] = nearest(cosines, count)
-            similarity[block] = np.take_along_axis(cosines, rows[block], axis=1)
-        return np.clip(similarity, 0.0, 1.0), rows
-
     def _threshold(self) -> float:
         if isinstance(self.threshold, str):
             if self.threshold != "s_cut":
@@ -215,7 +175,8 @@ class NearestNeighbours(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _left_out_scores(self) -> Floats:
         """Return the score of each document fitted by its neighbours among the others."""
         size = self.positive_.size
-        similarity, rows = self._nearest(self.documents_, min(self.neighbours_ + 1, size))
+        wanted = min(self.neighbours_ + 1, size)
+        similarity, rows = nearest_documents(self.documents_, self.documents_, wanted)
         # A document may come after copies of it, or after the last neighbour asked for.
         itself = rows == np.arange(size)[:, None]
         itself[~itself.any(axis=1), -1] = True

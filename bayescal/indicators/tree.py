@@ -1,0 +1,157 @@
+"""How a decision tree's log-odds change when a document takes another branch (Type 3).
+
+A document d goes from the root to a leaf; at every node there is a branch b that it does not take,
+to node n_b. With delta_b the distance of d, of length 1, to the mean of the training documents at
+n_b, of length 1 each, Delta takes branch b with probability proportional to exp(-delta_b), and then
+leaf t below it with the share of n_b's training documents that end there. Of a tree of one leaf
+all is 0. Bennett's dissertation, section 5.1.4.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.tree import DecisionTreeClassifier
+
+from bayescal.indicators.kind import ModelIndicators, ratio, standard_deviation, unit_rows
+from bayescal.text.decision_tree import DecisionTree, leaf_log_odds
+from bayescal.validation import Floats
+
+
+@dataclass(frozen=True)
+class Branches:
+    """
+    What training documents say of each node of a tree.
+
+    Attributes
+    ----------
+    tree : sklearn.tree.DecisionTreeClassifier
+        The tree.
+    log_odds : array of shape (nodes,)
+        ln (n_+ + 1)/(n_- + 1) of the documents it was grown on.
+    sibling : array of shape (nodes,)
+        The other child of each node's parent; the root's is itself.
+    centroid : array of shape (features, nodes)
+        The mean of the training documents at the node, of length 1 each.
+    mean, mean_of_squares : arrays of shape (nodes,)
+        Of the log-odds at the leaves that they end at.
+    reached : array of shape (nodes,) of bool
+        Whether any training document comes by.
+    """
+
+    tree: Any
+    log_odds: Floats
+    sibling: NDArray[np.intp]
+    centroid: Floats
+    mean: Floats
+    mean_of_squares: Floats
+    reached: NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Detour:
+    """
+    Moments under another branch.
+
+    Attributes
+    ----------
+    mean, deviation : arrays of shape (documents,)
+        Of lambda(t) - lambda(d), t the leaf that the document would end at.
+    """
+
+    mean: Floats
+    deviation: Floats
+
+
+def learn(model: Any, features: Any, positive: NDArray[np.bool_]) -> Branches:
+    """Return what the training documents say of the nodes of a fitted tree."""
+    tree = model.tree_ if isinstance(model, DecisionTree) else model
+    log_odds = leaf_log_odds(tree)
+    features = sparse.csr_array(features, dtype=np.float32)
+    path = sparse.csr_array(tree.decision_path(_as_matrix(features)), dtype=np.float64)
+    at_leaf = log_odds[tree.apply(_as_matrix(features))]
+    number = np.asarray(path.sum(axis=0), dtype=np.float64)
+    total = (unit_rows(features).T @ path).toarray()
+    return Branches(
+        tree=tree,
+        log_odds=log_odds,
+        sibling=siblings(tree.tree_),
+        centroid=ratio(total, number[None, :]),
+        mean=ratio(np.asarray(path.T @ at_leaf), number),
+        mean_of_squares=ratio(np.asarray(path.T @ at_leaf**2), number),
+        reached=number > 0.0,
+    )
+
+
+def detour(branches: Branches, features: Any) -> Detour:
+    """Return the moments of documents; O(nodes) for each, in one sparse product."""
+    features = sparse.csr_array(features, dtype=np.float32)
+    path = branches.tree.decision_path(_as_matrix(features)).toarray().astype(bool)
+    path[:, 0] = False  # the root is nobody's branch
+    untaken = path[:, branches.sibling] & branches.reached
+    unit = unit_rows(features)
+    squared = (
+        np.asarray(unit.multiply(unit).sum(axis=1))[:, None]
+        - 2.0 * np.asarray(unit @ branches.centroid)
+        + (branches.centroid**2).sum(axis=0)
+    )
+    away = np.sqrt(np.maximum(squared, 0.0))
+    weight = np.where(untaken, np.exp(-away), 0.0)
+    moments = weight @ np.stack([branches.mean, branches.mean_of_squares], axis=1)
+    mean, mean_of_squares = ratio(moments, weight.sum(axis=1, keepdims=True)).T
+    own = branches.log_odds[branches.tree.apply(_as_matrix(features))]
+    difference = np.where(untaken.any(axis=1), mean - own, 0.0)
+    return Detour(difference, standard_deviation(mean, mean_of_squares))
+
+
+def siblings(nodes: Any) -> NDArray[np.intp]:
+    """
+    Return the other child of each node's parent, and of the root itself.
+
+    Parameters
+    ----------
+    nodes : sklearn.tree._tree.Tree
+        With children_left and children_right, -1 at leaves.
+    """
+    found = np.zeros(nodes.node_count, dtype=np.intp)
+    split = nodes.children_left >= 0
+    left, right = nodes.children_left[split], nodes.children_right[split]
+    found[left], found[right] = right, left
+    return found
+
+
+def shift_mean_difference(taken: Detour) -> Floats:
+    """Return E[lambda(t) - lambda(d)]."""
+    return taken.mean
+
+
+def shift_deviation_of_difference(taken: Detour) -> Floats:
+    """Return the standard deviation of lambda(t) - lambda(d)."""
+    return taken.deviation
+
+
+def _as_matrix(features: Any) -> Any:
+    # scikit-learn's trees take sparse input with 32-bit indices.
+    return sparse.csr_matrix(features)
+
+
+TREE = ModelIndicators(
+    recognises=lambda model: (
+        isinstance(model, DecisionTree)
+        or (isinstance(model, DecisionTreeClassifier) and _one_binary_output(model))
+    ),
+    learn=learn,
+    around=detour,
+    indicators={
+        "DTreeShiftMeanConfDiff": shift_mean_difference,
+        "DTreeShiftStdDevConfDiff": shift_deviation_of_difference,
+    },
+)
+
+
+def _one_binary_output(model: Any) -> bool:
+    return bool(model.n_outputs_ == 1 and len(model.classes_) == 2)

@@ -1,0 +1,343 @@
+"""ReliabilityIndicators as a whole: names, votes, forms of data, and bad input."""
+
+import re
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import BernoulliNB, GaussianNB, MultinomialNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from bayescal.indicators import ReliabilityIndicators
+from bayescal.text import make_classifier
+from bayescal.text.classifiers import CLASSIFIERS
+from tests.indicator_data import COUNTS, LABELS, NEW, fitted, make_counts, values_of
+
+pytestmark = pytest.mark.one_era
+
+# As they stand in the dissertation's Tables 7.5 and 7.6, by kind.
+TABLES = re.findall(
+    r"\S+",
+    """
+DocumentLength EffectiveDocumentLength NumUniqueWords EffectiveUniqueWords PercentUnique
+PercentOOV PercentUniqueOOV PercentInPosBeforeFS PercentInNegativeBeforeFS UPercentInPosBeforeFS
+UpercentInNegativeBeforeFS %FavoringPosBeforeFS %FavoringNegBeforeFS U%FavoringPosBeforeFS
+U%FavoringNegBeforeFS
+DocumentLengthAfterFS UniqueAfterFS PercentRemoved UniquePercentRemoved PercentInPosAfterFS
+PercentInNegAfterFS UPercentInPosAfterFS UPercentInNegAfterFS %FavoringPosAfterFS
+%FavoringNegAfterFS U%FavoringPosAfterFS U%FavoringNegAfterFS NumWordsDiscarded
+NumTrainingWordsDiscarded NumFeaturesDiscarded NumTrainingFeaturesDiscarded WordsSeenInPosDelta
+WordsSeenInNegDelta FeaturesSeenInPosDelta FeaturesSeenInNegDelta PercentWordsPointingToPosDelta
+PercentWordsPointingToNegDelta UPercentWordsPointingToPosDelta UPercentWordsPointingToNegDelta
+UnigramMeanShift UnigramStdDeviation UniMeanLogOfStrengthGivenPos UniMeanLogOfStrengthGivenNeg
+UniStdDevLogOfStrengthGivenPos UniStdDevLogOfStrengthGivenNeg NB_MeanShift NB_StdDeviation
+NB_MeanLogOfStrengthGivenPos NB_MeanLogOfStrengthGivenNeg NB_StdDevLogOfStrengthGivenPos
+NB_StdDevLogOfStrengthGivenNeg
+NeighborhoodRadius MeanNeighborDistance MeanPositiveNeighborDistance
+MeanNegativeNeighborDistance SigmaNeighborDistance SigmaPositiveNeighborDistance
+SigmaNegativeNeighborDistance kNNShiftMeanPred kNNShiftMeanConfDiff kNNShiftStdDevConfDiff
+SVMShiftMeanConfDiff SVMShiftStdDevConfDiff meanGoodSVProximity stdDevGoodSVProximity signedNNSV
+DtreeShiftMeanConfDiff DtreeShiftStdDevConfDiff PercentPredictingPositive PercentAgreeWBest
+""",
+)
+
+
+def as_in_the_text(name):
+    """Return a name of the tables as the dissertation's section 5.2 spells it."""
+    for short, long in (
+        (r"^NB_", "NaiveBayes"),
+        (r"^Uni(?=Mean|Std)", "Unigram"),
+        (r"StdDev(?=LogOf)", "StdDeviation"),
+        (r"^Dtree", "DTree"),
+        (r"^UPercentIn", "UpercentIn"),
+        (r"Pos(?=BeforeFS|AfterFS|Delta|$)", "Positive"),
+        (r"Neg(?=BeforeFS|AfterFS|Delta|$)", "Negative"),
+    ):
+        name = re.sub(short, long, name)
+    return name
+
+
+class TestNames:
+    def test_are_the_seventy_of_the_dissertation(self):
+        names = fitted().get_feature_names_out().tolist()
+        assert len(TABLES) == len(set(names)) == 70
+        assert sorted(names) == sorted(map(as_in_the_text, TABLES))
+
+    def test_stand_for_the_columns(self):
+        assert fitted().transform(NEW).shape == (len(NEW), 70)
+
+    def test_only_of_the_classifiers_that_there_are(self):
+        one = ReliabilityIndicators([("svm", LinearSVC(random_state=0))], text=False)
+        names = one.fit(COUNTS, LABELS).get_feature_names_out().tolist()
+        assert len(names) == 7
+        assert names[-3:] == ["signedNNSV", "PercentPredictingPositive", "PercentAgreeWBest"]
+        other = ReliabilityIndicators([("logistic", LogisticRegression())], text=False)
+        assert len(other.fit(COUNTS, LABELS).get_feature_names_out()) == 2
+
+    def test_two_of_a_kind_are_told_apart(self):
+        classifiers = [
+            ("ours", make_classifier("nearest_neighbours", words=4)),
+            ("peer", KNeighborsClassifier(5, metric="cosine")),
+            ("tree", DecisionTreeClassifier(max_depth=2, random_state=0)),
+        ]
+        both = ReliabilityIndicators(classifiers, text=False).fit(COUNTS, LABELS)
+        names = both.get_feature_names_out().tolist()
+        assert len(set(names)) == len(names) == 10 + 10 + 2 + 2
+        assert {"ours__kNNShiftMeanPred", "peer__kNNShiftMeanPred"} < set(names)
+        assert "DTreeShiftMeanConfDiff" in names
+
+    def test_neighbours_by_other_distances_have_none(self):
+        model = ReliabilityIndicators([("knn", KNeighborsClassifier())], text=False)
+        assert len(model.fit(COUNTS, LABELS).get_feature_names_out()) == 2
+
+    def test_of_the_task(self):
+        classifiers = [("svm", LinearSVC(random_state=0)), ("nb", MultinomialNB())]
+        found = values_of(
+            ReliabilityIndicators(classifiers, text=False, task=True).fit(COUNTS, LABELS), NEW
+        )
+        svm = LinearSVC(random_state=0).fit(COUNTS, LABELS)
+        inside = np.where(LABELS, 1.0, -1.0) * svm.decision_function(COUNTS) <= 1.001
+        expected = {
+            "NumTrainingPoints": len(LABELS),
+            "%TrainingPointsInPositive": LABELS.mean(),
+            "NumberOfSupportVectors": inside.sum(),
+        }
+        for name, value in expected.items():
+            assert found[name] == pytest.approx(np.full(len(NEW), value))
+
+
+class TestVotes:
+    def test_are_the_classifiers_decisions(self):
+        taken = np.stack(
+            [model.predict(NEW) == True for _, model in fitted().classifiers_],  # noqa: E712
+            axis=1,
+        )
+        found = values_of(fitted(), NEW)
+        assert found["PercentPredictingPositive"] == pytest.approx(taken.mean(axis=1))
+        best = [name for name, _ in fitted().classifiers_].index(fitted().best_)
+        agreeing = (taken == taken[:, [best]]).mean(axis=1)
+        assert found["PercentAgreeWBest"] == pytest.approx(agreeing)
+        assert found["PercentAgreeWBest"].min() >= 0.2  # the best agrees with itself
+
+    def test_the_best_has_fewest_errors_in_training(self):
+        right = {
+            name: (model.predict(COUNTS) == LABELS).mean() for name, model in fitted().classifiers_
+        }
+        assert right[fitted().best_] == max(right.values())
+
+    def test_thresholds_and_the_best_can_be_said(self):
+        classifiers = [("nb", MultinomialNB()), ("svm", LinearSVC(random_state=0))]
+        said = ReliabilityIndicators(classifiers, text=False, thresholds=[-1e9, 1e9], best="svm")
+        found = values_of(said.fit(COUNTS, LABELS), NEW)
+        assert (found["PercentPredictingPositive"] == 0.5).all()
+        assert (found["PercentAgreeWBest"] == 0.5).all()
+        assert said.best_ == "svm"
+
+    def test_neighbours_vote_by_their_own_threshold(self):
+        from bayescal.text import NearestNeighbours
+
+        model = ReliabilityIndicators([("knn", NearestNeighbours(threshold="s_cut"))], text=False)
+        model.fit(COUNTS, LABELS)
+        own = model.classifiers_[0][1].threshold_
+        assert own != 0.0
+        assert model.thresholds_.tolist() == [own]
+
+
+class TestScores:
+    def test_are_decision_functions_or_log_odds(self):
+        classifiers = [("svm", LinearSVC(random_state=0)), ("nb", MultinomialNB())]
+        model = ReliabilityIndicators(classifiers, text=False).fit(COUNTS, LABELS)
+        found = model.classifier_scores(NEW)
+        assert found[:, 0].tolist() == model.classifiers_[0][1].decision_function(NEW).tolist()
+        joint = model.classifiers_[1][1].predict_joint_log_proba(NEW)
+        assert found[:, 1] == pytest.approx(joint[:, 1] - joint[:, 0])
+
+    def test_come_with_the_indicators_too(self):
+        scores, indicators = fitted().scores_and_indicators(NEW)
+        assert scores == pytest.approx(fitted().classifier_scores(NEW), abs=1e-12)
+        assert indicators.tolist() == fitted().transform(NEW).tolist()
+
+    def test_of_pure_leaves_are_finite(self):
+        tree = ReliabilityIndicators([("tree", DecisionTreeClassifier(random_state=0))], text=False)
+        found = tree.fit(COUNTS, LABELS).classifier_scores(COUNTS)[:, 0]
+        assert set(np.abs(found).tolist()) == {np.log(len(LABELS) + 1.0)}
+        assert ((found > 0) == LABELS).all()
+
+    def test_blocks_of_documents_change_nothing(self):
+        many = np.tile(NEW, (80, 1))  # more than a block
+        found = fitted().transform(many)
+        assert found[-len(NEW) :] == pytest.approx(fitted().transform(NEW), abs=1e-12)
+
+
+class TestForms:
+    def test_fitted_classifiers_are_taken_as_they_are(self):
+        pairs = [(name, clone(model).fit(COUNTS, LABELS)) for name, model in fitted().classifiers]
+        prefit = ReliabilityIndicators(pairs, prefit=True).fit(COUNTS, LABELS)
+        assert prefit.transform(NEW) == pytest.approx(fitted().transform(NEW), abs=1e-12)
+        assert prefit.classifiers_[0][1] is pairs[0][1]
+        frozen = [(name, FrozenEstimator(model)) for name, model in pairs]
+        copied = clone(ReliabilityIndicators(frozen, prefit=True)).fit(COUNTS, LABELS)
+        assert copied.transform(NEW) == pytest.approx(fitted().transform(NEW), abs=1e-12)
+
+    def test_classifiers_given_are_not_changed(self):
+        classifier = MultinomialNB()
+        ReliabilityIndicators([("nb", classifier)]).fit(COUNTS, LABELS)
+        assert not hasattr(classifier, "classes_")
+
+    def test_the_positive_class_is_the_second(self):
+        names = np.where(LABELS, "in", "not in")
+        found = clone(fitted()).fit(COUNTS, names)
+        turned = values_of(found, NEW)
+        own = values_of(fitted(), NEW)
+        # "in" < "not in": the classes have changed places.
+        for which, other in (("Positive", "Negative"), ("Negative", "Positive")):
+            for name in (f"%Favoring{which}BeforeFS", f"Mean{which}NeighborDistance"):
+                swapped = name.replace(which, other)
+                assert turned[name] == pytest.approx(own[swapped], abs=1e-12)
+        assert turned["UnigramMeanShift"] == pytest.approx(-own["UnigramMeanShift"], abs=1e-12)
+        assert turned["signedNNSV"] == pytest.approx(-own["signedNNSV"], abs=1e-3)
+
+    def test_features_need_not_be_words(self):
+        rng = np.random.default_rng(0)
+        features, new = rng.normal(0.0, 1.0, (60, 4)), rng.normal(0.0, 1.0, (40, 4))
+        labels = features[:, 0] + rng.normal(0.0, 0.5, 60) > 0.3
+        classifiers = [
+            ("svm", make_pipeline(StandardScaler(), LinearSVC(random_state=0))),
+            ("tree", DecisionTreeClassifier(max_depth=3, random_state=0)),
+            ("knn", KNeighborsClassifier(5, metric="cosine")),
+            ("bits", BernoulliNB()),
+            ("gauss", GaussianNB()),
+        ]
+        model = ReliabilityIndicators(classifiers, text=False).fit(features, labels)
+        found = model.transform(new)
+        assert found.shape == (40, 5 + 2 + 10 + 6 + 2)
+        assert np.isfinite(found).all()
+        assert np.ptp(found, axis=0).all()
+
+    def test_everything_is_finite_whatever_the_documents(self):
+        for seed in range(8):
+            rng = np.random.default_rng(seed)
+            counts, labels = make_counts(int(rng.integers(8, 60)), seed)
+            if seed % 2:
+                labels[:] = False
+                labels[rng.integers(labels.size)] = True  # one positive
+            labels[:2] = True, False
+            counts[rng.integers(len(counts), size=2)] = 0.0
+            new, _ = make_counts(20, seed + 100)
+            new[:, -3:] += rng.poisson(0.5, (20, 3))  # words that were not seen
+            new[rng.integers(20, size=4)] = 0.0
+            classifiers = [(name, make_classifier(name, words=5)) for name in CLASSIFIERS]
+            found = ReliabilityIndicators(classifiers, task=True).fit(counts, labels)
+            assert np.isfinite(found.transform(sparse.csr_matrix(new))).all(), seed
+
+
+class TestRedundancy:
+    """What the dissertation keeps for several classes is the same thing twice for two."""
+
+    def test_bernoulli_shifts_are_the_scores_on_another_scale(self):
+        values = values_of(fitted(), NEW)
+        name = [name for name, _ in fitted().classifiers_].index("bernoulli_naive_bayes")
+        scores = fitted().classifier_scores(NEW)[:, name]
+        shift = values["NaiveBayesMeanShift"]
+        slope, bias = np.polyfit(scores, shift, 1)
+        assert shift == pytest.approx(slope * scores + bias, abs=1e-9)
+        for of_class in ("LogOfStrengthGivenPositive", "LogOfStrengthGivenNegative"):
+            squares = (
+                values[f"NaiveBayesMean{of_class}"] ** 2
+                + values[f"NaiveBayesStdDeviation{of_class}"] ** 2
+            )
+            assert np.ptp(squares) < 1e-9
+
+    @pytest.mark.parametrize("model", ["Unigram", "NaiveBayes"])
+    def test_mean_shifts_are_differences_of_both_classes(self, model):
+        values = values_of(fitted(), NEW)
+        positive, negative = (
+            values[f"{model}MeanLogOfStrengthGiven{name}"] for name in ("Positive", "Negative")
+        )
+        assert values[f"{model}MeanShift"] == pytest.approx(positive - negative, abs=1e-12)
+
+    def test_at_most_56_are_linearly_independent(self):
+        counts, _ = make_counts(400, 5)
+        values = fitted().transform(counts)
+        values = (values - values.mean(axis=0)) / np.where(values.std(axis=0) > 0, values.std(0), 1)
+        assert np.linalg.matrix_rank(values, tol=1e-6) <= 56
+
+
+class Nan(ClassifierMixin, BaseEstimator):
+    """A classifier that has no score for documents without the first word."""
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def decision_function(self, X):
+        return np.where(X[:, 0] > 0, 1.0, np.nan)
+
+
+class TestBadInput:
+    @pytest.mark.parametrize(
+        ("classifiers", "message"),
+        [
+            ([], "classifiers must be a list of .name, classifier. with at least one"),
+            ([MultinomialNB()], "classifiers must be a list of .name, classifier."),
+            ([("a", MultinomialNB()), ("a", GaussianNB())], "names of their own, got 'a' twice"),
+            ([(1, MultinomialNB())], "names of classifiers must be text, got 1"),
+            ([("scaler", StandardScaler())], "'scaler' cannot be used: .* decision_function or"),
+            ([("nan", Nan())], "classifier 'nan' must give a score to every .* document 2 of"),
+        ],
+    )
+    def test_of_classifiers(self, classifiers, message):
+        with pytest.raises(ValueError, match=message):
+            ReliabilityIndicators(classifiers, text=False).fit([[1], [2], [0], [3]], [0, 1, 0, 1])
+
+    @pytest.mark.parametrize(
+        ("counts", "labels", "message"),
+        [
+            (-COUNTS, LABELS, "Negative values in data passed to ReliabilityIndicators.fit"),
+            (COUNTS, np.zeros(len(COUNTS)), "only one class"),
+            (COUNTS, LABELS[:-1], "inconsistent numbers of samples"),
+            (COUNTS, np.arange(len(COUNTS)) % 3, "Only binary classification is supported"),
+            (np.where(COUNTS > 3, np.nan, COUNTS), LABELS, "contains NaN"),
+        ],
+    )
+    def test_of_documents(self, counts, labels, message):
+        with pytest.raises(ValueError, match=message):
+            ReliabilityIndicators([("nb", MultinomialNB())]).fit(counts, labels)
+
+    @pytest.mark.parametrize(
+        ("settings", "message"),
+        [
+            ({"best": "svm"}, "best must be one of 'nb', got 'svm'"),
+            ({"thresholds": [0.0, 1.0]}, "thresholds must hold a number for each of 1 class"),
+            ({"thresholds": [np.nan]}, "thresholds must hold a number for each of 1 class"),
+        ],
+    )
+    def test_of_settings(self, settings, message):
+        with pytest.raises(ValueError, match=message):
+            ReliabilityIndicators([("nb", MultinomialNB())], **settings).fit(COUNTS, LABELS)
+
+    def test_of_fitted_classifiers(self):
+        other = MultinomialNB().fit(COUNTS, np.where(LABELS, "a", "b"))
+        with pytest.raises(ValueError, match="'nb' must have been fitted to the classes"):
+            ReliabilityIndicators([("nb", other)], prefit=True).fit(COUNTS, LABELS)
+        with pytest.raises(ValueError, match="not fitted yet"):
+            ReliabilityIndicators([("nb", MultinomialNB())], prefit=True).fit(COUNTS, LABELS)
+
+    def test_of_new_documents(self):
+        with pytest.raises(ValueError, match="has 3 features, but ReliabilityIndicators is expect"):
+            fitted().transform([[1, 2, 3]])
+        with pytest.raises(ValueError, match="Negative values in data"):
+            fitted().transform(-COUNTS)
+
+
+@parametrize_with_checks([ReliabilityIndicators([("logistic", LogisticRegression())], text=False)])
+def test_scikit_learns_checks(estimator, check):
+    check(estimator)

@@ -1,0 +1,210 @@
+"""Nearest neighbours and the decision tree against references that share no formula with them."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from bayescal.text import (
+    DecisionTree,
+    NearestNeighbours,
+    cross_val_scores,
+    decision_tree,
+    leaf_log_odds,
+    make_classifier,
+    nearest_neighbours,
+)
+from bayescal.text.classifiers import CLASSIFIERS
+from bayescal.text.nearest_neighbours import default_neighbours, fewest_errors
+from bayescal.text.similar_documents import nearest, nearest_documents
+
+pytestmark = pytest.mark.one_era
+
+RNG = np.random.default_rng(3)
+COUNTS = RNG.poisson(0.5, (70, 15)).astype(float)
+COUNTS[:, 0] += 2.0 * (np.arange(70) % 3 == 0)
+COUNTS[:, 13] = 0.0  # a word that occurs nowhere
+COUNTS[:, 14] = 1.0  # one that occurs everywhere
+LABELS = (np.arange(70) % 3 == 0) ^ (RNG.random(70) < 0.1)
+NEW = RNG.poisson(0.7, (12, 15)).astype(float)
+NEW[3] = 0.0
+
+
+def similarity(document, other, frequency):
+    """Return the cosine of two documents, word by word."""
+    weight = [np.log2(70 / n) if n else 0.0 for n in frequency]
+    a, b = (
+        [count * w for count, w in zip(each, weight, strict=True)] for each in (document, other)
+    )
+    length = np.sqrt(sum(x * x for x in a)) * np.sqrt(sum(x * x for x in b))
+    return sum(x * y for x, y in zip(a, b, strict=True)) / length if length else 0.0
+
+
+class TestNearestNeighbours:
+    @pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix, sparse.csr_array])
+    @pytest.mark.parametrize("k", [1, 5, 15])
+    def test_are_the_dissertations(self, form, k):
+        """Equation 5.20, with neighbours found by looking at all documents."""
+        frequency = (COUNTS > 0).sum(axis=0).tolist()
+        model = NearestNeighbours(k).fit(form(COUNTS), LABELS)
+        found = model.decision_function(form(NEW))
+        for document, score in zip(NEW, found, strict=True):
+            cosines = [similarity(document, other, frequency) for other in COUNTS]
+            near = sorted(range(70), key=lambda n, c=cosines: -round(c[n], 12))[:k]
+            expected = sum(cosines[n] if LABELS[n] else -cosines[n] for n in near)
+            assert score == pytest.approx(expected, abs=1e-9)
+
+    def test_neighbours_are_scikit_learns(self):
+        model = NearestNeighbours(9).fit(COUNTS, LABELS)
+        weighed = COUNTS * model.idf_
+        peer = KNeighborsClassifier(9, metric="cosine").fit(weighed, LABELS)
+        rows = np.arange(12) != 3  # the empty one has no neighbours
+        cosines, which = model.kneighbors(NEW[rows])
+        apart, others = peer.kneighbors(NEW[rows] * model.idf_)
+        assert 1.0 - cosines == pytest.approx(apart, abs=1e-12)
+        assert (which == others).mean() > 0.95  # but for documents that are equally near
+
+    def test_how_many(self):
+        # Table 5.2 of the dissertation: k = 29 of 9,603.
+        assert [default_neighbours(n) for n in (2, 3, 5, 70, 9603)] == [2, 3, 5, 15, 29]
+        assert NearestNeighbours().fit(COUNTS, LABELS).neighbours_ == 15
+        assert NearestNeighbours(500).fit(COUNTS, LABELS).neighbours_ == 70
+
+    def test_a_document_without_words_has_no_vote(self):
+        model = NearestNeighbours().fit(COUNTS, LABELS)
+        unseen = np.zeros((1, 15))
+        unseen[0, [13, 14]] = 2.0  # what no document has, and what all have
+        assert model.decision_function(unseen).tolist() == [0.0]
+        assert model.decision_function(NEW[3:4]).tolist() == [0.0]
+
+    def test_of_equally_near_documents_the_first_is_taken(self):
+        cosines = np.array([[0.3, 0.7, 0.7, 0.7, 0.1], [0.0, 0.0, 0.0, 0.0, 0.0]])
+        assert nearest(cosines, 2).tolist() == [[1, 2], [0, 1]]
+        assert nearest(cosines, 5).tolist() == [[1, 2, 3, 0, 4], [0, 1, 2, 3, 4]]
+
+    def test_blocks_change_nothing(self, monkeypatch):
+        model = NearestNeighbours().fit(COUNTS, LABELS)
+        queries = model.weigh(NEW)
+        whole = nearest_documents(queries, model.documents_, 9)
+        monkeypatch.setattr("bayescal.text.similar_documents.BLOCK_ELEMENTS", 150)
+        parts = nearest_documents(queries, model.documents_, 9)
+        assert all((a == b).all() for a, b in zip(whole, parts, strict=True))
+
+    def test_the_threshold_of_fewest_errors(self):
+        """s-cut: every document is scored without itself, and every threshold is tried."""
+        model = NearestNeighbours(7, threshold="s_cut").fit(COUNTS, LABELS)
+        scores = []
+        for k in range(70):
+            rest = np.arange(70) != k
+            weighed = COUNTS * model.idf_
+            length = np.linalg.norm(weighed, axis=1)
+            cosines = weighed[rest] @ weighed[k] / (length[rest] * length[k])
+            near = np.argsort(-cosines.round(12), kind="stable")[:7]
+            scores.append((cosines[near] * np.where(LABELS[rest][near], 1.0, -1.0)).sum())
+        errors = {cut: ((np.array(scores) > cut) != LABELS).sum() for cut in [-99.0, *scores]}
+        own = ((np.array(scores) > model.threshold_) != LABELS).sum()
+        assert own == min(errors.values())
+        plain = NearestNeighbours(7).fit(COUNTS, LABELS)
+        assert plain.threshold_ == 0.0
+        predicted = model.predict(NEW)
+        assert predicted.tolist() == (model.decision_function(NEW) > model.threshold_).tolist()
+
+    @pytest.mark.parametrize("seed", range(5))
+    def test_fewest_errors_of_any_threshold(self, seed):
+        rng = np.random.default_rng(seed)
+        scores = rng.integers(-3, 4, 25) / 2.0  # with ties
+        positive = rng.random(25) < 0.5
+        cuts = np.arange(-2.25, 2.5, 0.5)
+        best = min(((scores > cut) != positive).sum() for cut in cuts)
+        assert ((scores > fewest_errors(scores, positive)) != positive).sum() == best
+
+    @pytest.mark.parametrize(
+        ("settings", "counts", "message"),
+        [
+            ({"neighbours": 0}, COUNTS, "neighbours must be a positive whole number"),
+            ({"threshold": "r_cut"}, COUNTS, "threshold must be a number or 's_cut', got 'r_cut'"),
+            ({}, -COUNTS, "Negative values in data"),
+        ],
+    )
+    def test_refuses(self, settings, counts, message):
+        with pytest.raises(ValueError, match=message):
+            NearestNeighbours(**settings).fit(counts, LABELS)
+
+    def test_selects_three_times_the_words(self):
+        assert nearest_neighbours(words=2).fit(COUNTS, LABELS)[0].get_support().sum() == 6
+
+
+class TestDecisionTree:
+    def test_leaves_are_laplaces(self):
+        model = DecisionTree(penalty=0.0).fit(COUNTS, LABELS)
+        leaves = model.tree_.apply(COUNTS)
+        for leaf in set(leaves.tolist()):
+            there = LABELS[leaves == leaf]
+            share = (there.sum() + 1.0) / (there.size + 2.0)
+            document = COUNTS[np.flatnonzero(leaves == leaf)[:1]]
+            assert model.predict_proba(document)[0, 1] == pytest.approx(share)
+            assert model.decision_function(document)[0] == pytest.approx(
+                np.log(share / (1 - share))
+            )
+
+    def test_is_scikit_learns_grown_by_entropy(self):
+        peer = DecisionTreeClassifier(criterion="entropy", random_state=0).fit(COUNTS, LABELS)
+        found = DecisionTree(penalty=0.0).fit(COUNTS, LABELS)
+        assert (found.tree_.apply(NEW) == peer.apply(NEW)).all()
+
+    def test_every_split_gains_what_it_must(self):
+        """Log likelihoods of the labels at a node and at its children, of all splits made."""
+
+        def fit(labels):
+            share = labels.mean()
+            return labels.size * (share * np.log(share) if share else 0.0) + labels.size * (
+                (1 - share) * np.log(1 - share) if share < 1 else 0.0
+            )
+
+        full, pruned = (DecisionTree(p).fit(COUNTS, LABELS) for p in (0.0, None))
+        path = pruned.tree_.decision_path(COUNTS).toarray().astype(bool)
+        nodes = pruned.tree_.tree_
+        gains = [
+            sum(fit(LABELS[path[:, child]]) for child in children) - fit(LABELS[path[:, node]])
+            for node, *children in zip(
+                range(nodes.node_count), nodes.children_left, nodes.children_right, strict=True
+            )
+            if children[0] >= 0
+        ]
+        assert gains
+        assert min(gains) >= np.log(70) / 2.0
+        assert nodes.node_count < full.tree_.tree_.node_count
+
+    def test_leaf_log_odds_of_any_tree(self):
+        tree = DecisionTreeClassifier(max_depth=2, random_state=0).fit(COUNTS, LABELS)
+        at = tree.apply(COUNTS)
+        for leaf in set(at.tolist()):
+            positive, negative = (LABELS[at == leaf] == c for c in (True, False))
+            expected = np.log((positive.sum() + 1) / (negative.sum() + 1))
+            assert leaf_log_odds(tree)[leaf] == pytest.approx(expected)
+
+    @pytest.mark.parametrize("penalty", [-1.0, np.inf, np.nan])
+    def test_refuses(self, penalty):
+        with pytest.raises(ValueError, match="penalty must be a number of nats, at least 0, got"):
+            decision_tree(words=5, penalty=penalty).fit(COUNTS, LABELS)
+
+
+@parametrize_with_checks([NearestNeighbours(), DecisionTree()])
+def test_scikit_learns_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_selection_is_inside_the_fold(name):
+    """Other labels in a fold change no score of it."""
+    from sklearn.model_selection import KFold
+
+    model, folds = make_classifier(name, words=4), KFold(4)
+    found = cross_val_scores(model, COUNTS, LABELS, folds=folds)
+    for _, test in folds.split(COUNTS):
+        other = LABELS.copy()
+        other[test] = ~other[test]
+        again = cross_val_scores(model, COUNTS, other, folds=folds)
+        assert again[test].tolist() == found[test].tolist()
