@@ -46,6 +46,10 @@ class CalibratedScores:
     held_out_draws: Floats = field(repr=False)
     seed: int
 
+    def point(self, scores: Floats) -> Floats:
+        """Return the calibrators' point estimates, log-odds of shape (n, classifiers)."""
+        return _points(self.calibrators, scores)
+
     def draws(self, scores: Floats) -> Floats:
         """Return log-odds of the curves' draws at scores, shape (curves, n, classifiers)."""
         return _draws(self.calibrators, scores, self.seed)
@@ -70,10 +74,7 @@ def calibrate_scores(labelled: Labelled, seed: int) -> CalibratedScores:
     for rows, held in labelled.splits():
         for i in range(scores.shape[1]):
             held_out[held, i] = _fit(labelled, i, rows, seed).decision_function(scores[held, i])
-    point = np.column_stack(
-        [each.decision_function(own) for each, own in zip(calibrators, scores.T, strict=True)]
-    )
-    draws = _draws(calibrators, scores, seed) + (held_out - point)
+    draws = _draws(calibrators, scores, seed) + (held_out - _points(calibrators, scores))
     base = float(special.logit(class_prior(float(counts @ positive), float(counts.sum()))))
     return CalibratedScores(calibrators, base, held_out, draws, seed)
 
@@ -86,6 +87,11 @@ def _fit(labelled: Labelled, i: int, rows: NDArray[np.intp], seed: int) -> Score
     # Whoever combines classifiers can turn no scores around; a bad one gets little weight.
     with without_scores_warnings():
         return calibrator.fit(labelled.inputs.scores[rows, i], labelled.positive[rows], weight)
+
+
+def _points(calibrators: list[ScoreCalibrator], scores: Floats) -> Floats:
+    columns = zip(calibrators, scores.T, strict=True)
+    return np.column_stack([each.decision_function(own) for each, own in columns])
 
 
 def _draws(calibrators: list[ScoreCalibrator], scores: Floats, seed: int) -> Floats:

@@ -5,29 +5,31 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from bayescal.combining.combiners.bayes import bayes
-from bayescal.combining.combiners.best_by_class import BestByClass
-from bayescal.combining.combiners.boosting import boosting
+from bayescal.combining.combiners import (
+    bayes,
+    best_by_class,
+    boosting,
+    linear_svm,
+    local_kernel,
+    logistic,
+    majority,
+    stacking,
+    tree,
+)
 from bayescal.combining.combiners.combiner import Combiner
-from bayescal.combining.combiners.linear_svm import linear_svm
-from bayescal.combining.combiners.local_kernel import local_kernel, selected_kernel
-from bayescal.combining.combiners.logistic import logistic
-from bayescal.combining.combiners.majority import Majority
-from bayescal.combining.combiners.stacking import of_classifier
-from bayescal.combining.combiners.tree import tree
 from bayescal.validation import check_choice
 
-# What `combiner` may be; each is made with `normalise`, which those of the first two do not need.
+# What `combiner` may be: each makes a combiner, whose inputs are to be normalised or not.
 COMBINERS: dict[str, Callable[..., Combiner]] = {
-    "majority": lambda normalise: Majority(),
-    "best_by_class": lambda normalise: BestByClass(),
-    "tree": tree,
-    "linear_svm": linear_svm,
-    "logistic": logistic,
-    "boosting": boosting,
-    "local_kernel": local_kernel,
-    "selected_kernel": selected_kernel,
-    "bayes": bayes,
+    "majority": majority.combiner,
+    "best_by_class": best_by_class.combiner,
+    "tree": tree.combiner,
+    "linear_svm": linear_svm.combiner,
+    "logistic": logistic.combiner,
+    "boosting": boosting.combiner,
+    "local_kernel": local_kernel.combiner,
+    "selected_kernel": local_kernel.selecting,
+    "bayes": bayes.combiner,
 }
 
 
@@ -60,7 +62,7 @@ def read_combiner(combiner: Any, *, normalise: bool, weighted: bool) -> Combiner
         check_choice("combiner", combiner, tuple(COMBINERS))
         found = COMBINERS[combiner](normalise=normalise)
     else:
-        found = of_classifier(combiner, normalise=normalise)
+        found = stacking.of_classifier(combiner, normalise=normalise)
     if weighted and not found.takes_weights:
         raise ValueError(
             f"combiner {combiner!r} takes no sample_weight: choose one that does, such as 'bayes',"

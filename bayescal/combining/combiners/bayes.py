@@ -19,7 +19,6 @@ from dataclasses import dataclass, field
 import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 
-from bayescal.bayes import probability
 from bayescal.combining.calibrated_scores import CalibratedScores, calibrate_scores
 from bayescal.combining.combiners.combiner import Combined, Combiner
 from bayescal.combining.inputs import Inputs, Labelled
@@ -37,8 +36,6 @@ from bayescal.engines.combined import log_scores
 from bayescal.validation import Floats
 
 DRAWS = 1000
-# Log-odds of draws times documents at a time: 64 MB.
-BLOCK = 8_000_000
 
 
 @dataclass(frozen=True)
@@ -112,16 +109,16 @@ class Bayesian(Combined):
         }
 
     def score(self, inputs: Inputs) -> Floats:
-        """Return log-odds of the posterior mean probability."""
-        size = max(1, BLOCK // len(self.weights.draws))
-        out = np.empty(len(inputs.scores))
-        for start in range(0, len(out), size):
-            rows = np.arange(start, min(start + size, len(out)))
-            draws = self.sample(inputs.take(rows))
-            # Not 1 - P(+), which rounds to 0 beyond 1 - 1e-16.
-            both = probability(draws).mean(axis=0), probability(-draws).mean(axis=0)
-            out[rows] = np.log(both[0]) - np.log(both[1])
-        return out
+        """
+        Return log-odds by the calibrators' point estimates and the coefficients' posterior means.
+
+        The mean probability of all draws would be too large where positives are rare: curves that
+        run too high weigh more in it than those that run too low.
+        """
+        evidence = self.calibrated.point(inputs.scores) - self.calibrated.base
+        ones = np.ones((len(evidence), 1))
+        columns = np.hstack([ones, evidence, self.shifts.columns(inputs.indicators)])
+        return np.asarray(self.calibrated.base + columns @ self.weights.draws.mean(axis=0))
 
     def sample(self, inputs: Inputs) -> Floats:
         """Return log-odds of posterior draws, shape (draws, n)."""
@@ -182,7 +179,7 @@ class Bayes(Combiner):
         ]
 
 
-def bayes(*, normalise: bool = True) -> Bayes:
+def combiner(*, normalise: bool = True) -> Bayes:
     """Return the Bayesian combination, whose inputs have one scale whatever `normalise` says."""
     return Bayes()
 

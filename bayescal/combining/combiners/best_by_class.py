@@ -58,6 +58,11 @@ class BestByClass(Combiner):
         return [_best_of(labelled) for labelled in problems]
 
 
+def combiner(*, normalise: bool = True) -> BestByClass:
+    """Return the best by class, for which inputs need no normalising."""
+    return BestByClass()
+
+
 def _best_of(labelled: Labelled) -> Best:
     thresholds = base_thresholds(labelled)
     best = {

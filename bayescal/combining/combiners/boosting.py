@@ -15,6 +15,6 @@ def _make(columns: Floats, scores: int, seed: int) -> HistGradientBoostingClassi
     )
 
 
-def boosting(*, normalise: bool = True) -> Stacking:
+def combiner(*, normalise: bool = True) -> Stacking:
     """Return stacking by scikit-learn's boosted trees, which scales do not matter to."""
     return Stacking(_make, normalise, gives_log_odds=True)

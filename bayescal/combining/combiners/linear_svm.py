@@ -32,6 +32,6 @@ def _make(columns: Floats, scores: int, seed: int) -> SVC:
     return linear_svc(columns, seed)
 
 
-def linear_svm(*, normalise: bool = True) -> Stacking:
+def combiner(*, normalise: bool = True) -> Stacking:
     """Return stacking by a linear SVM; its scores are margins."""
     return Stacking(_make, normalise)

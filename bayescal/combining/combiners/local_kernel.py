@@ -76,11 +76,11 @@ def _make(columns: Floats, scores: int, seed: int, *, select: bool) -> LocalKern
     return LocalKernelSVM(scores, select, seed)
 
 
-def local_kernel(*, normalise: bool = True) -> Stacking:
+def combiner(*, normalise: bool = True) -> Stacking:
     """Return stacking by the kernel of all inputs."""
     return Stacking(partial(_make, select=False), normalise)
 
 
-def selected_kernel(*, normalise: bool = True) -> Stacking:
+def selecting(*, normalise: bool = True) -> Stacking:
     """Return stacking by the kernel of the inputs that a tree uses."""
     return Stacking(partial(_make, select=True), normalise)

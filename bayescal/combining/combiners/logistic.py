@@ -14,6 +14,6 @@ def _make(columns: Floats, scores: int, seed: int) -> LogisticRegression:
     return LogisticRegression(max_iter=MOST_STEPS)
 
 
-def logistic(*, normalise: bool = True) -> Stacking:
+def combiner(*, normalise: bool = True) -> Stacking:
     """Return stacking by logistic regression with scikit-learn's penalty, C = 1."""
     return Stacking(_make, normalise, gives_log_odds=True)

@@ -59,3 +59,8 @@ class Majority(Combiner):
             Votes(labelled, base_thresholds(labelled), each)
             for labelled, each in zip(problems, best, strict=True)
         ]
+
+
+def combiner(*, normalise: bool = True) -> Majority:
+    """Return the majority, for which inputs need no normalising."""
+    return Majority()

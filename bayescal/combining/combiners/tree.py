@@ -11,6 +11,6 @@ def _make(columns: Floats, scores: int, seed: int) -> DecisionTree:
     return DecisionTree(random_state=seed)
 
 
-def tree(*, normalise: bool = True) -> Stacking:
+def combiner(*, normalise: bool = True) -> Stacking:
     """Return stacking by a tree, which the scale of inputs does not matter to."""
     return Stacking(_make, normalise, gives_log_odds=True, takes_weights=False)
