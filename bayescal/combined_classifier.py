@@ -259,7 +259,7 @@ class CombinedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
         taken = self._decide(self._inputs(X), measure)
         return taken[:, 0] if self._kind == BINARY else taken
 
-    @available_if(_gives_probabilities)
+    @available_if(_gives_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Floats:
         """
         Return probabilities of all classes, in the order of `classes_`, or of each label.
@@ -275,7 +275,7 @@ class CombinedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
         """
         return np.asarray(np.exp(self.predict_log_proba(X)))
 
-    @available_if(_gives_probabilities)
+    @available_if(_gives_probabilities)  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any) -> Floats:
         """
         Return natural logarithms of `predict_proba`.

@@ -26,9 +26,7 @@ def binary_problems(target: Target) -> list[Target]:
     if target.kind == BINARY:
         return [target]
     columns = target.positive.T
-    return [
-        Target(BINARY, own.astype(np.int64), np.array([0, 1]), own[:, None]) for own in columns
-    ]
+    return [Target(BINARY, own.astype(np.int64), np.array([0, 1]), own[:, None]) for own in columns]
 
 
 def splits_of(

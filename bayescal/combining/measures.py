@@ -67,7 +67,10 @@ MEASURES: dict[str, Measure] = {
 
 
 def loss_of(
-    measure: str, taken: NDArray[np.bool_], positive: NDArray[np.bool_], weight: Floats | None = None
+    measure: str,
+    taken: NDArray[np.bool_],
+    positive: NDArray[np.bool_],
+    weight: Floats | None = None,
 ) -> float:
     """
     Return the loss of decisions; of "f1" it is minus F1.

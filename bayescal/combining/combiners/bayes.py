@@ -6,15 +6,15 @@ lambda_i are the log-odds that a `ScoreCalibrator` gives classifier i, beta_0 th
 rate, r_j standardised indicators. The weights' prior (`engines.classifier_weights.prior`) has them
 average the classifiers that are probably the best, so that few positives change little about that.
 
-Calibration curves are uncertain as weights are. Each draw takes one curve of every classifier, moves
-the mode of bias and weights to where the labels have it given these curves, and adds a draw of the
-coefficients' deviation from their mode: what the labels say of the level is counted once.
+Calibration curves are uncertain as weights are. Each draw takes one curve of every classifier,
+moves the mode of bias and weights to where the labels have it given these curves, and adds a draw
+of the coefficients' deviation from their mode: what labels say of the level is counted once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
@@ -26,11 +26,13 @@ from bayescal.combining.measures import MEASURES, best_threshold
 from bayescal.combining.standardiser import Standardiser
 from bayescal.engines.classifier_weights.design import Design
 from bayescal.engines.classifier_weights.engine import (
+    Nodes,
     Weights,
     draw_weights,
     fit_modes,
     follow,
 )
+from bayescal.engines.classifier_weights.mode import find_mode
 from bayescal.engines.classifier_weights.prior import WeightsPrior, centre_of_weights
 from bayescal.engines.combined import log_scores
 from bayescal.validation import Floats
@@ -98,7 +100,7 @@ class Bayesian(Combined):
         return self.cross_validated
 
     @property
-    def thresholds(self) -> dict[str, float]:  # type: ignore[override]
+    def thresholds(self) -> dict[str, float]:
         """Return Bayes' rule for costs; F1 is best where it is on the documents fitted."""
         positive, weight = self.labelled.positive, self.labelled.weight
         return {
@@ -169,8 +171,9 @@ class Bayes(Combiner):
             for labelled, own, shift in zip(problems, calibrated, shifts, strict=True)
         ]
         centre = _centre(problems, calibrated, rng)
-        held_out = _cross_validated(problems, designs, centre, self.prior)
-        found = draw_weights(fit_modes(designs, centre, self.prior), self.draws, rng)
+        nodes = fit_modes(designs, centre, self.prior)
+        held_out = _cross_validated(problems, designs, nodes)
+        found = draw_weights(nodes, self.draws, rng)
         return [
             Bayesian(labelled, own, shift, weights, _moves(weights, design, own), scores)
             for labelled, own, shift, weights, design, scores in zip(
@@ -207,19 +210,21 @@ def _centre(
 
 
 def _cross_validated(
-    problems: Sequence[Labelled], designs: Sequence[Design], centre: Floats, prior: WeightsPrior
+    problems: Sequence[Labelled], designs: Sequence[Design], nodes: Nodes
 ) -> list[Floats]:
     """Return log-odds of each fold's documents by the mode that all other folds have."""
+    model = nodes.likeliest.model
     out = [np.full(labelled.positive.size, np.nan) for labelled in problems]
     for fold in range(1 + max(int(labelled.fold.max()) for labelled in problems)):
         kept = [
-            Design(d.columns[rows], d.offset, d.positive[rows], d.weight[rows])
-            for d, rows in zip(designs, (p.fold != fold for p in problems), strict=True)
+            design.take(labelled.fold != fold)
+            for design, labelled in zip(designs, problems, strict=True)
         ]
-        points = fit_modes(kept, centre, prior).points
-        for k, (labelled, design) in enumerate(zip(problems, designs, strict=True)):
+        # Two scales that all documents have chosen know next to nothing of any of them.
+        points = find_mode(replace(model, designs=kept)).points
+        for scores, labelled, design, point in zip(out, problems, designs, points, strict=True):
             held = labelled.fold == fold
-            out[k][held] = design.offset + design.columns[held] @ points[k]
+            scores[held] = design.offset + design.columns[held] @ point
     return out
 
 

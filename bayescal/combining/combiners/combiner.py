@@ -41,12 +41,10 @@ class Combined(ABC):
     def thresholds(self) -> dict[str, float]:
         """Return the threshold on the score that is best by each measure."""
         positive, weight = self.labelled.positive, self.labelled.weight
-        return {
-            name: best_threshold(name, self.held_out, positive, weight) for name in MEASURES
-        }
+        return {name: best_threshold(name, self.held_out, positive, weight) for name in MEASURES}
 
     def decide(self, inputs: Inputs, measure: str) -> NDArray[np.bool_]:
-        """Return which documents are taken for positive, where decisions are judged by a measure."""
+        """Return which documents are taken for positive, to be best by a measure."""
         return np.asarray(self.score(inputs) >= self.thresholds[measure])
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 from sklearn.svm import SVC
 
 from bayescal.combining.combiners.stacking import Stacking
@@ -19,12 +18,16 @@ def linear_svc(columns: Floats, seed: int) -> SVC:
 
     Examples
     --------
+    >>> import numpy as np
     >>> linear_svc(np.array([[1.0, 1.0], [2.0, 2.0]]), 0).C
     0.2
     """
     length = float((columns**2).sum(axis=1).mean())
     return SVC(
-        kernel="linear", C=1.0 / length if length > 0.0 else 1.0, cache_size=CACHE, random_state=seed
+        kernel="linear",
+        C=1.0 / length if length > 0.0 else 1.0,
+        cache_size=CACHE,
+        random_state=seed,
     )
 
 

@@ -127,7 +127,9 @@ class Stacking(Combiner):
             columns = standardiser.apply(columns)
         classifier = self.make(columns, labelled.inputs.scores.shape[1], seed)
         params = {} if weight is None else {"sample_weight": weight}
-        return Model(classifier.fit(columns, labelled.positive.astype(np.int64), **params), standardiser)
+        return Model(
+            classifier.fit(columns, labelled.positive.astype(np.int64), **params), standardiser
+        )
 
 
 def of_classifier(classifier: Any, *, normalise: bool) -> Stacking:

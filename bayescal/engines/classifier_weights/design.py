@@ -41,6 +41,10 @@ class Design:
         """Return d, the number of coefficients."""
         return int(self.columns.shape[1])
 
+    def take(self, rows: NDArray[np.bool_]) -> Design:
+        """Return some of the documents; the offset must be a number."""
+        return Design(self.columns[rows], self.offset, self.positive[rows], self.weight[rows])
+
     def log_likelihood(self, points: Floats) -> Floats:
         """Return log p(labels | coefficients) at points of shape (draws, d)."""
         sign = np.where(self.positive, -1.0, 1.0)

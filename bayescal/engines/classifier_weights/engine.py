@@ -18,7 +18,7 @@ import numpy as np
 from scipy import special
 
 from bayescal.engines.classifier_weights.design import Design
-from bayescal.engines.classifier_weights.mode import JointMode, Population, find_mode
+from bayescal.engines.classifier_weights.mode import JointMode, Population, climb, find_mode
 from bayescal.engines.classifier_weights.prior import WeightsPrior
 from bayescal.engines.monotone.importance import FREEDOM, Sample, weighted
 from bayescal.validation import Floats
@@ -70,6 +70,11 @@ class Nodes:
     share: Floats
 
     @property
+    def likeliest(self) -> JointMode:
+        """Return the mode at the likeliest scales."""
+        return self.modes[int(self.share.argmax())]
+
+    @property
     def points(self) -> list[Floats]:
         """Return each problem's mode, averaged over the scales."""
         problems = range(len(self.modes[0].points))
@@ -97,9 +102,7 @@ def fit_modes(designs: Sequence[Design], centre: Floats, prior: WeightsPrior) ->
     for scales in grid:
         start = (modes[-1].mu, modes[-1].points) if modes else None
         modes.append(find_mode(Population(designs, centre, prior, scales), start))
-    share = special.softmax(
-        [mode.log_evidence + mode.model.scales.log_mass for mode in modes]
-    )
+    share = special.softmax([mode.log_evidence + mode.model.scales.log_mass for mode in modes])
     kept = share > SMALLEST_SHARE
     kept_modes = [mode for mode, keep in zip(modes, kept, strict=True) if keep]
     return Nodes(kept_modes, share[kept] / share[kept].sum())
@@ -124,7 +127,7 @@ def draw_weights(nodes: Nodes, draws: int, rng: np.random.Generator) -> list[Wei
         rng.multivariate_normal(mode.mu, mode.covariance, n, method="cholesky")
         for mode, n in zip(nodes.modes, sizes, strict=True)
     ]
-    best, points = nodes.modes[int(nodes.share.argmax())], nodes.points
+    best, points = nodes.likeliest, nodes.points
     out = []
     for k, point in enumerate(points):
         parts = [
@@ -145,7 +148,7 @@ def draw_weights(nodes: Nodes, draws: int, rng: np.random.Generator) -> list[Wei
     return out
 
 
-def follow(weights: Weights, design: Design, evidence: Floats, *, steps: int = 4) -> Floats:
+def follow(weights: Weights, design: Design, evidence: Floats) -> Floats:
     """
     Return how far the mode of bias and weights moves where the evidence is another one.
 
@@ -159,8 +162,6 @@ def follow(weights: Weights, design: Design, evidence: Floats, *, steps: int = 4
         Labels and columns.
     evidence : array of shape (n, m)
         In place of the classifiers' columns of the design.
-    steps : int
-        Of Newton's method.
 
     Returns
     -------
@@ -176,11 +177,9 @@ def follow(weights: Weights, design: Design, evidence: Floats, *, steps: int = 4
         design.positive,
         design.weight,
     )
-    point = start
-    for _ in range(steps):
-        slope = others.gradient(point) - precision * (point - mean)
-        point = point + np.linalg.solve(others.information(point) + np.diag(precision), slope)
-    return np.r_[point - start, np.zeros(weights.point.size - head)]
+    point = climb(others, mean, precision, start)
+    moved: Floats = np.r_[point - start, np.zeros(weights.point.size - head)]
+    return moved
 
 
 def _propose(
@@ -205,5 +204,3 @@ def _propose(
     square = (z[:, :head] ** 2).sum(axis=1)
     log_ratio += -0.5 * square + 0.5 * (FREEDOM + head) * np.log1p(square / FREEDOM)
     return points, log_ratio - float(design.log_likelihood(at[None])[0])
-
-
