@@ -79,8 +79,9 @@ class CombinedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
         Whether inputs are standardised for the combiner, of which linear ones have need.
     measure : str, optional
         What `predict` is to be best by: "error", "f1", "cost_1_10" (a missed positive costs ten
-        times a false one) or "cost_10_1". By default the likelier class is predicted where there
-        are probabilities, and "error" counts elsewhere.
+        times a false one) or "cost_10_1". By default the sign of `decision_function` decides: the
+        likelier class where there are probabilities. Of several classes the one of the largest
+        score is predicted, whatever the measure.
     positive : label, optional
         The positive one of two classes; by default the second in sorted order.
     n_jobs : int, optional
@@ -232,10 +233,10 @@ class CombinedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
         if self._kind == MULTICLASS:
             scores = self._scores(inputs)
             return np.asarray(np.asarray(self.classes_)[scores.argmax(axis=1)])
-        if self.measure is None and self._has_probabilities:
+        if self.measure is None:
             taken = self._scores(inputs) > 0.0
         else:
-            taken = self._decide(inputs, self.measure or "error")
+            taken = self._decide(inputs, self.measure)
         if self._kind == MULTILABEL:
             return np.asarray(taken, dtype=np.int64)
         return np.asarray(np.asarray(self.classes_)[taken[:, 0].astype(np.intp)])

@@ -40,8 +40,9 @@ class Best(Combined):
         return self.score(self.labelled.inputs)
 
     def score(self, inputs: Inputs) -> Floats:
-        """Return the scores of the classifier of the fewest errors."""
-        return np.asarray(inputs.scores[:, self.best[BY]])
+        """Return the scores of the classifier of the fewest errors, less its threshold."""
+        which = self.best[BY]
+        return np.asarray(inputs.scores[:, which] - self.base_thresholds[BY][which])
 
     def decide(self, inputs: Inputs, measure: str) -> NDArray[np.bool_]:
         """Return the decisions of the classifier that is best by a measure."""

@@ -5,10 +5,9 @@ from __future__ import annotations
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 from bayescal.combining.combiners.stacking import Stacking
-from bayescal.validation import Floats
 
 
-def _make(columns: Floats, scores: int, seed: int) -> HistGradientBoostingClassifier:
+def _make(length: float, scores: int, seed: int) -> HistGradientBoostingClassifier:
     # Early stopping would set documents aside, of which there may be few.
     return HistGradientBoostingClassifier(
         max_iter=100, learning_rate=0.05, max_leaf_nodes=8, early_stopping=False, random_state=seed

@@ -35,7 +35,7 @@ class Combined(ABC):
 
     @abstractmethod
     def score(self, inputs: Inputs) -> Floats:
-        """Return scores of documents, shape (n,), larger for likelier positives."""
+        """Return scores of documents, shape (n,); those above 0 are taken by default."""
 
     @cached_property
     def thresholds(self) -> dict[str, float]:

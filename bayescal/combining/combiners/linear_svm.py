@@ -5,12 +5,11 @@ from __future__ import annotations
 from sklearn.svm import SVC
 
 from bayescal.combining.combiners.stacking import Stacking
-from bayescal.validation import Floats
 
 CACHE = 500.0  # megabytes of kernel values
 
 
-def linear_svc(columns: Floats, seed: int) -> SVC:
+def linear_svc(length: float, seed: int) -> SVC:
     """
     Return an unfitted linear SVM whose C is 1 / mean <x, x>, as SVM-light chooses it.
 
@@ -18,21 +17,15 @@ def linear_svc(columns: Floats, seed: int) -> SVC:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> linear_svc(np.array([[1.0, 1.0], [2.0, 2.0]]), 0).C
+    >>> linear_svc(5.0, 0).C
     0.2
     """
-    length = float((columns**2).sum(axis=1).mean())
-    return SVC(
-        kernel="linear",
-        C=1.0 / length if length > 0.0 else 1.0,
-        cache_size=CACHE,
-        random_state=seed,
-    )
+    cost = 1.0 / length if length > 0.0 else 1.0
+    return SVC(kernel="linear", C=cost, cache_size=CACHE, random_state=seed)
 
 
-def _make(columns: Floats, scores: int, seed: int) -> SVC:
-    return linear_svc(columns, seed)
+def _make(length: float, scores: int, seed: int) -> SVC:
+    return linear_svc(length, seed)
 
 
 def combiner(*, normalise: bool = True) -> Stacking:

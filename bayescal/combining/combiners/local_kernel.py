@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from bayescal.combining.combiners.linear_svm import linear_svc
-from bayescal.combining.combiners.stacking import Stacking
+from bayescal.combining.combiners.stacking import Stacking, mean_square_length
 from bayescal.text.decision_tree import DecisionTree
 from bayescal.validation import Floats
 
@@ -61,7 +61,8 @@ class LocalKernelSVM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             used = DecisionTree(random_state=self.random_state).fit(X, y).tree_.tree_.feature
             self.columns_ = np.unique(used[used >= 0])
         features = self._features(X)
-        self.svm_ = linear_svc(features, self.random_state).fit(features, y, sample_weight)
+        length = mean_square_length(features, sample_weight)
+        self.svm_ = linear_svc(length, self.random_state).fit(features, y, sample_weight)
         return self
 
     def decision_function(self, X: Floats) -> Floats:  # noqa: N803
@@ -72,7 +73,7 @@ class LocalKernelSVM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return product_features(X[:, self.columns_], X[:, : self.scores])
 
 
-def _make(columns: Floats, scores: int, seed: int, *, select: bool) -> LocalKernelSVM:
+def _make(length: float, scores: int, seed: int, *, select: bool) -> LocalKernelSVM:
     return LocalKernelSVM(scores, select, seed)
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from sklearn.linear_model import LogisticRegression
 
 from bayescal.combining.combiners.stacking import Stacking
-from bayescal.validation import Floats
 
 MOST_STEPS = 2000
 
 
-def _make(columns: Floats, scores: int, seed: int) -> LogisticRegression:
+def _make(length: float, scores: int, seed: int) -> LogisticRegression:
     return LogisticRegression(max_iter=MOST_STEPS)
 
 

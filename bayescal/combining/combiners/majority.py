@@ -37,8 +37,8 @@ class Votes(Combined):
         return self.score(self.labelled.inputs)
 
     def score(self, inputs: Inputs) -> Floats:
-        """Return the share of classifiers that take a document when errors are counted."""
-        return np.asarray(votes(inputs, self.base_thresholds[BY]).mean(axis=1))
+        """Return the share of classifiers that take a document when errors count, less one half."""
+        return np.asarray(votes(inputs, self.base_thresholds[BY]).mean(axis=1) - 0.5)
 
     def decide(self, inputs: Inputs, measure: str) -> NDArray[np.bool_]:
         """Return the majority's decisions; ties go to the best classifier by the measure."""

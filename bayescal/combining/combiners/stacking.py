@@ -22,8 +22,9 @@ from bayescal.combining.inputs import Inputs, Labelled
 from bayescal.combining.standardiser import Standardiser
 from bayescal.validation import Floats
 
-# Of documents and columns of inputs, of which the first so many are scores: an unfitted classifier.
-Make = Callable[[Floats, int, int], Any]
+# Of the inputs' mean squared length, how many of them are scores (the first ones) and a seed: an
+# unfitted classifier.
+Make = Callable[[float, int, int], Any]
 
 
 @dataclass(frozen=True)
@@ -89,8 +90,7 @@ class Stacking(Combiner):
     Attributes
     ----------
     make : callable
-        Returns an unfitted classifier for the columns (standardised, if they are to be), the number
-        of them that are scores, and a seed.
+        Returns an unfitted classifier, see `Make`.
     normalise : bool
         Whether it gets standardised inputs.
     gives_log_odds : bool
@@ -125,7 +125,8 @@ class Stacking(Combiner):
         standardiser = Standardiser.of(columns, weight) if self.normalise else None
         if standardiser is not None:
             columns = standardiser.apply(columns)
-        classifier = self.make(columns, labelled.inputs.scores.shape[1], seed)
+        length = mean_square_length(columns, weight)
+        classifier = self.make(length, labelled.inputs.scores.shape[1], seed)
         params = {} if weight is None else {"sample_weight": weight}
         return Model(
             classifier.fit(columns, labelled.positive.astype(np.int64), **params), standardiser
@@ -136,7 +137,7 @@ def of_classifier(classifier: Any, *, normalise: bool) -> Stacking:
     """Return stacking by a classifier of the user's own; clones of it are fitted."""
     from sklearn.base import clone
 
-    def make(columns: Floats, scores: int, seed: int) -> Any:
+    def make(length: float, scores: int, seed: int) -> Any:
         copy = clone(classifier)
         if copy.get_params(deep=False).get("random_state", 0) is None:
             copy.set_params(random_state=seed)
@@ -150,6 +151,18 @@ def of_classifier(classifier: Any, *, normalise: bool) -> Stacking:
         gives_log_odds=not hasattr(classifier, "decision_function"),
         takes_weights=takes_weights,
     )
+
+
+def mean_square_length(columns: Floats, weight: Floats | None = None) -> float:
+    """
+    Return the mean of <x, x> over documents.
+
+    Examples
+    --------
+    >>> mean_square_length(np.array([[3.0, 4.0], [0.0, 0.0]]))
+    12.5
+    """
+    return float(np.average((columns**2).sum(axis=1), weights=weight))
 
 
 def _stacked(labelled: Labelled, models: Any) -> Stacked:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from bayescal.combining.combiners.stacking import Stacking
 from bayescal.text.decision_tree import DecisionTree
-from bayescal.validation import Floats
 
 
-def _make(columns: Floats, scores: int, seed: int) -> DecisionTree:
+def _make(length: float, scores: int, seed: int) -> DecisionTree:
     return DecisionTree(random_state=seed)
 
 
