@@ -12,8 +12,9 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
 from bayescal.classification.folds import Documents, Split
-from bayescal.classification.raw_scores import Reach, check_scoring
+from bayescal.classification.raw_scores import check_scoring
 from bayescal.classification.targets import BINARY, Target
+from bayescal.combining.ends import Ends
 from bayescal.combining.inputs import Inputs
 from bayescal.validation import Floats
 
@@ -72,15 +73,14 @@ class Members:
         Fitted.
     target : Target
         The binary problem.
-    reach : Reach or None
-        Where scores may lie, so that log-odds of probabilities of 0 and 1 are finite; None while
-        the scores to combine by are not known yet.
+    ends : Ends or None
+        Where infinite scores stand; None while the scores to combine by are not known yet.
     """
 
     classifiers: dict[str, Any]
     indicators: Any
     target: Target
-    reach: Reach | None = None
+    ends: Ends | None = None
 
     def inputs(self, features: Any, part: Split | None = None) -> Inputs:
         """
@@ -104,8 +104,8 @@ class Members:
             for name, fitted in self.classifiers.items()
         ]
         scores = np.concatenate(columns, axis=1)
-        if self.reach is not None:
-            scores = self.reach.clip(scores)
+        if self.ends is not None:
+            scores = self.ends.finite(scores)
         if part is not None and self.indicators is not None:
             features = _safe_indexing(features, part[1])
         return Inputs(scores, indicators_of(self.indicators, features, len(scores)))

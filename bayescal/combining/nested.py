@@ -15,8 +15,8 @@ import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 
 from bayescal.classification.folds import Documents, Split
-from bayescal.classification.raw_scores import Reach
 from bayescal.combining.binary_problems import fold_of
+from bayescal.combining.ends import Ends
 from bayescal.combining.inputs import Inputs, Labelled
 from bayescal.combining.members import Members, fit_members
 from bayescal.validation import Floats
@@ -95,10 +95,10 @@ def fit_nested(
         held = np.concatenate([held for _, held in problem.splits])
         order = np.argsort(held)
         own, fold = fold_of(problem.splits)
-        reach = Reach.of(scores)
-        inputs = Inputs(reach.clip(scores[order]), values[order])
+        ends = Ends.of(scores)
+        inputs = Inputs(ends.finite(scores[order]), values[order])
         positive = problem.any_documents.target.positive[own, 0]
-        members.append(replace(fitted, reach=reach))
+        members.append(replace(fitted, ends=ends))
         labelled.append(Labelled(inputs, positive, None if weight is None else weight[own], fold))
         rows.append(own)
     return members, labelled, rows

@@ -15,9 +15,10 @@ import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
-from bayescal.classification.raw_scores import Reach, raw_scores
+from bayescal.classification.raw_scores import raw_scores
 from bayescal.classification.targets import BINARY
 from bayescal.combining.combiners.combiner import Combined, Combiner
+from bayescal.combining.ends import Ends
 from bayescal.combining.inputs import Inputs, Labelled
 from bayescal.combining.standardiser import Standardiser
 from bayescal.validation import Floats
@@ -68,18 +69,18 @@ class Stacked(Combined):
     cross_validated: Floats = field(repr=False)
 
     @cached_property
-    def reach(self) -> Reach:
-        """Return where scores may lie: classifiers of probabilities 0 and 1 give infinite ones."""
-        return Reach.of(self.cross_validated[:, None])
+    def ends(self) -> Ends:
+        """Return where infinite scores stand, which probabilities of 0 and 1 have."""
+        return Ends.of(self.cross_validated[:, None])
 
     @property
     def held_out(self) -> Floats:
         """Return scores by models that were fitted to other documents."""
-        return self.reach.clip(self.cross_validated[:, None])[:, 0]
+        return self.ends.finite(self.cross_validated[:, None])[:, 0]
 
     def score(self, inputs: Inputs) -> Floats:
         """Return scores of documents."""
-        return self.reach.clip(self.model.score(inputs)[:, None])[:, 0]
+        return self.ends.finite(self.model.score(inputs)[:, None])[:, 0]
 
 
 @dataclass(frozen=True)
