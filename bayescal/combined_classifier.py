@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from sklearn.utils.metadata_routing import MetadataRouter
 
 INTERVALS = ("pointwise", "hdi")
+# Documents times problems at a time: of a thousand draws each that is 64 MB.
+BLOCK = 8_000
 
 
 def _gives_probabilities(estimator: CombinedClassifier) -> bool:
@@ -315,7 +317,13 @@ class CombinedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
         """
         check_fraction(level=level)
         check_choice("kind", kind, INTERVALS)
-        out = interval_of_draws(self._sample(X), level, kind)
+        inputs = self._inputs(X)
+        n = len(inputs[0].scores)
+        parts = [
+            interval_of_draws(self._sample([own.take(rows) for own in inputs]), level, kind)
+            for rows in np.array_split(np.arange(n), max(1, -(-n * len(inputs) // BLOCK)))
+        ]
+        out = np.concatenate(parts)
         return out[:, 0] if self._kind == BINARY else out
 
     def sample_proba(self, X: Any, draws: int | None = None, random_state: Any = None) -> Floats:
@@ -341,7 +349,7 @@ class CombinedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
         ValueError
             If the combiner has no posterior, or not so many draws.
         """
-        out = self._sample(X)
+        out = self._sample(self._inputs(X))
         if draws is not None:
             if not 1 <= draws <= len(out):
                 raise ValueError(f"draws must be from 1 to {len(out)}, got {draws}.")
@@ -420,9 +428,8 @@ class CombinedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
             )
         return found
 
-    def _sample(self, X: Any) -> Floats:
-        posteriors = self._posteriors()
-        pairs = zip(posteriors, self._inputs(X), strict=True)
+    def _sample(self, inputs: list[Inputs]) -> Floats:
+        pairs = zip(self._posteriors(), inputs, strict=True)
         draws = [probability(each.sample(own)) for each, own in pairs]
         return on_simplex(self._kind, np.stack(draws, axis=2))
 

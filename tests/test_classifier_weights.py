@@ -1,13 +1,17 @@
 """The engine of weights: held to NUTS, to a general optimiser, and to what it must not do."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import integrate, optimize, special, stats
 
+from bayescal.combining.combiners import bayes
 from bayescal.engines.classifier_weights.design import Design
 from bayescal.engines.classifier_weights.engine import draw_weights, fit_modes, follow
 from bayescal.engines.classifier_weights.mode import Population, find_mode
 from bayescal.engines.classifier_weights.prior import Scales, WeightsPrior, centre_of_weights
+from bayescal.results.diagnostics import ConvergenceWarning
 from tests.nuts_reference import LEAST_EFFECTIVE, LEVELS, LIMIT, from_independent, stored
 from tests.weights_cases import CENTRE, NAMES, case
 
@@ -72,6 +76,14 @@ def test_weights_of_proposals_are_even(name):
     for each in fitted(name):
         assert each.pareto_k < 0.5
         assert each.efficiency > 0.5
+
+
+def test_uneven_weights_are_not_trusted():
+    found = fitted("one problem")[0]
+    assert found.trusted
+    assert not replace(found, pareto_k=0.9).trusted
+    with pytest.warns(ConvergenceWarning, match=r"weights are uneven \(Pareto k 0.90\)"):
+        bayes._warn_of_draws([found, replace(found, pareto_k=0.9)])
 
 
 def joint(name, scales=None):

@@ -101,6 +101,10 @@ class TestBayes:
         np.testing.assert_allclose(
             np.quantile(draws, [0.05, 0.95], axis=0).T, binary.predict_interval(X[:3])
         )
+        many = np.repeat(X, 60, axis=0)  # more than a block of documents
+        np.testing.assert_array_equal(
+            binary.predict_interval(many)[::60], binary.predict_interval(X)
+        )
         some = binary.sample_proba(X[:3], draws=7, random_state=0)
         assert some.shape == (7, 3)
         assert np.isin(some, draws).all()

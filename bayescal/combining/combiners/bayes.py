@@ -13,6 +13,7 @@ of the coefficients' deviation from their mode: what labels say of the level is 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -35,6 +36,7 @@ from bayescal.engines.classifier_weights.engine import (
 from bayescal.engines.classifier_weights.mode import find_mode
 from bayescal.engines.classifier_weights.prior import WeightsPrior, centre_of_weights
 from bayescal.engines.combined import log_scores
+from bayescal.results.diagnostics import ConvergenceWarning
 from bayescal.validation import Floats
 
 DRAWS = 1000
@@ -174,6 +176,7 @@ class Bayes(Combiner):
         nodes = fit_modes(designs, centre, self.prior)
         held_out = _cross_validated(problems, designs, nodes)
         found = draw_weights(nodes, self.draws, rng)
+        _warn_of_draws(found)
         return [
             Bayesian(labelled, own, shift, weights, _moves(weights, design, own), scores)
             for labelled, own, shift, weights, design, scores in zip(
@@ -185,6 +188,17 @@ class Bayes(Combiner):
 def combiner(*, normalise: bool = True) -> Bayes:
     """Return the Bayesian combination, whose inputs have one scale whatever `normalise` says."""
     return Bayes()
+
+
+def _warn_of_draws(found: Sequence[Weights]) -> None:
+    worst = max(found, key=lambda weights: weights.pareto_k)
+    if not all(weights.trusted for weights in found):
+        warnings.warn(
+            f"the posterior draws of the weights are uneven (Pareto k {worst.pareto_k:.2f}): give"
+            " fewer indicators, or more documents of each class.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
 
 
 def _design(labelled: Labelled, calibrated: CalibratedScores, shifts: Shifts) -> Design:

@@ -20,7 +20,13 @@ from scipy import special
 from bayescal.engines.classifier_weights.design import Design
 from bayescal.engines.classifier_weights.mode import JointMode, Population, climb, find_mode
 from bayescal.engines.classifier_weights.prior import WeightsPrior
-from bayescal.engines.monotone.importance import FREEDOM, Sample, weighted
+from bayescal.engines.monotone.importance import (
+    FREEDOM,
+    WORST_EFFICIENCY,
+    WORST_K,
+    Sample,
+    weighted,
+)
 from bayescal.validation import Floats
 
 # Proposals for each draw asked for.
@@ -51,6 +57,11 @@ class Weights:
     precision: Floats
     pareto_k: float
     efficiency: float
+
+    @property
+    def trusted(self) -> bool:
+        """Return whether averages over the draws may be trusted."""
+        return self.pareto_k <= WORST_K and self.efficiency >= WORST_EFFICIENCY
 
 
 @dataclass(frozen=True)
