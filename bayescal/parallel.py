@@ -18,7 +18,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar
 
-from bayescal.threads import one_thread
+from bayescal.small_arrays import small_arrays
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -150,7 +150,7 @@ def _do(task: tuple[Any, ...]) -> Any:
     # One tuple, not three arguments: joblib scatters large arrays and tables over a Dask cluster,
     # and what only a killed worker held is lost with it. Tuples are part of the task.
     function, item, memory = task
-    with one_thread():
+    with small_arrays():
         if memory is None:
             return function(item)
         # As another process would get it: joblib's hash tells an empty array from its copy there.

@@ -15,7 +15,7 @@ from bayescal.parts.places import MODE, POSTERIOR, flat, places, plain_place
 from bayescal.parts.stack import fit_parts, read_curves
 from bayescal.results.tree import Results, build_results, read_documents, reading_of
 from bayescal.settings import Settings
-from bayescal.threads import one_thread
+from bayescal.small_arrays import small_arrays
 
 
 def fit_results(settings: Settings, data: BinaryScores, attrs: dict[str, str]) -> Results:
@@ -83,5 +83,5 @@ def _posterior(settings: Settings, data: BinaryScores) -> dict[str, xr.Dataset]:
             f"a program needs inference 'nuts' or 'map', got program={str(settings.program)!r} with"
             " 'exact', which knows the families' own priors only."
         )
-    with one_thread():
+    with small_arrays():
         return fit_parts(settings.parts, data, settings.options, settings.rng)

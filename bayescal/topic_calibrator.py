@@ -35,7 +35,7 @@ from bayescal.results.topic_curves import POINT, Priors, TopicCurves
 from bayescal.results.topic_parts import combination_table, read_topics_lapse
 from bayescal.score_checks import warn_of_scores
 from bayescal.settings import AUTO
-from bayescal.threads import one_thread
+from bayescal.small_arrays import small_arrays
 from bayescal.topic_fitting import extend_tree, fit_tree
 from bayescal.topic_scores import read_cells, read_topics
 from bayescal.topic_settings import families_of, for_topics, read_topic_options
@@ -134,6 +134,8 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         For each part of a combination, its weight for a topic without labels, its leave-one-out log
         score over all topics (elpd, in natural logarithms) and the standard error of its difference
         from the best. `posterior_["combination"]["weight"]` has each topic's own weights.
+    population_ : TopicCalibrator
+        The same without its topics: what is known before a document of a new topic is labelled.
     posterior_ : xarray.DataTree
         Groups posterior (chain, draw, klass, topic) and population, draws in raw score units, and
         topics; of a combination also those of its other parts, and combination, their weights;
@@ -239,7 +241,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         options = for_topics(options, self, data.names.size)
         attrs = provenance.describe(NAME, self._parameters(), data.classes)
         # NUTS is left to PyMC, which knows how many cores it shares out.
-        limit = one_thread() if options.sampler is None else nullcontext()
+        limit = small_arrays() if options.sampler is None else nullcontext()
         with workers(self.n_jobs, self.memory), limit:
             tree = fit_tree(data, options, attrs)
         self._set_results(tree, data.classes)
@@ -472,7 +474,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
                 f"labels must be {self.classes_.tolist()}, got {data.classes.tolist()}."
             )
         families = tuple(FAMILIES[name] for name in self.families_)
-        with workers(self.n_jobs, self.memory), one_thread():
+        with workers(self.n_jobs, self.memory), small_arrays():
             tree = extend_tree(self.posterior_, data, families, generator(self.random_state))
         self._set_results(tree, self.classes_)
         warn_of_problems(self.diagnostics_)
@@ -524,6 +526,25 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "posterior_")
         drawn = read_topics_lapse(self.posterior_)
         return np.zeros(self.draws * self.chains) if drawn is None else drawn
+
+    @property
+    def population_(self) -> TopicCalibrator:
+        """
+        The same without its topics: what they say of the next one, to be saved and given away.
+
+        It has their population, the weights of parts and the lapse rate, but neither names nor
+        documents nor draws of any topic. It predicts for topics that nobody has labelled yet, and
+        its `add_topics` calibrates those that have some labels around what is known already.
+
+        Raises
+        ------
+        AttributeError
+            If pooling is not "partial": there is no population then.
+        """
+        check_is_fitted(self, "posterior_")
+        if self.pooling != "partial":
+            raise AttributeError(f"pooling={self.pooling!r} has no population; use 'partial'.")
+        return self.from_results(topic_documents.of_population(self.posterior_))
 
     def fitted_problems(self) -> Problems:
         """

@@ -33,7 +33,7 @@ from bayescal.results.topics import (
     take_family,
     with_prefix,
 )
-from bayescal.robust import centre_and_spread
+from bayescal.robust import units_of
 from bayescal.topic_scores import TopicScores
 
 Families = tuple[Family, ...]
@@ -95,7 +95,7 @@ def fit_tree(data: TopicScores, options: TopicOptions, attrs: dict[str, str]) ->
         legal.
     """
     families, given, rng = options.families, options.hyperparameters, options.rng
-    units = resolve(families, centre_and_spread(data.score, data.weight), given.own)
+    units = resolve(families, units_of(data.score, data.positive, data.weight), given.own)
     scale, draws = (units.centre, units.spread), options.draws * options.chains
     # Scores that are all the same ask for densities of no width, and others' of less.
     shaped = data if options.pooling == "none" else data.without(data.constant())

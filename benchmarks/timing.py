@@ -5,7 +5,7 @@ import time
 import numpy as np
 
 
-def ratios(candidate, peer, runs=7):
+def ratios(candidate, peer, runs=7, clock=time.perf_counter):
     """Return the median time of each and the median of the ratios, run by run."""
     times = []
     for function in (candidate, peer):  # warm up
@@ -13,17 +13,17 @@ def ratios(candidate, peer, runs=7):
     for _ in range(runs):
         pair = []
         for function in (candidate, peer):
-            start = time.perf_counter()
+            start = clock()
             function()
-            pair.append(time.perf_counter() - start)
+            pair.append(clock() - start)
         times.append(pair)
     mine, others = np.array(times).T
     return np.median(mine), np.median(others), np.median(mine / others)
 
 
-def report(name, candidate, peer, peer_name, bar, runs=7):
+def report(name, candidate, peer, peer_name, bar, runs=7, clock=time.perf_counter):
     """Print one comparison beside its bar."""
-    mine, other, ratio = ratios(candidate, peer, runs)
+    mine, other, ratio = ratios(candidate, peer, runs, clock)
     verdict = "holds" if ratio <= bar else "MISSED"
     print(
         f"{name:44} {mine * 1e3:9.2f} ms   {peer_name:30} {other * 1e3:9.2f} ms"

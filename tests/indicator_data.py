@@ -11,13 +11,15 @@ from bayescal.text.classifiers import CLASSIFIERS
 
 
 def make_counts(n, seed, words=24):
-    """Return counts of words, of which the first three tell the class, and the class."""
+    """Return counts of words, of which the first five tell the class, and the class."""
     rng = np.random.default_rng(seed)
     y = rng.random(n) < 0.35
     rate = np.full((n, words), 0.4)
     rate[:, 0] += 1.5 * y
     rate[:, 1] += 1.2 * ~y
     rate[:, 2] += 0.4 * y
+    rate[:, 3], rate[:, 4] = 0.5 * y, 0.3 * ~y  # words of one class alone
+    rate[:, 18], rate[:, 19] = 0.1 * y, 0.1 * ~y
     counts = rng.poisson(rate).astype(float)
     counts[:, -2:] = 0.0  # words that no document here has
     return counts, y

@@ -1,11 +1,15 @@
 """ReliabilityIndicators as a whole: names, votes, forms of data, and bad input."""
 
+import pickle
 import re
+import time
 
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import BernoulliNB, GaussianNB, MultinomialNB
@@ -16,9 +20,12 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from bayescal.indicators import ReliabilityIndicators
+from bayescal.indicators import ReliabilityIndicators, document, models
+from bayescal.indicators.kind import ModelIndicators
+from bayescal.reproduce.corpus_scores import count_words
 from bayescal.text import make_classifier
 from bayescal.text.classifiers import CLASSIFIERS
+from tests import corpus as reuters
 from tests.indicator_data import COUNTS, LABELS, NEW, fitted, make_counts, values_of
 
 pytestmark = pytest.mark.one_era
@@ -94,9 +101,11 @@ class TestNames:
         assert {"ours__kNNShiftMeanPred", "peer__kNNShiftMeanPred"} < set(names)
         assert "DTreeShiftMeanConfDiff" in names
 
-    def test_neighbours_by_other_distances_have_none(self):
-        model = ReliabilityIndicators([("knn", KNeighborsClassifier())], text=False)
-        assert len(model.fit(COUNTS, LABELS).get_feature_names_out()) == 2
+    def test_neighbours_by_other_distances_or_weights_have_none(self):
+        for settings in ({"metric": "manhattan"}, {"p": 1}, {"weights": "distance"}):
+            knn = KNeighborsClassifier(**settings)
+            model = ReliabilityIndicators([("knn", knn)], text=False).fit(COUNTS, LABELS)
+            assert len(model.get_feature_names_out()) == 2
 
     def test_of_the_task(self):
         classifiers = [("svm", LinearSVC(random_state=0)), ("nb", MultinomialNB())]
@@ -112,6 +121,29 @@ class TestNames:
         }
         for name, value in expected.items():
             assert found[name] == pytest.approx(np.full(len(NEW), value))
+
+
+class TestExtension:
+    """An indicator is an entry in a table, and a kind of classifiers one in another."""
+
+    def test_an_indicator_of_words(self, monkeypatch):
+        monkeypatch.setitem(
+            document.INDICATORS, "Repeated", lambda words: words.before.tokens[:, 1]
+        )
+        model = ReliabilityIndicators([("gauss", GaussianNB())]).fit(COUNTS, LABELS)
+        assert values_of(model, NEW)["Repeated"].tolist() == NEW.sum(axis=1).tolist()
+
+    def test_a_kind_of_classifiers(self, monkeypatch):
+        margin = ModelIndicators(
+            recognises=lambda model: isinstance(model, LogisticRegression),
+            learn=lambda model, features, positive: (model, positive.sum()),
+            around=lambda learnt, features: learnt[0].decision_function(features),
+            indicators={"Margin": np.abs},
+        )
+        monkeypatch.setitem(models.KINDS, "logistic", margin)
+        model = ReliabilityIndicators([("it", LogisticRegression())], text=False)
+        found = values_of(model.fit(COUNTS, LABELS), NEW)["Margin"]
+        assert found == pytest.approx(np.abs(model.classifier_scores(NEW)[:, 0]))
 
 
 class TestVotes:
@@ -132,6 +164,16 @@ class TestVotes:
             name: (model.predict(COUNTS) == LABELS).mean() for name, model in fitted().classifiers_
         }
         assert right[fitted().best_] == max(right.values())
+
+    def test_the_best_is_judged_on_some_documents_where_there_are_many(self, monkeypatch):
+        monkeypatch.setattr("bayescal.indicators.transformer.JUDGED_ON", 4)
+        rows = [0, 53, 106, 159]  # evenly chosen of 160
+        always, never = (DummyClassifier(strategy="constant", constant=c) for c in (True, False))
+        pairs = [("always", always), ("never", never)]
+        labels = np.ones(160, dtype=bool)
+        labels[rows] = False
+        found = ReliabilityIndicators(pairs, text=False).fit(COUNTS, labels)
+        assert found.best_ == "never"
 
     def test_thresholds_and_the_best_can_be_said(self):
         classifiers = [("nb", MultinomialNB()), ("svm", LinearSVC(random_state=0))]
@@ -171,6 +213,17 @@ class TestScores:
         assert set(np.abs(found).tolist()) == {np.log(len(LABELS) + 1.0)}
         assert ((found > 0) == LABELS).all()
 
+    def test_of_probabilities_are_the_same_whatever_else_is_scored(self):
+        """Log-odds that are infinite, and far ones, are as far from 0 as one number says."""
+        forest = RandomForestClassifier(20, max_depth=3, random_state=0)
+        model = ReliabilityIndicators([("forest", forest)], text=False).fit(COUNTS, LABELS)
+        found = model.classifier_scores(COUNTS)[:, 0]
+        alone = [model.classifier_scores(row[None])[0, 0] for row in COUNTS[:30]]
+        assert found[:30].tolist() == alone
+        p = model.classifiers_[0][1].predict_proba(COUNTS)[:, 1]
+        assert (np.diff(found[np.argsort(p)]) >= 0.0).all()
+        assert np.isfinite(found).all()
+
     def test_blocks_of_documents_change_nothing(self):
         many = np.tile(NEW, (80, 1))  # more than a block
         found = fitted().transform(many)
@@ -186,6 +239,11 @@ class TestForms:
         frozen = [(name, FrozenEstimator(model)) for name, model in pairs]
         copied = clone(ReliabilityIndicators(frozen, prefit=True)).fit(COUNTS, LABELS)
         assert copied.transform(NEW) == pytest.approx(fitted().transform(NEW), abs=1e-12)
+
+    def test_what_is_fitted_can_be_kept(self):
+        again = pickle.loads(pickle.dumps(fitted()))
+        assert again.transform(NEW).tolist() == fitted().transform(NEW).tolist()
+        assert again.get_feature_names_out().tolist() == fitted().get_feature_names_out().tolist()
 
     def test_classifiers_given_are_not_changed(self):
         classifier = MultinomialNB()
@@ -291,7 +349,10 @@ class TestBadInput:
             ([("a", MultinomialNB()), ("a", GaussianNB())], "names of their own, got 'a' twice"),
             ([(1, MultinomialNB())], "names of classifiers must be text, got 1"),
             ([("scaler", StandardScaler())], "'scaler' cannot be used: .* decision_function or"),
-            ([("nan", Nan())], "classifier 'nan' must give a score to every .* document 2 of"),
+            (
+                [("nan", Nan())],
+                "'nan' must give a finite score to every .* got nan for document 2 of",
+            ),
         ],
     )
     def test_of_classifiers(self, classifiers, message):
@@ -341,3 +402,25 @@ class TestBadInput:
 @parametrize_with_checks([ReliabilityIndicators([("logistic", LogisticRegression())], text=False)])
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
+
+
+@pytest.mark.slow
+def test_all_take_at_most_three_times_the_predictions():
+    """Reuters' 3,299 test documents against 9,603 training documents, in processor time."""
+    corpus = reuters.corpus()
+    train, test = (corpus[corpus["split"] == split] for split in ("train", "test"))
+    counts, new = count_words(train["text"], test["text"])
+    labels = np.array(["corn" in topics for topics in train["topics"]])
+    classifiers = [(name, make_classifier(name)) for name in CLASSIFIERS]
+    indicators = ReliabilityIndicators(classifiers, best="linear_svm").fit(counts, labels)
+    indicators.transform(new[:50])
+
+    def seconds(function):
+        start = time.process_time()
+        function(new)
+        return time.process_time() - start
+
+    ratios = [
+        seconds(indicators.transform) / seconds(indicators.classifier_scores) for _ in range(3)
+    ]
+    assert np.median(ratios) < 3.0

@@ -271,6 +271,15 @@ class TestNeighbours:
             assert VALUES["kNNShiftStdDevConfDiff"][row] == 0.0
             assert VALUES["kNNShiftMeanPred"][row] == 1.0  # s(+) = 0 is not below 0
 
+    def test_of_documents_that_may_be_opposite(self):
+        """Of numbers below 0 cosines are negative: the nearest neighbour may be the opposite."""
+        features = np.r_[np.full(8, -1.0), 2.0, 3.0][:, None]
+        labels = np.arange(10) % 2 == 0
+        knn = ReliabilityIndicators([("knn", KNeighborsClassifier(9, metric="cosine"))], text=False)
+        found = values_of(knn.fit(features, labels), np.array([[1.0], [-1.0]]))
+        assert found["NeighborhoodRadius"] == pytest.approx(np.full(2, 2.0))
+        assert np.isfinite([*found.values()]).all()
+
     def test_of_scikit_learns_model(self, cases):
         """With cosines, tf idf and k the same it has the same neighbours, and votes otherwise."""
         model, see = model_of(fitted(), "nearest_neighbours")
@@ -280,6 +289,40 @@ class TestNeighbours:
         for name, values in found.items():
             if not name.startswith("Percent"):
                 assert values[rows] == pytest.approx(VALUES[name][rows], abs=1e-7), name
+
+
+class TestEuclideanNeighbours:
+    """Delta moves the point towards each neighbour; every neighbour has one vote."""
+
+    RNG = np.random.default_rng(6)
+    POINTS = RNG.normal(0.0, [1.0, 1.0, 0.2], (80, 3))
+    LABELS = POINTS[:, 0] + RNG.normal(0.0, 0.7, 80) > 0.2
+    NEW = np.vstack([RNG.normal(0.0, [1.0, 1.0, 0.2], (12, 3)), POINTS[:2]])
+
+    @pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+    def test_shifts_by_bisection(self, form):
+        k = 5
+        model = ReliabilityIndicators([("knn", KNeighborsClassifier(k))], text=False)
+        found = values_of(model.fit(form(self.POINTS), self.LABELS), form(self.NEW))
+        short = 0
+        for row, query in enumerate(self.NEW):
+            apart = np.linalg.norm(self.POINTS - query, axis=1)
+            order = np.argsort(apart)[: 2 * k]
+            near, sign = self.POINTS[order], np.where(self.LABELS[order], 1.0, -1.0)
+            own = sign[:k].sum()
+            shifted = []
+            for target in near[:k]:
+                share = bisect(query, target, near[apart[order] > 0])
+                short += share < 0.45
+                there = query + share * (target - query)
+                closest = np.argsort(np.linalg.norm(near - there, axis=1))[:k]
+                shifted.append(sign[closest].sum())
+            assert found["NeighborhoodRadius"][row] == pytest.approx(np.sort(apart)[k - 1])
+            assert found["kNNShiftMeanConfDiff"][row] == pytest.approx(np.mean(shifted) - own)
+            assert found["kNNShiftStdDevConfDiff"][row] == pytest.approx(np.std(shifted))
+            positive = (np.r_[own, shifted] >= 0).mean()
+            assert found["kNNShiftMeanPred"][row] == pytest.approx(positive)
+        assert short > 5
 
 
 class TestSupportVectors:

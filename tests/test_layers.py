@@ -14,7 +14,7 @@ PACKAGE = Path(__file__).parent.parent / "bayescal"
 LAYERS = {
     "validation": 0,
     "palette": 0,
-    "threads": 0,
+    "small_arrays": 0,
     "whole_file": 0,
     "html": 1,
     "log_sum": 1,
@@ -35,6 +35,7 @@ LAYERS = {
     "metrics": 2,
     "prior_shift": 2,
     "decisions": 2,
+    "locality": 2,
     "score_checks": 2,
     "topic_scores": 3,
     "density_draws": 3,
@@ -82,6 +83,7 @@ CORE = {
     "density_shapes",
     "prior_shift",
     "decisions",
+    "locality",
     "sign_test",
 }
 PYMC_SIDE = {"distributions", "programs"}

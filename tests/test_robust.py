@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bayescal.robust import MAD_TO_SIGMA, centre_and_spread, median
+from bayescal import ScoreCalibrator
+from bayescal.robust import MAD_TO_SIGMA, centre_and_spread, median, units_of
 from tests.references import relative
 
 pytestmark = pytest.mark.one_era
@@ -130,3 +131,52 @@ def test_input_stays_as_it_was():
     x.flags.writeable = weight.flags.writeable = False
     centre_and_spread(x)
     centre_and_spread(x, weight)
+
+
+@each_sample
+def test_units_are_centre_and_spread_unless_the_classes_reach_far(name):
+    x, counts = SAMPLES[name], COUNTS[name]
+    positive = x > np.median(x)
+    centre, spread = centre_and_spread(x)
+    low, high = (x.min(), x.max()) if x.size else (0.0, 0.0)
+    assert units_of(x, positive, None)[0] == centre
+    assert spread <= units_of(x, positive, None)[1] <= max(spread, 0.02 * (high - low))
+    # A weight is a number of copies.
+    copies = units_of(np.repeat(x, counts), np.repeat(positive, counts), None)
+    assert units_of(x, positive, counts.astype(float)) == pytest.approx(copies, rel=1e-12)
+
+
+def test_a_tiny_spread_of_most_is_no_unit_for_the_others():
+    rng = np.random.default_rng(0)
+    x = np.r_[1e-9 * rng.normal(size=90), rng.uniform(0.0, 10.0, 30)]
+    positive = np.arange(120) >= 100
+    assert centre_and_spread(x)[1] < 1e-8
+    # The positives alone reach from 1 to 9.
+    assert 0.1 < units_of(x, positive, None)[1] < 0.2
+    assert units_of(x, np.zeros(120, bool), None)[1] > 0.01
+    assert units_of(x[:90], positive[:90], None)[1] < 1e-8
+
+
+def boosted(noise, n=400):
+    """Return scores of which most are one value but for noise, as trees that find nothing give."""
+    rng = np.random.default_rng(3)
+    positive = np.arange(n) < 20
+    flat = rng.random(n) < np.where(positive, 0.1, 0.8)
+    away = np.where(positive, rng.gamma(3.0, 1.0, n), rng.exponential(1.0, n))
+    return np.where(flat, noise * rng.normal(size=n), away), positive
+
+
+def test_noise_of_documents_that_say_nothing_leaves_the_others_what_they_are(monkeypatch):
+    at = np.linspace(0.1, 8.0, 40)
+
+    def probabilities(noise):
+        calibrator = ScoreCalibrator(draws=250, random_state=0).fit(*boosted(noise))
+        return calibrator.predict_proba(at)[:, 1]
+
+    expected = probabilities(1e-2)
+    assert probabilities(1e-9) == pytest.approx(expected, abs=0.02)
+    # The negative: in units of the noise, priors are wrong by a factor of a billion.
+    monkeypatch.setattr(
+        "bayescal.engines.data.units_of", lambda x, _, weight: centre_and_spread(x, weight)
+    )
+    assert np.abs(probabilities(1e-9) - expected).max() > 0.05

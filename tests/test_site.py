@@ -16,6 +16,8 @@ ROOMS = (
     "bayescal.decisions",
     "bayescal.distributions",
     "bayescal.families",
+    "bayescal.indicators",
+    "bayescal.locality",
     "bayescal.metrics",
     "bayescal.plots",
     "bayescal.plots.posterior",

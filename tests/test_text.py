@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn import config_context
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.feature_selection import mutual_info_classif
 from sklearn.linear_model import LogisticRegression
@@ -77,6 +78,39 @@ class TestMutualInformation:
         with_rare = np.hstack([rare, COUNTS])
         kept = MutualInformationSelector(k=99, min_documents=2).fit(with_rare, LABELS)
         assert not kept.get_support()[0]
+
+    def test_of_several_classes_the_most_telling_counts(self):
+        several = np.stack([LABELS == 1, COUNTS[:, 7] > 0, RNG.random(60) < 0.5], axis=1)
+        scores = np.max([mutual_information(COUNTS, column) for column in several.T], axis=0)
+        for form in (several, several.astype(int)):
+            selector = MutualInformationSelector(k=2, min_documents=3).fit(COUNTS, form)
+            assert selector.mutual_information_.tolist() == scores.tolist()
+            assert selector.get_support()[7]
+        alone = MutualInformationSelector(k=2, min_documents=3).fit(COUNTS, several[:, :1])
+        assert alone.mutual_information_.tolist() == mutual_information(COUNTS, LABELS).tolist()
+        with_none = np.hstack([np.zeros((60, 1)), several])
+        again = MutualInformationSelector(k=2, min_documents=3).fit(COUNTS, with_none)
+        assert again.mutual_information_.tolist() == scores.tolist()
+        with pytest.raises(ValueError, match="only one class"):
+            MutualInformationSelector().fit(COUNTS, np.zeros((60, 2)))
+        with pytest.raises(ValueError, match="X and topics must have the same length, got 60 and"):
+            MutualInformationSelector().fit(COUNTS, LABELS, several[:9])
+
+    def test_topics_are_routed_to_it_fold_by_fold(self):
+        """Pipelines of one class choose words by the labels of all, as far as they may see."""
+        several = np.stack([LABELS == 1, COUNTS[:, 7] > 0], axis=1)
+        folds = KFold(3)
+        with config_context(enable_metadata_routing=True):
+            selector = MutualInformationSelector(2, 1).set_fit_request(topics=True)
+            model = make_pipeline(selector, MultinomialNaiveBayes())
+            found = cross_val_predict(
+                model, COUNTS, LABELS, cv=folds, method="decision_function",
+                params={"topics": several},
+            )  # fmt: skip
+        for train, test in folds.split(COUNTS):
+            words = MutualInformationSelector(2, 1).fit(COUNTS[train], several[train]).get_support()
+            alone = MultinomialNaiveBayes().fit(COUNTS[train][:, words], LABELS[train])
+            assert found[test].tolist() == alone.decision_function(COUNTS[test][:, words]).tolist()
 
     def test_does_not_change_what_it_is_given(self):
         frozen = sparse.csr_matrix(COUNTS)

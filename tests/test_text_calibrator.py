@@ -17,6 +17,7 @@ from bayescal.text import (
     make_classifier,
     raw_scores,
 )
+from bayescal.text.classifiers import CLASSIFIERS
 from tests.cli_tools import run, summary_of
 
 pytestmark = pytest.mark.one_era
@@ -52,6 +53,13 @@ class TestTextCalibrator:
             raw_scores(clone(model).fit(matrix, LABELS == "oil"), counts.transform(new))
         )
         assert found.predict_proba(new) == pytest.approx(by_hand, rel=1e-12)
+
+    @pytest.mark.parametrize("name", CLASSIFIERS)
+    def test_takes_any_classifier_by_name(self, name):
+        texts, labels = make_documents(150)
+        model = TextCalibrator(name, words=5, calibrator=FAST).fit(texts, labels)
+        new, truth = make_documents(300, seed=2)
+        assert (model.predict(new) == truth).mean() > 0.8
 
     def test_is_calibrated_not_only_right(self):
         texts, labels = make_documents(600)

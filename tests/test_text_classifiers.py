@@ -120,6 +120,11 @@ class TestNearestNeighbours:
         best = min(((scores > cut) != positive).sum() for cut in cuts)
         assert ((scores > fewest_errors(scores, positive)) != positive).sum() == best
 
+    def test_fewest_errors_may_be_to_take_none_or_all(self):
+        scores = np.arange(4.0)
+        assert fewest_errors(scores, np.array([True, False, False, False])) > 3.0
+        assert fewest_errors(scores, np.array([True, True, True, False])) < 0.0
+
     @pytest.mark.parametrize(
         ("settings", "counts", "message"),
         [

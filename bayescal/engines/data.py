@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayescal.labels import encode_labels
-from bayescal.robust import centre_and_spread
+from bayescal.robust import units_of
 from bayescal.validation import Floats, as_scores_of, as_weights, check_same_length, name_of
 
 # The dimension "klass" of every result, in this order.
@@ -46,8 +46,8 @@ class BinaryScores:
 
     @cached_property
     def centre_and_spread(self) -> tuple[float, float]:
-        """Return the robust centre and spread of all scores, labels ignored."""
-        return centre_and_spread(self.score, self.weight)
+        """Return the robust centre and spread of all scores; see `robust.units_of`."""
+        return units_of(self.score, self.positive, self.weight)
 
     @property
     def score_range(self) -> tuple[float, float]:
@@ -62,9 +62,11 @@ class BinaryScores:
 
     def total(self, positive: bool | None = None) -> float:
         """Return the number (or weight) of documents, of all or of one class."""
-        mask = slice(None) if positive is None else self.positive == positive
         if self.weight is None:
-            return float(self.positive[mask].size)
+            positives = float(np.count_nonzero(self.positive))
+            all_of_them = float(self.positive.size)
+            return {None: all_of_them, True: positives, False: all_of_them - positives}[positive]
+        mask = slice(None) if positive is None else self.positive == positive
         return float(self.weight[mask].sum())
 
 

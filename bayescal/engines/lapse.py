@@ -18,6 +18,8 @@ function: I", Perception & Psychophysics 63, 2001, equation 1), whence its name.
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 from scipy import special
 
@@ -28,6 +30,7 @@ from bayescal.validation import Floats
 PRIOR = (0.2, 13.0)
 # Cells of equal prior probability; within one the posterior is as good as the prior.
 CELLS = 256
+LAST_HALVES = 32
 AT_ONCE = 1 << 20  # documents x cells
 ALIKE = 1e-3  # log scores of documents that are counted together
 SMALLEST = 1e-12  # no lapse: below what probabilities are rounded to
@@ -74,12 +77,25 @@ def draw_lapse(
     """
     if fixed is not None:
         return np.full(draws, fixed) if fixed > 0.0 else None
-    level = (np.arange(CELLS) + 0.5) / CELLS
-    log_likelihood = _log_likelihood(special.betaincinv(*prior, level), log_score, log_base, weight)
+    level, quantile = _quantiles(prior)
+    middle = quantile[1 : 2 * CELLS : 2]
+    log_likelihood = _log_likelihood(middle, log_score, log_base, weight)
     share = special.softmax(log_likelihood)
     cell = rng.choice(CELLS, draws, p=share)
-    drawn = special.betaincinv(*prior, (cell + rng.random(draws)) / CELLS)
-    return np.maximum(drawn, SMALLEST)
+    return np.interp((cell + rng.random(draws)) / CELLS, level, quantile)
+
+
+@cache
+def _quantiles(prior: tuple[float, float]) -> tuple[Floats, Floats]:
+    """
+    Return levels and the beta's quantiles there, between which it is as good as uniform.
+
+    The first 2 CELLS are where cells begin and their middles; the last cell, which goes up to 1, is
+    halved towards it.
+    """
+    even = np.arange(2 * CELLS) / (2 * CELLS)
+    level = np.r_[even, 1.0 - (1.0 - even[-1]) * 0.5 ** np.arange(1, LAST_HALVES), 1.0]
+    return level, np.maximum(special.betaincinv(*prior, level), SMALLEST)
 
 
 def _log_likelihood(rate: Floats, log_score: Floats, log_base: Floats, weight: Floats) -> Floats:

@@ -1,17 +1,25 @@
-"""Pareto smoothing of importance weights, many sets at once (Vehtari et al., arXiv:1507.02646)."""
+"""Pareto smoothing of importance weights, many sets at once (Vehtari et al., arXiv:1507.02646).
+
+And what it is for mostly: what draws given all documents say of one of them left out.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
+from bayescal.log_sum import log_sum_exp
 from bayescal.validation import Floats
 
 # The prior of the shape: ten weights' worth of k = 1/2, as in the paper.
 PRIOR_WEIGHTS, PRIOR_SHAPE = 10, 0.5
 SHORTEST_TAIL = 5
 SMALLEST_QUARTILE = 1e-100
+# Ratios of which none is larger than so many times their mean need no smoothing.
+EVEN = 5.0
 
 
 def smooth(log_ratio: Floats) -> tuple[Floats, Floats]:
@@ -55,6 +63,46 @@ def smooth(log_ratio: Floats) -> tuple[Floats, Floats]:
         log_weight[rows[:, None], largest[rows]] = np.minimum(smoothed, 0.0)
     total = np.log(np.exp(log_weight).sum(axis=1, keepdims=True))
     return log_weight - total, k
+
+
+def left_out(
+    inverse: Floats, log_p: Callable[[NDArray[np.intp]], Floats], power: Floats | None = None
+) -> tuple[Floats, Floats]:
+    """
+    Return log p(y_i | others) of documents, natural logarithm, from draws given all documents.
+
+    The mean of p over draws weighted by p^-power; with power 1, 1 / mean(1/p). Ratios that are even
+    are taken as they are, others smoothed.
+
+    Parameters
+    ----------
+    inverse : array of shape (rows, S)
+        1/p(y_i | draw), up to a factor a row where the power is 1; may overflow.
+    log_p : callable
+        Returns log p(y_i | draw) of some rows, up to the same factor.
+    power : array of shape (rows,), optional
+        How much of each document is left out, where that is not 1.
+
+    Returns
+    -------
+    value : array of shape (rows,)
+    k : array of shape (rows,)
+        Pareto shape of the ratios; -inf where they are even.
+    """
+    power = np.ones(inverse.shape[0]) if power is None else power
+    whole = bool((power == 1.0).all())
+    with np.errstate(over="ignore", invalid="ignore"):
+        ratio = inverse if whole else inverse ** power[:, None]
+        mean = ratio.mean(axis=1)
+        value = -np.log(mean) if whole else np.log((ratio / inverse).mean(axis=1) / mean)
+        even = (ratio.max(axis=1) <= EVEN * mean) & np.isfinite(value)
+    k = np.full(value.size, -np.inf)
+    rows = np.flatnonzero(~even)
+    if rows.size:
+        log = log_p(rows)
+        log_weight, k[rows] = smooth(-power[rows, None] * log)
+        value[rows] = log_sum_exp(log_weight + log, axis=1)
+    return value, k
 
 
 def _fit(x: Floats) -> tuple[Floats, Floats]:

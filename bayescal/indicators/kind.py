@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.preprocessing import normalize
 
 from bayescal.validation import Floats
 
@@ -98,9 +100,6 @@ def unit_rows(features: Any) -> Any:
     >>> unit_rows([[3.0, 4.0], [0.0, 0.0]]).toarray().tolist()
     [[0.6, 0.8], [0.0, 0.0]]
     """
-    from scipy import sparse
-    from sklearn.preprocessing import normalize
-
     return sparse.csr_array(normalize(sparse.csr_array(features, dtype=np.float64)))
 
 

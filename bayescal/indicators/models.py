@@ -16,15 +16,24 @@ from sklearn.pipeline import Pipeline
 from bayescal.classification.raw_scores import check_scoring, last_step, raw_scores
 from bayescal.classification.targets import BINARY
 from bayescal.indicators.bernoulli import BERNOULLI
+from bayescal.indicators.euclidean_neighbours import EUCLIDEAN_NEIGHBOURS
 from bayescal.indicators.kind import Indicator, ModelIndicators
-from bayescal.indicators.neighbours import NEIGHBOURS
+from bayescal.indicators.neighbours import COSINE_NEIGHBOURS, NEIGHBOURS
 from bayescal.indicators.support_vectors import SUPPORT_VECTORS
 from bayescal.indicators.tree import TREE
 from bayescal.indicators.unigram import UNIGRAM
 from bayescal.validation import Floats
 
 # A kind of classifiers is one entry, whose file holds its indicators.
-KINDS = (UNIGRAM, BERNOULLI, *NEIGHBOURS, SUPPORT_VECTORS, TREE)
+KINDS: Mapping[str, ModelIndicators] = {
+    "unigram": UNIGRAM,
+    "bernoulli": BERNOULLI,
+    "neighbours": NEIGHBOURS,
+    "cosine_neighbours": COSINE_NEIGHBOURS,
+    "euclidean_neighbours": EUCLIDEAN_NEIGHBOURS,
+    "support_vectors": SUPPORT_VECTORS,
+    "tree": TREE,
+}
 
 
 @dataclass(frozen=True)
@@ -38,28 +47,35 @@ class Member:
         What users call it.
     estimator : classifier or pipeline
         Fitted.
-    kind : ModelIndicators or None
-        None for classifiers without indicators of their own.
+    kind_name : str or None
+        Its name in `KINDS`, which unlike the kind can be kept in a file; None for classifiers
+        without indicators of their own.
     learnt : object
         What the kind's `learn` returned.
-    most : float
-        What stands for infinite log-odds.
+    farthest : float
+        Beyond it no log-odds of probabilities are believed; see `farthest_log_odds`.
     """
 
     name: str
     estimator: Any
-    kind: ModelIndicators | None
+    kind_name: str | None
     learnt: Any
-    most: float
+    farthest: float
 
     @classmethod
     def of(cls, name: str, estimator: Any, documents: Any, positive: NDArray[np.bool_]) -> Member:
         """Return a fitted classifier with what it and the training documents say."""
         classifier, features = last_step(estimator, documents)
-        kind = next((kind for kind in KINDS if kind.recognises(classifier)), None)
-        learnt = None if kind is None else kind.learn(classifier, features, positive)
-        # A probability of 1 after N documents stands for Laplace's (N + 1)/(N + 2).
-        return cls(name, estimator, kind, learnt, float(np.log1p(positive.size)))
+        kind_name = next((key for key, kind in KINDS.items() if kind.recognises(classifier)), None)
+        learnt = None
+        if kind_name is not None:
+            learnt = KINDS[kind_name].learn(classifier, features, positive)
+        return cls(name, estimator, kind_name, learnt, farthest_log_odds(classifier, features))
+
+    @property
+    def kind(self) -> ModelIndicators | None:
+        """Return its kind, None for classifiers without indicators of their own."""
+        return None if self.kind_name is None else KINDS[self.kind_name]
 
     def scores(self, documents: Any) -> Floats:
         """Return the scores of documents, (documents,)."""
@@ -73,22 +89,54 @@ class Member:
     def scores_and_values(self, documents: Any) -> tuple[Floats, list[Floats]]:
         """Return the scores of documents, and the values of the kind's indicators in order."""
         classifier, features = last_step(self.estimator, documents)
-        if self.kind is None:
+        kind = self.kind
+        if kind is None:
             return self._scores(classifier, features), []
-        around = self.kind.around(self.learnt, features)
-        values = [indicator(around) for indicator in self.kind.indicators.values()]
-        if self.kind.score is not None:
-            return self.kind.score(around), values
+        around = kind.around(self.learnt, features)
+        values = [indicator(around) for indicator in kind.indicators.values()]
+        if kind.score is not None:
+            return kind.score(around), values
         return self._scores(classifier, features), values
 
     def _scores(self, classifier: Any, features: Any) -> Floats:
         scores = raw_scores(classifier, features, BINARY, 1)[:, 0]
-        if np.isnan(scores).any():
+        scores = np.clip(scores, -self.farthest, self.farthest)
+        if not np.isfinite(scores).all():
+            strange = int((~np.isfinite(scores)).argmax())
             raise ValueError(
-                f"classifier {self.name!r} must give a score to every document, got nan for"
-                f" document {int(np.isnan(scores).argmax())} of those given."
+                f"classifier {self.name!r} must give a finite score to every document, got"
+                f" {scores[strange]} for document {strange} of those given."
             )
-        return np.clip(scores, -self.most, self.most) if np.isinf(scores).any() else scores
+        return np.asarray(scores)
+
+
+def farthest_log_odds(classifier: Any, features: Any) -> float:
+    """
+    Return how far from 0 log-odds of a classifier's probabilities may be; infinity for scores.
+
+    Probabilities of 0 and 1, as of pure leaves, have infinite log-odds. These and all others are
+    kept within twice the farthest finite ones of the N training documents, and at least within
+    ln(N + 1), which Laplace's (N + 1)/(N + 2) has.
+
+    Parameters
+    ----------
+    classifier : classifier
+        Fitted.
+    features : array or sparse matrix of shape (documents, features)
+        The training documents as it sees them.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> pure = DecisionTreeClassifier().fit([[0], [1], [2]], [0, 1, 1])
+    >>> round(farthest_log_odds(pure, [[0], [1], [2]]), 4)  # ln 4
+    1.3863
+    """
+    if hasattr(classifier, "decision_function"):
+        return np.inf
+    scores = raw_scores(classifier, features, BINARY, 1)[:, 0]
+    known = np.abs(scores[np.isfinite(scores)]).max(initial=0.0)
+    return float(max(2.0 * known, np.log1p(scores.size)))
 
 
 def selected_words(estimator: Any, words: int) -> NDArray[np.bool_] | None:

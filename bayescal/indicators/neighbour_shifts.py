@@ -99,8 +99,11 @@ def shifted_cosines(similarity: Floats, gram: Floats, k: int) -> Floats:
     # Farther documents than the one moved to cannot be in the way: the k suffice.
     product = 1.0 - target - similarity[:, None, :k] + gram[:, :k, :k]
     alpha = largest_shifts(squared[:, :k], product)[:, :, None]
-    length = np.sqrt(1.0 - 2.0 * alpha * (1.0 - alpha) * (1.0 - target))
-    moved: Floats = ((1.0 - alpha) * similarity[:, None, :] + alpha * gram[:, :k]) / length
+    # Half the way to its opposite a document vanishes.
+    squared_length = np.maximum(1.0 - 2.0 * alpha * (1.0 - alpha) * (1.0 - target), SAME)
+    moved: Floats = ((1.0 - alpha) * similarity[:, None, :] + alpha * gram[:, :k]) / np.sqrt(
+        squared_length
+    )
     return moved
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,7 +105,7 @@ class Neighbourhood:
             gram = products(self.neighbours.documents, self.rows[block])
             cosine = shifted_cosines(self.similarity[block], gram, k)
             scores[block] = votes(cosine, self.sign[block], k)
-        alone = self.similarity[:, :1] <= 0.0
+        alone = self.similarity[:, :1] == 0.0
         return np.where(alone, self.score[:, None], scores)
 
 
@@ -123,22 +123,51 @@ def find(neighbours: Neighbours, features: Any) -> Neighbourhood:
     return Neighbourhood(neighbours, *found)
 
 
-def radius(near: Neighbourhood) -> Floats:
+class Near(Protocol):
+    """What the indicators are functions of: neighbours by cosines, or in Euclidean space."""
+
+    @property
+    def neighbours(self) -> Any:
+        """Return what has `k`, the number of neighbours that vote."""
+        ...
+
+    @property
+    def sign(self) -> Floats:
+        """Return 1 for positive and -1 for negative neighbours, (documents, 2k)."""
+        ...
+
+    @property
+    def distance(self) -> Floats:
+        """Return the distances of the k neighbours that vote, (documents, k)."""
+        ...
+
+    @property
+    def score(self) -> Floats:
+        """Return s(d), (documents,)."""
+        ...
+
+    @property
+    def shifted_score(self) -> Floats:
+        """Return s(d_i) of the document moved towards each neighbour, (documents, k)."""
+        ...
+
+
+def radius(near: Near) -> Floats:
     """Return the distance of the farthest of the k neighbours."""
     return np.asarray(near.distance[:, -1])
 
 
-def mean_distance(near: Neighbourhood) -> Floats:
+def mean_distance(near: Near) -> Floats:
     """Return the mean distance of the k neighbours."""
     return np.asarray(near.distance.mean(axis=1))
 
 
-def deviation_of_distance(near: Neighbourhood) -> Floats:
+def deviation_of_distance(near: Near) -> Floats:
     """Return the standard deviation of the k distances."""
     return np.asarray(near.distance.std(axis=1))
 
 
-def mean_distance_of_class(near: Neighbourhood, row: int) -> Floats:
+def mean_distance_of_class(near: Near, row: int) -> Floats:
     """Return the mean distance of the neighbours of a class; the radius where there is none."""
     member = _members(near, row)
     number = member.sum(axis=1)
@@ -146,7 +175,7 @@ def mean_distance_of_class(near: Neighbourhood, row: int) -> Floats:
     return np.where(number > 0, total / np.maximum(number, 1), radius(near))
 
 
-def deviation_of_distance_of_class(near: Neighbourhood, row: int) -> Floats:
+def deviation_of_distance_of_class(near: Near, row: int) -> Floats:
     """Return the standard deviation of the distances of a class; 0 where there is no neighbour."""
     member = _members(near, row)
     apart = near.distance - mean_distance_of_class(near, row)[:, None]
@@ -154,23 +183,23 @@ def deviation_of_distance_of_class(near: Neighbourhood, row: int) -> Floats:
     return np.asarray(np.sqrt(squares / np.maximum(member.sum(axis=1), 1)))
 
 
-def shift_mean_prediction(near: Neighbourhood) -> Floats:
+def shift_mean_prediction(near: Near) -> Floats:
     """Return the share of d and its k shifts of which s(+) >= 0."""
     positive = (near.shifted_score >= 0.0).sum(axis=1) + (near.score >= 0.0)
     return np.asarray(positive / (near.neighbours.k + 1.0))
 
 
-def shift_mean_difference(near: Neighbourhood) -> Floats:
+def shift_mean_difference(near: Near) -> Floats:
     """Return E[s(d_i) - s(d)] over the k shifts."""
     return np.asarray(near.shifted_score.mean(axis=1) - near.score)
 
 
-def shift_deviation_of_difference(near: Neighbourhood) -> Floats:
+def shift_deviation_of_difference(near: Near) -> Floats:
     """Return the standard deviation of s(d_i) - s(d) over the k shifts."""
     return np.asarray(near.shifted_score.std(axis=1))
 
 
-def _members(near: Neighbourhood, row: int) -> NDArray[np.bool_]:
+def _members(near: Near, row: int) -> NDArray[np.bool_]:
     return np.asarray(near.sign[:, : near.neighbours.k] == (1.0 if row else -1.0))
 
 
@@ -184,14 +213,14 @@ INDICATORS: Mapping[str, Indicator] = {
     "kNNShiftMeanConfDiff": shift_mean_difference,
     "kNNShiftStdDevConfDiff": shift_deviation_of_difference,
 }
-OURS = ModelIndicators(
+NEIGHBOURS = ModelIndicators(
     recognises=lambda model: isinstance(model, NearestNeighbours),
     learn=learn,
     around=find,
     indicators=INDICATORS,
     score=lambda near: near.score,
 )
-SCIKIT_LEARNS = ModelIndicators(
+COSINE_NEIGHBOURS = ModelIndicators(
     recognises=lambda model: (
         isinstance(model, KNeighborsClassifier)
         and model.metric == "cosine"
@@ -201,4 +230,3 @@ SCIKIT_LEARNS = ModelIndicators(
     around=find,
     indicators=INDICATORS,
 )
-NEIGHBOURS = (OURS, SCIKIT_LEARNS)

@@ -12,10 +12,14 @@ from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
 from bayescal.classification.raw_scores import last_step
-from bayescal.indicators.combined import Combined, scores_of, task_of, vocabulary_of
+from bayescal.indicators.all_indicators import AllIndicators, scores_of, task_of, vocabulary_of
 from bayescal.indicators.models import Member, check_classifiers
 from bayescal.labels import encode_labels
 from bayescal.validation import Floats, check_choice
+
+# Documents that the best classifier is judged on: of ten thousand, neighbours of all would take
+# longer than everything else together.
+JUDGED_ON = 2000
 
 
 class ReliabilityIndicators(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -32,9 +36,9 @@ class ReliabilityIndicators(TransformerMixin, BaseEstimator):  # type: ignore[mi
     classifiers : list of (str, classifier)
         Binary classifiers or pipelines, with decision_function or predict_proba. Those of
         `bayescal.text.make_classifier`, and scikit-learn's MultinomialNB, BernoulliNB,
-        KNeighborsClassifier(metric="cosine"), LinearSVC, SVC(kernel="linear") and
-        DecisionTreeClassifier, alone or at the end of a pipeline, have indicators of their own;
-        the others only vote.
+        KNeighborsClassifier (by cosines, or in Euclidean space with uniform weights), LinearSVC,
+        SVC(kernel="linear") and DecisionTreeClassifier, alone or at the end of a pipeline, have
+        indicators of their own; the others only vote.
     text : bool
         Whether X counts words. If not, X may hold any numbers, and indicators of documents' words
         are left out.
@@ -49,8 +53,8 @@ class ReliabilityIndicators(TransformerMixin, BaseEstimator):  # type: ignore[mi
         classifier's own `threshold_` if it has one, else 0.
     best : str, optional
         The classifier that the votes of all are compared with. By default the one of fewest errors
-        on the documents given to `fit`, which favours classifiers that know those by heart; name
-        the best one of a cross-validation.
+        on the documents given to `fit`, of which at most 2,000, evenly chosen, are looked at. This
+        favours classifiers that know them by heart; better name the best of a cross-validation.
 
     Attributes
     ----------
@@ -123,7 +127,7 @@ class ReliabilityIndicators(TransformerMixin, BaseEstimator):  # type: ignore[mi
         members = [Member.of(*pair, X, positive) for pair in self.classifiers_]
         self.thresholds_ = self._vote_thresholds()
         self.best_ = self._best(members, X, positive)
-        self._combined = Combined(
+        self._all = AllIndicators(
             members,
             vocabulary_of(members, X, positive) if self.text else None,
             self.thresholds_,
@@ -144,17 +148,17 @@ class ReliabilityIndicators(TransformerMixin, BaseEstimator):  # type: ignore[mi
         Returns
         -------
         array of shape (documents, classifiers)
-            decision_function, or the log-odds of predict_proba. Where these are infinite, as of a
-            tree's pure leaves, ln(N + 1) stands for them, N being the number of training
-            documents.
+            decision_function, or the log-odds of predict_proba. These are kept within twice the
+            farthest finite ones of the N training documents, and at least within ln(N + 1): those
+            of a tree's pure leaves are infinite.
 
         Raises
         ------
         ValueError
-            If a classifier gives nan, by its name.
+            If a classifier gives nan or an infinite score, by its name.
         """
         X = self._validated(X)  # noqa: N806
-        return scores_of(self._combined.members, X)
+        return scores_of(self._all.members, X)
 
     def transform(self, X: Any) -> Floats:  # noqa: N803
         """
@@ -176,7 +180,7 @@ class ReliabilityIndicators(TransformerMixin, BaseEstimator):  # type: ignore[mi
         X : array or sparse matrix of shape (documents, features)
             As in `fit`.
         """
-        return self._combined.scores_and_indicators(self._validated(X))
+        return self._all.scores_and_indicators(self._validated(X))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """
@@ -191,7 +195,7 @@ class ReliabilityIndicators(TransformerMixin, BaseEstimator):  # type: ignore[mi
             There for scikit-learn.
         """
         check_is_fitted(self, "classes_")
-        return np.array(list(self._combined.names()), dtype=object)
+        return np.array(list(self._all.names()), dtype=object)
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn what comes in: features, sparse or not, and labels of two classes."""
@@ -237,5 +241,6 @@ class ReliabilityIndicators(TransformerMixin, BaseEstimator):  # type: ignore[mi
         if self.best is not None:
             check_choice("best", self.best, names)
             return self.best
-        taken = scores_of(members, X) > self.thresholds_
-        return names[int((taken == positive[:, None]).mean(axis=0).argmax())]
+        rows = np.unique(np.linspace(0, positive.size - 1, JUDGED_ON).astype(np.intp))
+        taken = scores_of(members, X[rows]) > self.thresholds_
+        return names[int((taken == positive[rows, None]).mean(axis=0).argmax())]

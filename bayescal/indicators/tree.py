@@ -32,7 +32,7 @@ class Branches:
     tree : sklearn.tree.DecisionTreeClassifier
         The tree.
     log_odds : array of shape (nodes,)
-        ln (n_+ + 1)/(n_- + 1) of the documents it was grown on.
+        ln (n(+) + 1)/(n(-) + 1) of the documents it was grown on.
     sibling : array of shape (nodes,)
         The other child of each node's parent; the root's is itself.
     centroid : array of shape (features, nodes)

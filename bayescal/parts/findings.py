@@ -98,7 +98,8 @@ def _ends(variable: xr.Variable) -> tuple[Floats, Floats]:
         return low.reshape(1, -1), high.reshape(1, -1)
     where = kept.index("topic")
     topics = low.shape[where]
-    low, high = (np.moveaxis(each, where, 0).reshape(topics, -1) for each in (low, high))
+    shape = topics, low.size // max(topics, 1)  # of a population without topics -1 is no number
+    low, high = (np.moveaxis(each, where, 0).reshape(shape) for each in (low, high))
     return low, high
 
 

@@ -98,6 +98,10 @@ def gather(
         If scores or labels given are not as described.
     """
     problems = _problems_of(source)
+    if not problems:
+        raise ValueError(
+            "a report needs a topic, and this calibrator has none: add one with add_topics."
+        )
     first = next(iter(problems.values()))
     held_out = _held_out(problems, first, test)
     fitted = _fitted(problems, first, fitted)

@@ -140,7 +140,8 @@ def topics_html(
     order = np.argsort(documents[1], kind="stable")[:TOPICS]
     names = [str(name) for name in topics["topic"].values[order].tolist()]
     mode = tree["posterior"]["theta"].sel(klass="positive").isel(topic=order)
-    draws = mode.transpose("topic", "chain", "draw").values.reshape(order.size, -1)
+    draws = mode.transpose("topic", "chain", "draw").values
+    draws = draws.reshape(order.size, draws.shape[1] * draws.shape[2])
     tails = [0.5 - LEVEL / 2.0, 0.5 + LEVEL / 2.0]
     middle, interval = draws.mean(axis=1), np.quantile(draws, tails, axis=1).T
     size = topics.sizes["topic"]
@@ -149,6 +150,8 @@ def topics_html(
     if flagged:
         notes.append(paragraph(f"Something is wrong with {flagged:,} topics (flagged_)."))
     notes += [paragraph(problem) for problem in problems]
+    if size == 0:
+        return "".join([*notes, paragraph("Their population answers for topics: add_topics.")])
     if size > order.size:
         notes.append(paragraph(f"Shown: the {order.size} with fewest of class {classes[1]}."))
     rows = [

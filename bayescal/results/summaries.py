@@ -81,14 +81,16 @@ def topic_table(tree: xr.DataTree, classes: NDArray[Any], level: float) -> pd.Da
     posterior, topics = tree["posterior"].to_dataset(), tree["topics"].to_dataset()
     parts = []
     for name in SIDES:
-        draws = posterior[name].stack(sample=DRAWS)
-        lower, upper = np.quantile(draws.values, tails, axis=draws.get_axis_num("sample"))
+        draws = posterior[name].transpose(..., *DRAWS)
+        # All sizes are named: of a population without topics numpy cannot work them out.
+        every = draws.values.reshape(*draws.shape[:-2], draws.shape[-2] * draws.shape[-1])
+        lower, upper = np.quantile(every, tails, axis=-1)
         columns = {
             "documents": topics["documents"],
             "unpooled": topics[name],
-            "pooled": draws.mean("sample"),
-            "lower": (draws.dims[:-1], lower),
-            "upper": (draws.dims[:-1], upper),
+            "pooled": draws.mean(DRAWS),
+            "lower": (draws.dims[:-2], lower),
+            "upper": (draws.dims[:-2], upper),
             "population": tree["population"][name].median(DRAWS),
         }
         frame = xr.Dataset(columns).drop_vars(DRAWS, errors="ignore").to_dataframe().reset_index()

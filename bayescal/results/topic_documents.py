@@ -11,10 +11,12 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from bayescal.results.topics import take_topics
 from bayescal.score_checks import SAY_WHAT_THEY_ARE, Direction, topic_problems
 from bayescal.topic_scores import TopicScores
 
 GROUP = "documents"
+REACH = "reach"  # of topics that are no longer in the tree
 
 
 def build(data: TopicScores, scores_are: str) -> dict[str, xr.Dataset]:
@@ -73,4 +75,12 @@ def read_range(tree: xr.DataTree, topic: int | None) -> tuple[float, float]:
     low, high = variables["lowest"].values, variables["highest"].values
     if topic is not None and low[topic] <= high[topic]:
         return float(low[topic]), float(high[topic])
-    return float(np.nanmin(low)), float(np.nanmax(high))
+    others = tree[GROUP].attrs.get(REACH, [])
+    return float(np.nanmin([*low, *others])), float(np.nanmax([*high, *others]))
+
+
+def of_population(tree: xr.DataTree) -> xr.DataTree:
+    """Return a tree without its topics: what is known of the next one, with how far scores went."""
+    population = take_topics(tree, np.empty(0, dtype=np.intp))
+    population[GROUP].attrs[REACH] = list(read_range(tree, None))
+    return population

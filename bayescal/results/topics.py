@@ -168,12 +168,14 @@ def read_population(tree: xr.DataTree, prefix: str = "") -> Population:
 
 def take_topics(tree: xr.DataTree, positions: NDArray[np.intp]) -> xr.DataTree:
     """Return a tree with the topics at some positions alone."""
-    return xr.DataTree.from_dict(
+    taken = xr.DataTree.from_dict(
         {
             path: group.isel(topic=positions) if "topic" in group.dims else group
             for path, group in flat(tree).items()
         }
     )
+    taken.attrs.update(tree.attrs)
+    return taken
 
 
 def read_scale(tree: xr.DataTree) -> tuple[float, float]:

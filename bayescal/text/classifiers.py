@@ -110,8 +110,10 @@ def nearest_neighbours(
     """
     Return nearest neighbours on three times the most telling words; scores are summed cosines.
 
-    Bennett chooses these words once for all classes of a corpus, by the largest mutual information
-    with any of them; here they are those of the one class.
+    The words are those of the one class. Bennett chooses them once for all classes of a corpus, by
+    the largest mutual information with any of them, and errs less (on the ten largest topics of
+    Reuters-21578 in 1.8 % of decisions, in place of 2.4 %): route `topics` to the first step, see
+    `MutualInformationSelector.fit`.
 
     Parameters
     ----------

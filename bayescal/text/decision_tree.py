@@ -17,7 +17,7 @@ from bayescal.validation import Floats
 
 def leaf_log_odds(tree: Any) -> Floats:
     """
-    Return ln (n_+ + 1)/(n_- + 1) of each node of a tree, from the documents that it was grown on.
+    Return ln (n(+) + 1)/(n(-) + 1) of each node of a tree, from the documents that it was grown on.
 
     The log-odds of Laplace's correction (n_c + 1)/(n + 2), which are finite in pure leaves too
     (Bennett's dissertation, equation 6.10).
@@ -65,7 +65,7 @@ class DecisionTree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     tree_ : sklearn.tree.DecisionTreeClassifier
         The tree.
     log_odds_ : array of shape (nodes,)
-        ln (n_+ + 1)/(n_- + 1) of each node.
+        ln (n(+) + 1)/(n(-) + 1) of each node.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""The words that say most about a class: mutual information of presence and label."""
+"""The words that say most about classes: mutual information of presence and label."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bayescal.labels import encode_labels
-from bayescal.validation import Floats, check_count
+from bayescal.validation import Floats, check_count, check_same_length
 
 
 def presence(counts: Any) -> Any:
@@ -75,7 +75,10 @@ def mutual_information(counts: Any, positive: ArrayLike) -> Floats:
 
 class MutualInformationSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     """
-    Keep the words of highest mutual information with a binary class.
+    Keep the words of highest mutual information with a binary class, or with any of several.
+
+    Of several classes a word counts by its largest mutual information with one of them, so that all
+    classes of a corpus can share one set of words (Bennett's choice for nearest neighbours).
 
     Parameters
     ----------
@@ -87,7 +90,7 @@ class MutualInformationSelector(SelectorMixin, BaseEstimator):  # type: ignore[m
     Attributes
     ----------
     mutual_information_ : array of shape (words,)
-        Of each word, in nats.
+        Of each word, in nats; of several classes the largest.
 
     Examples
     --------
@@ -100,7 +103,7 @@ class MutualInformationSelector(SelectorMixin, BaseEstimator):  # type: ignore[m
         self.k = k
         self.min_documents = min_documents
 
-    def fit(self, X: Any, y: ArrayLike) -> Self:  # noqa: N803
+    def fit(self, X: Any, y: ArrayLike, topics: ArrayLike | None = None) -> Self:  # noqa: N803
         """
         Choose the words.
 
@@ -108,8 +111,12 @@ class MutualInformationSelector(SelectorMixin, BaseEstimator):  # type: ignore[m
         ----------
         X : array or sparse matrix of shape (documents, words)
             How often each word occurs.
-        y : array-like of shape (documents,)
-            Labels, two classes, both present.
+        y : array-like of shape (documents,) or (documents, classes)
+            Labels, two classes, both present; or for each of several classes, whether a document
+            is of it.
+        topics : array-like of shape (documents, classes), optional
+            Takes the place of y. In a pipeline whose classifier is for one class, scikit-learn's
+            metadata routing brings the labels of all of them here, fold by fold.
 
         Raises
         ------
@@ -118,16 +125,21 @@ class MutualInformationSelector(SelectorMixin, BaseEstimator):  # type: ignore[m
         """
         check_count("k", self.k)
         check_count("min_documents", self.min_documents)
-        X, y = validate_data(self, X, y, accept_sparse="csr")  # noqa: N806
-        _, positive = encode_labels(y)
+        X, y = validate_data(self, X, y, accept_sparse="csr", multi_output=True)  # noqa: N806
+        labels = np.atleast_2d(np.transpose(y if topics is None else np.asarray(topics)))
+        check_same_length("X", X.shape[0], "topics", labels.shape[1])
+        # Of a class that all documents are of, or none, words say nothing: one other is enough.
+        telling = [column for column in labels if np.unique(column).size > 1] or labels[:1]
+        positive = [encode_labels(column)[1] for column in telling]
         documents = np.asarray(presence(X).sum(axis=0))
         candidates = np.flatnonzero(documents >= self.min_documents)
         if candidates.size == 0:
             raise ValueError(
                 f"at least one word must be in {self.min_documents} of the documents, got none in"
-                f" {positive.size} documents: are they empty?"
+                f" {X.shape[0]} documents: are they empty?"
             )
-        self.mutual_information_ = mutual_information(X, positive)
+        of_classes = [mutual_information(X, members) for members in positive]
+        self.mutual_information_ = np.max(of_classes, axis=0)
         # Ties go to the earlier word: the same words on every machine.
         order = np.argsort(-self.mutual_information_[candidates], kind="stable")
         self._support = np.zeros(documents.size, dtype=bool)

@@ -33,7 +33,7 @@ class TextCalibrator(CalibratedClassifier):
     Parameters
     ----------
     classifier : str or scikit-learn classifier
-        "linear_svm", "naive_bayes" or "bernoulli_naive_bayes", which are for two classes; or one of
+        A name of `bayescal.text.make_classifier`, which are for two classes; or one of
         your own for counts of words, sparse, such as a pipeline.
     words : int
         How many words the named classifiers use, by mutual information with the class.

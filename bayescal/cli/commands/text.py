@@ -55,7 +55,10 @@ LabelColumn = Annotated[
 Classifier = Annotated[
     str,
     options.option(
-        "--classifier", CLASSIFIER, "One of linear_svm, naive_bayes and bernoulli_naive_bayes."
+        "--classifier",
+        CLASSIFIER,
+        "One of linear_svm, naive_bayes, bernoulli_naive_bayes, nearest_neighbours and"
+        " decision_tree.",
     ),
 ]
 Words = Annotated[

@@ -18,6 +18,7 @@ NEGLIGIBLE = 1e-7
 ROUNDS = 60
 MOST_CELLS = 20_000
 MOST_KINKS = 400
+FIRST_CELLS = 64
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Cells:
     edge: Floats
     log_edge: Floats
     log_middle: Floats
-    good: bool
+    good: bool = False
 
     def nodes(self) -> tuple[Floats, Floats]:
         """Return ends and middles in order, and the log density there."""
@@ -73,14 +74,11 @@ def cover(log_density: Callable[[Floats], Floats], nodes: Floats, kinks: Floats)
         matter.
     """
     edge = np.unique(nodes)
-    log_edge = log_density(edge)
-    middle = _middle(edge)
-    log_middle = log_density(middle)
-    edge, log_edge, log_middle = _trim(edge, log_edge, log_middle)
+    edge, log_edge, log_middle = _trim(edge, *_at_ends_and_middles(log_density, edge))
     inside = kinks[(kinks > edge[0]) & (kinks < edge[-1])]
-    if inside.size <= MOST_KINKS:
-        edge = np.unique(np.concatenate([edge, inside]))
-        log_edge, log_middle = log_density(edge), log_density(_middle(edge))
+    few = inside[: 0 if inside.size > MOST_KINKS else None]
+    edge = np.unique(np.concatenate([edge, few, _quantiles(Cells(edge, log_edge, log_middle))]))
+    log_edge, log_middle = _at_ends_and_middles(log_density, edge)
     good = False
     for _ in range(ROUNDS):
         cells = Cells(edge, log_edge, log_middle, good=True)
@@ -94,8 +92,23 @@ def cover(log_density: Callable[[Floats], Floats], nodes: Floats, kinks: Floats)
     return Cells(edge, log_edge, log_middle, good)
 
 
+def _quantiles(cells: Cells) -> Floats:
+    """Return where cells that hold equal shares would end, as far as these can tell."""
+    log_mass = cells.log_mass
+    share = np.cumsum(np.exp(log_mass - log_mass.max()))
+    level = np.linspace(0.0, share[-1], FIRST_CELLS + 1)[1:-1]
+    return np.interp(level, np.r_[0.0, share], cells.edge)
+
+
 def _middle(edge: Floats) -> Floats:
     return 0.5 * (edge[:-1] + edge[1:])
+
+
+def _at_ends_and_middles(
+    log_density: Callable[[Floats], Floats], edge: Floats
+) -> tuple[Floats, Floats]:
+    at_ends, at_middles = np.split(log_density(np.r_[edge, _middle(edge)]), [edge.size])
+    return at_ends, at_middles
 
 
 def _trim(edge: Floats, log_edge: Floats, log_middle: Floats) -> tuple[Floats, Floats, Floats]:

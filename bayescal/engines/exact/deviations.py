@@ -51,6 +51,16 @@ class DeviationSums:
             self._moved(right, below, self.powers[1], self._sums.right.absolute[0] * unit),
         )
 
+    def quantiles(self, most: int) -> Floats:
+        """Return so many scores at even levels of their weight, the ends among them."""
+        if self.total == 0.0:
+            return self.scores
+        # By weight, not by position: a weight of 2 is a repetition.
+        level = np.linspace(0.0, self.total, most)
+        picked = np.searchsorted(self._sums.scores.before, level).clip(max=self.scores.size - 1)
+        scores: Floats = self.scores[picked]
+        return scores
+
     def _inside(self, theta: Floats) -> tuple[Floats, Floats]:
         sums, ordered = self._sums, self.scores
         if ordered.size == 1:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal.density_draws import DensityDraws
 from bayescal.engines.data import BinaryScores
-from bayescal.engines.pareto import smooth
+from bayescal.engines.pareto import left_out
 from bayescal.log_sum import log_sum_exp
 from bayescal.validation import Floats
 
@@ -28,18 +27,19 @@ def leave_one_out_of_densities(
     other class's posterior predictive density, and the class prior without the document: the mean
     of Beta(base + (n+, n-)).
     """
-    label, counted = data.positive, slice(None) if data.weight is None else data.weight > 0.0
-    node = _nodes(data.score[counted], label[counted])
+    label, counted = data.positive, True if data.weight is None else data.weight > 0.0
     thinned = np.arange(min(MOST_DRAWS, negative.size))
-    log_density = []
-    for klass, draws in ((False, negative), (True, positive)):
-        log_p = draws.take(thinned).logpdf(node).T
-        log_weight, _ = smooth(-log_p)
-        others = log_sum_exp(log_weight + log_p, axis=1)
-        whole = log_sum_exp(log_p, axis=1) - np.log(thinned.size)
-        # What a document says when left out depends on its score alone, and smoothly.
-        own, other = (np.interp(data.score, node, values) for values in (others, whole))
-        log_density.append(np.where(label == klass, own, other))
+    densities = negative.take(thinned), positive.take(thinned)
+    # Documents of a class that has no weight at all keep a 0, which counts for nothing either.
+    log_density = np.zeros((2, label.size))
+    for own in (False, True):
+        mine = label == own
+        node = _nodes(data.score[mine & counted])
+        if node.size:
+            # What a document says when left out depends on its score alone, and smoothly.
+            for klass, draws in enumerate(densities):
+                at_node = _left_out(draws, node) if klass == own else _predictive(draws, node)
+                log_density[klass, mine] = np.interp(data.score[mine], node, at_node)
     n_negative, n_positive = data.total(False), data.total(True)
     # No class is left with less than nothing.
     prior = np.log(np.maximum(n_positive - label, 0.0) + base[0])
@@ -48,9 +48,25 @@ def leave_one_out_of_densities(
     return log_odds
 
 
-def _nodes(scores: Floats, label: NDArray[np.bool_]) -> Floats:
-    """Return scores close to one another where either class has many, the ends among them."""
+def _nodes(scores: Floats) -> Floats:
+    """Return the scores of a class, or as many quantiles as are enough, the ends among them."""
+    own = np.unique(scores)
     levels = np.linspace(0.0, 1.0, MOST_NODES)
-    each = (np.unique(scores[label == klass]) for klass in (False, True))
-    few = [own if own.size <= levels.size else np.quantile(own, levels) for own in each]
-    return np.unique(np.concatenate(few))
+    return own if own.size <= levels.size else np.unique(np.quantile(own, levels))
+
+
+def _left_out(draws: DensityDraws, node: Floats) -> Floats:
+    """Return log p(s | own class, others) at scores of the class, each left out."""
+    log_p = draws.logpdf(node).T
+    # A density that underflows has no inverse: it is smoothed as a logarithm.
+    with np.errstate(over="ignore"):
+        inverse = np.exp(-log_p)
+    value, _ = left_out(inverse, lambda rows: log_p[rows])
+    return value
+
+
+def _predictive(draws: DensityDraws, node: Floats) -> Floats:
+    """Return log p(s | class), the mean over draws."""
+    log_p = draws.logpdf(node).T
+    mean: Floats = log_sum_exp(log_p, axis=1) - np.log(draws.size)
+    return mean

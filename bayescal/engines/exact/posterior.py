@@ -16,9 +16,10 @@ from bayescal.engines.exact.draws import LogLinear
 from bayescal.engines.exact.hybrid import HybridDensity
 from bayescal.engines.exact.joint import TAU, JointDensity, Prior
 from bayescal.families import side_units
+from bayescal.log_sum import log_sum_exp
 from bayescal.validation import Floats
 
-MOST_SCORES_AS_NODES = 512
+MOST_SCORES_AS_NODES = 64
 PRIOR_REACH = 12.0  # standard deviations of the prior that the first cells cover
 ROUNDS = 50
 LEAST_ACCEPTED, MOST_COPIES = 0.1, 10  # of all proposals; of one
@@ -80,7 +81,7 @@ class ClassPosterior:
         equal = sums.powers[0] == sums.powers[1]
         joint = ConjugateDensity(sums, prior) if equal else HybridDensity(sums, prior)
         cells = cover(joint.log_marginal, _first_nodes(joint), joint.sums.scores)
-        self.log_evidence = float(special.logsumexp(cells.log_mass))
+        self.log_evidence = float(log_sum_exp(cells.log_mass, axis=0))
         self.resolved = cells.good
         self._joint, self._cells = joint, cells
 
@@ -139,13 +140,9 @@ def _copies(ratios: Floats, uniform: Floats) -> NDArray[np.intp]:
 
 
 def _first_nodes(joint: JointDensity) -> Floats:
-    scores = joint.sums.scores
     reach = PRIOR_REACH * joint.prior.theta_scale
     nodes = np.linspace(-reach, reach, 97)
-    if scores.size == 0:
-        return nodes
-    picked = np.linspace(0, scores.size - 1, min(scores.size, MOST_SCORES_AS_NODES)).astype(int)
-    return np.concatenate([nodes, scores[picked]])
+    return np.concatenate([nodes, joint.sums.quantiles(MOST_SCORES_AS_NODES)])
 
 
 class _Proposals:

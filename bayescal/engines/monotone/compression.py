@@ -28,7 +28,7 @@ TOLERANCE = 0.01
 MOST_ROUNDS = 60
 MOST_BINS = 4096
 FEW_SCORES = 64
-FIRST_BINS = 24
+FIRST_BINS = 8
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ HALF_LOG_TWO_PI = 0.5 * math.log(2.0 * math.pi)
 # A slope of exp(50) per spread is a step even to classes that meet in a billionth of the spread.
 LARGEST_ETA = 50.0
 TINY = np.finfo(np.float64).tiny
+AT_ONCE = 1 << 16  # points x nodes: half a megabyte, which caches hold
 
 
 @dataclass(frozen=True)
@@ -141,8 +142,12 @@ class PosteriorDensity:
         With a `scale`, the joint density of points and labels given that steps are Gaussian of
         that standard deviation.
         """
-        against = np.column_stack([points[:, 0], self.slopes(points)]) @ self._transposed
-        log: Floats = self._log_prior(points, scale) - _softplus(against) @ self.weight
+        lines = np.column_stack([points[:, 0], self.slopes(points)])
+        log = self._log_prior(points, scale)
+        rows = max(AT_ONCE // self.weight.size, 1)
+        for start in range(0, lines.shape[0], rows):
+            some = slice(start, start + rows)
+            log[some] -= _softplus(lines[some] @ self._transposed) @ self.weight
         return log
 
     def expand(self, point: Floats, scale: float) -> Expansion:

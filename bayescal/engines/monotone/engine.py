@@ -78,8 +78,9 @@ class LogOddsFit:
             self.prior,
             rng,
             self.posterior.importance,
+            index,
         )
-        return found.log_odds(self.data.positive)[index]
+        return found.log_odds(self.data.positive[index])
 
     def dataset(self, chains: int, draws: int) -> xr.Dataset:
         """Return the draws (chain, draw, segment)."""

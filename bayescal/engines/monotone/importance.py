@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import special
 
 from bayescal.engines.pareto import smooth
 from bayescal.log_sum import log_sum_exp
@@ -17,6 +16,10 @@ FREEDOM = 5.0
 PILOT, PILOTS = 2000, 4
 GOOD_EFFICIENCY = 0.3
 FINALS = 4
+# Effective draws for each that is picked: picking adds little noise of its own then.
+EFFECTIVE = 1.25
+# Of worse proposals so many draws that they improve them, if these are not enough.
+LEAST_EFFICIENCY = 0.4
 # Beyond these, averages over the weighted draws are not to be trusted; k is the Pareto shape.
 WORST_EFFICIENCY, WORST_K = 0.03, 0.7
 SMALLEST_SHARE = 0.01
@@ -181,9 +184,9 @@ def weighted(points: Floats, log_ratio: Floats) -> Sample:
         points=points,
         log_ratio=log_ratio,
         log_weight=log_weight[0],
-        log_evidence=float(special.logsumexp(log_ratio) - math.log(size)),
+        log_evidence=float(log_sum_exp(log_ratio.copy(), axis=0)) - math.log(size),
         pareto_k=float(k[0]),
-        efficiency=float(np.exp(-special.logsumexp(2.0 * log_weight[0])) / size),
+        efficiency=1.0 / (float(np.exp(2.0 * log_weight[0]).sum()) * size),
     )
 
 
@@ -201,10 +204,15 @@ def improve(
 
 
 def sample(
-    log_density: Callable[[Floats], Floats], proposal: Mixture, draws: int, rng: np.random.Generator
+    log_density: Callable[[Floats], Floats],
+    proposal: Mixture,
+    draws: int,
+    rng: np.random.Generator,
+    *,
+    efficiency: float,
 ) -> Sample:
     """
-    Return weighted draws from a density, at least two for each draw asked for.
+    Return weighted draws from a density, so many that they are worth more than those asked for.
 
     If their weights are not to be trusted, they improve the proposal, and twice as many are drawn.
 
@@ -218,9 +226,12 @@ def sample(
         How many draws will be taken from the sample.
     rng : numpy.random.Generator
         Source of randomness.
+    efficiency : float
+        The effective share of the proposal's draws, as far as is known.
     """
-    for size in (2 * draws) * 2 ** np.arange(FINALS):
-        found = weigh(log_density, proposal, max(int(size), PILOT), rng)
+    first = max(math.ceil(EFFECTIVE * draws / max(efficiency, LEAST_EFFICIENCY)), PILOT)
+    for size in first * 2 ** np.arange(FINALS):
+        found = weigh(log_density, proposal, int(size), rng)
         if found.trusted:
             break
         proposal = proposal.matched(found.points, found.log_weight)

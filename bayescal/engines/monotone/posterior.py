@@ -187,11 +187,14 @@ def approach(
     """Return what draws are taken from; see `draw_monotone`."""
     x, weight = as_scores(x), as_weights(weight, x.size)
     check_same_length("scores", x.size, "labels", positive.size)
-    weight = np.ones(x.size) if weight is None else weight
     # Sorted once: what follows sorts again, which costs little then.
     order = np.argsort(x)
-    order = order[weight[order] > 0.0]
-    x, positive, weight = x[order], positive[order], weight[order]
+    if weight is None:
+        weight = np.ones(x.size)
+    else:
+        order = order[weight[order] > 0.0]
+        weight = weight[order]
+    x, positive = x[order], positive[order]
     if pieces is None:
         pieces = place_pieces(x, positive, weight, n_segments)
     negatives, positives = (ScoreSums(x[positive == k], weight[positive == k]) for k in (0, 1))
@@ -248,7 +251,9 @@ def _sample(near: Approach, draws: int, rng: np.random.Generator) -> tuple[Impor
             negatives, positives = near.classes
             nodes = negatives.compress(pieces, *curves), positives.compress(pieces, *curves)
             density = PosteriorDensity(pieces, nodes, density.prior)
-        found = sample(density.log_density, near.proposal, draws, rng)
+        found = sample(
+            density.log_density, near.proposal, draws, rng, efficiency=near.pilot.efficiency
+        )
         curves, error = _worst_error(found, density, nodes, rng)
         if error <= WORST_ERROR:
             break

@@ -17,9 +17,9 @@ from bayescal.engines.monotone.importance import Mixture, StudentT, weigh
 from bayescal.engines.monotone.mode import Mode, find_mode
 from bayescal.validation import Floats
 
-RATIO = 1.6
+RATIO = 2.0
 # Wide enough for slopes to find what the labels say before narrower scales hold them together.
-FIRST_SCALE = RATIO**4
+FIRST_SCALE = RATIO**3
 MOST_STEPS_OUT = 15
 # Scales whose share is exp(-6) of the largest are left to the tails of their neighbours.
 DEPTH = 6.0

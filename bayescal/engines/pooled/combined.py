@@ -44,6 +44,7 @@ from bayescal.validation import Floats
 from bayescal.warps import IDENTITY
 
 FEWEST_DOCUMENTS = 200  # of a topic that weights are learnt from, where there are so many
+MOST_NODES = 256  # of a curve that is read at thousands of documents to learn weights from
 
 
 @dataclass(frozen=True)
@@ -173,9 +174,17 @@ def extend_combination(
     documents = _Documents(topics, rng)
     direct = add_log_odds(topics, fitted, rng)
     of_densities = _left_out_by_densities(topics, densities)[:, documents.index]
-    recalibrated = recalibrate(log_odds_of_mixture(of_densities, base_weight))
+    recalibrated = _at_many(recalibrate, log_odds_of_mixture(of_densities, base_weight))
     left_out = documents.left_out(of_densities, recalibrated, direct, rng)
     return direct, own_weights(left_out, population)
+
+
+def _at_many(curve: Callable[[Floats], Floats], x: Floats) -> Floats:
+    """Return a smooth curve at points of any number, read off a table where they are many."""
+    if x.size <= MOST_NODES:
+        return curve(x)
+    node = np.unique(np.quantile(x, np.linspace(0.0, 1.0, MOST_NODES)))
+    return np.interp(x, node, curve(node))
 
 
 def _base_rates(topics: Sequence[BinaryScores]) -> Floats:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -23,11 +24,11 @@ from bayescal.validation import Floats
 
 # Documents at a time: of each there is a row of distances to all training documents.
 BLOCK = 1024
-WORDS = {**document.INDICATORS, **feature_selection.INDICATORS}
+OF_WORDS = (document.INDICATORS, feature_selection.INDICATORS)
 
 
 @dataclass(frozen=True)
-class Combined:
+class AllIndicators:
     """
     All that indicators are made of.
 
@@ -54,7 +55,7 @@ class Combined:
     def names(self) -> Iterator[str]:
         """Yield the names of all indicators, in the order of their columns."""
         if self.vocabulary is not None:
-            yield from WORDS
+            yield from chain(*OF_WORDS)
         of_models = Counter(name for member in self.members for name in member.indicators)
         for member in self.members:
             for name in member.indicators:
@@ -73,7 +74,7 @@ class Combined:
         columns: list[Floats] = []
         if self.vocabulary is not None:
             words = DocumentWords.of(documents, self.vocabulary)
-            columns += [indicator(words) for indicator in WORDS.values()]
+            columns += [each(words) for indicators in OF_WORDS for each in indicators.values()]
         scores = np.empty((documents.shape[0], len(self.members)))
         for k, member in enumerate(self.members):
             scores[:, k], values = member.scores_and_values(documents)
@@ -111,7 +112,7 @@ def vocabulary_of(members: list[Member], counts: Any, positive: NDArray[np.bool_
     selections = (
         selected_words(member.estimator, words)
         for member in members
-        if member.kind not in NEIGHBOURS
+        if member.kind is not NEIGHBOURS
     )
     every = np.ones(words, dtype=bool)
     selected = next((each for each in selections if each is not None), every)

@@ -9,7 +9,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from bayescal import ScoreCalibrator, TopicCalibrator, topic_calibrator
 from bayescal.parallel import in_parallel, workers
 from bayescal.parts import densities
-from bayescal.threads import one_thread
+from bayescal.small_arrays import small_arrays
 
 pytestmark = pytest.mark.one_era
 
@@ -29,15 +29,15 @@ def two_threads():
 
 
 def test_one_inside_and_as_many_as_before_after():
-    with one_thread():
+    with small_arrays():
         assert blas_threads() == {1}
-        with one_thread():
+        with small_arrays():
             assert blas_threads() == {1}
         assert blas_threads() == {1}
 
 
 def test_it_is_given_back_after_an_error():
-    with pytest.raises(ZeroDivisionError), one_thread():
+    with pytest.raises(ZeroDivisionError), small_arrays():
         _ = 1 / 0
 
 
@@ -45,11 +45,11 @@ def test_other_threads_leave_it_alone():
     seen = []
 
     def enter():
-        with one_thread():
+        with small_arrays():
             seen.append(blas_threads())
 
     other = threading.Thread(target=enter)
-    with one_thread():
+    with small_arrays():
         other.start()
         other.join(10.0)
         assert blas_threads() == {1}
