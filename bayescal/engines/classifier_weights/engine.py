@@ -31,6 +31,9 @@ from bayescal.validation import Floats
 
 # Proposals for each draw asked for.
 PROPOSALS = 2
+# Wider than Laplace's approximation: where classes are separated the likelihood is flat on one side
+# of the mode, where the posterior is as wide as its prior.
+WIDER = 1.5
 # Nodes of the grid whose share is next to nothing are not drawn from.
 SMALLEST_SHARE = 1e-4
 
@@ -203,7 +206,7 @@ def _propose(
     root = np.linalg.cholesky(np.linalg.inv(hessian))
     z = rng.standard_normal((len(mu), at.size))
     stretch = np.sqrt(FREEDOM / rng.chisquare(FREEDOM, len(mu)))
-    z[:, :head] *= stretch[:, None]
+    z[:, :head] *= WIDER * stretch[:, None]
     points = at + (mu - mode.mu) @ mode.pulls[k].T + z @ root.T
     # Log likelihood over its second-order expansion at the mode, and Gaussian over Student t.
     away = points - at
@@ -213,5 +216,5 @@ def _propose(
     )
     log_ratio = design.log_likelihood(points) - expansion
     square = (z[:, :head] ** 2).sum(axis=1)
-    log_ratio += -0.5 * square + 0.5 * (FREEDOM + head) * np.log1p(square / FREEDOM)
+    log_ratio += -0.5 * square + 0.5 * (FREEDOM + head) * np.log1p(square / (FREEDOM * WIDER**2))
     return points, log_ratio - float(design.log_likelihood(at[None])[0])
