@@ -190,13 +190,11 @@ class CombinedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
             _problem(problem, name, X, fit_params, self.cv, split_params)
             for problem, name in zip(binary_problems(target), target.columns.tolist(), strict=True)
         ]
-        members, labelled, rows = fit_nested(
-            classifiers, self.indicators, problems, weight, self.n_jobs
-        )
+        nested = fit_nested(classifiers, self.indicators, problems, weight, self.n_jobs)
         rng = generator(self.random_state)
-        self._combined = combiner.fit(labelled, rng, self.n_jobs)
-        self._members, self._kind = members, target.kind
-        self._take_over(target, rows)
+        self._combined = combiner.fit([each.labelled for each in nested], rng, self.n_jobs)
+        self._members, self._kind = [each.members for each in nested], target.kind
+        self._take_over(target, [each.rows for each in nested])
         return self
 
     def decision_function(self, X: Any) -> Floats:

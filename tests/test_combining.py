@@ -122,18 +122,16 @@ class TestFolds:
         splits = splits_of(target, 1, 5, X, {})
         classifiers = {"heart": ByHeart(), "nb": GaussianNB()}
         documents = {name: Documents(X, target, {}) for name in classifiers}
-        members, found, rows = fit_nested(
-            classifiers, None, [Problem(documents, splits)], None, None
-        )
-        np.testing.assert_array_equal(rows[0], np.arange(60))
+        (found,) = fit_nested(classifiers, None, [Problem(documents, splits)], None, None)
+        np.testing.assert_array_equal(found.rows, np.arange(60))
         # By heart it knows the documents that it was fitted on, and held-out ones not at all.
-        assert abs(roc_auc_score(y, found[0].inputs.scores[:, 0]) - 0.5) < 0.25
-        assert roc_auc_score(y, members[0].inputs(X).scores[:, 0]) == 1.0
+        assert abs(roc_auc_score(y, found.labelled.inputs.scores[:, 0]) - 0.5) < 0.25
+        assert roc_auc_score(y, found.members.inputs(X).scores[:, 0]) == 1.0
         for k, (train, held) in enumerate(splits):
-            assert (found[0].fold[held] == k).all()
+            assert (found.labelled.fold[held] == k).all()
             own = GaussianNB().fit(X[train], y[train]).predict_joint_log_proba(X[held])
             expected = own[:, 1] - own[:, 0]
-            np.testing.assert_allclose(found[0].inputs.scores[held, 1], expected, atol=1e-9)
+            np.testing.assert_allclose(found.labelled.inputs.scores[held, 1], expected, atol=1e-9)
 
 
 class TestCombiners:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.parallel import Parallel, delayed
 
 from bayescal.classification.folds import Documents, Split
@@ -44,36 +45,48 @@ class Problem:
         return next(iter(self.documents.values()))
 
 
+@dataclass(frozen=True)
+class Nested:
+    """
+    What nested folds of one binary problem give.
+
+    Attributes
+    ----------
+    members : Members
+        Classifiers and indicators fitted to all documents, for new ones.
+    labelled : Labelled
+        What a combiner learns from: the documents that a fold holds out.
+    rows : array of int
+        Which documents these are.
+    """
+
+    members: Members
+    labelled: Labelled
+    rows: NDArray[np.intp]
+
+
 def fit_nested(
     classifiers: Mapping[str, Any],
     indicators: Any,
     problems: Sequence[Problem],
     weight: Floats | None,
     n_jobs: int | None,
-) -> tuple[list[Members], list[Labelled], list[Any]]:
+) -> list[Nested]:
     """
-    Return, for each problem, members fitted to all documents, and the rows to combine them by.
+    Fit classifiers and indicators of each problem, in folds and to all documents.
 
     Parameters
     ----------
     classifiers : mapping of str to classifier
-        To be fitted.
+        Clones are fitted.
     indicators : transformer or None
-        To be fitted.
+        Clones are fitted.
     problems : sequence of Problem
         Binary problems.
     weight : array of shape (n,) or None
         Of all documents.
     n_jobs : int or None
         Processes.
-
-    Returns
-    -------
-    members : list of Members
-    labelled : list of Labelled
-        Of the documents that a fold holds out.
-    rows : list of array of int
-        Which documents these are.
     """
     jobs = []
     for problem in problems:
@@ -84,24 +97,25 @@ def fit_nested(
             for part in problem.splits
         ]
     found = iter(Parallel(n_jobs=n_jobs)(jobs))
-    members, labelled, rows = [], [], []
-    for problem in problems:
-        fitted: Members = next(found)
-        parts: list[Inputs] = [next(found) for _ in problem.splits]
-        scores, values = (
-            np.concatenate([getattr(part, name) for part in parts])
-            for name in ("scores", "indicators")
-        )
-        held = np.concatenate([held for _, held in problem.splits])
-        order = np.argsort(held)
-        own, fold = fold_of(problem.splits)
-        ends = Ends.of(scores)
-        inputs = Inputs(ends.finite(scores[order]), values[order])
-        positive = problem.any_documents.target.positive[own, 0]
-        members.append(replace(fitted, ends=ends))
-        labelled.append(Labelled(inputs, positive, None if weight is None else weight[own], fold))
-        rows.append(own)
-    return members, labelled, rows
+    return [
+        _gather(problem, next(found), [next(found) for _ in problem.splits], weight)
+        for problem in problems
+    ]
+
+
+def _gather(
+    problem: Problem, fitted: Members, parts: Sequence[Inputs], weight: Floats | None
+) -> Nested:
+    """Return what was said of all held-out documents, in their order."""
+    rows, fold = fold_of(problem.splits)
+    order = np.argsort(np.concatenate([held for _, held in problem.splits]))
+    scores = np.concatenate([part.scores for part in parts])[order]
+    indicators = np.concatenate([part.indicators for part in parts])[order]
+    ends = Ends.of(scores)
+    positive = problem.any_documents.target.positive[rows, 0]
+    own = None if weight is None else weight[rows]
+    labelled = Labelled(Inputs(ends.finite(scores), indicators), positive, own, fold)
+    return Nested(replace(fitted, ends=ends), labelled, rows)
 
 
 def _fit_and_hold_out(

@@ -186,8 +186,8 @@ def _inputs_of(
     splitter = StratifiedKFold(folds, shuffle=True, random_state=random_state)
     documents = {name: Documents(train, target, {}) for name in classifiers}
     problem = Problem(documents, splits_of(target, topic, splitter, train, {}))
-    (members,), (labelled,), _ = fit_nested(classifiers, indicators, [problem], None, 1)
-    return TopicInputs(topic, labelled, members.inputs(test), truth)
+    (found,) = fit_nested(classifiers, indicators, [problem], None, 1)
+    return TopicInputs(topic, found.labelled, found.members.inputs(test), truth)
 
 
 def _of_base(each: TopicInputs, k: int) -> Decided:
