@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
+Integers = NDArray[np.intp]
 
 
 def as_scores(scores: ArrayLike, name: str = "scores") -> Floats:

@@ -8,6 +8,7 @@ from benchmarks import (
     plots,
     posterior,
     prediction,
+    ranking,
 )
 
 for benchmark in (
@@ -17,6 +18,7 @@ for benchmark in (
     calibrated_classifier,
     metrics,
     plots,
+    ranking,
     imports,
 ):
     benchmark.main()

@@ -83,7 +83,7 @@ def test_ranks_are_uniform(name, positive):
     [
         (0, lambda x, p, s, rng: exact(x, p, s, rng, theta_scale=0.7)),
         (1, lambda x, p, s, rng: exact(x, p, s, rng, share_alpha=4.0)),
-        (2, lambda x, p, s, rng: exact(x, p, s, rng, width_scale=1.5)),
+        (2, lambda x, p, s, rng: exact(x, p, s, rng, width_scale=2.0)),
         # A posterior of half the data, as an engine that forgets scores would give.
         (0, lambda x, p, s, rng: exact(np.sort(x)[::2], p, s, rng)),
     ],

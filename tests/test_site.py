@@ -23,6 +23,8 @@ ROOMS = (
     "bayescal.plots.posterior",
     "bayescal.prior_shift",
     "bayescal.programs",
+    "bayescal.ranking",
+    "bayescal.ranking.baselines",
     "bayescal.report",
     "bayescal.text",
 )

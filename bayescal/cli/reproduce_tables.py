@@ -42,6 +42,13 @@ def strive_screen(table: pd.DataFrame, topics: int) -> Group:
     return _group(f"Combinations: means over {topics} topics", shown, note)
 
 
+def svm_map_table(collection: str, shown: pd.DataFrame, trials: int) -> Group:
+    """Return the mean average precision of every ranker, and SVM-MAP's wins and losses."""
+    title = f"{collection}: mean average precision, {trials} trials"
+    note = "W/L: queries on which SVM-MAP is better and worse; ** two-sided Wilcoxon test, p < .05."
+    return _group(title, shown, note)
+
+
 def markdown_page(shown: Mapping[str, pd.DataFrame]) -> str:
     """Return the tables of both classifiers as a Markdown document."""
     from bayescal.reproduce.markdown import markdown_table

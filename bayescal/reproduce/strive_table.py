@@ -132,9 +132,9 @@ def significance_marks(found: Found, truths: Sequence[Bools]) -> dict[tuple[str,
             one, two = right[name], right[other]
             wins, losses_ = int((one & ~two).sum()), int((two & ~one).sum())
             return micro[name] > micro[other] and sign_test(wins, losses_) < LEVEL
-        # What has no score is beaten by nobody.
+        # What has no score has no area to compare.
         if measure not in values[name] or measure not in values[other]:
-            return measure in values[name]
+            return False
         return _better_over_topics(values[name][measure] - values[other][measure])
 
     out = {}
@@ -145,8 +145,6 @@ def significance_marks(found: Found, truths: Sequence[Bools]) -> dict[tuple[str,
                 for letter, members in GROUPS.items()
                 if all(better(name, other, measure) for other in members if other != name)
             )
-            if measure not in values[name] and measure != "MicroF1":
-                out[name, measure] = ""
     return out
 
 

@@ -1,4 +1,4 @@
-"""`bayescal reproduce`: Bennett's experiments on Reuters-21578, and the one on few positives."""
+"""`bayescal reproduce`: experiments on Reuters-21578, on few positives, and of ranking."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import typer
 from bayescal.cli import options
 from bayescal.cli.command import Call, command
 from bayescal.cli.errors import UsageError, blamed_on_use
+from bayescal.cli.reproduce_svm_map import SvmMap, svm_map
 from bayescal.cli.reproduce_tables import (
     markdown_page,
     reuters_table,
@@ -212,17 +213,19 @@ def strive(asked: Strive) -> None:
 
     with blamed_on_use():
         names = largest_topics(corpus, asked.topics)
-    options = {"random_state": asked.seed, "jobs": asked.jobs}
     screen.say(f"Fitting five classifiers and their indicators: {len(names)} topics ...")
-    inputs = experiment.topic_inputs(corpus, names, **options)
+    inputs = experiment.topic_inputs(corpus, names, random_state=asked.seed, jobs=asked.jobs)
     screen.say(f"Combining them in {len(experiment.COMBINATIONS)} ways ...")
-    found = experiment.decide_all(inputs, **options)
+    found = experiment.decide_all(inputs, random_state=asked.seed, jobs=asked.jobs)
     table = strive_table(found, [each.truth for each in inputs], with_paper=asked.topics == 10)
     screen.show(strive_screen(table, len(names)))
     with staged_folder(asked.out) as stage:
         table.to_csv(stage / "strive.csv", index=False)
         (stage / "strive.md").write_text(markdown_table(table) + "\n", encoding="utf-8")
     screen.say(f"The table with all digits and published figures is in {asked.out}.")
+
+
+command(app, SvmMap, "svm-map")(svm_map)
 
 
 def _corpus(data: Path | None) -> pd.DataFrame:

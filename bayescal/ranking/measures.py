@@ -1,0 +1,223 @@
+"""Measures of rankings, a number for each query, with a stated rule for equal scores.
+
+Under "pessimistic" documents of equal scores stand in the worst order, which nobody can arrange to
+look better than it is. Under "expected" the measure is its mean over all orders of equal scores
+(McSherry and Najork, *Computing information retrieval performance measures efficiently in the
+presence of tied scores*, ECIR 2008). Queries whose documents all have the same grade are left out:
+no ranking of theirs is better than another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bayescal.ranking.queries import as_grades, group_by_query, relevance_threshold_of
+from bayescal.ranking.tie_rules import TIES, Ranking, ranking_of
+from bayescal.validation import Floats, as_scores, check_choice, check_count
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+GAINS = ("exponential", "linear")
+
+
+def average_precision(
+    y: ArrayLike,
+    scores: ArrayLike,
+    qid: Any = None,
+    *,
+    ties: str = "pessimistic",
+    relevance_threshold: float | None = None,
+) -> pd.Series:
+    """
+    Return the average precision of each query.
+
+    AP is the mean over relevant documents of the share of relevant ones among those down to it.
+
+    Parameters
+    ----------
+    y : array-like of shape (documents,)
+        Relevance: two grades, of which the larger is the relevant one, or more with a threshold.
+    scores : array-like of shape (documents,)
+        Raw scores, larger for documents that stand higher.
+    qid : sequence of shape (documents,) of hashable values, optional
+        The query of each document, in any order. By default they are all of one query.
+    ties : {"pessimistic", "expected"}
+        The order of documents of equal scores: the worst, or the mean over all orders.
+    relevance_threshold : float, optional
+        The least grade that is relevant.
+
+    Returns
+    -------
+    pandas.Series
+        Values in [0, 1] by query, in the order of first appearance, without queries whose documents
+        are all relevant or none is.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not as described, or no query is left.
+
+    Examples
+    --------
+    >>> y, qid = [1, 0, 1, 0, 1], ["a", "a", "b", "b", "b"]
+    >>> average_precision(y, [0.9, 0.1, 0.5, 0.7, 0.2], qid).round(4).to_dict()
+    {'a': 1.0, 'b': 0.5833}
+    >>> average_precision([1, 0], [0.5, 0.5]).item()
+    0.5
+    >>> average_precision([1, 0], [0.5, 0.5], ties="expected").item()
+    0.75
+    """
+    relevant = _relevance(y, relevance_threshold)
+    return _by_query(_average_precision, relevant, scores, qid, ties)
+
+
+def mean_average_precision(
+    y: ArrayLike,
+    scores: ArrayLike,
+    qid: Any = None,
+    *,
+    ties: str = "pessimistic",
+    relevance_threshold: float | None = None,
+) -> float:
+    """
+    Return the mean over queries of `average_precision`, which see for arguments and errors.
+
+    Examples
+    --------
+    >>> mean_average_precision([1, 0, 1, 0], [2.0, 1.0, 1.0, 2.0], [1, 1, 2, 2])
+    0.75
+    """
+    values = average_precision(y, scores, qid, ties=ties, relevance_threshold=relevance_threshold)
+    return float(values.mean())
+
+
+def precision_at(
+    y: ArrayLike,
+    scores: ArrayLike,
+    qid: Any = None,
+    *,
+    k: int = 10,
+    ties: str = "pessimistic",
+    relevance_threshold: float | None = None,
+) -> pd.Series:
+    """
+    Return the share of relevant documents among the first k of each query.
+
+    Of a query with fewer than k documents the missing ones count as not relevant.
+
+    Parameters
+    ----------
+    y, scores, qid, ties, relevance_threshold
+        See `average_precision`, also for what is returned and raised.
+    k : int
+        How many documents are looked at.
+
+    Examples
+    --------
+    >>> precision_at([1, 0, 1, 0], [0.9, 0.8, 0.7, 0.6], k=2).item()
+    0.5
+    """
+    check_count("k", k)
+    relevant = _relevance(y, relevance_threshold)
+    return _by_query(lambda r, rule: _precision_at(r, rule, k), relevant, scores, qid, ties)
+
+
+def ndcg(
+    y: ArrayLike,
+    scores: ArrayLike,
+    qid: Any = None,
+    *,
+    k: int | None = None,
+    ties: str = "pessimistic",
+    gain: str = "exponential",
+) -> pd.Series:
+    """
+    Return the normalised discounted cumulative gain of each query.
+
+    DCG is the sum over ranks r = 1, ..., k of gain / log2(r + 1), and NDCG its ratio to that of the
+    best order.
+
+    Parameters
+    ----------
+    y : array-like of shape (documents,)
+        Grades of relevance, none negative.
+    scores, qid, ties
+        See `average_precision`, also for what is returned and raised.
+    k : int, optional
+        How many documents are looked at; by default all.
+    gain : {"exponential", "linear"}
+        The gain of grade g: 2^g - 1, or g itself.
+
+    Examples
+    --------
+    >>> ndcg([2, 0, 1], [0.9, 0.8, 0.7]).round(4).item()
+    0.9639
+    """
+    if k is not None:
+        check_count("k", k)
+    check_choice("gain", gain, GAINS)
+    grades = as_grades(y)
+    if grades.min() < 0.0:
+        raise ValueError(f"y must hold grades of at least 0, got {grades.min():g}.")
+    gains = np.exp2(grades) - 1.0 if gain == "exponential" else grades
+    return _by_query(lambda r, rule: _ndcg(r, rule, k), gains, scores, qid, ties)
+
+
+def _relevance(y: ArrayLike, threshold: float | None) -> Floats:
+    grades = as_grades(y)
+    return (grades >= relevance_threshold_of(grades, threshold)).astype(np.float64)
+
+
+def _by_query(
+    measure: Callable[[Ranking, str], float], grades: Floats, scores: ArrayLike, qid: Any, ties: str
+) -> pd.Series:
+    import pandas as pd
+
+    check_choice("ties", ties, TIES)
+    values = as_scores(scores)
+    as_grades(grades, values.size)
+    queries = group_by_query(qid, values.size)
+    names, measured = [], []
+    for name, documents in zip(queries.names, queries.documents, strict=True):
+        if np.ptp(grades[documents]) > 0.0:
+            names.append(name)
+            measured.append(measure(ranking_of(grades[documents], values[documents]), ties))
+    if not names:
+        raise ValueError(
+            "at least one query must hold documents of different grades, got one class only in each"
+            f" of {len(queries.names)}: no ranking of theirs is better than another."
+        )
+    # Identifiers may be tuples, which are not levels of an index here.
+    return pd.Series(measured, index=pd.Index(names, name="query", tupleize_cols=False))
+
+
+def _average_precision(ranking: Ranking, ties: str) -> float:
+    relevant, rank = ranking.grades, np.arange(1.0, ranking.grades.size + 1.0)
+    if ties == "pessimistic":
+        found = relevant.cumsum()
+        return float(np.sum(relevant * found / rank) / found[-1])
+    first = ranking.first()
+    share = ranking.means(relevant)
+    size = np.bincount(ranking.group)[ranking.group]
+    before = np.append(0.0, relevant.cumsum())[first]
+    # A document of a group that is relevant leaves (relevant - 1) of the other (size - 1).
+    others = (share * size - 1.0) / np.maximum(size - 1.0, 1.0)
+    expected = before + (rank - 1.0 - first) * others + 1.0
+    return float(np.sum(share * expected / rank) / relevant.sum())
+
+
+def _precision_at(ranking: Ranking, ties: str, k: int) -> float:
+    relevant = ranking.grades if ties == "pessimistic" else ranking.means(ranking.grades)
+    return float(relevant[:k].sum() / k)
+
+
+def _ndcg(ranking: Ranking, ties: str, k: int | None) -> float:
+    gains = ranking.grades if ties == "pessimistic" else ranking.means(ranking.grades)
+    discount = 1.0 / np.log2(np.arange(gains.size) + 2.0)
+    best = np.sort(ranking.grades)[::-1]
+    return float((gains * discount)[:k].sum() / (best * discount)[:k].sum())

@@ -1,0 +1,213 @@
+"""SVMMAPRanker: a linear ranker by a convex bound on the mean average precision."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from copy import copy
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from bayescal.randomness import generator
+from bayescal.ranking.losses import LOSSES
+from bayescal.ranking.problem import ranking_problem
+from bayescal.ranking.queries import group_by_query, relevance_threshold_of
+from bayescal.ranking.scoring import RankerMixin
+from bayescal.ranking.solvers import SOLVERS, Solver
+from bayescal.ranking.tie_rules import TIES
+from bayescal.validation import Floats, as_scores, check_choice, check_count, check_positive
+
+
+class SVMMAPRanker(RankerMixin, BaseEstimator):  # type: ignore[misc]
+    """
+    Rank documents by w.x, with the w that minimises a convex bound on 1 - MAP.
+
+    It minimises ||w||^2 / 2 + C/n sum_i xi_i over n queries, where a query's slack xi_i is the
+    largest value over its rankings y of Delta(y) - w.(Psi(y*) - Psi(y)): at least the loss Delta of
+    the ranking by w, so that the mean slack bounds the mean loss. The bound is loose where the
+    average precision is low: then minimising it need not give the w of the largest MAP.
+
+    Parameters
+    ----------
+    C : float
+        The weight of the mean slack. The useful range depends on the scale of the features: try
+        powers of 10, with `fit_path`.
+    loss : {"map", "roc"}
+        1 - AP, or 1 - the area under the ROC curve.
+    solver : {"bcfw", "cutting-plane"}
+        Block-coordinate Frank-Wolfe, or the 1-slack cutting-plane method, which is the faster one
+        for few features and large C. They have the same optimum.
+    tol : float
+        The relative duality gap to stop at: how much smaller the objective could be, as a share of
+        what any w can gain on w = 0.
+    max_iter : int
+        The most passes over all queries.
+    ties : {"pessimistic", "expected"}
+        The order of documents of equal scores that `score` takes.
+    relevance_threshold : float, optional
+        The least grade that counts as relevant. By default y must hold two grades.
+    random_state : int
+        Seeds the order in which queries are visited; the same seed gives the same coefficients.
+
+    Attributes
+    ----------
+    coef_ : array of shape (n_features,)
+        w. There is no intercept, which would not change a ranking; nor is anything learnt of
+        features that are constant within each query.
+    objective_ : float
+        The objective at `coef_`.
+    slack_ : float
+        The mean slack at `coef_`, an upper bound of the mean loss on the queries fitted.
+    dual_gap_ : float
+        The relative duality gap reached.
+    n_iter_ : int
+        Passes over all queries.
+    n_queries_ : int
+        Queries fitted: those with relevant and non-relevant documents.
+    n_queries_left_out_ : int
+        The other queries.
+    relevance_threshold_ : float
+        The least grade that counts as relevant.
+
+    References
+    ----------
+    Y. Yue, T. Finley, F. Radlinski and T. Joachims, *A support vector method for optimizing average
+    precision*, SIGIR 2007: OP1, Proposition 1.
+
+    Examples
+    --------
+    >>> X = [[3.0, 1.0], [1.0, 2.0], [2.0, 0.0], [0.0, 1.0], [1.0, 0.0]]
+    >>> y, qid = [1, 0, 1, 0, 0], ["a", "a", "b", "b", "b"]
+    >>> ranker = SVMMAPRanker(C=10.0).fit(X, y, qid=qid)
+    >>> ranker.score(X, y, qid=qid)
+    1.0
+    """
+
+    def __init__(
+        self,
+        C: float = 1.0,  # noqa: N803
+        *,
+        loss: str = "map",
+        solver: str = "bcfw",
+        tol: float = 1e-2,
+        max_iter: int = 1000,
+        ties: str = "pessimistic",
+        relevance_threshold: float | None = None,
+        random_state: Any = 0,
+    ) -> None:
+        self.C = C
+        self.loss = loss
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.ties = ties
+        self.relevance_threshold = relevance_threshold
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: ArrayLike, qid: Any = None) -> Self:  # noqa: N803
+        """
+        Learn the coefficients.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (documents, features)
+            Features, finite. Those in single precision, float32, are used as they are, which takes
+            half the time and gives coefficients to about six digits.
+        y : array-like of shape (documents,)
+            Relevance: two grades, of which the larger is the relevant one, or more with
+            `relevance_threshold`.
+        qid : sequence of shape (documents,) of hashable values, optional
+            The query of each document, in any order. By default they are all of one query.
+
+        Raises
+        ------
+        ValueError
+            If an argument is not as described, or no query has both classes.
+
+        Warns
+        -----
+        QueriesLeftOutWarning
+            If queries are left out because their documents are all relevant, or none is.
+        ConvergenceWarning
+            If `tol` is not reached in `max_iter` passes.
+        """
+        return self._solved_by(self._solver(X, y, qid))
+
+    def fit_path(
+        self,
+        costs: Sequence[float],
+        X: Any,  # noqa: N803
+        y: ArrayLike,
+        qid: Any = None,
+    ) -> list[Self]:
+        """
+        Return a fitted ranker for each C, in the order given; this one is not fitted itself.
+
+        Each is as good as a fit of its own, to the same relative duality gap. It takes less time,
+        because the solver goes on with the rankings that it has found for the C before: rising C is
+        the fastest order.
+
+        Parameters
+        ----------
+        costs : sequence of float
+            The values of C.
+        X, y, qid
+            As in `fit`, also for what is raised and warned.
+
+        Examples
+        --------
+        >>> X, y, qid = [[2.0], [1.0], [1.0], [0.0]], [1, 0, 1, 0], [1, 1, 2, 2]
+        >>> [each.C for each in SVMMAPRanker().fit_path([1.0, 10.0], X, y, qid)]
+        [1.0, 10.0]
+        """
+        for cost in costs:
+            check_positive(C=cost)
+        first = clone(self)
+        solver = first._solver(X, y, qid)
+        return [copy(first).set_params(C=cost)._solved_by(solver) for cost in costs]
+
+    def decision_function(self, X: Any) -> Floats:  # noqa: N803
+        """Return the raw scores w.x, which compare documents of the same query; (documents,)."""
+        check_is_fitted(self, "coef_")
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)  # noqa: N806
+        return np.asarray(X @ self.coef_)
+
+    def _solver(self, X: Any, y: ArrayLike, qid: Any) -> Solver:  # noqa: N803
+        """Check the parameters and the documents, and return a solver of the problem they make."""
+        check_positive(C=self.C, tol=self.tol)
+        check_count("max_iter", self.max_iter)
+        check_choice("loss", self.loss, tuple(LOSSES))
+        check_choice("solver", self.solver, tuple(SOLVERS))
+        check_choice("ties", self.ties, TIES)
+        X, y = validate_data(  # noqa: N806
+            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], y_numeric=True
+        )
+        grades = as_scores(y, "y")
+        self.relevance_threshold_ = relevance_threshold_of(grades, self.relevance_threshold)
+        queries = group_by_query(qid, grades.size)
+        relevant = grades >= self.relevance_threshold_
+        problem = ranking_problem(X, relevant, queries, LOSSES[self.loss])
+        self.n_queries_ = problem.n_queries
+        self.n_queries_left_out_ = len(queries.names) - problem.n_queries
+        return SOLVERS[self.solver](problem, generator(self.random_state))
+
+    def _solved_by(self, solver: Solver) -> Self:
+        found = solver.solve(float(self.C), self.tol, self.max_iter)
+        self.coef_ = found.coef
+        self.objective_ = found.objective
+        self.slack_ = (found.objective - float(found.coef @ found.coef) / 2.0) / float(self.C)
+        self.dual_gap_ = found.relative_gap
+        self.n_iter_ = found.n_iter
+        if self.dual_gap_ > self.tol:
+            warnings.warn(
+                f"the relative duality gap is {self.dual_gap_:.2g} after {self.n_iter_} passes,"
+                f" above tol={self.tol:g}: raise max_iter or tol, or lower C.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        return self

@@ -1,0 +1,317 @@
+"""Scores of a ranker calibrated to P(relevant), and what they say of rankings nobody judged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils.validation import check_is_fitted
+
+from bayescal.randomness import generator
+from bayescal.ranking.drawn_relevance import (
+    average_precision_of,
+    draw_relevance,
+    stopping_rank,
+)
+from bayescal.ranking.queries import as_grades, group_by_query, relevance_threshold_of
+from bayescal.ranking.within_query import standardise_within_queries
+from bayescal.topic_calibrator import TopicCalibrator
+from bayescal.validation import Floats, as_scores, check_choice, check_count, check_fraction
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+UNITS = ("query", "score")
+# Draws of a whole query: its labels are drawn once for each.
+DRAWS = 2000
+MOST_ELEMENTS = 1 << 24  # draws x documents at once
+FEWEST_DRAWS = 200
+NEW = -1  # no query fitted has this name
+
+
+class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
+    """
+    P(relevant) with bands for documents of queries that nobody has judged yet.
+
+    A ranker's scores order documents within a query and say nothing else: a query may move all of
+    them, and has a base rate of its own. So scores are taken less their query's median, in units of
+    their query's spread, and calibrated with queries as topics (`TopicCalibrator`): every query has
+    class densities, log-odds and a base rate around those of a population, which answers for the
+    next query. Its draws differ as queries do, so that counts of relevant documents, recall and
+    average precision of a new query have honest intervals.
+
+    Parameters
+    ----------
+    calibrator : TopicCalibrator, optional
+        An unfitted one, with partial pooling; by default ``TopicCalibrator(random_state=...)``.
+    units : {"query", "score"}
+        Whether scores are taken in units of their query, or as they are.
+    relevance_threshold : float, optional
+        The least grade that is relevant; needed if there are more than two grades.
+    random_state : int, Generator, RandomState or None
+        Seeds the default calibrator, and the drawn labels of `when_to_stop` and the like.
+
+    Attributes
+    ----------
+    calibrator_ : TopicCalibrator
+        Fitted to the queries, whose names there are their positions in `queries_`.
+    queries_ : list
+        Identifiers of the queries fitted.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> qid = np.repeat(np.arange(8), 60)
+    >>> relevant = rng.random(480) < 0.2
+    >>> scores = 2.0 * relevant + rng.normal(size=480) + 10.0 * qid
+    >>> quick = TopicCalibrator(draws=100, random_state=0)
+    >>> calibrator = RelevanceCalibrator(quick, random_state=0).fit(scores, relevant, qid)
+    >>> calibrator.predict_proba(scores[:2] + 500.0).shape
+    (2, 2)
+    >>> stops = calibrator.when_to_stop(scores[:60], qid[:60], recall=0.8, probability=0.9)
+    >>> list(stops.columns)
+    ['documents', 'relevant', 'stop', 'missed']
+    """
+
+    def __init__(
+        self,
+        calibrator: TopicCalibrator | None = None,
+        *,
+        units: str = "query",
+        relevance_threshold: float | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.calibrator = calibrator
+        self.units = units
+        self.relevance_threshold = relevance_threshold
+        self.random_state = random_state
+
+    def fit(self, scores: ArrayLike, y: ArrayLike, qid: Any) -> Self:
+        """
+        Fit the calibrator to judged documents of queries that the ranker was not trained on.
+
+        Parameters
+        ----------
+        scores : array-like of shape (documents,)
+            Raw scores of the ranker, of all documents of each query that it ranks.
+        y : array-like of shape (documents,)
+            Relevance: two grades, of which the larger is the relevant one, or more with
+            `relevance_threshold`.
+        qid : sequence of shape (documents,) of hashable values
+            The query of each document, in any order.
+
+        Raises
+        ------
+        ValueError
+            If an argument is not as described, or all documents have the same relevance.
+        """
+        check_choice("units", self.units, UNITS)
+        calibrator = self._unfitted()
+        values = as_scores(scores)
+        grades = as_grades(y, values.size)
+        threshold = relevance_threshold_of(grades, self.relevance_threshold)
+        relevant = grades >= threshold
+        if relevant.all() or not relevant.any():
+            raise ValueError(
+                "y must hold documents that are relevant and others that are not, got"
+                f" {relevant.sum()} of {relevant.size} with grade {threshold:g} or more: look at"
+                " relevance_threshold."
+            )
+        queries = group_by_query(qid, values.size)
+        code = np.empty(values.size, dtype=np.intp)
+        for position, documents in enumerate(queries.documents):
+            code[documents] = position
+        self.calibrator_ = calibrator.fit(self._in_units(values, code), relevant, topics=code)
+        self.queries_ = queries.names
+        return self
+
+    def predict_proba(self, scores: ArrayLike, qid: Any = None) -> Floats:
+        """
+        Return P(not relevant) and P(relevant) of documents of new queries, shape (documents, 2).
+
+        Parameters
+        ----------
+        scores : array-like of shape (documents,)
+            Raw scores of all documents that are ranked for each query: their median and spread are
+            the units of each.
+        qid : sequence of shape (documents,) of hashable values, optional
+            The query of each document. By default they are all of one query.
+        """
+        calibrator, values, new = self._as_new(scores, qid)
+        return calibrator.predict_proba(values, new)
+
+    def predict_interval(self, scores: ArrayLike, qid: Any = None, level: float = 0.9) -> Floats:
+        """Return the posterior interval of P(relevant) of each document, (documents, 2)."""
+        calibrator, values, new = self._as_new(scores, qid)
+        return calibrator.predict_interval(values, new, level)
+
+    def sample_proba(
+        self, scores: ArrayLike, qid: Any = None, draws: int | None = None, random_state: Any = None
+    ) -> Floats:
+        """
+        Return draws of P(relevant), shape (draws, documents).
+
+        One draw has the curve and the base rate of one query that the population might make.
+        """
+        calibrator, values, new = self._as_new(scores, qid)
+        return calibrator.sample_proba(values, new, draws, random_state)
+
+    def when_to_stop(
+        self, scores: ArrayLike, qid: Any = None, *, recall: float = 0.8, probability: float = 0.9
+    ) -> pd.DataFrame:
+        """
+        Return how many documents of each query to read, from the top, to have seen enough of them.
+
+        Parameters
+        ----------
+        scores, qid
+            See `predict_proba`.
+        recall : float
+            The share of the query's relevant documents to be read.
+        probability : float
+            Posterior probability of having read so many.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each query, in the order of first appearance: documents, how many there are;
+            relevant, the expected number of relevant ones; stop, the number to read; missed, the
+            expected number of relevant ones among the rest.
+
+        Raises
+        ------
+        ValueError
+            If an argument is not as described.
+        """
+        check_fraction(probability=probability)
+        if not 0.0 < recall <= 1.0:
+            raise ValueError(f"recall must be above 0 and at most 1, got {recall!r}.")
+
+        def of_query(relevant: NDArray[np.bool_]) -> tuple[float, ...]:
+            stop = stopping_rank(relevant, recall, probability)
+            mean = relevant.mean(axis=0)
+            return relevant.shape[1], float(mean.sum()), stop, float(mean[stop:].sum())
+
+        table = self._by_query(of_query, scores, qid, ["documents", "relevant", "stop", "missed"])
+        return table.astype({"documents": int, "stop": int})
+
+    def expected_average_precision(
+        self, scores: ArrayLike, qid: Any = None, *, level: float = 0.9
+    ) -> pd.DataFrame:
+        """
+        Return what is known of the average precision of each query before anyone judges it.
+
+        Returns
+        -------
+        pandas.DataFrame
+            mean, lower and upper (an equal-tailed interval) by query, given that some document is
+            relevant.
+
+        Raises
+        ------
+        ValueError
+            If an argument is not as described.
+        """
+        check_fraction(level=level)
+        return self._by_query(
+            lambda relevant: _summary(average_precision_of(relevant), level),
+            scores,
+            qid,
+            ["mean", "lower", "upper"],
+        )
+
+    def relevant_below(
+        self, scores: ArrayLike, qid: Any = None, *, rank: int, level: float = 0.9
+    ) -> pd.DataFrame:
+        """
+        Return the number of relevant documents below a rank, which reading so many would miss.
+
+        Parameters
+        ----------
+        scores, qid
+            See `predict_proba`.
+        rank : int
+            How many documents are read.
+        level : float
+            Posterior probability of the interval.
+
+        Returns
+        -------
+        pandas.DataFrame
+            mean, lower and upper (an equal-tailed interval) by query.
+
+        Raises
+        ------
+        ValueError
+            If an argument is not as described.
+        """
+        check_count("rank", rank)
+        check_fraction(level=level)
+        return self._by_query(
+            lambda relevant: _summary(relevant[:, rank:].sum(axis=1).astype(float), level),
+            scores,
+            qid,
+            ["mean", "lower", "upper"],
+        )
+
+    def _unfitted(self) -> TopicCalibrator:
+        if self.calibrator is None:
+            return TopicCalibrator(random_state=self.random_state)
+        if not isinstance(self.calibrator, TopicCalibrator):
+            raise ValueError(
+                f"calibrator must be a TopicCalibrator, got {type(self.calibrator).__name__}:"
+                " queries are its topics."
+            )
+        if (self.calibrator.pooling, self.calibrator.new_topics) != ("partial", "population"):
+            raise ValueError(
+                "calibrator must have pooling='partial' and new_topics='population', which answers"
+                f" for new queries, got pooling={self.calibrator.pooling!r} and"
+                f" new_topics={self.calibrator.new_topics!r}."
+            )
+        unfitted: TopicCalibrator = clone(self.calibrator)
+        return unfitted
+
+    def _in_units(self, values: Floats, qid: Any) -> Floats:
+        return values if self.units == "score" else standardise_within_queries(values, qid)
+
+    def _as_new(
+        self, scores: ArrayLike, qid: Any
+    ) -> tuple[TopicCalibrator, Floats, NDArray[np.intp]]:
+        check_is_fitted(self, "calibrator_")
+        values = self._in_units(as_scores(scores), qid)
+        return self.calibrator_, values, np.full(values.size, NEW)
+
+    def _by_query(
+        self,
+        summarise: Callable[[NDArray[np.bool_]], tuple[float, ...]],
+        scores: ArrayLike,
+        qid: Any,
+        columns: list[str],
+    ) -> pd.DataFrame:
+        """Return what labels drawn of each query's documents, best first, are summarised to."""
+        import pandas as pd
+
+        calibrator, values, new = self._as_new(scores, qid)
+        queries = group_by_query(qid, values.size)
+        rng = generator(self.random_state)
+        rows = []
+        for documents in queries.documents:
+            best_first = documents[np.argsort(-values[documents], kind="stable")]
+            most = max(MOST_ELEMENTS // documents.size, FEWEST_DRAWS)
+            draws = min(DRAWS, most, calibrator.draws * calibrator.chains)
+            drawn = calibrator.sample_proba(values[best_first], new[documents], draws, rng)
+            rows.append(summarise(draw_relevance(drawn, rng)))
+        index = pd.Index(queries.names, name="query", tupleize_cols=False)
+        return pd.DataFrame(rows, index, columns)
+
+
+def _summary(values: Floats, level: float) -> tuple[float, float, float]:
+    """Return mean and interval of draws, those that are nan left out; nan if all are."""
+    known = values[~np.isnan(values)]
+    if not known.size:
+        return (np.nan,) * 3
+    tails = np.quantile(known, [0.5 - level / 2.0, 0.5 + level / 2.0])
+    return float(known.mean()), float(tails[0]), float(tails[1])

@@ -1,0 +1,185 @@
+"""Binned functions, scores within queries, and files of documents with queries."""
+
+import gzip
+import lzma
+
+import numpy as np
+import pytest
+from scipy.stats import percentileofscore
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from bayescal.ranking import (
+    BinnedFunctions,
+    StepFunctions,
+    SVMMAPRanker,
+    load_ranking,
+    min_max_within_queries,
+    percentiles_within_queries,
+)
+from tests.ranking_data import linear_queries
+
+pytestmark = pytest.mark.one_era
+
+RNG = np.random.default_rng(8)
+SCORES = RNG.normal(size=(400, 3)) * [1.0, 100.0, 0.01] + [0.0, 5.0, -3.0]
+
+
+class TestBinnedFunctions:
+    @parametrize_with_checks([BinnedFunctions(), BinnedFunctions([0.0, 1.0])])
+    def test_every_check_of_scikit_learn(self, estimator, check):
+        check(estimator)
+
+    @pytest.mark.parametrize("thresholds", ["quantiles", "even", [0.0, 0.5, -0.5]])
+    def test_features_are_what_they_say(self, thresholds):
+        binned = BinnedFunctions(thresholds, n_thresholds=7).fit(SCORES)
+        new = np.vstack([SCORES[:20], np.full((1, 3), np.nan)])
+        found = binned.transform(new)
+        expected = [
+            [float(row[f] >= k) for f in range(3) for k in binned.thresholds_[f]] for row in new
+        ]
+        assert found.tolist() == expected
+        assert not found[-1].any()
+        names = binned.get_feature_names_out()
+        assert names.size == found.shape[1]
+        assert names[0] == f"x0>={binned.thresholds_[0][0]:g}"
+
+    def test_thresholds(self):
+        quantiles = BinnedFunctions(n_thresholds=3).fit(SCORES).thresholds_
+        assert quantiles[1] == pytest.approx(np.quantile(SCORES[:, 1], [0.25, 0.5, 0.75]))
+        even = BinnedFunctions("even", n_thresholds=3).fit([[0.0], [0.1], [8.0]]).thresholds_
+        assert even[0].tolist() == [2.0, 4.0, 6.0]
+        tied = BinnedFunctions(n_thresholds=50).fit(np.repeat([[0.0], [1.0]], 50, axis=0))
+        assert np.unique(tied.thresholds_[0]).size == tied.thresholds_[0].size < 50
+
+    def test_a_function_without_scores(self):
+        missing = np.column_stack([SCORES[:, 0], np.full(400, np.nan)])
+        binned = BinnedFunctions().fit(missing)
+        assert binned.transform(missing).shape == (400, 51)
+        assert not binned.transform(missing)[:, -1].any()
+
+    def test_lookup_equals_the_product_with_features(self):
+        binned = BinnedFunctions(n_thresholds=20).fit(SCORES)
+        coef = RNG.normal(size=60)
+        holes = np.where(RNG.random(SCORES.shape) < 0.1, np.nan, SCORES)
+        on_thresholds = np.array([each[:3] for each in binned.thresholds_]).T
+        for new in (SCORES, holes, on_thresholds):
+            expected = binned.transform(new) @ coef
+            assert binned.step_functions(coef)(new) == pytest.approx(expected, abs=1e-12)
+
+    def test_of_a_ranker_in_a_pipeline(self):
+        x, y, qid = linear_queries()
+        pipeline = make_pipeline(BinnedFunctions(n_thresholds=10), SVMMAPRanker(10.0))
+        pipeline.fit(x, y, svmmapranker__qid=qid)
+        steps = pipeline[0].step_functions(pipeline[1].coef_)
+        assert steps(x) == pytest.approx(pipeline.predict(x), abs=1e-12)
+        assert pipeline[1].score(pipeline[0].transform(x), y, qid=qid) > 0.75
+
+    @pytest.mark.parametrize(
+        ("thresholds", "message"),
+        [
+            ("wide", "thresholds must be one of 'quantiles', 'even', got 'wide'"),
+            ([], r"thresholds must be finite numbers, at least one, got \[\]"),
+            ([np.inf], "thresholds must be finite numbers"),
+        ],
+    )
+    def test_bad_thresholds(self, thresholds, message):
+        with pytest.raises(ValueError, match=message):
+            BinnedFunctions(thresholds).fit(SCORES)
+
+    def test_bad_coefficients_and_columns(self):
+        binned = BinnedFunctions([0.0]).fit(SCORES)
+        with pytest.raises(ValueError, match=r"coef must have shape \(3,\), one a feature"):
+            binned.step_functions([1.0])
+        with pytest.raises(ValueError, match="X must have 3 columns, one a function, got 2"):
+            binned.step_functions([1.0, 2.0, 3.0])(SCORES[:, :2])
+        with pytest.raises(ValueError, match="must have 1 columns"):
+            StepFunctions([np.zeros(1)], [np.zeros(2)])(SCORES)
+
+
+class TestWithinQueries:
+    qid = np.tile(["a", "b"], 200)
+
+    def test_percentiles_are_scipys(self):
+        rounded = SCORES.round(1)
+        found = percentiles_within_queries(rounded, self.qid)
+        for query in "ab":
+            mine = rounded[self.qid == query]
+            expected = [
+                [percentileofscore(mine[:, f], row[f], "mean") / 100 for f in range(3)]
+                for row in mine
+            ]
+            assert found[self.qid == query] == pytest.approx(np.array(expected), abs=1e-12)
+
+    def test_min_max(self):
+        found = min_max_within_queries(SCORES, self.qid)
+        for query in "ab":
+            mine = found[self.qid == query]
+            assert (mine.min(axis=0).tolist(), mine.max(axis=0).tolist()) == ([0.0] * 3, [1.0] * 3)
+            order = np.argsort(SCORES[self.qid == query], axis=0)
+            assert (np.diff(np.take_along_axis(mine, order, axis=0), axis=0) >= 0).all()
+
+    @pytest.mark.parametrize("function", [percentiles_within_queries, min_max_within_queries])
+    def test_scale_and_offset_of_a_query_do_not_matter(self, function):
+        moved = SCORES * 3.0 + np.where(self.qid == "a", 100.0, -7.0)[:, None]
+        assert function(moved, self.qid) == pytest.approx(function(SCORES, self.qid), abs=1e-9)
+
+    @pytest.mark.parametrize("function", [percentiles_within_queries, min_max_within_queries])
+    def test_missing_scores_stay_missing_and_do_not_count(self, function):
+        holes = SCORES[:10].copy()
+        holes[3:, 0] = np.nan
+        found = function(holes)
+        assert np.isnan(found[3:, 0]).all()
+        assert found[:3, 0].tolist() == function(holes[:3, :1])[:, 0].tolist()
+        assert np.isnan(function(np.full((2, 1), np.nan))).all()
+
+    def test_all_tied(self):
+        assert percentiles_within_queries(np.ones((4, 1)))[:, 0].tolist() == [0.5] * 4
+        assert min_max_within_queries(np.ones((4, 1)))[:, 0].tolist() == [0.0] * 4
+
+    def test_one_column_needs_two_dimensions(self):
+        with pytest.raises(ValueError, match=r"X must have shape \(documents, functions\)"):
+            min_max_within_queries([1.0, 2.0])
+
+
+LINES = "2 qid:7 1:0.5 3:1 # doc-1\n0 qid:7 2:0.25\n1 qid:3 1:1\n"
+
+
+class TestFiles:
+    @pytest.mark.parametrize(
+        ("suffix", "pack"),
+        [(".txt", str.encode), (".gz", gzip.compress), (".xz", lzma.compress)],
+    )
+    def test_plain_and_compressed(self, tmp_path, suffix, pack):
+        path = tmp_path / f"ranking{suffix}"
+        path.write_bytes(LINES.encode() if suffix == ".txt" else pack(LINES.encode()))
+        data = load_ranking(path, n_features=4)
+        assert data.X.toarray().tolist() == [[0.5, 0, 1, 0], [0, 0.25, 0, 0], [1, 0, 0, 0]]
+        assert data.y.tolist() == [2.0, 0.0, 1.0]
+        assert data.qid.tolist() == [7, 7, 3]
+        assert load_ranking(str(path)).X.shape == (3, 3)
+
+    def test_sizes_of_queries_beside(self, tmp_path):
+        path, sizes = tmp_path / "rank.train", tmp_path / "rank.train.query"
+        path.write_text("2 1:0.5\n0 2:0.25\n1 1:1\n")
+        sizes.write_text("1\n2\n")
+        assert load_ranking(path, group_sizes=sizes).qid.tolist() == [0, 1, 1]
+        sizes.write_text("1\n3\n")
+        with pytest.raises(ValueError, match="got 3 documents and the group sizes sum to 4"):
+            load_ranking(path, group_sizes=sizes)
+
+    @pytest.mark.parametrize(
+        ("lines", "options", "message"),
+        [
+            ("1 1:0.5\n0 1:1\n", {}, "got 2 documents and a qid in lines of 0: add qid"),
+            ("1 qid:1 1:0.5\n0 1:1\n", {}, "got 2 documents and a qid in lines of 1: add qid"),
+            ("1 qid:1 1:0.5 1:0.7\n", {}, "must hold lines like '1 qid:7 1:0.5 3:1.25'.*unique"),
+            ("1 qid:1 5:0.5\n", {"n_features": 2}, "at most n_features features numbered from 1"),
+            ("score,label\n", {}, "must hold lines like"),
+        ],
+    )
+    def test_bad_files(self, tmp_path, lines, options, message):
+        path = tmp_path / "bad.txt"
+        path.write_text(lines)
+        with pytest.raises(ValueError, match=message):
+            load_ranking(path, **options)

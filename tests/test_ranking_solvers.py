@@ -1,0 +1,197 @@
+"""The solvers against each other, against all constraints written out, and their certificates."""
+
+from itertools import combinations, permutations
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from bayescal.ranking.losses import LOSSES
+from bayescal.ranking.problem import ranking_problem
+from bayescal.ranking.queries import group_by_query
+from bayescal.ranking.solvers import SOLVERS
+from bayescal.ranking.solvers.simplex_program import solve_on_simplex
+from tests.ranking_data import linear_queries
+
+pytestmark = pytest.mark.one_era
+
+
+def made_problem(loss="map", **options):
+    features, y, qid = linear_queries(**options)
+    return ranking_problem(features, y == 1, group_by_query(qid, y.size), LOSSES[loss])
+
+
+def solve(problem, solver, cost, tol=1e-3, max_iter=5000):
+    return SOLVERS[solver](problem, np.random.default_rng(0)).solve(cost, tol, max_iter)
+
+
+def all_constraints(problem, loss):
+    """Yield Psi(y*) - Psi(y) and Delta(y) of all rankings of each query, pair by pair."""
+    for features, n_relevant in zip(problem.features, problem.n_relevant, strict=True):
+        size = len(features)
+        rows = []
+        for chosen in combinations(range(size), n_relevant):
+            others = [rank for rank in range(size) if rank not in chosen]
+            for relevant in permutations(chosen):
+                for other in permutations(others):
+                    wrong = np.array(other)[None, :] < np.array(relevant)[:, None]
+                    pairs = features[:n_relevant, None] - features[None, n_relevant:]
+                    direction = 2.0 * (wrong[:, :, None] * pairs).mean(axis=(0, 1))
+                    if loss == "roc":
+                        delta = wrong.mean()
+                    else:
+                        ranks = np.array(relevant)
+                        found = (ranks[None, :] <= ranks[:, None]).sum(axis=1)
+                        delta = 1.0 - np.mean(found / (ranks + 1))
+                    rows.append((direction, delta))
+        yield np.array([row[0] for row in rows]), np.array([row[1] for row in rows])
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("cost", [0.5, 20.0])
+def test_the_optimum_is_that_of_all_constraints(loss, solver, cost):
+    problem = made_problem(loss, n_queries=8, size=5, n_features=2, seed=4, noise=2.0)
+    constraints = list(all_constraints(problem, loss))
+
+    def bound(weights):  # of the coefficients and of the slack of each query
+        return weights[:2] @ weights[:2] / 2.0 + cost * weights[2:].mean()
+
+    rows = []
+    for query, (directions, deltas) in enumerate(constraints):
+        slack = np.zeros((len(deltas), problem.n_queries))
+        slack[:, query] = 1.0
+        rows.append(np.column_stack([directions, slack, deltas]))
+    table = np.unique(np.vstack(rows).round(12), axis=0)
+    start = np.concatenate([np.zeros(2), np.ones(problem.n_queries)])
+    reference = minimize(
+        bound,
+        start,
+        jac=lambda v: np.concatenate([v[:2], np.full(v.size - 2, cost / (v.size - 2))]),
+        constraints={
+            "type": "ineq",
+            "fun": lambda v: table[:, :-1] @ v - table[:, -1],
+            "jac": lambda v: table[:, :-1],
+        },
+        method="SLSQP",
+        options={"ftol": 1e-12, "maxiter": 300},
+    )
+    assert reference.success
+    found = solve(problem, solver, cost, tol=1e-5)
+    assert found.objective == pytest.approx(reference.fun, rel=1e-5)
+    assert found.dual <= reference.fun * (1 + 1e-9) <= found.objective * (1 + 1e-7)
+    assert found.coef == pytest.approx(reference.x[:2], abs=2e-2 * np.linalg.norm(found.coef))
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("cost", [0.1, 10.0, 1000.0])
+def test_the_solvers_agree(loss, cost):
+    problem = made_problem(loss, seed=1)
+    found = [solve(problem, solver, cost) for solver in SOLVERS]
+    for each in found:
+        assert each.relative_gap <= 1e-3
+        assert each.objective == pytest.approx(problem.objective(each.coef, cost), rel=1e-12)
+    room = found[0].at_zero - max(each.dual for each in found)
+    assert abs(found[0].objective - found[1].objective) <= 1e-3 * room
+    # A bound of one solver lies below the objective of the other.
+    assert found[0].dual <= found[1].objective
+    assert found[1].dual <= found[0].objective
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_smaller_gap_is_never_a_worse_objective(solver):
+    problem = made_problem(seed=2)
+    loose, tight = (solve(problem, solver, 50.0, tol) for tol in (0.3, 1e-3))
+    assert tight.objective <= loose.objective
+    assert tight.dual >= loose.dual
+    assert tight.n_iter >= loose.n_iter
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_gap_is_told_where_passes_are_too_few(solver):
+    found = solve(made_problem(seed=2), solver, 1000.0, tol=1e-9, max_iter=2)
+    assert found.n_iter == 2
+    assert found.relative_gap > 1e-9
+    assert found.dual < found.objective <= found.at_zero
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_no_cost_to_speak_of_gives_no_coefficients_to_speak_of(solver):
+    found = solve(made_problem(), solver, 1e-9)
+    assert np.abs(found.coef).max() < 1e-8
+    assert found.relative_gap <= 1e-3
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("costs", [[0.1, 1.0, 10.0, 100.0], [100.0, 1.0]])
+def test_a_path_is_as_good_as_fits_of_their_own(solver, costs):
+    problem = made_problem(seed=3)
+    path = SOLVERS[solver](problem, np.random.default_rng(0))
+    for cost in costs:
+        warm = path.solve(cost, 1e-3, 5000)
+        cold = solve(problem, solver, cost)
+        assert warm.relative_gap <= 1e-3
+        assert warm.objective == pytest.approx(problem.objective(warm.coef, cost), rel=1e-12)
+        assert warm.dual <= cold.objective
+        assert cold.dual <= warm.objective
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_the_next_cost_takes_fewer_passes_than_a_cold_start(solver):
+    problem = made_problem(seed=3, n_queries=20, noise=3.0)
+    path = SOLVERS[solver](problem, np.random.default_rng(0))
+    path.solve(100.0, 1e-3, 5000)
+    warm = path.solve(130.0, 1e-3, 5000)
+    assert warm.n_iter < solve(problem, solver, 130.0).n_iter
+
+
+def test_planes_that_do_not_fit_are_not_kept(monkeypatch):
+    from bayescal.ranking.solvers import block_frank_wolfe as module
+
+    problem = made_problem(seed=1)
+    kept = solve(problem, "bcfw", 10.0)
+    monkeypatch.setattr(module, "CACHE_BYTES", 1)
+    solver = module.BlockFrankWolfe(problem, np.random.default_rng(0))
+    assert solver.planes.shape[1] == 1
+    plain = solver.solve(10.0, 1e-3, 5000)
+    assert plain.relative_gap <= 1e-3
+    assert plain.objective == pytest.approx(kept.objective, rel=1e-3)
+    assert plain.n_iter > kept.n_iter
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("loss", LOSSES)
+def test_slack_bounds_the_loss_of_any_coefficients(loss, seed):
+    """Proposition 1, by the losses' definitions, in the worst order of tied documents."""
+    problem = made_problem(loss, seed=seed, grid=seed % 2 == 1)
+    rng = np.random.default_rng(seed)
+    for scale in (0.0, 0.1, 1.0, 10.0):
+        coef = np.round(scale * rng.normal(size=problem.n_features), 1)
+        losses = []
+        for features, n_relevant in zip(problem.features, problem.n_relevant, strict=True):
+            scores = (features @ coef).round(9)
+            above = scores[None, n_relevant:] >= scores[:n_relevant, None]
+            place = np.arange(1, n_relevant + 1)
+            precision = place / (place + np.sort(above.sum(axis=1)))
+            losses.append(1.0 - precision.mean() if loss == "map" else above.mean())
+        assert problem.slack(coef) >= np.mean(losses) - 1e-9
+
+
+class TestSimplexProgram:
+    @pytest.mark.parametrize("seed", range(20))
+    def test_meets_the_optimality_conditions(self, seed):
+        rng = np.random.default_rng(seed)
+        n, rank = int(rng.integers(1, 40)), int(rng.integers(1, 12))
+        factors = rng.normal(size=(n, rank)) * 10.0 ** rng.uniform(-2, 2)
+        linear = rng.normal(size=n)
+        start = rng.dirichlet(np.full(n, 0.3))
+        found = solve_on_simplex(factors @ factors.T, linear, start)
+        assert found.min() >= 0.0
+        assert found.sum() == pytest.approx(1.0, abs=1e-12)
+        gradient = factors @ (factors.T @ found) - linear
+        # No weight can be moved to a coordinate of a smaller gradient.
+        assert gradient @ found - gradient.min() <= 1e-6 * np.ptp(gradient) + 1e-12
+
+    def test_without_curvature_is_the_largest_entry(self):
+        found = solve_on_simplex(np.zeros((3, 3)), np.array([0.1, 0.7, 0.2]), np.full(3, 1 / 3))
+        assert found.tolist() == [0.0, 1.0, 0.0]

@@ -1,0 +1,186 @@
+"""Calibrated relevance: what drawn labels say, exactly and by simulation, and when to stop."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from bayescal import TopicCalibrator
+from bayescal.ranking import RelevanceCalibrator, average_precision, standardise_within_queries
+from bayescal.ranking.drawn_relevance import (
+    average_precision_of,
+    draw_relevance,
+    recall_by_rank,
+    stopping_rank,
+)
+
+pytestmark = pytest.mark.one_era
+
+QUERIES, DOCUMENTS = 30, 80
+LABELS = np.array(list(itertools.product([False, True], repeat=6)))
+
+
+def queries(seed, number=QUERIES):
+    """Return scores, relevance and query of documents whose queries differ in all that they can."""
+    rng = np.random.default_rng(seed)
+    rate = rng.beta(2.0, 8.0, number)[:, None]
+    relevant = rng.random((number, DOCUMENTS)) < rate
+    apart = rng.normal(1.8, 0.5, number)[:, None]
+    scores = rng.normal(size=relevant.shape) + apart * relevant
+    # Nothing that a ranker says of a query as a whole means anything.
+    scores = rng.normal(0.0, 20.0, number)[:, None] + rng.gamma(4.0, 1.0, number)[:, None] * scores
+    return scores.ravel(), relevant.ravel(), np.repeat(np.arange(number), DOCUMENTS)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return RelevanceCalibrator(TopicCalibrator(draws=250, random_state=0), random_state=0).fit(
+        *queries(0)
+    )
+
+
+def test_average_precision_and_recall_are_those_of_every_labelling():
+    recall, precision = recall_by_rank(LABELS), average_precision_of(LABELS)
+    for labels, by_rank, mean in zip(LABELS, recall, precision, strict=True):
+        for rank in range(1, 7):
+            expected = labels[:rank].sum() / labels.sum() if labels.any() else 1.0
+            assert by_rank[rank - 1] == pytest.approx(expected)
+        if 0 < labels.sum() < 6:
+            assert mean == pytest.approx(average_precision(labels, -np.arange(6.0)).item())
+        elif labels.any():
+            assert mean == 1.0
+        else:
+            assert np.isnan(mean)
+
+
+@pytest.mark.parametrize("recall", [0.3, 0.5, 0.8, 1.0])
+@pytest.mark.parametrize("probability", [0.4, 0.8, 0.95])
+def test_stopping_is_the_first_rank_with_enough_probability(recall, probability):
+    p = np.array([0.9, 0.7, 0.4, 0.3, 0.1, 0.05])
+    # The distribution of all labels, worked out.
+    weight = np.where(LABELS, p, 1.0 - p).prod(axis=1)
+    enough = [
+        weight[(~LABELS.any(axis=1)) | (LABELS[:, :r].sum(1) >= recall * LABELS.sum(1) - 1e-12)]
+        for r in range(7)
+    ]
+    expected = int(np.argmax([each.sum() >= probability for each in enough]))
+    drawn = draw_relevance(np.tile(p, (40_000, 1)), np.random.default_rng(0))
+    assert stopping_rank(drawn, recall, probability) == expected
+
+
+def test_units_of_the_query_change_nothing(fitted):
+    scores, _, qid = queries(1, 3)
+    moved = scores * np.repeat([0.01, 1.0, 50.0], DOCUMENTS) + np.repeat(
+        [7.0, 0.0, -3.0], DOCUMENTS
+    )
+    np.testing.assert_allclose(
+        fitted.predict_proba(moved, qid), fitted.predict_proba(scores, qid), atol=1e-9
+    )
+    order = np.random.default_rng(2).permutation(scores.size)
+    np.testing.assert_allclose(
+        fitted.predict_proba(scores[order], qid[order]),
+        fitted.predict_proba(scores, qid)[order],
+        atol=1e-9,
+    )
+    # As they are, scores of other queries say next to nothing.
+    raw = RelevanceCalibrator(
+        TopicCalibrator(draws=100, random_state=0), units="score", random_state=0
+    ).fit(*queries(0))
+    spread = np.ptp(fitted.predict_proba(scores, qid)[:, 1])
+    assert np.ptp(raw.predict_proba(scores, qid)[:, 1]) < 0.6 * spread
+
+
+def test_bands_and_draws_belong_together(fitted):
+    scores, _, qid = queries(3, 2)
+    draws = fitted.sample_proba(scores, qid)
+    point, band = fitted.predict_proba(scores, qid)[:, 1], fitted.predict_interval(scores, qid)
+    # A thousand draws of queries that differ as much as probabilities can.
+    np.testing.assert_allclose(draws.mean(axis=0), point, atol=0.08)
+    np.testing.assert_allclose(np.quantile(draws, [0.05, 0.95], axis=0).T, band, atol=1e-3)
+
+
+def stops_hold(calibrator, recall, seed):
+    """Return in which of many new queries so many relevant documents are above the stop."""
+    scores, relevant, qid = queries(seed, 150)
+    table = calibrator.when_to_stop(scores, qid, recall=recall, probability=0.9)
+    hold = []
+    for query, stop in table["stop"].items():
+        labels = relevant[qid == query][np.argsort(-scores[qid == query])]
+        hold.append(labels[:stop].sum() >= recall * labels.sum() - 1e-9)
+    assert table["stop"].median() < DOCUMENTS
+    return np.mean(hold), table
+
+
+@pytest.mark.parametrize("recall", [0.5, 0.8])
+def test_enough_is_read_as_often_as_said(fitted, recall):
+    share, table = stops_hold(fitted, recall, seed=4)
+    # Binomial standard error of .9 over 150 queries, and that of a population of 30: .024, .02.
+    assert 0.82 < share <= 1.0
+    assert (table["missed"] < (1.0 - recall) * table["relevant"]).mean() > 0.9
+    # The negative: as if all queries were one there is no doubt about the next one's base rate.
+    scores, relevant, qid = queries(0)
+    values = standardise_within_queries(scores, qid)
+    alike = TopicCalibrator(pooling="complete", draws=250, random_state=0)
+    alike.fit(values, relevant, topics=qid)
+    sure = RelevanceCalibrator(random_state=0)
+    sure.calibrator_ = alike
+    assert stops_hold(sure, recall, seed=4)[0] < share - 0.01
+
+
+def test_average_precision_and_what_is_left_are_foretold(fitted):
+    scores, relevant, qid = queries(5, 150)
+    found = average_precision(relevant, scores, qid)
+    foretold = fitted.expected_average_precision(scores, qid).loc[found.index]
+    inside = (foretold["lower"] <= found) & (found <= foretold["upper"])
+    assert 0.83 < inside.mean() <= 0.97
+    # Lower than it is: the population's next query varies more than queries do.
+    assert found.mean() - 0.15 < foretold["mean"].mean() < found.mean()
+    below = fitted.relevant_below(scores, qid, rank=20)
+    ranked = [
+        relevant[qid == query][np.argsort(-scores[qid == query])][20:].sum()
+        for query in below.index
+    ]
+    assert ((below["lower"] <= ranked) & (ranked <= below["upper"])).mean() > 0.83
+    assert below["mean"].mean() == pytest.approx(np.mean(ranked), rel=0.25)
+
+
+def test_queries_may_be_anything_hashable_and_scores_all_tied(fitted):
+    table = fitted.when_to_stop([1.0, 1.0, 2.0, 2.0], [("a", 1), "b", ("a", 1), "b"], recall=0.5)
+    assert table.index.tolist() == [("a", 1), "b"]
+    assert fitted.predict_proba([3.0, 3.0, 3.0]).shape == (3, 2)
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        ({"y": np.zeros(6)}, "got 6 of 6 with grade 0 or more"),
+        ({"y": [0, 1, 2, 0, 1, 2]}, "relevance_threshold must name"),
+        ({"scores": [1.0, np.nan, 2.0, 3.0, 4.0, 5.0]}, "finite|nan"),
+        ({"qid": [1, 1]}, "qid"),
+    ],
+)
+def test_wrong_documents_are_named(change, match):
+    given = {"scores": np.arange(6.0), "y": [0, 1, 0, 1, 0, 1], "qid": [1, 1, 1, 2, 2, 2]}
+    with pytest.raises(ValueError, match=match):
+        RelevanceCalibrator().fit(**given | change)
+
+
+@pytest.mark.parametrize(
+    ("calibrator", "match"),
+    [
+        (TopicCalibrator(pooling="none"), "pooling='partial'"),
+        (TopicCalibrator(new_topics="error"), "new_topics='population'"),
+        ("sigmoid", "must be a TopicCalibrator"),
+    ],
+)
+def test_wrong_calibrators_are_named(calibrator, match):
+    with pytest.raises(ValueError, match=match):
+        RelevanceCalibrator(calibrator).fit(np.arange(4.0), [0, 1, 0, 1], [1, 1, 2, 2])
+
+
+@pytest.mark.parametrize(
+    "asked", [{"recall": 0.0}, {"recall": 1.5}, {"probability": 1.0}, {"probability": 0.0}]
+)
+def test_wrong_wishes_are_named(fitted, asked):
+    with pytest.raises(ValueError, match=next(iter(asked))):
+        fitted.when_to_stop([1.0, 2.0], **asked)
