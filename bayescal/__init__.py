@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bayescal.calibrated_classifier import CalibratedClassifier as CalibratedClassifier
+    from bayescal.combined_classifier import CombinedClassifier as CombinedClassifier
     from bayescal.loading import load as load
     from bayescal.score_calibrator import ScoreCalibrator as ScoreCalibrator
     from bayescal.topic_calibrator import TopicCalibrator as TopicCalibrator
@@ -17,12 +18,20 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "CalibratedClassifier": "bayescal.calibrated_classifier",
+    "CombinedClassifier": "bayescal.combined_classifier",
     "ScoreCalibrator": "bayescal.score_calibrator",
     "TopicCalibrator": "bayescal.topic_calibrator",
     "load": "bayescal.loading",
 }
 
-__all__ = ["CalibratedClassifier", "ScoreCalibrator", "TopicCalibrator", "__version__", "load"]
+__all__ = [
+    "CalibratedClassifier",
+    "CombinedClassifier",
+    "ScoreCalibrator",
+    "TopicCalibrator",
+    "__version__",
+    "load",
+]
 
 
 def __getattr__(name: str) -> Any:

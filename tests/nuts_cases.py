@@ -18,7 +18,7 @@ from bayescal.engines.data import BinaryScores
 from bayescal.engines.monotone.basis import Pieces, place_pieces
 from bayescal.engines.program_model import build_model
 from bayescal.families import FAMILIES
-from tests import log_odds_population, pooled_tools
+from tests import log_odds_population, pooled_tools, weights_cases
 from tests.nuts_reference import Reference, write
 
 CHAINS = 4
@@ -140,6 +140,10 @@ CASES = (
     }
     | {"noisy_logistic": (partial(sample_log_odds, "noisy_logistic", "overlapping"), 2000, 1500)}
     | {"population of log-odds": (log_odds_population.sample, 1500, 1500)}
+    | {
+        f"classifier_weights, {name}": (partial(weights_cases.sample, name), 2000, 1500)
+        for name in weights_cases.NAMES
+    }
 )
 
 

@@ -63,9 +63,11 @@ LAYERS = {
     "text": 13,
     "ranking": 13,
     "indicators": 14,
-    "reproduce": 14,
-    "cli": 15,
-    "__main__": 16,
+    "combining": 14,
+    "combined_classifier": 15,
+    "reproduce": 16,
+    "cli": 17,
+    "__main__": 18,
 }
 CORE = {
     "validation",
@@ -108,6 +110,8 @@ ALLOWED_HEAVY = {
     "text": {"sklearn"},
     "ranking": {"sklearn"},
     "indicators": {"sklearn"},
+    "combining": {"sklearn"},
+    "combined_classifier": {"sklearn"},
 }
 
 # Methods that hand the estimator to a room of the face, which they import when they are called.

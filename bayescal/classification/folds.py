@@ -109,7 +109,7 @@ def score_folds(
     estimator: Any, documents: Documents, splits: Iterable[Split], *, n_jobs: int | None
 ) -> list[Scored]:
     """Return, for each split, a classifier trained on one part and scores of the other."""
-    parts = _checked(splits, documents.target)
+    parts = checked_splits(splits, documents.target)
     jobs = [delayed(_train_and_score)(estimator, documents, part) for part in parts]
     return list(Parallel(n_jobs=n_jobs)(jobs))
 
@@ -125,7 +125,7 @@ def score_out_of_fold(
     ValueError
         If a document is tested twice: its label would count twice.
     """
-    parts = _checked(splits, documents.target)
+    parts = checked_splits(splits, documents.target)
     rows = np.concatenate([test for _, test in parts])
     if np.unique(rows).size != rows.size:
         raise ValueError(
@@ -140,7 +140,15 @@ def score_out_of_fold(
     return [Scored(fitted, rows[order], scores[order])]
 
 
-def _checked(splits: Iterable[Split], target: Target) -> list[Split]:
+def checked_splits(splits: Iterable[Split], target: Target) -> list[Split]:
+    """
+    Return splits as positions of training and test documents.
+
+    Raises
+    ------
+    ValueError
+        If there is none, or a training part lacks a class.
+    """
     every, out = np.arange(len(target.y)), []
     for k, (train, test) in enumerate(splits):
         # Splits may be masks or positions.

@@ -32,6 +32,16 @@ def small_data_table(classifier: str, shown: pd.DataFrame, repeats: int) -> Grou
     return _group(title, shown)
 
 
+def strive_screen(table: pd.DataFrame, topics: int) -> Group:
+    """Return the table of combinations without the published figures, which are in the file."""
+    shown = table[[name for name in table.columns if not str(name).endswith(", paper")]]
+    note = (
+        "Significantly better (p = .05) than all others of B base classifiers, D Best By Class and"
+        " Majority, S stacking, R STRIVE. Log-loss in bits and squared error are totals."
+    )
+    return _group(f"Combinations: means over {topics} topics", shown, note)
+
+
 def svm_map_table(collection: str, shown: pd.DataFrame, trials: int) -> Group:
     """Return the mean average precision of every ranker, and SVM-MAP's wins and losses."""
     title = f"{collection}: mean average precision, {trials} trials"

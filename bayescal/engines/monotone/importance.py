@@ -171,7 +171,14 @@ def weigh(
 ) -> Sample:
     """Return `size` draws of a proposal, weighted for a density known up to its integral."""
     points = proposal.draw(rng, size)
-    log_ratio = log_density(points) - log_sum_exp(proposal.log_densities(points), axis=0)
+    return weighted(
+        points, log_density(points) - log_sum_exp(proposal.log_densities(points), axis=0)
+    )
+
+
+def weighted(points: Floats, log_ratio: Floats) -> Sample:
+    """Return draws, shape (m, d), with weights smoothed from log ratios of shape (m,)."""
+    size = len(points)
     log_weight, k = smooth(log_ratio[None])
     return Sample(
         points=points,

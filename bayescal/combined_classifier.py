@@ -1,0 +1,472 @@
+"""CombinedClassifier: several classifiers, and where each is reliable, as one, with bands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import log_expit
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.utils import indexable
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import _num_samples, check_is_fitted
+
+from bayescal.bayes import probability
+from bayescal.classification.folds import Documents
+from bayescal.classification.probabilities import (
+    interval_of_draws,
+    log_odds_of_classes,
+    log_proba_of,
+    on_simplex,
+)
+from bayescal.classification.targets import BINARY, MULTICLASS, MULTILABEL, Target, read_target
+from bayescal.combining.binary_problems import binary_problems, splits_of
+from bayescal.combining.combiners import read_combiner
+from bayescal.combining.combiners.bayes import Bayesian
+from bayescal.combining.inputs import Inputs
+from bayescal.combining.measures import MEASURES
+from bayescal.combining.members import read_classifiers
+from bayescal.combining.metadata import route, router_of
+from bayescal.combining.nested import Problem, fit_nested
+from bayescal.randomness import generator
+from bayescal.validation import Floats, as_weights, check_choice, check_fraction
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from sklearn.utils.metadata_routing import MetadataRouter
+
+INTERVALS = ("pointwise", "hdi")
+# Documents times problems at a time: of a thousand draws each that is 64 MB.
+BLOCK = 8_000
+
+
+def _gives_probabilities(estimator: CombinedClassifier) -> bool:
+    found = read_combiner(estimator.combiner, normalise=True, weighted=False)
+    if not found.gives_log_odds:
+        raise AttributeError(
+            f"combiner {estimator.combiner!r} gives scores and no probabilities: use 'bayes',"
+            " 'logistic', 'tree' or 'boosting', or calibrate it by CalibratedClassifier."
+        )
+    return True
+
+
+class CombinedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+    """
+    Combine classifiers by what they say of documents that they were not trained on.
+
+    In each fold the base classifiers, and indicators of where each is reliable, are fitted to the
+    training part and speak of the held-out part. A combiner is fitted to what they said of all
+    held-out documents, and the base classifiers once more to all documents (stacking; with
+    indicators Bennett's STRIVE). Of several classes, or labels, each is a binary problem of its
+    own against the rest: base classifiers, indicators and combiner.
+
+    Parameters
+    ----------
+    classifiers : list of (str, classifier)
+        What to combine; each has fit and decision_function or predict_proba.
+    indicators : transformer, optional
+        With fit(X, y) and transform(X), whose columns the combiner sees beside the scores, such as
+        `bayescal.indicators.ReliabilityIndicators`. If that is of the same names as `classifiers`,
+        it is given these as they are fitted here.
+    combiner : str or classifier
+        "bayes", the default: calibrated log-odds weighed by a Bayesian logistic model, with bands;
+        "logistic", "linear_svm", "tree", "boosting": stacking by a classifier of that kind;
+        "local_kernel", "selected_kernel": an SVM whose weights depend on the inputs; "majority",
+        "best_by_class"; or any scikit-learn classifier to stack with.
+    cv : int, splitter or iterable of splits
+        Folds. A number is of stratified ones, and never more than a class has documents.
+    normalise : bool
+        Whether inputs are standardised for the combiner, of which linear ones have need.
+    measure : str, optional
+        What `predict` is to be best by: "error", "f1", "cost_1_10" (a missed positive costs ten
+        times a false one) or "cost_10_1". By default the sign of `decision_function` decides: the
+        likelier class where there are probabilities. Of several classes the one of the largest
+        score is predicted, whatever the measure.
+    positive : label, optional
+        The positive one of two classes; by default the second in sorted order.
+    n_jobs : int, optional
+        Processes.
+    random_state : int, numpy Generator, RandomState or None
+        Seeds combiner and calibrators; base classifiers keep their own.
+
+    Attributes
+    ----------
+    classes_ : array of shape (classes,), or list of arrays
+        The negative and the positive class; of several classes these in sorted order; with several
+        labels [0, 1] for each.
+    labels_ : array of shape (labels,)
+        Names of the labels: those of the columns if y is a DataFrame, else 0, 1, ...
+    classifiers_ : list of dict of str to classifier
+        The fitted base classifiers of each binary problem.
+    base_scores_ : list of array of shape (n, classifiers)
+        What they said of documents that they were not trained on; nan where no fold held one out.
+    scores_ : array of shape (n,) or (n, columns)
+        Combined scores of the documents fitted, by combinations of other folds; log-odds where
+        there are probabilities.
+    thresholds_ : dict of str to array of shape (columns,)
+        By measure, the threshold on the combined score that is best on `scores_`; of "bayes", for
+        costs, where Bayes' rule has it.
+    n_features_in_, feature_names_in_
+        Those of the first classifier, if it has them.
+
+    References
+    ----------
+    P. N. Bennett, Building Reliable Metaclassifiers for Text Learning, 2006, chapter 7.
+
+    Examples
+    --------
+    >>> from bayescal import CombinedClassifier
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from sklearn.svm import LinearSVC
+    >>> X, y = make_classification(n_samples=300, weights=[0.8], random_state=0)
+    >>> pair = [("svm", LinearSVC()), ("naive_bayes", GaussianNB())]
+    >>> combined = CombinedClassifier(pair, random_state=0).fit(X[:200], y[:200])
+    >>> combined.predict_proba(X[200:]).shape
+    (100, 2)
+    >>> lower, upper = combined.predict_interval(X[200:], level=0.9).T
+    >>> bool((lower < upper).all())
+    True
+    """
+
+    def __init__(
+        self,
+        classifiers: Sequence[tuple[str, Any]],
+        *,
+        indicators: Any = None,
+        combiner: Any = "bayes",
+        cv: Any = 5,
+        normalise: bool = True,
+        measure: str | None = None,
+        positive: Any = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.classifiers = classifiers
+        self.indicators = indicators
+        self.combiner = combiner
+        self.cv = cv
+        self.normalise = normalise
+        self.measure = measure
+        self.positive = positive
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None, **params: Any) -> Self:
+        """
+        Fit the base classifiers, in folds and to all documents, and the combiner.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or list of n documents
+            Documents in the form that the classifiers take.
+        y : array-like of shape (n,) or (n, labels)
+            Classes, or 0 and 1 for each label.
+        sample_weight : array-like of shape (n,), optional
+            Weights for the combiner and for the classifiers. With metadata routing a classifier
+            gets them only if it requests them.
+        **params
+            Metadata. Without routing `groups` goes to the splitter, and all else to every
+            classifier.
+
+        Raises
+        ------
+        ValueError
+            If an argument is not as described; if a class has a single document; or if a
+            classifier or an indicator gives nan.
+        """
+        classifiers = read_classifiers(self.classifiers)
+        X, target = indexable(X)[0], read_target(y, _num_samples(X), self.positive)
+        if self.measure is not None:
+            check_choice("measure", self.measure, tuple(MEASURES))
+        weight = as_weights(sample_weight, len(target.y))
+        combiner = read_combiner(
+            self.combiner, normalise=self.normalise, weighted=weight is not None
+        )
+        fit_params, split_params = route(self, classifiers, sample_weight, params)
+        problems = [
+            _problem(problem, name, X, fit_params, self.cv, split_params)
+            for problem, name in zip(binary_problems(target), target.columns.tolist(), strict=True)
+        ]
+        nested = fit_nested(classifiers, self.indicators, problems, weight, self.n_jobs)
+        rng = generator(self.random_state)
+        self._combined = combiner.fit([each.labelled for each in nested], rng, self.n_jobs)
+        self._members, self._kind = [each.members for each in nested], target.kind
+        self._take_over(target, [each.rows for each in nested])
+        return self
+
+    def decision_function(self, X: Any) -> Floats:
+        """
+        Return combined scores: of the positive class, or of each class or label.
+
+        They are natural log-odds where there are probabilities; with several classes then of the
+        probabilities that sum to one.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or list of n documents
+            Documents in the form that the classifiers take.
+
+        Returns
+        -------
+        array of shape (n,) or (n, columns)
+        """
+        scores = self._scores(self._inputs(X))
+        if self._kind == BINARY:
+            return scores[:, 0]
+        if self._kind == MULTICLASS and self._has_probabilities:
+            return log_odds_of_classes(self._log_proba(scores))
+        return scores
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """
+        Return the class of each document, or 0 and 1 for each label.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or list of n documents
+            Documents in the form that the classifiers take.
+        """
+        inputs = self._inputs(X)
+        if self._kind == MULTICLASS:
+            scores = self._scores(inputs)
+            return np.asarray(np.asarray(self.classes_)[scores.argmax(axis=1)])
+        if self.measure is None:
+            taken = self._scores(inputs) > 0.0
+        else:
+            taken = self._decide(inputs, self.measure)
+        if self._kind == MULTILABEL:
+            return np.asarray(taken, dtype=np.int64)
+        return np.asarray(np.asarray(self.classes_)[taken[:, 0].astype(np.intp)])
+
+    def decide(self, X: Any, measure: str) -> NDArray[np.bool_]:
+        """
+        Return which documents are taken for positive, where decisions are judged by a measure.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or list of n documents
+            Documents in the form that the classifiers take.
+        measure : {"error", "f1", "cost_1_10", "cost_10_1"}
+            What the thresholds are to be best by; base classifiers that vote have their own.
+
+        Returns
+        -------
+        array of shape (n,) or (n, columns) of bool
+        """
+        check_choice("measure", measure, tuple(MEASURES))
+        taken = self._decide(self._inputs(X), measure)
+        return taken[:, 0] if self._kind == BINARY else taken
+
+    @available_if(_gives_probabilities)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Floats:
+        """
+        Return probabilities of all classes, in the order of `classes_`, or of each label.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or list of n documents
+            Documents in the form that the classifiers take.
+
+        Returns
+        -------
+        array of shape (n, classes) or (n, labels)
+        """
+        return np.asarray(np.exp(self.predict_log_proba(X)))
+
+    @available_if(_gives_probabilities)  # type: ignore[untyped-decorator]
+    def predict_log_proba(self, X: Any) -> Floats:
+        """
+        Return natural logarithms of `predict_proba`.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or list of n documents
+            Documents in the form that the classifiers take.
+        """
+        return self._log_proba(self._scores(self._inputs(X)))
+
+    def predict_interval(self, X: Any, level: float = 0.9, kind: str = "pointwise") -> Floats:
+        """
+        Return posterior intervals of probabilities; lower and upper last.
+
+        They hold what is unknown of the calibration curves and of the weights.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or list of n documents
+            Documents in the form that the classifiers take.
+        level : float
+            Posterior probability, between 0 and 1.
+        kind : {"pointwise", "hdi"}
+            Equal tails, or the shortest.
+
+        Returns
+        -------
+        array of shape (n, 2) or (n, columns, 2)
+            Intervals of P(+) for two classes, else of every class or label.
+
+        Raises
+        ------
+        ValueError
+            If the combiner has no posterior, or an argument is out of range.
+        """
+        check_fraction(level=level)
+        check_choice("kind", kind, INTERVALS)
+        inputs = self._inputs(X)
+        n = len(inputs[0].scores)
+        parts = [
+            interval_of_draws(self._sample([own.take(rows) for own in inputs]), level, kind)
+            for rows in np.array_split(np.arange(n), max(1, -(-n * len(inputs) // BLOCK)))
+        ]
+        out = np.concatenate(parts)
+        return out[:, 0] if self._kind == BINARY else out
+
+    def sample_proba(self, X: Any, draws: int | None = None, random_state: Any = None) -> Floats:
+        """
+        Return probabilities of posterior draws; with several classes each draw sums to 1.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or list of n documents
+            Documents in the form that the classifiers take.
+        draws : int, optional
+            How many draws to choose at random; by default all are returned, in their order.
+        random_state : int, Generator, RandomState or None
+            Chooses the draws.
+
+        Returns
+        -------
+        array of shape (draws, n) or (draws, n, columns)
+            Draws of P(+) for two classes, else of every class or label.
+
+        Raises
+        ------
+        ValueError
+            If the combiner has no posterior, or not so many draws.
+        """
+        out = self._sample(self._inputs(X))
+        if draws is not None:
+            if not 1 <= draws <= len(out):
+                raise ValueError(f"draws must be from 1 to {len(out)}, got {draws}.")
+            out = out[generator(random_state).choice(len(out), draws, replace=False)]
+        return out[:, :, 0] if self._kind == BINARY else out
+
+    def weights(self, level: float = 0.9) -> pd.DataFrame:
+        """
+        Return the posterior of the classifiers' weights and of the bias, for "bayes".
+
+        Parameters
+        ----------
+        level : float
+            Probability of the equal-tailed interval.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each binary problem and coefficient: "bias", the classifiers, and indicators
+            as "indicator 0", ...; columns mean, lower, upper.
+
+        Raises
+        ------
+        ValueError
+            If the combiner has no posterior.
+        """
+        import pandas as pd
+
+        check_fraction(level=level)
+        tails = [0.5 - level / 2.0, 0.5 + level / 2.0]
+        tables = {}
+        for name, each in zip(self._columns, self._posteriors(), strict=True):
+            found = each.weights.draws
+            rest = found.shape[1] - len(self.classifiers) - 1
+            index = [
+                "bias",
+                *(name for name, _ in self.classifiers),
+                *(f"indicator {j}" for j in range(rest)),
+            ]
+            lower, upper = np.quantile(found, tails, axis=0)
+            values = {"mean": found.mean(axis=0), "lower": lower, "upper": upper}
+            tables[str(name)] = pd.DataFrame(values, index=pd.Index(index, name="coefficient"))
+        table: pd.DataFrame = pd.concat(tables, names=["problem"])
+        return table
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Return who may get which metadata of fit; see scikit-learn's guide."""
+        return router_of(self, read_classifiers(self.classifiers))
+
+    @property
+    def _has_probabilities(self) -> bool:
+        return read_combiner(self.combiner, normalise=True, weighted=False).gives_log_odds
+
+    def _inputs(self, X: Any) -> list[Inputs]:
+        check_is_fitted(self, "classes_")
+        return [members.inputs(X) for members in self._members]
+
+    def _scores(self, inputs: list[Inputs]) -> Floats:
+        pairs = zip(self._combined, inputs, strict=True)
+        return np.stack([combined.score(own) for combined, own in pairs], axis=1)
+
+    def _decide(self, inputs: list[Inputs], measure: str) -> NDArray[np.bool_]:
+        pairs = zip(self._combined, inputs, strict=True)
+        return np.stack([combined.decide(own, measure) for combined, own in pairs], axis=1)
+
+    def _log_proba(self, scores: Floats) -> Floats:
+        return log_proba_of(self._kind, log_expit(-scores), log_expit(scores))
+
+    def _posteriors(self) -> list[Bayesian]:
+        check_is_fitted(self, "classes_")
+        found = [each for each in self._combined if isinstance(each, Bayesian)]
+        if len(found) < len(self._combined):
+            raise ValueError(
+                f"combiner {self.combiner!r} has no posterior, so no intervals or draws: use"
+                " 'bayes'."
+            )
+        return found
+
+    def _sample(self, inputs: list[Inputs]) -> Floats:
+        pairs = zip(self._posteriors(), inputs, strict=True)
+        draws = [probability(each.sample(own)) for each, own in pairs]
+        return on_simplex(self._kind, np.stack(draws, axis=2))
+
+    def _take_over(self, target: Target, rows: list[NDArray[np.intp]]) -> None:
+        """Set what the data and the fitted classifiers say of themselves."""
+        self.classes_, self._columns = target.classes, target.columns.tolist()
+        if target.kind == MULTILABEL:
+            self.labels_ = target.names
+        self.classifiers_ = [members.classifiers for members in self._members]
+        n = len(target.y)
+        columns, self.base_scores_ = [], []
+        for each, own in zip(self._combined, rows, strict=True):
+            columns.append(_placed(each.held_out, own, n))
+            self.base_scores_.append(_placed(each.labelled.inputs.scores, own, n))
+        scores = np.stack(columns, axis=1)
+        self.scores_ = scores[:, 0] if target.kind == BINARY else scores
+        self.thresholds_ = {
+            name: np.array([each.thresholds[name] for each in self._combined]) for name in MEASURES
+        }
+        first = next(iter(self.classifiers_[0].values()))
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(first, name):
+                setattr(self, name, getattr(first, name))
+
+
+def _problem(
+    target: Target,
+    name: Any,
+    features: Any,
+    fit_params: dict[str, dict[str, Any]],
+    cv: Any,
+    split_params: dict[str, Any],
+) -> Problem:
+    documents = {each: Documents(features, target, own) for each, own in fit_params.items()}
+    return Problem(documents, splits_of(target, name, cv, features, split_params))
+
+
+def _placed(values: Floats, rows: NDArray[np.intp], n: int) -> Floats:
+    """Return values at their rows of n, nan elsewhere."""
+    out = np.full((n, *values.shape[1:]), np.nan)
+    out[rows] = values
+    return out

@@ -1,0 +1,1 @@
+"""Several classifiers' scores of a document, and facts about it, as one score: what combines."""

@@ -1,0 +1,248 @@
+r"""Ours: a Bayesian logistic model of calibrated log-odds, around those of all problems together.
+
+    log-odds(x) = beta_0 + b + sum_i w_i (lambda_i(x) - beta_0) + sum_j v_j r_j(x)
+
+lambda_i are the log-odds that a `ScoreCalibrator` gives classifier i, beta_0 those of the base
+rate, r_j standardised indicators. The weights' prior (`engines.classifier_weights.prior`) has them
+average the classifiers that are probably the best, so that few positives change little about that.
+
+Calibration curves are uncertain as weights are. Each draw takes one curve of every classifier,
+moves the mode of bias and weights to where the labels have it given these curves, and adds a draw
+of the coefficients' deviation from their mode: what labels say of the level is counted once.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from sklearn.utils.parallel import Parallel, delayed
+
+from bayescal.combining.calibrated_scores import CalibratedScores, calibrate_scores
+from bayescal.combining.combiners.combiner import Combined, Combiner
+from bayescal.combining.inputs import Inputs, Labelled
+from bayescal.combining.measures import MEASURES, best_threshold
+from bayescal.combining.standardiser import Standardiser
+from bayescal.engines.classifier_weights.design import Design
+from bayescal.engines.classifier_weights.engine import (
+    Nodes,
+    Weights,
+    draw_weights,
+    fit_modes,
+    follow,
+)
+from bayescal.engines.classifier_weights.mode import find_mode
+from bayescal.engines.classifier_weights.prior import WeightsPrior, centre_of_weights
+from bayescal.engines.combined import log_scores
+from bayescal.results.diagnostics import ConvergenceWarning
+from bayescal.validation import Floats
+
+DRAWS = 1000
+
+
+@dataclass(frozen=True)
+class Shifts:
+    """
+    Indicators as the model has them: standardised, none beyond those of the documents fitted.
+
+    Attributes
+    ----------
+    standardiser : Standardiser
+        Of the documents fitted.
+    low, high : array of shape (indicators,)
+        The smallest and the largest standardised value there.
+    """
+
+    standardiser: Standardiser
+    low: Floats
+    high: Floats
+
+    @classmethod
+    def of(cls, indicators: Floats, weight: Floats | None) -> Shifts:
+        """Return those of the documents fitted."""
+        standardiser = Standardiser.of(indicators, weight)
+        columns = standardiser.apply(indicators)
+        return cls(standardiser, columns.min(axis=0), columns.max(axis=0))
+
+    def columns(self, indicators: Floats) -> Floats:
+        """Return the columns of documents."""
+        return np.clip(self.standardiser.apply(indicators), self.low, self.high)
+
+
+@dataclass(frozen=True)
+class Bayesian(Combined):
+    """
+    The posterior of one problem's combination.
+
+    Attributes
+    ----------
+    calibrated : CalibratedScores
+        The classifiers' calibrators.
+    shifts : Shifts
+        What indicators are made into.
+    weights : Weights
+        Draws of the coefficients.
+    moves : array of shape (curves, d)
+        How far each draw of calibration curves moves their mode.
+    cross_validated : array of shape (n,)
+        Log-odds of the documents fitted, by coefficients of the other folds.
+    """
+
+    calibrated: CalibratedScores
+    shifts: Shifts
+    weights: Weights
+    moves: Floats = field(repr=False)
+    cross_validated: Floats = field(repr=False)
+
+    @property
+    def held_out(self) -> Floats:
+        """Return log-odds by calibrators and coefficients that had not seen the labels."""
+        return self.cross_validated
+
+    @property
+    def thresholds(self) -> dict[str, float]:
+        """Return Bayes' rule for costs; F1 is best where it is on the documents fitted."""
+        positive, weight = self.labelled.positive, self.labelled.weight
+        return {
+            name: best_threshold(name, self.held_out, positive, weight)
+            if measure.log_odds is None
+            else measure.log_odds
+            for name, measure in MEASURES.items()
+        }
+
+    def score(self, inputs: Inputs) -> Floats:
+        """
+        Return log-odds by the calibrators' point estimates and the coefficients' posterior means.
+
+        The mean probability of all draws would be too large where positives are rare: curves that
+        run too high weigh more in it than those that run too low.
+        """
+        evidence = self.calibrated.point(inputs.scores) - self.calibrated.base
+        ones = np.ones((len(evidence), 1))
+        columns = np.hstack([ones, evidence, self.shifts.columns(inputs.indicators)])
+        return np.asarray(self.calibrated.base + columns @ self.weights.draws.mean(axis=0))
+
+    def sample(self, inputs: Inputs) -> Floats:
+        """Return log-odds of posterior draws, shape (draws, n)."""
+        base = self.calibrated.base
+        evidence = self.calibrated.draws(inputs.scores) - base
+        shifts = self.shifts.columns(inputs.indicators)
+        head = evidence.shape[2] + 1
+        out = np.empty((len(self.weights.draws), len(shifts)))
+        for curve, (columns, move) in enumerate(zip(evidence, self.moves, strict=True)):
+            # Draws are in random order, so that each curve may have every so many of them.
+            own = self.weights.draws[curve :: len(evidence)] + move
+            out[curve :: len(evidence)] = own[:, :1] + own[:, 1:head] @ columns.T
+        out += self.weights.draws[:, head:] @ shifts.T
+        return out + base
+
+
+@dataclass(frozen=True)
+class Bayes(Combiner):
+    """
+    The Bayesian combination.
+
+    Attributes
+    ----------
+    prior : WeightsPrior
+        Scales of bias, weights and indicators' coefficients.
+    draws : int
+        How many draws of the coefficients.
+    """
+
+    prior: WeightsPrior = field(default_factory=WeightsPrior)
+    draws: int = DRAWS
+    gives_log_odds: bool = True
+
+    def fit(
+        self, problems: Sequence[Labelled], rng: np.random.Generator, n_jobs: int | None
+    ) -> Sequence[Combined]:
+        """Return the combinations of all problems, their weights around those of all."""
+        seeds = rng.integers(2**31, size=len(problems)).tolist()
+        calibrated = list(
+            Parallel(n_jobs=n_jobs)(
+                delayed(calibrate_scores)(labelled, seed)
+                for labelled, seed in zip(problems, seeds, strict=True)
+            )
+        )
+        shifts = [Shifts.of(each.inputs.indicators, each.weight) for each in problems]
+        designs = [
+            _design(labelled, own, shift)
+            for labelled, own, shift in zip(problems, calibrated, shifts, strict=True)
+        ]
+        centre = _centre(problems, calibrated, rng)
+        nodes = fit_modes(designs, centre, self.prior)
+        held_out = _cross_validated(problems, designs, nodes)
+        found = draw_weights(nodes, self.draws, rng)
+        _warn_of_draws(found)
+        return [
+            Bayesian(labelled, own, shift, weights, _moves(weights, design, own), scores)
+            for labelled, own, shift, weights, design, scores in zip(
+                problems, calibrated, shifts, found, designs, held_out, strict=True
+            )
+        ]
+
+
+def combiner(*, normalise: bool = True) -> Bayes:
+    """Return the Bayesian combination, whose inputs have one scale whatever `normalise` says."""
+    return Bayes()
+
+
+def _warn_of_draws(found: Sequence[Weights]) -> None:
+    worst = max(found, key=lambda weights: weights.pareto_k)
+    if not all(weights.trusted for weights in found):
+        warnings.warn(
+            f"the posterior draws of the weights are uneven (Pareto k {worst.pareto_k:.2f}): give"
+            " fewer indicators, or more documents of each class.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+
+
+def _design(labelled: Labelled, calibrated: CalibratedScores, shifts: Shifts) -> Design:
+    evidence = calibrated.held_out - calibrated.base
+    columns = [np.ones((len(evidence), 1)), evidence, shifts.columns(labelled.inputs.indicators)]
+    return Design(np.hstack(columns), calibrated.base, labelled.positive, _weight(labelled))
+
+
+def _weight(labelled: Labelled) -> Floats:
+    return np.ones(labelled.positive.size) if labelled.weight is None else labelled.weight
+
+
+def _centre(
+    problems: Sequence[Labelled], calibrated: Sequence[CalibratedScores], rng: np.random.Generator
+) -> Floats:
+    """Return weights of the classifiers by what they say of all problems' labels held out."""
+    each = [
+        log_scores(own.held_out.T, labelled.positive)
+        for labelled, own in zip(problems, calibrated, strict=True)
+    ]
+    weight = np.concatenate([_weight(labelled) for labelled in problems])
+    return centre_of_weights(np.concatenate(each, axis=1), weight, rng)
+
+
+def _cross_validated(
+    problems: Sequence[Labelled], designs: Sequence[Design], nodes: Nodes
+) -> list[Floats]:
+    """Return log-odds of each fold's documents by the mode that all other folds have."""
+    model = nodes.likeliest.model
+    out = [np.full(labelled.positive.size, np.nan) for labelled in problems]
+    for fold in range(1 + max(int(labelled.fold.max()) for labelled in problems)):
+        kept = [
+            design.take(labelled.fold != fold)
+            for design, labelled in zip(designs, problems, strict=True)
+        ]
+        # Two scales that all documents have chosen know next to nothing of any of them.
+        points = find_mode(replace(model, designs=kept)).points
+        for scores, labelled, design, point in zip(out, problems, designs, points, strict=True):
+            held = labelled.fold == fold
+            scores[held] = design.offset + design.columns[held] @ point
+    return out
+
+
+def _moves(weights: Weights, design: Design, calibrated: CalibratedScores) -> Floats:
+    """Return how far each draw of the curves moves the mode."""
+    evidence = calibrated.held_out_draws - calibrated.base
+    return np.array([follow(weights, design, each) for each in evidence])

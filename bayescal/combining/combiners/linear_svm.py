@@ -1,0 +1,33 @@
+"""Stack-S and STRIVE-S: a linear SVM with the defaults of SVM-light."""
+
+from __future__ import annotations
+
+from sklearn.svm import SVC
+
+from bayescal.combining.combiners.stacking import Stacking
+
+CACHE = 500.0  # megabytes of kernel values
+
+
+def linear_svc(length: float, seed: int) -> SVC:
+    """
+    Return an unfitted linear SVM whose C is 1 / mean <x, x>, as SVM-light chooses it.
+
+    The bias has no penalty there, as it would have in `LinearSVC`.
+
+    Examples
+    --------
+    >>> linear_svc(5.0, 0).C
+    0.2
+    """
+    cost = 1.0 / length if length > 0.0 else 1.0
+    return SVC(kernel="linear", C=cost, cache_size=CACHE, random_state=seed)
+
+
+def _make(length: float, scores: int, seed: int) -> SVC:
+    return linear_svc(length, seed)
+
+
+def combiner(*, normalise: bool = True) -> Stacking:
+    """Return stacking by a linear SVM; its scores are margins."""
+    return Stacking(_make, normalise)

@@ -1,0 +1,220 @@
+"""Five classifiers combined on Reuters-21578: what each method decides on the test documents.
+
+Base classifiers and indicators are fitted once, in folds and to all training documents, and handed
+to every combiner (dissertation, chapter 7).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal.combining.inputs import Inputs, Labelled
+from bayescal.combining.measures import MEASURES, best_threshold
+from bayescal.reproduce.corpus_scores import count_words
+from bayescal.score_calibrator import ScoreCalibrator
+from bayescal.validation import Floats
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Bools = NDArray[np.bool_]
+
+# By the names of the tables; the "unigram" classifier is multinomial naive Bayes.
+BASE = {
+    "decision tree": "decision_tree",
+    "unigram": "naive_bayes",
+    "naive Bayes": "bernoulli_naive_bayes",
+    "SVM": "linear_svm",
+    "kNN": "nearest_neighbours",
+}
+FOLDS = 5
+
+
+class Combination(NamedTuple):
+    """A row of the table: a combiner, whether it sees indicators, and whether standardised ones."""
+
+    combiner: str
+    indicators: bool = False
+    normalise: bool = True
+
+
+COMBINATIONS = {
+    "Best By Class": Combination("best_by_class"),
+    "Majority": Combination("majority"),
+    "Stack-D": Combination("tree", normalise=False),
+    "Stack-S": Combination("linear_svm", normalise=False),
+    "Stack-D (norm)": Combination("tree"),
+    "Stack-S (norm)": Combination("linear_svm"),
+    "STRIVE-D": Combination("tree", indicators=True, normalise=False),
+    "STRIVE-S": Combination("linear_svm", indicators=True, normalise=False),
+    "STRIVE-D (norm)": Combination("tree", indicators=True),
+    "STRIVE-S (norm)": Combination("linear_svm", indicators=True),
+    "STRIVE-S Local (norm)": Combination("local_kernel", indicators=True),
+    "STRIVE-S LSelect (norm)": Combination("selected_kernel", indicators=True),
+    "logistic": Combination("logistic"),
+    "logistic, indicators": Combination("logistic", indicators=True),
+    "boosting": Combination("boosting"),
+    "boosting, indicators": Combination("boosting", indicators=True),
+    "bayes": Combination("bayes"),
+    "bayes, indicators": Combination("bayes", indicators=True),
+}
+
+
+@dataclass(frozen=True)
+class TopicInputs:
+    """
+    What combiners get of one topic.
+
+    Attributes
+    ----------
+    topic : str
+        Which.
+    labelled : Labelled
+        The training documents, by classifiers that were not trained on them.
+    new : Inputs
+        The test documents, by classifiers trained on all training documents.
+    truth : array of shape (m,) of bool
+        Which test documents are of the topic.
+    """
+
+    topic: str
+    labelled: Labelled
+    new: Inputs
+    truth: Bools
+
+
+@dataclass(frozen=True)
+class Decided:
+    """
+    What a method says of one topic's test documents.
+
+    Attributes
+    ----------
+    taken : dict of str to array of shape (m,) of bool
+        By measure, with the thresholds that are best by it on training documents.
+    score : array of shape (m,) or None
+        What documents are ranked by; None where the method has no score.
+    log_odds : array of shape (m,) or None
+        Where it has probabilities.
+    """
+
+    taken: dict[str, Bools]
+    score: Floats | None = None
+    log_odds: Floats | None = None
+
+
+def topic_inputs(
+    corpus: pd.DataFrame, topics: Sequence[str], *, random_state: int = 0, jobs: int = 1
+) -> list[TopicInputs]:
+    """
+    Fit base classifiers and indicators of every topic.
+
+    Parameters
+    ----------
+    corpus : pandas.DataFrame
+        Columns split (train, test), topics, text.
+    topics : sequence of str
+        Each a binary problem of its own.
+    random_state : int
+        Of the folds.
+    jobs : int
+        Processes.
+    """
+    import joblib
+
+    train, test = (corpus[corpus["split"] == split] for split in ("train", "test"))
+    counts = count_words(train["text"], test["text"])
+    tasks = (
+        joblib.delayed(_inputs_of)(
+            topic, counts, [_has(part, topic) for part in (train, test)], random_state
+        )
+        for topic in topics
+    )
+    with joblib.parallel_config("loky", inner_max_num_threads=1):
+        return list(joblib.Parallel(n_jobs=jobs)(tasks))
+
+
+def decide_all(
+    inputs: Sequence[TopicInputs], *, random_state: int = 0, jobs: int = 1
+) -> dict[str, list[Decided]]:
+    """Return what every method decides, by its name: base classifiers, combinations, oracle."""
+    from bayescal.combining.combiners import read_combiner
+
+    found = {name: [_of_base(each, k) for each in inputs] for k, name in enumerate(BASE)}
+    oracle = [
+        _oracle(each, of_base) for each, *of_base in zip(inputs, *found.values(), strict=True)
+    ]
+    for name, asked in COMBINATIONS.items():
+        combiner = read_combiner(asked.combiner, normalise=asked.normalise, weighted=False)
+        labelled = [_seen(each.labelled, asked.indicators) for each in inputs]
+        fitted = combiner.fit(labelled, np.random.default_rng(random_state), jobs)
+        ranks = asked.combiner not in {"best_by_class", "majority"}
+        found[name] = []
+        for each, own in zip(inputs, fitted, strict=True):
+            new = each.new if asked.indicators else _without(each.new)
+            score = own.score(new) if ranks else None
+            taken = {measure: own.decide(new, measure) for measure in MEASURES}
+            log_odds = score if combiner.gives_log_odds else None
+            found[name].append(Decided(taken, score, log_odds))
+    return found | {"BestSelect": oracle}
+
+
+def _inputs_of(
+    topic: str, counts: tuple[Any, Any], labels: Sequence[Bools], random_state: int
+) -> TopicInputs:
+    from sklearn.model_selection import StratifiedKFold
+
+    from bayescal.classification.folds import Documents
+    from bayescal.classification.targets import read_target
+    from bayescal.combining.binary_problems import splits_of
+    from bayescal.combining.nested import Problem, fit_nested
+    from bayescal.indicators import ReliabilityIndicators
+    from bayescal.text import make_classifier
+
+    (train, test), (y, truth) = counts, labels
+    classifiers = {name: make_classifier(kind) for name, kind in BASE.items()}
+    # The votes are compared with the SVM's, as the best classifier of nearly all topics: those
+    # that know training documents by heart would seem the best on these.
+    indicators = ReliabilityIndicators(list(classifiers.items()), best="SVM")
+    target = read_target(y.astype(np.int64), y.size)
+    folds = min(FOLDS, int(y.sum()))
+    splitter = StratifiedKFold(folds, shuffle=True, random_state=random_state)
+    documents = {name: Documents(train, target, {}) for name in classifiers}
+    problem = Problem(documents, splits_of(target, topic, splitter, train, {}))
+    (found,) = fit_nested(classifiers, indicators, [problem], None, 1)
+    return TopicInputs(topic, found.labelled, found.members.inputs(test), truth)
+
+
+def _of_base(each: TopicInputs, k: int) -> Decided:
+    """Return a base classifier's own decisions, and log-odds by the default calibrator."""
+    scores, new = each.labelled.inputs.scores[:, k], each.new.scores[:, k]
+    positive = each.labelled.positive
+    taken = {measure: new >= best_threshold(measure, scores, positive) for measure in MEASURES}
+    calibrator = ScoreCalibrator(scores_are="scores", random_state=0).fit(scores, positive)
+    return Decided(taken, new, calibrator.decision_function(new))
+
+
+def _oracle(each: TopicInputs, of_base: Sequence[Decided]) -> Decided:
+    """Return decisions that are right wherever any base classifier's is (BestSelect)."""
+    taken = {}
+    for measure in MEASURES:
+        right = np.any([base.taken[measure] == each.truth for base in of_base], axis=0)
+        taken[measure] = np.where(right, each.truth, ~each.truth)
+    return Decided(taken)
+
+
+def _without(inputs: Inputs) -> Inputs:
+    return Inputs(inputs.scores, np.empty((len(inputs.scores), 0)))
+
+
+def _seen(labelled: Labelled, indicators: bool) -> Labelled:
+    return labelled if indicators else replace(labelled, inputs=_without(labelled.inputs))
+
+
+def _has(part: pd.DataFrame, topic: str) -> Bools:
+    return np.array([topic in topics for topics in part["topics"]], dtype=np.bool_)

@@ -1,0 +1,377 @@
+"""CombinedClassifier: targets, what it hands on, bad input, scikit-learn's habits, its bands."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse, special
+from sklearn import config_context
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.datasets import make_classification
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
+from sklearn.model_selection import GroupKFold, StratifiedKFold
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from bayescal import CombinedClassifier, ScoreCalibrator
+from tests.combining_tools import Column, columns, views
+
+pytestmark = pytest.mark.one_era
+
+PAIR = [("logistic", LogisticRegression()), ("nb", GaussianNB())]
+X, Y = make_classification(160, n_informative=5, weights=[0.7], random_state=3)
+X3, Y3 = make_classification(180, n_informative=5, n_classes=3, random_state=3)
+
+
+def combined(**params):
+    return CombinedClassifier(PAIR, **{"combiner": "logistic", "random_state": 0} | params)
+
+
+CHECKED = [combined(cv=3), combined(combiner="best_by_class", cv=3)]
+
+
+@parametrize_with_checks(CHECKED)
+def test_every_check_of_scikit_learn(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def binary():
+    return combined(combiner="bayes").fit(X, Y)
+
+
+@pytest.fixture(scope="module")
+def several():
+    return combined(combiner="bayes", cv=3).fit(X3, np.array(["a", "b", "c"])[Y3])
+
+
+class TestTargets:
+    def test_two_classes(self, binary):
+        p = binary.predict_proba(X)
+        np.testing.assert_allclose(p.sum(axis=1), 1.0)
+        np.testing.assert_allclose(special.logit(p[:, 1]), binary.decision_function(X), atol=1e-9)
+        np.testing.assert_array_equal(binary.predict(X), (p[:, 1] > 0.5).astype(int))
+        assert binary.scores_.shape == Y.shape
+        assert np.isfinite(binary.scores_).all()
+
+    def test_several_classes_are_binary_problems_whose_probabilities_sum_to_one(self, several):
+        assert several.classes_.tolist() == ["a", "b", "c"]
+        p, draws = several.predict_proba(X3), several.sample_proba(X3[:9])
+        np.testing.assert_allclose(p.sum(axis=1), 1.0)
+        np.testing.assert_allclose(draws.sum(axis=2), 1.0)
+        assert several.scores_.shape == (180, 3)
+        assert several.predict_interval(X3[:9]).shape == (9, 3, 2)
+        np.testing.assert_array_equal(several.predict(X3), several.classes_[p.argmax(axis=1)])
+        assert (several.predict(X3) == np.array(["a", "b", "c"])[Y3]).mean() > 0.7
+        assert set(several.weights().index.get_level_values("problem")) == {"a", "b", "c"}
+
+    def test_several_labels(self):
+        labels = pd.DataFrame({"rare": (Y3 == 0) & (X3[:, 0] > 0), "common": Y3 > 0}).astype(int)
+        found = combined().fit(X3, labels)
+        assert found.labels_.tolist() == ["rare", "common"]
+        assert found.predict_proba(X3).shape == found.predict(X3).shape == (180, 2)
+        # Each label is a problem of its own.
+        alone = combined().fit(X3, labels["common"])
+        np.testing.assert_allclose(
+            found.predict_proba(X3)[:, 1], alone.predict_proba(X3)[:, 1], atol=1e-6
+        )
+
+    def test_the_first_class_may_be_the_positive_one(self, binary):
+        turned = combined(combiner="bayes", positive=0).fit(X, Y)
+        assert turned.classes_.tolist() == [1, 0]
+        other = turned.predict_proba(X)[:, 1]
+        np.testing.assert_allclose(other, binary.predict_proba(X)[:, 0], atol=0.1)
+        assert np.corrcoef(other, binary.predict_proba(X)[:, 0])[0, 1] > 0.99
+
+
+class TestBayes:
+    def test_bands_hold_the_point_and_seeds_fix_all(self, binary):
+        lower, upper = binary.predict_interval(X, level=0.95).T
+        p = binary.predict_proba(X)[:, 1]
+        assert ((lower <= p) & (p <= upper)).mean() > 0.95
+        again = combined(combiner="bayes").fit(X, Y)
+        np.testing.assert_array_equal(again.predict_proba(X), binary.predict_proba(X))
+        np.testing.assert_array_equal(again.predict_interval(X), binary.predict_interval(X))
+        draws = binary.sample_proba(X[:3])
+        np.testing.assert_allclose(
+            np.quantile(draws, [0.05, 0.95], axis=0).T, binary.predict_interval(X[:3])
+        )
+        many = np.repeat(X, 60, axis=0)  # more than a block of documents
+        np.testing.assert_array_equal(
+            binary.predict_interval(many)[::60], binary.predict_interval(X)
+        )
+        some = binary.sample_proba(X[:3], draws=7, random_state=0)
+        assert some.shape == (7, 3)
+        assert np.isin(some, draws).all()
+        shortest = binary.predict_interval(X, kind="hdi")
+        assert (np.ptp(shortest, axis=1) <= np.ptp(binary.predict_interval(X), axis=1) + 1e-9).all()
+
+    @pytest.mark.slow
+    def test_bands_hold_the_truth_and_narrow(self):
+        """Independent views of the label: the true log-odds are the sum of what each says."""
+        new, _, truth = views(300, np.random.default_rng(9), share=0.2)
+        widths = []
+        for n, least in ((60, 0.7), (600, 0.8)):
+            held = []
+            for seed in range(3):
+                documents, y, _ = views(n, np.random.default_rng(seed), share=0.2)
+                found = CombinedClassifier(columns(), random_state=seed).fit(documents, y)
+                lower, upper = found.predict_interval(new).T
+                p = special.expit(truth)
+                held.append(np.mean((lower <= p) & (p <= upper)))
+                widths.append(np.mean(upper - lower))
+            assert np.mean(held) > least
+        assert np.mean(widths[3:]) < 0.5 * np.mean(widths[:3])
+
+    @pytest.mark.slow
+    def test_it_beats_each_classifier_calibrated_from_three_positives_on(self):
+        """Log-loss on new documents against the classifier that is best there, calibrated."""
+        new, truth, _ = views(2000, np.random.default_rng(99), share=0.1)
+        for n_positive in (3, 20):
+            ours, best = [], []
+            for seed in range(4):
+                rng = np.random.default_rng(seed)
+                documents, y, _ = views(10 * n_positive, rng, share=0.1)
+                documents[:n_positive], y = views(n_positive, rng, share=1.0 - 1e-9)[0], y
+                y = (np.arange(y.size) < n_positive).astype(int)
+                documents[n_positive:] = views(y.size - n_positive, rng, share=1e-9)[0]
+                found = CombinedClassifier(columns(), random_state=seed).fit(documents, y)
+                ours.append(log_loss(truth, found.predict_proba(new)))
+                each = [
+                    ScoreCalibrator(scores_are="scores", random_state=0).fit(documents[:, i], y)
+                    for i in range(3)
+                ]
+                best.append(
+                    min(log_loss(truth, c.predict_proba(new[:, i])) for i, c in enumerate(each))
+                )
+            assert np.mean(ours) < np.mean(best) + 0.01
+
+    def test_a_classifier_twice_shares_its_weight(self):
+        documents, y, _ = views(300, np.random.default_rng(0))
+        twice = [("one", Column(0)), ("again", Column(0)), ("other", Column(1))]
+        once = CombinedClassifier([twice[0], twice[2]], random_state=0).fit(documents, y)
+        found = CombinedClassifier(twice, random_state=0).fit(documents, y)
+        mean = found.weights()["mean"].loc["1"]
+        assert mean["one"] == pytest.approx(mean["again"], abs=0.05)
+        alone = once.weights()["mean"].loc["1", "one"]
+        assert mean["one"] + mean["again"] == pytest.approx(alone, abs=0.3)
+        np.testing.assert_allclose(
+            found.predict_proba(documents), once.predict_proba(documents), atol=0.08
+        )
+
+    def test_a_classifier_that_says_nothing_has_no_weight(self):
+        documents, y, _ = views(400, np.random.default_rng(0), sds=(0.7, 50.0))
+        found = CombinedClassifier(columns(2), random_state=0).fit(documents, y)
+        mean = found.weights()["mean"].loc["1"]
+        assert mean["view 0"] > 0.8
+        # Its calibrated log-odds are those of the base rate: what they are multiplied by is moot.
+        moved = documents.copy()
+        moved[:, 1] = np.random.default_rng(1).permutation(moved[:, 1])
+        change = found.decision_function(moved) - found.decision_function(documents)
+        assert np.abs(change).max() < 0.5
+
+    def test_costs_are_cut_by_bayes_rule(self, binary):
+        assert binary.thresholds_["error"] == 0.0
+        assert binary.thresholds_["cost_1_10"] == pytest.approx(-np.log(10.0))
+        taken = binary.decide(X, "cost_1_10")
+        np.testing.assert_array_equal(taken, binary.predict_proba(X)[:, 1] >= 1.0 / 11.0)
+
+    def test_scores_feed_every_display(self, binary):
+        """What was held out, calibrated as any score is: log-odds that are nearly right."""
+        calibrator = ScoreCalibrator(scores_are="log_odds", random_state=0).fit(binary.scores_, Y)
+        at = np.linspace(-2.0, 2.0, 5)
+        np.testing.assert_allclose(calibrator.decision_function(at), at, atol=0.8)
+
+
+class Squares(TransformerMixin, BaseEstimator):
+    """Indicators of any documents, which remember how many they were fitted on."""
+
+    def fit(self, X, y):
+        self.n_, self.labels_ = len(X), set(np.unique(y).tolist())
+        return self
+
+    def transform(self, X):
+        return np.c_[np.asarray(X)[:, :2] ** 2, np.full(len(X), float(self.n_))]
+
+
+class TestIndicators:
+    def test_they_are_fitted_in_folds_and_seen_by_the_combiner(self):
+        found = combined(indicators=Squares()).fit(X, Y)
+        indicators = found._combined[0].labelled.inputs.indicators
+        assert set(indicators[:, 2]) == {128.0}  # four fifths of the documents
+        assert found._members[0].indicators.n_ == 160
+        assert found._combined[0].model.classifier.coef_.shape == (1, 5)
+
+    def test_they_move_the_bayesian_combination_where_they_tell(self):
+        rng = np.random.default_rng(0)
+        documents, y, _ = views(500, rng, sds=(1.0, 1.0))
+        documents = np.c_[documents, rng.normal(np.where(y == 1, 0.9, -0.9))]
+
+        class Third(Squares):
+            def transform(self, X):
+                return np.asarray(X)[:, [2]]
+
+        new, truth, _ = views(1000, rng, sds=(1.0, 1.0))
+        new = np.c_[new, rng.normal(np.where(truth == 1, 0.9, -0.9))]
+        with_it, without = (
+            CombinedClassifier(columns(2), indicators=each, random_state=0).fit(documents, y)
+            for each in (Third(), None)
+        )
+        gain = log_loss(truth, without.predict_proba(new)) - log_loss(
+            truth, with_it.predict_proba(new)
+        )
+        assert gain > 0.03
+        assert with_it.weights().loc[("1", "indicator 0"), "lower"] > 0.0
+
+    def test_what_is_not_finite_is_named(self):
+        class Broken(Squares):
+            def transform(self, X):
+                out = super().transform(X)
+                out[1, 1] = np.inf
+                return out
+
+        with pytest.raises(ValueError, match="indicators must be finite, got inf in column 1"):
+            combined(indicators=Broken()).fit(X, Y)
+
+
+class Nan(Column):
+    def decision_function(self, X):
+        return np.where(np.arange(len(X)) == 2, np.nan, 1.0)
+
+
+class NoScores(BaseEstimator):
+    def fit(self, X, y):
+        return self
+
+    def predict(self, X):
+        return np.zeros(len(X))
+
+
+class TestBadInput:
+    @pytest.mark.parametrize(
+        ("classifiers", "message"),
+        [
+            ([], r"at least one \(name, classifier\), got none"),
+            ([("a", GaussianNB()), ("a", LogisticRegression())], "got 'a' more than once"),
+            ([("hard", NoScores())], "classifier 'hard': estimator must have fit and decision_f"),
+            (GaussianNB(), r"must be a list of \(name, classifier\), got GaussianNB"),
+            ([("class", GaussianNB)], "classifier 'class': estimator must be a classifier inst"),
+        ],
+    )
+    def test_of_classifiers(self, classifiers, message):
+        with pytest.raises(ValueError, match=message):
+            CombinedClassifier(classifiers).fit(X, Y)
+
+    def test_nan_names_the_classifier(self):
+        with pytest.raises(ValueError, match="classifier 'broken' must give numbers, got nan for"):
+            CombinedClassifier([*PAIR, ("broken", Nan())]).fit(X, Y)
+
+    def test_a_class_of_one_document(self):
+        y = np.zeros(160, dtype=int)
+        y[5] = 1
+        with pytest.raises(ValueError, match=r"class 1 needs at least two documents .*, got 1"):
+            combined().fit(X, y)
+
+    def test_two_documents_of_a_class_are_enough(self):
+        y = np.zeros(160, dtype=int)
+        y[[5, 9]] = 1
+        found = combined(combiner="bayes").fit(X, y)
+        assert np.isfinite(found.predict_proba(X)).all()
+
+    def test_measures_and_posteriors(self, binary):
+        with pytest.raises(ValueError, match="measure must be one of 'error'"):
+            combined(measure="accuracy").fit(X, Y)
+        with pytest.raises(ValueError, match="combiner 'logistic' has no posterior"):
+            combined().fit(X, Y).predict_interval(X)
+        with pytest.raises(ValueError, match="draws must be from 1 to 1000, got 0"):
+            binary.sample_proba(X, draws=0)
+        with pytest.raises(AttributeError, match="predict_proba"):
+            combined(combiner="majority").fit(X, Y).predict_proba(X)
+
+    def test_weights_that_a_classifier_cannot_take(self):
+        classifiers = [*PAIR, ("knn", KNeighborsClassifier())]
+        with pytest.raises(ValueError, match=r"classifier 'knn' \(KNeighborsClassifier\) takes no"):
+            CombinedClassifier(classifiers).fit(X, Y, sample_weight=np.ones(160))
+
+
+class TestWhatIsHandedOn:
+    def test_probabilities_of_0_and_1_have_finite_log_odds(self):
+        classifiers = [("tree", DecisionTreeClassifier(random_state=0)), *PAIR]
+        found = CombinedClassifier(classifiers, random_state=0).fit(X, Y)
+        assert np.isfinite(found.base_scores_[0]).all()
+        assert np.isfinite(found.decision_function(X)).all()
+
+    def test_frozen_classifiers_are_not_fitted_again(self):
+        first = GaussianNB().fit(X[:60], Y[:60])
+        found = CombinedClassifier([("frozen", FrozenEstimator(first)), *PAIR], random_state=0)
+        found.fit(X[60:], Y[60:])
+        own = first.predict_joint_log_proba(X[60:])
+        np.testing.assert_allclose(found.base_scores_[0][:, 0], own[:, 1] - own[:, 0], atol=1e-6)
+
+    def test_groups_go_to_the_splitter(self):
+        groups = np.arange(160) // 4
+        found = combined(cv=GroupKFold(4)).fit(X, Y, groups=groups)
+        fold = found._combined[0].labelled.fold
+        assert all(np.unique(fold[groups == g]).size == 1 for g in range(40))
+
+    def test_metadata_routing(self):
+        with config_context(enable_metadata_routing=True):
+            seen = LogisticRegression().set_fit_request(sample_weight=True)
+            blind = GaussianNB().set_fit_request(sample_weight=False)
+            found = CombinedClassifier([("a", seen), ("b", blind)], combiner="logistic")
+            weight = np.where(Y == 1, 5.0, 1.0)
+            found.fit(X, Y, sample_weight=weight)
+            alone = LogisticRegression().fit(X, Y, sample_weight=weight)
+            np.testing.assert_allclose(found.classifiers_[0]["a"].coef_, alone.coef_)
+            np.testing.assert_allclose(
+                found.classifiers_[0]["b"].theta_, GaussianNB().fit(X, Y).theta_
+            )
+
+    def test_weights_are_repetitions_to_the_bayesian_combination(self):
+        documents, y, _ = views(80, np.random.default_rng(0))
+        weight = np.random.default_rng(1).integers(1, 3, 80)
+        rows = np.repeat(np.arange(80), weight)
+        fold = np.arange(80) % 4
+        one = CombinedClassifier(columns(), cv=_splits(fold), random_state=0)
+        other = CombinedClassifier(columns(), cv=_splits(fold[rows]), random_state=0)
+        one.fit(documents, y, sample_weight=weight)
+        other.fit(documents[rows], y[rows])
+        np.testing.assert_allclose(
+            one.predict_proba(documents), other.predict_proba(documents), atol=0.04
+        )
+
+    def test_sparse_documents_jobs_and_pickles(self):
+        classifiers = [
+            ("logistic", LogisticRegression()),
+            ("tree", DecisionTreeClassifier(max_depth=3)),
+        ]
+        dense = CombinedClassifier(classifiers, combiner="logistic", random_state=0)
+        dense.set_params(classifiers=[classifiers[0]])
+        found = clone(dense).fit(X, Y)
+        same = clone(dense).set_params(n_jobs=2).fit(sparse.csr_array(X), Y)
+        np.testing.assert_allclose(
+            found.predict_proba(X), same.predict_proba(sparse.csr_array(X)), atol=1e-5
+        )
+        again = pickle.loads(pickle.dumps(found))
+        np.testing.assert_array_equal(again.predict_proba(X), found.predict_proba(X))
+
+    def test_predictions_by_a_measure(self):
+        by_f1 = combined(measure="f1").fit(X, Y)
+        np.testing.assert_array_equal(by_f1.predict(X), by_f1.decide(X, "f1").astype(int))
+        np.testing.assert_array_equal(
+            by_f1.decide(X, "f1"), by_f1.decision_function(X) >= by_f1.thresholds_["f1"][0]
+        )
+
+    def test_folds_that_leave_documents_out(self):
+        splits = list(StratifiedKFold(4).split(X, Y))[:3]
+        found = combined(cv=splits).fit(X, Y)
+        assert np.isnan(found.scores_).sum() == 40
+
+
+def _splits(fold):
+    return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in np.unique(fold)]

@@ -1,0 +1,277 @@
+"""The pieces of a combination: measures, folds, standardising, combiners."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy import special
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import f1_score, roc_auc_score
+from sklearn.model_selection import StratifiedKFold
+from sklearn.naive_bayes import GaussianNB
+from sklearn.svm import SVC
+
+from bayescal.classification.folds import Documents
+from bayescal.classification.targets import read_target
+from bayescal.combining.binary_problems import binary_problems, splits_of
+from bayescal.combining.combiners import COMBINERS, read_combiner
+from bayescal.combining.combiners.local_kernel import LocalKernelSVM, product_features
+from bayescal.combining.inputs import Inputs, Labelled
+from bayescal.combining.measures import MEASURES, best_threshold, loss_of
+from bayescal.combining.nested import Problem, fit_nested
+from bayescal.combining.standardiser import Standardiser
+from bayescal.metrics import losses
+from tests.combining_tools import ByHeart, Column, views
+
+RNG = np.random.default_rng
+
+
+def labelled(X, y, folds=5):
+    """Return documents whose columns are the classifiers' scores."""
+    fold = np.empty(y.size, dtype=np.intp)
+    splitter = StratifiedKFold(folds, shuffle=True, random_state=0)
+    for k, (_, held) in enumerate(splitter.split(X, y)):
+        fold[held] = k
+    return Labelled(Inputs(X, np.empty((y.size, 0))), y == 1, None, fold)
+
+
+def fit(name, documents, **params):
+    combiner = read_combiner(name, **{"normalise": True, "weighted": False} | params)
+    return combiner.fit([documents], RNG(0), None)[0]
+
+
+class TestMeasures:
+    def test_f1_is_scikit_learns(self):
+        taken, positive = RNG(0).random((2, 50)) < 0.4
+        assert loss_of("f1", taken, positive) == pytest.approx(-f1_score(positive, taken))
+
+    def test_nothing_taken_of_nothing_is_an_f1_of_0(self):
+        assert loss_of("f1", np.zeros(3, bool), np.zeros(3, bool)) == 0.0
+
+    @pytest.mark.parametrize("measure", MEASURES)
+    @pytest.mark.parametrize("seed", range(4))
+    def test_the_threshold_is_the_best_of_all(self, measure, seed):
+        rng = RNG(seed)
+        positive = rng.random(30) < 0.3
+        scores = rng.integers(0, 8, 30) + 2.0 * positive  # with ties
+        weight = rng.integers(1, 4, 30).astype(float)
+        cuts = [-1.0, *(np.unique(scores) + 0.5)]
+        best = min(loss_of(measure, scores >= cut, positive, weight) for cut in cuts)
+        found = best_threshold(measure, scores, positive, weight)
+        assert loss_of(measure, scores >= found, positive, weight) == pytest.approx(best)
+        assert not np.isin(found, scores)
+
+    def test_dear_misses_lower_the_threshold(self):
+        rng = RNG(0)
+        positive = rng.random(2000) < 0.3
+        log_odds = special.logit(0.3) + 2.0 * rng.normal(np.where(positive, 1.0, -1.0))
+        cut = {name: best_threshold(name, log_odds, positive) for name in MEASURES}
+        assert cut["cost_1_10"] < cut["error"] < cut["cost_10_1"]
+        # Of log-odds that are right, Bayes' rule has them.
+        for name in ("error", "cost_1_10", "cost_10_1"):
+            assert cut[name] == pytest.approx(MEASURES[name].log_odds, abs=0.8)
+
+
+class TestStandardiser:
+    def test_columns_get_mean_0_and_sd_1(self):
+        columns = RNG(0).normal(5.0, 3.0, (40, 3))
+        z = Standardiser.of(columns).apply(columns)
+        np.testing.assert_allclose(z.mean(axis=0), 0.0, atol=1e-12)
+        np.testing.assert_allclose(z.std(axis=0), 1.0)
+        # The dissertation's division by the root mean square does not do that.
+        wrong = (columns - columns.mean(axis=0)) / np.sqrt((columns**2).mean(axis=0))
+        assert (wrong.std(axis=0) < 0.6).all()
+
+    def test_weights_are_repetitions(self):
+        columns = RNG(0).normal(size=(4, 2))
+        weight = np.array([2.0, 0.0, 1.0, 3.0])
+        one = Standardiser.of(columns, weight)
+        other = Standardiser.of(np.repeat(columns, weight.astype(int), axis=0))
+        np.testing.assert_allclose(one.mean, other.mean)
+        np.testing.assert_allclose(one.scale, other.scale)
+
+    def test_a_column_of_equal_numbers_stays_finite(self):
+        z = Standardiser.of(np.full((5, 1), 0.1)).apply(np.array([[0.1], [1.1]]))
+        np.testing.assert_allclose(z, [[0.0], [1.0]], atol=1e-12)
+
+
+class TestFolds:
+    def test_never_more_folds_than_documents_of_the_rarer_class(self):
+        (problem,) = binary_problems(read_target([0] * 20 + [1] * 3, 23))
+        splits = splits_of(problem, 1, 5, np.zeros((23, 1)), {})
+        assert len(splits) == 3
+        for train, held in splits:
+            assert problem.positive[held].sum() == 1
+            assert problem.positive[train].sum() == 2
+
+    def test_a_single_document_of_a_class_is_refused(self):
+        (problem,) = binary_problems(read_target(["a"] * 20 + ["b"], 21))
+        with pytest.raises(ValueError, match=r"class 'b' needs at least two documents.*got 1"):
+            splits_of(problem, "b", 5, np.zeros((21, 1)), {})
+
+    def test_a_document_held_out_twice_is_refused(self):
+        (problem,) = binary_problems(read_target([0, 1, 0, 1], 4))
+        splits = [([0, 1, 2], [3]), ([0, 1], [2, 3])]
+        with pytest.raises(ValueError, match="no document out twice"):
+            splits_of(problem, 1, splits, np.zeros((4, 1)), {})
+
+    def test_what_is_said_of_a_document_was_fitted_without_it(self):
+        rng = RNG(0)
+        X, y = rng.normal(size=(60, 2)), (rng.random(60) < 0.5).astype(int)
+        target = read_target(y, 60)
+        splits = splits_of(target, 1, 5, X, {})
+        classifiers = {"heart": ByHeart(), "nb": GaussianNB()}
+        documents = {name: Documents(X, target, {}) for name in classifiers}
+        (found,) = fit_nested(classifiers, None, [Problem(documents, splits)], None, None)
+        np.testing.assert_array_equal(found.rows, np.arange(60))
+        # By heart it knows the documents that it was fitted on, and held-out ones not at all.
+        assert abs(roc_auc_score(y, found.labelled.inputs.scores[:, 0]) - 0.5) < 0.25
+        assert roc_auc_score(y, found.members.inputs(X).scores[:, 0]) == 1.0
+        for k, (train, held) in enumerate(splits):
+            assert (found.labelled.fold[held] == k).all()
+            own = GaussianNB().fit(X[train], y[train]).predict_joint_log_proba(X[held])
+            expected = own[:, 1] - own[:, 0]
+            np.testing.assert_allclose(found.labelled.inputs.scores[held, 1], expected, atol=1e-9)
+
+
+class TestCombiners:
+    @pytest.mark.parametrize("name", COMBINERS)
+    def test_several_views_beat_the_best_one(self, name):
+        X, y, _ = views(400, RNG(0))
+        new, truth, _ = views(1500, RNG(1))
+        found = fit(name, labelled(X, y))
+        errors = np.mean(found.decide(Inputs(new, np.empty((1500, 0))), "error") != (truth == 1))
+        alone = min(
+            np.mean((new[:, i] >= best_threshold("error", X[:, i], y == 1)) != (truth == 1))
+            for i in range(3)
+        )
+        # The votes of two good and one bad are no better than the best; nor is choosing one.
+        slack = {"majority": 0.05, "best_by_class": 0.0, "tree": 0.02}.get(name, -0.02)
+        assert errors <= alone + slack + 1e-12
+
+    @pytest.mark.parametrize("name", sorted(set(COMBINERS) - {"majority", "best_by_class"}))
+    def test_held_out_scores_are_of_models_that_had_not_seen_the_label(self, name):
+        X, y, _ = views(150, RNG(0))
+        documents = labelled(X, y)
+        flipped = y.copy()
+        held = documents.fold == 2
+        flipped[held] = 1 - flipped[held]
+        other = Labelled(documents.inputs, flipped == 1, None, documents.fold)
+        if name == "bayes":
+            # Its calibrators' folds, and its two scales and centre, have seen other labels too.
+            first = fit(name, documents).calibrated.held_out[held]
+            np.testing.assert_array_equal(first, fit(name, other).calibrated.held_out[held])
+            return
+        np.testing.assert_allclose(
+            fit(name, documents).held_out[held], fit(name, other).held_out[held], atol=1e-6
+        )
+
+    def test_majority_counts_votes_and_best_by_class_breaks_ties(self):
+        X = np.array(list(itertools.product([0.0, 1.0], repeat=4)))
+        X = np.repeat(X, 6, axis=0)
+        y = X[:, 0].astype(int)  # the first classifier is right
+        found = fit("majority", labelled(X, y, folds=3))
+        taken = found.decide(Inputs(X, np.empty((len(X), 0))), "error")
+        # The others say nothing, and take no document, or all.
+        assert (taken == found.tie_breaker.decide(Inputs(X, np.empty((len(X), 0))), "error"))[
+            found.score(Inputs(X, np.empty((len(X), 0)))) == 0.0
+        ].all()
+        best = fit("best_by_class", labelled(X, y, folds=3))
+        assert set(best.best.values()) == {0}
+
+    def test_the_linear_svm_is_svm_lights(self):
+        X, y, _ = views(120, RNG(0))
+        found = fit("linear_svm", labelled(X, y))
+        z = (X - X.mean(axis=0)) / X.std(axis=0)
+        expected = SVC(kernel="linear", C=1.0 / 3.0).fit(z, y)  # mean <z, z> is 3
+        np.testing.assert_allclose(
+            found.score(Inputs(X, np.empty((120, 0)))), expected.decision_function(z), atol=1e-6
+        )
+
+    def test_without_normalising_a_column_of_large_numbers_wins(self):
+        X, y, _ = views(300, RNG(0), sds=(0.5, 1.0))
+        X = X * [1e-3, 1e3]
+        inputs = Inputs(X, np.empty((300, 0)))
+        good, bad = (
+            roc_auc_score(y, fit("linear_svm", labelled(X, y), normalise=n).score(inputs))
+            for n in (True, False)
+        )
+        assert good > bad + 0.02
+
+    def test_the_local_kernel_is_the_product_of_two(self):
+        rng = RNG(0)
+        X, y = rng.normal(size=(40, 5)), rng.random(40) < 0.5
+        features = product_features(X, X[:, :2])
+        gram = (X @ X.T + 1.0) * (X[:, :2] @ X[:, :2].T + 1.0)
+        np.testing.assert_allclose(features @ features.T, gram, atol=1e-10)
+        model = LocalKernelSVM(scores=2).fit(X, y)
+        svm = SVC(kernel="precomputed", C=1.0 / np.diag(gram).mean()).fit(gram, y)
+        np.testing.assert_allclose(
+            model.decision_function(X), svm.decision_function(gram), atol=0.02
+        )
+
+    def test_it_finds_weights_that_depend_on_where(self):
+        """A classifier that is right on one side and wrong on the other: no constant weight."""
+        rng = RNG(0)
+        side = rng.choice([-1.0, 1.0], 600)
+        y = (rng.random(600) < 0.5).astype(int)
+        X = np.c_[side * (2 * y - 1) + 0.5 * rng.normal(size=600)]
+        documents = labelled(X, y)
+        documents = Labelled(Inputs(X, side[:, None]), documents.positive, None, documents.fold)
+        for name, low, high in (
+            ("local_kernel", 0.95, 1.0), ("boosting", 0.95, 1.0), ("linear_svm", 0.4, 0.6)
+        ):  # fmt: skip
+            found = fit(name, documents)
+            assert low < roc_auc_score(y, found.held_out) <= high, name
+
+    def test_the_selected_kernel_has_the_trees_columns(self):
+        rng = RNG(0)
+        X, y = rng.normal(size=(200, 6)), None
+        y = (X[:, 4] > 0).astype(int)
+        model = LocalKernelSVM(scores=2, select=True).fit(X, y)
+        assert model.columns_.tolist() == [4]
+
+    def test_any_classifier_stacks(self):
+        X, y, _ = views(100, RNG(0))
+        found = fit(LogisticRegression(C=3.0), labelled(X, y))
+        z = (X - X.mean(axis=0)) / X.std(axis=0)
+        own = LogisticRegression(C=3.0).fit(z, y).decision_function(z)
+        np.testing.assert_allclose(found.score(Inputs(X, np.empty((100, 0)))), own, atol=1e-4)
+
+    def test_unknown_names_and_missing_weights_are_refused(self):
+        with pytest.raises(ValueError, match=r"combiner must be one of 'majority'.*got 'mean'"):
+            read_combiner("mean", normalise=True, weighted=False)
+        with pytest.raises(ValueError, match="combiner 'tree' takes no sample_weight"):
+            read_combiner("tree", normalise=True, weighted=True)
+
+
+class TestNoLeak:
+    """Labels that are noise: what combines held-out scores knows that, what cheats does not."""
+
+    @staticmethod
+    def excess(combined, X, y):
+        """Return the log-loss on new documents less that of the base rate, in bits a document."""
+        found = losses(combined.score(Inputs(X, np.empty((len(X), 0)))), y == 1).log_loss
+        return (found - losses(np.full(y.size, special.logit(0.5)), y == 1).log_loss) / y.size
+
+    @pytest.mark.parametrize("name", ["bayes", "logistic"])
+    def test_held_out_scores_stay_at_chance_and_scores_by_heart_do_not(self, name):
+        rng = RNG(3)
+        X, y = rng.normal(size=(200, 2)), np.arange(200) % 2
+        new, truth = rng.normal(size=(2000, 2)), rng.integers(0, 2, 2000)
+        heart = ByHeart()
+        scores = np.c_[heart.fit(X, y).decision_function(X), X[:, 1]]
+        new_scores = np.c_[rng.choice([-2.0, 2.0], 2000), new[:, 1]]
+        cheating = fit(name, labelled(scores, y))
+        held_out = np.empty(200)
+        documents = labelled(scores, y)
+        for train, held in documents.splits():
+            held_out[held] = heart.fit(X[train], y[train]).decision_function(X[held])
+        honest = fit(name, labelled(np.c_[held_out, X[:, 1]], y))
+        honest_new = np.c_[0.01 * new[:, 0], new[:, 1]]
+        assert self.excess(honest, honest_new, truth) < 0.03
+        assert self.excess(cheating, new_scores, truth) > 0.5
+
+
+def test_column_scores_are_what_they_say():
+    assert Column(1).fit(np.zeros((2, 2)), [0, 1]).decision_function([[1.0, 2.0]]).tolist() == [2.0]
