@@ -129,9 +129,10 @@ def topic_inputs(
 
     train, test = (corpus[corpus["split"] == split] for split in ("train", "test"))
     counts = count_words(train["text"], test["text"])
+    of_topics = np.stack([_has(train, topic) for topic in topics], axis=1)
     tasks = (
         joblib.delayed(_inputs_of)(
-            topic, counts, [_has(part, topic) for part in (train, test)], random_state
+            topic, counts, (_has(train, topic), _has(test, topic)), of_topics, random_state
         )
         for topic in topics
     )
@@ -165,7 +166,11 @@ def decide_all(
 
 
 def _inputs_of(
-    topic: str, counts: tuple[Any, Any], labels: Sequence[Bools], random_state: int
+    topic: str,
+    counts: tuple[Any, Any],
+    labels: tuple[Bools, Bools],
+    of_topics: Bools,
+    random_state: int,
 ) -> TopicInputs:
     from sklearn.model_selection import StratifiedKFold
 
@@ -185,6 +190,8 @@ def _inputs_of(
     folds = min(FOLDS, int(y.sum()))
     splitter = StratifiedKFold(folds, shuffle=True, random_state=random_state)
     documents = {name: Documents(train, target, {}) for name in classifiers}
+    # Nearest neighbours see the same words for all topics (section 7.2.1).
+    documents["kNN"] = Documents(train, target, {"words__topics": of_topics})
     problem = Problem(documents, splits_of(target, topic, splitter, train, {}))
     (found,) = fit_nested(classifiers, indicators, [problem], None, 1)
     return TopicInputs(topic, found.labelled, found.members.inputs(test), truth)
