@@ -62,8 +62,8 @@ def available() -> list[str]:
 
     Examples
     --------
-    >>> available()[:4]
-    ['asymmetric_gaussian', 'asymmetric_laplace', 'gaussian', 'hybrid']
+    >>> available()[:3]
+    ['asymmetric_gaussian', 'asymmetric_laplace', 'classifier_weights']
     """
     return sorted(path.stem for path in folder().glob("*.py"))
 

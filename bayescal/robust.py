@@ -14,7 +14,7 @@ MAD_TO_SIGMA = 1.482602218505602
 # Scores of a classifier that says nothing may differ by so many units in the last place: warped by
 # a spread like that they would be all equal.
 ROUNDING = 8.0
-# Of how far both classes reach; a Gaussian's spread is a third of that, so that it seldom acts.
+# Of how far both classes reach; a Gaussian's spread is most of that, so that it seldom acts.
 SMALLEST_SHARE = 0.02
 
 
@@ -61,9 +61,10 @@ def units_of(x: Floats, positive: NDArray[np.bool_], weight: Floats | None) -> t
     """
     Return the units of priors: the median of scores, and a spread that serves both classes.
 
-    The spread is that of `centre_and_spread`, or 1/50 of how far the classes reach, from their
-    lowest 10 % quantile to their highest 90 % one, if that is more. Where most documents have all
-    but the same score (trees that find nothing), the deviation of most is no unit for the others.
+    The spread is that of `centre_and_spread`, or 1/50 of how far the classes reach, from the lowest
+    of their first quartiles to the highest of their third ones, if that is more. Where most
+    documents have all but the same score (trees that find nothing), the deviation of most is no
+    unit for the others. Quartiles, because a few scores may lie anywhere.
 
     Parameters
     ----------
@@ -83,21 +84,21 @@ def units_of(x: Floats, positive: NDArray[np.bool_], weight: Floats | None) -> t
     --------
     >>> x = np.r_[np.linspace(0.0, 1e-6, 90), np.arange(10.0)]
     >>> [float(f"{spread:.2g}") for _, spread in (centre_and_spread(x), units_of(x, x >= 1, None))]
-    [4.2e-07, 0.18]
+    [4.2e-07, 0.14]
     """
     centre, spread = centre_and_spread(x, weight)
-    own = [_quantiles(x, weight, positive == label) for label in (False, True)]
+    own = [_quartiles(x, weight, positive == label) for label in (False, True)]
     ends = np.array([each for each in own if each is not None])
     reach = float(ends[:, 1].max() - ends[:, 0].min()) if ends.size else 0.0
     return centre, max(spread, SMALLEST_SHARE * reach)
 
 
-def _quantiles(x: Floats, weight: Floats | None, mine: NDArray[np.bool_]) -> Floats | None:
-    """Return the 10 % and the 90 % quantile of a class, None of one without any weight."""
+def _quartiles(x: Floats, weight: Floats | None, mine: NDArray[np.bool_]) -> Floats | None:
+    """Return the first and the third quartile of a class, None of one without any weight."""
     own = None if weight is None else weight[mine]
     if not (mine.any() if own is None else own.any()):
         return None
-    found: Floats = np.quantile(x[mine], (0.1, 0.9), method="inverted_cdf", weights=own)
+    found: Floats = np.quantile(x[mine], (0.25, 0.75), method="inverted_cdf", weights=own)
     return found
 
 
