@@ -7,6 +7,7 @@ from bayescal.plots.learning_curve import LearningCurveDisplay
 from bayescal.plots.log_odds import LogOddsDisplay
 from bayescal.plots.predictive_check import PredictiveCheckDisplay
 from bayescal.plots.probability import ProbabilityDisplay
+from bayescal.plots.ranking import RankingDisplay
 from bayescal.plots.reliability import ReliabilityDisplay
 from bayescal.plots.topic_forest import TopicForestDisplay
 
@@ -18,6 +19,7 @@ __all__ = [
     "LogOddsDisplay",
     "PredictiveCheckDisplay",
     "ProbabilityDisplay",
+    "RankingDisplay",
     "ReliabilityDisplay",
     "TopicForestDisplay",
 ]

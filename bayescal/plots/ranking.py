@@ -1,0 +1,148 @@
+"""A ranking: P(relevant) by rank with its band, and where to stop reading."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike
+
+from bayescal.plots.display import Display
+from bayescal.plots.optional import require
+from bayescal.plots.style import BAND, POSTERIOR, REFERENCE, finish, rug
+from bayescal.validation import as_scores, check_same_length
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Ticks of documents known to be relevant stand above 1, where no probability goes.
+ABOVE = 1.05
+
+
+class RankingDisplay(Display):
+    """
+    P(relevant) of one query's documents, the best one first, and after how many to stop.
+
+    Make it with `from_estimator`.
+
+    Parameters
+    ----------
+    data : xarray.Dataset
+        probability, lower, upper (rank), and relevant (rank) where that is known.
+
+    Attributes
+    ----------
+    line_ : matplotlib.lines.Line2D
+        P(relevant) by rank.
+    band_ : matplotlib.collections.PolyCollection
+        Its interval at each rank.
+    stop_ : matplotlib.lines.Line2D
+        Between the last document to read and the next.
+    rug_ : matplotlib.lines.Line2D or None
+        Ticks of the relevant documents, where they are known.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from bayescal import TopicCalibrator
+    >>> from bayescal.ranking import RelevanceCalibrator
+    >>> rng = np.random.default_rng(0)
+    >>> qid, relevant = np.repeat(np.arange(6), 40), rng.random(240) < 0.2
+    >>> scores = 2.0 * relevant + rng.normal(size=240)
+    >>> quick = TopicCalibrator(draws=50, random_state=0)
+    >>> calibrator = RelevanceCalibrator(quick, random_state=0).fit(scores, relevant, qid)
+    >>> display = RankingDisplay.from_estimator(calibrator, scores[:40], ax=Figure().subplots())
+    >>> display.ax_.get_xlabel()
+    'rank'
+    """
+
+    @classmethod
+    def from_estimator(
+        cls,
+        calibrator: Any,
+        scores: ArrayLike,
+        *,
+        y: ArrayLike | None = None,
+        recall: float = 0.8,
+        probability: float = 0.9,
+        level: float = 0.9,
+        ax: Axes | None = None,
+        **options: Any,
+    ) -> Self:
+        """
+        Plot the ranking of one query.
+
+        Parameters
+        ----------
+        calibrator : RelevanceCalibrator
+            Fitted.
+        scores : array-like of shape (documents,)
+            Raw scores of all documents that are ranked for the query.
+        y : array-like of shape (documents,) of bool, optional
+            Which of them are relevant, where that is known.
+        recall, probability : float
+            What is to be read, see `RelevanceCalibrator.when_to_stop`.
+        level : float
+            Posterior probability of the band at each rank.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default axes of a new figure.
+        **options
+            Further arguments of `plot`.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        ValueError
+            If an argument is not as described.
+        """
+        require("matplotlib")
+        values = as_scores(scores)
+        order = np.argsort(-values, kind="stable")
+        low, high = calibrator.predict_interval(values, level=level)[order].T
+        variables = {
+            "probability": calibrator.predict_proba(values)[order, 1],
+            "lower": low,
+            "upper": high,
+        }
+        if y is not None:
+            relevant = np.asarray(y, dtype=bool)
+            check_same_length("scores", values.size, "y", relevant.size)
+            variables["relevant"] = relevant[order]
+        stops = calibrator.when_to_stop(values, recall=recall, probability=probability)
+        data = xr.Dataset(
+            {name: ("rank", each) for name, each in variables.items()},
+            {"rank": np.arange(1, values.size + 1)},
+            {
+                "stop": int(stops["stop"].iloc[0]),
+                "recall": recall,
+                "probability": probability,
+                "level": level,
+            },
+        )
+        return cls(data).plot(ax=ax, **options)
+
+    def plot(self, *, ax: Axes | None = None, legend: bool = True) -> Self:
+        """
+        Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default axes of a new figure.
+        legend : bool
+            Whether to draw a legend.
+        """
+        ax, data, told = self._begin(ax), self.data, self.data.attrs
+        rank = data["rank"].values
+        band = f"{100 * told['level']:g} % band"
+        self.band_ = ax.fill_between(rank, data["lower"], data["upper"], label=band, **BAND)
+        (self.line_,) = ax.plot(rank, data["probability"], label="P(relevant)", **POSTERIOR)
+        stop = f"{100 * told['recall']:g} % read, with probability {told['probability']:g}"
+        self.stop_ = ax.axvline(told["stop"] + 0.5, label=stop, **REFERENCE)
+        self.rug_ = rug(ax, rank[data["relevant"].values], ABOVE) if "relevant" in data else None
+        ax.set(xlabel="rank", ylabel="P(relevant)", ylim=(-0.02, 1.1))
+        ax.set_xlim(0.5, rank.size + 0.5)
+        finish(ax, legend="upper right" if legend else None, corner=(1.0, 0.95))
+        return self
