@@ -116,9 +116,11 @@ class TestBayes:
         """Independent views of the label: the true log-odds are the sum of what each says."""
         new, _, truth = views(300, np.random.default_rng(9), share=0.2)
         widths = []
-        for n, least in ((60, 0.7), (600, 0.8)):
+        # Of 12 seeds .80 and .93 of the documents; one seed differs from others by .19 and .08, for
+        # what a few labels are off by moves all documents together.
+        for n, least in ((60, 0.6), (600, 0.85)):
             held = []
-            for seed in range(3):
+            for seed in range(8):
                 documents, y, _ = views(n, np.random.default_rng(seed), share=0.2)
                 found = CombinedClassifier(columns(), random_state=seed).fit(documents, y)
                 lower, upper = found.predict_interval(new).T
@@ -126,7 +128,7 @@ class TestBayes:
                 held.append(np.mean((lower <= p) & (p <= upper)))
                 widths.append(np.mean(upper - lower))
             assert np.mean(held) > least
-        assert np.mean(widths[3:]) < 0.5 * np.mean(widths[:3])
+        assert np.mean(widths[8:]) < 0.5 * np.mean(widths[:8])
 
     @pytest.mark.slow
     def test_it_beats_each_classifier_calibrated_from_three_positives_on(self):
