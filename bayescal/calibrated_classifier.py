@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
     from bayescal.results.diagnostics import Diagnostics
 
+ESTIMATOR = "estimator"  # the classifier's name in metadata routing
+
 
 class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """
@@ -162,9 +164,16 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         if not isinstance(self.ensemble, bool | np.bool_) and self.ensemble != "auto":
             raise ValueError(f"ensemble must be True, False or 'auto', got {self.ensemble!r}.")
         calibrator = read_calibrator(self.calibrator, weighted=sample_weight is not None)
-        fit_params, split_params = route(self, estimator, sample_weight, params)
+        fit_params, split_params = route(
+            self,
+            {ESTIMATOR: estimator},
+            sample_weight,
+            params,
+            called="{name} {kind}",
+            others="a step of it or the calibrators",
+        )
         weight = as_weights(sample_weight, len(target.y))
-        documents = Documents(X, target, fit_params)
+        documents = Documents(X, target, fit_params[ESTIMATOR])
         if isinstance(estimator, FrozenEstimator):
             parts = score_fitted(estimator, documents)
         else:
@@ -447,7 +456,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Return who may get which metadata of fit; see scikit-learn's guide."""
-        return router_of(self, self._estimator())
+        return router_of(self, {ESTIMATOR: self._estimator()})
 
     def __sklearn_tags__(self) -> Tags:
         tags, inner = super().__sklearn_tags__(), get_tags(self._estimator())

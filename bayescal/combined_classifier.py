@@ -15,6 +15,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from bayescal.bayes import probability
 from bayescal.classification.folds import Documents
+from bayescal.classification.metadata import route, router_of
 from bayescal.classification.probabilities import (
     interval_of_draws,
     log_odds_of_classes,
@@ -28,7 +29,6 @@ from bayescal.combining.combiners.bayes import Bayesian
 from bayescal.combining.inputs import Inputs
 from bayescal.combining.measures import MEASURES
 from bayescal.combining.members import read_classifiers
-from bayescal.combining.metadata import route, router_of
 from bayescal.combining.nested import Problem, fit_nested
 from bayescal.randomness import generator
 from bayescal.validation import Floats, as_weights, check_choice, check_fraction
@@ -185,7 +185,14 @@ class CombinedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
         combiner = read_combiner(
             self.combiner, normalise=self.normalise, weighted=weight is not None
         )
-        fit_params, split_params = route(self, classifiers, sample_weight, params)
+        fit_params, split_params = route(
+            self,
+            classifiers,
+            sample_weight,
+            params,
+            called="classifier {name!r} ({kind})",
+            others="the combiner",
+        )
         problems = [
             _problem(problem, name, X, fit_params, self.cv, split_params)
             for problem, name in zip(binary_problems(target), target.columns.tolist(), strict=True)

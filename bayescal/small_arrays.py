@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-# The largest block, in bytes, whose release glibc still learns from.
-LARGEST_LESSON = 1 << 25
+# The largest block, in bytes, whose release glibc still learns from is 32 MiB with its header,
+# rounded up to whole pages, which may be huge ones.
+LARGEST_LESSON = (1 << 25) - (1 << 21)
 
 
 @contextmanager
@@ -56,4 +57,4 @@ def _keep_freed_memory() -> None:
     threshold is the largest block that has been freed (mallopt(3), M_MMAP_THRESHOLD), so one that
     is never touched raises it for good, in microseconds. Other C libraries are left as they are.
     """
-    np.empty(LARGEST_LESSON - 4096, dtype=np.uint8)
+    np.empty(LARGEST_LESSON, dtype=np.uint8)

@@ -68,6 +68,14 @@ def test_the_posterior_is_that_of_quadrature(n, wrong):
     assert abs(other.mean() - mean) > 10 * sd / 200
 
 
+def test_without_documents_the_prior_is_drawn_far_tail_and_all():
+    nothing = np.zeros(0)
+    drawn = draw_lapse(nothing, nothing, nothing, 400_000, np.random.default_rng(0))
+    level = np.array([0.3, 0.9, 0.99, 0.999, 0.9999])
+    expected = stats.beta.ppf(level, *PRIOR)
+    assert np.quantile(drawn, level) == pytest.approx(expected, rel=0.05)
+
+
 def test_lapses_are_found_where_they_are(default):
     assert default.lapse_.shape == (1000,)
     assert default.lapse_.mean() < 0.01

@@ -1,5 +1,7 @@
-"""Engines keep BLAS to one thread, here and in workers, and give it back what it had."""
+"""Engines keep BLAS to one thread, give it back what it had, and keep the memory that is freed."""
 
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -84,3 +86,32 @@ def test_a_fit_has_one(calibrator, engine, monkeypatch):
         documents.append(np.repeat(["a", "b"], 30))
     calibrator.fit(*documents)
     assert seen == [{1}]
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the C library is glibc there")
+def test_memory_that_is_freed_is_not_fetched_again():
+    code = (
+        "import resource, numpy as np\n"
+        "from bayescal.small_arrays import small_arrays\n"
+        "{with_it}\n"
+        "def faults(): return resource.getrusage(resource.RUSAGE_SELF).ru_minflt\n"
+        "def work():\n"
+        "    for _ in range(100):\n"
+        "        x = np.ones(250_000); y = x + 1.0; z = 2.0 * y; del x, y, z\n"
+        "work()\n"
+        "before = faults()\n"
+        "work()\n"
+        "print(faults() - before)"
+    )
+
+    def found(with_it):
+        done = subprocess.run(
+            [sys.executable, "-c", code.replace("{with_it}", with_it)],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return int(done.stdout)
+
+    # 6 MB are 1,500 pages of 4 kB, fetched once, or a hundred times.
+    assert found("with small_arrays(): pass") < 5_000 < 50_000 < found("")

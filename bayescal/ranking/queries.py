@@ -28,6 +28,14 @@ class Queries:
     names: list[Hashable]
     documents: list[Integers]
 
+    @property
+    def code(self) -> Integers:
+        """Return the position in `names` of each document's query."""
+        code = np.empty(sum(each.size for each in self.documents), dtype=np.intp)
+        for position, documents in enumerate(self.documents):
+            code[documents] = position
+        return code
+
 
 def group_by_query(qid: Any, n: int) -> Queries:
     """

@@ -16,8 +16,13 @@ from bayescal.ranking.drawn_relevance import (
     draw_relevance,
     stopping_rank,
 )
-from bayescal.ranking.queries import as_grades, group_by_query, relevance_threshold_of
-from bayescal.ranking.within_query import standardise_within_queries
+from bayescal.ranking.queries import (
+    Queries,
+    as_grades,
+    group_by_query,
+    relevance_threshold_of,
+)
+from bayescal.ranking.within_query import standardise
 from bayescal.topic_calibrator import TopicCalibrator
 from bayescal.validation import Floats, as_scores, check_choice, check_count, check_fraction
 
@@ -121,10 +126,8 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
                 " relevance_threshold."
             )
         queries = group_by_query(qid, values.size)
-        code = np.empty(values.size, dtype=np.intp)
-        for position, documents in enumerate(queries.documents):
-            code[documents] = position
-        self.calibrator_ = calibrator.fit(self._in_units(values, code), relevant, topics=code)
+        in_units = self._in_units(values, queries)
+        self.calibrator_ = calibrator.fit(in_units, relevant, topics=queries.code)
         self.queries_ = queries.names
         return self
 
@@ -140,13 +143,13 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
         qid : sequence of shape (documents,) of hashable values, optional
             The query of each document. By default they are all of one query.
         """
-        calibrator, values, new = self._as_new(scores, qid)
-        return calibrator.predict_proba(values, new)
+        values, new, _ = self._as_new(scores, qid)
+        return self.calibrator_.predict_proba(values, new)
 
     def predict_interval(self, scores: ArrayLike, qid: Any = None, level: float = 0.9) -> Floats:
         """Return the posterior interval of P(relevant) of each document, (documents, 2)."""
-        calibrator, values, new = self._as_new(scores, qid)
-        return calibrator.predict_interval(values, new, level)
+        values, new, _ = self._as_new(scores, qid)
+        return self.calibrator_.predict_interval(values, new, level)
 
     def sample_proba(
         self, scores: ArrayLike, qid: Any = None, draws: int | None = None, random_state: Any = None
@@ -156,8 +159,8 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
 
         One draw has the curve and the base rate of one query that the population might make.
         """
-        calibrator, values, new = self._as_new(scores, qid)
-        return calibrator.sample_proba(values, new, draws, random_state)
+        values, new, _ = self._as_new(scores, qid)
+        return self.calibrator_.sample_proba(values, new, draws, random_state)
 
     def when_to_stop(
         self, scores: ArrayLike, qid: Any = None, *, recall: float = 0.8, probability: float = 0.9
@@ -274,15 +277,15 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
         unfitted: TopicCalibrator = clone(self.calibrator)
         return unfitted
 
-    def _in_units(self, values: Floats, qid: Any) -> Floats:
-        return values if self.units == "score" else standardise_within_queries(values, qid)
+    def _in_units(self, values: Floats, queries: Queries) -> Floats:
+        return values if self.units == "score" else standardise(values, queries)
 
-    def _as_new(
-        self, scores: ArrayLike, qid: Any
-    ) -> tuple[TopicCalibrator, Floats, NDArray[np.intp]]:
+    def _as_new(self, scores: ArrayLike, qid: Any) -> tuple[Floats, NDArray[np.intp], Queries]:
+        """Return scores in their units, topics that were not fitted for all, and the queries."""
         check_is_fitted(self, "calibrator_")
-        values = self._in_units(as_scores(scores), qid)
-        return self.calibrator_, values, np.full(values.size, NEW)
+        values = as_scores(scores)
+        queries = group_by_query(qid, values.size)
+        return self._in_units(values, queries), np.full(values.size, NEW), queries
 
     def _by_query(
         self,
@@ -294,9 +297,8 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
         """Return what labels drawn of each query's documents, best first, are summarised to."""
         import pandas as pd
 
-        calibrator, values, new = self._as_new(scores, qid)
-        queries = group_by_query(qid, values.size)
-        rng = generator(self.random_state)
+        values, new, queries = self._as_new(scores, qid)
+        calibrator, rng = self.calibrator_, generator(self.random_state)
         rows = []
         for documents in queries.documents:
             best_first = documents[np.argsort(-values[documents], kind="stable")]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import rankdata
 
-from bayescal.ranking.queries import group_by_query
+from bayescal.ranking.queries import Queries, group_by_query
 from bayescal.robust import centre_and_spread
 from bayescal.validation import Floats, as_scores
 
@@ -88,7 +88,17 @@ def standardise_within_queries(scores: ArrayLike, qid: Any = None) -> Floats:
     >>> standardise_within_queries([5.0, 6.0, 7.0, 0.1, 0.1], [1, 1, 1, 2, 2]).round(3).tolist()
     [-0.674, 0.0, 0.674, 0.0, 0.0]
     """
-    return _by_query(_standardised, as_scores(scores)[:, None], qid)[:, 0]
+    values = as_scores(scores)
+    return standardise(values, group_by_query(qid, values.size))
+
+
+def standardise(values: Floats, queries: Queries) -> Floats:
+    """Return the same of scores whose queries are known; see `standardise_within_queries`."""
+    found = np.empty_like(values)
+    for documents in queries.documents:
+        centre, spread = centre_and_spread(values[documents])
+        found[documents] = (values[documents] - centre) / spread
+    return found
 
 
 def _by_query(function: Callable[[Floats], Floats], X: ArrayLike, qid: Any) -> Floats:  # noqa: N803
@@ -106,11 +116,6 @@ def _by_query(function: Callable[[Floats], Floats], X: ArrayLike, qid: Any) -> F
 def _percentiles(scores: Floats) -> Floats:
     ranks = rankdata(scores, axis=0, nan_policy="omit")
     return np.asarray((ranks - 0.5) / np.maximum((~np.isnan(scores)).sum(axis=0), 1))
-
-
-def _standardised(scores: Floats) -> Floats:
-    centre, spread = centre_and_spread(scores[:, 0])
-    return (scores - centre) / spread
 
 
 def _min_max(scores: Floats) -> Floats:

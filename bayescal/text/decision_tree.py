@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from numpy.typing import ArrayLike
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from bayescal.bayes import probability
 from bayescal.labels import encode_labels
+from bayescal.text.log_odds_classifier import LogOddsClassifier
 from bayescal.validation import Floats
 
 
@@ -45,7 +44,7 @@ def leaf_log_odds(tree: Any) -> Floats:
     return np.asarray(np.log1p(counts[:, 1]) - np.log1p(counts[:, 0]))
 
 
-class DecisionTree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class DecisionTree(LogOddsClassifier):
     """
     A tree that splits documents by words; the score is the smoothed log-odds of the leaf.
 
@@ -118,21 +117,3 @@ class DecisionTree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "tree_")
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)  # noqa: N806
         return np.asarray(self.log_odds_[self.tree_.apply(X)])
-
-    def predict_proba(self, X: Any) -> Floats:  # noqa: N803
-        """Return probabilities of both classes, in the order of `classes_`."""
-        log_odds = self.decision_function(X)
-        return np.column_stack([probability(-log_odds), probability(log_odds)])
-
-    def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
-        """Return the likelier class of each document."""
-        log_odds = self.decision_function(X)
-        likelier: NDArray[Any] = self.classes_[(log_odds > 0.0).astype(np.intp)]
-        return likelier
-
-    def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn what comes in: sparse or not, and two classes."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.classifier_tags.multi_class = False
-        return tags

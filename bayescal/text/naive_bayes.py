@@ -12,17 +12,16 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
-from bayescal.bayes import probability
 from bayescal.labels import encode_labels
+from bayescal.text.log_odds_classifier import LogOddsClassifier
 from bayescal.text.mutual_information import presence
 from bayescal.validation import Floats
 
 
-class LogLinear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class LogLinear(LogOddsClassifier):
     """What the two models share: an intercept, and log ratios that words add to it."""
 
     def fit(self, X: Any, y: ArrayLike) -> Self:  # noqa: N803
@@ -58,22 +57,10 @@ class LogLinear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)  # noqa: N806
         return np.asarray(self._features(sparse.csr_array(X)) @ self.log_ratios_ + self.intercept_)
 
-    def predict_proba(self, X: Any) -> Floats:  # noqa: N803
-        """Return probabilities of both classes, in the order of `classes_`; often exactly 0."""
-        log_odds = self.decision_function(X)
-        return np.column_stack([probability(-log_odds), probability(log_odds)])
-
-    def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
-        """Return the likelier class of each document."""
-        log_odds = self.decision_function(X)
-        likelier: NDArray[Any] = self.classes_[(log_odds > 0.0).astype(np.intp)]
-        return likelier
-
     def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn what comes in: counts, sparse or not, and two classes."""
+        """Tell scikit-learn that counts come in."""
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = tags.input_tags.positive_only = True
-        tags.classifier_tags.multi_class = False
+        tags.input_tags.positive_only = True
         tags.classifier_tags.poor_score = True  # made for counts of words
         return tags
 
