@@ -1,9 +1,12 @@
 r"""Ours: a Bayesian logistic model of calibrated log-odds, around those of all problems together.
 
-    log-odds(x) = beta_0 + b + sum_i w_i (lambda_i(x) - beta_0) + sum_j v_j r_j(x)
+    log-odds(x) = beta_0 + b + sum_j v_j r_j(x)
+                  + sum_i (w_i + sum_j u_ij z_j(x)) (lambda_i(x) - beta_0)
 
 lambda_i are the log-odds that a `ScoreCalibrator` gives classifier i, beta_0 those of the base
-rate, r_j standardised indicators. The weights' prior (`engines.classifier_weights.prior`) has them
+rate, r_j standardised indicators. The moderators z_j, of which "bayes" has none and "local_bayes"
+has some, are principal components of these (`combining.shifts`): there weights differ between
+documents. The weights' prior (`engines.classifier_weights.prior`) has them
 average the classifiers that are probably the best, so that few positives change little about that.
 
 Calibration curves are uncertain as weights are. Each draw takes one curve of every classifier,
@@ -24,8 +27,8 @@ from bayescal.combining.calibrated_scores import CalibratedScores, calibrate_sco
 from bayescal.combining.combiners.combiner import Combined, Combiner
 from bayescal.combining.inputs import Inputs, Labelled
 from bayescal.combining.measures import MEASURES, best_threshold
-from bayescal.combining.standardiser import Standardiser
-from bayescal.engines.classifier_weights.design import Design
+from bayescal.combining.shifts import Shifts
+from bayescal.engines.classifier_weights.design import Design, interactions
 from bayescal.engines.classifier_weights.engine import (
     Nodes,
     Weights,
@@ -40,35 +43,6 @@ from bayescal.results.diagnostics import ConvergenceWarning
 from bayescal.validation import Floats
 
 DRAWS = 1000
-
-
-@dataclass(frozen=True)
-class Shifts:
-    """
-    Indicators as the model has them: standardised, none beyond those of the documents fitted.
-
-    Attributes
-    ----------
-    standardiser : Standardiser
-        Of the documents fitted.
-    low, high : array of shape (indicators,)
-        The smallest and the largest standardised value there.
-    """
-
-    standardiser: Standardiser
-    low: Floats
-    high: Floats
-
-    @classmethod
-    def of(cls, indicators: Floats, weight: Floats | None) -> Shifts:
-        """Return those of the documents fitted."""
-        standardiser = Standardiser.of(indicators, weight)
-        columns = standardiser.apply(indicators)
-        return cls(standardiser, columns.min(axis=0), columns.max(axis=0))
-
-    def columns(self, indicators: Floats) -> Floats:
-        """Return the columns of documents."""
-        return np.clip(self.standardiser.apply(indicators), self.low, self.high)
 
 
 @dataclass(frozen=True)
@@ -120,23 +94,25 @@ class Bayesian(Combined):
         run too high weigh more in it than those that run too low.
         """
         evidence = self.calibrated.point(inputs.scores) - self.calibrated.base
-        ones = np.ones((len(evidence), 1))
-        columns = np.hstack([ones, evidence, self.shifts.columns(inputs.indicators)])
+        columns = self.shifts.design(evidence, inputs.indicators)
         return np.asarray(self.calibrated.base + columns @ self.weights.draws.mean(axis=0))
 
     def sample(self, inputs: Inputs) -> Floats:
         """Return log-odds of posterior draws, shape (draws, n)."""
-        base = self.calibrated.base
+        base, draws = self.calibrated.base, self.weights.draws
         evidence = self.calibrated.draws(inputs.scores) - base
-        shifts = self.shifts.columns(inputs.indicators)
+        columns = self.shifts.columns(inputs.indicators)
+        moderators = self.shifts.moderators(inputs.indicators)
         head = evidence.shape[2] + 1
-        out = np.empty((len(self.weights.draws), len(shifts)))
-        for curve, (columns, move) in enumerate(zip(evidence, self.moves, strict=True)):
+        tail = head + columns.shape[1]
+        out = draws[:, head:tail] @ columns.T
+        for curve, (own, move) in enumerate(zip(evidence, self.moves, strict=True)):
             # Draws are in random order, so that each curve may have every so many of them.
-            own = self.weights.draws[curve :: len(evidence)] + move
-            out[curve :: len(evidence)] = own[:, :1] + own[:, 1:head] @ columns.T
-        out += self.weights.draws[:, head:] @ shifts.T
-        return out + base
+            some = slice(curve, None, len(evidence))
+            shared = draws[some, :head] + move[:head]
+            out[some] += shared[:, :1] + shared[:, 1:] @ own.T
+            out[some] += draws[some, tail:] @ interactions(own, moderators).T
+        return np.asarray(out + base)
 
 
 @dataclass(frozen=True)
@@ -150,10 +126,13 @@ class Bayes(Combiner):
         Scales of bias, weights and indicators' coefficients.
     draws : int
         How many draws of the coefficients.
+    weight_shifts : bool
+        Whether indicators shift weights too.
     """
 
     prior: WeightsPrior = field(default_factory=WeightsPrior)
     draws: int = DRAWS
+    weight_shifts: bool = False
     gives_log_odds: bool = True
 
     def fit(
@@ -167,7 +146,14 @@ class Bayes(Combiner):
                 for labelled, seed in zip(problems, seeds, strict=True)
             )
         )
-        shifts = [Shifts.of(each.inputs.indicators, each.weight) for each in problems]
+        shifts = [
+            Shifts.of(each.inputs.indicators, each.weight, of_weights=self.weight_shifts)
+            for each in problems
+        ]
+        moderators = [
+            shift.moderators(each.inputs.indicators)
+            for shift, each in zip(shifts, problems, strict=True)
+        ]
         designs = [
             _design(labelled, own, shift)
             for labelled, own, shift in zip(problems, calibrated, shifts, strict=True)
@@ -178,9 +164,9 @@ class Bayes(Combiner):
         found = draw_weights(nodes, self.draws, rng)
         _warn_of_draws(found)
         return [
-            Bayesian(labelled, own, shift, weights, _moves(weights, design, own), scores)
-            for labelled, own, shift, weights, design, scores in zip(
-                problems, calibrated, shifts, found, designs, held_out, strict=True
+            Bayesian(labelled, own, shift, weights, _moves(weights, design, own, z), scores)
+            for labelled, own, shift, weights, design, z, scores in zip(
+                problems, calibrated, shifts, found, designs, moderators, held_out, strict=True
             )
         ]
 
@@ -188,6 +174,11 @@ class Bayes(Combiner):
 def combiner(*, normalise: bool = True) -> Bayes:
     """Return the Bayesian combination, whose inputs have one scale whatever `normalise` says."""
     return Bayes()
+
+
+def local(*, normalise: bool = True) -> Bayes:
+    """Return the Bayesian combination whose weights depend on the indicators."""
+    return Bayes(weight_shifts=True)
 
 
 def _warn_of_draws(found: Sequence[Weights]) -> None:
@@ -203,8 +194,9 @@ def _warn_of_draws(found: Sequence[Weights]) -> None:
 
 def _design(labelled: Labelled, calibrated: CalibratedScores, shifts: Shifts) -> Design:
     evidence = calibrated.held_out - calibrated.base
-    columns = [np.ones((len(evidence), 1)), evidence, shifts.columns(labelled.inputs.indicators)]
-    return Design(np.hstack(columns), calibrated.base, labelled.positive, _weight(labelled))
+    columns = shifts.design(evidence, labelled.inputs.indicators)
+    interactions = evidence.shape[1] * shifts.axes.shape[1]
+    return Design(columns, calibrated.base, labelled.positive, _weight(labelled), interactions)
 
 
 def _weight(labelled: Labelled) -> Floats:
@@ -242,7 +234,11 @@ def _cross_validated(
     return out
 
 
-def _moves(weights: Weights, design: Design, calibrated: CalibratedScores) -> Floats:
+def _moves(
+    weights: Weights, design: Design, calibrated: CalibratedScores, moderators: Floats
+) -> Floats:
     """Return how far each draw of the curves moves the mode."""
     evidence = calibrated.held_out_draws - calibrated.base
-    return np.array([follow(weights, design, each) for each in evidence])
+    return np.array(
+        [follow(weights, design, each, interactions(each, moderators)) for each in evidence]
+    )

@@ -17,7 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
+from bayescal.engines.classifier_weights.corrections import features, log_mean
 from bayescal.engines.classifier_weights.design import Design
+from bayescal.engines.classifier_weights.grid import Place, resolve
 from bayescal.engines.classifier_weights.mode import JointMode, Population, climb, find_mode
 from bayescal.engines.classifier_weights.prior import WeightsPrior
 from bayescal.engines.monotone.importance import (
@@ -111,12 +113,18 @@ def fit_modes(designs: Sequence[Design], centre: Floats, prior: WeightsPrior) ->
     prior : WeightsPrior
         Its scales.
     """
-    grid = prior.grid(shifts=designs[0].size > centre.size + 1)
-    modes: list[JointMode] = []
-    for scales in grid:
-        start = (modes[-1].mu, modes[-1].points) if modes else None
-        modes.append(find_mode(Population(designs, centre, prior, scales), start))
-    share = special.softmax([mode.log_evidence + mode.model.scales.log_mass for mode in modes])
+    first = designs[0]
+    has_shifts = first.size - first.weight_shifts > centre.size + 1
+    dimensions = 1 + has_shifts + (first.weight_shifts > 0)
+
+    def evaluate(at: Floats, near: JointMode | None) -> Place[JointMode]:
+        start = None if near is None else (near.mu, near.points)
+        mode = find_mode(Population(designs, centre, prior, prior.scales(at)), start)
+        return Place(mode.log_evidence + mode.model.scales.log_mass, mode)
+
+    places = resolve(evaluate, dimensions)
+    modes = [place.found for place in places]
+    share = special.softmax([place.log_mass for place in places])
     kept = share > SMALLEST_SHARE
     kept_modes = [mode for mode, keep in zip(modes, kept, strict=True) if keep]
     return Nodes(kept_modes, share[kept] / share[kept].sum())
@@ -142,14 +150,11 @@ def draw_weights(nodes: Nodes, draws: int, rng: np.random.Generator) -> list[Wei
         for mode, n in zip(nodes.modes, sizes, strict=True)
     ]
     best, points = nodes.likeliest, nodes.points
+    proposed = [_propose_all(nodes.modes, k, mus, rng) for k in range(len(points))]
+    beyond = _beyond_laplace(nodes.modes, mus, [log_ratio for _, log_ratio in proposed])
     out = []
-    for k, point in enumerate(points):
-        parts = [
-            _propose(mode, k, mu, rng) for mode, mu in zip(nodes.modes, mus, strict=True) if len(mu)
-        ]
-        found: Sample = weighted(
-            np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
-        )
+    for k, (point, (values, log_ratio)) in enumerate(zip(points, proposed, strict=True)):
+        found: Sample = weighted(values, log_ratio + beyond.sum(axis=0) - beyond[k])
         out.append(
             Weights(
                 found.resample(draws, rng),
@@ -162,11 +167,13 @@ def draw_weights(nodes: Nodes, draws: int, rng: np.random.Generator) -> list[Wei
     return out
 
 
-def follow(weights: Weights, design: Design, evidence: Floats) -> Floats:
+def follow(
+    weights: Weights, design: Design, evidence: Floats, shifted: Floats | None = None
+) -> Floats:
     """
     Return how far the mode of bias and weights moves where the evidence is another one.
 
-    The labels and the prior stay; what indicators add stays too.
+    The labels and the prior stay; the coefficients of indicators and interactions stay too.
 
     Parameters
     ----------
@@ -176,24 +183,51 @@ def follow(weights: Weights, design: Design, evidence: Floats) -> Floats:
         Labels and columns.
     evidence : array of shape (n, m)
         In place of the classifiers' columns of the design.
+    shifted : array of shape (n, interactions), optional
+        In place of its interactions; by default they stay.
 
     Returns
     -------
     array of shape (d,)
     """
-    head = evidence.shape[1] + 1
+    head, tail = evidence.shape[1] + 1, design.size - design.weight_shifts
     precision, start = weights.precision[:head], weights.point[:head]
     # The prior mean that the mode is the mode of: it is the same for the other evidence.
     mean = start - design.gradient(weights.point)[:head] / precision
+    between = design.columns[:, tail:] if shifted is None else shifted
+    offset = design.offset + design.columns[:, head:tail] @ weights.point[head:tail]
+    offset = offset + between @ weights.point[tail:]
     others = Design(
-        np.column_stack([np.ones(len(evidence)), evidence]),
-        design.offset + design.columns[:, head:] @ weights.point[head:],
-        design.positive,
-        design.weight,
+        np.column_stack([np.ones(len(evidence)), evidence]), offset, design.positive, design.weight
     )
     point = climb(others, mean, precision, start)
     moved: Floats = np.r_[point - start, np.zeros(weights.point.size - head)]
     return moved
+
+
+def _propose_all(
+    modes: Sequence[JointMode], k: int, mus: Sequence[Floats], rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """Return proposals for problem k at all nodes, and their log importance ratios."""
+    parts = [_propose(mode, k, mu, rng) for mode, mu in zip(modes, mus, strict=True) if len(mu)]
+    points, log_ratios = zip(*parts, strict=True)
+    return np.concatenate(points), np.concatenate(log_ratios)
+
+
+def _beyond_laplace(
+    modes: Sequence[JointMode], mus: Sequence[Floats], log_ratios: Sequence[Floats]
+) -> Floats:
+    """Return the log of each problem's exact evidence over Laplace's, shape (problems, draws)."""
+    if len(log_ratios) == 1:  # its own likelihood is all that there is
+        return np.zeros((1, log_ratios[0].size))
+    x = np.concatenate(
+        [
+            np.column_stack([mu, np.tile(mode.model.scales.logs, (len(mu), 1))])
+            for mode, mu in zip(modes, mus, strict=True)
+        ]
+    )
+    columns = features(x)
+    return np.array([log_mean(columns, log_ratio) for log_ratio in log_ratios])
 
 
 def _propose(

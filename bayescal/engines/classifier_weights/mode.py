@@ -37,7 +37,7 @@ class Population:
     prior : WeightsPrior
         Its scales.
     scales : Scales
-        tau and kappa.
+        tau, kappa and rho.
     """
 
     designs: Sequence[Design]
@@ -47,11 +47,12 @@ class Population:
 
     def precision(self, k: int) -> Floats:
         """Return the prior precision of each coefficient of problem k, given mu."""
-        m, d = self.centre.size, self.designs[k].size
+        m, design = self.centre.size, self.designs[k]
         sd = np.r_[
             self.prior.bias_scale,
             np.full(m, self.scales.tau),
-            np.full(d - m - 1, self.scales.kappa),
+            np.full(design.size - design.weight_shifts - m - 1, self.scales.kappa),
+            np.full(design.weight_shifts, self.scales.rho),
         ]
         return np.asarray(sd**-2.0)
 
