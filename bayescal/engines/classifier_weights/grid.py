@@ -20,8 +20,8 @@ Node = tuple[int, ...]
 Found = TypeVar("Found")
 
 # Neighbours of nodes that are less likely than that, of the likeliest, are not asked for.
-SMALLEST_SHARE = 1e-3
-FIRST_STEP, FARTHEST = 0.75, 3.0
+SMALLEST_SHARE = 3e-3
+FIRST_STEP, FARTHEST = 1.0, 3.0
 # The trapezoidal rule errs by 3e-5 where a Gaussian's standard deviation is that many steps.
 LEAST_RESOLVED = 0.75
 MOST_HALVINGS = 8
