@@ -146,6 +146,15 @@ class Bayes(Combiner):
                 for labelled, seed in zip(problems, seeds, strict=True)
             )
         )
+        return self.weigh(problems, calibrated, rng)
+
+    def weigh(
+        self,
+        problems: Sequence[Labelled],
+        calibrated: Sequence[CalibratedScores],
+        rng: np.random.Generator,
+    ) -> list[Bayesian]:
+        """Return the combinations of problems whose scores are calibrated already."""
         shifts = [
             Shifts.of(each.inputs.indicators, each.weight, of_weights=self.weight_shifts)
             for each in problems
