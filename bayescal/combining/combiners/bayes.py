@@ -24,9 +24,9 @@ import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 
 from bayescal.combining.calibrated_scores import CalibratedScores, calibrate_scores
+from bayescal.combining.combiners.bayesian import Bayesian, uneven
 from bayescal.combining.combiners.combiner import Combined, Combiner
-from bayescal.combining.inputs import Inputs, Labelled
-from bayescal.combining.measures import MEASURES, best_threshold
+from bayescal.combining.inputs import Labelled
 from bayescal.combining.shifts import Shifts
 from bayescal.engines.classifier_weights.design import Design, interactions
 from bayescal.engines.classifier_weights.engine import (
@@ -43,76 +43,6 @@ from bayescal.results.diagnostics import ConvergenceWarning
 from bayescal.validation import Floats
 
 DRAWS = 1000
-
-
-@dataclass(frozen=True)
-class Bayesian(Combined):
-    """
-    The posterior of one problem's combination.
-
-    Attributes
-    ----------
-    calibrated : CalibratedScores
-        The classifiers' calibrators.
-    shifts : Shifts
-        What indicators are made into.
-    weights : Weights
-        Draws of the coefficients.
-    moves : array of shape (curves, d)
-        How far each draw of calibration curves moves their mode.
-    cross_validated : array of shape (n,)
-        Log-odds of the documents fitted, by coefficients of the other folds.
-    """
-
-    calibrated: CalibratedScores
-    shifts: Shifts
-    weights: Weights
-    moves: Floats = field(repr=False)
-    cross_validated: Floats = field(repr=False)
-
-    @property
-    def held_out(self) -> Floats:
-        """Return log-odds by calibrators and coefficients that had not seen the labels."""
-        return self.cross_validated
-
-    @property
-    def thresholds(self) -> dict[str, float]:
-        """Return Bayes' rule for costs; F1 is best where it is on the documents fitted."""
-        positive, weight = self.labelled.positive, self.labelled.weight
-        return {
-            name: best_threshold(name, self.held_out, positive, weight)
-            if measure.log_odds is None
-            else measure.log_odds
-            for name, measure in MEASURES.items()
-        }
-
-    def score(self, inputs: Inputs) -> Floats:
-        """
-        Return log-odds by the calibrators' point estimates and the coefficients' posterior means.
-
-        The mean probability of all draws would be too large where positives are rare: curves that
-        run too high weigh more in it than those that run too low.
-        """
-        evidence = self.calibrated.point(inputs.scores) - self.calibrated.base
-        columns = self.shifts.design(evidence, inputs.indicators)
-        return np.asarray(self.calibrated.base + columns @ self.weights.draws.mean(axis=0))
-
-    def sample(self, inputs: Inputs) -> Floats:
-        """Return log-odds of posterior draws, shape (draws, n)."""
-        base, draws = self.calibrated.base, self.weights.draws
-        evidence = self.calibrated.draws(inputs.scores) - base
-        columns = self.shifts.columns(inputs.indicators)
-        moderators = self.shifts.moderators(inputs.indicators)
-        head = evidence.shape[2] + 1
-        tail = head + columns.shape[1]
-        out = draws[:, head:tail] @ columns.T
-        for curve, (own, move) in enumerate(zip(evidence, self.moves, strict=True)):
-            # Draws are in random order, so that each curve may have every so many of them.
-            some = slice(curve, None, len(evidence))
-            shared = draws[some, :head] + move[:head]
-            out[some] += shared[:, :1] + shared[:, 1:] @ own.T
-            out[some] += draws[some, tail:] @ interactions(own, moderators).T
-        return np.asarray(out + base)
 
 
 @dataclass(frozen=True)
@@ -173,7 +103,15 @@ class Bayes(Combiner):
         found = draw_weights(nodes, self.draws, rng)
         _warn_of_draws(found)
         return [
-            Bayesian(labelled, own, shift, weights, _moves(weights, design, own, z), scores)
+            Bayesian(
+                labelled,
+                own,
+                shift,
+                weights,
+                _moves(weights, design, own, z),
+                scores,
+                self.prior,
+            )
             for labelled, own, shift, weights, design, z, scores in zip(
                 problems, calibrated, shifts, found, designs, moderators, held_out, strict=True
             )
@@ -193,12 +131,7 @@ def local(*, normalise: bool = True) -> Bayes:
 def _warn_of_draws(found: Sequence[Weights]) -> None:
     worst = max(found, key=lambda weights: weights.pareto_k)
     if not all(weights.trusted for weights in found):
-        warnings.warn(
-            f"the posterior draws of the weights are uneven (Pareto k {worst.pareto_k:.2f}): give"
-            " fewer indicators, or more documents of each class.",
-            ConvergenceWarning,
-            stacklevel=4,
-        )
+        warnings.warn(f"{uneven(worst)}.", ConvergenceWarning, stacklevel=5)
 
 
 def _design(labelled: Labelled, calibrated: CalibratedScores, shifts: Shifts) -> Design:
