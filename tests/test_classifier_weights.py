@@ -317,3 +317,17 @@ class TestCentre:
 def test_scales_must_be_positive():
     with pytest.raises(ValueError, match="bias_scale must be positive"):
         WeightsPrior(bias_scale=0.0)
+
+
+def test_the_mean_of_a_skew_posterior_is_foreseen():
+    """One classifier, few documents: the exact mean is nearer to the corrected mode."""
+    evidence = np.array([0.5, 1.0, 1.5, 2.0])
+    design = Design(evidence[:, None], -1.0, np.ones(4, dtype=bool), np.ones(4))
+    w = np.linspace(-10.0, 14.0, 40001)
+    log_p = stats.norm(0.5, 1.0).logpdf(w) + design.log_likelihood(w[:, None])
+    mode = w[log_p.argmax()]
+    covariance = 1.0 / (design.information(np.array([mode])) + 1.0)
+    mean = special.softmax(log_p) @ w
+    foreseen = mode + design.mean_from_mode(np.array([mode]), covariance)[0]
+    assert mean - mode > 0.05
+    assert abs(foreseen - mean) < 0.2 * (mean - mode)
