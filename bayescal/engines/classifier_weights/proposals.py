@@ -95,7 +95,7 @@ def _of_problem(
     """Return proposals for problem k given draws of mu, and their log importance ratios."""
     design, at, hessian = mode.model.designs[k], mode.points[k], mode.hessians[k]
     head = mu.shape[1] + 1
-    covariance = np.linalg.inv(hessian)
+    covariance: Floats = np.linalg.inv(hessian).astype(np.float64)
     # The first rows of a lower triangular root are the marginal of b and w.
     root = np.linalg.cholesky(covariance)
     # In many dimensions the mode of a skew density is far from nearly all of it.
