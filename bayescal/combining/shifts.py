@@ -75,8 +75,9 @@ class Shifts:
         covariance = (columns.T * (share / share.sum())) @ columns
         variance, axes = np.linalg.eigh(covariance)
         leading = np.arange(variance.size)[::-1][:MOST_MODERATORS]
-        leading = leading[variance[leading] > SMALLEST_VARIANCE * variance.sum()]
-        return replace(found, axes=axes[:, leading] / np.sqrt(max(variance.sum(), 1.0)))
+        total = max(float(variance.sum()), 1.0)
+        leading = leading[variance[leading] > SMALLEST_VARIANCE * total]
+        return replace(found, axes=axes[:, leading] / np.sqrt(total))
 
     def columns(self, indicators: Floats) -> Floats:
         """Return what shifts the log-odds of documents."""
