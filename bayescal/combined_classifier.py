@@ -119,6 +119,9 @@ class CombinedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
     thresholds_ : dict of str to array of shape (columns,)
         By measure, the threshold on the combined score that is best on `scores_`; of "bayes", for
         costs, where Bayes' rule has it.
+    posterior_ : xarray.DataTree
+        Draws of bias, weights and shifts, where the combiner has them; with several classes or
+        labels it has a branch for each.
     n_features_in_, feature_names_in_
         Those of the first classifier, if it has them.
 

@@ -6,8 +6,8 @@ r"""Ours: a Bayesian logistic model of calibrated log-odds, around those of all 
 lambda_i are the log-odds that a `ScoreCalibrator` gives classifier i, beta_0 those of the base
 rate, r_j standardised indicators. The moderators z_j, of which "bayes" has none and "local_bayes"
 has some, are principal components of these (`combining.shifts`): there weights differ between
-documents. The weights' prior (`engines.classifier_weights.prior`) has them
-average the classifiers that are probably the best, so that few positives change little about that.
+documents. The weights' prior (`engines.classifier_weights.prior`) has them average the classifiers
+that are probably the best, so that few positives change little about that.
 
 Calibration curves are uncertain as weights are. Each draw takes one curve of every classifier,
 moves the mode of bias and weights to where the labels have it given these curves, and adds a draw

@@ -113,9 +113,8 @@ def fit_modes(designs: Sequence[Design], centre: Floats, prior: WeightsPrior) ->
     prior : WeightsPrior
         Its scales.
     """
-    first = designs[0]
-    has_shifts = first.size - first.weight_shifts > centre.size + 1
-    dimensions = 1 + has_shifts + (first.weight_shifts > 0)
+    has_shifts = any(each.size - each.weight_shifts > centre.size + 1 for each in designs)
+    dimensions = 1 + has_shifts + any(each.weight_shifts for each in designs)
 
     def evaluate(at: Floats, near: JointMode | None) -> Place[JointMode]:
         start = None if near is None else (near.mu, near.points)
