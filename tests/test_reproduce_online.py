@@ -5,10 +5,12 @@ import pandas as pd
 import pytest
 from scipy.special import expit
 
+from bayescal import ScoreCalibrator
 from bayescal.bayes import probability
 from bayescal.combining.measures import loss_of
 from bayescal.experts import OnlineCombiner
 from bayescal.reproduce.online import COMBINATIONS, GROUPS, ONLINE, PASSES, ExpertsOfInputs
+from bayescal.reproduce.online_rounds import rounds_table
 from bayescal.reproduce.published_online import PUBLISHED
 from bayescal.reproduce.published_strive import MEASURES
 from bayescal.reproduce.strive import BASE, decide_all
@@ -69,6 +71,17 @@ class TestExpertsOfInputs:
         at_end = np.r_[self.columns[:1, :5].ravel(), high][None]
         np.testing.assert_allclose(found.predict_proba(far), found.predict_proba(at_end))
 
+    def test_scores_are_calibrated_if_asked_for(self):
+        found = ExpertsOfInputs("wma", calibrated=True).fit(10.0 * self.columns, self.positive)
+        of_likelihood = [
+            ScoreCalibrator(inference="mle").fit(scores, self.positive)
+            for scores in self.columns[:, :5].T
+        ]
+        pairs = zip(of_likelihood, self.columns.T, strict=False)
+        said = np.stack([each.predict_proba(scores)[:, 1] for each, scores in pairs], axis=1)
+        own = OnlineCombiner("wma").fit(said, self.positive)
+        np.testing.assert_allclose(found.combiner_.weights_, own.weights_, rtol=1e-6)
+
     def test_sure_experts_are_not_rounded_to_certainty(self):
         found = ExpertsOfInputs("eg").fit(self.columns, self.positive)
         sure = found.predict_proba(np.full((1, 5), 60.0))[0]
@@ -90,7 +103,7 @@ class TestAllMethods:
                 np.testing.assert_array_equal(each.score, each.log_odds)
                 p = probability(each.log_odds)
                 assert p[truth].mean() > p[~truth].mean() + 0.3
-        assert [row.indicators for row in ONLINE.values()].count(True) == 10
+        assert [row.indicators for row in ONLINE.values()].count(True) == 12
         assert not ONLINE["WMA"].indicators
 
     def test_thresholds_are_by_measure(self, decided):
@@ -115,6 +128,20 @@ class TestAllMethods:
         assert table.set_index("method").loc["EG", "error, paper"] == "-"
 
 
+def test_losses_online_beside_hindsight():
+    table = rounds_table(TOPICS).set_index("method")
+    loss = table["squared error"]
+    assert loss["best mixture"] < loss["best classifier"]
+    assert (loss[["WMA", "EG"]] <= table["bound"][["WMA", "EG"]]).all()
+    assert (loss.drop("best mixture") > loss["best mixture"]).all()
+    brute = sum(
+        min(((expit(one) - each.labelled.positive) ** 2).sum() for one in scores.T)
+        for each, scores in ((each, each.labelled.inputs.scores) for each in TOPICS)
+    )
+    assert loss["best classifier"] == pytest.approx(brute)
+    assert len(table) == 2 + 8
+
+
 def test_the_command(tmp_path, monkeypatch):
     def rows(*_, **__):
         return TOPICS
@@ -129,5 +156,7 @@ def test_the_command(tmp_path, monkeypatch):
     assert "O online combiners of classifiers alone" in " ".join(shown.split())
     table = pd.read_csv(tmp_path / "out" / "online.csv")
     assert table["method"].tolist() == [*BASE, *few, "BestSelect"]
+    rounds = pd.read_csv(tmp_path / "out" / "online_rounds.csv")
+    assert f"{rounds['squared error'][0]:.0f}" in shown
     assert (tmp_path / "out" / "online.md").read_text().startswith("| method |")
     assert "must be at least" in run(*call, "--seed", "-1", code=2).stderr

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 
 from bayescal.cli.errors import blamed_on_use
 from bayescal.cli.reproduce_corpus import Data, Experiment, Topics, read_corpus
-from bayescal.cli.reproduce_tables import strive_screen
+from bayescal.cli.reproduce_tables import rounds_screen, strive_screen
 from bayescal.cli.writing import staged_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
-    from bayescal.reproduce.strive import Combination
+    import pandas as pd
+
+    from bayescal.reproduce.strive import Combination, TopicInputs
     from bayescal.reproduce.strive_table import Groups, Published
 
 PAPER_TOPICS = 10
@@ -48,13 +50,15 @@ def online(asked: Combinations) -> None:
     [bold]bayescal reproduce online --data reuters21578.tar.gz[/bold]
 
     puts each of them, with one pass and with ten, beside the published
-    figures, beside exponentiated gradient and beside the best of chapter 7.
+    figures, exponentiated gradient and the best of chapter 7; and says what
+    they lose online, beside what they promise.
     It takes a quarter of an hour on two cores.
     """
     from bayescal.reproduce.online import COMBINATIONS, GROUPS
+    from bayescal.reproduce.online_rounds import rounds_table
     from bayescal.reproduce.published_online import PUBLISHED
 
-    _combine(asked, "online", COMBINATIONS, PUBLISHED, GROUPS)
+    _combine(asked, "online", COMBINATIONS, PUBLISHED, GROUPS, rounds_table)
 
 
 def _combine(
@@ -63,8 +67,9 @@ def _combine(
     combinations: Mapping[str, Combination],
     published: Published,
     groups: Groups,
+    rounds_table: Callable[[Sequence[TopicInputs]], pd.DataFrame] | None = None,
 ) -> None:
-    """Fit classifiers and combinations, and write the table of what they decide."""
+    """Fit classifiers and combinations, and write the table of what they decide, or lost online."""
     asked.check(**{"--topics": asked.topics})
     screen, seed, jobs = asked.screen, asked.seed, asked.jobs
     corpus = read_corpus(asked.data)
@@ -87,7 +92,12 @@ def _combine(
         groups=groups,
     )
     screen.show(strive_screen(table, len(topics), groups))
+    rounds = None if rounds_table is None else rounds_table(inputs)
+    if rounds is not None:
+        screen.show(rounds_screen(rounds, len(topics)))
     with staged_folder(asked.out) as stage:
+        if rounds is not None:
+            rounds.to_csv(stage / f"{name}_rounds.csv", index=False, float_format="%.6g")
         table.to_csv(stage / f"{name}.csv", index=False)
         (stage / f"{name}.md").write_text(markdown_table(table) + "\n", encoding="utf-8")
     screen.say(f"The table with all digits and published figures is in {asked.out}.")

@@ -52,6 +52,13 @@ def strive_screen(table: pd.DataFrame, topics: int, groups: Iterable[str]) -> Gr
     return _group(f"Combinations: means over {topics} topics", shown, note)
 
 
+def rounds_screen(table: pd.DataFrame, topics: int) -> Group:
+    """Return what online combiners lose on training documents before their labels are told."""
+    shown = table.set_index("method").map(lambda value: f"{value:.0f}".replace("nan", "-"))
+    title = f"Online: totals over the training documents of {topics} topics, one pass"
+    return _group(title, shown.reset_index(), "The best of each topic in hindsight, then rules.")
+
+
 def svm_map_table(collection: str, shown: pd.DataFrame, trials: int) -> Group:
     """Return the mean average precision of every ranker, and SVM-MAP's wins and losses."""
     title = f"{collection}: mean average precision, {trials} trials"

@@ -17,9 +17,14 @@ def read_classes(classes: ArrayLike) -> NDArray[Any]:
     Raises
     ------
     ValueError
-        If there are fewer than two.
+        If there are fewer than two, or values that cannot be told apart.
     """
-    found = np.unique(np.asarray(classes))
+    try:
+        found = np.unique(np.asarray(classes))
+    except TypeError as err:
+        raise ValueError(f"labels must be of one type: {err}.") from err
+    if found.dtype.kind == "f" and np.isnan(found).any():
+        raise ValueError("labels must not be nan: leave unlabelled documents out.")
     if found.size < 2:
         raise ValueError(
             f"there must be at least two classes, got {found.tolist()}: name those to come by"

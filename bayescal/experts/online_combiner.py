@@ -33,12 +33,13 @@ class OnlineCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     rule : str
+        "eg", the default: exponentiated gradient on the mixture's squared error, with or without
+        indicators.
         "wma": weighted majority, each weight falls by the expert's squared error.
         "winnow": weights change only when the combiner's class is wrong; experts may sleep.
         "bmx": Blum and Mansour's, a weight for each expert and indicator. "bmxmod": indicators
         divided by their sum, and experts compared with the mixture's own error. "winbmx",
         "winbmxmod": these, changed only where the log-odds of the right class are below 1.
-        "eg": exponentiated gradient on the mixture's squared error, with or without indicators.
     beta : float
         Between 0 and 1; the smaller, the more a round changes.
     eta : float
@@ -94,7 +95,7 @@ class OnlineCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def __init__(
         self,
-        rule: str = "winbmx",
+        rule: str = "eg",
         *,
         beta: float = 0.5,
         eta: float = 0.25,
