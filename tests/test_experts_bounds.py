@@ -7,6 +7,7 @@ import pytest
 from scipy.optimize import nnls
 
 from bayescal.experts import (
+    best_mixture,
     blum_mansour_loss,
     exponentiated_gradient_loss,
     specialists_mistakes,
@@ -301,6 +302,26 @@ class TestExponentiatedGradient:
             loss = ((1.0 - ((shares @ u) * game.of_labels).sum(axis=1)) ** 2).sum()
             bound = exponentiated_gradient_loss(loss, 8, beta, n_indicators=4)
             assert game.mixture_losses.sum() <= bound
+
+    @pytest.mark.parametrize("seed", range(3))
+    def test_the_best_mixture(self, seed):
+        y = np.random.default_rng(seed).integers(2, size=300)
+        said = opinions(seed)
+        found = best_mixture(said, y, constant_experts=False)
+        of_labels = np.where(y[:, None] == 1, said, 1.0 - said)
+        assert found.loss == pytest.approx(best_mixture_loss(of_labels), rel=1e-6)
+        assert found.shares.sum() == pytest.approx(1.0)
+        assert found.shares.min() >= 0.0
+        # On a line between any two experts nothing is better.
+        for t in np.linspace(0.0, 1.0, 21):
+            u = t * np.eye(8)[0] + (1.0 - t) * np.eye(8)[1]
+            assert found.loss <= ((1.0 - of_labels @ u) ** 2).sum() + 1e-9
+
+    def test_the_best_mixture_may_be_one_expert_that_is_always_right(self):
+        y = np.array([0, 1, 1, 0])
+        found = best_mixture(np.c_[y, 1 - y], y)
+        assert found.shares.round(12).tolist() == [1.0, 0.0, 0.0]
+        assert found.loss == pytest.approx(0.0)
 
     @staticmethod
     def in_turn():
