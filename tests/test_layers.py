@@ -114,6 +114,7 @@ ALLOWED_HEAVY = {
     "experts": {"sklearn"},
     "combining": {"sklearn"},
     "combined_classifier": {"sklearn"},
+    "reproduce": {"sklearn"},
 }
 
 # Methods that hand the estimator to a room of the face, which they import when they are called.

@@ -33,6 +33,39 @@ def read_classes(classes: ArrayLike) -> NDArray[Any]:
     return found
 
 
+def known_classes(before: NDArray[Any] | None, named: ArrayLike | None) -> NDArray[Any]:
+    """
+    Return the classes: those of the first call, which later ones may repeat.
+
+    Parameters
+    ----------
+    before : array of shape (classes,) or None
+        Those of the first call, if this is a later one.
+    named : array-like or None
+        Those named now.
+
+    Raises
+    ------
+    ValueError
+        If a first call names none, or a later one others.
+
+    Examples
+    --------
+    >>> known_classes(np.array([0, 1]), [1, 0])
+    array([0, 1])
+    """
+    if named is None:
+        if before is None:
+            raise ValueError("classes must name all classes at the first call of partial_fit.")
+        return before
+    found = read_classes(named)
+    if before is not None and not np.array_equal(found, before):
+        raise ValueError(
+            f"classes must stay {before.tolist()}, got {found.tolist()}: fit anew for others."
+        )
+    return found
+
+
 def read_labels(y: ArrayLike, classes: NDArray[Any], n: int) -> Integers:
     """
     Return the place of each label among the classes.

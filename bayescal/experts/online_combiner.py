@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from bayescal.experts.advice import Advice, squared_error
-from bayescal.experts.classes import read_classes, read_labels
+from bayescal.experts.classes import known_classes, read_classes, read_labels
 from bayescal.experts.reading import Given, read_given
 from bayescal.experts.rules import RULES, Rule
 from bayescal.experts.rules.rule import Run
@@ -185,7 +185,7 @@ class OnlineCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         rule = self._checked_rule()
         fresh = not hasattr(self, "classes_")
-        known = self._known_classes(classes)
+        known = known_classes(getattr(self, "classes_", None), classes)
         given = self._read(known, P, awake, indicators)
         label = read_labels(y, known, len(given.advice.awake))
         if fresh:
@@ -258,20 +258,6 @@ class OnlineCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"beta must be at least {LEAST_BETA:g}, got {self.beta}.")
         check_count("passes", self.passes)
         return RULES[self.rule]
-
-    def _known_classes(self, classes: ArrayLike | None) -> NDArray[Any]:
-        """Return the classes of the first call, which later ones may repeat."""
-        known: NDArray[Any] | None = getattr(self, "classes_", None)
-        if classes is None:
-            if known is None:
-                raise ValueError("classes must name all classes at the first call of partial_fit.")
-            return known
-        named = read_classes(classes)
-        if known is not None and not np.array_equal(named, known):
-            raise ValueError(
-                f"classes must stay {known.tolist()}, got {named.tolist()}: fit anew for others."
-            )
-        return named
 
     def _read(
         self,
