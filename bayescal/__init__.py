@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from bayescal.calibrated_classifier import CalibratedClassifier as CalibratedClassifier
     from bayescal.combined_classifier import CombinedClassifier as CombinedClassifier
-    from bayescal.experts import OnlineCombiner as OnlineCombiner
+    from bayescal.experts.online_combiner import OnlineCombiner as OnlineCombiner
     from bayescal.loading import load as load
     from bayescal.score_calibrator import ScoreCalibrator as ScoreCalibrator
     from bayescal.topic_calibrator import TopicCalibrator as TopicCalibrator
@@ -20,7 +20,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "CalibratedClassifier": "bayescal.calibrated_classifier",
     "CombinedClassifier": "bayescal.combined_classifier",
-    "OnlineCombiner": "bayescal.experts",
+    "OnlineCombiner": "bayescal.experts.online_combiner",
     "ScoreCalibrator": "bayescal.score_calibrator",
     "TopicCalibrator": "bayescal.topic_calibrator",
     "load": "bayescal.loading",

@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 from sklearn.linear_model import SGDClassifier
 
-from bayescal.experts import OnlineCombiner
+from bayescal.experts.online_combiner import OnlineCombiner
 from bayescal.experts.rules import RULES
 from benchmarks.timing import ratios
 

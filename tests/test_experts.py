@@ -8,7 +8,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from bayescal.experts import OnlineCombiner
+from bayescal.experts.online_combiner import OnlineCombiner
 from bayescal.experts.rules import RULES
 from tests import experts_reference as reference
 
@@ -69,6 +69,15 @@ class TestAgainstTheLiteralLoop:
         by_nan = np.where(awake[:, :, None], P, np.nan)
         silent = OnlineCombiner("winnow", constant_experts=False).fit(by_nan, y)
         np.testing.assert_array_equal(silent.weights_, told.weights_)
+
+    def test_losses_of_experts_are_over_what_they_were_awake_for(self):
+        P, y, _ = game(2, experts=2)
+        P[::2, 0] = np.nan
+        found = OnlineCombiner("winnow", constant_experts=False).fit(P, y)
+        losses = (1.0 - P[np.arange(y.size), :, y]) ** 2
+        np.testing.assert_allclose(found.expert_losses_, np.nansum(losses, axis=0))
+        # Where one sleeps the combiner says what the other does.
+        np.testing.assert_allclose(found.predict_proba(P)[::2], P[::2, 1])
 
     @pytest.mark.parametrize("rule", RULES)
     def test_predictions_are_what_the_next_round_says(self, rule):

@@ -5,7 +5,7 @@ import copy
 import numpy as np
 import pytest
 
-from bayescal.experts import OnlineCombiner
+from bayescal.experts.online_combiner import OnlineCombiner
 from bayescal.experts.rules import RULES
 
 pytestmark = pytest.mark.one_era

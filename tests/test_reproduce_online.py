@@ -8,7 +8,7 @@ from scipy.special import expit
 from bayescal import ScoreCalibrator
 from bayescal.bayes import probability
 from bayescal.combining.measures import loss_of
-from bayescal.experts import OnlineCombiner
+from bayescal.experts.online_combiner import OnlineCombiner
 from bayescal.reproduce.online import COMBINATIONS, GROUPS, ONLINE, PASSES, ExpertsOfInputs
 from bayescal.reproduce.online_rounds import rounds_table
 from bayescal.reproduce.published_online import PUBLISHED

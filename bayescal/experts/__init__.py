@@ -13,4 +13,3 @@ from bayescal.experts.bounds import weighted_majority_mistakes as weighted_major
 from bayescal.experts.bounds import winnow_mistakes as winnow_mistakes
 from bayescal.experts.hindsight import Mixture as Mixture
 from bayescal.experts.hindsight import best_mixture as best_mixture
-from bayescal.experts.online_combiner import OnlineCombiner as OnlineCombiner

@@ -57,7 +57,7 @@ class OnlineCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     weights_ : array of shape (experts,) or (experts, indicators)
         For each indicator they sum to 1; constant experts last.
     beta_ : float
-        With which the last round was learnt.
+        With which the last round was learnt, and the next one is by `partial_fit`.
     n_rounds_ : int
         How many documents came, each counted once.
     loss_ : float

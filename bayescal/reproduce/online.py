@@ -10,7 +10,7 @@ from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.preprocessing import MinMaxScaler
 
-from bayescal.experts import OnlineCombiner
+from bayescal.experts.online_combiner import OnlineCombiner
 from bayescal.experts.rules import RULES
 from bayescal.reproduce.published_online import PUBLISHED
 from bayescal.reproduce.strive import BASE, Combination

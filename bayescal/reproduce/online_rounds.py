@@ -7,13 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayescal.experts import (
-    OnlineCombiner,
-    best_mixture,
-    exponentiated_gradient_loss,
-    weighted_majority_loss,
-)
+from bayescal.experts import best_mixture, exponentiated_gradient_loss, weighted_majority_loss
 from bayescal.experts.advice import squared_error
+from bayescal.experts.online_combiner import OnlineCombiner
 from bayescal.reproduce.online import ONLINE, probabilities
 from bayescal.reproduce.strive import BASE, TopicInputs
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -158,9 +158,15 @@ def significance_marks(
             out[name, measure] = "".join(
                 letter
                 for letter, members in groups.items()
-                if all(better(name, other, measure) for other in members if other != name)
+                if _all_of(better(name, other, measure) for other in members if other != name)
             )
     return out
+
+
+def _all_of(answers: Iterable[bool]) -> bool:
+    """Return whether there are answers, and all are yes: a method has no mark for itself alone."""
+    found = list(answers)
+    return bool(found) and all(found)
 
 
 def _better_over_topics(difference: Floats) -> bool:
