@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -190,8 +191,8 @@ def check_fraction(**parameters: float) -> None:
     ValueError: level must lie between 0 and 1 (both excluded), got 95.
     """
     for name, value in parameters.items():
-        if not 0.0 < value < 1.0:
-            raise ValueError(f"{name} must lie between 0 and 1 (both excluded), got {value}.")
+        if not isinstance(value, Real) or not 0.0 < value < 1.0:
+            raise ValueError(f"{name} must lie between 0 and 1 (both excluded), got {value!r}.")
 
 
 def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
