@@ -29,9 +29,17 @@ from bayescal.results import averages, diagnostics, provenance, storage, summari
 from bayescal.results.arviz_groups import GROUPS, with_arviz_groups
 from bayescal.results.calibration import KINDS, read_calibration
 from bayescal.results.representations import calibrator_html
-from bayescal.results.tree import Results
+from bayescal.results.tree import Results, read_documents
 from bayescal.score_checks import score_problems, warn_of_scores
 from bayescal.score_fitting import draw_prior, fit_results
+from bayescal.score_updating import (
+    MOST_DIRECT,
+    check_forgetting,
+    joined,
+    prequential_table,
+    read_new,
+    with_row,
+)
 from bayescal.settings import AUTO, DEPRECATED, read_settings, resolve_inference, resolve_scores
 from bayescal.validation import Floats, check_choice, check_count, check_fraction
 
@@ -171,6 +179,13 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
     results_ : xarray.DataTree
         The tree of `posterior_`, which is there for every inference; "mle" and "map" have no
         posterior in it.
+    units_ : dict of str to float
+        Centre and spread of the scores first fitted, robust ones, which priors are in units of. As
+        `hyperparameters` of another calibrator they give it the same prior.
+    prequential_ : pandas.DataFrame
+        How well each `update` was foreseen, a row for each: the number (or weight) of its
+        documents, their mean log-loss in bits and mean Brier score by the predictions before it,
+        and its forgetting factor.
     diagnostics_ : bayescal.results.diagnostics.Diagnostics or None
         R-hat, effective sample sizes, divergences, and what to do about them.
 
@@ -271,6 +286,100 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         self._set_results(fit_results(settings, data, attrs), classes)
         diagnostics.warn_of_problems(self.diagnostics_)
         warn_of_scores(self.score_problems_)
+        return self
+
+    def update(
+        self,
+        scores: ArrayLike,
+        labels: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        forgetting: float = 1.0,
+    ) -> Self:
+        """
+        Learn from further labelled documents: yesterday's posterior is today's prior.
+
+        Documents are independent given the parameters, so that posterior(all) is proportional to
+        likelihood(new) posterior(old): the posterior after any number of updates, in any order, is
+        that of one fit to all documents whose prior is in the units of the first, `units_`. The
+        documents are kept with the calibrator, also in its file, and their posterior is computed
+        anew. Before that the new documents are predicted, and `prequential_` gets a row.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,) or (n, 1)
+            Raw scores of the new documents, of the same classifier and kind as those fitted.
+        labels : array-like of shape (n,)
+            Their labels, of `classes_`; one class may be missing.
+        sample_weight : array-like of shape (n,), optional
+            See `fit`.
+        forgetting : float
+            A power in (0, 1] to which the likelihood of all earlier documents is raised (a power
+            prior): their weights are multiplied by it, at every update. With g below 1 and n
+            documents an update, all documents together weigh n/(1 - g) in the long run. What weighs
+            less than 1e-12 is let go, but for the last document of a class.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If an argument is not as described. The calibrator is then as it was before.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If posterior draws are not to be trusted; `diagnostics_` says the same.
+
+        Notes
+        -----
+        The posterior of every part of a model is exact, given where its pieces are. The knots of
+        "monotone", the weights of parts and of families that are stacked, and lapses are learnt
+        from all documents anew, as in a fit. So is maximum likelihood, which has no prior: with
+        inference "mle", updates are a fit to all documents. "map" and "nuts" search or sample
+        again. Whether scores are probabilities, where nobody said so, was decided by the first
+        fit. Scores are not warned of again; `score_problems_` is of all documents.
+
+        References
+        ----------
+        A. P. Dawid, *Statistical theory: the prequential approach*, JRSS A 1984. J. G. Ibrahim and
+        M.-H. Chen, *Power prior distributions for regression models*, Statistical Science 2000.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from bayescal import ScoreCalibrator
+        >>> rng = np.random.default_rng(0)
+        >>> y = rng.random(300) < 0.3
+        >>> s = rng.normal(2.0 * y)
+        >>> today = ScoreCalibrator("gaussian", random_state=0).fit(s[:200], y[:200])
+        >>> today = today.update(s[200:], y[200:])
+        >>> at_once = ScoreCalibrator("gaussian", hyperparameters=today.units_, random_state=0)
+        >>> at_once = at_once.fit(s, y)
+        >>> np.allclose(today.predict_proba([0.0, 2.0]), at_once.predict_proba([0.0, 2.0]))
+        True
+        >>> today.prequential_["documents"].tolist()
+        [100.0]
+        """
+        check_is_fitted(self, "classes_")
+        check_forgetting(forgetting)
+        calibration, groups = self._calibration, self._results.groups
+        new = read_new(
+            scores,
+            labels,
+            sample_weight,
+            scores_are=calibration.scores_are,
+            classes=self.classes_,
+        )
+        before = calibration.log_odds(scores, self._point, MOST_DIRECT)
+        record = with_row(groups, before, new, forgetting)
+        data = joined(read_documents(groups), new, forgetting)
+        attrs = provenance.describe(NAME, self._parameters(), self.classes_)
+        found = fit_results(read_settings(self), data, attrs)
+        self._set_results(replace(found, groups={**found.groups, **record}), self.classes_)
+        diagnostics.warn_of_problems(self.diagnostics_)
         return self
 
     def decision_function(self, scores: ArrayLike, prior: Prior | None = None) -> Floats:
@@ -575,6 +684,18 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
             taken=self._calibration.scores_are,
             log_odds=lambda scores: raw.log_odds(scores, self._point),
         )
+
+    @property
+    def units_(self) -> dict[str, float]:
+        """Centre and spread of the scores first fitted, which priors are in units of."""
+        check_is_fitted(self, "classes_")
+        return {"centre": self._calibration.centre, "spread": self._calibration.spread}
+
+    @property
+    def prequential_(self) -> pd.DataFrame:
+        """How well the documents of each update were predicted before it, a row for each."""
+        check_is_fitted(self, "classes_")
+        return prequential_table(self._results.groups)
 
     @property
     def log_evidence_(self) -> dict[str, float]:

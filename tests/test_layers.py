@@ -49,6 +49,7 @@ LAYERS = {
     "settings": 8,
     "topic_fitting": 8,
     "score_fitting": 9,
+    "score_updating": 9,
     "topic_settings": 9,
     "fitted": 9,
     "score_calibrator": 10,
