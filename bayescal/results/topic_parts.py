@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -82,7 +83,9 @@ def read_topic(tree: xr.DataTree, topic: int | None) -> CombinedDraws:
     """Return a topic's curve, by its position; of None that of a topic without documents."""
     combination = tree[COMBINATION].to_dataset()
     densities = _densities(tree, topic)
-    recalibrated = RecalibratedDraws(_base(tree, densities, combination), read_recalibration(tree))
+    # The curve is one for all topics, but what it says of a topic is for the topic's own P(+).
+    along = replace(read_recalibration(tree), prior=densities[0].prior)
+    recalibrated = RecalibratedDraws(_base(tree, densities, combination), along)
     direct = topic_log_odds.read_curve(tree, topic)
     weight = combination["population_weight"] if topic is None else combination["weight"][topic]
     return combine((*densities, recalibrated, direct), weight.values, read_topics_lapse(tree))
