@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from bayescal.calibrated_classifier import CalibratedClassifier as CalibratedClassifier
     from bayescal.combined_classifier import CombinedClassifier as CombinedClassifier
     from bayescal.loading import load as load
+    from bayescal.prior_knowledge import Population as Population
     from bayescal.score_calibrator import ScoreCalibrator as ScoreCalibrator
     from bayescal.topic_calibrator import TopicCalibrator as TopicCalibrator
 
@@ -19,6 +20,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "CalibratedClassifier": "bayescal.calibrated_classifier",
     "CombinedClassifier": "bayescal.combined_classifier",
+    "Population": "bayescal.prior_knowledge",
     "ScoreCalibrator": "bayescal.score_calibrator",
     "TopicCalibrator": "bayescal.topic_calibrator",
     "load": "bayescal.loading",
@@ -27,6 +29,7 @@ _HOMES = {
 __all__ = [
     "CalibratedClassifier",
     "CombinedClassifier",
+    "Population",
     "ScoreCalibrator",
     "TopicCalibrator",
     "__version__",

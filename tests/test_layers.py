@@ -48,6 +48,7 @@ LAYERS = {
     "comparison": 8,
     "settings": 8,
     "topic_fitting": 8,
+    "prior_knowledge": 8,
     "score_fitting": 9,
     "score_updating": 9,
     "topic_settings": 9,
