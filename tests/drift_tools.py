@@ -14,7 +14,7 @@ class KnownCurves:
         self.classes_ = np.array([0, 1])
         self.mle_ = SimpleNamespace(prior=base)
 
-    def sample_proba(self, scores, draws=None, random_state=None):
+    def sample_proba(self, scores):
         return special.expit(np.array([curve(np.asarray(scores)) for curve in self.curves]))
 
 

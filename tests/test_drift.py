@@ -115,7 +115,8 @@ def test_grids_are_priors(change):
 
 @pytest.fixture(scope="module")
 def calibrator():
-    return ScoreCalibrator("gaussian", random_state=0).fit(*stream(np.random.default_rng(3), 300))
+    fitted = ScoreCalibrator("gaussian", draws=200, random_state=0)
+    return fitted.fit(*stream(np.random.default_rng(3), 300))
 
 
 def watched(calibrator, rng, quiet, changed, draws=100, **after):
@@ -160,7 +161,7 @@ def test_alarms_as_before_are_no_more_than_alpha(calibrator):
     rng, alarms, streams = np.random.default_rng(8), 0, 120
     scores = rng.normal(0.6, 1.3, 100)
     for p in calibrator.sample_proba(scores, streams, random_state=1):
-        monitor = DriftMonitor(calibrator, 0.2, draws=100)
+        monitor = DriftMonitor(calibrator, 0.2, draws=50)
         alarms += alarmed(monitor.update(scores, (rng.random(100) < p).astype(int)))
     assert alarms / streams <= 0.2
 
@@ -170,7 +171,7 @@ def alarm_rates(fitted, labels, streams, draws):
     alarms = np.zeros((streams, 2))
     for k in range(streams):
         rng = np.random.default_rng([fitted, k])
-        small = ScoreCalibrator("gaussian", random_state=0).fit(*stream(rng, fitted))
+        small = ScoreCalibrator("gaussian", draws=250, random_state=0).fit(*stream(rng, fitted))
         later = stream(rng, labels)
         alarms[k, 0] = alarmed(DriftMonitor(small, draws=draws).update(*later))
         alarms[k, 1] = alarmed(DriftMonitor(PointCurve(small)).update(*later))
@@ -179,7 +180,7 @@ def alarm_rates(fitted, labels, streams, draws):
 
 def test_a_point_curve_taken_for_certain_is_found_fault_with():
     """Negative: with 40 documents fitted the curve is not what the monitor would take it for."""
-    integrated, point = alarm_rates(fitted=40, labels=300, streams=40, draws=100)
+    integrated, point = alarm_rates(fitted=40, labels=300, streams=40, draws=50)
     # Two in forty are expected at most; more than six have a probability of .003.
     assert integrated <= 6 / 40
     assert point >= 0.35
@@ -201,6 +202,14 @@ class TestInterface:
             many.update(s[k : k + 7], y[k : k + 7])
         assert many.documents_ == 60
         np.testing.assert_allclose(many.log_bayes_factors_, one.log_bayes_factors_, rtol=1e-12)
+
+    def test_probabilities_that_are_none_change_nothing(self):
+        p = special.expit(SCORES)
+        fitted = ScoreCalibrator("gaussian", draws=50, scores_are="probabilities", random_state=0)
+        monitor = DriftMonitor(fitted.fit(p, [1, 0, 1, 1, 0]))
+        with pytest.raises(ValueError, match=r"must lie between 0 and 1, got 1\.5"):
+            monitor.update(np.r_[np.full(300, 0.5), 1.5], np.zeros(301, dtype=int))
+        assert monitor.documents_ == 0
 
     def test_before_any_document_all_factors_are_one(self, calibrator):
         monitor = DriftMonitor(calibrator)

@@ -1,17 +1,16 @@
 r"""Running evidence of changes: sums over when, how much, and which curve was true before.
 
-With curves k = 1, ..., K drawn from the calibrator's posterior, changes g of a grid with
-probabilities pi_g, and rho_t the probability that document t is the first after the change, labels
-y_1, ..., y_n have the density
+Labels y_1, ..., y_n as before have the density P_0, the mean over all curves k of the posterior of
+prod_i p_k(y_i). With changes g of a grid, of probabilities pi_g, and rho_t the probability that
+document t is the first after the change, their density else is
 
-    sum_t rho_t (1/K) sum_k [prod_(i < t) p_k(y_i)] sum_g pi_g [prod_(i >= t) p_kg(y_i)],
+    sum_t rho_t P_0(y_1, ..., y_(t-1)) sum_k q_k(t) sum_g pi_g prod_(i >= t) p_kg(y_i),
 
-whose terms for each k and g follow from one document to the next without a look back:
+with q_k(t) the posterior weights by the labels before t of a few curves: those after a change need
+not be known as well. The terms for each k and g, relative to P_0, follow from one document to the
+next without a look back:
 
-    W_kg <- (W_kg + rho_t pi_g q_k) p_kg(y_t) / p_0(y_t),
-
-all relative to the density p_0 of labels as before, with q_k the posterior weight of curve k by the
-labels so far and p_0(y_t) = sum_k q_k p_k(y_t).
+    W_kg <- (W_kg + rho_t pi_g q_k(t)) p_kg(y_t) / P_0(y_t | y_1, ..., y_(t-1)).
 """
 
 from __future__ import annotations
@@ -21,6 +20,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special
 
 from bayescal.drift.changes import Change
@@ -53,16 +53,19 @@ class Label:
     Attributes
     ----------
     log_odds : array of shape (curves,)
-        Of its document, by each curve.
+        Of its document, by each curve of the posterior.
     sign : float
         -1 for a positive label and 1 for a negative one, which makes log-odds those of the other.
     weight : array of shape (curves,)
         Posterior weights of the curves by the labels before it.
+    few : integer array
+        Positions of the curves that may have changed.
     """
 
     log_odds: Floats
     sign: float
     weight: Floats
+    few: NDArray[np.intp]
 
     @cached_property
     def of_curves(self) -> Floats:
@@ -80,6 +83,14 @@ class Label:
         """Return the weights of the curves by this label too."""
         return self.weight * self.of_curves / self.predicted
 
+    @cached_property
+    def weight_of_few(self) -> Floats:
+        """Return the weights of the few among themselves."""
+        own = self.weight[self.few]
+        total = float(own.sum())
+        # All of the few may be ruled out in the long run, in favour of others.
+        return own / total if total > 0.0 else np.full(own.size, 1.0 / own.size)
+
 
 class Changed:
     """
@@ -92,7 +103,7 @@ class Changed:
     base : float
         Log-odds of the base rate before it.
     curves : int
-        How many draws of the curve there are.
+        How many curves may have changed.
     """
 
     def __init__(self, change: Change, base: float, curves: int) -> None:
@@ -106,12 +117,13 @@ class Changed:
         """Take in one label."""
         t = self._documents = self._documents + 1
         arrival = (not_yet(t - 1) - not_yet(t)) * math.exp(-self._log_scale)
-        first = arrival * self._change.prior[:, :, None] * label.weight
+        first = arrival * self._change.prior[:, :, None] * label.weight_of_few
         for sums in self._sums:
             sums += first
             first *= t
         # exp(-(f + b)) = exp(-f) exp(-b): as many exponentials as slopes and shifts, not products.
-        of_slope = np.exp(label.sign * self._change.log_odds(label.log_odds, self._base))
+        log_odds = self._change.log_odds(label.log_odds[label.few], self._base)
+        of_slope = np.exp(label.sign * log_odds)
         of_shift = np.exp(label.sign * self._change.shift)
         inverse = of_shift[None, :, None] * of_slope[:, None, :]
         inverse += 1.0

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 # Beyond these log-odds probabilities round to 0 or 1; one label may not rule everything out.
 FARTHEST = 36.0
 ANY = "any"
+BLOCK = 256  # documents whose curves are in memory at once
 
 
 class _Fits(Protocol):
@@ -36,7 +37,7 @@ class _Calibrator(Protocol):
     @property
     def mle_(self) -> _Fits: ...
 
-    def sample_proba(self, scores: Any, draws: int | None, random_state: Any) -> Floats: ...
+    def sample_proba(self, scores: Any) -> Floats: ...
 
 
 @dataclass(frozen=True)
@@ -87,12 +88,10 @@ class DriftMonitor:
     alpha : float
         Probability of ever raising a false alarm.
     draws : int
-        How many curves of the posterior are used at most. The more labels are to come for each that
-        was fitted, the more it should be.
+        How many curves of the posterior a change is integrated over at most, evenly chosen. What
+        is as before is integrated over all of them.
     changes : mapping of str to Change, optional
         Kinds of change, alike a priori; by default `bayescal.drift.CHANGES`.
-    random_state : int
-        Chooses the curves.
 
     Attributes
     ----------
@@ -139,22 +138,23 @@ class DriftMonitor:
         calibrator: _Calibrator,
         alpha: float = 0.05,
         *,
-        draws: int = 500,
+        draws: int = 200,
         changes: Mapping[str, Change] | None = None,
-        random_state: int = 0,
     ) -> None:
         check_fraction(alpha=alpha)
         check_count("draws", draws)
         self.calibrator = copy.copy(calibrator)  # a later update must not change what was promised
         self.alpha = alpha
-        self.random_state = random_state
-        self.draws = min(draws, _drawn(calibrator))
+        self.draws = draws
+        # Asked of any score: a calibrator without a posterior says so itself.
+        curves = calibrator.sample_proba([0.0]).shape[0]
+        self._few = np.unique(np.linspace(0, curves - 1, min(draws, curves)).astype(np.intp))
+        self._weight = np.full(curves, 1.0 / curves)
         kinds = CHANGES if changes is None else changes
         if not kinds:
             raise ValueError("changes must hold at least one kind of change, got none.")
         base = float(special.logit(calibrator.mle_.prior))
-        self._changed = {name: Changed(kind, base, self.draws) for name, kind in kinds.items()}
-        self._weight = np.full(self.draws, 1.0 / self.draws)
+        self._changed = {name: Changed(kind, base, self._few.size) for name, kind in kinds.items()}
         self._history: list[list[float]] = []
         self._raised: int | None = None
 
@@ -181,9 +181,13 @@ class DriftMonitor:
         values = as_scores(scores)
         positive = match_labels(labels, self.calibrator.classes_, "labels")
         check_same_length("scores", values.size, "labels", positive.size)
-        log_odds = self._curves(values)
-        for own, sign in zip(log_odds.T, np.where(positive, -1.0, 1.0), strict=True):
-            self._learn(Label(own, float(sign), self._weight))
+        # Scores that the calibrator refuses, such as probabilities above 1, must change nothing.
+        self.calibrator.sample_proba([values.min(), values.max()])
+        sign = np.where(positive, -1.0, 1.0)
+        for start in range(0, values.size, BLOCK):
+            part = slice(start, start + BLOCK)
+            for own, each in zip(self._curves(values[part]), sign[part], strict=True):
+                self._learn(Label(own, float(each), self._weight, self._few))
         return self
 
     @property
@@ -217,11 +221,11 @@ class DriftMonitor:
             return dict(zip([*self._changed, ANY], np.exp(now).tolist(), strict=True))
 
     def _curves(self, scores: Floats) -> Floats:
-        """Return log-odds of every curve, shape (draws, scores); the same curves at every call."""
-        p = self.calibrator.sample_proba(scores, self.draws, self.random_state)
+        """Return log-odds of every curve, shape (scores, curves)."""
+        p = self.calibrator.sample_proba(scores)
         with np.errstate(divide="ignore"):
-            log_odds: Floats = np.clip(special.logit(p), -FARTHEST, FARTHEST)
-        return log_odds
+            log_odds = np.clip(special.logit(p), -FARTHEST, FARTHEST)
+        return np.ascontiguousarray(log_odds.T)
 
     def _learn(self, label: Label) -> None:
         for changed in self._changed.values():
@@ -232,9 +236,3 @@ class DriftMonitor:
         self._history.append([*each, of_any])
         if self._raised is None and of_any >= -math.log(self.alpha):
             self._raised = self.documents_
-
-
-def _drawn(calibrator: _Calibrator) -> int:
-    """Return how many curves a calibrator has; it says so itself if there are none."""
-    curves = calibrator.sample_proba([0.0], None, None)
-    return int(curves.shape[0])
