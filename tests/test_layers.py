@@ -66,6 +66,7 @@ LAYERS = {
     "text": 13,
     "ranking": 13,
     "indicators": 14,
+    "experts": 14,
     "combining": 14,
     "combined_classifier": 15,
     "reproduce": 16,
@@ -114,6 +115,7 @@ ALLOWED_HEAVY = {
     "text": {"sklearn"},
     "ranking": {"sklearn"},
     "indicators": {"sklearn"},
+    "experts": {"sklearn"},
     "combining": {"sklearn"},
     "combined_classifier": {"sklearn"},
 }

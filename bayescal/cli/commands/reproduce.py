@@ -4,51 +4,32 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from bayescal.cli import options
-from bayescal.cli.command import Call, command
-from bayescal.cli.errors import UsageError, blamed_on_use
+from bayescal.cli.command import command
+from bayescal.cli.errors import blamed_on_use
+from bayescal.cli.reproduce_combinations import Combinations, online, strive
+from bayescal.cli.reproduce_corpus import EXPERIMENT, Data, Experiment, Topics, read_corpus
 from bayescal.cli.reproduce_svm_map import SvmMap, svm_map
 from bayescal.cli.reproduce_tables import (
     markdown_page,
     reuters_table,
     small_data_table,
-    strive_screen,
 )
-from bayescal.cli.settings import check_at_least
-from bayescal.cli.writing import check_folder, staged_folder
+from bayescal.cli.writing import staged_folder
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from bayescal.methods import Method
     from bayescal.reproduce.corpus_scores import TopicScores
-
-CORPUS, EXPERIMENT = "Corpus", "Experiment"
 
 app = typer.Typer(
     name="reproduce", help="Make the paper's tables and figures again.", no_args_is_help=True
 )
 
-Out = Annotated[Path, options.option("--out", options.OUTPUT, "Where to write.", metavar="FOLDER")]
-Data = Annotated[
-    Path | None,
-    options.option(
-        "--data",
-        CORPUS,
-        "A copy of Reuters-21578: a folder of .sgm files or a tar archive. By default the"
-        " environment variable BAYESCAL_REUTERS21578 names it, or it is fetched.",
-        metavar="PATH",
-    ),
-]
-Topics = Annotated[
-    int, options.option("--topics", CORPUS, "How many of the largest topics to take, up to 90.")
-]
 Weights = Annotated[
     str,
     options.option(
@@ -74,29 +55,9 @@ Methods = Annotated[
         "paper: those of the paper; all: also peers that are installed, and ours.",
     ),
 ]
-Jobs = Annotated[
-    int, options.option("--jobs", EXPERIMENT, "Number of processes that score topics.")
-]
 Repeats = Annotated[
     int, options.option("--repeats", EXPERIMENT, "Number of random subsets of each size.")
 ]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Experiment(Call):
-    """The options of all experiments."""
-
-    out: Out = Path("reproduction")
-    jobs: Jobs = 2
-    seed: options.Seed = 0
-
-    def check(self, **counts: int) -> None:
-        """Check the options before any work; counts by the names of theirs."""
-        check_at_least(0, **{"--seed": self.seed})
-        check_at_least(1, **{"--jobs": self.jobs}, **counts)
-        check_folder(self.out)
-        if find_spec("matplotlib") is None:
-            raise UsageError("the figures need matplotlib: pip install 'bayescal[plots]'.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,7 +85,7 @@ def reuters(asked: Reuters) -> None:
     asked.check(**{"--topics": asked.topics})
     screen, seed = asked.screen, asked.seed
     chosen = _methods(asked.methods)
-    corpus = _corpus(asked.data)
+    corpus = read_corpus(asked.data)
     from bayescal.reproduce import reuters as experiment
     from bayescal.reproduce.corpus_scores import largest_topics, score_topics
 
@@ -186,53 +147,9 @@ def small_data(asked: SmallData) -> None:
     screen.say(f"The tables and the learning curves are in {asked.out}.")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Strive(Experiment):
-    """The options of `bayescal reproduce strive`."""
-
-    data: Data = None
-    topics: Topics = 10
-
-
-@command(app, Strive)
-def strive(asked: Strive) -> None:
-    """Combine five classifiers by every method of the dissertation's chapter 7, and by ours.
-
-    [bold]bayescal reproduce strive --data reuters21578.tar.gz[/bold]
-
-    puts seven measures and significance tests on ten topics beside the
-    published ones. It takes a quarter of an hour on two cores.
-    """
-    asked.check(**{"--topics": asked.topics})
-    screen = asked.screen
-    corpus = _corpus(asked.data)
-    from bayescal.reproduce import strive as experiment
-    from bayescal.reproduce.corpus_scores import largest_topics
-    from bayescal.reproduce.markdown import markdown_table
-    from bayescal.reproduce.strive_table import strive_table
-
-    with blamed_on_use():
-        names = largest_topics(corpus, asked.topics)
-    screen.say(f"Fitting five classifiers and their indicators: {len(names)} topics ...")
-    inputs = experiment.topic_inputs(corpus, names, random_state=asked.seed, jobs=asked.jobs)
-    screen.say(f"Combining them in {len(experiment.COMBINATIONS)} ways ...")
-    found = experiment.decide_all(inputs, random_state=asked.seed, jobs=asked.jobs)
-    table = strive_table(found, [each.truth for each in inputs], with_paper=asked.topics == 10)
-    screen.show(strive_screen(table, len(names)))
-    with staged_folder(asked.out) as stage:
-        table.to_csv(stage / "strive.csv", index=False)
-        (stage / "strive.md").write_text(markdown_table(table) + "\n", encoding="utf-8")
-    screen.say(f"The table with all digits and published figures is in {asked.out}.")
-
-
+command(app, Combinations)(strive)
+command(app, Combinations)(online)
 command(app, SvmMap, "svm-map")(svm_map)
-
-
-def _corpus(data: Path | None) -> pd.DataFrame:
-    from bayescal.datasets import fetch_reuters21578
-
-    with blamed_on_use(kinds=(ValueError, OSError, ImportError)):
-        return fetch_reuters21578(path=data)
 
 
 def _methods(which: str) -> dict[str, Method]:
