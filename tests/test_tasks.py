@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from bayescal.combining.measures import best_threshold
 from bayescal.tasks import PooledCombiner
-from bayescal.tasks.known_tasks import normalised, standardisers_of
+from bayescal.tasks.known_tasks import normalised, scales_of
 from bayescal.tasks.task_data import deal_folds
 from bayescal.text import DecisionTree
 from tests.task_scores import made_tasks
@@ -38,7 +38,7 @@ def fitted():
 class TestNormalisation:
     def test_mean_0_and_standard_deviation_1_within_each_task(self):
         code = np.unique(TASK, return_inverse=True)[1]
-        own = normalised(X, code, standardisers_of(X, code, 6))
+        own = normalised(X, code, scales_of(X, code, 6))
         for k in range(6):
             np.testing.assert_allclose(own[code == k].mean(axis=0), 0.0, atol=1e-12)
             np.testing.assert_allclose(own[code == k].std(axis=0), 1.0, atol=1e-12)
@@ -54,10 +54,21 @@ class TestNormalisation:
             atol=1e-6,
         )
 
+    def test_columns_that_hardly_vary_in_a_task_do_no_harm(self):
+        """One document of a task to come is far out in a column that was all but constant."""
+        x, y, task = made_tasks(tasks=6, seed=0)
+        own = task == "task 0"
+        x[own, 2] = 1e-9 * np.arange(own.sum())
+        found = PooledCombiner("weights", random_state=0).fit(x, y, task)
+        strange = x[own][:1].copy()
+        strange[0, 2] = 5.0
+        log_odds = found.decision_function(np.vstack([x[own][:1], strange]), ["task 0"] * 2)
+        assert abs(log_odds[1] - log_odds[0]) < 2.0
+
     def test_without_it_the_others_would_be_of_no_use(self):
         """The negative: raw columns of the other tasks mislead where each has its own scale."""
         code = np.unique(TASK, return_inverse=True)[1]
-        own = normalised(X, code, standardisers_of(X, code, 6))
+        own = normalised(X, code, scales_of(X, code, 6))
         train, test = code < 5, code == 5
         areas = [
             roc_auc_score(
@@ -78,7 +89,7 @@ class TestTree:
     def test_leaves_of_the_tree_that_scikit_learn_grows(self, fitted):
         """Equation 8.1 from the documents at each leaf, by the tree refitted here."""
         code = np.unique(TASK, return_inverse=True)[1]
-        own = normalised(X, code, standardisers_of(X, code, 6))
+        own = normalised(X, code, scales_of(X, code, 6))
         node = DecisionTree().fit(own, Y).tree_.apply(own)
         probability = fitted["m"].predict_proba(X, TASK)[:, 1]
         for i in range(0, len(X), 17):
@@ -261,7 +272,7 @@ class TestBands:
             mu, tau = np.array([-1.5, 1.0, 0.5]), 0.4
             task = np.repeat(np.arange(tasks), n)
             x = rng.normal(size=(tasks * n, 2))
-            x = normalised(x, task, standardisers_of(x, task, tasks))
+            x = normalised(x, task, scales_of(x, task, tasks))
             weights = mu + tau * rng.normal(size=(tasks, 3))
             p = expit(weights[task, 0] + np.einsum("ij,ij->i", x, weights[task, 1:]))
             found = PooledCombiner("weights", random_state=0).fit(x, rng.random(p.size) < p, task)

@@ -105,5 +105,6 @@ def _name(line: str) -> str:
 
 
 def _attributes(line: str) -> list[int]:
-    pairs = [pair.split() for pair in line.strip("{}").split(",")]
+    # A document without words is an empty pair of braces.
+    pairs = [pair.split() for pair in line.strip("{}").split(",") if pair.strip()]
     return [int(index) for index, value in pairs if value == "1"]

@@ -18,26 +18,26 @@ from bayescal.validation import Floats, Integers
 @dataclass(frozen=True)
 class KnownTasks:
     """
-    Tasks with the mean and the spread of their inputs.
+    Tasks with the scale of their inputs.
 
     Attributes
     ----------
     names : list
         Of the tasks: first those fitted, then those added without labels.
-    standardisers : list of Standardiser
-        One a task.
+    scales : list of Scale
+        Of the inputs of each task.
     fitted : int
         How many were fitted.
     """
 
     names: list[Any]
-    standardisers: list[Standardiser]
+    scales: list[Scale]
     fitted: int
 
     @classmethod
     def of(cls, columns: Floats, names: NDArray[np.generic], task: Integers) -> KnownTasks:
         """Return tasks to fit, from their documents and the number of each one's task."""
-        return cls(names.tolist(), standardisers_of(columns, task, names.size), names.size)
+        return cls(names.tolist(), scales_of(columns, task, names.size), names.size)
 
     def with_added(self, columns: Floats, task: ArrayLike) -> KnownTasks:
         """
@@ -57,10 +57,8 @@ class KnownTasks:
                 "every task must have several documents, for the mean and the spread of its inputs,"
                 f" got a single one of {single.tolist()[0]!r}."
             )
-        added = standardisers_of(columns, code, names.size)
-        return KnownTasks(
-            [*self.names, *names.tolist()], [*self.standardisers, *added], self.fitted
-        )
+        added = scales_of(columns, code, names.size)
+        return KnownTasks([*self.names, *names.tolist()], [*self.scales, *added], self.fitted)
 
     def read(self, columns: Floats, task: ArrayLike) -> tuple[Floats, Integers]:
         """
@@ -82,15 +80,46 @@ class KnownTasks:
             )
         place = np.array([places[name] for name in names.tolist()], dtype=np.intp)[code]
         number = np.where(place < self.fitted, place, POPULATION)
-        return normalised(columns, place, self.standardisers), number
+        return normalised(columns, place, self.scales), number
 
 
-def standardisers_of(columns: Floats, task: Integers, tasks: int) -> list[Standardiser]:
-    """Return mean and standard deviation of every column within each task."""
-    return [Standardiser.of(rows) for rows in _by_task(columns, task, tasks)]
+@dataclass(frozen=True)
+class Scale:
+    """
+    The scale of a task's inputs.
+
+    Attributes
+    ----------
+    standardiser : Standardiser
+        Mean and standard deviation of every column.
+    low, high : array of shape (columns,)
+        The smallest and the largest standardised value. Those of documents to come are kept within:
+        a column that hardly varies has a tiny standard deviation, by which weights of other tasks
+        would be multiplied.
+    """
+
+    standardiser: Standardiser
+    low: Floats
+    high: Floats
+
+    @classmethod
+    def of(cls, columns: Floats) -> Scale:
+        """Return that of a task's documents, shape (n, columns)."""
+        standardiser = Standardiser.of(columns)
+        own = standardiser.apply(columns)
+        return cls(standardiser, own.min(axis=0), own.max(axis=0))
+
+    def apply(self, columns: Floats) -> Floats:
+        """Return normalised columns."""
+        return np.clip(self.standardiser.apply(columns), self.low, self.high)
 
 
-def normalised(columns: Floats, task: Integers, standardisers: Sequence[Standardiser]) -> Floats:
+def scales_of(columns: Floats, task: Integers, tasks: int) -> list[Scale]:
+    """Return the scale of every task."""
+    return [Scale.of(columns[rows]) for rows in _rows_by_task(task, tasks)]
+
+
+def normalised(columns: Floats, task: Integers, scales: Sequence[Scale]) -> Floats:
     """
     Return columns less their mean, over their standard deviation, both within the task.
 
@@ -102,22 +131,23 @@ def normalised(columns: Floats, task: Integers, standardisers: Sequence[Standard
     columns : array of shape (n, columns)
         Inputs.
     task : array of shape (n,) of int
-        Whose standardiser each document goes through.
-    standardisers : sequence of Standardiser
+        Whose scale each document has.
+    scales : sequence of Scale
         Of each task.
 
     Examples
     --------
     >>> columns, task = np.array([[1.0], [3.0], [10.0], [30.0]]), np.array([0, 0, 1, 1])
-    >>> normalised(columns, task, standardisers_of(columns, task, 2)).ravel().tolist()
+    >>> normalised(columns, task, scales_of(columns, task, 2)).ravel().tolist()
     [-1.0, 1.0, -1.0, 1.0]
     """
-    mean = np.stack([each.mean for each in standardisers])
-    scale = np.stack([each.scale for each in standardisers])
-    return np.asarray((columns - mean[task]) / scale[task])
+    out = np.empty(columns.shape)
+    for scale, rows in zip(scales, _rows_by_task(task, len(scales)), strict=True):
+        out[rows] = scale.apply(columns[rows])
+    return out
 
 
-def _by_task(columns: Floats, task: Integers, tasks: int) -> list[Floats]:
+def _rows_by_task(task: Integers, tasks: int) -> list[Integers]:
     order = np.argsort(task, kind="stable")
     ends = np.cumsum(np.bincount(task, minlength=tasks))[:-1]
-    return np.split(columns[order], ends)
+    return np.split(order, ends)

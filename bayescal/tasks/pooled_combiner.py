@@ -58,6 +58,8 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tasks how far they differ at each leaf, and gives bands.
     cv : int
         Folds, by which thresholds are chosen.
+    memory : str or joblib.Memory, optional
+        Keeps grown trees, as in scikit-learn's Pipeline: another `specialise` grows none again.
     random_state : int, numpy Generator, RandomState or None
         Deals the folds, and draws.
 
@@ -106,11 +108,13 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         *,
         specialise: str | float = "pooled",
         cv: int = 5,
+        memory: Any = None,
         random_state: Any = None,
     ) -> None:
         self.metaclassifier = metaclassifier
         self.specialise = specialise
         self.cv = cv
+        self.memory = memory
         self.random_state = random_state
 
     def fit(self, X: Any, y: ArrayLike, task: ArrayLike) -> Self:  # noqa: N803
@@ -132,7 +136,7 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             If lengths differ, inputs are not finite, a task has one class only, or a parameter is
             not as described.
         """
-        kind = read_metaclassifier(self.metaclassifier, self.specialise)
+        kind = read_metaclassifier(self.metaclassifier, self.specialise, self.memory)
         check_count("cv", self.cv)
         columns = validate_data(self, X, dtype=np.float64)
         check_same_length("y", len(np.asarray(y)), "X", len(columns))
@@ -141,10 +145,10 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_both_classes(names, code, positive)
         rng = generator(self.random_state)
         self._tasks = KnownTasks.of(columns, names, code)
-        own = normalised(columns, code, self._tasks.standardisers)
+        own = normalised(columns, code, self._tasks.scales)
         data = TaskData(own, positive, code, names.size)
-        self._model = kind.fit(data, rng)
         fold = deal_folds(code, positive, self.cv, rng)
+        self._model = kind.fit(data, rng)
         held_out = kind.held_out(data, fold, self._model, rng)
         self.tasks_ = names
         self._ends = Ends.of(held_out[:, None])

@@ -13,6 +13,7 @@ import typer
 from bayescal.cli import options
 from bayescal.cli.command import Call, command
 from bayescal.cli.errors import UsageError, blamed_on_use
+from bayescal.cli.reproduce_label import Label, label
 from bayescal.cli.reproduce_svm_map import SvmMap, svm_map
 from bayescal.cli.reproduce_tables import (
     markdown_page,
@@ -225,6 +226,7 @@ def strive(asked: Strive) -> None:
     screen.say(f"The table with all digits and published figures is in {asked.out}.")
 
 
+command(app, Label)(label)
 command(app, SvmMap, "svm-map")(svm_map)
 
 

@@ -18,7 +18,7 @@ from bayescal.text.decision_tree import DecisionTree
 SPECIALISE: dict[str, float | None] = {"pooled": None, "repop": 0.0, "general": math.inf}
 
 
-def read_metaclassifier(metaclassifier: Any, specialise: Any) -> Metaclassifier:
+def read_metaclassifier(metaclassifier: Any, specialise: Any, memory: Any = None) -> Metaclassifier:
     """
     Return the metaclassifier that parameters mean.
 
@@ -27,6 +27,8 @@ def read_metaclassifier(metaclassifier: Any, specialise: Any) -> Metaclassifier:
     metaclassifier : "tree", "weights" or classifier
         See `PooledCombiner`.
     specialise : str or float
+        See `PooledCombiner`.
+    memory : str, joblib.Memory or None
         See `PooledCombiner`.
 
     Raises
@@ -44,7 +46,7 @@ def read_metaclassifier(metaclassifier: Any, specialise: Any) -> Metaclassifier:
     m = read_specialise(specialise)
     if isinstance(metaclassifier, str):
         if metaclassifier == "tree":
-            return Tree(DecisionTree(), m)
+            return Tree(DecisionTree(), m, memory)
         if metaclassifier != "weights":
             raise ValueError(
                 f"metaclassifier must be 'tree', 'weights' or a classifier, got {metaclassifier!r}."
@@ -57,9 +59,9 @@ def read_metaclassifier(metaclassifier: Any, specialise: Any) -> Metaclassifier:
             )
         return TaskWeights()
     if hasattr(metaclassifier, "apply") and hasattr(metaclassifier, "get_n_leaves"):
-        return Tree(metaclassifier, m)
+        return Tree(metaclassifier, m, memory)
     if isinstance(metaclassifier, DecisionTree):
-        return Tree(metaclassifier, m)
+        return Tree(metaclassifier, m, memory)
     if not hasattr(metaclassifier, "predict_log_proba"):
         raise ValueError(
             "metaclassifier must have probabilities (predict_log_proba), got"

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_memory
 
 from bayescal.tasks.leaf_counts import LeafCounts, m_estimate
 from bayescal.tasks.leaf_population import LeafPopulation, fit_population
@@ -141,15 +143,18 @@ class Tree(Metaclassifier):
         A decision tree; clones are fitted.
     m : float or None
         How many documents all tasks' estimate at a leaf is worth; None to learn it.
+    memory : str, joblib.Memory or None
+        Keeps grown trees.
     """
 
     classifier: Any
     m: float | None
+    memory: Any = None
 
     def fit(self, data: TaskData, rng: np.random.Generator) -> TaskModel:
         """Return the tree of all documents, its leaves specialised to each task."""
-        fitted = seeded_clone(self.classifier, rng)
-        fitted.fit(data.columns, data.positive.astype(np.int64))
+        grow = check_memory(self.memory).cache(_grow)
+        fitted = grow(seeded_clone(self.classifier, rng), data.columns, data.positive)
         leaves, leaf = Leaves.of(fitted, data.columns)
         shape = (data.tasks, leaves.nodes.size)
         counts = LeafCounts.of(leaf, data.task, data.positive, shape)
@@ -170,6 +175,10 @@ def tree_of(fitted: Any) -> Any:
     array([1, 2])
     """
     return fitted if hasattr(fitted, "apply") else fitted.tree_
+
+
+def _grow(classifier: Any, columns: Floats, positive: NDArray[np.bool_]) -> Any:
+    return classifier.fit(columns, positive.astype(np.int64))
 
 
 def _pooled(leaves: Leaves, counts: LeafCounts, seed: int) -> PooledTreeModel:

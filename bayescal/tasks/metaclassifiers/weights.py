@@ -14,6 +14,7 @@ then weighed by its own labels' likelihood.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,7 +25,7 @@ from bayescal.engines.classifier_weights.mode import JointMode, find_mode
 from bayescal.engines.classifier_weights.prior import WeightsPrior
 from bayescal.engines.monotone.importance import weighted
 from bayescal.tasks.metaclassifiers.metaclassifier import Metaclassifier, TaskModel
-from bayescal.tasks.task_data import TaskData
+from bayescal.tasks.task_data import POPULATION, TaskData
 from bayescal.validation import Floats, Integers
 
 if TYPE_CHECKING:
@@ -44,21 +45,39 @@ class WeightsModel(TaskModel):
     ----------
     points : array of shape (tasks + 1, 1 + columns)
         Modes, averaged over tau; the last row is the population's.
-    draws : array of shape (tasks + 1, draws, 1 + columns)
-        Posterior draws; those of the last row are of a task that nothing is known of.
-    mu : array of shape (draws, 1 + columns)
-        Posterior draws of the population's mean.
-    tau : array of shape (draws,)
-        Posterior draws of how far tasks are from it.
     nodes : Nodes
         Modes over the grid of tau.
+    seed : int
+        Of the draws.
     """
 
     points: Floats = field(repr=False)
-    draws: Floats = field(repr=False)
-    mu: Floats = field(repr=False)
-    tau: Floats = field(repr=False)
     nodes: Nodes = field(repr=False)
+    seed: int
+
+    @cached_property
+    def of_population(self) -> tuple[Integers, Floats, Floats]:
+        """Return draws of each node, in its order: how many, of mu, and of tau."""
+        rng = np.random.default_rng(self.seed)
+        sizes = rng.multinomial(DRAWS, self.nodes.share)
+        mu = [
+            rng.multivariate_normal(mode.mu, mode.covariance, size, method="cholesky")
+            for mode, size in zip(self.nodes.modes, sizes, strict=True)
+        ]
+        tau = np.repeat([mode.model.scales.tau for mode in self.nodes.modes], sizes)
+        return sizes, np.concatenate(mu), tau
+
+    def of_task(self, task: int) -> Floats:
+        """Return posterior draws of a task's coefficients, shape (draws, 1 + columns)."""
+        rng = np.random.default_rng([self.seed, task % len(self.points)])
+        sizes, mu, tau = self.of_population
+        if task != POPULATION:
+            return _draws_of_task(self.nodes, task, mu, sizes, rng)
+        # A task that nothing is known of is a draw from the population.
+        out = mu + tau[:, None] * rng.standard_normal(mu.shape)
+        bias_scale = self.nodes.likeliest.model.prior.bias_scale
+        out[:, 0] += bias_scale * rng.standard_normal(len(out))
+        return np.asarray(out)
 
     def log_odds(self, columns: Floats, task: Integers) -> Floats:
         """Return log-odds by the modes."""
@@ -67,9 +86,9 @@ class WeightsModel(TaskModel):
 
     def sample(self, columns: Floats, task: Integers) -> Floats:
         """Return log-odds of the draws."""
-        out = np.empty((self.draws.shape[1], len(columns)))
-        for each in np.unique(task):
-            rows, own = task == each, self.draws[each]
+        out = np.empty((DRAWS, len(columns)))
+        for each in np.unique(task).tolist():
+            rows, own = task == each, self.of_task(each)
             out[:, rows] = own[:, :1] + own[:, 1:] @ columns[rows].T
         return out
 
@@ -78,7 +97,8 @@ class WeightsModel(TaskModel):
         import pandas as pd
 
         tails = [0.5 - level / 2.0, 0.5 + level / 2.0]
-        found = np.column_stack([self.mu, self.tau])
+        _, mu, tau = self.of_population
+        found = np.column_stack([mu, tau])
         lower, upper = np.quantile(found, tails, axis=0)
         values = {"mean": found.mean(axis=0), "lower": lower, "upper": upper}
         index = pd.Index(["intercept", *names, "tau"], name="coefficient")
@@ -94,26 +114,17 @@ class TaskWeights(Metaclassifier):
     ----------
     prior : WeightsPrior
         Its scales; those of indicators are not used, for all inputs have a population.
-    draws : int
-        How many posterior draws.
     """
 
     prior: WeightsPrior = PRIOR
-    draws: int = DRAWS
 
     def fit(self, data: TaskData, rng: np.random.Generator) -> TaskModel:
         """Return the posterior of all tasks' coefficients."""
         centre = np.zeros(data.columns.shape[1] + 1)
         nodes = fit_modes(_designs(data), centre, self.prior)
-        sizes = rng.multinomial(self.draws, nodes.share)
-        mu, tau = _draws_of_population(nodes, sizes, rng)
-        # A task not fitted is a draw from the population.
-        new = mu + tau[:, None] * rng.standard_normal(mu.shape)
-        new[:, 0] += self.prior.bias_scale * rng.standard_normal(len(new))
-        tasks = [_draws_of_task(nodes, k, mu, sizes, rng) for k in range(data.tasks)]
         population = nodes.share @ np.array([mode.mu for mode in nodes.modes])
         points = np.vstack([_joined(np.array(nodes.points)), population])
-        return WeightsModel(points, np.stack([*tasks, new]), mu, tau, nodes)
+        return WeightsModel(points, nodes, int(rng.integers(2**31)))
 
     def held_out(
         self, data: TaskData, fold: Integers, model: TaskModel, rng: np.random.Generator
@@ -147,17 +158,6 @@ def _joined(points: Floats) -> Floats:
     out = points[..., 1:].copy()
     out[..., 0] += points[..., 0]
     return out
-
-
-def _draws_of_population(
-    nodes: Nodes, sizes: Integers, rng: np.random.Generator
-) -> tuple[Floats, Floats]:
-    mu = [
-        rng.multivariate_normal(mode.mu, mode.covariance, size, method="cholesky")
-        for mode, size in zip(nodes.modes, sizes, strict=True)
-    ]
-    tau = np.repeat([mode.model.scales.tau for mode in nodes.modes], sizes)
-    return np.concatenate(mu), tau
 
 
 def _draws_of_task(
