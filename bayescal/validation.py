@@ -179,7 +179,7 @@ def check_count(name: str, value: Any) -> None:
         raise ValueError(f"{name} must be a positive whole number, got {value!r}.")
 
 
-def check_fraction(**parameters: float) -> None:
+def check_fraction(**parameters: Any) -> None:
     """
     Raise ValueError unless every named number lies strictly between 0 and 1.
 

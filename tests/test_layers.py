@@ -69,6 +69,7 @@ LAYERS = {
     "experts": 14,
     "combining": 14,
     "combined_classifier": 15,
+    "tasks": 15,
     "reproduce": 16,
     "cli": 17,
     "__main__": 18,
@@ -118,6 +119,7 @@ ALLOWED_HEAVY = {
     "experts": {"sklearn"},
     "combining": {"sklearn"},
     "combined_classifier": {"sklearn"},
+    "tasks": {"sklearn"},
 }
 
 # Methods that hand the estimator to a room of the face, which they import when they are called.

@@ -52,6 +52,17 @@ def strive_screen(table: pd.DataFrame, topics: int, groups: Iterable[str]) -> Gr
     return _group(f"Combinations: means over {topics} topics", shown, note)
 
 
+def label_screen(table: pd.DataFrame, tasks: int, protocol: str) -> Group:
+    """Return the table of learning across tasks without the published figures."""
+    shown = table[[name for name in table.columns if not str(name).endswith(", paper")]]
+    note = (
+        f"Better than {shown['method'].iloc[0]} in a one-sided sign test over tasks: ** at p = .01,"
+        " * at .05. norm Error is over that of always predicting the likelier class; log-loss in"
+        " bits, inf where a method was certain and wrong."
+    )
+    return _group(f"Means over {tasks} tasks, {protocol}", shown, note)
+
+
 def svm_map_table(collection: str, shown: pd.DataFrame, trials: int) -> Group:
     """Return the mean average precision of every ranker, and SVM-MAP's wins and losses."""
     title = f"{collection}: mean average precision, {trials} trials"

@@ -14,6 +14,7 @@ from bayescal.cli.command import command
 from bayescal.cli.errors import blamed_on_use
 from bayescal.cli.reproduce_combinations import Combinations, online, strive
 from bayescal.cli.reproduce_corpus import EXPERIMENT, Data, Experiment, Topics, read_corpus
+from bayescal.cli.reproduce_label import Label, label
 from bayescal.cli.reproduce_svm_map import SvmMap, svm_map
 from bayescal.cli.reproduce_tables import (
     markdown_page,
@@ -149,6 +150,7 @@ def small_data(asked: SmallData) -> None:
 
 command(app, Combinations)(strive)
 command(app, Combinations)(online)
+command(app, Label)(label)
 command(app, SvmMap, "svm-map")(svm_map)
 
 
