@@ -1,4 +1,4 @@
-"""`bayescal reproduce`: experiments on Reuters-21578, on few positives, and of ranking."""
+"""`bayescal reproduce`: experiments on Reuters-21578, on few positives, of ranking and e-mail."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import typer
 from bayescal.cli import options
 from bayescal.cli.command import Call, command
 from bayescal.cli.errors import UsageError, blamed_on_use
+from bayescal.cli.reproduce_action_items import ActionItems, action_items
 from bayescal.cli.reproduce_svm_map import SvmMap, svm_map
 from bayescal.cli.reproduce_tables import (
     markdown_page,
@@ -226,6 +227,7 @@ def strive(asked: Strive) -> None:
 
 
 command(app, SvmMap, "svm-map")(svm_map)
+command(app, ActionItems, "action-items")(action_items)
 
 
 def _corpus(data: Path | None) -> pd.DataFrame:
