@@ -99,7 +99,9 @@ class TestNgrams:
 
     def test_order_tells(self):
         texts = ["have you seen it", "you have seen it"]
-        words, pairs = (v.fit_transform(texts).toarray() for v in (sentence_words(), sentence_ngrams(2)))
+        words, pairs = (
+            v.fit_transform(texts).toarray() for v in (sentence_words(), sentence_ngrams(2))
+        )
         np.testing.assert_array_equal(words[0], words[1])
         assert (pairs[0] != pairs[1]).any()
 
@@ -130,7 +132,7 @@ class TestPositions:
         features = PositionOctiles().fit_transform(positions[:, None])
         assert features.shape == (n, 8)
         np.testing.assert_array_equal(features.sum(axis=1), 1.0)
-        # Integers alone: the middle (2 i + 1) / 2 n is in octile k if k / 8 <= middle < (k + 1) / 8.
+        # Integers alone: the middle is at (2 i + 1) / 2 n, and octile k begins at k / 8.
         expected = [(8 * (2 * i + 1)) // (2 * n) for i in range(n)]
         np.testing.assert_array_equal(features.argmax(axis=1), expected)
         # From the other end it is the same but for middles that lie on the border of two octiles.

@@ -23,6 +23,7 @@ LEVEL = 0.95
 # Groups of the dissertation; a letter marks a method significantly better than all others of one.
 GROUPS = GROUPS_OF_TOPICS | {"B": CLASSIFIERS}
 MEASURES = (*PUBLISHED_MEASURES, "log-loss")
+ORACLE = "BestSelect"
 # Of the others an interval is in the file, but not in the printed table.
 WITH_INTERVALS = ("ROC", "ROC[0,.1]")
 
@@ -72,8 +73,10 @@ def marks(values: Measured, name: str, which: str) -> str:
     Return the letters of the groups all of whose other members a method is better than.
 
     By a two-tailed paired t-test over folds, p = .05, as in section 10.8 of the dissertation. No
-    method is better by a measure than one that lacks it.
+    method is better by a measure than one that lacks it. The oracle has no marks.
     """
+    if name == ORACLE:
+        return ""
 
     def better(other: str) -> bool:
         if which not in values[name] or which not in values[other]:
