@@ -70,6 +70,22 @@ def svm_map_table(collection: str, shown: pd.DataFrame, trials: int) -> Group:
     return _group(title, shown, note)
 
 
+def action_items_table(part: str, shown: pd.DataFrame) -> Group:
+    """Return the measures of every method on one part of the experiment."""
+    note = (
+        "± is half of a 95 % interval. Significantly better (two-tailed t, p = .05) than all others"
+        " of B base classifiers, D Best By Class and Majority, S stacking, R STRIVE. Log-loss in"
+        " bits a sentence."
+    )
+    return _group(f"Action items, {part}", shown, note)
+
+
+def action_items_comparisons(part: str, shown: pd.DataFrame) -> Group:
+    """Return what gained over what, beside the published gains."""
+    note = "Larger ROC areas, and smaller errors, are gains. Published gains are of whole e-mails."
+    return _group(f"Gains, {part}", shown, note)
+
+
 def markdown_page(shown: Mapping[str, pd.DataFrame]) -> str:
     """Return the tables of both classifiers as a Markdown document."""
     from bayescal.reproduce.markdown import markdown_table

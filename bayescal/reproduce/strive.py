@@ -6,7 +6,7 @@ to every combiner (dissertation, chapter 7).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -155,13 +155,29 @@ def decide_all(
     inputs: Sequence[TopicInputs],
     combinations: Mapping[str, Combination] = COMBINATIONS,
     *,
+    base: Iterable[str] = BASE,
     random_state: int = 0,
     jobs: int = 1,
 ) -> dict[str, list[Decided]]:
-    """Return what every method decides, by its name: base classifiers, combinations, oracle."""
+    """
+    Return what every method decides, by its name: base classifiers, combinations, oracle.
+
+    Parameters
+    ----------
+    inputs : sequence of TopicInputs
+        Topics are combined together by methods that learn from all of them.
+    base : iterable of str
+        Names of the base classifiers, in the order of their scores.
+    combinations : mapping of str to Combination
+        Those to try.
+    random_state : int
+        Seeds combiners.
+    jobs : int
+        Processes.
+    """
     from bayescal.combining.combiners import read_combiner
 
-    found = {name: [_of_base(each, k) for each in inputs] for k, name in enumerate(BASE)}
+    found = {name: [_of_base(each, k) for each in inputs] for k, name in enumerate(base)}
     oracle = [
         _oracle(each, of_base) for each, *of_base in zip(inputs, *found.values(), strict=True)
     ]

@@ -1,4 +1,4 @@
-"""`bayescal reproduce`: experiments on Reuters-21578, on few positives, and of ranking."""
+"""`bayescal reproduce`: experiments on Reuters-21578, on few positives, of ranking and e-mail."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import typer
 from bayescal.cli import options
 from bayescal.cli.command import command
 from bayescal.cli.errors import blamed_on_use
+from bayescal.cli.reproduce_action_items import ActionItems, action_items
 from bayescal.cli.reproduce_combinations import Combinations, online, strive
 from bayescal.cli.reproduce_corpus import EXPERIMENT, Data, Experiment, Topics, read_corpus
 from bayescal.cli.reproduce_label import Label, label
@@ -152,6 +153,7 @@ command(app, Combinations)(strive)
 command(app, Combinations)(online)
 command(app, Label)(label)
 command(app, SvmMap, "svm-map")(svm_map)
+command(app, ActionItems, "action-items")(action_items)
 
 
 def _methods(which: str) -> dict[str, Method]:
