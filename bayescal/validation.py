@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -191,7 +190,7 @@ def check_fraction(**parameters: Any) -> None:
     ValueError: level must lie between 0 and 1 (both excluded), got 95.
     """
     for name, value in parameters.items():
-        if not isinstance(value, Real) or not 0.0 < value < 1.0:
+        if not isinstance(value, int | float | np.number) or not 0.0 < value < 1.0:
             raise ValueError(f"{name} must lie between 0 and 1 (both excluded), got {value!r}.")
 
 

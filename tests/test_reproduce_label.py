@@ -248,7 +248,8 @@ class TestCommand:
             topics = "<D>corn</D>" if k % 4 == 0 else ""
             stories.append(
                 f'<REUTERS TOPICS="YES" LEWISSPLIT="{"TRAIN" if k < 50 else "TEST"}"'
-                f' NEWID="{k + 1}"><TOPICS>{topics}</TOPICS><TEXT><BODY>{text}</BODY></TEXT></REUTERS>'
+                f' NEWID="{k + 1}"><TOPICS>{topics}</TOPICS><TEXT><BODY>{text}</BODY></TEXT>'
+                "</REUTERS>"
             )
         (tmp_path / "sgm").mkdir()
         (tmp_path / "sgm" / "reut2-000.sgm").write_text("\n".join(stories))
