@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from bayescal.combined_classifier import CombinedClassifier as CombinedClassifier
     from bayescal.experts.online_combiner import OnlineCombiner as OnlineCombiner
     from bayescal.loading import load as load
+    from bayescal.prior_knowledge import Population as Population
     from bayescal.score_calibrator import ScoreCalibrator as ScoreCalibrator
     from bayescal.topic_calibrator import TopicCalibrator as TopicCalibrator
 
@@ -21,6 +22,7 @@ _HOMES = {
     "CalibratedClassifier": "bayescal.calibrated_classifier",
     "CombinedClassifier": "bayescal.combined_classifier",
     "OnlineCombiner": "bayescal.experts.online_combiner",
+    "Population": "bayescal.prior_knowledge",
     "ScoreCalibrator": "bayescal.score_calibrator",
     "TopicCalibrator": "bayescal.topic_calibrator",
     "load": "bayescal.loading",
@@ -30,6 +32,7 @@ __all__ = [
     "CalibratedClassifier",
     "CombinedClassifier",
     "OnlineCombiner",
+    "Population",
     "ScoreCalibrator",
     "TopicCalibrator",
     "__version__",

@@ -170,11 +170,23 @@ def _all_of(answers: Iterable[bool]) -> bool:
 
 
 def _better_over_topics(difference: Floats) -> bool:
-    from scipy.stats import ttest_1samp
-
     wins, defeats = int((difference > 0.0).sum()), int((difference < 0.0).sum())
     if sign_test(wins, defeats, alternative="greater") < LEVEL:
         return True
+    return better_by_t_test(difference)
+
+
+def better_by_t_test(difference: Floats) -> bool:
+    """
+    Return whether differences have a mean above 0 by a two-sided paired t-test; p = .05.
+
+    Examples
+    --------
+    >>> better_by_t_test(np.array([0.2, 0.1, 0.3])), better_by_t_test(np.array([0.2, -0.1, 0.3]))
+    (True, False)
+    """
+    from scipy.stats import ttest_1samp
+
     # Differences that are all the same but for rounding have no t.
     if not difference.std() > 1e-9 * np.abs(difference).max():
         return False

@@ -1,4 +1,4 @@
-"""`bayescal reproduce strive` and `online`: five classifiers combined, as in the dissertation."""
+"""Experiments that combine five classifiers of Reuters topics, as the dissertation does."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bayescal.cli.errors import blamed_on_use
-from bayescal.cli.reproduce_corpus import Data, Experiment, Topics, read_corpus
-from bayescal.cli.reproduce_tables import rounds_screen, strive_screen
+from bayescal.cli.experiment import Data, Experiment, Topics, read_corpus
+from bayescal.cli.experiment_tables import rounds_screen, strive_screen
 from bayescal.cli.writing import staged_folder
 
 if TYPE_CHECKING:
@@ -23,45 +23,13 @@ PAPER_TOPICS = 10
 
 @dataclass(frozen=True, kw_only=True)
 class Combinations(Experiment):
-    """The options of `bayescal reproduce strive` and of `bayescal reproduce online`."""
+    """The options of these experiments."""
 
     data: Data = None
     topics: Topics = PAPER_TOPICS
 
 
-def strive(asked: Combinations) -> None:
-    """Combine five classifiers by every method of the dissertation's chapter 7, and by ours.
-
-    [bold]bayescal reproduce strive --data reuters21578.tar.gz[/bold]
-
-    puts seven measures and significance tests on ten topics beside the
-    published ones. It takes a quarter of an hour on two cores.
-    """
-    from bayescal.reproduce.published_strive import PUBLISHED
-    from bayescal.reproduce.strive import COMBINATIONS
-    from bayescal.reproduce.strive_table import GROUPS
-
-    _combine(asked, "strive", COMBINATIONS, PUBLISHED, GROUPS)
-
-
-def online(asked: Combinations) -> None:
-    """Combine five classifiers by the online combiners of the dissertation's chapter 9.
-
-    [bold]bayescal reproduce online --data reuters21578.tar.gz[/bold]
-
-    puts each of them, with one pass and with ten, beside the published
-    figures, exponentiated gradient and the best of chapter 7; and says what
-    they lose online, beside what they promise.
-    It takes a quarter of an hour on two cores.
-    """
-    from bayescal.reproduce.online import COMBINATIONS, GROUPS
-    from bayescal.reproduce.online_rounds import rounds_table
-    from bayescal.reproduce.published_online import PUBLISHED
-
-    _combine(asked, "online", COMBINATIONS, PUBLISHED, GROUPS, rounds_table)
-
-
-def _combine(
+def run_combinations(
     asked: Combinations,
     name: str,
     combinations: Mapping[str, Combination],

@@ -32,9 +32,7 @@ Data = Annotated[
 Topics = Annotated[
     int, options.option("--topics", CORPUS, "How many of the largest topics to take, up to 90.")
 ]
-Jobs = Annotated[
-    int, options.option("--jobs", EXPERIMENT, "Number of processes that score topics.")
-]
+Jobs = Annotated[int, options.option("--jobs", EXPERIMENT, "Number of processes.")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,8 +48,12 @@ class Experiment(Call):
         check_at_least(0, **{"--seed": self.seed})
         check_at_least(1, **{"--jobs": self.jobs}, **counts)
         check_folder(self.out)
-        if find_spec("matplotlib") is None:
-            raise UsageError("the figures need matplotlib: pip install 'bayescal[plots]'.")
+
+
+def check_plots() -> None:
+    """Raise a UsageError unless what draws the figures is installed."""
+    if find_spec("matplotlib") is None:
+        raise UsageError("the figures need matplotlib: pip install 'bayescal[plots]'.")
 
 
 def read_corpus(data: Path | None) -> pd.DataFrame:

@@ -59,11 +59,38 @@ def rounds_screen(table: pd.DataFrame, topics: int) -> Group:
     return _group(title, shown.reset_index(), "The best of each topic in hindsight, then rules.")
 
 
+def label_screen(table: pd.DataFrame, tasks: int, protocol: str) -> Group:
+    """Return the table of learning across tasks without the published figures."""
+    shown = table[[name for name in table.columns if not str(name).endswith(", paper")]]
+    note = (
+        f"Better than {shown['method'].iloc[0]} in a one-sided sign test over tasks: ** at p = .01,"
+        " * at .05. norm Error is over that of always predicting the likelier class; log-loss in"
+        " bits, inf where a method was certain and wrong."
+    )
+    return _group(f"Means over {tasks} tasks, {protocol}", shown, note)
+
+
 def svm_map_table(collection: str, shown: pd.DataFrame, trials: int) -> Group:
     """Return the mean average precision of every ranker, and SVM-MAP's wins and losses."""
     title = f"{collection}: mean average precision, {trials} trials"
     note = "W/L: queries on which SVM-MAP is better and worse; ** two-sided Wilcoxon test, p < .05."
     return _group(title, shown, note)
+
+
+def action_items_table(part: str, shown: pd.DataFrame) -> Group:
+    """Return the measures of every method on one part of the experiment."""
+    note = (
+        "± is half of a 95 % interval. Significantly better (two-tailed t, p = .05) than all others"
+        " of B base classifiers, D Best By Class and Majority, S stacking, R STRIVE. Log-loss in"
+        " bits a sentence."
+    )
+    return _group(f"Action items, {part}", shown, note)
+
+
+def action_items_comparisons(part: str, shown: pd.DataFrame) -> Group:
+    """Return what gained over what, beside the published gains."""
+    note = "Larger ROC areas, and smaller errors, are gains. Published gains are of whole e-mails."
+    return _group(f"Gains, {part}", shown, note)
 
 
 def markdown_page(shown: Mapping[str, pd.DataFrame]) -> str:
