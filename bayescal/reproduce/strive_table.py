@@ -182,7 +182,7 @@ def better_by_t_test(difference: Floats) -> bool:
 
     Examples
     --------
-    >>> better_by_t_test(np.array([0.2, 0.1, 0.3])), better_by_t_test(np.array([0.2, -0.1, 0.3]))
+    >>> better_by_t_test(np.array([0.2, 0.15, 0.25])), better_by_t_test(np.array([0.2, -0.1, 0.3]))
     (True, False)
     """
     from scipy.stats import ttest_1samp
