@@ -21,7 +21,7 @@ from studies.command import Options, main, spread_over
 from studies.reporting import Bar, markdown, with_error, write_page, write_table
 from studies.truths import TRUTHS, Truth
 
-ALPHA, DRAWS = 0.05, 200
+ALPHA = 0.05
 SIZES, QUIET_LABELS = (50, 200, 1000), 1000
 # Slope and shift of the log-odds after a change.
 SHIFTS = {
@@ -32,7 +32,12 @@ SHIFTS = {
 }
 QUIET, WATCHED, FITTED = (100, 2000), 1000, 500
 BATCH, FORGETTING = 100, 0.9
-CALIBRATORS = {"asymmetric Laplace": "asymmetric_laplace", "default": "auto"}
+# Truth and family of the calibrator: one is of the family that the truth is from.
+CALIBRATORS = (
+    ("asymmetric Laplace", "asymmetric_laplace"),
+    *((truth, "auto") for truth in TRUTHS),
+)
+STREAMS, CHANGES = 100, 40
 INTEGRATED, POINT = "posterior integrated", "point curve for certain"
 
 
@@ -70,15 +75,15 @@ def fit(truth: Truth, n: int, rng: np.random.Generator, family: str = "auto") ->
             break
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ScoresWarning)
-        return ScoreCalibrator(family, draws=500, random_state=0).fit(scores, labels)
+        return ScoreCalibrator(family, random_state=0).fit(scores, labels)
 
 
-def false_alarms(truth: str, calibrator: str, n: int, seed: int) -> tuple[bool, bool]:
+def false_alarms(truth: str, family: str, n: int, seed: int) -> tuple[bool, bool]:
     """Return whether a stream without change raised an alarm: of the posterior, of its point."""
     rng = np.random.default_rng([seed, n])
-    fitted = fit(TRUTHS[truth], n, rng, CALIBRATORS[calibrator])
+    fitted = fit(TRUTHS[truth], n, rng, family)
     stream = draw(TRUTHS[truth], QUIET_LABELS, rng)
-    monitors = DriftMonitor(fitted, ALPHA, draws=DRAWS), DriftMonitor(PointCurve(fitted), ALPHA)
+    monitors = DriftMonitor(fitted, ALPHA), DriftMonitor(PointCurve(fitted), ALPHA)
     found = [monitor.update(*stream).alarm_ is not None for monitor in monitors]
     return found[0], found[1]
 
@@ -86,7 +91,7 @@ def false_alarms(truth: str, calibrator: str, n: int, seed: int) -> tuple[bool, 
 def delay(change: str, quiet: int, seed: int) -> tuple[float, bool, float]:
     """Return documents from a change to the alarm, its kind being right, and error of `since`."""
     rng, truth = np.random.default_rng([seed, quiet]), TRUTHS["Gaussian, equal variances"]
-    monitor = DriftMonitor(fit(truth, FITTED, rng, "gaussian"), ALPHA, draws=DRAWS)
+    monitor = DriftMonitor(fit(truth, FITTED, rng, "gaussian"), ALPHA)
     monitor.update(*draw(truth, quiet, rng))
     if monitor.alarm_ is not None:
         return np.nan, False, np.nan
@@ -165,8 +170,8 @@ def run(options: Options) -> None:
         alarms=markdown(alarms),
         power=markdown(found),
         news=markdown(news.drop(columns=["any", "updated bits", "forgetting bits"])),
-        streams=str(options.size(200, 2)),
-        changes=str(options.size(60, 2)),
+        streams=str(options.size(STREAMS, 2)),
+        changes=str(options.size(CHANGES, 2)),
         raised=str(len(raised)),
         problems=str(len(news)),
         **gained,
@@ -174,17 +179,17 @@ def run(options: Options) -> None:
 
 
 def _false_alarms(options: Options) -> tuple[pd.DataFrame, list[Bar]]:
-    cells = [(t, c, n) for t in TRUTHS for c in CALIBRATORS for n in SIZES]
-    seeds = range(options.size(200, 2))
+    cells = [(*each, n) for each in CALIBRATORS for n in SIZES]
+    seeds = range(options.size(STREAMS, 2))
     tasks = [(*cell, seed) for cell in cells for seed in seeds]
     found = np.reshape(spread_over(options.jobs, false_alarms, tasks), (len(cells), -1, 2))
     rows, bars = [], []
-    for (truth, calibrator, n), each in zip(cells, found, strict=True):
+    for (truth, family, n), each in zip(cells, found, strict=True):
         share = each.mean(axis=0)
         error = np.sqrt(share * (1.0 - share) / len(each))
         texts = [with_error(*pair, 3) for pair in zip(share, error, strict=True)]
-        rows.append((truth, calibrator, n, *texts))
-        claim = f"{truth}, {calibrator}, n = {n}: false alarms"
+        rows.append((truth, family, n, *texts))
+        claim = f"{truth}, family {family!r}, n = {n}: false alarms"
         limit = ALPHA + 2.0 * np.sqrt(ALPHA * (1.0 - ALPHA) / len(each))
         bars.append(
             Bar(claim, texts[0], f"<= {ALPHA}, two errors allowed", bool(share[0] <= limit))
@@ -192,13 +197,13 @@ def _false_alarms(options: Options) -> tuple[pd.DataFrame, list[Bar]]:
     smallest = found[[n == SIZES[0] for _, _, n in cells], :, 1].mean()
     claim = f"negative: a point curve, n = {SIZES[0]}, is found fault with too often"
     bars.append(Bar(claim, f"{smallest:.3f}", f"> {2 * ALPHA}", bool(smallest > 2 * ALPHA)))
-    columns = ["truth", "calibrator", "n", INTEGRATED, POINT]
+    columns = ["truth", "family", "n", INTEGRATED, POINT]
     return pd.DataFrame(rows, columns=columns), bars
 
 
 def _power(options: Options) -> tuple[pd.DataFrame, list[Bar]]:
     cells = [(change, quiet) for change in SHIFTS for quiet in QUIET]
-    seeds = range(options.size(60, 2))
+    seeds = range(options.size(CHANGES, 2))
     tasks = [(*cell, seed) for cell in cells for seed in seeds]
     found = np.reshape(spread_over(options.jobs, delay, tasks), (len(cells), -1, 3))
     rows, bars = [], []
