@@ -22,7 +22,7 @@ from studies.reporting import Bar, markdown, with_error, write_page, write_table
 from studies.truths import TRUTHS, Truth
 
 ALPHA = 0.05
-SIZES, QUIET_LABELS = (50, 200, 1000), 1000
+SIZES, QUIET_LABELS = (50, 500), 500
 # Slope and shift of the log-odds after a change.
 SHIFTS = {
     "base rate, odds x 3": (1.0, np.log(3.0)),
@@ -30,14 +30,15 @@ SHIFTS = {
     "slope x 1/3": (1.0 / 3.0, 0.0),
     "slope x 2": (2.0, 0.0),
 }
-QUIET, WATCHED, FITTED = (100, 2000), 1000, 500
-BATCH, FORGETTING = 100, 0.9
+QUIET, WATCHED, FITTED = (100, 1000), 600, 500
+BATCH, FORGETTING = 500, 0.8
+FOLLOWERS = {"updated": 1.0, "forgetting": FORGETTING}
 # Truth and family of the calibrator: one is of the family that the truth is from.
 CALIBRATORS = (
     ("asymmetric Laplace", "asymmetric_laplace"),
     *((truth, "auto") for truth in TRUTHS),
 )
-STREAMS, CHANGES = 100, 40
+STREAMS, CHANGES = 40, 20
 INTEGRATED, POINT = "posterior integrated", "point curve for certain"
 
 
@@ -108,9 +109,8 @@ def reuters(classifier: str, topic: str) -> dict[str, object]:
     scores, labels = new["score"].to_numpy(), new["label"].to_numpy()
     fitted = ScoreCalibrator(random_state=0).fit(old["score"], old["label"])
     monitor = DriftMonitor(fitted, ALPHA).update(scores, labels)
-    asked = {"updated": 1.0, "forgetting": FORGETTING}
     bits = {"as deployed": _bits(fitted.decision_function(scores), labels)}
-    for name, forgetting in asked.items():
+    for name, forgetting in FOLLOWERS.items():
         follower = ScoreCalibrator(random_state=0).fit(old["score"], old["label"])
         said = []
         for k in range(0, labels.size, BATCH):
@@ -143,7 +143,7 @@ def _compared(bits: dict[str, Floats]) -> dict[str, object]:
     """Return total bits as deployed, and what others take beside it, with standard errors."""
     deployed = bits["as deployed"]
     out: dict[str, object] = {"as deployed": f"{deployed.sum():.0f}"}
-    for name in ("updated", "forgetting"):
+    for name in FOLLOWERS:
         apart = bits[name] - deployed
         out[name] = with_error(apart.sum(), apart.std() * np.sqrt(apart.size), 1)
         out[f"{name} bits"] = float(apart.sum())
@@ -154,28 +154,39 @@ def run(options: Options) -> None:
     """Measure; write page and tables."""
     alarms, bars = _false_alarms(options)
     found, more = _power(options)
-    problems = [(c, t) for c in CLASSIFIERS for t in (TOPICS[-1:] if options.quick else TOPICS)]
-    news = pd.DataFrame(spread_over(options.jobs, reuters, problems))
-    write_table(alarms, options.out, "drift")
-    write_table(found, options.out, "drift_power")
-    write_table(news, options.out, "drift_reuters")
-    raised = news[news["change"] != ""]
-    gained = {
-        f"{each}_gain": f"{-raised[f'{each} bits'].sum():.0f}" for each in ("updated", "forgetting")
-    }
+    news = _news(options)
+    for name, table in (("drift", alarms), ("drift_power", found), ("drift_reuters", news)):
+        write_table(table, options.out, name)
     write_page(
         "drift",
         options.out,
         [*bars, *more],
         alarms=markdown(alarms),
         power=markdown(found),
-        news=markdown(news.drop(columns=["any", "updated bits", "forgetting bits"])),
+        news=markdown(news.drop(columns=["any", *(f"{name} bits" for name in FOLLOWERS)])),
+        labels=str(QUIET_LABELS),
         streams=str(options.size(STREAMS, 2)),
         changes=str(options.size(CHANGES, 2)),
-        raised=str(len(raised)),
-        problems=str(len(news)),
-        **gained,
+        fitted=str(FITTED),
+        batch=str(BATCH),
+        forgetting=str(FORGETTING),
+        **_gains(news),
     )
+
+
+def _news(options: Options) -> pd.DataFrame:
+    problems = [(c, t) for c in CLASSIFIERS for t in (TOPICS[-1:] if options.quick else TOPICS)]
+    return pd.DataFrame(spread_over(options.jobs, reuters, problems))
+
+
+def _gains(news: pd.DataFrame) -> dict[str, str]:
+    """Return how many problems raised an alarm, and what following gains where they did or not."""
+    raised = news["change"] != ""
+    out = {"raised": str(int(raised.sum())), "problems": str(len(news))}
+    for where, mask in (("alarm", raised), ("quiet", ~raised)):
+        for name in FOLLOWERS:
+            out[f"{where}_{name}"] = f"{-news.loc[mask, f'{name} bits'].sum():.0f}"
+    return out
 
 
 def _false_alarms(options: Options) -> tuple[pd.DataFrame, list[Bar]]:
