@@ -10,6 +10,7 @@ from benchmarks import (
     posterior,
     prediction,
     ranking,
+    updates,
 )
 
 for benchmark in (
@@ -21,6 +22,7 @@ for benchmark in (
     plots,
     ranking,
     experts,
+    updates,
     imports,
 ):
     benchmark.main()

@@ -21,8 +21,8 @@ from studies.command import Options, main, spread_over
 from studies.reporting import Bar, markdown, with_error, write_page, write_table
 from studies.truths import TRUTHS, Truth
 
-ALPHA, DRAWS = 0.05, 200
-SIZES, QUIET_LABELS = (50, 200, 1000), 1000
+ALPHA = 0.05
+SIZES, QUIET_LABELS = (50, 500), 500
 # Slope and shift of the log-odds after a change.
 SHIFTS = {
     "base rate, odds x 3": (1.0, np.log(3.0)),
@@ -30,9 +30,15 @@ SHIFTS = {
     "slope x 1/3": (1.0 / 3.0, 0.0),
     "slope x 2": (2.0, 0.0),
 }
-QUIET, WATCHED, FITTED = (100, 2000), 1000, 500
-BATCH, FORGETTING = 100, 0.9
-CALIBRATORS = {"asymmetric Laplace": "asymmetric_laplace", "default": "auto"}
+QUIET, WATCHED, FITTED = (100, 1000), 600, 500
+BATCH, FORGETTING = 500, 0.8
+FOLLOWERS = {"updated": 1.0, "forgetting": FORGETTING}
+# Truth and family of the calibrator: one is of the family that the truth is from.
+CALIBRATORS = (
+    ("asymmetric Laplace", "asymmetric_laplace"),
+    *((truth, "auto") for truth in TRUTHS),
+)
+STREAMS, CHANGES = 40, 20
 INTEGRATED, POINT = "posterior integrated", "point curve for certain"
 
 
@@ -70,15 +76,15 @@ def fit(truth: Truth, n: int, rng: np.random.Generator, family: str = "auto") ->
             break
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ScoresWarning)
-        return ScoreCalibrator(family, draws=500, random_state=0).fit(scores, labels)
+        return ScoreCalibrator(family, random_state=0).fit(scores, labels)
 
 
-def false_alarms(truth: str, calibrator: str, n: int, seed: int) -> tuple[bool, bool]:
+def false_alarms(truth: str, family: str, n: int, seed: int) -> tuple[bool, bool]:
     """Return whether a stream without change raised an alarm: of the posterior, of its point."""
     rng = np.random.default_rng([seed, n])
-    fitted = fit(TRUTHS[truth], n, rng, CALIBRATORS[calibrator])
+    fitted = fit(TRUTHS[truth], n, rng, family)
     stream = draw(TRUTHS[truth], QUIET_LABELS, rng)
-    monitors = DriftMonitor(fitted, ALPHA, draws=DRAWS), DriftMonitor(PointCurve(fitted), ALPHA)
+    monitors = DriftMonitor(fitted, ALPHA), DriftMonitor(PointCurve(fitted), ALPHA)
     found = [monitor.update(*stream).alarm_ is not None for monitor in monitors]
     return found[0], found[1]
 
@@ -86,7 +92,7 @@ def false_alarms(truth: str, calibrator: str, n: int, seed: int) -> tuple[bool, 
 def delay(change: str, quiet: int, seed: int) -> tuple[float, bool, float]:
     """Return documents from a change to the alarm, its kind being right, and error of `since`."""
     rng, truth = np.random.default_rng([seed, quiet]), TRUTHS["Gaussian, equal variances"]
-    monitor = DriftMonitor(fit(truth, FITTED, rng, "gaussian"), ALPHA, draws=DRAWS)
+    monitor = DriftMonitor(fit(truth, FITTED, rng, "gaussian"), ALPHA)
     monitor.update(*draw(truth, quiet, rng))
     if monitor.alarm_ is not None:
         return np.nan, False, np.nan
@@ -103,9 +109,8 @@ def reuters(classifier: str, topic: str) -> dict[str, object]:
     scores, labels = new["score"].to_numpy(), new["label"].to_numpy()
     fitted = ScoreCalibrator(random_state=0).fit(old["score"], old["label"])
     monitor = DriftMonitor(fitted, ALPHA).update(scores, labels)
-    asked = {"updated": 1.0, "forgetting": FORGETTING}
     bits = {"as deployed": _bits(fitted.decision_function(scores), labels)}
-    for name, forgetting in asked.items():
+    for name, forgetting in FOLLOWERS.items():
         follower = ScoreCalibrator(random_state=0).fit(old["score"], old["label"])
         said = []
         for k in range(0, labels.size, BATCH):
@@ -138,7 +143,7 @@ def _compared(bits: dict[str, Floats]) -> dict[str, object]:
     """Return total bits as deployed, and what others take beside it, with standard errors."""
     deployed = bits["as deployed"]
     out: dict[str, object] = {"as deployed": f"{deployed.sum():.0f}"}
-    for name in ("updated", "forgetting"):
+    for name in FOLLOWERS:
         apart = bits[name] - deployed
         out[name] = with_error(apart.sum(), apart.std() * np.sqrt(apart.size), 1)
         out[f"{name} bits"] = float(apart.sum())
@@ -149,42 +154,53 @@ def run(options: Options) -> None:
     """Measure; write page and tables."""
     alarms, bars = _false_alarms(options)
     found, more = _power(options)
-    problems = [(c, t) for c in CLASSIFIERS for t in (TOPICS[-1:] if options.quick else TOPICS)]
-    news = pd.DataFrame(spread_over(options.jobs, reuters, problems))
-    write_table(alarms, options.out, "drift")
-    write_table(found, options.out, "drift_power")
-    write_table(news, options.out, "drift_reuters")
-    raised = news[news["change"] != ""]
-    gained = {
-        f"{each}_gain": f"{-raised[f'{each} bits'].sum():.0f}" for each in ("updated", "forgetting")
-    }
+    news = _news(options)
+    for name, table in (("drift", alarms), ("drift_power", found), ("drift_reuters", news)):
+        write_table(table, options.out, name)
     write_page(
         "drift",
         options.out,
         [*bars, *more],
         alarms=markdown(alarms),
         power=markdown(found),
-        news=markdown(news.drop(columns=["any", "updated bits", "forgetting bits"])),
-        streams=str(options.size(200, 2)),
-        changes=str(options.size(60, 2)),
-        raised=str(len(raised)),
-        problems=str(len(news)),
-        **gained,
+        news=markdown(news.drop(columns=["any", *(f"{name} bits" for name in FOLLOWERS)])),
+        labels=str(QUIET_LABELS),
+        streams=str(options.size(STREAMS, 2)),
+        changes=str(options.size(CHANGES, 2)),
+        fitted=str(FITTED),
+        batch=str(BATCH),
+        forgetting=str(FORGETTING),
+        **_gains(news),
     )
 
 
+def _news(options: Options) -> pd.DataFrame:
+    problems = [(c, t) for c in CLASSIFIERS for t in (TOPICS[-1:] if options.quick else TOPICS)]
+    return pd.DataFrame(spread_over(options.jobs, reuters, problems))
+
+
+def _gains(news: pd.DataFrame) -> dict[str, str]:
+    """Return how many problems raised an alarm, and what following gains where they did or not."""
+    raised = news["change"] != ""
+    out = {"raised": str(int(raised.sum())), "problems": str(len(news))}
+    for where, mask in (("alarm", raised), ("quiet", ~raised)):
+        for name in FOLLOWERS:
+            out[f"{where}_{name}"] = f"{-news.loc[mask, f'{name} bits'].sum():.0f}"
+    return out
+
+
 def _false_alarms(options: Options) -> tuple[pd.DataFrame, list[Bar]]:
-    cells = [(t, c, n) for t in TRUTHS for c in CALIBRATORS for n in SIZES]
-    seeds = range(options.size(200, 2))
+    cells = [(*each, n) for each in CALIBRATORS for n in SIZES]
+    seeds = range(options.size(STREAMS, 2))
     tasks = [(*cell, seed) for cell in cells for seed in seeds]
     found = np.reshape(spread_over(options.jobs, false_alarms, tasks), (len(cells), -1, 2))
     rows, bars = [], []
-    for (truth, calibrator, n), each in zip(cells, found, strict=True):
+    for (truth, family, n), each in zip(cells, found, strict=True):
         share = each.mean(axis=0)
         error = np.sqrt(share * (1.0 - share) / len(each))
         texts = [with_error(*pair, 3) for pair in zip(share, error, strict=True)]
-        rows.append((truth, calibrator, n, *texts))
-        claim = f"{truth}, {calibrator}, n = {n}: false alarms"
+        rows.append((truth, family, n, *texts))
+        claim = f"{truth}, family {family!r}, n = {n}: false alarms"
         limit = ALPHA + 2.0 * np.sqrt(ALPHA * (1.0 - ALPHA) / len(each))
         bars.append(
             Bar(claim, texts[0], f"<= {ALPHA}, two errors allowed", bool(share[0] <= limit))
@@ -192,13 +208,13 @@ def _false_alarms(options: Options) -> tuple[pd.DataFrame, list[Bar]]:
     smallest = found[[n == SIZES[0] for _, _, n in cells], :, 1].mean()
     claim = f"negative: a point curve, n = {SIZES[0]}, is found fault with too often"
     bars.append(Bar(claim, f"{smallest:.3f}", f"> {2 * ALPHA}", bool(smallest > 2 * ALPHA)))
-    columns = ["truth", "calibrator", "n", INTEGRATED, POINT]
+    columns = ["truth", "family", "n", INTEGRATED, POINT]
     return pd.DataFrame(rows, columns=columns), bars
 
 
 def _power(options: Options) -> tuple[pd.DataFrame, list[Bar]]:
     cells = [(change, quiet) for change in SHIFTS for quiet in QUIET]
-    seeds = range(options.size(60, 2))
+    seeds = range(options.size(CHANGES, 2))
     tasks = [(*cell, seed) for cell in cells for seed in seeds]
     found = np.reshape(spread_over(options.jobs, delay, tasks), (len(cells), -1, 3))
     rows, bars = [], []

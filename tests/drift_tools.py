@@ -18,13 +18,6 @@ class KnownCurves:
         return special.expit(np.array([curve(np.asarray(scores)) for curve in self.curves]))
 
 
-class PointCurve(KnownCurves):
-    """A fitted calibrator that takes its point estimate for certain."""
-
-    def __init__(self, fitted):
-        super().__init__(fitted.decision_function, base=fitted.mle_.prior)
-
-
 def stream(rng, n, *, rate=0.3, distance=2.0):
     """Return scores and labels of two Gaussian classes."""
     y = (rng.random(n) < rate).astype(int)
