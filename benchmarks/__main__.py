@@ -2,6 +2,7 @@
 
 from benchmarks import (
     calibrated_classifier,
+    experts,
     imports,
     maximum_likelihood,
     metrics,
@@ -19,6 +20,7 @@ for benchmark in (
     metrics,
     plots,
     ranking,
+    experts,
     imports,
 ):
     benchmark.main()

@@ -36,9 +36,20 @@ FOLDS = 5
 
 
 class Combination(NamedTuple):
-    """A row of the table: a combiner, whether it sees indicators, and whether standardised ones."""
+    """
+    A row of the table.
 
-    combiner: str
+    Attributes
+    ----------
+    combiner : str or classifier
+        As in `CombinedClassifier`.
+    indicators : bool
+        Whether it sees them.
+    normalise : bool
+        Whether it sees standardised inputs.
+    """
+
+    combiner: Any
     indicators: bool = False
     normalise: bool = True
 
@@ -142,9 +153,9 @@ def topic_inputs(
 
 def decide_all(
     inputs: Sequence[TopicInputs],
+    combinations: Mapping[str, Combination] = COMBINATIONS,
     *,
     base: Iterable[str] = BASE,
-    combinations: Mapping[str, Combination] = COMBINATIONS,
     random_state: int = 0,
     jobs: int = 1,
 ) -> dict[str, list[Decided]]:
@@ -172,12 +183,12 @@ def decide_all(
     ]
     for name, asked in combinations.items():
         combiner = read_combiner(asked.combiner, normalise=asked.normalise, weighted=False)
-        labelled = [_seen(each.labelled, asked.indicators) for each in inputs]
+        labelled = [seen(each.labelled, asked.indicators) for each in inputs]
         fitted = combiner.fit(labelled, np.random.default_rng(random_state), jobs)
         ranks = asked.combiner not in {"best_by_class", "majority"}
         found[name] = []
         for each, own in zip(inputs, fitted, strict=True):
-            new = each.new if asked.indicators else _without(each.new)
+            new = each.new if asked.indicators else without_indicators(each.new)
             score = own.score(new) if ranks else None
             taken = {measure: own.decide(new, measure) for measure in MEASURES}
             log_odds = score if combiner.gives_log_odds else None
@@ -235,12 +246,14 @@ def _oracle(each: TopicInputs, of_base: Sequence[Decided]) -> Decided:
     return Decided(taken)
 
 
-def _without(inputs: Inputs) -> Inputs:
+def without_indicators(inputs: Inputs) -> Inputs:
+    """Return what a combiner sees that is given no indicators."""
     return Inputs(inputs.scores, np.empty((len(inputs.scores), 0)))
 
 
-def _seen(labelled: Labelled, indicators: bool) -> Labelled:
-    return labelled if indicators else replace(labelled, inputs=_without(labelled.inputs))
+def seen(labelled: Labelled, indicators: bool) -> Labelled:
+    """Return documents to learn from with their indicators, or without."""
+    return labelled if indicators else replace(labelled, inputs=without_indicators(labelled.inputs))
 
 
 def _has(part: pd.DataFrame, topic: str) -> Bools:

@@ -6,16 +6,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
+import typer
+
 from bayescal.cli import options
-from bayescal.cli.command import Call
+from bayescal.cli.command import command
 from bayescal.cli.errors import blamed_on_use
-from bayescal.cli.reproduce_tables import action_items_comparisons, action_items_table
+from bayescal.cli.experiment import EXPERIMENT, Experiment
+from bayescal.cli.experiment_tables import action_items_comparisons, action_items_table
 from bayescal.cli.settings import check_at_least
-from bayescal.cli.writing import check_folder, staged_folder
+from bayescal.cli.writing import staged_folder
 
-EXPERIMENT = "Experiment"
+app = typer.Typer()
 
-Out = Annotated[Path, options.option("--out", options.OUTPUT, "Where to write.", metavar="FOLDER")]
 Folder = Annotated[
     Path,
     options.option(
@@ -29,20 +31,17 @@ Folder = Annotated[
 Folds = Annotated[
     int, options.option("--folds", EXPERIMENT, "Number of folds of the cross-validations.")
 ]
-Jobs = Annotated[int, options.option("--jobs", EXPERIMENT, "Number of processes that run folds.")]
 
 
 @dataclass(frozen=True, kw_only=True)
-class ActionItems(Call):
+class ActionItems(Experiment):
     """The options of `bayescal reproduce action-items`."""
 
     data: Folder
-    out: Out = Path("reproduction")
     folds: Folds = 10
-    jobs: Jobs = 2
-    seed: options.Seed = 0
 
 
+@command(app, ActionItems, "action-items")
 def action_items(asked: ActionItems) -> None:
     """Find sentences of e-mail that ask for something: ten classifiers, combined in ten ways.
 
@@ -53,10 +52,8 @@ def action_items(asked: ActionItems) -> None:
     the test file what the training file has taught. It takes ten minutes on
     two cores.
     """
-    check_at_least(0, **{"--seed": asked.seed})
-    check_at_least(1, **{"--jobs": asked.jobs})
+    asked.check()
     check_at_least(2, **{"--folds": asked.folds})
-    check_folder(asked.out)
     screen = asked.screen
     from bayescal.reproduce.action_items import experiment
 
