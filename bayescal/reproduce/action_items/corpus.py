@@ -41,7 +41,7 @@ def read_files(folder: Path) -> tuple[Sentences, Sentences]:
     """
     Return the sentences of the training file, and those of the test file that are not in it.
 
-    Repetitions, of which there are some forty, are left out: one that is held out would be known.
+    Repetitions, of which there are 27, are left out: one that is held out would be known.
 
     Parameters
     ----------
