@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_expit
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
@@ -42,7 +43,6 @@ from bayescal.validation import Floats, as_weights, check_choice, check_fraction
 
 if TYPE_CHECKING:
     import pandas as pd
-    import xarray as xr
     from sklearn.utils.metadata_routing import MetadataRouter
 
     from bayescal.results.diagnostics import Diagnostics

@@ -85,6 +85,25 @@ class Design:
         upper = blas.dsyrk(1.0, (self.columns * root[:, None]).T)
         return np.asarray(np.triu(upper) + np.triu(upper, 1).T)
 
+    def mean_from_mode(self, point: Floats, covariance: Floats) -> Floats:
+        """
+        Return how far a posterior's mean is from its mode, to the first order beyond Laplace.
+
+        With c_i the third derivative of minus the log likelihood in the log-odds of document i, and
+        S the covariance, -S sum_i x_i c_i (x_i' S x_i) / 2.
+
+        Parameters
+        ----------
+        point : array of shape (d,)
+            The mode.
+        covariance : array of shape (d, d)
+            Of the Gaussian that touches it.
+        """
+        chance = special.expit(self.offset + self.columns @ point)
+        third = self.weight * chance * (1.0 - chance) * (1.0 - 2.0 * chance)
+        variance = np.einsum("ij,ij->i", self.columns @ covariance, self.columns)
+        return np.asarray(-0.5 * covariance @ (self.columns.T @ (third * variance)))
+
 
 def interactions(evidence: Floats, moderators: Floats) -> Floats:
     """

@@ -25,11 +25,13 @@ from bayescal.engines.classifier_weights.grid import Place, resolve
 from bayescal.engines.classifier_weights.mode import JointMode, Population, climb, find_mode
 from bayescal.engines.classifier_weights.prior import WeightsPrior
 from bayescal.engines.classifier_weights.proposals import Proposals, propose
-from bayescal.engines.monotone.importance import WORST_EFFICIENCY, WORST_K, Sample, weighted
+from bayescal.engines.monotone.importance import WORST_K, Sample, weighted
 from bayescal.validation import Floats
 
 # Proposals for each draw asked for; more of them, up to a limit, where their weights are uneven.
 PROPOSALS, MOST_PROPOSALS = 2, 10
+# Of draws asked for, as how many independent ones they have to count.
+LEAST_EFFECTIVE = 0.2
 # Nodes of the grid whose share is next to nothing are not drawn from.
 SMALLEST_SHARE = 1e-4
 
@@ -64,7 +66,7 @@ class Weights:
     @property
     def trusted(self) -> bool:
         """Return whether averages over the draws may be trusted."""
-        return self.pareto_k <= WORST_K and self.efficiency >= WORST_EFFICIENCY
+        return self.pareto_k <= WORST_K and self.effective >= LEAST_EFFECTIVE * len(self.draws)
 
 
 @dataclass(frozen=True)

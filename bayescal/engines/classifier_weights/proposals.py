@@ -95,12 +95,15 @@ def _of_problem(
     """Return proposals for problem k given draws of mu, and their log importance ratios."""
     design, at, hessian = mode.model.designs[k], mode.points[k], mode.hessians[k]
     head = mu.shape[1] + 1
+    covariance: Floats = np.linalg.inv(hessian).astype(np.float64)
     # The first rows of a lower triangular root are the marginal of b and w.
-    root = np.linalg.cholesky(np.linalg.inv(hessian))
+    root = np.linalg.cholesky(covariance)
+    # In many dimensions the mode of a skew density is far from nearly all of it.
+    shift = design.mean_from_mode(at, covariance)
     z = rng.standard_normal((len(mu), at.size))
     stretch = np.sqrt(FREEDOM / rng.chisquare(FREEDOM, len(mu)))
     z[:, :head] *= WIDER * stretch[:, None]
-    points = at + (mu - mode.mu) @ mode.pulls[k].T + z @ root.T
+    points = at + shift + (mu - mode.mu) @ mode.pulls[k].T + z @ root.T
     # Log likelihood over its second-order expansion at the mode, and Gaussian over Student t.
     away = points - at
     information = hessian - np.diag(mode.model.precision(k))
@@ -110,4 +113,7 @@ def _of_problem(
     log_ratio = design.log_likelihood(points) - expansion
     square = (z[:, :head] ** 2).sum(axis=1)
     log_ratio += -0.5 * square + 0.5 * (FREEDOM + head) * np.log1p(square / (FREEDOM * WIDER**2))
+    # The Gaussian is around the mode, and the proposals around the mean.
+    moved = np.linalg.solve(root, shift)
+    log_ratio -= z @ moved + 0.5 * float(moved @ moved)
     return points, log_ratio - float(design.log_likelihood(at[None])[0])
