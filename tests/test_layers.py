@@ -35,6 +35,7 @@ LAYERS = {
     "metrics": 2,
     "prior_shift": 2,
     "decisions": 2,
+    "drift": 2,
     "locality": 2,
     "score_checks": 2,
     "topic_scores": 3,
@@ -48,7 +49,9 @@ LAYERS = {
     "comparison": 8,
     "settings": 8,
     "topic_fitting": 8,
+    "prior_knowledge": 8,
     "score_fitting": 9,
+    "score_updating": 9,
     "topic_settings": 9,
     "fitted": 9,
     "score_calibrator": 10,
@@ -63,8 +66,10 @@ LAYERS = {
     "text": 13,
     "ranking": 13,
     "indicators": 14,
+    "experts": 14,
     "combining": 14,
     "combined_classifier": 15,
+    "tasks": 15,
     "reproduce": 16,
     "cli": 17,
     "__main__": 18,
@@ -84,6 +89,7 @@ CORE = {
     "density_shapes",
     "prior_shift",
     "decisions",
+    "drift",
     "locality",
     "sign_test",
 }
@@ -110,8 +116,11 @@ ALLOWED_HEAVY = {
     "text": {"sklearn"},
     "ranking": {"sklearn"},
     "indicators": {"sklearn"},
+    "experts": {"sklearn"},
     "combining": {"sklearn"},
     "combined_classifier": {"sklearn"},
+    "reproduce": {"sklearn"},
+    "tasks": {"sklearn"},
 }
 
 # Methods that hand the estimator to a room of the face, which they import when they are called.

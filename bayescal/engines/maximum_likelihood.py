@@ -77,7 +77,7 @@ def fit_classes(
     def fit(positive: bool) -> Fit:
         floor = scale_floor
         if scale_floor == "auto":
-            floor = automatic_floor(data.centre_and_spread[1], data.total(positive))
+            floor = automatic_floor(data.own_units[1], data.total(positive))
         densities = family.of_class(positive)
         return densities.fit(*data.of_class(positive), candidates=candidates, scale_floor=floor)
 

@@ -6,7 +6,7 @@ to every combiner (dissertation, chapter 7).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -36,9 +36,20 @@ FOLDS = 5
 
 
 class Combination(NamedTuple):
-    """A row of the table: a combiner, whether it sees indicators, and whether standardised ones."""
+    """
+    A row of the table.
 
-    combiner: str
+    Attributes
+    ----------
+    combiner : str or classifier
+        As in `CombinedClassifier`.
+    indicators : bool
+        Whether it sees them.
+    normalise : bool
+        Whether it sees standardised inputs.
+    """
+
+    combiner: Any
     indicators: bool = False
     normalise: bool = True
 
@@ -141,16 +152,36 @@ def topic_inputs(
 
 
 def decide_all(
-    inputs: Sequence[TopicInputs], *, random_state: int = 0, jobs: int = 1
+    inputs: Sequence[TopicInputs],
+    combinations: Mapping[str, Combination] = COMBINATIONS,
+    *,
+    base: Iterable[str] = BASE,
+    random_state: int = 0,
+    jobs: int = 1,
 ) -> dict[str, list[Decided]]:
-    """Return what every method decides, by its name: base classifiers, combinations, oracle."""
+    """
+    Return what every method decides, by its name: base classifiers, combinations, oracle.
+
+    Parameters
+    ----------
+    inputs : sequence of TopicInputs
+        Topics are combined together by methods that learn from all of them.
+    base : iterable of str
+        Names of the base classifiers, in the order of their scores.
+    combinations : mapping of str to Combination
+        Those to try.
+    random_state : int
+        Seeds combiners.
+    jobs : int
+        Processes.
+    """
     from bayescal.combining.combiners import read_combiner
 
-    found = {name: [_of_base(each, k) for each in inputs] for k, name in enumerate(BASE)}
+    found = {name: [_of_base(each, k) for each in inputs] for k, name in enumerate(base)}
     oracle = [
         _oracle(each, of_base) for each, *of_base in zip(inputs, *found.values(), strict=True)
     ]
-    for name, asked in COMBINATIONS.items():
+    for name, asked in combinations.items():
         combiner = read_combiner(asked.combiner, normalise=asked.normalise, weighted=False)
         labelled = [seen(each.labelled, asked.indicators) for each in inputs]
         fitted = combiner.fit(labelled, np.random.default_rng(random_state), jobs)

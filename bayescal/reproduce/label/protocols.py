@@ -1,0 +1,113 @@
+"""Which tasks may learn from which: all together, one left out, or a whole corpus left out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from bayescal.reproduce.label.inputs import Task
+from bayescal.reproduce.label.methods import (
+    ALONE,
+    TOGETHER,
+    WITHOUT_LABELS,
+    Decided,
+    Method,
+    Setting,
+)
+
+# Tasks are left out in so many groups: one by one would grow a tree of all others for each.
+GROUPS = 3
+
+
+def together(tasks: Sequence[Task], random_state: int) -> list[list[int]]:
+    """Return no tasks to leave out: every task learns from all, its own labels among them."""
+    return []
+
+
+def tasks_left_out(tasks: Sequence[Task], random_state: int) -> list[list[int]]:
+    """Return groups of tasks, dealt at random, so that each has its share of every corpus."""
+    rng = np.random.default_rng(random_state)
+    order = sorted(rng.permutation(len(tasks)).tolist(), key=lambda k: tasks[k].corpus)
+    return [sorted(order[start::GROUPS]) for start in range(GROUPS)]
+
+
+def corpora_left_out(tasks: Sequence[Task], random_state: int) -> list[list[int]]:
+    """Return the tasks of each corpus, which are answered by those of all other corpora."""
+    names = dict.fromkeys(task.corpus for task in tasks)
+    return [[k for k, task in enumerate(tasks) if task.corpus == name] for name in names]
+
+
+PROTOCOLS: Mapping[str, Callable[[Sequence[Task], int], list[list[int]]]] = {
+    "together": together,
+    "tasks-left-out": tasks_left_out,
+    "corpora-left-out": corpora_left_out,
+}
+
+
+def decide_all(
+    tasks: Sequence[Task], protocol: str, *, random_state: int = 0, jobs: int = 1
+) -> dict[str, list[Decided]]:
+    """
+    Return what every method decides, by its name, one entry a task.
+
+    Parameters
+    ----------
+    tasks : sequence of Task
+        What base classifiers and indicators say.
+    protocol : {"together", "tasks-left-out", "corpora-left-out"}
+        Which tasks learn from which. Left out are labels alone: a task's own documents say how
+        its inputs are normalised.
+    random_state : int
+        Of groups, folds and draws.
+    jobs : int
+        Processes.
+    """
+    import joblib
+
+    groups = PROTOCOLS[protocol](tasks, random_state)
+    with TemporaryDirectory() as folder:
+        setting = Setting(joblib.Memory(folder, verbose=0), random_state)
+        if not groups:
+            return _together(tasks, setting, jobs)
+        calls = (joblib.delayed(_left_out)(tasks, group, setting) for group in groups)
+        with joblib.parallel_config("loky", inner_max_num_threads=1):
+            parts = joblib.Parallel(n_jobs=jobs)(calls)
+    places = [k for group in groups for k in group]
+    return {
+        name: [
+            decided
+            for _, decided in sorted(
+                zip(places, (each for part in parts for each in part[name]), strict=True),
+                key=lambda pair: pair[0],
+            )
+        ]
+        for name in WITHOUT_LABELS
+    }
+
+
+def _together(tasks: Sequence[Task], setting: Setting, jobs: int) -> dict[str, list[Decided]]:
+    import joblib
+
+    with joblib.parallel_config("loky", inner_max_num_threads=1):
+        of_tasks = joblib.Parallel(n_jobs=jobs)(
+            joblib.delayed(_alone)(method, task, setting)
+            for method in ALONE.values()
+            for task in tasks
+        )
+    found = {name: of_tasks[k * len(tasks) : (k + 1) * len(tasks)] for k, name in enumerate(ALONE)}
+    return found | {name: method(tasks, tasks, setting) for name, method in TOGETHER.items()}
+
+
+def _alone(method: Method, task: Task, setting: Setting) -> Decided:
+    (found,) = method([task], [task], setting)
+    return found
+
+
+def _left_out(
+    tasks: Sequence[Task], group: Sequence[int], setting: Setting
+) -> dict[str, list[Decided]]:
+    known = [task for k, task in enumerate(tasks) if k not in set(group)]
+    asked = [tasks[k] for k in group]
+    return {name: TOGETHER[name](known, asked, setting) for name in WITHOUT_LABELS}

@@ -1,0 +1,71 @@
+"""What a metaclassifier is: from documents of many tasks to log-odds in each of them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bayescal.tasks.task_data import TaskData
+from bayescal.validation import Floats, Integers
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class TaskModel(ABC):
+    """A metaclassifier fitted to all tasks, and specialised to each."""
+
+    @abstractmethod
+    def log_odds(self, columns: Floats, task: Integers) -> Floats:
+        """
+        Return log-odds of documents, shape (n,).
+
+        Parameters
+        ----------
+        columns : array of shape (n, columns)
+            Normalised within their tasks.
+        task : array of shape (n,) of int
+            Their tasks; `POPULATION` for tasks that were not fitted.
+        """
+
+    def sample(self, columns: Floats, task: Integers) -> Floats:
+        """Return log-odds of posterior draws, shape (draws, n)."""
+        raise ValueError("this metaclassifier has no posterior: use specialise='pooled'.")
+
+    def population(self, names: list[str], level: float) -> pd.DataFrame:
+        """Return the posterior of what tasks have in common; names are the columns'."""
+        raise ValueError("this metaclassifier has no population: use specialise='pooled'.")
+
+
+class Metaclassifier(ABC):
+    """A way to learn from documents of many tasks."""
+
+    @abstractmethod
+    def fit(self, data: TaskData, rng: np.random.Generator) -> TaskModel:
+        """Return the model of all tasks."""
+
+    def held_out(
+        self, data: TaskData, fold: Integers, model: TaskModel, rng: np.random.Generator
+    ) -> Floats:
+        """
+        Return log-odds of the documents fitted, by models of the other folds.
+
+        Parameters
+        ----------
+        data : TaskData
+            What `model` was fitted to.
+        fold : array of shape (n,) of int
+            In which fold each document is held out.
+        model : TaskModel
+            Of all documents.
+        rng : numpy.random.Generator
+            For the fits.
+        """
+        out = np.empty(data.positive.size)
+        for held in np.unique(fold):
+            rows = fold == held
+            without = self.fit(data.take(~rows), rng)
+            out[rows] = without.log_odds(data.columns[rows], data.task[rows])
+        return out

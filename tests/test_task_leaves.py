@@ -1,0 +1,169 @@
+"""Leaves of a tree for many tasks: equation 8.1 and its limits, and populations of tasks."""
+
+import numpy as np
+import pytest
+from scipy import integrate, special, stats
+
+from bayescal.tasks.leaf_counts import LeafCounts, m_estimate
+from bayescal.tasks.leaf_population import LOG_M, LOG_M_SD, fit_population, log_evidence
+
+RNG = np.random.default_rng(0)
+LEAF, TASK = RNG.integers(4, size=300), RNG.integers(3, size=300)
+POSITIVE = RNG.random(300) < 0.1 + 0.2 * LEAF
+# The first task has no document at the last leaf.
+SEEN = ~((TASK == 0) & (LEAF == 3))
+LEAF, TASK, POSITIVE = LEAF[SEEN], TASK[SEEN], POSITIVE[SEEN]
+COUNTS = LeafCounts.of(LEAF, TASK, POSITIVE, (3, 4))
+
+
+class TestEquation81:
+    @pytest.mark.parametrize("m", [0.5, 10.0, 1000.0])
+    def test_brute_force(self, m):
+        """Document by document, as the equation is written."""
+        found = m_estimate(COUNTS, m)
+        for i in range(3):
+            for leaf in range(4):
+                here = [p for p, k in zip(POSITIVE, LEAF, strict=True) if k == leaf]
+                own = [
+                    p for p, k, t in zip(POSITIVE, LEAF, TASK, strict=True) if k == leaf and t == i
+                ]
+                prior = (sum(here) + 1) / (len(here) + 2)
+                expected = (sum(own) + m * prior) / (m + len(own))
+                assert found[i, leaf] == pytest.approx(expected, rel=1e-12)
+
+    def test_without_others_it_is_the_share_and_at_empty_leaves_the_tasks_own(self):
+        found = m_estimate(COUNTS, 0.0)
+        assert COUNTS.total[0, 3] == 0.0
+        assert found[0, 3] == POSITIVE[TASK == 0].mean()
+        filled = COUNTS.total > 0.0
+        share = COUNTS.positive[filled] / COUNTS.total[filled]
+        np.testing.assert_array_equal(found[filled], share)
+
+    def test_with_all_the_weight_on_others_tasks_are_alike(self):
+        found = m_estimate(COUNTS, np.inf)
+        assert np.ptp(found, axis=0).max() == 0.0
+        np.testing.assert_allclose(found[0], COUNTS.of_all_tasks)
+
+    def test_finite_m_leads_from_one_limit_to_the_other(self):
+        filled = COUNTS.total > 0.0
+        near, far = m_estimate(COUNTS, 1e-9), m_estimate(COUNTS, 1e12)
+        np.testing.assert_allclose(near[filled], m_estimate(COUNTS, 0.0)[filled], atol=1e-8)
+        np.testing.assert_allclose(far, m_estimate(COUNTS, np.inf), atol=1e-8)
+        # An empty leaf takes the population's estimate as soon as this counts at all.
+        assert near[0, 3] == pytest.approx(COUNTS.of_all_tasks[3])
+
+
+class TestEvidence:
+    @pytest.mark.parametrize(("p", "m"), [(0.3, 5.0), (0.02, 40.0), (0.9, 0.7)])
+    def test_numerical_integration_over_the_tasks_shares(self, p, m):
+        positive, total = np.array([0.0, 3.0, 7.0]), np.array([4.0, 3.0, 20.0])
+        expected = 0.0
+        for y, n in zip(positive, total, strict=True):
+            # The density's poles at 0 and 1 are the rule's weight.
+            value, _ = integrate.quad(
+                lambda t, y=y, n=n: t**y * (1.0 - t) ** (n - y),
+                0.0,
+                1.0,
+                weight="alg",
+                wvar=(m * p - 1.0, m * (1.0 - p) - 1.0),
+            )
+            value /= special.beta(m * p, m * (1.0 - p))
+            expected += np.log(value)
+        found = log_evidence(positive, total, np.array([p]), np.array([m]))
+        assert found[0] == pytest.approx(expected, abs=1e-5)
+
+    def test_scipys_beta_binomial(self):
+        positive, total = np.array([1.0, 2.0]), np.array([9.0, 5.0])
+        expected = sum(
+            stats.betabinom(n, 0.6, 2.4).logpmf(y) - stats.binom(n, 0.5).logpmf(y) - n * np.log(2.0)
+            for y, n in zip(positive, total, strict=True)
+        )
+        found = log_evidence(positive, total, np.array([0.2]), np.array([3.0]))
+        assert found[0] == pytest.approx(expected, rel=1e-10)
+
+
+def simulated(p, m, tasks, n, seed=0):
+    """Return counts of tasks whose shares are from Beta(m p, m (1 - p))."""
+    rng = np.random.default_rng(seed)
+    total = np.full(tasks, float(n))
+    share = rng.beta(m * p, m * (1.0 - p), tasks) if np.isfinite(m) else np.full(tasks, p)
+    return rng.binomial(n, share).astype(float), total
+
+
+def medians(found):
+    (p,), (m,) = found.quantiles(np.array([0.5]))
+    return p, m
+
+
+class TestPopulation:
+    def test_a_brute_grid(self):
+        """Posterior means by a fine grid over all that is possible, by scipy's own densities."""
+        positive, total = np.array([1.0, 0.0, 4.0]), np.array([5.0, 9.0, 6.0])
+        logit, log_m = np.linspace(-12, 9, 500), LOG_M + np.linspace(-12, 12, 500)
+        p, m = 1.0 / (1.0 + np.exp(-logit))[:, None], np.exp(log_m)[None, :]
+        log_density = np.log(p * (1.0 - p)) + stats.norm(LOG_M, LOG_M_SD).logpdf(log_m)
+        for y, n in zip(positive, total, strict=True):
+            log_density = log_density + stats.betabinom.logpmf(y, n, m * p, m * (1.0 - p))
+        share = np.exp(log_density - log_density.max())
+        share /= share.sum()
+        found = fit_population(positive, total)
+        own = found.mean(positive, total)
+        for k, (y, n) in enumerate(zip(positive, total, strict=True)):
+            assert own[k] == pytest.approx(((y + m * p) / (n + m) * share).sum(), abs=2e-4)
+        new = found.mean(np.zeros(1), np.zeros(1))[0]
+        assert new == pytest.approx((p * share).sum(), abs=2e-4)
+
+    @pytest.mark.parametrize(("p", "m"), [(0.2, 10.0), (0.01, 200.0), (0.6, 2.0)])
+    def test_m_is_learnt_from_tasks(self, p, m):
+        found = fit_population(*simulated(p, m, 300, 200))
+        own_p, own_m = medians(found)
+        assert own_p == pytest.approx(p, rel=0.15)
+        assert own_m == pytest.approx(m, rel=0.35)
+
+    def test_tasks_that_are_alike_say_so(self):
+        """The negative: without differences between tasks no small m is found."""
+        _, m = medians(fit_population(*simulated(0.2, np.inf, 300, 200)))
+        assert m > 500.0
+        _, other = medians(fit_population(*simulated(0.2, 1.0, 300, 200)))
+        assert other < 2.0
+
+    def test_the_posterior_covers_the_truth_drawn_from_the_prior(self):
+        """Ranks of log m of truths from the prior are uniform."""
+        rng = np.random.default_rng(1)
+        ranks = []
+        for seed in range(120):
+            p, m = rng.random(), np.exp(rng.normal(LOG_M, LOG_M_SD))
+            found = fit_population(*simulated(p, m, 12, 30, seed))
+            ranks.append(found.share[found.m < m].sum())
+        assert stats.kstest(ranks, "uniform").pvalue > 0.01
+
+    def test_one_task_moves_its_estimate_as_equation_81_says_on_average(self):
+        found = fit_population(np.array([2.0, 5.0]), np.array([10.0, 20.0]))
+        by_hand = sum(
+            w * (2.0 + m * p) / (10.0 + m)
+            for w, p, m in zip(found.share, found.p, found.m, strict=True)
+        )
+        assert found.mean(np.array([2.0]), np.array([10.0]))[0] == pytest.approx(by_hand)
+
+    def test_draws_have_the_mean(self):
+        positive, total = simulated(0.05, 20.0, 30, 40)
+        found = fit_population(positive, total)
+        rng = np.random.default_rng(0)
+        for y, n in ((0.0, 0.0), (3.0, 40.0)):
+            draws = 1.0 / (1.0 + np.exp(-found.sample(y, n, 20_000, rng)))
+            mean = found.mean(np.array([y]), np.array([n]))[0]
+            assert draws.mean() == pytest.approx(mean, abs=4.0 * draws.std() / 141.0)
+
+    def test_draws_are_finite_where_shares_are_next_to_nothing(self):
+        found = fit_population(np.zeros(50), np.full(50, 5000.0))
+        assert np.isfinite(found.sample(0.0, 0.0, 2000, np.random.default_rng(0))).all()
+        assert found.mean(np.zeros(1), np.full(1, 5000.0))[0] < 1e-4
+
+    def test_many_documents_are_no_trouble(self):
+        """The density is narrow there: the grid must find it."""
+        positive, total = simulated(0.3, 50.0, 80, 200_000)
+        p, m = medians(fit_population(positive, total))
+        assert p == pytest.approx(0.3, abs=0.03)
+        assert m == pytest.approx(50.0, rel=0.5)
+        alike = fit_population(np.full(80, 60_000.0), np.full(80, 200_000.0))
+        assert medians(alike)[0] == pytest.approx(0.3, abs=1e-3)

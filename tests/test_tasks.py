@@ -1,0 +1,346 @@
+"""PooledCombiner: one metaclassifier for many tasks, what it borrows, and what it refuses."""
+
+import numpy as np
+import pytest
+from scipy.special import expit
+from sklearn.base import clone
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss, roc_auc_score
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
+
+from bayescal.combining.measures import best_threshold
+from bayescal.tasks import PooledCombiner
+from bayescal.tasks.known_tasks import normalised, scales_of
+from bayescal.tasks.task_data import deal_folds
+from bayescal.text import DecisionTree
+from tests.task_scores import made_tasks
+
+X, Y, TASK = made_tasks()
+NEW, TRUTH, NEW_TASK = made_tasks(seed=0)
+KINDS = {
+    "pooled": PooledCombiner(random_state=0),
+    "repop": PooledCombiner(specialise="repop", random_state=0),
+    "general": PooledCombiner(specialise="general", random_state=0),
+    "m": PooledCombiner(specialise=20.0, random_state=0),
+    "weights": PooledCombiner("weights", random_state=0),
+    "logistic": PooledCombiner(LogisticRegression(), specialise="general", random_state=0),
+}
+POSTERIORS = ("pooled", "weights")
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return {name: clone(each).fit(X, Y, TASK) for name, each in KINDS.items()}
+
+
+class TestNormalisation:
+    def test_mean_0_and_standard_deviation_1_within_each_task(self):
+        code = np.unique(TASK, return_inverse=True)[1]
+        own = normalised(X, code, scales_of(X, code, 6))
+        for k in range(6):
+            np.testing.assert_allclose(own[code == k].mean(axis=0), 0.0, atol=1e-12)
+            np.testing.assert_allclose(own[code == k].std(axis=0), 1.0, atol=1e-12)
+
+    @pytest.mark.parametrize("name", ["pooled", "weights"])
+    def test_scale_and_level_of_a_task_do_not_matter(self, fitted, name):
+        changed = X.copy()
+        changed[TASK == "task 2"] = 7.0 - 3.0 * -changed[TASK == "task 2"]
+        again = clone(KINDS[name]).fit(changed, Y, TASK)
+        np.testing.assert_allclose(
+            again.decision_function(changed, TASK),
+            fitted[name].decision_function(X, TASK),
+            atol=1e-6,
+        )
+
+    def test_columns_that_hardly_vary_in_a_task_do_no_harm(self):
+        """One document of a task to come is far out in a column that was all but constant."""
+        x, y, task = made_tasks(tasks=6, seed=0)
+        own = task == "task 0"
+        x[own, 2] = 1e-9 * np.arange(own.sum())
+        found = PooledCombiner("weights", random_state=0).fit(x, y, task)
+        strange = x[own][:1].copy()
+        strange[0, 2] = 5.0
+        log_odds = found.decision_function(np.vstack([x[own][:1], strange]), ["task 0"] * 2)
+        assert abs(log_odds[1] - log_odds[0]) < 2.0
+
+    def test_without_it_the_others_would_be_of_no_use(self):
+        """The negative: raw columns of the other tasks mislead where each has its own scale."""
+        code = np.unique(TASK, return_inverse=True)[1]
+        own = normalised(X, code, scales_of(X, code, 6))
+        train, test = code < 5, code == 5
+        areas = [
+            roc_auc_score(
+                Y[test],
+                LogisticRegression().fit(x[train], Y[train]).decision_function(x[test]),
+            )
+            for x in (own, X)
+        ]
+        assert areas[0] > areas[1]
+        losses = [
+            log_loss(Y[test], LogisticRegression().fit(x[train], Y[train]).predict_proba(x[test]))
+            for x in (own, X)
+        ]
+        assert losses[0] < 0.5 * losses[1]
+
+
+class TestTree:
+    def test_leaves_of_the_tree_that_scikit_learn_grows(self, fitted):
+        """Equation 8.1 from the documents at each leaf, by the tree refitted here."""
+        code = np.unique(TASK, return_inverse=True)[1]
+        own = normalised(X, code, scales_of(X, code, 6))
+        node = DecisionTree().fit(own, Y).tree_.apply(own)
+        probability = fitted["m"].predict_proba(X, TASK)[:, 1]
+        for i in range(0, len(X), 17):
+            leaf = node == node[i]
+            prior = (Y[leaf].sum() + 1) / (leaf.sum() + 2)
+            mine = leaf & (TASK[i] == TASK)
+            expected = (Y[mine].sum() + 20.0 * prior) / (mine.sum() + 20.0)
+            assert probability[i] == pytest.approx(expected)
+
+    def test_names_are_numbers(self):
+        pairs = [("repop", 0), ("general", np.inf)]
+        for name, m in pairs:
+            one, other = (PooledCombiner(specialise=s, random_state=0) for s in (name, m))
+            np.testing.assert_array_equal(
+                one.fit(X, Y, TASK).decision_function(X, TASK),
+                other.fit(X, Y, TASK).decision_function(X, TASK),
+            )
+
+    def test_any_decision_tree(self):
+        tree = DecisionTreeClassifier(max_leaf_nodes=4, random_state=0)
+        found = PooledCombiner(tree, random_state=0).fit(X, Y, TASK)
+        assert len(found.population()) == 4
+
+    def test_m_is_large_where_tasks_are_alike_and_small_where_not(self):
+        medians = []
+        for differ in (0.0, 1.5):
+            data = made_tasks(tasks=30, n=300, seed=1, differ=differ)
+            tree = DecisionTreeClassifier(max_leaf_nodes=6, random_state=0)
+            table = PooledCombiner(tree, random_state=0).fit(*data).population()
+            medians.append(np.average(np.log(table["m"]), weights=table["documents"]))
+        assert medians[0] > medians[1] + 1.0
+
+    def test_population_table(self, fitted):
+        table = fitted["pooled"].population(level=0.8)
+        assert table["documents"].sum() == len(X)
+        assert table["positives"].sum() == Y.sum()
+        assert (table["p_lower"] < table["p"]).all()
+        assert (table["p"] < table["p_upper"]).all()
+        assert (table["m_lower"] < table["m_upper"]).all()
+
+
+class TestWeights:
+    def test_every_task_for_itself_where_it_has_many_documents(self):
+        data = made_tasks(tasks=4, n=4000, differ=0.3)
+        found = PooledCombiner("weights", random_state=0).fit(*data)
+        x, y, task = data
+        for name in np.unique(task):
+            own = task == name
+            z = (x[own] - x[own].mean(axis=0)) / x[own].std(axis=0)
+            alone = LogisticRegression(C=1e4).fit(z, y[own]).predict_proba(z)
+            together = found.predict_proba(x[own], task[own])
+            assert np.abs(alone - together).max() < 0.08
+
+    def test_a_task_with_few_positives_borrows(self):
+        """Of 60 documents 3 are positive: the others' weights are better than its own."""
+        gains = []
+        for seed in range(6):
+            x, y, task = made_tasks(tasks=9, n=300, seed=seed)
+            small = (task == "task 0") & (np.arange(len(y)) % 300 % 15 == 0)
+            rest = (task == "task 0") & ~small
+            kept = small | (task != "task 0")
+            test = rest
+            together = PooledCombiner("weights", random_state=0).fit(x[kept], y[kept], task[kept])
+            alone = PooledCombiner("weights", random_state=0).fit(x[small], y[small], task[small])
+            losses = [
+                log_loss(y[test], each.predict_proba(x[test], task[test])[:, 1])
+                for each in (alone, together)
+            ]
+            gains.append(losses[0] - losses[1])
+        assert np.mean(gains) > 0.0
+
+    def test_population_table(self, fitted):
+        table = fitted["weights"].population()
+        assert table.index.tolist() == ["intercept", "0", "1", "2", "tau"]
+        assert table.loc["0", "lower"] > 0.0
+        assert table.loc["2", "lower"] < 0.0 < table.loc["2", "upper"]
+
+    def test_tau_tells_tasks_that_differ(self):
+        taus = [
+            PooledCombiner("weights", random_state=0)
+            .fit(*made_tasks(tasks=12, n=500, differ=differ))
+            .population()
+            .loc["tau", "mean"]
+            for differ in (0.0, 0.6)
+        ]
+        assert taus[1] > 2.0 * taus[0]
+
+
+class TestEveryKind:
+    @pytest.mark.parametrize("name", KINDS)
+    def test_probabilities(self, fitted, name):
+        found = fitted[name].predict_proba(X, TASK)
+        assert found.shape == (len(X), 2)
+        np.testing.assert_allclose(found.sum(axis=1), 1.0)
+        assert roc_auc_score(Y, found[:, 1]) > 0.85
+        np.testing.assert_array_equal(fitted[name].predict(X, TASK), found[:, 1] > 0.5)
+
+    @pytest.mark.parametrize("name", KINDS)
+    def test_thresholds_are_best_on_held_out_scores(self, fitted, name):
+        found = fitted[name]
+        assert found.scores_.shape == (len(X),)
+        assert np.isfinite(found.scores_).all()
+        for k, task in enumerate(found.tasks_):
+            own = task == TASK
+            expected = best_threshold("f1", found.scores_[own], Y[own])
+            assert found.thresholds_["f1"][k] == expected
+        assert found.decide(X, TASK, "cost_1_10").sum() >= found.decide(X, TASK, "cost_10_1").sum()
+
+    @pytest.mark.parametrize("name", KINDS)
+    def test_held_out_scores_had_not_seen_the_label(self, name):
+        """Labels that have nothing to do with inputs are not known by heart."""
+        rng = np.random.default_rng(3)
+        y = rng.permutation(Y[TASK == "task 0"])
+        labels = np.concatenate([rng.permutation(y) for _ in range(6)])
+        scores = clone(KINDS[name]).fit(X, labels, TASK).scores_
+        assert abs(roc_auc_score(labels, scores) - 0.5) < 0.12
+
+    @pytest.mark.parametrize("name", KINDS)
+    def test_tasks_without_labels(self, fitted, name):
+        """The population answers for a task that no label is known of."""
+        x, y, task = made_tasks(tasks=7, seed=0)
+        old = task != "task 6"
+        found = clone(KINDS[name]).fit(x[old], y[old], task[old])
+        found.add_tasks(x[~old], task[~old])
+        log_odds = found.decision_function(x[~old], task[~old])
+        assert roc_auc_score(y[~old], log_odds) > 0.85
+        # One document at a time makes no difference: its task is known.
+        assert found.decision_function(x[~old][:1], ["task 6"])[0] == log_odds[0]
+        assert found.decide(x[~old], task[~old], "f1").any()
+
+    def test_without_labels_is_general(self, fitted):
+        x, y, task = made_tasks(tasks=7, seed=0)
+        old = task != "task 6"
+        answers = []
+        for specialise in ("general", "repop", 20.0):
+            found = PooledCombiner(specialise=specialise, random_state=0)
+            found.fit(x[old], y[old], task[old]).add_tasks(x[~old], task[~old])
+            answers.append(found.decision_function(x[~old], task[~old]))
+        np.testing.assert_array_equal(answers[0], answers[1])
+        np.testing.assert_array_equal(answers[0], answers[2])
+
+    @pytest.mark.parametrize("name", KINDS)
+    def test_the_same_seed_gives_the_same(self, fitted, name):
+        again = clone(KINDS[name]).fit(X, Y, TASK)
+        np.testing.assert_array_equal(again.scores_, fitted[name].scores_)
+        order = np.random.default_rng(0).permutation(len(X))
+        shuffled = clone(KINDS[name]).fit(X[order], Y[order], TASK[order])
+        np.testing.assert_allclose(
+            shuffled.decision_function(X, TASK), fitted[name].decision_function(X, TASK), atol=1e-6
+        )
+
+
+class TestBands:
+    @pytest.mark.parametrize("name", POSTERIORS)
+    def test_intervals_hold_the_point(self, fitted, name):
+        found = fitted[name].predict_interval(X, TASK, level=0.99)
+        point = fitted[name].predict_proba(X, TASK)[:, 1]
+        assert ((found[:, 0] <= point) & (point <= found[:, 1])).mean() > 0.98
+        narrow = fitted[name].predict_interval(X, TASK, level=0.5, kind="hdi")
+        assert np.ptp(narrow, axis=1).mean() < np.ptp(found, axis=1).mean()
+
+    @pytest.mark.parametrize("name", POSTERIORS)
+    def test_wider_for_tasks_without_labels(self, name):
+        x, y, task = made_tasks(tasks=12, n=400, differ=0.8)
+        old = task != "task 3"
+        all_tasks = clone(KINDS[name]).fit(x, y, task)
+        others = clone(KINDS[name]).fit(x[old], y[old], task[old]).add_tasks(x[~old], task[~old])
+        mine, general = (
+            np.ptp(each.predict_interval(x[~old], task[~old]), axis=1).mean()
+            for each in (all_tasks, others)
+        )
+        assert general > 1.2 * mine
+
+    def test_weights_cover_the_truth(self):
+        """Log-odds from the model itself, few documents a task: 90 % bands hold nine tenths."""
+        held = []
+        for seed in range(4):
+            rng = np.random.default_rng(seed)
+            tasks, n = 30, 60
+            mu, tau = np.array([-1.5, 1.0, 0.5]), 0.4
+            task = np.repeat(np.arange(tasks), n)
+            x = rng.normal(size=(tasks * n, 2))
+            x = normalised(x, task, scales_of(x, task, tasks))
+            weights = mu + tau * rng.normal(size=(tasks, 3))
+            p = expit(weights[task, 0] + np.einsum("ij,ij->i", x, weights[task, 1:]))
+            found = PooledCombiner("weights", random_state=0).fit(x, rng.random(p.size) < p, task)
+            lower, upper = found.predict_interval(x, task, level=0.9).T
+            held.append(((lower <= p) & (p <= upper)).mean())
+        assert 0.85 < np.mean(held) < 0.95
+
+    @pytest.mark.parametrize("name", sorted(set(KINDS) - set(POSTERIORS)))
+    def test_no_posterior_no_band(self, fitted, name):
+        with pytest.raises(ValueError, match="no posterior: use specialise='pooled'"):
+            fitted[name].predict_interval(X, TASK)
+        with pytest.raises(ValueError, match="no population: use specialise='pooled'"):
+            fitted[name].population()
+
+
+def test_folds_hold_every_class_of_every_task():
+    code = np.unique(TASK, return_inverse=True)[1]
+    fold = deal_folds(code, Y, 5, np.random.default_rng(0))
+    for k in range(6):
+        for positive in (True, False):
+            counts = np.bincount(fold[(code == k) & (positive == Y)], minlength=5)
+            assert np.ptp(counts) <= 1
+
+
+class TestRefusals:
+    @pytest.mark.parametrize(
+        ("x", "y", "task", "message"),
+        [
+            (X, Y, TASK[:-1], "task and X must have the same length, got 719 and 720"),
+            (X, Y[:-1], TASK, "y and X must have the same length, got 719 and 720"),
+            (X, Y, TASK[:, None], r"task must have shape \(n,\), one name a document"),
+            (X, Y & (TASK != "task 1"), TASK, "one class only in 'task 1': leave such tasks out"),
+            (X, Y, np.where(TASK == "task 1", np.nan, 1.0), "name the task of every document"),
+            (X, Y, [None, *TASK[1:]], "every document, got None for document 0"),
+            (np.where(X > 9.0, np.nan, X), Y, TASK, "contains NaN"),
+            (X, np.zeros(len(X)), TASK, "both classes"),
+        ],
+    )
+    def test_data(self, x, y, task, message):
+        with pytest.raises(ValueError, match=message):
+            PooledCombiner().fit(x, y, task)
+
+    @pytest.mark.parametrize(
+        ("metaclassifier", "specialise", "message"),
+        [
+            ("tree", -1.0, "a number m of documents, at least 0, got -1.0"),
+            ("tree", np.nan, "at least 0, got nan"),
+            ("tree", "some", "'pooled', 'repop', 'general' or a number m .* got 'some'"),
+            ("tree", True, "got True"),
+            ("forest", "pooled", "must be 'tree', 'weights' or a classifier, got 'forest'"),
+            ("weights", 3.0, "has no leaves for m documents to count at"),
+            (LogisticRegression(), "pooled", "no leaves to specialise .* must be 'general'"),
+            (RandomForestClassifier(), "repop", "no leaves to specialise"),
+            (LinearSVC(), "general", "wrap it in CalibratedClassifier"),
+        ],
+    )
+    def test_parameters(self, metaclassifier, specialise, message):
+        with pytest.raises(ValueError, match=message):
+            PooledCombiner(metaclassifier, specialise=specialise).fit(X, Y, TASK)
+
+    def test_tasks_that_are_not_there(self, fitted):
+        with pytest.raises(ValueError, match="task 'rye' is not there: give its documents"):
+            fitted["pooled"].predict(X[:3], ["rye"] * 3)
+        with pytest.raises(ValueError, match="tasks 'task 1' are there already"):
+            fitted["pooled"].add_tasks(X[:3], ["task 1"] * 3)
+        with pytest.raises(ValueError, match=r"several documents, .* single one of 'rye'"):
+            fitted["pooled"].add_tasks(X[:1], ["rye"])
+
+    def test_other_columns(self, fitted):
+        with pytest.raises(ValueError, match="2 features, but PooledCombiner is expecting 3"):
+            fitted["pooled"].predict(X[:, :2], TASK)
