@@ -147,6 +147,13 @@ class TestMethods:
             (alone,) = method(TASKS[:1], TASKS[:1], Setting())
             np.testing.assert_array_equal(alone.log_odds, decided[name][0].log_odds)
 
+    def test_slow_ones_are_taken_if_asked_for(self, monkeypatch):
+        monkeypatch.setattr(protocols, "ALONE", {})
+        monkeypatch.setattr(protocols, "TOGETHER", {})
+        assert protocols.decide_all(TASKS[:1], "together") == {}
+        (found,) = protocols.decide_all(TASKS[:1], "together", slow=True)["bayes"]
+        assert roc_auc_score(TASKS[0].truth, found.log_odds) > 0.8
+
     def test_a_method_of_all_tasks_does(self, decided):
         for name, method in methods.TOGETHER.items():
             alone = method(TASKS[:1], TASKS[:1], Setting())[0]
@@ -256,7 +263,6 @@ class TestCommand:
         return tmp_path
 
     def test_files(self, data, tmp_path, monkeypatch):
-        # The others calibrate five tasks' scores, four classifiers each, in six folds.
         monkeypatch.setattr(protocols, "ALONE", {"SVM": methods.svm})
         options = ("--data", data / "sgm", "--multilabel", data, "--topics", "1", "--jobs", "1")
         out = tmp_path / "out"
