@@ -203,6 +203,11 @@ class TestProtocols:
                 np.testing.assert_array_equal(found[k].log_odds, after[name][k].log_odds)
             assert (found[1].log_odds != after[name][1].log_odds).any()
 
+    @pytest.mark.parametrize("name", ["tasks-left-out", "corpora-left-out"])
+    def test_all_at_once_are_refused(self, name):
+        with pytest.raises(ValueError, match=f"{name} must leave tasks to learn from"):
+            protocols.decide_all(TASKS[:1], name)
+
     def test_answers_come_in_the_order_of_tasks(self):
         found = protocols.decide_all(TASKS, "tasks-left-out")
         assert list(found) == list(methods.WITHOUT_LABELS)

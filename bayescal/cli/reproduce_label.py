@@ -57,8 +57,8 @@ Bayes = Annotated[
     options.option(
         "--bayes/--no-bayes",
         EXPERIMENT,
-        "Whether to combine each task by CombinedClassifier's default, too, which takes twice as"
-        " long as all else.",
+        "Whether to combine each task by CombinedClassifier's default, too, which takes longer"
+        " than all else.",
     ),
 ]
 Jobs = Annotated[int, options.option("--jobs", EXPERIMENT, "Number of processes.")]

@@ -71,10 +71,20 @@ def decide_all(
         Of groups, folds and draws.
     jobs : int
         Processes.
+
+    Raises
+    ------
+    ValueError
+        If all tasks are left out at once.
     """
     import joblib
 
     groups = PROTOCOLS[protocol](tasks, random_state)
+    if any(len(group) == len(tasks) for group in groups):
+        raise ValueError(
+            f"{protocol} must leave tasks to learn from, got {len(tasks)} of one corpus: add a"
+            " corpus, or topics."
+        )
     with TemporaryDirectory() as folder:
         setting = Setting(joblib.Memory(folder, verbose=0), random_state)
         if not groups:
