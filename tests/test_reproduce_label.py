@@ -17,6 +17,7 @@ from bayescal.reproduce.label.methods import Decided, Setting
 from bayescal.reproduce.label.published import MEASURES, PUBLISHED
 from bayescal.reproduce.label.table import by_task, label_table, mark_of
 from tests.cli_tools import run
+from tests.problems_data import STORY
 
 pytestmark = pytest.mark.one_era
 
@@ -36,7 +37,7 @@ def made_task(k, n=90, m=120, corpus="a"):
         return np.column_stack([scores, rng.normal(size=(size, 2))]) * scale, truth
 
     (old, positive), (new, truth) = draw(n), draw(m)
-    return Task(corpus, f"topic {k}", old, positive, np.arange(n) // 6 % 3, new, truth)
+    return Task(corpus, f"topic {k}", old, positive, np.arange(n) // 6 % 2, new, truth)
 
 
 TASKS = [made_task(k, corpus="ab"[k % 2]) for k in range(4)]
@@ -146,18 +147,27 @@ class TestMethods:
             (alone,) = method(TASKS[:1], TASKS[:1], Setting())
             np.testing.assert_array_equal(alone.log_odds, decided[name][0].log_odds)
 
+    def test_slow_ones_are_taken_if_asked_for(self, monkeypatch):
+        monkeypatch.setattr(protocols, "ALONE", {})
+        monkeypatch.setattr(protocols, "TOGETHER", {})
+        assert protocols.decide_all(TASKS[:1], "together") == {}
+        (found,) = protocols.decide_all(TASKS[:1], "together", slow=True)["bayes"]
+        assert roc_auc_score(TASKS[0].truth, found.log_odds) > 0.8
+
     def test_a_method_of_all_tasks_does(self, decided):
         for name, method in methods.TOGETHER.items():
             alone = method(TASKS[:1], TASKS[:1], Setting())[0]
             assert (alone.log_odds != decided[name][0].log_odds).any()
 
-    def test_test_labels_are_not_used(self, decided):
+    def test_test_labels_are_not_used(self, decided, monkeypatch):
+        quick = {name: methods.ALONE[name] for name in ("SVM", "STRIVE-D")}
+        monkeypatch.setattr(protocols, "ALONE", quick)
         blind = [
             Task(t.corpus, t.topic, t.inputs, t.positive, t.fold, t.new, ~t.truth) for t in TASKS
         ]
         again = protocols.decide_all(blind, "together")
-        for name, found in decided.items():
-            for one, other in zip(found, again[name], strict=True):
+        for name, found in again.items():
+            for one, other in zip(found, decided[name], strict=True):
                 np.testing.assert_array_equal(one.log_odds, other.log_odds)
 
     def test_kept_trees_change_nothing(self, tmp_path):
@@ -192,6 +202,11 @@ class TestProtocols:
             for k in (0, 2):
                 np.testing.assert_array_equal(found[k].log_odds, after[name][k].log_odds)
             assert (found[1].log_odds != after[name][1].log_odds).any()
+
+    @pytest.mark.parametrize("name", ["tasks-left-out", "corpora-left-out"])
+    def test_all_at_once_are_refused(self, name):
+        with pytest.raises(ValueError, match=f"{name} must leave tasks to learn from"):
+            protocols.decide_all(TASKS[:1], name)
 
     def test_answers_come_in_the_order_of_tasks(self):
         found = protocols.decide_all(TASKS, "tasks-left-out")
@@ -246,23 +261,21 @@ class TestCommand:
             share[:2] = 6.0 if k % 4 == 0 else 0.2
             text = " ".join(rng.choice(words, 20, p=share / share.sum()))
             topics = "<D>corn</D>" if k % 4 == 0 else ""
-            stories.append(
-                f'<REUTERS TOPICS="YES" LEWISSPLIT="{"TRAIN" if k < 50 else "TEST"}"'
-                f' NEWID="{k + 1}"><TOPICS>{topics}</TOPICS><TEXT><BODY>{text}</BODY></TEXT>'
-                "</REUTERS>"
-            )
+            split = "TRAIN" if k < 50 else "TEST"
+            stories.append(STORY.format(split=split, number=k + 1, topics=topics, text=text))
         (tmp_path / "sgm").mkdir()
         (tmp_path / "sgm" / "reut2-000.sgm").write_text("\n".join(stories))
         return tmp_path
 
-    def test_files(self, data, tmp_path):
+    def test_files(self, data, tmp_path, monkeypatch):
+        monkeypatch.setattr(protocols, "ALONE", {"SVM": methods.svm})
         options = ("--data", data / "sgm", "--multilabel", data, "--topics", "1", "--jobs", "1")
         out = tmp_path / "out"
         shown = run("reproduce", "label", *options, "--out", out).stdout
         assert "reuters: 1 of 1 topics" in shown
         assert "5 tasks, together" in shown
         table = pd.read_csv(out / "label.csv")
-        assert len(table) == 5 * len([*methods.ALONE, *methods.TOGETHER])
+        assert len(table) == 5 * (1 + len(methods.TOGETHER))
         assert "LABEL-D (pooled)" in (out / "label.md").read_text()
 
     @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bayescal.bayes import probability
 from bayescal.classification.probabilities import interval_of_draws
-from bayescal.combining.ends import Ends
 from bayescal.combining.measures import MEASURES, best_threshold
 from bayescal.labels import encode_labels
 from bayescal.randomness import generator
@@ -70,9 +69,10 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     tasks_ : array of shape (tasks,)
         Names of the tasks fitted, in sorted order.
     scores_ : array of shape (n,)
-        Log-odds of the documents fitted, by metaclassifiers of the other folds.
+        Log-odds of the documents fitted, by metaclassifiers of the other folds; infinite where
+        a leaf holds one class of the task only and m is 0.
     thresholds_ : dict of str to array of shape (tasks + 1,)
-        By measure, the threshold on log-odds that is best on the `scores_` of each task, and the
+        By measure, the threshold on P(+) that is best on documents held out of each task, and the
         last one on those of all tasks, for tasks added.
     n_features_in_ : int
         Number of inputs.
@@ -151,9 +151,8 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._model = kind.fit(data, rng)
         held_out = kind.held_out(data, fold, self._model, rng)
         self.tasks_ = names
-        self._ends = Ends.of(held_out[:, None])
-        self.scores_ = self._ends.finite(held_out[:, None])[:, 0]
-        self.thresholds_ = _thresholds(self.scores_, data)
+        self.scores_ = held_out
+        self.thresholds_ = _thresholds(probability(held_out), data)
         return self
 
     def add_tasks(self, X: Any, task: ArrayLike) -> Self:  # noqa: N803
@@ -240,8 +239,8 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_choice("measure", measure, tuple(MEASURES))
         columns, code = self._read(X, task)
-        scores = self._ends.finite(self._model.log_odds(columns, code)[:, None])[:, 0]
-        return np.asarray(scores >= self.thresholds_[measure][code])
+        found = probability(self._model.log_odds(columns, code))
+        return np.asarray(found >= self.thresholds_[measure][code])
 
     def predict_interval(
         self,
@@ -316,10 +315,14 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self._tasks.read(validate_data(self, X, dtype=np.float64, reset=False), task)
 
 
-def _thresholds(scores: Floats, data: TaskData) -> dict[str, Floats]:
-    """Return the best threshold of each task by each measure, and last that of all tasks."""
-    rows = [*(data.task == k for k in range(data.tasks)), np.full(scores.size, True)]
+def _thresholds(held_out: Floats, data: TaskData) -> dict[str, Floats]:
+    """Return the best threshold of each task by each measure, and last that of all tasks.
+
+    They are on probabilities: on log-odds a threshold half-way between two leaves of a tree is
+    nearer to the next leaf of rare positives, which a tree of all documents may have elsewhere.
+    """
+    rows = [*(data.task == k for k in range(data.tasks)), np.full(held_out.size, True)]
     return {
-        measure: np.array([best_threshold(measure, scores[r], data.positive[r]) for r in rows])
+        measure: np.array([best_threshold(measure, held_out[r], data.positive[r]) for r in rows])
         for measure in MEASURES
     }

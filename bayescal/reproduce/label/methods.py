@@ -136,9 +136,10 @@ def bayes(known: Sequence[Task], asked: Sequence[Task], setting: Setting) -> lis
 ALONE: Mapping[str, Method] = {
     "SVM": svm,
     "STRIVE-D": of_one("tree", "general"),
-    "bayes": bayes,
     "weights, alone": of_one("weights", "pooled"),
 }
+# It calibrates every classifier in every fold: five seconds a task, and more of many documents.
+SLOW: Mapping[str, Method] = {"bayes": bayes}
 TOGETHER: Mapping[str, Method] = {
     "LABEL-D (repop)": of_all("tree", "repop"),
     "LABEL-D (general)": of_all("tree", "general"),

@@ -10,6 +10,7 @@ import numpy as np
 from bayescal.reproduce.label.inputs import Task
 from bayescal.reproduce.label.methods import (
     ALONE,
+    SLOW,
     TOGETHER,
     WITHOUT_LABELS,
     Decided,
@@ -47,7 +48,12 @@ PROTOCOLS: Mapping[str, Callable[[Sequence[Task], int], list[list[int]]]] = {
 
 
 def decide_all(
-    tasks: Sequence[Task], protocol: str, *, random_state: int = 0, jobs: int = 1
+    tasks: Sequence[Task],
+    protocol: str,
+    *,
+    slow: bool = False,
+    random_state: int = 0,
+    jobs: int = 1,
 ) -> dict[str, list[Decided]]:
     """
     Return what every method decides, by its name, one entry a task.
@@ -59,18 +65,30 @@ def decide_all(
     protocol : {"together", "tasks-left-out", "corpora-left-out"}
         Which tasks learn from which. Left out are labels alone: a task's own documents say how
         its inputs are normalised.
+    slow : bool
+        Whether to take the methods that take long, too; of one task each, so not of those left out.
     random_state : int
         Of groups, folds and draws.
     jobs : int
         Processes.
+
+    Raises
+    ------
+    ValueError
+        If all tasks are left out at once.
     """
     import joblib
 
     groups = PROTOCOLS[protocol](tasks, random_state)
+    if any(len(group) == len(tasks) for group in groups):
+        raise ValueError(
+            f"{protocol} must leave tasks to learn from, got {len(tasks)} of one corpus: add a"
+            " corpus, or topics."
+        )
     with TemporaryDirectory() as folder:
         setting = Setting(joblib.Memory(folder, verbose=0), random_state)
         if not groups:
-            return _together(tasks, setting, jobs)
+            return _together(tasks, {**ALONE, **(SLOW if slow else {})}, setting, jobs)
         calls = (joblib.delayed(_left_out)(tasks, group, setting) for group in groups)
         with joblib.parallel_config("loky", inner_max_num_threads=1):
             parts = joblib.Parallel(n_jobs=jobs)(calls)
@@ -87,16 +105,18 @@ def decide_all(
     }
 
 
-def _together(tasks: Sequence[Task], setting: Setting, jobs: int) -> dict[str, list[Decided]]:
+def _together(
+    tasks: Sequence[Task], alone: Mapping[str, Method], setting: Setting, jobs: int
+) -> dict[str, list[Decided]]:
     import joblib
 
     with joblib.parallel_config("loky", inner_max_num_threads=1):
         of_tasks = joblib.Parallel(n_jobs=jobs)(
             joblib.delayed(_alone)(method, task, setting)
-            for method in ALONE.values()
+            for method in alone.values()
             for task in tasks
         )
-    found = {name: of_tasks[k * len(tasks) : (k + 1) * len(tasks)] for k, name in enumerate(ALONE)}
+    found = {name: of_tasks[k * len(tasks) : (k + 1) * len(tasks)] for k, name in enumerate(alone)}
     return found | {name: method(tasks, tasks, setting) for name, method in TOGETHER.items()}
 
 
