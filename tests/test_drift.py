@@ -71,11 +71,12 @@ def test_since_and_size_are_posterior_means():
     assert alarm.since_sd == pytest.approx(np.sqrt(variance))
 
 
-def test_the_mean_bayes_factor_is_one_as_before():
+@pytest.mark.parametrize("draws", [1, 2, 200])
+def test_the_mean_bayes_factor_is_one_as_before(draws):
     """The martingale's mean, over all label sequences, without chance."""
     total = np.zeros(3)
     for labels in product((0, 1), repeat=5):
-        monitor = DriftMonitor(CURVES, changes=FEW).update(SCORES, labels)
+        monitor = DriftMonitor(CURVES, draws=draws, changes=FEW).update(SCORES, labels)
         total += densities(labels)[0] * np.array(list(monitor.bayes_factors_.values()))
     assert total == pytest.approx(np.ones(3), abs=1e-12)
 
