@@ -45,8 +45,8 @@ def parts(folder: Path, folds: int, random_state: int = 0) -> dict[str, list[Tri
     """
     Return the trials of each part of the experiment, by its name.
 
-    The files are of another time and other annotators, so that both ways are worth seeing: to mix
-    them, and to learn from one and be judged by the other.
+    The files are two batches with different shares of requests, so that both ways are worth seeing:
+    to mix them, and to learn from one and be judged by the other.
 
     Parameters
     ----------
