@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from studies import (
     coverage,
+    history,
     reuters,
     robustness,
     sbc,
@@ -25,6 +26,7 @@ STUDIES = (
     robustness,
     reuters,
     topics,
+    history,
     topics_coverage,
     topics_diagnostics,
     scale_floor,
