@@ -9,6 +9,7 @@ from benchmarks import (
     posterior,
     prediction,
     ranking,
+    updates,
 )
 
 for benchmark in (
@@ -19,6 +20,7 @@ for benchmark in (
     metrics,
     plots,
     ranking,
+    updates,
     imports,
 ):
     benchmark.main()

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from studies import (
     coverage,
+    drift,
     history,
     reuters,
     robustness,
@@ -30,6 +31,7 @@ STUDIES = (
     topics_coverage,
     topics_diagnostics,
     scale_floor,
+    drift,
 )
 
 

@@ -35,6 +35,7 @@ LAYERS = {
     "metrics": 2,
     "prior_shift": 2,
     "decisions": 2,
+    "drift": 2,
     "locality": 2,
     "score_checks": 2,
     "topic_scores": 3,
@@ -86,6 +87,7 @@ CORE = {
     "density_shapes",
     "prior_shift",
     "decisions",
+    "drift",
     "locality",
     "sign_test",
 }
