@@ -7,6 +7,7 @@ from dataclasses import replace
 from studies import (
     coverage,
     drift,
+    history,
     reuters,
     robustness,
     sbc,
@@ -26,6 +27,7 @@ STUDIES = (
     robustness,
     reuters,
     topics,
+    history,
     topics_coverage,
     topics_diagnostics,
     scale_floor,

@@ -13,6 +13,8 @@ from sklearn.model_selection import GridSearchCV
 from bayescal import CalibratedClassifier, Population, ScoreCalibrator, TopicCalibrator, load
 from bayescal.comparison import compare_calibrators, leave_one_out
 from bayescal.decisions import decide
+from bayescal.parts.places import flat, places
+from bayescal.results.diagnostics import diagnose
 from tests.history_data import GRID, history, problem
 
 pytestmark = pytest.mark.one_era
@@ -78,7 +80,7 @@ def test_the_default_knows_nothing():
 
 
 def test_a_history_a_population_and_their_files_are_one_prior(tmp_path):
-    whole = history()
+    whole = history("gaussian")
     forms = [
         whole.population_,
         Population(whole),
@@ -87,7 +89,7 @@ def test_a_history_a_population_and_their_files_are_one_prior(tmp_path):
         str(whole.population_.save(tmp_path / "population.nc")),
         Population(tmp_path / "population.nc"),
     ]
-    expected = fitted().predict_proba(GRID)
+    expected = fitted("gaussian").predict_proba(GRID)
     for form in forms:
         found = fitted(prior_knowledge=form).predict_proba(GRID)
         np.testing.assert_array_equal(found, expected)
@@ -156,25 +158,27 @@ def test_a_calibrated_classifier_takes_it():
     np.testing.assert_allclose(whole.predict_proba(x), alone.predict_proba(margins), atol=1e-12)
 
 
-def test_a_file_needs_no_other_file(tmp_path):
-    path = history().population_.save(tmp_path / "history.nc")
-    for prior in (path, Population(path)):
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_file_needs_no_other_file(family, tmp_path):
+    path = history(family).population_.save(tmp_path / "history.nc")
+    for prior in (path, Population(path))[family == "auto" :]:
         one = fitted(prior_knowledge=prior)
         one.save(tmp_path / "one.nc")
         again = load(tmp_path / "one.nc")
         np.testing.assert_array_equal(again.predict_proba(GRID), one.predict_proba(GRID))
-        assert again.combination_.equals(one.combination_)
+        np.testing.assert_array_equal(again.lapse_, one.lapse_)
         # Updated, it has the prior of its own file.
         path.rename(tmp_path / "elsewhere.nc")
         more = problem(positives=2, negatives=3, seed=9)
         np.testing.assert_array_equal(
             again.update(*more).predict_proba(GRID), one.update(*more).predict_proba(GRID)
         )
-        assert again.report(tmp_path / "report.html").exists()
+        assert again.fitted_problems()[""].describe(several=False)
         (tmp_path / "elsewhere.nc").rename(path)
     assert isinstance(again.prior_knowledge, Population)
     refitted = again.fit(*problem())
-    np.testing.assert_array_equal(refitted.predict_proba(GRID), fitted().predict_proba(GRID))
+    first = fitted(family).predict_proba(GRID)
+    np.testing.assert_array_equal(refitted.predict_proba(GRID), first)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -298,6 +302,18 @@ def test_what_does_not_go_with_it_is_named(settings, message):
     settings = {"prior_knowledge": history()} | settings
     with pytest.raises(ValueError, match=message):
         ScoreCalibrator(**settings).fit(*problem())
+
+
+@pytest.mark.parametrize("part", ["gaussian", "monotone"])
+def test_draws_that_few_of_agree_with_the_population_are_told_of(part):
+    groups = flat(fitted().results_)
+    assert diagnose(groups).ok
+    (place,) = (each for each in places(groups) if each.name == part)
+    evidence = groups[place.evidence]
+    groups[place.evidence] = evidence.assign(efficiency=0.01 * evidence["efficiency"])
+    (told,) = diagnose(groups).problems
+    assert f"too few draws of the part '{part}' agree with the population" in told
+    assert "compare with prior_knowledge='vague'" in told
 
 
 def test_a_file_that_is_missing_or_of_another_kind_is_named(tmp_path):

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from studies import topics_coverage, topics_diagnostics
+from studies import history, topics_coverage, topics_diagnostics
 from studies.topics_coverage import LARGEST_COST, PAIRS, POSITIVES
 from tests.sizes import size
 
@@ -22,6 +22,15 @@ def test_bars_of_diagnostics(bad, held):
     row = {"classifier": "linear_svm", "n": 3} | GOOD | bad
     bars = topics_diagnostics.bars(pd.DataFrame([row]))
     assert sum(bar.holds for bar in bars) == held
+
+
+@pytest.mark.parametrize(("gain", "holds"), [(-1.0, True), (1.0, False)])
+def test_bars_of_histories_compare_topics_one_by_one(gain, holds):
+    topics = pd.MultiIndex.from_tuples([("linear_svm", 3, name) for name in "abcd"])
+    vague, noise = np.array([50.0, 300.0, 20.0, 90.0]), np.array([0.1, -0.1, 0.2, -0.2])
+    losses = {history.VAGUE: vague, history.HISTORY: vague + gain + noise, history.OTHER: vague}
+    table = pd.DataFrame(losses, topics.set_names(["classifier", "n", "topic"]))
+    assert [bar.holds for bar in history.bars(table)] == [holds]
 
 
 def test_documents_are_so_many_positives_of_every_topic():

@@ -31,6 +31,7 @@ from bayescal.validation import Floats
 from bayescal.warps import IDENTITY
 
 _OF_TOPICS = PopulationKind()
+UNLIKE = "the history may be of other problems than this: compare with prior_knowledge='vague'"
 
 
 class DensitiesAround(DensitiesPart):
@@ -45,7 +46,7 @@ class DensitiesAround(DensitiesPart):
 
     def findings(self, name: str, evidence: xr.Dataset) -> Iterator[Finding]:
         """Yield what is wrong with the population's posterior and with the draws."""
-        return _OF_TOPICS.findings(name, evidence)
+        return _findings(name, evidence)
 
 
 class MonotoneAround(LogOddsPart):
@@ -57,7 +58,7 @@ class MonotoneAround(LogOddsPart):
 
     def findings(self, name: str, evidence: xr.Dataset) -> Iterator[Finding]:
         """Yield what is wrong with the population's posterior and with the draws."""
-        return _OF_TOPICS.findings(name, evidence)
+        return _findings(name, evidence)
 
 
 class RecalibratedAround(RecalibratedPart):
@@ -144,6 +145,11 @@ def mixture_log_odds(
     kept = np.arange(min(MOST_DRAWS, densities[0].size))
     mixture = combine(tuple(each.take(kept) for each in densities), base_weight)
     return DensityLogOdds(mixture, *scale, reach)
+
+
+def _findings(name: str, evidence: xr.Dataset) -> Iterator[Finding]:
+    """Yield what is wrong with a topic's draws, with the advice of one who chose the history."""
+    return (replace(each, advice=UNLIKE) for each in _OF_TOPICS.findings(name, evidence))
 
 
 def _densities(curves: PartCurves) -> ClassDraws:
