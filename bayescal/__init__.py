@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from bayescal.calibrated_classifier import CalibratedClassifier as CalibratedClassifier
     from bayescal.combined_classifier import CombinedClassifier as CombinedClassifier
+    from bayescal.experts.online_combiner import OnlineCombiner as OnlineCombiner
     from bayescal.loading import load as load
+    from bayescal.prior_knowledge import Population as Population
     from bayescal.score_calibrator import ScoreCalibrator as ScoreCalibrator
     from bayescal.topic_calibrator import TopicCalibrator as TopicCalibrator
 
@@ -19,6 +21,8 @@ __version__ = "0.1.0"
 _HOMES = {
     "CalibratedClassifier": "bayescal.calibrated_classifier",
     "CombinedClassifier": "bayescal.combined_classifier",
+    "OnlineCombiner": "bayescal.experts.online_combiner",
+    "Population": "bayescal.prior_knowledge",
     "ScoreCalibrator": "bayescal.score_calibrator",
     "TopicCalibrator": "bayescal.topic_calibrator",
     "load": "bayescal.loading",
@@ -27,6 +31,8 @@ _HOMES = {
 __all__ = [
     "CalibratedClassifier",
     "CombinedClassifier",
+    "OnlineCombiner",
+    "Population",
     "ScoreCalibrator",
     "TopicCalibrator",
     "__version__",

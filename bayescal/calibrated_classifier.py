@@ -28,7 +28,7 @@ from bayescal.classification.metadata import route, router_of, routing_enabled
 from bayescal.classification.raw_scores import check_scoring
 from bayescal.classification.storage import read_classifier, write_classifier
 from bayescal.classification.targets import BINARY, MULTILABEL, Target, read_target
-from bayescal.fitted.problem import Problems
+from bayescal.fitted.problem import Problems, summary_of
 from bayescal.randomness import generator
 from bayescal.results.calibration import KINDS
 from bayescal.validation import Floats, as_weights, check_choice, check_fraction
@@ -359,14 +359,8 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
             A table as of one calibrator; with several classes, labels or folds, these are the first
             level of its rows.
         """
-        import pandas as pd
-
         check_fraction(level=level)
-        tables = {name: one.parameters(level) for name, one in self.fitted_problems().items()}
-        if list(tables) == [""]:
-            return tables[""]
-        table: pd.DataFrame = pd.concat(tables, names=["problem"])
-        return table
+        return summary_of(self.fitted_problems(), level)
 
     def report(
         self,

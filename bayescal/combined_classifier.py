@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_expit
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
@@ -15,6 +17,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from bayescal.bayes import probability
 from bayescal.classification.folds import Documents
+from bayescal.classification.held_out import with_labels
 from bayescal.classification.metadata import route, router_of
 from bayescal.classification.probabilities import (
     interval_of_draws,
@@ -22,20 +25,27 @@ from bayescal.classification.probabilities import (
     log_proba_of,
     on_simplex,
 )
+from bayescal.classification.storage import read_classifier, write_classifier
 from bayescal.classification.targets import BINARY, MULTICLASS, MULTILABEL, Target, read_target
 from bayescal.combining.binary_problems import binary_problems, splits_of
 from bayescal.combining.combiners import read_combiner
-from bayescal.combining.combiners.bayes import Bayesian
+from bayescal.combining.combiners.bayesian import Bayesian
 from bayescal.combining.inputs import Inputs
 from bayescal.combining.measures import MEASURES
 from bayescal.combining.members import read_classifiers
 from bayescal.combining.nested import Problem, fit_nested
+from bayescal.combining.posteriors import coefficient_table, diagnose, problem_of, tree_of
+from bayescal.fitted.combination_problem import CombinationProblem
+from bayescal.fitted.problem import Problems, summary_of
 from bayescal.randomness import generator
+from bayescal.results.provenance import describe
 from bayescal.validation import Floats, as_weights, check_choice, check_fraction
 
 if TYPE_CHECKING:
     import pandas as pd
     from sklearn.utils.metadata_routing import MetadataRouter
+
+    from bayescal.results.diagnostics import Diagnostics
 
 INTERVALS = ("pointwise", "hdi")
 # Documents times problems at a time: of a thousand draws each that is 64 MB.
@@ -72,6 +82,7 @@ class CombinedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
         it is given these as they are fitted here.
     combiner : str or classifier
         "bayes", the default: calibrated log-odds weighed by a Bayesian logistic model, with bands;
+        "local_bayes": the same with weights that depend on the indicators;
         "logistic", "linear_svm", "tree", "boosting": stacking by a classifier of that kind;
         "local_kernel", "selected_kernel": an SVM whose weights depend on the inputs; "majority",
         "best_by_class"; or any scikit-learn classifier to stack with.
@@ -108,6 +119,9 @@ class CombinedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
     thresholds_ : dict of str to array of shape (columns,)
         By measure, the threshold on the combined score that is best on `scores_`; of "bayes", for
         costs, where Bayes' rule has it.
+    posterior_ : xarray.DataTree
+        Draws of bias, weights and shifts, where the combiner has them; with several classes or
+        labels it has a branch for each.
     n_features_in_, feature_names_in_
         Those of the first classifier, if it has them.
 
@@ -373,8 +387,9 @@ class CombinedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
         Returns
         -------
         pandas.DataFrame
-            A row for each binary problem and coefficient: "bias", the classifiers, and indicators
-            as "indicator 0", ...; columns mean, lower, upper.
+            A row for each binary problem and coefficient: "bias", the classifiers, indicators as
+            "indicator 0", ..., and for "local_bayes" what moderators add to the weights; columns
+            mean, lower, upper.
 
         Raises
         ------
@@ -384,21 +399,175 @@ class CombinedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
         import pandas as pd
 
         check_fraction(level=level)
-        tails = [0.5 - level / 2.0, 0.5 + level / 2.0]
-        tables = {}
-        for name, each in zip(self._columns, self._posteriors(), strict=True):
-            found = each.weights.draws
-            rest = found.shape[1] - len(self.classifiers) - 1
-            index = [
-                "bias",
-                *(name for name, _ in self.classifiers),
-                *(f"indicator {j}" for j in range(rest)),
-            ]
-            lower, upper = np.quantile(found, tails, axis=0)
-            values = {"mean": found.mean(axis=0), "lower": lower, "upper": upper}
-            tables[str(name)] = pd.DataFrame(values, index=pd.Index(index, name="coefficient"))
+        tables = {
+            str(name): coefficient_table(each, self._names, level)
+            for name, each in zip(self._columns, self._posteriors(), strict=True)
+        }
         table: pd.DataFrame = pd.concat(tables, names=["problem"])
         return table
+
+    @property
+    def posterior_(self) -> xr.DataTree:
+        """The posterior of bias and weights; of several classes or labels a branch for each."""
+        trees = {
+            # A slash would open a path.
+            str(name).replace("/", "|"): tree_of(each, self._names, self._provenance(name))
+            for name, each in zip(self._columns, self._posteriors(AttributeError), strict=True)
+        }
+        if self._kind == BINARY:
+            return next(iter(trees.values()))
+        return xr.DataTree(children=trees)
+
+    @property
+    def diagnostics_(self) -> Diagnostics | dict[str, Diagnostics]:
+        """How well the draws were made; of several classes or labels by their names."""
+        found = {
+            str(name): diagnose(each, self._names)
+            for name, each in zip(self._columns, self._posteriors(AttributeError), strict=True)
+        }
+        return next(iter(found.values())) if self._kind == BINARY else found
+
+    def fitted_problems(self) -> Problems:
+        """
+        Return what was combined, as plots, reports and `bayescal.decisions` read it.
+
+        One problem for two classes, under the empty name; else one for each class or label. Its
+        score is the combined log-odds of the problem, `decision_function` for two classes and for
+        labels, its curve what that says, and its band that of P(+) among documents of the score.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If nothing was fitted yet.
+        AttributeError
+            If the combiner has no posterior.
+        """
+        found, names = self._posteriors(AttributeError), [*map(str, self._columns)]
+        binary = self._kind == BINARY
+        labels = np.asarray(self.classes_) if binary else np.array([0, 1])
+
+        def read(position: int) -> CombinationProblem:
+            return problem_of(
+                found[position],
+                self._names,
+                name="" if binary else names[position],
+                labels=labels,
+                combiner=str(self.combiner),
+                attrs=self._provenance(self._columns[position]),
+            )
+
+        return Problems([""] if binary else names, read, by_topic=not binary)
+
+    def summary(self, level: float = 0.9) -> pd.DataFrame:
+        """
+        Return the posterior of the coefficients, as `CalibratedClassifier.summary` has parameters.
+
+        Parameters
+        ----------
+        level : float
+            Probability of the equal-tailed interval.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Rows (class, parameter), of several classes or labels (problem, class, parameter);
+            columns mean, lower, upper.
+
+        Raises
+        ------
+        AttributeError
+            If the combiner has no posterior.
+        """
+        check_fraction(level=level)
+        return summary_of(self.fitted_problems(), level)
+
+    def report(
+        self,
+        path: str | Path,
+        X: Any = None,
+        y: Any = None,
+        *,
+        level: float = 0.9,
+        threshold: float | None = None,
+        recall: float = 0.9,
+        title: str | None = None,
+    ) -> Path:
+        """
+        Write a report: one HTML file with curves, bands, decisions, model and provenance.
+
+        Parameters
+        ----------
+        path : str or Path
+            Where to write the file.
+        X, y : documents and their classes, optional
+            Held-out documents, whose reliability it shows.
+        level : float
+            Posterior probability of the bands at each score.
+        threshold, recall
+            See `bayescal.report.write_report`; a threshold is of the combined log-odds.
+        title : str, optional
+            Title of the page.
+
+        Raises
+        ------
+        ValueError
+            If an argument is not as described.
+        AttributeError
+            If the combiner has no posterior.
+        FileNotFoundError, OSError
+            If the file cannot be written; nothing stays then.
+        """
+        from bayescal.report import write_report
+
+        if (X is None) != (y is None):
+            raise ValueError("X and y must be given together: held-out documents and classes.")
+        test = None
+        if X is not None:
+            classes = self.classes_ if self._kind == BINARY else self._columns
+            test = with_labels(self._scores(self._inputs(X)), y, self._kind, np.asarray(classes))
+        return write_report(
+            self, path, test=test, level=level, threshold=threshold, recall=recall, title=title
+        )
+
+    def save(self, path: str | Path) -> Path:
+        """
+        Write the fitted combination to a file; `load` reads it.
+
+        The file is a pickle, as scikit-learn's own models are kept: it is read by the same versions
+        of the packages, and by those alone who trust whoever wrote it.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file to write.
+
+        Raises
+        ------
+        FileNotFoundError
+            If the folder does not exist.
+        """
+        check_is_fitted(self, "classes_")
+        return write_classifier(self, path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """
+        Read a fitted combination that `save` wrote; it is a pickle, and runs the code it names.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file to read, written by someone you trust.
+
+        Raises
+        ------
+        FileNotFoundError
+            If there is no such file.
+        ValueError
+            If something else wrote it.
+        """
+        found: Self = read_classifier(path, cls)
+        return found
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Return who may get which metadata of fit; see scikit-learn's guide."""
@@ -423,11 +592,21 @@ class CombinedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
     def _log_proba(self, scores: Floats) -> Floats:
         return log_proba_of(self._kind, log_expit(-scores), log_expit(scores))
 
-    def _posteriors(self) -> list[Bayesian]:
+    @property
+    def _names(self) -> list[str]:
+        return [name for name, _ in self.classifiers]
+
+    def _provenance(self, column: Any) -> dict[str, str]:
+        """Return what the tree of one problem says of where it comes from."""
+        labels = np.asarray(self.classes_) if self._kind == BINARY else np.array([0, 1])
+        simple = self.get_params(deep=False) | {"classifiers": self._names, "problem": str(column)}
+        return describe(type(self).__name__, simple, labels)
+
+    def _posteriors(self, error: type[Exception] = ValueError) -> list[Bayesian]:
         check_is_fitted(self, "classes_")
         found = [each for each in self._combined if isinstance(each, Bayesian)]
         if len(found) < len(self._combined):
-            raise ValueError(
+            raise error(
                 f"combiner {self.combiner!r} has no posterior, so no intervals or draws: use"
                 " 'bayes'."
             )

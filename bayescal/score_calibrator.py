@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -24,14 +25,23 @@ from bayescal.fitted.score_problem import read_score_problem
 from bayescal.html.jupyter import FittedHTML
 from bayescal.parts.lapses import read_lapse
 from bayescal.parts.places import COMBINATION, model_name, places
+from bayescal.prior_knowledge import VAGUE, kept_population, read_prior_knowledge
 from bayescal.randomness import generator
 from bayescal.results import averages, diagnostics, provenance, storage, summaries
 from bayescal.results.arviz_groups import GROUPS, with_arviz_groups
 from bayescal.results.calibration import KINDS, read_calibration
 from bayescal.results.representations import calibrator_html
-from bayescal.results.tree import Results
+from bayescal.results.tree import Results, read_documents
 from bayescal.score_checks import score_problems, warn_of_scores
 from bayescal.score_fitting import draw_prior, fit_results
+from bayescal.score_updating import (
+    MOST_DIRECT,
+    check_forgetting,
+    joined,
+    prequential_table,
+    read_new,
+    with_row,
+)
 from bayescal.settings import AUTO, DEPRECATED, read_settings, resolve_inference, resolve_scores
 from bayescal.validation import Floats, check_choice, check_count, check_fraction
 
@@ -116,9 +126,21 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         P(+), with P_0 what the parts of a combination say. "auto" learns it from labels left out,
         with a prior under which it is mostly next to nothing and seldom above 0.05; a number fixes
         it, and 0 means no lapses. One part alone, and maximum likelihood, have none.
+    prior_knowledge : "vague", TopicCalibrator, Population, str or Path
+        What is known before the first label. "vague" are the package's own priors, which know the
+        centre and the spread of the scores and nothing else. A history of problems calibrated
+        before, as a `TopicCalibrator` fitted with pooling="partial", its `population_`, a
+        `Population` of it or the path of a file of either, makes this problem one more topic around
+        its population: the posterior is that of `TopicCalibrator.add_topics`. The population is
+        stated in raw scores. So the history has to be of the same kind of classifier, trained in
+        the same way, whose scores mean the same: the margins of linear SVMs of the same C and
+        features, say, but not margins and log-odds of naive Bayes together. What the labels are
+        called does not matter. The population decides `family`, `parts`, `lapse`, `draws` and all
+        else that says what is fitted. Copies by scikit-learn keep it as it is; as a value in the
+        grid of a GridSearchCV it has to be a `Population` or a path.
     draws, chains : int
         Number of posterior draws in each chain, and of chains; for "exact" all draws are
-        independent.
+        independent. Around a population they are as many as the population's.
     sampler_options : dict, optional
         Further arguments of pm.sample: tune, target_accept, cores, nuts_sampler, ...
     random_state : int, numpy Generator, RandomState or None
@@ -167,10 +189,18 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         Posterior draws of the lapse rate; see `lapse`.
     combination_ : pandas.DataFrame
         For several parts, the weight of each, its leave-one-out log score (elpd, in natural
-        logarithms) and the standard error of its difference from the best.
+        logarithms) and the standard error of its difference from the best; around a population
+        both log scores are of all its history, and the weights of the problem's own labels too.
     results_ : xarray.DataTree
         The tree of `posterior_`, which is there for every inference; "mle" and "map" have no
         posterior in it.
+    units_ : dict of str to float
+        Centre and spread of the scores first fitted, robust ones, which priors are in units of. As
+        `hyperparameters` of another calibrator they give it the same prior.
+    prequential_ : pandas.DataFrame
+        How well each `update` was foreseen, a row for each: the number (or weight) of its
+        documents, their mean log-loss in bits and mean Brier score by the predictions before it,
+        and its forgetting factor.
     diagnostics_ : bayescal.results.diagnostics.Diagnostics or None
         R-hat, effective sample sizes, divergences, and what to do about them.
 
@@ -202,6 +232,7 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         scale_floor: ScaleFloorOption = "auto",
         point: str | None = None,
         lapse: str | float = AUTO,
+        prior_knowledge: Any = VAGUE,
         draws: int = 1000,
         chains: int = 4,
         sampler_options: Mapping[str, Any] | None = None,
@@ -223,6 +254,7 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         self.scale_floor = scale_floor
         self.point = point
         self.lapse = lapse
+        self.prior_knowledge = prior_knowledge
         self.draws = draws
         self.chains = chains
         self.sampler_options = sampler_options
@@ -254,6 +286,8 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         ------
         ValueError
             If an argument is not as described. The calibrator is then as it was before.
+        FileNotFoundError
+            If `prior_knowledge` is a path where there is no file.
 
         Warns
         -----
@@ -263,14 +297,111 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
             If posterior draws are not to be trusted; `diagnostics_` says the same.
         """
         settings = read_settings(self)
-        scores_are = resolve_scores(self.scores_are)
+        population = read_prior_knowledge(self)
+        scores_are = population.scores_are if population else resolve_scores(self.scores_are)
         data, classes = read_binary_scores(scores, y, sample_weight, scores_are, self.positive)
-        if self.scores_are == AUTO and settings.inference == "exact":
+        if population is None and self.scores_are == AUTO and settings.inference == "exact":
             data = as_probabilities(data)
         attrs = provenance.describe(NAME, self._parameters(), classes)
-        self._set_results(fit_results(settings, data, attrs), classes)
+        self._set_results(fit_results(settings, data, attrs, population), classes)
         diagnostics.warn_of_problems(self.diagnostics_)
         warn_of_scores(self.score_problems_)
+        return self
+
+    def update(
+        self,
+        scores: ArrayLike,
+        labels: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        forgetting: float = 1.0,
+    ) -> Self:
+        """
+        Learn from further labelled documents: yesterday's posterior is today's prior.
+
+        Documents are independent given the parameters, so that posterior(all) is proportional to
+        likelihood(new) posterior(old): the posterior after any number of updates, in any order, is
+        that of one fit to all documents whose prior is in the units of the first, `units_`. The
+        documents are kept with the calibrator, also in its file, and their posterior is computed
+        anew. Before that the new documents are predicted, and `prequential_` gets a row.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,) or (n, 1)
+            Raw scores of the new documents, of the same classifier and kind as those fitted.
+        labels : array-like of shape (n,)
+            Their labels, of `classes_`; one class may be missing.
+        sample_weight : array-like of shape (n,), optional
+            See `fit`.
+        forgetting : float
+            A power in (0, 1] to which the likelihood of all earlier documents is raised (a power
+            prior): their weights are multiplied by it, at every update. With g below 1 and n
+            documents an update, all documents together weigh n/(1 - g) in the long run. What weighs
+            less than 1e-12 is let go, but for the last document of a class.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If an argument is not as described. The calibrator is then as it was before.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If posterior draws are not to be trusted; `diagnostics_` says the same.
+
+        Notes
+        -----
+        The posterior of every part of a model is exact, given where its pieces are. The knots of
+        "monotone", the weights of parts and of families that are stacked, and lapses are learnt
+        from all documents anew, as in a fit. So is maximum likelihood, which has no prior: with
+        inference "mle", updates are a fit to all documents. "map" and "nuts" search or sample
+        again. Whether scores are probabilities, where nobody said so, was decided by the first
+        fit. Around a population the prior is the one that was fitted with, whatever has become of
+        its file; it does not learn from updates. Scores are not warned of again;
+        `score_problems_` is of all documents.
+
+        References
+        ----------
+        A. P. Dawid, *Statistical theory: the prequential approach*, JRSS A 1984. J. G. Ibrahim and
+        M.-H. Chen, *Power prior distributions for regression models*, Statistical Science 2000.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from bayescal import ScoreCalibrator
+        >>> rng = np.random.default_rng(0)
+        >>> y = rng.random(300) < 0.3
+        >>> s = rng.normal(2.0 * y)
+        >>> today = ScoreCalibrator("gaussian", random_state=0).fit(s[:200], y[:200])
+        >>> today = today.update(s[200:], y[200:])
+        >>> at_once = ScoreCalibrator("gaussian", hyperparameters=today.units_, random_state=0)
+        >>> at_once = at_once.fit(s, y)
+        >>> np.allclose(today.predict_proba([0.0, 2.0]), at_once.predict_proba([0.0, 2.0]))
+        True
+        >>> today.prequential_["documents"].tolist()
+        [100.0]
+        """
+        check_is_fitted(self, "classes_")
+        check_forgetting(forgetting)
+        calibration, groups = self._calibration, self._results.groups
+        new = read_new(
+            scores,
+            labels,
+            sample_weight,
+            scores_are=calibration.scores_are,
+            classes=self.classes_,
+        )
+        before = calibration.log_odds(scores, self._point, MOST_DIRECT)
+        record = with_row(groups, before, new, forgetting)
+        data = joined(read_documents(groups), new, forgetting)
+        attrs = provenance.describe(NAME, self._parameters(), self.classes_)
+        found = fit_results(read_settings(self), data, attrs, kept_population(groups))
+        self._set_results(replace(found, groups={**found.groups, **record}), self.classes_)
+        diagnostics.warn_of_problems(self.diagnostics_)
         return self
 
     def decision_function(self, scores: ArrayLike, prior: Prior | None = None) -> Floats:
@@ -571,10 +702,22 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
             observed["label"].values == 1,
             weight,
             classes=self.classes_.tolist(),
-            given=self.scores_are != AUTO,
+            given=self.scores_are != AUTO or kept_population(self._results.groups) is not None,
             taken=self._calibration.scores_are,
             log_odds=lambda scores: raw.log_odds(scores, self._point),
         )
+
+    @property
+    def units_(self) -> dict[str, float]:
+        """Centre and spread of the scores first fitted, which priors are in units of."""
+        check_is_fitted(self, "classes_")
+        return {"centre": self._calibration.centre, "spread": self._calibration.spread}
+
+    @property
+    def prequential_(self) -> pd.DataFrame:
+        """How well the documents of each update were predicted before it, a row for each."""
+        check_is_fitted(self, "classes_")
+        return prequential_table(self._results.groups)
 
     @property
     def log_evidence_(self) -> dict[str, float]:
@@ -609,7 +752,10 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         """Posterior draws of the lapse rate, shape (draws,); all 0 where there are no lapses."""
         check_is_fitted(self, "classes_")
         drawn = read_lapse(self._results.groups)
-        return np.zeros(self.draws * self.chains) if drawn is None else drawn
+        if drawn is not None:
+            return drawn
+        checked = self.diagnostics_
+        return np.zeros(self.draws * self.chains if checked is None else checked.draws)
 
     @property
     def monotone_probability_(self) -> float:
@@ -671,8 +817,12 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
     def from_results(cls, results: xr.DataTree) -> Self:
         """Return the calibrator that made a tree of results, `results_`."""
         parameters, classes = provenance.read(results)
+        found = Results.of_tree(results)
+        # Of a population that was no path the file holds nothing but the population itself.
+        if parameters.get("prior_knowledge", VAGUE) is None:
+            parameters["prior_knowledge"] = kept_population(found.groups)
         calibrator = cls(**parameters)
-        calibrator._set_results(Results.of_tree(results), classes)
+        calibrator._set_results(found, classes)
         return calibrator
 
     def report(
@@ -750,6 +900,14 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
 
         return export(self, path, format=format, level=level, prior=prior, column=column)
 
+    def __sklearn_clone__(self) -> Self:
+        """Return an unfitted copy with the same prior knowledge, which stays fitted."""
+        bare = copy(self)
+        bare.prior_knowledge = VAGUE
+        clone: Self = super(ScoreCalibrator, bare).__sklearn_clone__()
+        clone.prior_knowledge = self.prior_knowledge
+        return clone
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
@@ -774,6 +932,11 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         if not paths or paths[0] not in groups:
             raise AttributeError(
                 f"inference={self.inference_!r} has no evidence; fit with inference='exact'."
+            )
+        if kept_population(groups) is not None:
+            raise AttributeError(
+                "a fit around a population has no evidence of families and warps, which the"
+                " population has decided: combination_ has the weights of its parts."
             )
         return groups[paths[0]]
 

@@ -178,7 +178,7 @@ def check_count(name: str, value: Any) -> None:
         raise ValueError(f"{name} must be a positive whole number, got {value!r}.")
 
 
-def check_fraction(**parameters: float) -> None:
+def check_fraction(**parameters: Any) -> None:
     """
     Raise ValueError unless every named number lies strictly between 0 and 1.
 
@@ -190,8 +190,8 @@ def check_fraction(**parameters: float) -> None:
     ValueError: level must lie between 0 and 1 (both excluded), got 95.
     """
     for name, value in parameters.items():
-        if not 0.0 < value < 1.0:
-            raise ValueError(f"{name} must lie between 0 and 1 (both excluded), got {value}.")
+        if not isinstance(value, int | float | np.number) or not 0.0 < value < 1.0:
+            raise ValueError(f"{name} must lie between 0 and 1 (both excluded), got {value!r}.")
 
 
 def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:

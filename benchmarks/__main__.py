@@ -2,6 +2,7 @@
 
 from benchmarks import (
     calibrated_classifier,
+    experts,
     imports,
     maximum_likelihood,
     metrics,
@@ -9,6 +10,7 @@ from benchmarks import (
     posterior,
     prediction,
     ranking,
+    updates,
 )
 
 for benchmark in (
@@ -19,6 +21,8 @@ for benchmark in (
     metrics,
     plots,
     ranking,
+    experts,
+    updates,
     imports,
 ):
     benchmark.main()

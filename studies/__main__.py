@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from studies import (
     coverage,
+    drift,
     reuters,
     robustness,
     sbc,
@@ -28,6 +29,7 @@ STUDIES = (
     topics_coverage,
     topics_diagnostics,
     scale_floor,
+    drift,
 )
 
 

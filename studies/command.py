@@ -34,6 +34,8 @@ class Options:
         Reuters scores: compare within the calibration split, to choose defaults.
     problems : Path
         The library of real scores, for the studies that measure on it.
+    data : Path or None
+        The folder of the public data, for the studies that train classifiers.
     """
 
     quick: bool = False
@@ -41,6 +43,7 @@ class Options:
     jobs: int = 2
     choose: bool = False
     problems: Path = PROBLEMS
+    data: Path | None = None
 
     def size(self, full: int, quick: int) -> int:
         """Return how many repetitions to make."""
@@ -59,9 +62,10 @@ def main(*names: str) -> None:
     parser.add_argument(
         "--problems", type=Path, default=PROBLEMS, help=f"real scores (default {PROBLEMS})"
     )
+    parser.add_argument("--data", type=Path, help="folder of the public data")
     given = parser.parse_args()
     out = given.out or (SCRATCH if given.quick else DOCS)
-    options = Options(given.quick, out, given.jobs, given.choose, given.problems)
+    options = Options(given.quick, out, given.jobs, given.choose, given.problems, given.data)
     options.out.mkdir(parents=True, exist_ok=True)
     for module in modules:
         module.run(options)

@@ -11,7 +11,7 @@ from tests.nuts_reference import from_chains, stored
 LIVE = {
     "asymmetric_gaussian": "asymmetric_gaussian, 3 positives",
     "asymmetric_laplace": "asymmetric_laplace, 3 positives",
-    "classifier_weights": "classifier_weights, three problems",
+    "classifier_weights": "classifier_weights, moderators",
     "gaussian": "gaussian, 3 positives",
     "hybrid": "hybrid, 3 positives",
     "laplace": "laplace, 3 positives",

@@ -26,6 +26,7 @@ NOT_RUN = ("make", "pip", "python", "bayescal reproduce", "bayescal demo")
 WRITTEN = {
     "docs/export.md": {"corn.py", "corn.json", "corn.sql"},
     "docs/report.md": {"corn.html", "topics.html", "apart.html"},
+    "docs/ranking.md": {"rankings.html"},
     "docs/scale_out.md": {"probabilities", "scores.parquet", "topics_so_far"},
 }
 

@@ -15,6 +15,7 @@ ROOMS = (
     "bayescal.datasets",
     "bayescal.decisions",
     "bayescal.distributions",
+    "bayescal.experts",
     "bayescal.families",
     "bayescal.indicators",
     "bayescal.locality",

@@ -112,6 +112,13 @@ class TestMarks:
         assert marks["Stack-S (norm)", "MicroF1"] == "BDSR"
         assert marks["kNN", "error"] == marks["Majority", "MacroF1"] == ""
 
+    def test_a_method_that_is_a_group_by_itself_is_not_better_than_it(self):
+        groups = {"S": ("Stack-S (norm)",), "B": ("SVM",)}
+        decided = self.methods({"SVM": 5, "Stack-S (norm)": 2})
+        marks = significance_marks(*decided, groups)
+        assert marks["Stack-S (norm)", "error"] == "B"
+        assert marks["SVM", "error"] == ""
+
     def test_no_marks_where_all_are_equal(self):
         errors = dict.fromkeys([*BASE, *(n for group in GROUPS.values() for n in group)], 4)
         assert set(significance_marks(*self.methods(errors)).values()) == {""}

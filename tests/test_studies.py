@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 
 from bayescal.methods.peers import venn_abers
 from bayescal.methods.sigmoids import platt
-from studies import reuters, sbc, synthetic
+from studies import reuters, sbc, synthetic, weight_shifts_report
 from studies.command import Options
 from studies.coverage import OTHERS, under_truth
 from studies.coverage_report import write_report
@@ -167,3 +167,23 @@ def test_pages_hold_their_tables_and_the_index_what_is_missed(tmp_path):
     assert "laplace: bands 30 % too narrow, found out" in index
     assert "laplace: bands cover" not in index.split("Bars that are missed")[1]
     assert (tmp_path / "coverage_own_model.png").stat().st_size > 10_000
+
+
+def test_indicators_that_cost_miss_their_bar(tmp_path):
+    study = weight_shifts_report
+    methods = study.PLAIN, study.SHIFTED_BIAS, study.SHIFTED_WEIGHTS
+    # With 50 positives they gain a tenth in both sets, with 200 they cost it.
+    shares = {50: (1.0, 0.9, 0.81), 200: (1.0, 1.1, 1.1)}
+    rows = [
+        {"data_set": name, "class": "x", "n": n, "method": method, "bits": bits * share}
+        for name, bits in (("a", 0.5), ("b", 0.02))
+        for n, of_methods in shares.items()
+        for method, share in zip(methods, of_methods, strict=True)
+    ]
+    study.write_report(pd.DataFrame(rows).assign(indicators=7), tmp_path)
+    page = (tmp_path / "weight_shifts.md").read_text(encoding="utf-8")
+    assert "| bayes, indicators | 0.900 ± 0.000 | 1.100 ± 0.000 |" in page
+    # Against the bias alone.
+    assert page.count("| local_bayes, indicators | 0.900 ± 0.000 | 1.000 ± 0.000 |") == 1
+    verdicts = pd.read_csv(tmp_path / "weight_shifts_bars.csv")["verdict"].tolist()
+    assert verdicts == ["holds", "MISSED"]

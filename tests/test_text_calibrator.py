@@ -270,7 +270,7 @@ class TestReproduceCommand:
             "--repeats must be at least"
             in run("reproduce", "small-data", "--repeats", "0", code=2).stderr
         )
-        monkeypatch.setattr("bayescal.cli.commands.reproduce.find_spec", lambda _: None)
+        monkeypatch.setattr("bayescal.cli.experiment.find_spec", lambda _: None)
         assert "bayescal[plots]" in run(*call, tmp_path / "x.tar", code=2).stderr
         assert not (tmp_path / "out").exists()
 

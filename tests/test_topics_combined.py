@@ -53,6 +53,24 @@ def test_points_are_weighted_means_of_the_parts(fitted):
     np.testing.assert_allclose(found, (1.0 - rate) * mean + rate * base, atol=1e-4)
 
 
+def test_a_topic_s_own_share_of_positives_as_prior_changes_nothing():
+    scores, labels, topics = made(positives=20)
+    rare = topics == "corn"
+    kept = ~(rare & (labels == 1) & (np.arange(labels.size) % 10 > 0))
+    fitted = TopicCalibrator(draws=100, random_state=0).fit(
+        scores[kept], labels[kept], topics[kept]
+    )
+    own = read_topic(fitted.posterior_, 0)
+    again = own.with_prior(own.parts[0].prior)
+    for mine, moved in zip(own.parts, again.parts, strict=True):
+        # Of the recalibrated curve too, although the history's share of positives is another one;
+        # up to the Monte Carlo error of the share, which each family of densities draws anew.
+        np.testing.assert_allclose(mine.predictive(NEW), moved.predictive(NEW), atol=0.1)
+    # The negative: that of the other topics moves log-odds a lot.
+    other = read_topic(fitted.posterior_, 1).parts[0].prior
+    assert np.abs(own.predictive(NEW) - own.with_prior(other).predictive(NEW)).min() > 0.5
+
+
 def test_bands_hold_draws_of_every_part_in_proportion_to_its_weight(fitted):
     curve = read_topic(fitted.posterior_, 0)
     counts = np.bincount(curve.which, minlength=len(PARTS)) / curve.size

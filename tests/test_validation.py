@@ -157,9 +157,9 @@ def test_positive(value, shown):
     check_positive(alpha=1.0, beta=[5e-324, 1e308])
 
 
-@pytest.mark.parametrize("value", [0.0, 1.0, -0.1, 1.5, 95, NAN])
+@pytest.mark.parametrize("value", [0.0, 1.0, -0.1, 1.5, 95, NAN, "0.9", None])
 def test_fraction(value):
-    message = rf"^level must lie between 0 and 1 \(both excluded\), got {value}"
+    message = rf"^level must lie between 0 and 1 \(both excluded\), got {value!r}"
     with pytest.raises(ValueError, match=message):
         check_fraction(share=0.5, level=value)
     check_fraction(share=1e-300, level=1.0 - 2.0**-53)

@@ -8,21 +8,22 @@ import pymc as pm
 from scipy import special
 
 from bayescal import _compat, programs
-from bayescal.engines.classifier_weights.design import Design
+from bayescal.engines.classifier_weights.design import Design, interactions
 
 CHAINS = 4
 
-NAMES = ("one problem", "three problems", "indicators")
+NAMES = ("one problem", "three problems", "indicators", "moderators")
 CENTRE = np.array([0.6, 0.3, 0.1])
 BASE = np.array([-2.0, -1.0, -3.0])
 
 
 @dataclass(frozen=True)
 class Case:
-    """Evidence, indicators (or None), labels and problems of a made data set."""
+    """Evidence, indicators and moderators (or None), labels and problems of a made data set."""
 
     evidence: np.ndarray
     indicators: np.ndarray | None
+    moderators: np.ndarray | None
     label: np.ndarray
     problem: np.ndarray
 
@@ -34,18 +35,24 @@ class Case:
             columns = [np.ones((own.sum(), 1)), self.evidence[own]]
             if self.indicators is not None:
                 columns.append(self.indicators[own])
+            shifts = 0
+            if self.moderators is not None:
+                columns.append(interactions(self.evidence[own], self.moderators[own]))
+                shifts = columns[-1].shape[1]
             label = self.label[own] == 1
-            out.append(Design(np.hstack(columns), float(BASE[k]), label, np.ones(label.size)))
+            matrix, ones = np.hstack(columns), np.ones(label.size)
+            out.append(Design(matrix, float(BASE[k]), label, ones, shifts))
         return out
 
 
 @cache
 def case(name):
     """Return one of the cases."""
-    sizes, shifts = {
-        "one problem": ([40], False),
-        "three problems": ([30, 60, 90], False),
-        "indicators": ([150, 100], True),
+    sizes, shifts, moderated = {
+        "one problem": ([40], False, False),
+        "three problems": ([30, 60, 90], False, False),
+        "indicators": ([150, 100], True, False),
+        "moderators": ([150, 100], True, True),
     }[name]
     rng = np.random.default_rng(11)
     problem = np.repeat(np.arange(len(sizes)), sizes)
@@ -55,8 +62,12 @@ def case(name):
     log_odds = BASE[problem] + evidence @ [0.9, 0.2, 0.0]
     if shifts:
         log_odds = log_odds + indicators @ [1.0, 0.0, -0.5, 0.0]
+    moderators = indicators[:, :2] if moderated else None
+    if moderated:
+        # The first classifier is worth more where the second one is worth less.
+        log_odds = log_odds + moderators[:, 1] * (evidence @ [0.6, -0.4, 0.0])
     label = (rng.random(problem.size) < special.expit(log_odds)).astype(int)
-    return Case(evidence, indicators, label, problem)
+    return Case(evidence, indicators, moderators, label, problem)
 
 
 def sample(name, *, draws, tune, seed=1, program="classifier_weights"):
@@ -68,6 +79,7 @@ def sample(name, *, draws, tune, seed=1, program="classifier_weights"):
         data.label,
         data.problem,
         indicators=data.indicators,
+        moderators=data.moderators,
         base=base,
         centre=CENTRE,
     )
@@ -83,7 +95,9 @@ def sample(name, *, draws, tune, seed=1, program="classifier_weights"):
             compute_convergence_checks=False,
         )
     groups = _compat.datasets(result, ("posterior", "sample_stats"))
-    names = ["bias", "weight", *(["shift"] if data.indicators is not None else [])]
+    names = ["bias", "weight"]
+    names += [] if data.indicators is None else ["shift"]
+    names += [] if data.moderators is None else ["weight_shift"]
     values = [
         groups["posterior"][each].to_numpy().reshape(CHAINS, draws, base.size, -1) for each in names
     ]

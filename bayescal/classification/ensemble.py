@@ -11,16 +11,16 @@ from numpy.typing import NDArray
 
 from bayescal.classification.calibration import CalibratedPair
 from bayescal.classification.calibrators import no_posterior
+from bayescal.classification.held_out import with_labels
 from bayescal.classification.probabilities import (
     interval_of_draws,
     log_odds_of_classes,
     mean_log_proba,
 )
 from bayescal.classification.score_maps import Priors
-from bayescal.classification.targets import BINARY, MULTICLASS, read_target
+from bayescal.classification.targets import BINARY, MULTICLASS
 from bayescal.curves.curves import blocks
 from bayescal.fitted.problem import FittedProblem, Problems
-from bayescal.labels import match_labels
 from bayescal.validation import Floats
 
 Pairs = list[CalibratedPair]
@@ -137,28 +137,12 @@ def labelled(pairs: Pairs, documents: Any, y: Any) -> Any:
     ValueError
         If there are several classifiers, or y is not of the classes fitted.
     """
-    import pandas as pd
-
     if len(pairs) > 1:
         raise ValueError(
             "held-out documents have no one score by an ensemble: fit with ensemble=False."
         )
     (pair,) = pairs
-    scores = pair.scores(documents)
-    if pair.kind == BINARY:
-        match_labels(y, pair.classes)
-        return scores[:, 0], y
-    target = read_target(y, len(y))
-    if target.kind != pair.kind or target.names.tolist() != pair.classes.tolist():
-        raise ValueError(f"y must be of the classes fitted, {pair.classes.tolist()}.")
-    return pd.concat(
-        [
-            pd.DataFrame({"score": score, "label": mine.astype(np.int64), "topic": name})
-            for name, score, mine in zip(
-                map(str, pair.classes.tolist()), scores.T, target.positive.T, strict=True
-            )
-        ]
-    )
+    return with_labels(pair.scores(documents), y, pair.kind, pair.classes)
 
 
 def _folds(pairs: Pairs) -> list[str]:

@@ -111,10 +111,6 @@ def read_draws(family: Family, dataset: xr.Dataset) -> ClassDraws:
     ValueError
         If a variable of the family is missing, lacks the dimension klass, or is not finite.
     """
-    if "chain" in dataset.dims:
-        dataset = dataset.stack(sample=("chain", "draw"), create_index=False)
-    else:
-        dataset = dataset.expand_dims("sample")
     _check_variables(family, dataset)
     _check_finite(dataset, family.parameters)
     negative, positive = (native_densities(family, dataset, k) for k in range(len(KLASS)))
@@ -130,10 +126,9 @@ def read_mixture(dataset: xr.Dataset, centre: float) -> ClassDraws:
     ValueError
         If they are not finite.
     """
-    draws = dataset.stack(sample=("chain", "draw"), create_index=False)
-    _check_finite(draws, SIDES)
-    negative, positive = (mixture_densities(draws, k, centre) for k in range(len(KLASS)))
-    return ClassDraws(negative, positive, draws["prior"].values)
+    _check_finite(dataset, SIDES)
+    negative, positive = (mixture_densities(dataset, k, centre) for k in range(len(KLASS)))
+    return ClassDraws(negative, positive, dataset["prior"].values.ravel())
 
 
 def _check_finite(draws: xr.Dataset, names: Iterable[str]) -> None:

@@ -23,7 +23,7 @@ def native_densities(family: Family, draws: xr.Dataset, klass: int) -> DensityDr
     family : Family
         Whose parameters they are.
     draws : xarray.Dataset
-        With the dimensions sample and klass.
+        With the dimensions chain, draw and klass; of one mode with klass alone.
     klass : int
         0 negative, 1 positive.
     """
@@ -42,7 +42,7 @@ def mixture_densities(draws: xr.Dataset, klass: int, centre: float) -> DensityDr
     Parameters
     ----------
     draws : xarray.Dataset
-        Of a group engine_draws, with the dimensions sample and klass.
+        Of a group engine_draws, with the dimensions chain, draw and klass.
     klass : int
         0 negative, 1 positive.
     centre : float
@@ -53,10 +53,12 @@ def mixture_densities(draws: xr.Dataset, klass: int, centre: float) -> DensityDr
         tuple(FAMILIES[name].of_class(klass == 1) for name in names),
         _column(draws, "family", klass).astype(np.intp),
         np.stack([_column(draws, name, klass) for name in SIDES]),
-        draws["asinh_scale"].values,
+        draws["asinh_scale"].values.ravel(),
         centre,
     )
 
 
 def _column(draws: xr.Dataset, name: str, klass: int) -> Floats:
-    return np.asarray(draws[name].transpose("sample", "klass").values[:, klass])
+    # Variables, not arrays with coordinates: every fit pays for this.
+    variable = draws.variables[name].transpose("chain", "draw", "klass", missing_dims="ignore")
+    return np.asarray(variable.values[..., klass].ravel())

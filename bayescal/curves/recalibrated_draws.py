@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bayescal.bayes import log_odds_of_mixture
 from bayescal.curves import interpolation
+from bayescal.curves.combined_draws import CombinedDraws
 from bayescal.curves.curves import Curves, LogOddsCurves
 from bayescal.curves.monotone_draws import MonotoneDraws
 from bayescal.engines.data import BinaryScores
@@ -81,11 +84,11 @@ class RecalibratedDraws(LogOddsCurves):
         """Return the draws of P(+)."""
         return self.along.prior
 
-    def take(self, index: NDArray[np.intp]) -> RecalibratedDraws:
+    def take(self, index: NDArray[np.intp]) -> Self:
         """Return the draws at some positions."""
         return replace(self, along=self.along.take(index))
 
-    def with_prior(self, prior: Floats) -> RecalibratedDraws:
+    def with_prior(self, prior: Floats) -> Self:
         """Return the same draws for a class prior of shape (draws,)."""
         return replace(self, along=self.along.with_prior(prior))
 
@@ -100,3 +103,33 @@ class RecalibratedDraws(LogOddsCurves):
         return self.along.log_odds(
             leave_one_out_of_densities(densities.negative, densities.positive, data)
         )
+
+
+@dataclass(frozen=True)
+class PopulationRecalibratedDraws(RecalibratedDraws):
+    """
+    Draws of a population's curve along the log-odds of one topic's densities.
+
+    Attributes
+    ----------
+    base_rate : tuple of float
+        Parameters of the beta that the population's base rates are from.
+    """
+
+    base_rate: tuple[float, float]
+
+    def label_log_odds(self, data: BinaryScores) -> Floats:
+        """Return log-odds along those of the densities' mixture, each document left out."""
+        mixture = self.base.densities
+        assert isinstance(mixture, CombinedDraws)  # noqa: S101
+        left_out = []
+        for part in mixture.parts:
+            own = part.densities
+            assert own is not None  # noqa: S101
+            left_out.append(
+                leave_one_out_of_densities(own.negative, own.positive, data, self.base_rate)
+            )
+        return self.along.log_odds(log_odds_of_mixture(np.stack(left_out), mixture.weight))
+
+    def seen(self, data: BinaryScores, log_score: Floats) -> None:
+        """Return None: the curve was fitted to the population's labels, not to these."""

@@ -35,9 +35,11 @@ class Tables:
         self._centre, self._spread = centre, spread
         self._made: dict[Hashable, tuple[Floats, Floats]] = {}
 
-    def curve(self, name: Hashable, curve: interpolation.Curve, scores: Floats) -> Floats:
+    def curve(
+        self, name: Hashable, curve: interpolation.Curve, scores: Floats, direct: int = DIRECT
+    ) -> Floats:
         """
-        Return a smooth curve's log-odds at scores, by a table if there are more than 32 of them.
+        Return a smooth curve's log-odds at scores, by a table if there are more than a few of them.
 
         Parameters
         ----------
@@ -47,13 +49,15 @@ class Tables:
             scores of shape (n,) -> log-odds of shape (..., n).
         scores : array of shape (n,)
             Raw scores.
+        direct : int
+            Up to so many are evaluated one by one.
 
         Returns
         -------
         array of shape (..., n)
             Within 1e-4 of the curve in probability, and within 1e-3 of 1 + |log-odds| up to 40.
         """
-        if scores.size <= DIRECT:
+        if scores.size <= direct:
             return curve(scores)
         return self._read(name, partial(interpolation.refine, curve), scores)
 

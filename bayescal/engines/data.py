@@ -36,6 +36,9 @@ class BinaryScores:
         log-odds.
     name : str
         What the data call the scores, for labels.
+    units : tuple of float or None
+        The centre and the spread that priors are in units of; None for those of the scores. A
+        prior must not look at documents that came after it was stated.
     """
 
     score: Floats
@@ -43,9 +46,15 @@ class BinaryScores:
     weight: Floats | None = None
     scores_are: str = "scores"
     name: str = "score"
+    units: tuple[float, float] | None = None
+
+    @property
+    def centre_and_spread(self) -> tuple[float, float]:
+        """Return the centre and the spread that priors are in units of."""
+        return self.own_units if self.units is None else self.units
 
     @cached_property
-    def centre_and_spread(self) -> tuple[float, float]:
+    def own_units(self) -> tuple[float, float]:
         """Return the robust centre and spread of all scores; see `robust.units_of`."""
         return units_of(self.score, self.positive, self.weight)
 

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from bayescal.bayes import class_prior, log_odds
 from bayescal.engines.data import BinaryScores
-from bayescal.families import Family, Fit, ScaleFloorOption, automatic_floor
+from bayescal.families import (
+    FAMILIES,
+    Family,
+    Fit,
+    ScaleFloor,
+    ScaleFloorOption,
+    automatic_floor,
+)
 from bayescal.validation import Floats
 
 
@@ -69,9 +77,27 @@ def fit_classes(
     def fit(positive: bool) -> Fit:
         floor = scale_floor
         if scale_floor == "auto":
-            floor = automatic_floor(data.centre_and_spread[1], data.total(positive))
+            floor = automatic_floor(data.own_units[1], data.total(positive))
         densities = family.of_class(positive)
         return densities.fit(*data.of_class(positive), candidates=candidates, scale_floor=floor)
 
     prior = class_prior(data.total(True), data.total())
     return ClassFits(family, fit(False), fit(True), prior)
+
+
+def without_densities(data: BinaryScores) -> ClassFits:
+    """
+    Return fits whose parameters are nan: of scores that no density was fitted to.
+
+    Parameters
+    ----------
+    data : BinaryScores
+        Scores, labels, weights.
+    """
+    family = FAMILIES["laplace"]
+    unknown = dict.fromkeys(family.parameters, math.nan)
+    negative, positive = (
+        Fit(unknown, math.nan, data.total(klass), ScaleFloor("off", 0.0, ()))
+        for klass in (False, True)
+    )
+    return ClassFits(family, negative, positive, class_prior(data.total(True), data.total()))

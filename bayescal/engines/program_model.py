@@ -37,7 +37,9 @@ def build_model(
     """
     if data.weight is not None and not data.weight.all():
         keep = data.weight > 0.0
-        data = BinaryScores(data.score[keep], data.positive[keep], data.weight[keep])
+        data = BinaryScores(
+            data.score[keep], data.positive[keep], data.weight[keep], units=data.units
+        )
     arguments = resolve_hyperparameters(program, data, hyperparameters)
     with blamed_on_program(program.path):
         model = program.model(data.score, data.positive.astype(np.int64), **arguments)

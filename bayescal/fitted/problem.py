@@ -240,6 +240,17 @@ class Calibrator(Protocol):
         ...
 
 
+def summary_of(problems: Problems, level: float) -> pd.DataFrame:
+    """Return the parameters of all problems; of more than the unnamed one, by name first."""
+    import pandas as pd
+
+    tables = {name: one.parameters(level) for name, one in problems.items()}
+    if list(tables) == [""]:
+        return tables[""]
+    table: pd.DataFrame = pd.concat(tables, names=["problem"])
+    return table
+
+
 def numbers_of(found: Diagnostics | None) -> dict[str, Any]:
     """Return the numbers of diagnostics that mean something for the draws they are of."""
     if found is None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from bayescal.engines.data import BinaryScores
+from bayescal.engines.pooled.hyperparameters import read_hyperparameters
+from bayescal.fitted.topic_model import describe_tree
 from bayescal.formulas import densities, lapses
 from bayescal.formulas.block import Block
 from bayescal.formulas.mathml import formula
 from bayescal.formulas.population import combination
 from bayescal.parts.stack import chosen, with_those_followed
+from bayescal.prior_knowledge import Population
 from bayescal.settings import Settings
 from bayescal.warps import IDENTITY
 
@@ -20,6 +23,11 @@ HOW = {
 WEIGHED = (
     "The parts are weighed by stacking: the weights maximise the log score of their mixture for"
     " labels left out. Bands hold draws from each part in proportion to its weight."
+)
+
+AROUND = (
+    "This problem is one more topic of a population, which was learnt from a history of others and"
+    " does not learn from this one: its prior is what they say of the next topic."
 )
 
 
@@ -47,6 +55,18 @@ def describe(settings: Settings, data: BinaryScores, *, several: bool) -> list[B
         blocks.append(Block("Combination", WEIGHED, tuple(map(formula, combination()))))
         blocks += lapses.blocks(settings.options.lapse)
     return blocks
+
+
+def describe_around(population: Population) -> list[Block]:
+    """Return the model of a problem that was fitted as one more topic of a population."""
+    given = read_hyperparameters(
+        population.parameters["hyperparameters"], "partial", population.of_families
+    )
+    return [
+        Block("Inference", HOW["exact"]),
+        Block("Prior knowledge", AROUND),
+        *describe_tree(population.tree, population.of_families, "partial", given),
+    ]
 
 
 def _of_program(settings: Settings, scale: tuple[float, float] | None) -> list[Block]:

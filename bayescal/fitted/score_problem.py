@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from bayescal.fitted.documents import Documents
 from bayescal.fitted.problem import FittedProblem, numbers_of
 from bayescal.parts.places import COMBINATION, flat, model_name
+from bayescal.prior_knowledge import kept_population
 from bayescal.results.calibration import Calibration
 from bayescal.results.diagnostics import Diagnostics
 from bayescal.results.summaries import parameter_table
@@ -72,9 +73,13 @@ class ScoreProblem(FittedProblem):
 
     def describe(self, *, several: bool) -> list[Block]:
         """Return the model in words and formulas."""
-        from bayescal.fitted.score_model import describe
+        from bayescal.fitted.score_model import describe, describe_around
 
-        return describe(self.settings(), read_documents(flat(self.tree)), several=several)
+        groups = flat(self.tree)
+        population = kept_population(groups)
+        if population is not None:
+            return describe_around(population)
+        return describe(self.settings(), read_documents(groups), several=several)
 
     def _held_by_floor(self) -> tuple[str, ...]:
         """Return what the scale floor did, where maximum likelihood is all there is."""

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+import xarray as xr
+
 from bayescal.engines.exact.hyperparameters import resolve
 from bayescal.engines.pooled.hyperparameters import TopicHyperparameters
 from bayescal.engines.pooled.weights import BELIEF_IN_POPULATION
@@ -17,6 +20,8 @@ from bayescal.formulas.numbers import in_text
 from bayescal.formulas.population import combination, log_odds_population, population
 from bayescal.parts.monotone import MONOTONE
 from bayescal.parts.recalibrated import recalibration_block
+from bayescal.results.topic_parts import read_topics_lapse
+from bayescal.results.topics import read_scale
 
 POOLED = {
     "partial": "Topics have densities of their own, whose parameters are draws from a population"
@@ -38,6 +43,19 @@ OF_LOG_ODDS = (
     f" Over topics, a has the mean {letter('mu')} and the standard deviation {letter('tau')}, and"
     f" {letter('eta')} the mean {letter('nu')} and the standard deviation {letter('psi')}."
 )
+
+
+def describe_tree(
+    tree: xr.DataTree,
+    families: Sequence[Family],
+    pooling: str,
+    given: TopicHyperparameters,
+) -> list[Block]:
+    """Return the model of a tree of topics, part by part; arguments as of `describe`."""
+    drawn = read_topics_lapse(tree)
+    fixed = 0.0 if drawn is None else float(drawn[0])
+    learnt = drawn is not None and bool(np.any(drawn != fixed))
+    return describe(families, pooling, read_scale(tree), given, None if learnt else fixed)
 
 
 def describe(

@@ -18,8 +18,7 @@ from bayescal.parts.places import COMBINATION, flat, places
 from bayescal.results.diagnostics import Diagnostics, problems_by_topic
 from bayescal.results.summaries import topic_table
 from bayescal.results.topic_calibration import topic_calibration
-from bayescal.results.topic_parts import combination_table, read_topics_lapse
-from bayescal.results.topics import read_scale
+from bayescal.results.topic_parts import combination_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -180,19 +179,10 @@ class TopicProblem(FittedProblem):
 
     def describe(self, *, several: bool) -> list[Block]:
         """Return the model of all topics in words and formulas."""
-        from bayescal.fitted.topic_model import describe
+        from bayescal.fitted.topic_model import describe_tree
 
         topics = self.topics
-        drawn = read_topics_lapse(self.tree)
-        fixed = 0.0 if drawn is None else float(drawn[0])
-        learnt = drawn is not None and bool(np.any(drawn != fixed))
-        return describe(
-            topics.families,
-            topics.pooling,
-            read_scale(self.tree),
-            topics.hyperparameters,
-            None if learnt else fixed,
-        )
+        return describe_tree(self.tree, topics.families, topics.pooling, topics.hyperparameters)
 
     @property
     def prior_moved(self) -> float | None:

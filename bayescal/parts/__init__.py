@@ -1,5 +1,6 @@
 """What a model is made of: each part in one file, which knows how it is fitted, kept and told."""
 
+from bayescal.parts.around_population import AROUND_POPULATION
 from bayescal.parts.densities import DENSITIES
 from bayescal.parts.identity import IDENTITY
 from bayescal.parts.monotone import LOGISTIC, MONOTONE
@@ -21,6 +22,8 @@ def part_of(kind: str) -> Part:
     ValueError
         If there is none: the results are of a part that is not registered here.
     """
+    if kind in AROUND_POPULATION:
+        return AROUND_POPULATION[kind]
     if kind not in PARTS:
         raise ValueError(
             f"the results hold a part of kind {kind!r}, which is not among {', '.join(PARTS)}:"

@@ -3,6 +3,7 @@
 from bayescal.plots.class_density import ClassDensityDisplay
 from bayescal.plots.comparison import ComparisonDisplay
 from bayescal.plots.decision import DecisionDisplay
+from bayescal.plots.drift import DriftDisplay
 from bayescal.plots.learning_curve import LearningCurveDisplay
 from bayescal.plots.log_odds import LogOddsDisplay
 from bayescal.plots.predictive_check import PredictiveCheckDisplay
@@ -15,6 +16,7 @@ __all__ = [
     "ClassDensityDisplay",
     "ComparisonDisplay",
     "DecisionDisplay",
+    "DriftDisplay",
     "LearningCurveDisplay",
     "LogOddsDisplay",
     "PredictiveCheckDisplay",

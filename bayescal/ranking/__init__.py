@@ -14,6 +14,7 @@ from bayescal.ranking.measures import (
 from bayescal.ranking.problem import QueriesLeftOutWarning
 from bayescal.ranking.queries import qid_from_group_sizes
 from bayescal.ranking.ranker import SVMMAPRanker
+from bayescal.ranking.reading import Estimate, Reading
 from bayescal.ranking.relevance import RelevanceCalibrator
 from bayescal.ranking.svmlight import RankingData, load_ranking
 from bayescal.ranking.within_query import (
@@ -26,10 +27,12 @@ __all__ = [
     "BestFunctionRanker",
     "BinnedFunctions",
     "ClassifierRanker",
+    "Estimate",
     "LambdaRanker",
     "QueriesLeftOutWarning",
     "RankingComparison",
     "RankingData",
+    "Reading",
     "RelevanceCalibrator",
     "SVMMAPRanker",
     "StepFunctions",

@@ -64,6 +64,19 @@ def average_precision_of(relevant: NDArray[np.bool_]) -> Floats:
     return mean
 
 
+def enough_read(recall: Floats, wanted: float) -> NDArray[np.bool_]:
+    """
+    Return where a recall is the wanted one or more, up to rounding of its quotient.
+
+    Examples
+    --------
+    >>> enough_read(np.array([0.7, 0.1 + 0.7]), 0.8).tolist()
+    [False, True]
+    """
+    reached: NDArray[np.bool_] = recall >= wanted - ROUNDING
+    return reached
+
+
 def stopping_rank(relevant: NDArray[np.bool_], recall: float, probability: float) -> int:
     """
     Return the first rank by which the wanted recall is reached with the wanted probability.
@@ -92,6 +105,6 @@ def stopping_rank(relevant: NDArray[np.bool_], recall: float, probability: float
     2
     """
     nothing = ~relevant.any(axis=1)
-    reached = (recall_by_rank(relevant) >= recall - ROUNDING).mean(axis=0)
+    reached = enough_read(recall_by_rank(relevant), recall).mean(axis=0)
     enough = np.concatenate([[nothing.mean()], reached]) >= probability - ROUNDING
     return int(enough.argmax())

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -22,6 +23,7 @@ from bayescal.ranking.queries import (
     group_by_query,
     relevance_threshold_of,
 )
+from bayescal.ranking.reading import Estimate, Reading, Wanted, estimate, read_ranking
 from bayescal.ranking.within_query import standardise
 from bayescal.topic_calibrator import TopicCalibrator
 from bayescal.validation import Floats, as_scores, check_choice, check_count, check_fraction
@@ -65,6 +67,8 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
         Fitted to the queries, whose names there are their positions in `queries_`.
     queries_ : list
         Identifiers of the queries fitted.
+    relevance_threshold_ : float
+        The least grade that was relevant.
 
     Examples
     --------
@@ -129,6 +133,7 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
         in_units = self._in_units(values, queries)
         self.calibrator_ = calibrator.fit(in_units, relevant, topics=queries.code)
         self.queries_ = queries.names
+        self.relevance_threshold_ = threshold
         return self
 
     def predict_proba(self, scores: ArrayLike, qid: Any = None) -> Floats:
@@ -189,9 +194,7 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
         ValueError
             If an argument is not as described.
         """
-        check_fraction(probability=probability)
-        if not 0.0 < recall <= 1.0:
-            raise ValueError(f"recall must be above 0 and at most 1, got {recall!r}.")
+        _check_wanted(recall, probability)
 
         def of_query(relevant: NDArray[np.bool_]) -> tuple[float, ...]:
             stop = stopping_rank(relevant, recall, probability)
@@ -220,7 +223,7 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
         """
         check_fraction(level=level)
         return self._by_query(
-            lambda relevant: _summary(average_precision_of(relevant), level),
+            lambda relevant: _ends(estimate(average_precision_of(relevant), level)),
             scores,
             qid,
             ["mean", "lower", "upper"],
@@ -254,10 +257,105 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
         check_count("rank", rank)
         check_fraction(level=level)
         return self._by_query(
-            lambda relevant: _summary(relevant[:, rank:].sum(axis=1).astype(float), level),
+            lambda relevant: _ends(estimate(relevant[:, rank:].sum(axis=1).astype(float), level)),
             scores,
             qid,
             ["mean", "lower", "upper"],
+        )
+
+    def read(
+        self,
+        scores: ArrayLike,
+        qid: Any = None,
+        *,
+        recall: float = 0.8,
+        probability: float = 0.9,
+        level: float = 0.9,
+    ) -> dict[Hashable, Reading]:
+        """
+        Return all that is known of each query's ranking: what `report` shows and is drawn of.
+
+        Parameters
+        ----------
+        scores, qid
+            See `predict_proba`.
+        recall, probability
+            See `when_to_stop`.
+        level : float
+            Posterior probability of all intervals.
+
+        Returns
+        -------
+        dict
+            A `bayescal.ranking.Reading` by query, in the order of first appearance.
+
+        Raises
+        ------
+        ValueError
+            If an argument is not as described.
+        """
+        _check_wanted(recall, probability)
+        check_fraction(level=level)
+        values, new, queries = self._as_new(scores, qid)
+        point = self.calibrator_.predict_proba(values, new)[:, 1]
+        interval = self.calibrator_.predict_interval(values, new, level)
+        wanted = Wanted(recall, probability, level)
+        drawn = self._drawn_queries(values, new, queries)
+        return {
+            name: read_ranking(document, point[document], interval[document], relevant, wanted)
+            for name, document, relevant in drawn
+        }
+
+    def report(
+        self,
+        path: str | Path,
+        scores: ArrayLike,
+        qid: Any = None,
+        y: ArrayLike | None = None,
+        *,
+        recall: float = 0.8,
+        probability: float = 0.9,
+        level: float = 0.9,
+        title: str | None = None,
+    ) -> Path:
+        """
+        Write a report of rankings: one HTML file that needs no network.
+
+        It says of each query how many documents to read, and what that would miss, draws
+        P(relevant) and recall by rank with their bands, and, where documents are judged, whether
+        it was right.
+
+        Parameters
+        ----------
+        path : str or Path
+            Where to write the file, whose folder must exist; a file that is there is replaced.
+        scores, qid
+            See `predict_proba`.
+        y : array-like of shape (documents,), optional
+            Relevance of the documents, in the grades that were fitted.
+        recall, probability
+            See `when_to_stop`.
+        level : float
+            Posterior probability of all intervals.
+        title : str, optional
+            Title of the page.
+
+        Returns
+        -------
+        Path
+            Path of the file.
+
+        Raises
+        ------
+        ValueError
+            If an argument is not as described; nothing is written then.
+        FileNotFoundError, OSError
+            If there is no such folder, or the file cannot be written; nothing stays then.
+        """
+        from bayescal.ranking.relevance_report import write_relevance_report
+
+        return write_relevance_report(
+            self, path, scores, qid, y, wanted=Wanted(recall, probability, level), title=title
         )
 
     def _unfitted(self) -> TopicCalibrator:
@@ -298,22 +396,28 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
         import pandas as pd
 
         values, new, queries = self._as_new(scores, qid)
+        drawn = self._drawn_queries(values, new, queries)
+        index = pd.Index(queries.names, name="query", tupleize_cols=False)
+        return pd.DataFrame([summarise(relevant) for _, _, relevant in drawn], index, columns)
+
+    def _drawn_queries(
+        self, values: Floats, new: NDArray[np.intp], queries: Queries
+    ) -> Iterator[tuple[Hashable, NDArray[np.intp], NDArray[np.bool_]]]:
+        """Give each query, its documents, best first, and draws of which are relevant."""
         calibrator, rng = self.calibrator_, generator(self.random_state)
-        rows = []
-        for documents in queries.documents:
+        for name, documents in zip(queries.names, queries.documents, strict=True):
             best_first = documents[np.argsort(-values[documents], kind="stable")]
             most = max(MOST_ELEMENTS // documents.size, FEWEST_DRAWS)
             draws = min(DRAWS, most, calibrator.draws * calibrator.chains)
             drawn = calibrator.sample_proba(values[best_first], new[documents], draws, rng)
-            rows.append(summarise(draw_relevance(drawn, rng)))
-        index = pd.Index(queries.names, name="query", tupleize_cols=False)
-        return pd.DataFrame(rows, index, columns)
+            yield name, best_first, draw_relevance(drawn, rng)
 
 
-def _summary(values: Floats, level: float) -> tuple[float, float, float]:
-    """Return mean and interval of draws, those that are nan left out; nan if all are."""
-    known = values[~np.isnan(values)]
-    if not known.size:
-        return (np.nan,) * 3
-    tails = np.quantile(known, [0.5 - level / 2.0, 0.5 + level / 2.0])
-    return float(known.mean()), float(tails[0]), float(tails[1])
+def _check_wanted(recall: float, probability: float) -> None:
+    check_fraction(probability=probability)
+    if not 0.0 < recall <= 1.0:
+        raise ValueError(f"recall must be above 0 and at most 1, got {recall!r}.")
+
+
+def _ends(found: Estimate) -> tuple[float, float, float]:
+    return found.value, found.lower, found.upper

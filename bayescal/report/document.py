@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from jinja2.utils import htmlsafe_json_dumps
-from markupsafe import Markup
-
-from bayescal.palette import CLASS_COLOURS, MLE_COLOUR, OKABE_ITO, POSTERIOR_COLOUR
-from bayescal.report.contents import Contents, Source, gather
+from bayescal.report.contents import Source, gather
 from bayescal.report.provenance import HASH_NOTE
+from bayescal.report.rendering import render, write_page
 from bayescal.validation import check_fraction
-from bayescal.whole_file import check_target, whole_file
+from bayescal.whole_file import check_target
 
-SCRIPTS = ("numbers", "decisions", "svg", "figures", "tables", "controls", "page")
+SCRIPTS = (
+    "numbers",
+    "decisions",
+    "svg",
+    "figures",
+    "tables",
+    "figure_element",
+    "controls",
+    "appearance",
+    "page",
+)
 TITLE = "Calibration report"
-COLOURS = {
-    "posterior": POSTERIOR_COLOUR,
-    "mle": MLE_COLOUR,
-    "negative": CLASS_COLOURS[0],
-    "positive": CLASS_COLOURS[1],
-    "recall": OKABE_ITO["reddish purple"],
-}
 
 
 def write_report(
@@ -95,67 +92,15 @@ def write_report(
     contents = gather(
         calibrators, test=test, fitted=fitted, level=level, threshold=threshold, recall=recall
     )
-    text = render(contents, title=title or TITLE, level=level)
-    with whole_file(target) as temporary:
-        temporary.write_text(text, encoding="utf-8", newline="\n")
-    return target
-
-
-def render(contents: Contents, *, title: str, level: float) -> str:
-    """Return the page; its policy allows its own script and style and nothing else."""
-    environment = Environment(
-        loader=PackageLoader("bayescal.report", "page"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["short"] = short
-    style = _colours() + _source(environment, "style.css")
-    parts = (_source(environment, f"{name}.js") for name in SCRIPTS)
-    script = '"use strict";\n(() => {\n' + "\n".join(parts) + "\n})();\n"
-    return environment.get_template("report.html").render(
-        title=title,
+    text = render(
+        "report",
+        SCRIPTS,
+        contents.data,
+        title=title or TITLE,
         level=level,
         percent=f"{100.0 * level:g}",
-        style=Markup(style),
-        style_hash=_hash(style),
-        script=Markup(script),
-        script_hash=_hash(script),
-        data=htmlsafe_json_dumps(contents.data, allow_nan=False, separators=(",", ":")),
         contents=contents,
         blocks=contents.blocks,
         hash_note=HASH_NOTE,
     )
-
-
-def short(value: float | None) -> str:
-    """
-    Return a number for readers, with three digits or with all before the point.
-
-    Examples
-    --------
-    >>> short(0.13), short(12345.6), short(5.0), short(None)
-    ('0.130', '12,346', '5', '\N{EN DASH}')
-    """
-    if value is None:
-        return "\N{EN DASH}"
-    value = float(value)
-    whole = value.is_integer() or abs(value) >= 100.0
-    text = f"{value:,.0f}" if whole else f"{value:#.3g}"
-    return text.replace("-", "\N{MINUS SIGN}")
-
-
-def _colours() -> str:
-    """Return the colours of what is drawn as variables of the style sheet, light and dark alike."""
-    return f":root {{{' '.join(f'--{name}: {value};' for name, value in COLOURS.items())}}}\n"
-
-
-def _source(environment: Environment, name: str) -> str:
-    assert environment.loader is not None  # noqa: S101
-    return environment.loader.get_source(environment, name)[0]
-
-
-def _hash(text: str) -> str:
-    digest = hashlib.sha256(text.encode()).digest()
-    return f"sha256-{base64.b64encode(digest).decode('ascii')}"
+    return write_page(target, text)

@@ -6,7 +6,7 @@ to every combiner (dissertation, chapter 7).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -36,9 +36,20 @@ FOLDS = 5
 
 
 class Combination(NamedTuple):
-    """A row of the table: a combiner, whether it sees indicators, and whether standardised ones."""
+    """
+    A row of the table.
 
-    combiner: str
+    Attributes
+    ----------
+    combiner : str or classifier
+        As in `CombinedClassifier`.
+    indicators : bool
+        Whether it sees them.
+    normalise : bool
+        Whether it sees standardised inputs.
+    """
+
+    combiner: Any
     indicators: bool = False
     normalise: bool = True
 
@@ -141,23 +152,43 @@ def topic_inputs(
 
 
 def decide_all(
-    inputs: Sequence[TopicInputs], *, random_state: int = 0, jobs: int = 1
+    inputs: Sequence[TopicInputs],
+    combinations: Mapping[str, Combination] = COMBINATIONS,
+    *,
+    base: Iterable[str] = BASE,
+    random_state: int = 0,
+    jobs: int = 1,
 ) -> dict[str, list[Decided]]:
-    """Return what every method decides, by its name: base classifiers, combinations, oracle."""
+    """
+    Return what every method decides, by its name: base classifiers, combinations, oracle.
+
+    Parameters
+    ----------
+    inputs : sequence of TopicInputs
+        Topics are combined together by methods that learn from all of them.
+    base : iterable of str
+        Names of the base classifiers, in the order of their scores.
+    combinations : mapping of str to Combination
+        Those to try.
+    random_state : int
+        Seeds combiners.
+    jobs : int
+        Processes.
+    """
     from bayescal.combining.combiners import read_combiner
 
-    found = {name: [_of_base(each, k) for each in inputs] for k, name in enumerate(BASE)}
+    found = {name: [_of_base(each, k) for each in inputs] for k, name in enumerate(base)}
     oracle = [
         _oracle(each, of_base) for each, *of_base in zip(inputs, *found.values(), strict=True)
     ]
-    for name, asked in COMBINATIONS.items():
+    for name, asked in combinations.items():
         combiner = read_combiner(asked.combiner, normalise=asked.normalise, weighted=False)
-        labelled = [_seen(each.labelled, asked.indicators) for each in inputs]
+        labelled = [seen(each.labelled, asked.indicators) for each in inputs]
         fitted = combiner.fit(labelled, np.random.default_rng(random_state), jobs)
         ranks = asked.combiner not in {"best_by_class", "majority"}
         found[name] = []
         for each, own in zip(inputs, fitted, strict=True):
-            new = each.new if asked.indicators else _without(each.new)
+            new = each.new if asked.indicators else without_indicators(each.new)
             score = own.score(new) if ranks else None
             taken = {measure: own.decide(new, measure) for measure in MEASURES}
             log_odds = score if combiner.gives_log_odds else None
@@ -215,12 +246,14 @@ def _oracle(each: TopicInputs, of_base: Sequence[Decided]) -> Decided:
     return Decided(taken)
 
 
-def _without(inputs: Inputs) -> Inputs:
+def without_indicators(inputs: Inputs) -> Inputs:
+    """Return what a combiner sees that is given no indicators."""
     return Inputs(inputs.scores, np.empty((len(inputs.scores), 0)))
 
 
-def _seen(labelled: Labelled, indicators: bool) -> Labelled:
-    return labelled if indicators else replace(labelled, inputs=_without(labelled.inputs))
+def seen(labelled: Labelled, indicators: bool) -> Labelled:
+    """Return documents to learn from with their indicators, or without."""
+    return labelled if indicators else replace(labelled, inputs=without_indicators(labelled.inputs))
 
 
 def _has(part: pd.DataFrame, topic: str) -> Bools:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,6 +31,8 @@ GROUPS = {
 DECISIONS = {"MacroF1": "f1", "error": "error", "C(1,10)": "cost_1_10", "C(10,1)": "cost_10_1"}
 WIDTH = 0.1
 Found = Mapping[str, Sequence[Decided]]
+Groups = Mapping[str, Sequence[str]]
+Published = Mapping[str, tuple[float | None, ...]]
 
 
 def partial_roc_area(truth: Bools, score: Floats, width: float = WIDTH) -> float:
@@ -74,7 +76,14 @@ def micro_f1(found: Sequence[Decided], truths: Sequence[Bools]) -> float:
     return -loss_of("f1", taken, np.concatenate(truths))
 
 
-def strive_table(found: Found, truths: Sequence[Bools], *, with_paper: bool = True) -> pd.DataFrame:
+def strive_table(
+    found: Found,
+    truths: Sequence[Bools],
+    *,
+    with_paper: bool = True,
+    published: Published = PUBLISHED,
+    groups: Groups = GROUPS,
+) -> pd.DataFrame:
     """
     Return the table: a row a method, its measures with marks, and the published ones beside.
 
@@ -86,6 +95,10 @@ def strive_table(found: Found, truths: Sequence[Bools], *, with_paper: bool = Tr
         Which test documents are of each topic.
     with_paper : bool
         Whether to show the dissertation's figures.
+    published : mapping of str to tuple
+        These, by method.
+    groups : mapping of str to tuple of str
+        Methods that each mark compares with.
 
     Returns
     -------
@@ -95,14 +108,14 @@ def strive_table(found: Found, truths: Sequence[Bools], *, with_paper: bool = Tr
     """
     import pandas as pd
 
-    marks = significance_marks(found, truths)
+    marks = significance_marks(found, truths, groups)
     rows = []
     for name, each in found.items():
         values = {key: abs(float(value.mean())) for key, value in by_topic(each, truths).items()}
         values["MicroF1"] = micro_f1(each, truths)
         row: dict[str, object] = {"method": name}
-        published = PUBLISHED.get(name, (None,) * len(MEASURES))
-        for measure, paper in zip(MEASURES, published, strict=True):
+        printed = published.get(name, (None,) * len(MEASURES))
+        for measure, paper in zip(MEASURES, printed, strict=True):
             own = values.get(measure)
             row[measure] = "-" if own is None else f"{own:.4f}{marks[name, measure]}"
             if with_paper:
@@ -111,7 +124,9 @@ def strive_table(found: Found, truths: Sequence[Bools], *, with_paper: bool = Tr
     return pd.DataFrame(rows)
 
 
-def significance_marks(found: Found, truths: Sequence[Bools]) -> dict[tuple[str, str], str]:
+def significance_marks(
+    found: Found, truths: Sequence[Bools], groups: Groups = GROUPS
+) -> dict[tuple[str, str], str]:
     """
     Return, by method and measure, the letters of groups all of whose members it is better than.
 
@@ -142,18 +157,36 @@ def significance_marks(found: Found, truths: Sequence[Bools]) -> dict[tuple[str,
         for measure in MEASURES:
             out[name, measure] = "".join(
                 letter
-                for letter, members in GROUPS.items()
-                if all(better(name, other, measure) for other in members if other != name)
+                for letter, members in groups.items()
+                if _all_of(better(name, other, measure) for other in members if other != name)
             )
     return out
 
 
-def _better_over_topics(difference: Floats) -> bool:
-    from scipy.stats import ttest_1samp
+def _all_of(answers: Iterable[bool]) -> bool:
+    """Return whether there are answers, and all are yes: a method has no mark for itself alone."""
+    found = list(answers)
+    return bool(found) and all(found)
 
+
+def _better_over_topics(difference: Floats) -> bool:
     wins, defeats = int((difference > 0.0).sum()), int((difference < 0.0).sum())
     if sign_test(wins, defeats, alternative="greater") < LEVEL:
         return True
+    return better_by_t_test(difference)
+
+
+def better_by_t_test(difference: Floats) -> bool:
+    """
+    Return whether differences have a mean above 0 by a two-sided paired t-test; p = .05.
+
+    Examples
+    --------
+    >>> better_by_t_test(np.array([0.2, 0.15, 0.25])), better_by_t_test(np.array([0.2, -0.1, 0.3]))
+    (True, False)
+    """
+    from scipy.stats import ttest_1samp
+
     # Differences that are all the same but for rounding have no t.
     if not difference.std() > 1e-9 * np.abs(difference).max():
         return False

@@ -15,7 +15,7 @@ from bayescal.curves.class_draws import ClassDraws, density_dataset
 from bayescal.curves.class_prior import Prior, prior_draws
 from bayescal.curves.combined_draws import ModelCurves
 from bayescal.curves.intervals import highest_density, simultaneous_tail
-from bayescal.curves.tables import Tables
+from bayescal.curves.tables import DIRECT, Tables
 from bayescal.engines.maximum_likelihood import ClassFits
 from bayescal.parts.places import Groups
 from bayescal.parts.stack import read_stack
@@ -71,8 +71,8 @@ class Calibration:
             draws = draws.with_prior(prior_draws(prior, draws.size))
         return replace(self, fits=replace(self.fits, prior=mean), draws=draws)
 
-    def log_odds(self, scores: ArrayLike, point: str) -> Floats:
-        """Return natural log-odds by a point estimate, one of POINTS; shape (n,)."""
+    def log_odds(self, scores: ArrayLike, point: str, direct: int = DIRECT) -> Floats:
+        """Return log-odds by a point estimate, one of POINTS; shape (n,); see `Tables.curve`."""
         values = self.read(scores)
         if self.draws is None:
             return self.fits.log_odds(values)
@@ -82,7 +82,7 @@ class Calibration:
             median: Floats = self._quantiles(values, np.array([0.5]))[0]
             return median
         curve = partial(POINTS[point], self.draws)
-        return self._tables.curve(point, curve, values)
+        return self._tables.curve(point, curve, values, direct)
 
     def take(self, index: NDArray[np.intp]) -> Calibration:
         """Return the same calibration with the draws at some positions."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,11 +13,11 @@ from bayescal.curves.class_draws import ClassDraws
 from bayescal.curves.combined_draws import CombinedDraws, combine
 from bayescal.curves.monotone_draws import MonotoneDraws
 from bayescal.curves.recalibrated_draws import DensityLogOdds, RecalibratedDraws
-from bayescal.engines.exact.leave_one_out import MOST_DRAWS
 from bayescal.engines.pooled.combined import TopicCombination
 from bayescal.engines.pooled.log_odds import LogOddsOfTopics
 from bayescal.engines.pooled.weights import DENSITIES, NAMES
 from bayescal.families import FAMILIES
+from bayescal.parts.around_population import mixture_log_odds
 from bayescal.parts.lapses import lapse_groups, read_lapse
 from bayescal.parts.monotone import read_log_odds
 from bayescal.parts.of_topics import RECALIBRATED_OF_TOPICS as RECALIBRATION
@@ -82,7 +83,9 @@ def read_topic(tree: xr.DataTree, topic: int | None) -> CombinedDraws:
     """Return a topic's curve, by its position; of None that of a topic without documents."""
     combination = tree[COMBINATION].to_dataset()
     densities = _densities(tree, topic)
-    recalibrated = RecalibratedDraws(_base(tree, densities, combination), read_recalibration(tree))
+    # The curve is one for all topics, but what it says of a topic is for the topic's own P(+).
+    along = replace(read_recalibration(tree), prior=densities[0].prior)
+    recalibrated = RecalibratedDraws(_base(tree, densities, combination), along)
     direct = topic_log_odds.read_curve(tree, topic)
     weight = combination["population_weight"] if topic is None else combination["weight"][topic]
     return combine((*densities, recalibrated, direct), weight.values, read_topics_lapse(tree))
@@ -132,12 +135,9 @@ def _densities(tree: xr.DataTree, topic: int | None) -> tuple[ClassDraws, ...]:
 def _base(
     tree: xr.DataTree, densities: tuple[ClassDraws, ...], combination: xr.Dataset
 ) -> DensityLogOdds:
-    # As many draws as the log-odds had that it was fitted to.
-    kept = np.arange(min(MOST_DRAWS, densities[0].size))
-    thinned = tuple(each.take(kept) for each in densities)
     low, high = combination["reach"].values.tolist()
-    mixture = combine(thinned, combination["base_weight"].values)
-    return DensityLogOdds(mixture, *read_scale(tree), (low, high))
+    weight = combination["base_weight"].values
+    return mixture_log_odds(densities, weight, read_scale(tree), (low, high))
 
 
 def joined_groups(

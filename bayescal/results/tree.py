@@ -119,10 +119,16 @@ def read_fits(groups: Groups) -> ClassFits:
 
 
 def read_documents(groups: Groups) -> BinaryScores:
-    """Return the documents that `build_results` stored, with their weights."""
+    """Return the documents that `build_results` stored, with their weights and units."""
     observed, constants = groups["observed_data"], groups["constant_data"]
-    positive = observed["label"].values == 1
-    return BinaryScores(observed["score"].values, positive, constants["weight"].values)
+    return BinaryScores(
+        observed["score"].values,
+        observed["label"].values == 1,
+        constants["weight"].values,
+        str(constants.attrs["scores_are"]),
+        observed["score"].attrs.get("long_name", "score"),
+        (float(constants["centre"]), float(constants["spread"])),
+    )
 
 
 def _fits_to_dataset(fits: ClassFits) -> xr.Dataset:

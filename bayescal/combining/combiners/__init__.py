@@ -30,6 +30,7 @@ COMBINERS: dict[str, Callable[..., Combiner]] = {
     "local_kernel": local_kernel.combiner,
     "selected_kernel": local_kernel.selecting,
     "bayes": bayes.combiner,
+    "local_bayes": bayes.local,
 }
 
 

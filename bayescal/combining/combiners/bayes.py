@@ -1,10 +1,13 @@
 r"""Ours: a Bayesian logistic model of calibrated log-odds, around those of all problems together.
 
-    log-odds(x) = beta_0 + b + sum_i w_i (lambda_i(x) - beta_0) + sum_j v_j r_j(x)
+    log-odds(x) = beta_0 + b + sum_j v_j r_j(x)
+                  + sum_i (w_i + sum_j u_ij z_j(x)) (lambda_i(x) - beta_0)
 
 lambda_i are the log-odds that a `ScoreCalibrator` gives classifier i, beta_0 those of the base
-rate, r_j standardised indicators. The weights' prior (`engines.classifier_weights.prior`) has them
-average the classifiers that are probably the best, so that few positives change little about that.
+rate, r_j standardised indicators. The moderators z_j, of which "bayes" has none and "local_bayes"
+has some, are principal components of these (`combining.shifts`): there weights differ between
+documents. The weights' prior (`engines.classifier_weights.prior`) has them average the classifiers
+that are probably the best, so that few positives change little about that.
 
 Calibration curves are uncertain as weights are. Each draw takes one curve of every classifier,
 moves the mode of bias and weights to where the labels have it given these curves, and adds a draw
@@ -21,11 +24,11 @@ import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 
 from bayescal.combining.calibrated_scores import CalibratedScores, calibrate_scores
+from bayescal.combining.combiners.bayesian import Bayesian, uneven
 from bayescal.combining.combiners.combiner import Combined, Combiner
-from bayescal.combining.inputs import Inputs, Labelled
-from bayescal.combining.measures import MEASURES, best_threshold
-from bayescal.combining.standardiser import Standardiser
-from bayescal.engines.classifier_weights.design import Design
+from bayescal.combining.inputs import Labelled
+from bayescal.combining.shifts import Shifts
+from bayescal.engines.classifier_weights.design import Design, interactions
 from bayescal.engines.classifier_weights.engine import (
     Nodes,
     Weights,
@@ -43,103 +46,6 @@ DRAWS = 1000
 
 
 @dataclass(frozen=True)
-class Shifts:
-    """
-    Indicators as the model has them: standardised, none beyond those of the documents fitted.
-
-    Attributes
-    ----------
-    standardiser : Standardiser
-        Of the documents fitted.
-    low, high : array of shape (indicators,)
-        The smallest and the largest standardised value there.
-    """
-
-    standardiser: Standardiser
-    low: Floats
-    high: Floats
-
-    @classmethod
-    def of(cls, indicators: Floats, weight: Floats | None) -> Shifts:
-        """Return those of the documents fitted."""
-        standardiser = Standardiser.of(indicators, weight)
-        columns = standardiser.apply(indicators)
-        return cls(standardiser, columns.min(axis=0), columns.max(axis=0))
-
-    def columns(self, indicators: Floats) -> Floats:
-        """Return the columns of documents."""
-        return np.clip(self.standardiser.apply(indicators), self.low, self.high)
-
-
-@dataclass(frozen=True)
-class Bayesian(Combined):
-    """
-    The posterior of one problem's combination.
-
-    Attributes
-    ----------
-    calibrated : CalibratedScores
-        The classifiers' calibrators.
-    shifts : Shifts
-        What indicators are made into.
-    weights : Weights
-        Draws of the coefficients.
-    moves : array of shape (curves, d)
-        How far each draw of calibration curves moves their mode.
-    cross_validated : array of shape (n,)
-        Log-odds of the documents fitted, by coefficients of the other folds.
-    """
-
-    calibrated: CalibratedScores
-    shifts: Shifts
-    weights: Weights
-    moves: Floats = field(repr=False)
-    cross_validated: Floats = field(repr=False)
-
-    @property
-    def held_out(self) -> Floats:
-        """Return log-odds by calibrators and coefficients that had not seen the labels."""
-        return self.cross_validated
-
-    @property
-    def thresholds(self) -> dict[str, float]:
-        """Return Bayes' rule for costs; F1 is best where it is on the documents fitted."""
-        positive, weight = self.labelled.positive, self.labelled.weight
-        return {
-            name: best_threshold(name, self.held_out, positive, weight)
-            if measure.log_odds is None
-            else measure.log_odds
-            for name, measure in MEASURES.items()
-        }
-
-    def score(self, inputs: Inputs) -> Floats:
-        """
-        Return log-odds by the calibrators' point estimates and the coefficients' posterior means.
-
-        The mean probability of all draws would be too large where positives are rare: curves that
-        run too high weigh more in it than those that run too low.
-        """
-        evidence = self.calibrated.point(inputs.scores) - self.calibrated.base
-        ones = np.ones((len(evidence), 1))
-        columns = np.hstack([ones, evidence, self.shifts.columns(inputs.indicators)])
-        return np.asarray(self.calibrated.base + columns @ self.weights.draws.mean(axis=0))
-
-    def sample(self, inputs: Inputs) -> Floats:
-        """Return log-odds of posterior draws, shape (draws, n)."""
-        base = self.calibrated.base
-        evidence = self.calibrated.draws(inputs.scores) - base
-        shifts = self.shifts.columns(inputs.indicators)
-        head = evidence.shape[2] + 1
-        out = np.empty((len(self.weights.draws), len(shifts)))
-        for curve, (columns, move) in enumerate(zip(evidence, self.moves, strict=True)):
-            # Draws are in random order, so that each curve may have every so many of them.
-            own = self.weights.draws[curve :: len(evidence)] + move
-            out[curve :: len(evidence)] = own[:, :1] + own[:, 1:head] @ columns.T
-        out += self.weights.draws[:, head:] @ shifts.T
-        return out + base
-
-
-@dataclass(frozen=True)
 class Bayes(Combiner):
     """
     The Bayesian combination.
@@ -150,10 +56,13 @@ class Bayes(Combiner):
         Scales of bias, weights and indicators' coefficients.
     draws : int
         How many draws of the coefficients.
+    weight_shifts : bool
+        Whether indicators shift weights too.
     """
 
     prior: WeightsPrior = field(default_factory=WeightsPrior)
     draws: int = DRAWS
+    weight_shifts: bool = False
     gives_log_odds: bool = True
 
     def fit(
@@ -167,7 +76,23 @@ class Bayes(Combiner):
                 for labelled, seed in zip(problems, seeds, strict=True)
             )
         )
-        shifts = [Shifts.of(each.inputs.indicators, each.weight) for each in problems]
+        return self.weigh(problems, calibrated, rng)
+
+    def weigh(
+        self,
+        problems: Sequence[Labelled],
+        calibrated: Sequence[CalibratedScores],
+        rng: np.random.Generator,
+    ) -> list[Bayesian]:
+        """Return the combinations of problems whose scores are calibrated already."""
+        shifts = [
+            Shifts.of(each.inputs.indicators, each.weight, of_weights=self.weight_shifts)
+            for each in problems
+        ]
+        moderators = [
+            shift.moderators(each.inputs.indicators)
+            for shift, each in zip(shifts, problems, strict=True)
+        ]
         designs = [
             _design(labelled, own, shift)
             for labelled, own, shift in zip(problems, calibrated, shifts, strict=True)
@@ -178,9 +103,17 @@ class Bayes(Combiner):
         found = draw_weights(nodes, self.draws, rng)
         _warn_of_draws(found)
         return [
-            Bayesian(labelled, own, shift, weights, _moves(weights, design, own), scores)
-            for labelled, own, shift, weights, design, scores in zip(
-                problems, calibrated, shifts, found, designs, held_out, strict=True
+            Bayesian(
+                labelled,
+                own,
+                shift,
+                weights,
+                _moves(weights, design, own, z),
+                scores,
+                self.prior,
+            )
+            for labelled, own, shift, weights, design, z, scores in zip(
+                problems, calibrated, shifts, found, designs, moderators, held_out, strict=True
             )
         ]
 
@@ -190,21 +123,22 @@ def combiner(*, normalise: bool = True) -> Bayes:
     return Bayes()
 
 
+def local(*, normalise: bool = True) -> Bayes:
+    """Return the Bayesian combination whose weights depend on the indicators."""
+    return Bayes(weight_shifts=True)
+
+
 def _warn_of_draws(found: Sequence[Weights]) -> None:
     worst = max(found, key=lambda weights: weights.pareto_k)
     if not all(weights.trusted for weights in found):
-        warnings.warn(
-            f"the posterior draws of the weights are uneven (Pareto k {worst.pareto_k:.2f}): give"
-            " fewer indicators, or more documents of each class.",
-            ConvergenceWarning,
-            stacklevel=4,
-        )
+        warnings.warn(f"{uneven(worst)}.", ConvergenceWarning, stacklevel=5)
 
 
 def _design(labelled: Labelled, calibrated: CalibratedScores, shifts: Shifts) -> Design:
     evidence = calibrated.held_out - calibrated.base
-    columns = [np.ones((len(evidence), 1)), evidence, shifts.columns(labelled.inputs.indicators)]
-    return Design(np.hstack(columns), calibrated.base, labelled.positive, _weight(labelled))
+    columns = shifts.design(evidence, labelled.inputs.indicators)
+    interactions = evidence.shape[1] * shifts.axes.shape[1]
+    return Design(columns, calibrated.base, labelled.positive, _weight(labelled), interactions)
 
 
 def _weight(labelled: Labelled) -> Floats:
@@ -242,7 +176,11 @@ def _cross_validated(
     return out
 
 
-def _moves(weights: Weights, design: Design, calibrated: CalibratedScores) -> Floats:
+def _moves(
+    weights: Weights, design: Design, calibrated: CalibratedScores, moderators: Floats
+) -> Floats:
     """Return how far each draw of the curves moves the mode."""
     evidence = calibrated.held_out_draws - calibrated.base
-    return np.array([follow(weights, design, each) for each in evidence])
+    return np.array(
+        [follow(weights, design, each, interactions(each, moderators)) for each in evidence]
+    )

@@ -1,39 +1,37 @@
 r"""Draws of every problem's coefficients: Laplace's approximation over a grid, weighed by labels.
 
-    p(scales | labels)     by Laplace's evidence at each node of the grid
-    mu | scales            Gaussian, by Laplace
-    b, w, v | mu, scales   Gaussian proposals with Student t tails in b and w, weighed by the
-                           problem's own likelihood over its Gaussian stand-in (Pareto smoothed)
+    p(scales | labels)        by Laplace's evidence at each node of a grid that resolves it
+    mu | scales               Gaussian, by Laplace
+    b, w, v, u | mu, scales   Gaussian proposals with Student t tails in b and w
 
-Each problem's own labels are thus taken exactly, and what others say of the population by Laplace's
-approximation. With one problem the draws are from its posterior, up to Monte Carlo error.
+Proposals of a problem are weighed by its own likelihood over its Gaussian stand-in, and by what all
+others' likelihoods say of mu and the scales beyond Laplace (`corrections`), Pareto smoothed. With
+one problem the draws are from its posterior, up to Monte Carlo error; with several up to how smooth
+those corrections are taken to be.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import special
 
+from bayescal.engines.classifier_weights.corrections import features, log_mean
 from bayescal.engines.classifier_weights.design import Design
+from bayescal.engines.classifier_weights.grid import Place, resolve
 from bayescal.engines.classifier_weights.mode import JointMode, Population, climb, find_mode
 from bayescal.engines.classifier_weights.prior import WeightsPrior
-from bayescal.engines.monotone.importance import (
-    FREEDOM,
-    WORST_EFFICIENCY,
-    WORST_K,
-    Sample,
-    weighted,
-)
+from bayescal.engines.classifier_weights.proposals import Proposals, propose
+from bayescal.engines.monotone.importance import WORST_K, Sample, weighted
 from bayescal.validation import Floats
 
-# Proposals for each draw asked for.
-PROPOSALS = 2
-# Wider than Laplace's approximation: where classes are separated the likelihood is flat on one side
-# of the mode, where the posterior is as wide as its prior.
-WIDER = 1.5
+# Proposals for each draw asked for; more of them, up to a limit, where their weights are uneven.
+PROPOSALS, MOST_PROPOSALS = 2, 10
+# Of draws asked for, as how many independent ones they have to count.
+LEAST_EFFECTIVE = 0.2
 # Nodes of the grid whose share is next to nothing are not drawn from.
 SMALLEST_SHARE = 1e-4
 
@@ -46,13 +44,16 @@ class Weights:
     Attributes
     ----------
     draws : array of shape (draws, d)
-        Independent draws of (b, w_1 .. w_m, v_1 .. v_J).
+        Independent draws of (b, w_1 .. w_m, v_1 .. v_J, u_11 .. u_mq).
     point : array of shape (d,)
         Their mode, averaged over the scales.
     precision : array of shape (d,)
         Of the prior, at the likeliest scales.
     pareto_k, efficiency : float
-        How well the draws were made, see `bayescal.engines.pareto`.
+        How well the draws were made: the Pareto shape of the proposals' weights, and as what share
+        of their number they count.
+    effective : float
+        As how many independent draws they count.
     """
 
     draws: Floats
@@ -60,11 +61,12 @@ class Weights:
     precision: Floats
     pareto_k: float
     efficiency: float
+    effective: float
 
     @property
     def trusted(self) -> bool:
         """Return whether averages over the draws may be trusted."""
-        return self.pareto_k <= WORST_K and self.efficiency >= WORST_EFFICIENCY
+        return self.pareto_k <= WORST_K and self.effective >= LEAST_EFFECTIVE * len(self.draws)
 
 
 @dataclass(frozen=True)
@@ -111,12 +113,17 @@ def fit_modes(designs: Sequence[Design], centre: Floats, prior: WeightsPrior) ->
     prior : WeightsPrior
         Its scales.
     """
-    grid = prior.grid(shifts=designs[0].size > centre.size + 1)
-    modes: list[JointMode] = []
-    for scales in grid:
-        start = (modes[-1].mu, modes[-1].points) if modes else None
-        modes.append(find_mode(Population(designs, centre, prior, scales), start))
-    share = special.softmax([mode.log_evidence + mode.model.scales.log_mass for mode in modes])
+    has_shifts = any(each.size - each.weight_shifts > centre.size + 1 for each in designs)
+    dimensions = 1 + has_shifts + any(each.weight_shifts for each in designs)
+
+    def evaluate(at: Floats, near: JointMode | None) -> Place[JointMode]:
+        start = None if near is None else (near.mu, near.points)
+        mode = find_mode(Population(designs, centre, prior, prior.scales(at)), start)
+        return Place(mode.log_evidence + mode.model.scales.log_mass, mode)
+
+    places = resolve(evaluate, dimensions)
+    modes = [place.found for place in places]
+    share = special.softmax([place.log_mass for place in places])
     kept = share > SMALLEST_SHARE
     kept_modes = [mode for mode, keep in zip(modes, kept, strict=True) if keep]
     return Nodes(kept_modes, share[kept] / share[kept].sum())
@@ -135,38 +142,35 @@ def draw_weights(nodes: Nodes, draws: int, rng: np.random.Generator) -> list[Wei
     rng : numpy.random.Generator
         Source of randomness.
     """
-    size = PROPOSALS * draws
-    sizes = rng.multinomial(size, nodes.share)
-    mus = [
-        rng.multivariate_normal(mode.mu, mode.covariance, n, method="cholesky")
-        for mode, n in zip(nodes.modes, sizes, strict=True)
+    proposals = propose(nodes.modes, nodes.share, PROPOSALS * draws, rng)
+    samples = _weigh(proposals)
+    worth = min(sample.efficiency for sample in samples)
+    wanted = min(draws / worth, MOST_PROPOSALS * draws)
+    if wanted > proposals.size:
+        further = propose(nodes.modes, nodes.share, math.ceil(wanted) - proposals.size, rng)
+        proposals = proposals.joined(further)
+        samples = _weigh(proposals)
+    model = nodes.likeliest.model
+    return [
+        Weights(
+            sample.resample(draws, rng),
+            point,
+            model.precision(k),
+            sample.pareto_k,
+            sample.efficiency,
+            sample.efficiency * proposals.size,
+        )
+        for k, (sample, point) in enumerate(zip(samples, nodes.points, strict=True))
     ]
-    best, points = nodes.likeliest, nodes.points
-    out = []
-    for k, point in enumerate(points):
-        parts = [
-            _propose(mode, k, mu, rng) for mode, mu in zip(nodes.modes, mus, strict=True) if len(mu)
-        ]
-        found: Sample = weighted(
-            np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
-        )
-        out.append(
-            Weights(
-                found.resample(draws, rng),
-                point,
-                best.model.precision(k),
-                found.pareto_k,
-                found.efficiency,
-            )
-        )
-    return out
 
 
-def follow(weights: Weights, design: Design, evidence: Floats) -> Floats:
+def follow(
+    weights: Weights, design: Design, evidence: Floats, shifted: Floats | None = None
+) -> Floats:
     """
     Return how far the mode of bias and weights moves where the evidence is another one.
 
-    The labels and the prior stay; what indicators add stays too.
+    The labels and the prior stay; the coefficients of indicators and interactions stay too.
 
     Parameters
     ----------
@@ -176,45 +180,43 @@ def follow(weights: Weights, design: Design, evidence: Floats) -> Floats:
         Labels and columns.
     evidence : array of shape (n, m)
         In place of the classifiers' columns of the design.
+    shifted : array of shape (n, interactions), optional
+        In place of its interactions; by default they stay.
 
     Returns
     -------
     array of shape (d,)
     """
-    head = evidence.shape[1] + 1
+    head, tail = evidence.shape[1] + 1, design.size - design.weight_shifts
     precision, start = weights.precision[:head], weights.point[:head]
     # The prior mean that the mode is the mode of: it is the same for the other evidence.
     mean = start - design.gradient(weights.point)[:head] / precision
+    between = design.columns[:, tail:] if shifted is None else shifted
+    offset = design.offset + design.columns[:, head:tail] @ weights.point[head:tail]
+    offset = offset + between @ weights.point[tail:]
     others = Design(
-        np.column_stack([np.ones(len(evidence)), evidence]),
-        design.offset + design.columns[:, head:] @ weights.point[head:],
-        design.positive,
-        design.weight,
+        np.column_stack([np.ones(len(evidence)), evidence]), offset, design.positive, design.weight
     )
     point = climb(others, mean, precision, start)
     moved: Floats = np.r_[point - start, np.zeros(weights.point.size - head)]
     return moved
 
 
-def _propose(
-    mode: JointMode, k: int, mu: Floats, rng: np.random.Generator
-) -> tuple[Floats, Floats]:
-    """Return proposals for problem k given draws of mu, and their log importance ratios."""
-    design, at, hessian = mode.model.designs[k], mode.points[k], mode.hessians[k]
-    head = mu.shape[1] + 1
-    # The first rows of a lower triangular root are the marginal of b and w.
-    root = np.linalg.cholesky(np.linalg.inv(hessian))
-    z = rng.standard_normal((len(mu), at.size))
-    stretch = np.sqrt(FREEDOM / rng.chisquare(FREEDOM, len(mu)))
-    z[:, :head] *= WIDER * stretch[:, None]
-    points = at + (mu - mode.mu) @ mode.pulls[k].T + z @ root.T
-    # Log likelihood over its second-order expansion at the mode, and Gaussian over Student t.
-    away = points - at
-    information = hessian - np.diag(mode.model.precision(k))
-    expansion = away @ design.gradient(at) - 0.5 * np.einsum(
-        "ij,jk,ik->i", away, information, away, optimize=True
-    )
-    log_ratio = design.log_likelihood(points) - expansion
-    square = (z[:, :head] ** 2).sum(axis=1)
-    log_ratio += -0.5 * square + 0.5 * (FREEDOM + head) * np.log1p(square / (FREEDOM * WIDER**2))
-    return points, log_ratio - float(design.log_likelihood(at[None])[0])
+def _weigh(proposals: Proposals) -> list[Sample]:
+    """Return proposals of each problem, weighed by its own labels and by those of all others."""
+    beyond = _beyond_laplace(proposals)
+    others = beyond.sum(axis=0) - beyond
+    return [
+        weighted(points, log_ratio + rest)
+        for points, log_ratio, rest in zip(
+            proposals.points, proposals.log_ratios, others, strict=True
+        )
+    ]
+
+
+def _beyond_laplace(proposals: Proposals) -> Floats:
+    """Return the log of each problem's exact evidence over Laplace's, shape (problems, draws)."""
+    if len(proposals.points) == 1:  # its own likelihood is all that there is
+        return np.zeros((1, proposals.size))
+    columns = features(proposals.shared)
+    return np.array([log_mean(columns, log_ratio) for log_ratio in proposals.log_ratios])

@@ -18,7 +18,8 @@ from bayescal.engines.classifier_weights.prior import Scales, WeightsPrior
 from bayescal.validation import Floats
 
 MOST_STEPS = 60
-SMALLEST_DECREMENT = 1e-8
+# What a further Newton step would gain: the log density is off by half of that.
+SMALLEST_DECREMENT = 1e-6
 SMALLEST_SIZE = 1e-8
 LOG_TWO_PI = math.log(2.0 * math.pi)
 
@@ -37,7 +38,7 @@ class Population:
     prior : WeightsPrior
         Its scales.
     scales : Scales
-        tau and kappa.
+        tau, kappa and rho.
     """
 
     designs: Sequence[Design]
@@ -47,11 +48,12 @@ class Population:
 
     def precision(self, k: int) -> Floats:
         """Return the prior precision of each coefficient of problem k, given mu."""
-        m, d = self.centre.size, self.designs[k].size
+        m, design = self.centre.size, self.designs[k]
         sd = np.r_[
             self.prior.bias_scale,
             np.full(m, self.scales.tau),
-            np.full(d - m - 1, self.scales.kappa),
+            np.full(design.size - design.weight_shifts - m - 1, self.scales.kappa),
+            np.full(design.weight_shifts, self.scales.rho),
         ]
         return np.asarray(sd**-2.0)
 
@@ -131,7 +133,7 @@ def find_mode(model: Population, start: tuple[Floats, Sequence[Floats]] | None =
             float(g @ each) for g, each in zip(gradients[1:], steps, strict=True)
         )
         if decrement < SMALLEST_DECREMENT:
-            break
+            return _touching(model, mu, points, hessians)
         size, level = 1.0, here
         while True:
             new_mu = mu + size * step
@@ -141,7 +143,7 @@ def find_mode(model: Population, start: tuple[Floats, Sequence[Floats]] | None =
                 break
             size *= 0.5
         mu, points = new_mu, new
-    return _touching(model, mu, points)
+    return _touching(model, mu, points, _derivatives(model, mu, points)[1])
 
 
 def climb(design: Design, mean: Floats, precision: Floats, start: Floats) -> Floats:
@@ -209,8 +211,9 @@ def _eliminate(model: Population, hessians: Sequence[Floats]) -> tuple[list[Floa
     return pulls, schur
 
 
-def _touching(model: Population, mu: Floats, points: list[Floats]) -> JointMode:
-    _, hessians = _derivatives(model, mu, points)
+def _touching(
+    model: Population, mu: Floats, points: list[Floats], hessians: list[Floats]
+) -> JointMode:
     pulls, schur = _eliminate(model, hessians)
     size = mu.size + sum(point.size for point in points)
     volume = sum(float(np.linalg.slogdet(h)[1]) for h in (*hessians, schur))

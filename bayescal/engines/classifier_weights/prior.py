@@ -6,22 +6,19 @@ r"""What is believed of weights before the labels of a combination are seen.
     b_k     ~ Normal(0, bias_scale)                    bias, in log-odds
     kappa   ~ LogNormal(log shift_scale, log_shift_sd) how much indicators matter
     v_kj    ~ Normal(0, kappa)                         what indicator j adds to the log-odds
+    rho     ~ LogNormal(log weight_shift_scale, log_weight_shift_sd)  how much weights differ
+    u_kij   ~ Normal(0, rho)                           what moderator j adds to weight i
 
-The two scales stand on a grid, as in a nested Laplace approximation: sums over it are integrals.
+The scales stand on a grid, as in a nested Laplace approximation: sums over it are integrals.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, fields
 
 import numpy as np
 
 from bayescal.validation import Floats, check_positive
-
-# Nodes for a standard normal number: the trapezoidal rule, which is exact to six digits for the
-# smooth functions that are averaged here.
-NODES = np.linspace(-2.25, 2.25, 7)
 
 
 @dataclass(frozen=True)
@@ -39,6 +36,8 @@ class WeightsPrior:
         Median of tau, and the standard deviation of its logarithm.
     shift_scale, log_shift_sd : float
         The same of kappa.
+    weight_shift_scale, log_weight_shift_sd : float
+        The same of rho.
     """
 
     bias_scale: float = 0.5
@@ -47,41 +46,58 @@ class WeightsPrior:
     log_scale_sd: float = 0.7
     shift_scale: float = 0.1
     log_shift_sd: float = 1.0
+    weight_shift_scale: float = 0.1
+    log_weight_shift_sd: float = 1.0
 
     def __post_init__(self) -> None:
         check_positive(**{field.name: getattr(self, field.name) for field in fields(self)})
 
-    def grid(self, *, shifts: bool) -> list[Scales]:
-        """Return nodes for both scales, or for tau alone where there are no indicators."""
-        log_mass = -0.5 * NODES**2
-        log_mass -= math.log(np.exp(log_mass).sum())
-        taus = self.scale * np.exp(self.log_scale_sd * NODES)
-        kappas = self.shift_scale * np.exp(self.log_shift_sd * NODES)
-        if not shifts:
-            return [Scales(t, 1.0, m) for t, m in zip(taus, log_mass, strict=True)]
-        return [
-            Scales(t, k, m + mk)
-            for t, m in zip(taus, log_mass, strict=True)
-            for k, mk in zip(kappas, log_mass, strict=True)
-        ]
+    def scales(self, at: Floats) -> Scales:
+        """
+        Return the scales at a place.
+
+        Parameters
+        ----------
+        at : array of shape (1,), (2,) or (3,)
+            log tau, log kappa and log rho, those of them that the model has, in prior standard
+            deviations from their medians.
+
+        Examples
+        --------
+        >>> WeightsPrior(scale=0.2).scales(np.zeros(2)).tau
+        0.2
+        """
+        medians = (self.scale, self.shift_scale, self.weight_shift_scale)
+        sds = (self.log_scale_sd, self.log_shift_sd, self.log_weight_shift_sd)
+        z = np.zeros(3)
+        z[: at.size] = at
+        tau, kappa, rho = (np.array(medians) * np.exp(np.array(sds) * z)).tolist()
+        return Scales(tau, kappa, -0.5 * float(at @ at), rho)
 
 
 @dataclass(frozen=True)
 class Scales:
     """
-    A node of the grid.
+    The scales of a model.
 
     Attributes
     ----------
-    tau, kappa : float
-        Standard deviations of weights around the population, and of indicators' coefficients.
+    tau, kappa, rho : float
+        Standard deviations of weights around the population, of indicators' coefficients, and of
+        interactions'.
     log_mass : float
-        Log of its prior probability.
+        Log of their prior density, up to a constant.
     """
 
     tau: float
     kappa: float
     log_mass: float
+    rho: float = 1.0
+
+    @property
+    def logs(self) -> Floats:
+        """Return log tau, log kappa and log rho."""
+        return np.log([self.tau, self.kappa, self.rho])
 
 
 def centre_of_weights(

@@ -1,5 +1,7 @@
 // Numbers: how they are shown, and how the page's data are read.
 
+const DATA = JSON.parse(document.getElementById("data").textContent);
+
 const expit = (z) => 1 / (1 + Math.exp(-z));
 const logit = (p) => Math.log(p / (1 - p));
 

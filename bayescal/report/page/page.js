@@ -1,39 +1,11 @@
 // The page: which topic is shown, its figures and tables, and what the controls change.
 
-const DATA = JSON.parse(document.getElementById("data").textContent);
-const byId = (id) => document.getElementById(id);
 const nameOf = (topic) => topic.name || "";
-const PRINTED = 380; // two figures side by side on a page, whose letters stay legible
-const widthOf = (container) =>
-  printing ? PRINTED : Math.min(Math.max(container.clientWidth, 280), 620);
 const several = DATA.topics.length > 1;
 
 let current = 0;
-let printing = false;
 let topicTables = [];
 const controls = new Controls(schedule);
-
-function figureElement({ title, chart, legend, note, columns }, file) {
-  const items = legend.map(([kind, text]) => element("li", {}, swatch(kind), text));
-  const header = columns.map(({ name }) => name);
-  const rows = () => columns[0].values.map((_, i) => columns.map(({ values }) => values[i]));
-  const details = element("details", {}, element("summary", {}, "Numbers"));
-  details.addEventListener("toggle", () => {
-    if (details.open && details.childElementCount === 1) details.append(plainTable(header, rows(), title));
-  });
-  return element("figure", {},
-    element("figcaption", {}, element("h3", {}, title), csvButton(file, header, rows)),
-    chart.root, element("ul", { class: "legend" }, ...items), element("p", { class: "note" }, note), details);
-}
-
-function swatch(kind) {
-  const shape = kind.startsWith("dot")
-    ? svgElement("circle", { cx: 12, cy: 6, r: 3.5, class: kind })
-    : kind.startsWith("line")
-      ? svgElement("line", { x1: 1, x2: 23, y1: 6, y2: 6, class: kind })
-      : svgElement("rect", { x: 1, y: 1, width: 22, height: 10, class: kind });
-  return svgElement("svg", { viewBox: "0 0 24 12", width: 24, height: 12, "aria-hidden": "true", class: "swatch" }, shape);
-}
 
 function drawFigures(container, topic) {
   // Empty figures first: their width is that of a column, which letters are drawn to fit.
@@ -204,16 +176,6 @@ function choose(index) {
 }
 
 function listen() {
-  for (const button of document.querySelectorAll("[data-theme-choice]")) {
-    button.addEventListener("click", () => {
-      const { themeChoice } = button.dataset;
-      if (themeChoice === "auto") delete document.documentElement.dataset.theme;
-      else document.documentElement.dataset.theme = themeChoice;
-      document.querySelectorAll("[data-theme-choice]").forEach((each) =>
-        each.setAttribute("aria-pressed", String(each === button)));
-    });
-  }
-  byId("print").addEventListener("click", () => window.print());
   if (!several) return;
   topicTables = ["topics", "numbers"].map((id) => new TopicTable(byId(id)));
   current = Number(topicTables[0].rows[0].dataset.topic);
@@ -266,15 +228,4 @@ function drawOverall() {
 listen();
 controls.startAt(DATA.topics[current]);
 drawAll();
-let width = window.innerWidth;
-window.addEventListener("resize", () => {
-  if (window.innerWidth === width) return;
-  width = window.innerWidth;
-  drawAll();
-});
-for (const event of ["beforeprint", "afterprint"]) {
-  window.addEventListener(event, () => {
-    printing = event === "beforeprint";
-    drawAll();
-  });
-}
+followAppearance(drawAll);

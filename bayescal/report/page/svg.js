@@ -17,6 +17,8 @@ function element(name, attributes = {}, ...children) {
   return made;
 }
 
+const byId = (id) => document.getElementById(id);
+
 const round = (value) => Math.round(value * 100) / 100;
 
 // Round numbers from low to high, about as many as asked for.

@@ -13,19 +13,16 @@ then weighed by its own labels' likelihood.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import softmax
 
 from bayescal.engines.classifier_weights.design import Design
-from bayescal.engines.classifier_weights.engine import SMALLEST_SHARE, Nodes, fit_modes
-from bayescal.engines.classifier_weights.mode import JointMode, Population, find_mode
-from bayescal.engines.classifier_weights.prior import NODES, Scales, WeightsPrior
+from bayescal.engines.classifier_weights.engine import Nodes, fit_modes
+from bayescal.engines.classifier_weights.mode import JointMode, find_mode
+from bayescal.engines.classifier_weights.prior import WeightsPrior
 from bayescal.engines.monotone.importance import weighted
 from bayescal.tasks.metaclassifiers.metaclassifier import Metaclassifier, TaskModel
 from bayescal.tasks.task_data import POPULATION, TaskData
@@ -37,7 +34,6 @@ if TYPE_CHECKING:
 # In units of inputs with standard deviation 1.
 PRIOR = WeightsPrior(bias_scale=2.0, population_scale=2.0, scale=0.3, log_scale_sd=0.6)
 DRAWS = 1000
-FINE_NODES, ENOUGH_NODES, MOST_GRIDS = 9, 4, 3
 
 
 @dataclass(frozen=True)
@@ -125,7 +121,7 @@ class TaskWeights(Metaclassifier):
     def fit(self, data: TaskData, rng: np.random.Generator) -> TaskModel:
         """Return the posterior of all tasks' coefficients."""
         centre = np.zeros(data.columns.shape[1] + 1)
-        nodes = _fit_nodes(_designs(data), centre, self.prior)
+        nodes = fit_modes(_designs(data), centre, self.prior)
         population = nodes.share @ np.array([mode.mu for mode in nodes.modes])
         points = np.vstack([_joined(np.array(nodes.points)), population])
         return WeightsModel(points, nodes, int(rng.integers(2**31)))
@@ -144,30 +140,6 @@ class TaskWeights(Metaclassifier):
             points = _joined(np.array(mode.points))[data.task[rows]]
             out[rows] = points[:, 0] + np.einsum("ij,ij->i", data.columns[rows], points[:, 1:])
         return out
-
-
-def _fit_nodes(designs: Sequence[Design], centre: Floats, prior: WeightsPrior) -> Nodes:
-    """Return modes on a grid of tau that is fine enough: many tasks tell it to a few percent."""
-    nodes, step = fit_modes(designs, centre, prior), prior.log_scale_sd * float(NODES[1] - NODES[0])
-    for _ in range(MOST_GRIDS):
-        if len(nodes.modes) >= ENOUGH_NODES:
-            break
-        # Beside the nodes that matter, as far as the nearest that do not.
-        kept = np.log([mode.model.scales.tau for mode in nodes.modes])
-        log_tau, step = np.linspace(kept.min() - step, kept.max() + step, FINE_NODES, retstep=True)
-        log_mass = -0.5 * ((log_tau - math.log(prior.scale)) / prior.log_scale_sd) ** 2
-        modes = [nodes.likeliest]
-        for value, mass in zip(log_tau.tolist(), log_mass.tolist(), strict=True):
-            model = Population(designs, centre, prior, Scales(math.exp(value), 1.0, mass))
-            modes.append(find_mode(model, (modes[-1].mu, modes[-1].points)))
-        nodes = _that_matter(modes[1:])
-    return nodes
-
-
-def _that_matter(modes: Sequence[JointMode]) -> Nodes:
-    share = softmax([mode.log_evidence + mode.model.scales.log_mass for mode in modes])
-    kept = np.flatnonzero(share > SMALLEST_SHARE).tolist()
-    return Nodes([modes[k] for k in kept], share[kept] / share[kept].sum())
 
 
 def _designs(data: TaskData) -> list[Design]:

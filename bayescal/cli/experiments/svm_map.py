@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
+import typer
+
 from bayescal.cli import options
-from bayescal.cli.command import Call
+from bayescal.cli.command import command
 from bayescal.cli.errors import blamed_on_use
-from bayescal.cli.reproduce_tables import svm_map_table
-from bayescal.cli.settings import check_at_least
-from bayescal.cli.writing import check_folder, staged_folder
+from bayescal.cli.experiment import EXPERIMENT, Experiment
+from bayescal.cli.experiment_tables import svm_map_table
+from bayescal.cli.writing import staged_folder
 
-EXPERIMENT = "Experiment"
+app = typer.Typer()
 
-Out = Annotated[Path, options.option("--out", options.OUTPUT, "Where to write.", metavar="FOLDER")]
-Jobs = Annotated[int, options.option("--jobs", EXPERIMENT, "Number of processes that run trials.")]
 Trials = Annotated[
     int,
     options.option(
@@ -38,16 +38,14 @@ Collections = Annotated[
 
 
 @dataclass(frozen=True, kw_only=True)
-class SvmMap(Call):
+class SvmMap(Experiment):
     """The options of `bayescal reproduce svm-map`."""
 
-    out: Out = Path("reproduction")
     data: Collections = None
     trials: Trials = 10
-    jobs: Jobs = 2
-    seed: options.Seed = 0
 
 
+@command(app, SvmMap, "svm-map")
 def svm_map(asked: SvmMap) -> None:
     """Compare rankers for average precision as the paper on SVM-map does.
 
@@ -57,9 +55,7 @@ def svm_map(asked: SvmMap) -> None:
     alike, and prints mean average precision, wins and losses of SVM-MAP, and
     which differences are significant.
     """
-    check_at_least(0, **{"--seed": asked.seed})
-    check_at_least(1, **{"--jobs": asked.jobs})
-    check_folder(asked.out)
+    asked.check()
     screen = asked.screen
     from bayescal.reproduce.svm_map import experiment
 

@@ -6,41 +6,29 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import typer
+
 from bayescal.cli import options
-from bayescal.cli.command import Call
+from bayescal.cli.command import command
 from bayescal.cli.errors import blamed_on_use
-from bayescal.cli.reproduce_tables import label_screen
-from bayescal.cli.settings import check_at_least
-from bayescal.cli.writing import check_folder, staged_folder
+from bayescal.cli.experiment import CORPUS, EXPERIMENT, Data, Experiment, Topics, read_corpus
+from bayescal.cli.experiment_tables import label_screen
+from bayescal.cli.writing import staged_folder
 
 if TYPE_CHECKING:
     from bayescal.reproduce.label.corpora import Corpus
 
-CORPORA, EXPERIMENT = "Corpora", "Experiment"
+app = typer.Typer()
 
-Out = Annotated[Path, options.option("--out", options.OUTPUT, "Where to write.", metavar="FOLDER")]
-Data = Annotated[
-    Path | None,
-    options.option(
-        "--data",
-        CORPORA,
-        "A copy of Reuters-21578: a folder of .sgm files or a tar archive. By default the"
-        " environment variable BAYESCAL_REUTERS21578 names it, or it is fetched.",
-        metavar="PATH",
-    ),
-]
 Multilabel = Annotated[
     Path | None,
     options.option(
         "--multilabel",
-        CORPORA,
+        CORPUS,
         "A folder with Mulan's enron and medical (-train.arff, -test.arff, plain or .xz, and .xml)."
         " Without it only Reuters is taken.",
         metavar="FOLDER",
     ),
-]
-Topics = Annotated[
-    int, options.option("--topics", CORPORA, "How many of Reuters' largest topics, up to 90.")
 ]
 Protocol = Annotated[
     str,
@@ -61,23 +49,20 @@ Bayes = Annotated[
         " than all else.",
     ),
 ]
-Jobs = Annotated[int, options.option("--jobs", EXPERIMENT, "Number of processes.")]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Label(Call):
+class Label(Experiment):
     """The options of `bayescal reproduce label`."""
 
-    out: Out = Path("reproduction")
     data: Data = None
     multilabel: Multilabel = None
     topics: Topics = 90
     protocol: Protocol = "together"
     bayes: Bayes = False
-    jobs: Jobs = 2
-    seed: options.Seed = 0
 
 
+@command(app, Label)
 def label(asked: Label) -> None:
     """Combine classifiers in many tasks by what all tasks' labels say (LABEL, chapter 8).
 
@@ -88,9 +73,7 @@ def label(asked: Label) -> None:
     log-loss, with sign tests over tasks, beside the published figures. It takes
     some eight minutes.
     """
-    check_at_least(0, **{"--seed": asked.seed})
-    check_at_least(1, **{"--jobs": asked.jobs, "--topics": asked.topics})
-    check_folder(asked.out)
+    asked.check(**{"--topics": asked.topics})
     screen = asked.screen
     from bayescal.reproduce.label import inputs, protocols, table
     from bayescal.reproduce.markdown import markdown_table
@@ -128,9 +111,10 @@ def label(asked: Label) -> None:
 
 
 def _corpora(asked: Label) -> list[Corpus]:
-    from bayescal.datasets import fetch_reuters21578
     from bayescal.reproduce.label.corpora import multilabel, reuters
 
-    with blamed_on_use(kinds=(ValueError, OSError, ImportError)):
-        found = [reuters(fetch_reuters21578(path=asked.data), asked.topics)]
-        return found if asked.multilabel is None else [*found, *multilabel(asked.multilabel)]
+    found = [reuters(read_corpus(asked.data), asked.topics)]
+    if asked.multilabel is None:
+        return found
+    with blamed_on_use(kinds=(ValueError, OSError)):
+        return [*found, *multilabel(asked.multilabel)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from rich.console import Group
@@ -18,6 +18,15 @@ LEGEND = (
     "Marked: the best of the paper's methods. * better than all others in a two-sided micro sign"
     " test at p = .01; † than all but raw; ‡ than all but A.Gauss and raw.",
 )
+# By the letters that mark combinations.
+GROUP_NAMES = {
+    "B": "base classifiers",
+    "D": "Best By Class and Majority",
+    "S": "stacking",
+    "R": "STRIVE",
+    "O": "online combiners of classifiers alone",
+    "I": "online combiners with indicators",
+}
 
 
 def reuters_table(classifier: str, shown: pd.DataFrame, decisions: int) -> Group:
@@ -32,14 +41,22 @@ def small_data_table(classifier: str, shown: pd.DataFrame, repeats: int) -> Grou
     return _group(title, shown)
 
 
-def strive_screen(table: pd.DataFrame, topics: int) -> Group:
+def strive_screen(table: pd.DataFrame, topics: int, groups: Iterable[str]) -> Group:
     """Return the table of combinations without the published figures, which are in the file."""
     shown = table[[name for name in table.columns if not str(name).endswith(", paper")]]
+    letters = ", ".join(f"{letter} {GROUP_NAMES[letter]}" for letter in groups)
     note = (
-        "Significantly better (p = .05) than all others of B base classifiers, D Best By Class and"
-        " Majority, S stacking, R STRIVE. Log-loss in bits and squared error are totals."
+        f"Significantly better (p = .05) than all others of {letters}. Log-loss in bits and squared"
+        " error are totals."
     )
     return _group(f"Combinations: means over {topics} topics", shown, note)
+
+
+def rounds_screen(table: pd.DataFrame, topics: int) -> Group:
+    """Return what online combiners lose on training documents before their labels are told."""
+    shown = table.set_index("method").map(lambda value: f"{value:.0f}".replace("nan", "-"))
+    title = f"Online: totals over the training documents of {topics} topics, one pass"
+    return _group(title, shown.reset_index(), "The best of each topic in hindsight, then rules.")
 
 
 def label_screen(table: pd.DataFrame, tasks: int, protocol: str) -> Group:
@@ -58,6 +75,22 @@ def svm_map_table(collection: str, shown: pd.DataFrame, trials: int) -> Group:
     title = f"{collection}: mean average precision, {trials} trials"
     note = "W/L: queries on which SVM-MAP is better and worse; ** two-sided Wilcoxon test, p < .05."
     return _group(title, shown, note)
+
+
+def action_items_table(part: str, shown: pd.DataFrame) -> Group:
+    """Return the measures of every method on one part of the experiment."""
+    note = (
+        "± is half of a 95 % interval. Significantly better (two-tailed t, p = .05) than all others"
+        " of B base classifiers, D Best By Class and Majority, S stacking, R STRIVE. Log-loss in"
+        " bits a sentence."
+    )
+    return _group(f"Action items, {part}", shown, note)
+
+
+def action_items_comparisons(part: str, shown: pd.DataFrame) -> Group:
+    """Return what gained over what, beside the published gains."""
+    note = "Larger ROC areas, and smaller errors, are gains. Published gains are of whole e-mails."
+    return _group(f"Gains, {part}", shown, note)
 
 
 def markdown_page(shown: Mapping[str, pd.DataFrame]) -> str:

@@ -1,0 +1,1 @@
+"""The experiments of `bayescal reproduce`, one file each, found by the command."""

@@ -1,0 +1,123 @@
+"""Running Bayes factors of a drift monitor, and its alarm."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Self
+
+import xarray as xr
+
+from bayescal.drift import DriftMonitor
+from bayescal.plots.display import Display
+from bayescal.plots.optional import require
+from bayescal.plots.style import BAND, MANY_LINES, REFERENCE, finish
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+class DriftDisplay(Display):
+    """
+    Evidence of each kind of change after every document, beside the limit of the alarm.
+
+    Make it with `from_estimator`.
+
+    Parameters
+    ----------
+    data : xarray.Dataset
+        log_bayes_factor (change, document), natural logarithms; in its attributes the limit, and
+        once there was an alarm what it says.
+
+    Attributes
+    ----------
+    lines_ : list of matplotlib.lines.Line2D
+        One for each kind of change.
+    limit_ : matplotlib.lines.Line2D
+        What the evidence of any change must reach for an alarm.
+    alarm_ : matplotlib.lines.Line2D or None
+        The document of the alarm.
+    since_ : matplotlib.patches.Rectangle or None
+        Two standard deviations on either side of the first document after the change.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from matplotlib.figure import Figure
+    >>> from bayescal import ScoreCalibrator
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.random(300) < 0.3
+    >>> s = rng.normal(2.0 * y)
+    >>> calibrator = ScoreCalibrator("gaussian", draws=50, random_state=0).fit(s[:200], y[:200])
+    >>> monitor = DriftMonitor(calibrator).update(s[200:], y[200:])
+    >>> display = DriftDisplay.from_estimator(monitor, ax=Figure().subplots())
+    >>> [line.get_label() for line in display.lines_]
+    ['base rate', 'slope', 'any']
+    """
+
+    @classmethod
+    def from_estimator(
+        cls, monitor: DriftMonitor, *, ax: Axes | None = None, **options: Any
+    ) -> Self:
+        """
+        Plot what a monitor has found so far.
+
+        Parameters
+        ----------
+        monitor : DriftMonitor
+            After at least one document.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default axes of a new figure.
+        **options
+            Further arguments of `plot`.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        ValueError
+            If the monitor has seen no document.
+        """
+        require("matplotlib")
+        if not monitor.documents_:
+            raise ValueError("the monitor has seen no document yet: call its update first.")
+        table, alarm = monitor.log_bayes_factors_, monitor.alarm_
+        told = {"limit": -math.log(monitor.alpha)}
+        if alarm is not None:
+            told |= {"alarm": alarm.document, "since": alarm.since, "since_sd": alarm.since_sd}
+        data = xr.Dataset(
+            {"log_bayes_factor": (("change", "document"), table.to_numpy().T)},
+            {"change": list(table.columns), "document": table.index.to_numpy()},
+            told,
+        )
+        return cls(data).plot(ax=ax, **options)
+
+    def plot(self, *, ax: Axes | None = None, legend: bool = True) -> Self:
+        """
+        Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default axes of a new figure.
+        legend : bool
+            Whether to draw a legend.
+        """
+        ax, told = self._begin(ax), self.data.attrs
+        evidence = self.data["log_bayes_factor"]
+        document = self.data["document"].values
+        self.lines_ = []
+        for name, look in zip(evidence["change"].values, MANY_LINES, strict=False):
+            own = {key: look[key] for key in ("color", "linestyle", "linewidth")}
+            self.lines_ += ax.plot(document, evidence.sel(change=name), label=str(name), **own)
+        self.limit_ = ax.axhline(told["limit"], label="limit of the alarm", **REFERENCE)
+        self.alarm_ = self.since_ = None
+        if "alarm" in told:
+            self.alarm_ = ax.axvline(told["alarm"], color="0.3", linewidth=1.0, label="alarm")
+            reach = 2.0 * told["since_sd"]
+            self.since_ = ax.axvspan(
+                max(told["since"] - reach, 1.0), told["since"] + reach, label="change", **BAND
+            )
+        ax.set(xlabel="document", ylabel="log Bayes factor against “as before”")
+        ax.set_xlim(1, max(document[-1], 2))
+        finish(ax, legend="upper left" if legend else None)
+        return self

@@ -1,0 +1,240 @@
+"""The report of rankings: how much to read of each query, and whether that was right."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import binom
+
+from bayescal.ranking.drawn_relevance import average_precision_of, enough_read, recall_by_rank
+from bayescal.ranking.queries import as_grades
+from bayescal.ranking.reading import Estimate, Reading, Wanted
+from bayescal.report.answer import BY_CHANCE, Answer
+from bayescal.report.packing import numbers
+from bayescal.report.provenance import describe_run
+from bayescal.report.rendering import render, short, write_page
+from bayescal.report.topic_table import Cell
+from bayescal.validation import Floats
+from bayescal.whole_file import check_target
+
+if TYPE_CHECKING:
+    from bayescal.ranking.relevance import RelevanceCalibrator
+
+SCRIPTS = ("numbers", "svg", "tables", "figure_element", "appearance", "ranking")
+TITLE = "Reading report"
+COLUMNS = (
+    "Documents",
+    "To read",
+    "Share to read",
+    "Relevant documents",
+    "Relevant ones missed",
+    "Average precision",
+)
+JUDGED_COLUMNS = ("Judged relevant", "Recall at the stop", "Average precision, judged")
+BY_RANK = (
+    "rank",
+    "probability",
+    "lower",
+    "upper",
+    "recall",
+    "recall_lower",
+    "recall_upper",
+    "reached",
+)
+NOT_JUDGED = Answer(
+    "missing",
+    "Nobody can tell yet: no judged documents were given.",
+    "Judge all documents of some queries that neither the ranker nor the calibrator has seen, and"
+    " write this report again with their relevance, the argument y.",
+)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """
+    What judgements say of the ranking of one query.
+
+    Attributes
+    ----------
+    relevant : array of shape (documents,) of bool
+        Which documents are relevant, the best one first.
+    recall : array of shape (documents,)
+        The share of the relevant ones at each rank or above; 1 where there are none.
+    average_precision : float
+        Of the ranking, equal scores in the order given; nan where nothing is relevant.
+    """
+
+    relevant: NDArray[np.bool_]
+    recall: Floats
+    average_precision: float
+
+    def recall_after(self, stop: int) -> float:
+        """Return the recall of reading so many documents."""
+        if stop:
+            return float(self.recall[stop - 1])
+        return 0.0 if self.relevant.any() else 1.0
+
+
+@dataclass(frozen=True)
+class Row:
+    """A query in the table of queries."""
+
+    index: int
+    name: str
+    cells: tuple[Cell, ...]
+    verdict: str = ""
+
+
+def write_relevance_report(
+    calibrator: RelevanceCalibrator,
+    path: str | Path,
+    scores: ArrayLike,
+    qid: Any,
+    y: ArrayLike | None,
+    *,
+    wanted: Wanted,
+    title: str | None,
+) -> Path:
+    """Write the report; see `RelevanceCalibrator.report`."""
+    target = check_target(path)
+    readings = calibrator.read(scores, qid, **asdict(wanted))
+    judged = _judge(readings, y, calibrator.relevance_threshold_)
+    described = [_described(name, readings[name], judged.get(name)) for name in readings]
+    rows = [
+        Row(index, str(name), _cells(reading, judged.get(name)))
+        for index, (name, reading) in enumerate(readings.items())
+    ]
+    text = render(
+        "ranking",
+        SCRIPTS,
+        {"queries": described, **{key: numbers(value) for key, value in asdict(wanted).items()}},
+        title=title or TITLE,
+        percent=f"{100.0 * wanted.level:g}",
+        recall=f"{100.0 * wanted.recall:g}",
+        probability=f"{wanted.probability:g}",
+        columns=COLUMNS + (JUDGED_COLUMNS if judged else ()),
+        rows=rows,
+        facts=_facts(readings, len(calibrator.queries_)),
+        answer=_answer(readings, judged, wanted),
+        run=describe_run(calibrator.calibrator_.posterior_),
+    )
+    return write_page(target, text)
+
+
+def _judge(
+    readings: dict[Hashable, Reading], y: ArrayLike | None, threshold: float
+) -> dict[Hashable, Judged]:
+    """Return what is judged, by query; nothing where no judgements are given."""
+    if y is None:
+        return {}
+    documents = sum(reading.document.size for reading in readings.values())
+    relevant = as_grades(y, documents) >= threshold
+    return {name: judge(relevant[reading.document]) for name, reading in readings.items()}
+
+
+def judge(relevant: NDArray[np.bool_]) -> Judged:
+    """
+    Return what the relevance of documents, best first, says of their ranking.
+
+    Examples
+    --------
+    >>> found = judge(np.array([True, False, True, False]))
+    >>> found.recall.tolist(), round(found.average_precision, 4)
+    ([0.5, 0.5, 1.0, 1.0], 0.8333)
+    """
+    one = relevant[np.newaxis]
+    return Judged(relevant, recall_by_rank(one)[0], float(average_precision_of(one)[0]))
+
+
+def _described(name: Hashable, reading: Reading, judged: Judged | None) -> dict[str, Any]:
+    """Return what the page draws of a query."""
+    found = {key: numbers(getattr(reading, key)) for key in BY_RANK}
+    found |= {"name": str(name), "documents": reading.document.size, "stop": reading.stop}
+    if judged is not None:
+        found["judged"] = {
+            "relevant": (np.flatnonzero(judged.relevant) + 1).tolist(),
+            "recall": numbers(judged.recall[reading.rank - 1]),
+        }
+    return found
+
+
+def _cells(reading: Reading, judged: Judged | None) -> tuple[Cell, ...]:
+    documents = reading.document.size
+    cells = (
+        Cell(documents),
+        Cell(reading.stop),
+        Cell(reading.stop / documents),
+        *(_cell(each) for each in (reading.relevant, reading.missed, reading.average_precision)),
+    )
+    if judged is None:
+        return cells
+    precision = judged.average_precision
+    return (
+        *cells,
+        Cell(int(judged.relevant.sum())),
+        Cell(judged.recall_after(reading.stop)),
+        Cell(None if np.isnan(precision) else precision),
+    )
+
+
+def _cell(found: Estimate) -> Cell:
+    return Cell(None) if np.isnan(found.value) else Cell(found.value, found.lower, found.upper)
+
+
+def _facts(readings: dict[Hashable, Reading], fitted: int) -> dict[str, str]:
+    """Return what reading every query to its stop comes to."""
+    each = list(readings.values())
+    documents = sum(reading.document.size for reading in each)
+    read = sum(reading.stop for reading in each)
+    relevant = sum(reading.relevant.value for reading in each)
+    missed = sum(reading.missed.value for reading in each)
+    return {
+        "Queries": f"{len(each):,}",
+        "Documents": f"{documents:,}",
+        "To read": f"{read:,} ({100.0 * read / documents:.0f} %)",
+        "Relevant documents, expected": short(relevant),
+        "Of these missed, expected": short(missed),
+        "Queries that the calibrator was fitted to": f"{fitted:,}",
+    }
+
+
+def _answer(
+    readings: dict[Hashable, Reading], judged: dict[Hashable, Judged], wanted: Wanted
+) -> Answer:
+    """Return whether enough was read as often as was asked for."""
+    if not judged:
+        return NOT_JUDGED
+    recalls = [judged[name].recall_after(reading.stop) for name, reading in readings.items()]
+    enough = int(enough_read(np.array(recalls), wanted.recall).sum())
+    held = _precisions_held(readings, judged)
+    chance = float(binom.cdf(enough, len(recalls), wanted.probability))
+    few = chance < BY_CHANCE
+    text = (
+        f"Reading every query to its stop reaches the recall of {100.0 * wanted.recall:g} % in"
+        f" {enough} of {len(recalls)} judged queries ({100.0 * enough / len(recalls):.0f} %), where"
+        f" {100.0 * wanted.probability:g} % or more were asked for; so few or fewer come by chance"
+        f" with probability {short(chance)}. {held}"
+    )
+    headline = (
+        "Not often enough: too little is read." if few else "No sign that too little is read."
+    )
+    return Answer("warning" if few else "good", headline, text)
+
+
+def _precisions_held(readings: dict[Hashable, Reading], judged: dict[Hashable, Judged]) -> str:
+    inside = [
+        reading.average_precision.lower
+        <= judged[name].average_precision
+        <= reading.average_precision.upper
+        for name, reading in readings.items()
+        if not np.isnan(judged[name].average_precision)
+    ]
+    return (
+        f"The interval of the average precision holds the judged one in {sum(inside)} of"
+        f" {len(inside)} queries that have relevant documents."
+    )

@@ -1,0 +1,155 @@
+"""A population of topics in the results of one problem: kept there, and what was drawn around it.
+
+A problem fitted around a population has the groups of any other one, its parts being those of
+`parts.around_population`, and the population's own tree in the group prior_knowledge: a file of it
+needs no other file to be read, or to learn from further documents.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+
+from bayescal.curves.class_draws import read_mixture
+from bayescal.families import FAMILIES, Family
+from bayescal.parts.around_population import (
+    DENSITIES_AROUND,
+    MONOTONE_AROUND,
+    RECALIBRATED_AROUND,
+    drawn_densities,
+)
+from bayescal.parts.densities import shapes
+from bayescal.parts.of_topics import (
+    DENSITIES_OF_TOPICS,
+    MONOTONE_OF_TOPICS,
+    RECALIBRATED_OF_TOPICS,
+    prefix_of,
+)
+from bayescal.parts.places import COMBINATION, DRAWS, LAPSE, Groups, flat, place_of, places
+from bayescal.results.topics import read_population, read_scale
+from bayescal.validation import Floats
+
+FOLDER = "prior_knowledge"
+
+
+def families_of_tree(tree: xr.DataTree) -> tuple[Family, ...]:
+    """Return the families of densities that a tree of topics holds, in their order."""
+    found = places(flat(tree))
+    return tuple(FAMILIES[each.name] for each in found if each.kind == DENSITIES_OF_TOPICS)
+
+
+def kept_groups(population: xr.DataTree) -> dict[str, xr.Dataset]:
+    """Return a population's tree as groups of another one, its provenance among them."""
+    groups = {f"{FOLDER}/{path}": group for path, group in flat(population).items()}
+    return {FOLDER: xr.Dataset(attrs=dict(population.attrs)), **groups}
+
+
+def read_kept(groups: Groups) -> xr.DataTree | None:
+    """Return the population that a problem was fitted around; None if there was none."""
+    if FOLDER not in groups:
+        return None
+    start = f"{FOLDER}/"
+    own = {
+        path.removeprefix(start): each for path, each in groups.items() if path.startswith(start)
+    }
+    population = xr.DataTree.from_dict(own)
+    population.attrs.update(groups[FOLDER].attrs)
+    return population
+
+
+def groups_of_topic(tree: xr.DataTree) -> dict[str, xr.Dataset]:
+    """
+    Return the only topic of a tree as the parts of one problem, with their weights.
+
+    Parameters
+    ----------
+    tree : xarray.DataTree
+        A population with one topic added to it.
+    """
+    families, groups = families_of_tree(tree), flat(tree)
+    out: dict[str, xr.Dataset] = {}
+    for family in families:
+        prefix = prefix_of(family, families)
+        place = place_of(family.name, DENSITIES_AROUND.name, first=family == families[0])
+        out |= {
+            **place.note(),
+            place.draws[0]: drawn_densities(_only(groups[f"{prefix}posterior"]), family),
+            place.constants: xr.Dataset({"centre": read_scale(tree)[0]}),
+            place.evidence: _health(_only(groups[f"{prefix}topics"])),
+        }
+    if COMBINATION not in groups:
+        return out
+    weights = _only(groups[COMBINATION])[["weight", "elpd", "se"]]
+    lapses = {LAPSE: groups[LAPSE]} if LAPSE in groups else {}
+    # Labels left out are predicted with the mean of what base rates are from.
+    base_rate = read_population(tree).rate.mean(axis=1)
+    recalibrated = _recalibrated(groups, base_rate)
+    return out | recalibrated | _monotone(groups) | {COMBINATION: weights} | lapses
+
+
+def draw_of_population(population: xr.DataTree, draws: int) -> xr.Dataset:
+    """
+    Return one chain of draws of a topic that nobody has labelled, evenly chosen.
+
+    Parameters
+    ----------
+    population : xarray.DataTree
+        Without topics.
+    draws : int
+        How many, at most as many as the population has.
+
+    Returns
+    -------
+    xarray.Dataset
+        mode, left_width and right_width of the first family's densities, and prior, P(+).
+    """
+    family = families_of_tree(population)[0]
+    drawn = drawn_densities(population["population"].to_dataset(), family)
+    one = drawn.stack(sample=DRAWS, create_index=False).drop_vars(DRAWS)
+    kept = np.linspace(0, one.sizes["sample"] - 1, draws).astype(np.intp)
+    chain = one.isel(sample=kept).rename(sample="draw").expand_dims(chain=[0])
+    chain = chain.assign_coords(draw=np.arange(draws))
+    return shapes(read_mixture(chain, read_scale(population)[0]), chain)
+
+
+def _recalibrated(groups: Groups, base_rate: Floats) -> dict[str, xr.Dataset]:
+    """Return the population's curve along the densities' log-odds, and what these are of."""
+    old = RECALIBRATED_OF_TOPICS
+    place = place_of(old.name, RECALIBRATED_AROUND.name, first=False)
+    along = groups[COMBINATION][["base_weight", "reach"]].assign(base=("parameter", base_rate))
+    return {
+        **place.note(),
+        place.draws[0]: groups[old.draws[0]],
+        place.constants: groups[old.constants].merge(along),
+        place.evidence: groups[old.evidence],
+    }
+
+
+def _monotone(groups: Groups) -> dict[str, xr.Dataset]:
+    old = MONOTONE_OF_TOPICS
+    place = place_of(old.name, MONOTONE_AROUND.name, first=False)
+    own = _only(groups[old.draws[0]])[["intercept", "slope"]]
+    return {
+        **place.note(),
+        place.draws[0]: own.assign(prior=_only(groups["posterior"])["rate"]),
+        place.constants: groups[old.constants],
+        place.evidence: _health(_only(groups[old.evidence])),
+    }
+
+
+def _only(group: xr.Dataset) -> xr.Dataset:
+    """Return a group's values of the only topic."""
+    return group.isel(topic=0, drop=True)
+
+
+def _health(known: xr.Dataset) -> xr.Dataset:
+    """Return what is known of how well a topic and its population were drawn."""
+    names = (
+        "efficiency",
+        "resolved",
+        "proposal_efficiency",
+        "proposal_pareto_k",
+        "pareto_k",
+        "population_efficiency",
+    )
+    return known[[name for name in names if name in known]]

@@ -1,0 +1,54 @@
+"""An update of a fitted calibrator by 100 documents, and a monitor's, against a fit to all anew."""
+
+import time
+
+from bayescal import ScoreCalibrator
+from bayescal.drift import DriftMonitor
+from bayescal.families import FAMILIES
+from benchmarks.data import million
+from benchmarks.timing import report
+
+BATCH = 100
+# An update predicts its documents too, and fits all of them anew: the posterior of all.
+BAR = 1.6
+
+
+def main():
+    """Print times and ratios."""
+    scores, positive = million()
+    for family in (*FAMILIES, "auto"):
+        for n in (500, 10_000):
+            compare(family, scores[: n + BATCH], positive[: n + BATCH])
+    fitted = ScoreCalibrator("gaussian", random_state=0).fit(scores[:500], positive[:500])
+    new = scores[500 : 500 + BATCH], positive[500 : 500 + BATCH]
+    report(
+        f"DriftMonitor.update of {BATCH}",
+        lambda: DriftMonitor(fitted).update(*new),
+        lambda: fitted.fit(scores[:500], positive[:500]),
+        "a fit",
+        10.0,
+        clock=time.process_time,
+    )
+
+
+def compare(family, scores, positive):
+    """Time updates of one family by a batch, each of a calibrator that has seen all but it."""
+    calibrator = ScoreCalibrator(family, random_state=0).fit(scores[:-BATCH], positive[:-BATCH])
+    fitted = vars(calibrator).copy()
+
+    def update():
+        vars(calibrator).update(fitted)
+        calibrator.update(scores[-BATCH:], positive[-BATCH:])
+
+    report(
+        f"update by {BATCH} of {scores.size - BATCH}, {family}",
+        update,
+        lambda: ScoreCalibrator(family, random_state=0).fit(scores, positive),
+        "fit to all",
+        BAR,
+        clock=time.process_time,
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,224 @@
+"""What a CombinedClassifier was fitted to is drawn, told, decided on and reported like any fit."""
+
+import json
+from copy import deepcopy
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import special
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.datasets import make_classification
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+
+from bayescal import CombinedClassifier
+from bayescal.decisions import rates_by_topic, thresholds_by_topic
+from bayescal.export import export
+from bayescal.plots import (
+    DecisionDisplay,
+    LogOddsDisplay,
+    PredictiveCheckDisplay,
+    ProbabilityDisplay,
+    ReliabilityDisplay,
+)
+from tests.report_data import data_of
+
+pytestmark = pytest.mark.one_era
+PAIR = [("logistic", LogisticRegression()), ("nb", GaussianNB())]
+LETTERS = np.array(["a", "b", "c"])
+
+
+def problem(classes=2):
+    X, y = make_classification(
+        300, 5, n_informative=4, n_redundant=0, n_classes=classes, random_state=0
+    )
+    return X, LETTERS[y]
+
+
+class Sums(TransformerMixin, BaseEstimator):
+    """Two indicators of made documents."""
+
+    def fit(self, X, y):
+        self.fitted_ = True
+        return self
+
+    def transform(self, X):
+        return np.c_[X.sum(axis=1), np.abs(X[:, 0])]
+
+
+@pytest.fixture(scope="module")
+def binary():
+    X, y = problem()
+    combined = CombinedClassifier(
+        PAIR, indicators=Sums(), combiner="local_bayes", cv=3, random_state=0
+    )
+    return combined.fit(X[:200], y[:200])
+
+
+@pytest.fixture(scope="module")
+def several():
+    X, y = problem(3)
+    return CombinedClassifier(PAIR, cv=3, random_state=0).fit(X[:200], y[:200])
+
+
+class TestProblem:
+    def test_its_curve_is_what_predicts_say(self, binary):
+        X, _ = problem()
+        (only,) = binary.fitted_problems().values()
+        assert only.labels.tolist() == ["a", "b"]
+        assert only.counts == (only.documents.count(False), only.documents.count(True))
+        np.testing.assert_array_equal(only.documents.score, binary.scores_)
+        scores = binary.decision_function(X[200:])
+        np.testing.assert_allclose(only.log_odds(scores), scores)
+        assert (only.model, only.problems, only.parts, only.has_mle) == (
+            "local_bayes",
+            (),
+            None,
+            False,
+        )
+
+    def test_its_band_is_that_of_documents_of_a_score_together(self, binary):
+        """In each draw the curve's mean over documents is that of their own probabilities."""
+        X, _ = problem()
+        (only,) = binary.fitted_problems().values()
+        scores = binary.decision_function(X)
+        by_document, by_score = binary.sample_proba(X), only.calibration.sample(scores)
+        for low, high in ((-9.0, -1.0), (-1.0, 1.0), (1.0, 9.0)):
+            near = (scores > low) & (scores < high)
+            own, curve = by_document[:, near].mean(axis=1), by_score[:, near].mean(axis=1)
+            assert np.corrcoef(own, curve)[0, 1] > 0.9
+            assert np.abs(own - curve).mean() < 0.03
+        # One document is less certain than the share among all of its score.
+        widths = np.ptp(binary.predict_interval(X), axis=1)
+        narrower = np.ptp(only.calibration.interval(scores, 0.9, "pointwise"), axis=1)
+        assert np.median(narrower) < np.median(widths)
+
+    def test_coefficients_are_told_by_name(self, binary):
+        table = binary.summary()
+        assert table.index.names == ["class", "parameter"]
+        names = table.loc["b"].index.tolist()
+        assert names == [
+            "bias",
+            "logistic",
+            "nb",
+            "indicator 0",
+            "indicator 1",
+            *(f"{name}, moderator {j}" for name in ("logistic", "nb") for j in (0, 1)),
+        ]
+        np.testing.assert_array_equal(table.to_numpy(), binary.weights().to_numpy())
+        assert (table["lower"] < table["upper"]).all()
+        posterior = binary.posterior_["posterior"]
+        assert posterior["weight_shift"].shape == (1, 1000, 2, 2)
+        np.testing.assert_allclose(posterior["weight"].mean(("chain", "draw")), table["mean"][1:3])
+        # In the order of the table: all moderators of a classifier, then the next one's.
+        shifts = posterior["weight_shift"].mean(("chain", "draw")).to_numpy().ravel()
+        np.testing.assert_allclose(shifts, table["mean"].to_numpy()[5:])
+
+    def test_of_several_classes_there_is_one_for_each(self, several, tmp_path):
+        X, y = problem(3)
+        assert list(several.fitted_problems()) == ["a", "b", "c"]
+        assert set(several.diagnostics_) == set(several.posterior_.children) == {"a", "b", "c"}
+        assert set(several.summary().index.get_level_values("problem")) == {"a", "b", "c"}
+        drawn = LogOddsDisplay.from_estimator(several, topic="b").data
+        assert (drawn["lower"] <= drawn["upper"]).all()
+        topics = data_of(several.report(tmp_path / "report.html", X[200:], y[200:]))["topics"]
+        assert [each["test"]["point"]["positives"] for each in topics] == [
+            int((y[200:] == name).sum()) for name in LETTERS
+        ]
+
+
+class TestReaders:
+    @pytest.mark.parametrize(
+        "display", [LogOddsDisplay, ProbabilityDisplay, DecisionDisplay, PredictiveCheckDisplay]
+    )
+    def test_displays(self, binary, display):
+        X, y = problem()
+        assert display.from_estimator(binary).data.attrs["score_name"] == "combined log-odds"
+        scores = binary.decision_function(X[200:])
+        held_out = display.from_estimator(binary, scores, y[200:])
+        assert held_out.figure_ is not None
+
+    def test_reliability(self, binary):
+        X, y = problem()
+        scores = binary.decision_function(X[200:])
+        found = ReliabilityDisplay.from_estimator(binary, scores, y[200:])
+        own = ReliabilityDisplay.from_predictions(y[200:] == "b", special.expit(scores))
+        np.testing.assert_allclose(found.data["prob_true"], own.data["prob_true"])
+
+    def test_decisions(self, binary):
+        X, _ = problem()
+        scores = binary.decision_function(X[200:])
+        (rates,) = rates_by_topic(binary, scores, probability=0.5, random_state=0).itertuples()
+        assert rates.selected == (scores >= 0.0).sum()
+        expected = special.expit(scores[scores >= 0.0]).mean()
+        assert rates.precision == pytest.approx(expected, abs=0.05)
+        (row,) = thresholds_by_topic(binary, scores, recall=0.9, random_state=0).itertuples()
+        assert row.recall >= 0.9
+        assert row.probability == pytest.approx(special.expit(row.threshold))
+
+    def test_report(self, binary, tmp_path):
+        X, y = problem()
+        page = binary.report(tmp_path / "report.html", X[200:], y[200:])
+        (topic,) = data_of(page)["topics"]
+        assert data_of(page)["classes"] == ["a", "b"]
+        assert topic["test"]["point"]["n"] == 100
+        np.testing.assert_allclose(topic["point"], topic["x"], atol=1e-3)
+        assert [row[1] for row in topic["parameters"]["rows"]][:3] == ["bias", "logistic", "nb"]
+        text = page.read_text(encoding="utf-8")
+        for said in ("No problem was found", "2 moderators z", "combined log-odds", "local_bayes"):
+            assert said in text
+
+    def test_export(self, binary, tmp_path):
+        path = export(binary, tmp_path / "curve.json", format="json", level=0.9)
+        curves = json.loads(path.read_text(encoding="utf-8"))["curves"]
+        scores = np.sort(binary.scores_)
+        point, lower, upper = (
+            np.interp(scores, each["score"], each["log_odds"]) for each in curves.values()
+        )
+        np.testing.assert_allclose(point, scores, atol=1e-3)
+        assert ((lower < point) & (point < upper)).mean() > 0.95
+
+    def test_what_is_wrong_with_draws_is_told(self, several, tmp_path):
+        spoilt = deepcopy(several)
+        first = spoilt._combined[0]
+        bad = replace(first.weights, pareto_k=0.93)
+        spoilt._combined = [replace(first, weights=bad), *spoilt._combined[1:]]
+        assert not spoilt.diagnostics_["a"].ok
+        assert spoilt.diagnostics_["b"].ok
+        page = spoilt.report(tmp_path / "report.html").read_text(encoding="utf-8")
+        assert "weights are uneven (Pareto k 0.93)" in page
+
+
+class TestWithoutPosterior:
+    @pytest.mark.parametrize("what", ["fitted_problems", "summary"])
+    def test_combiners_without_one_say_so(self, what):
+        X, y = problem()
+        other = CombinedClassifier(PAIR, combiner="logistic", cv=3).fit(X, y)
+        with pytest.raises(AttributeError, match=r"'logistic' has no posterior.*use 'bayes'"):
+            getattr(other, what)()
+        for name in ("posterior_", "diagnostics_"):
+            assert not hasattr(other, name)
+
+    def test_labels_and_documents_come_together(self, binary, tmp_path):
+        X, _ = problem()
+        with pytest.raises(ValueError, match="X and y must be given together"):
+            binary.report(tmp_path / "report.html", X)
+        with pytest.raises(ValueError, match="y must hold 'a', 'b' only"):
+            binary.report(tmp_path / "report.html", X[:2], ["a", "d"])
+        assert not list(tmp_path.iterdir())
+
+
+class TestFiles:
+    def test_what_was_saved_predicts_alike(self, several, tmp_path):
+        X, _ = problem(3)
+        again = CombinedClassifier.load(several.save(tmp_path / "combined.joblib"))
+        np.testing.assert_array_equal(again.predict_proba(X), several.predict_proba(X))
+        np.testing.assert_array_equal(again.sample_proba(X[:5]), several.sample_proba(X[:5]))
+
+    def test_another_file_is_refused(self, tmp_path):
+        with pytest.raises(FileNotFoundError, match="there is no file"):
+            CombinedClassifier.load(tmp_path / "none.joblib")
+        (tmp_path / "other.joblib").write_text("text")
+        with pytest.raises(ValueError, match=r"a file that CombinedClassifier\.save wrote"):
+            CombinedClassifier.load(tmp_path / "other.joblib")

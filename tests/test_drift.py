@@ -1,0 +1,289 @@
+"""Drift: the Bayes factor is the one of its formula, a martingale, and finds what changed."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy import special, stats
+
+from bayescal import ScoreCalibrator
+from bayescal.drift import CHANGES, Change, DriftMonitor
+from bayescal.drift.evidence import not_yet
+from studies.drift import PointCurve, draw
+from studies.truths import TRUTHS
+from tests.drift_tools import KnownCurves, alarmed, stream
+
+CURVES = KnownCurves(lambda s: 2.0 * s - 1.0, lambda s: 0.5 * s, lambda s: s + 0.3, base=0.3)
+FEW = {
+    "moved": Change(np.ones(1), np.array([-0.7, 0.4]), np.array([[0.25, 0.75]])),
+    "turned": Change(
+        np.array([0.5, 3.0]), np.array([0.0, 1.0]), np.array([[0.4, 0.1], [0.2, 0.3]])
+    ),
+}
+SCORES = np.array([0.3, -1.2, 2.0, 0.1, -0.4])
+
+
+def densities(labels):
+    """Return p(labels as before) and, by change, the terms (first changed, slope, shift)."""
+    beta = np.log(0.3 / 0.7)
+    sign = 2 * np.asarray(labels) - 1
+    before, changed = 0.0, {name: {} for name in FEW}
+    n = len(sign)
+    for curve in CURVES.curves:
+        f = curve(SCORES[:n])
+        before += np.prod(1 / (1 + np.exp(-sign * f))) / 3
+        for name, change in FEW.items():
+            for first in range(1, n + 2):  # n + 1: not yet
+                survival = 1 / (1 + np.log(first)), 1 / (1 + np.log(first + 1))
+                rho = survival[0] if first == n + 1 else survival[0] - survival[1]
+                for (i, a), (j, b) in product(enumerate(change.slope), enumerate(change.shift)):
+                    after = beta + a * (f - beta) + b
+                    g = np.where(np.arange(1, n + 1) >= first, after, f)
+                    term = rho * change.prior[i, j] * np.prod(1 / (1 + np.exp(-sign * g))) / 3
+                    key = first, a, b
+                    changed[name][key] = changed[name].get(key, 0.0) + term
+    return before, changed
+
+
+@pytest.mark.parametrize("labels", [(1, 0, 1, 1, 1), (0, 0, 0, 0, 1), (1, 1, 0, 1, 1)])
+def test_bayes_factors_are_sums_over_all_that_may_have_happened(labels):
+    monitor = DriftMonitor(CURVES, changes=FEW).update(SCORES, labels)
+    for n in range(1, 6):
+        before, changed = densities(labels[:n])
+        row = monitor.log_bayes_factors_.loc[n]
+        expected = {name: sum(terms.values()) / before for name, terms in changed.items()}
+        expected["any"] = np.mean(list(expected.values()))
+        assert np.exp(row[list(expected)]).tolist() == pytest.approx(list(expected.values()))
+    assert monitor.bayes_factors_ == pytest.approx(expected)
+
+
+def test_since_and_size_are_posterior_means():
+    labels = (1, 1, 0, 1, 1)
+    # So large an alpha that there is an alarm at the first Bayes factor above 1.1.
+    monitor = DriftMonitor(CURVES, 0.9, changes=FEW).update(SCORES, labels)
+    _, changed = densities(labels)
+    alarm = monitor.alarm_
+    own = {key: p for key, p in changed[alarm.change].items() if key[0] <= len(labels)}
+    total = sum(own.values())
+    mean = [sum(key[k] * p for key, p in own.items()) / total for k in range(3)]
+    variance = sum((key[0] - mean[0]) ** 2 * p for key, p in own.items()) / total
+    assert (alarm.since, alarm.slope, alarm.shift) == pytest.approx(tuple(mean))
+    assert alarm.since_sd == pytest.approx(np.sqrt(variance))
+
+
+def test_the_mean_bayes_factor_is_one_as_before():
+    """The martingale's mean, over all label sequences, without chance."""
+    total = np.zeros(3)
+    for labels in product((0, 1), repeat=5):
+        monitor = DriftMonitor(CURVES, changes=FEW).update(SCORES, labels)
+        total += densities(labels)[0] * np.array(list(monitor.bayes_factors_.values()))
+    assert total == pytest.approx(np.ones(3), abs=1e-12)
+
+
+def test_the_mean_is_more_than_one_where_a_curve_is_taken_for_certain():
+    """Negative: labels follow one of three curves, and the monitor knows their mean alone."""
+
+    def mean(s):
+        return special.logit(CURVES.sample_proba(s).mean(axis=0))
+
+    total = 0.0
+    for labels in product((0, 1), repeat=5):
+        monitor = DriftMonitor(KnownCurves(mean, base=0.3), changes=FEW).update(SCORES, labels)
+        total += densities(labels)[0] * monitor.bayes_factors_["any"]
+    assert total > 1.01
+
+
+def test_change_points_have_a_proper_prior():
+    assert not_yet(0) == 1.0
+    values = [not_yet(t) for t in (1, 10, 10**3, 10**6, 10**12)]
+    assert np.all(np.diff(values) < 0.0)
+    # After a million documents a change at the next has a probability above that of e^-19.
+    assert np.log(not_yet(10**6) - not_yet(10**6 + 1)) > -19.5
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_grids_are_priors(change):
+    assert change.prior.sum() == pytest.approx(1.0)
+    of_shift = change.prior.sum(axis=0)
+    assert of_shift @ change.shift == pytest.approx(0.0, abs=1e-12)
+    assert np.sqrt(of_shift @ change.shift**2) == pytest.approx(1.0, abs=0.03)
+    # Quadrature: the integral of a likelihood of twenty labels, by the grid and by many quantiles.
+    y = np.arange(20) % 3 == 0
+    by_grid = of_shift @ stats.bernoulli.pmf(y[:, None], special.expit(change.shift)).prod(axis=0)
+    b = stats.norm.ppf((np.arange(20_000) + 0.5) / 20_000)
+    by_draws = stats.bernoulli.pmf(y[:, None], special.expit(b)).prod(axis=0).mean()
+    assert by_grid == pytest.approx(by_draws, rel=0.01)
+
+
+@pytest.fixture(scope="module")
+def calibrator():
+    fitted = ScoreCalibrator("gaussian", draws=200, random_state=0)
+    return fitted.fit(*stream(np.random.default_rng(3), 300))
+
+
+def watched(calibrator, rng, quiet, changed, draws=100, **after):
+    monitor = DriftMonitor(calibrator, draws=draws).update(*stream(rng, quiet))
+    assert not alarmed(monitor)
+    return monitor.update(*stream(rng, changed, **after))
+
+
+@pytest.mark.parametrize("rate", [0.05, 0.7])
+def test_another_base_rate_is_found(calibrator, rate):
+    alarm = watched(calibrator, np.random.default_rng(5), 200, 300, rate=rate).alarm_
+    assert alarm.change == "base rate"
+    assert 200 < alarm.document <= 500
+    assert abs(alarm.since - 201) < max(3.0 * alarm.since_sd, 5.0)
+    # The prior draws the estimate towards no change, the more the fewer labels came since.
+    truth = special.logit(rate) - special.logit(0.3)
+    assert 0.5 < alarm.shift / truth < 1.2
+    assert alarm.slope == pytest.approx(1.0)
+
+
+def test_another_slope_is_found(calibrator):
+    """Scores that say nothing any more: the slope falls to next to nothing."""
+    alarm = watched(calibrator, np.random.default_rng(5), 200, 300, distance=0.0).alarm_
+    assert alarm.change == "slope"
+    assert alarm.slope < 0.5
+    assert abs(alarm.since - 201) < max(3.0 * alarm.since_sd, 5.0)
+
+
+def test_a_change_after_a_long_quiet_time_is_found_soon(calibrator):
+    delays = [
+        watched(
+            calibrator, np.random.default_rng(5), quiet, 150, draws=40, rate=0.7
+        ).alarm_.document
+        - quiet
+        for quiet in (50, 3000)
+    ]
+    assert all(0 < delay < 100 for delay in delays)
+
+
+def test_alarms_as_before_are_no_more_than_alpha(calibrator):
+    """Labels by curves from the posterior, which is what Ville's inequality is about."""
+    rng, alarms, streams = np.random.default_rng(8), 0, 120
+    scores = rng.normal(0.6, 1.3, 100)
+    for p in calibrator.sample_proba(scores, streams, random_state=1):
+        monitor = DriftMonitor(calibrator, 0.2, draws=50)
+        alarms += alarmed(monitor.update(scores, (rng.random(100) < p).astype(int)))
+    assert alarms / streams <= 0.2
+
+
+def alarm_rates(fitted, labels, streams, draws):
+    """Return how often monitors of small fits, and of their point curves, raise false alarms."""
+    alarms = np.zeros((streams, 2))
+    for k in range(streams):
+        rng = np.random.default_rng([fitted, k])
+        small = ScoreCalibrator("gaussian", draws=250, random_state=0).fit(*stream(rng, fitted))
+        later = stream(rng, labels)
+        alarms[k, 0] = alarmed(DriftMonitor(small, draws=draws).update(*later))
+        alarms[k, 1] = alarmed(DriftMonitor(PointCurve(small)).update(*later))
+    return alarms.mean(axis=0)
+
+
+def test_a_point_curve_taken_for_certain_is_found_fault_with():
+    """Negative: with 40 documents fitted the curve is not what the monitor would take it for."""
+    integrated, point = alarm_rates(fitted=40, labels=300, streams=40, draws=50)
+    # Two in forty are expected at most; more than six have a probability of .003.
+    assert integrated <= 6 / 40
+    assert point >= 0.35
+
+
+@pytest.mark.slow
+def test_false_alarms_of_small_fits_are_at_the_nominal_rate():
+    integrated, point = alarm_rates(fitted=100, labels=1000, streams=200, draws=200)
+    assert integrated <= 0.05 + 2.0 * np.sqrt(0.05 * 0.95 / 200)
+    assert point > 0.15
+
+
+def test_the_study_draws_labels_by_changed_log_odds():
+    truth = TRUTHS["Gaussian, equal variances"]
+    scores, labels = draw(truth, 40_000, np.random.default_rng(0), slope=0.5, shift=1.0)
+    # Log-odds of two Gaussians a distance of 2 apart are 2 s + logit(0.2), those of the base rate.
+    p = special.expit(special.logit(0.2) + scores + 1.0)
+    for low, high in ((-3.0, -1.0), (-1.0, 0.5), (0.5, 3.0)):
+        own = (low < scores) & (scores < high)
+        error = np.sqrt((p[own] * (1 - p[own])).sum()) / own.sum()
+        assert abs(labels[own].mean() - p[own].mean()) < 4.0 * error
+
+
+class TestInterface:
+    def test_pieces_are_one_stream(self, calibrator):
+        s, y = stream(np.random.default_rng(1), 60)
+        one = DriftMonitor(calibrator, draws=50).update(s, y)
+        many = DriftMonitor(calibrator, draws=50)
+        for k in range(0, 60, 7):
+            many.update(s[k : k + 7], y[k : k + 7])
+        assert many.documents_ == 60
+        np.testing.assert_allclose(many.log_bayes_factors_, one.log_bayes_factors_, rtol=1e-12)
+
+    def test_probabilities_that_are_none_change_nothing(self):
+        p = special.expit(SCORES)
+        fitted = ScoreCalibrator("gaussian", draws=50, scores_are="probabilities", random_state=0)
+        monitor = DriftMonitor(fitted.fit(p, [1, 0, 1, 1, 0]))
+        with pytest.raises(ValueError, match=r"must lie between 0 and 1, got 1\.5"):
+            monitor.update(np.r_[np.full(300, 0.5), 1.5], np.zeros(301, dtype=int))
+        assert monitor.documents_ == 0
+
+    def test_before_any_document_all_factors_are_one(self, calibrator):
+        monitor = DriftMonitor(calibrator)
+        assert monitor.bayes_factors_ == {"base rate": 1.0, "slope": 1.0, "any": 1.0}
+        assert monitor.log_bayes_factors_.empty
+        assert monitor.alarm_ is None
+
+    def test_an_update_of_the_calibrator_later_changes_nothing(self):
+        rng = np.random.default_rng(2)
+        fitted = ScoreCalibrator("gaussian", draws=100, random_state=0).fit(*stream(rng, 100))
+        later = stream(rng, 30)
+        expected = DriftMonitor(fitted).update(*later).log_bayes_factors_
+        monitor = DriftMonitor(fitted)
+        fitted.update(*stream(rng, 100, rate=0.9))
+        np.testing.assert_array_equal(monitor.update(*later).log_bayes_factors_, expected)
+
+    def test_evidence_beyond_all_numbers_stays_finite(self):
+        curve = KnownCurves(lambda s: np.full(s.shape, -20.0), base=0.5)
+        monitor = DriftMonitor(curve).update(np.zeros(400), np.ones(400, dtype=int))
+        assert monitor.bayes_factors_["base rate"] == np.inf
+        assert np.isfinite(monitor.log_bayes_factors_.values).all()
+        # A shift of three standard deviations is the largest there is: nearly 3 nats a label.
+        assert 1000 < monitor.log_bayes_factors_["base rate"].iloc[-1] < 1200
+        assert monitor.alarm_.since == pytest.approx(1.0, abs=0.01)
+
+    def test_certainties_that_fail_rule_nothing_out(self):
+        certain = KnownCurves(lambda s: np.full(s.shape, np.inf), lambda s: -s, base=0.5)
+        monitor = DriftMonitor(certain).update(np.zeros(3), [0, 0, 1])
+        assert np.isfinite(monitor.log_bayes_factors_.values).all()
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            (([1.0], [2]), "labels must hold 0, 1 only, got 2"),
+            (([1.0, 2.0], [1]), "scores and labels must have the same length, got 2 and 1"),
+            (([np.inf], [1]), "scores must be finite"),
+            (([], []), "scores must hold at least one score"),
+        ],
+    )
+    def test_bad_documents_are_named_and_change_nothing(self, calibrator, arguments, message):
+        monitor = DriftMonitor(calibrator, draws=20).update([0.0], [1])
+        before = monitor.log_bayes_factors_
+        with pytest.raises(ValueError, match=message):
+            monitor.update(*arguments)
+        np.testing.assert_array_equal(monitor.log_bayes_factors_, before)
+
+    @pytest.mark.parametrize(
+        ("wish", "message"),
+        [
+            ({"alpha": 1.0}, "alpha must lie between 0 and 1"),
+            ({"draws": 0}, "draws must be a positive whole number"),
+            ({"changes": {}}, "changes must hold at least one kind of change"),
+        ],
+    )
+    def test_wrong_wishes_are_named(self, calibrator, wish, message):
+        with pytest.raises(ValueError, match=message):
+            DriftMonitor(calibrator, **wish)
+
+    def test_a_calibrator_without_posterior_is_refused(self):
+        fitted = ScoreCalibrator(inference="mle").fit([0.0, 1.0, 2.0], [0, 1, 1])
+        with pytest.raises(ValueError, match="needs a posterior"):
+            DriftMonitor(fitted)
+        with pytest.raises(ValueError, match="not fitted"):
+            DriftMonitor(ScoreCalibrator())

@@ -1,0 +1,208 @@
+"""What online combiners refuse, by its message, and that nothing is learnt then."""
+
+import copy
+
+import numpy as np
+import pytest
+
+from bayescal.experts.online_combiner import OnlineCombiner
+from bayescal.experts.rules import RULES
+
+pytestmark = pytest.mark.one_era
+
+RNG = np.random.default_rng(0)
+P = RNG.random((20, 3))
+Y = RNG.integers(2, size=20)
+ON = RNG.random((20, 4))
+NAN = np.where(np.arange(60).reshape(20, 3) == 7, np.nan, P)
+
+
+def with_one(array, value):
+    """Return a copy of which one entry of the third document is another."""
+    out = array.copy()
+    out[2, 1] = value
+    return out
+
+
+def fitted(rule):
+    indicators = ON if RULES[rule].takes_indicators else None
+    return OnlineCombiner(rule).partial_fit(P, Y, classes=[0, 1], indicators=indicators)
+
+
+BAD = {
+    "a label unseen before": (
+        "bmx",
+        (P, Y + 1),
+        {"indicators": ON},
+        r"y must hold 0, 1 only, got 2",
+    ),
+    "a label of another kind": ("wma", (P, Y.astype(str)), {}, "y must hold 0, 1 only"),
+    "labels that are nan": ("wma", (P, np.full(20, np.nan)), {}, "y must hold 0, 1 only, got nan"),
+    "labels in columns": ("wma", (P, Y[:, None]), {}, r"y must have shape \(n,\)"),
+    "fewer labels": ("wma", (P, Y[:-1]), {}, "P and y must have the same length, got 20 and 19"),
+    "other classes": ("wma", (P, Y), {"classes": [0, 1, 2]}, r"classes must stay \[0, 1\]"),
+    "more experts": (
+        "wma",
+        (np.c_[P, P], Y),
+        {},
+        "as many experts as before, 3, got 6: fit anew for others",
+    ),
+    "fewer indicators": (
+        "bmx",
+        (P, Y),
+        {"indicators": ON[:, 1:]},
+        "as many indicators as before, 4, got 3",
+    ),
+    "no indicators": ("eg", (P, Y), {}, "as many indicators as before, 4, got 0"),
+    "indicators that are not taken": (
+        "winnow",
+        (P, Y),
+        {"indicators": ON},
+        "rule 'winnow' takes no indicators",
+    ),
+    "indicators of fewer documents": (
+        "bmx",
+        (P, Y),
+        {"indicators": ON[1:]},
+        "P and indicators must have the same length",
+    ),
+    "indicators in a row": (
+        "bmx",
+        (P, Y),
+        {"indicators": ON[:, 0]},
+        r"indicators must have shape \(n, indicators\), got \(20,\)",
+    ),
+    "an indicator that is nan": (
+        "winbmx",
+        (P, Y),
+        {"indicators": with_one(ON, np.nan)},
+        "indicators must not be nan, got one for document 2, indicator 1",
+    ),
+    "an indicator above 1": (
+        "winbmxmod",
+        (P, Y),
+        {"indicators": with_one(ON, 7.5)},
+        r"indicators must lie between 0 and 1, got 7.5 for document 2: .*MinMaxScaler",
+    ),
+    "no indicator that is on": (
+        "eg",
+        (P, Y),
+        {"indicators": np.where(np.arange(20)[:, None] == 5, 0.0, ON)},
+        "must have an indicator above 0, got none for document 5",
+    ),
+    "a probability above 1": (
+        "wma",
+        (with_one(P, 1.5), Y),
+        {},
+        r"P must lie between 0 and 1, got 1.5 for document 2: .*ScoreCalibrator",
+    ),
+    "log-odds": ("wma", (with_one(P, -3.0), Y), {}, "P must lie between 0 and 1"),
+    "probabilities that do not sum to 1": (
+        "wma",
+        (np.stack([P, P], axis=2), Y),
+        {},
+        "must sum to 1, or all be nan, got a sum of .* for document 0, expert 0",
+    ),
+    "a probability of one class that is nan": (
+        "winnow",
+        (np.stack([1.0 - P, NAN], axis=2), Y),
+        {},
+        "must sum to 1, or all be nan, got a sum of nan for document 2, expert 1",
+    ),
+    "a column": ("wma", (P[:, 0], Y), {}, r"P must have shape \(n, experts\) or .*got \(20,\)"),
+    "no documents": ("wma", (P[:0], Y[:0]), {}, "at least one document and expert"),
+    "words": ("wma", ([["a", "b", "c"]], Y[:1]), {}, "P must be an array of numbers"),
+    "nan where no expert may sleep": (
+        "bmx",
+        (NAN, Y),
+        {"indicators": ON},
+        "rule 'bmx' needs all experts awake, but for document 2 expert 1 sleeps: take 'winnow'",
+    ),
+    "nan of an expert that is awake": (
+        "winnow",
+        (NAN, Y),
+        {"awake": np.ones(P.shape, dtype=bool)},
+        "awake must give probabilities, got nan for document 2, expert 1",
+    ),
+    "awake of another shape": (
+        "winnow",
+        (P, Y),
+        {"awake": np.ones(20, dtype=bool)},
+        r"awake must be bool, of shape \(n, experts\) = \(20, 3\), got bool of shape \(20,\)",
+    ),
+    "awake in numbers": ("winnow", (P, Y), {"awake": np.ones(P.shape)}, "awake must be bool"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_refused_and_nothing_learnt(case):
+    rule, arguments, keywords, message = BAD[case]
+    combiner = fitted(rule)
+    before = copy.deepcopy(vars(combiner))
+    with pytest.raises(ValueError, match=message):
+        combiner.partial_fit(*arguments, **keywords)
+    np.testing.assert_equal(vars(combiner), before)
+    new = OnlineCombiner(rule)
+    if "as before" not in message and "stay" not in message:
+        with pytest.raises(ValueError, match=message):
+            new.partial_fit(*arguments, **{"classes": [0, 1], **keywords})
+        with pytest.raises(ValueError, match=message):
+            combiner.fit(*arguments, **{"classes": [0, 1], **keywords})
+        assert not any(name.endswith("_") for name in vars(new))
+        np.testing.assert_equal(vars(combiner), before)
+
+
+@pytest.mark.parametrize("case", [case for case in BAD if "label" not in case and "cl" not in case])
+def test_refused_when_predicting(case):
+    rule, arguments, keywords, message = BAD[case]
+    with pytest.raises(ValueError, match=message):
+        fitted(rule).predict_proba(arguments[0], **keywords)
+
+
+def test_all_experts_asleep():
+    silent = np.where(np.arange(20)[:, None] == 4, np.nan, P)
+    alone = OnlineCombiner("winnow", constant_experts=False)
+    with pytest.raises(ValueError, match="all sleep for document 4: leave it out, or set constant"):
+        alone.partial_fit(silent, Y, classes=[0, 1])
+    # A constant expert is always awake.
+    found = OnlineCombiner("winnow").partial_fit(silent, Y, classes=[0, 1])
+    assert found.predict_proba(silent)[4].tolist() == [0.0, 1.0]
+
+
+def test_a_first_call_must_name_the_classes():
+    with pytest.raises(ValueError, match="classes must name all classes at the first call"):
+        OnlineCombiner().partial_fit(P, Y)
+    with pytest.raises(ValueError, match="at least two classes, got"):
+        OnlineCombiner().fit(P, np.zeros(20))
+    with pytest.raises(ValueError, match="labels must not be nan"):
+        OnlineCombiner().fit(P, np.where(Y == 0, np.nan, 1.0))
+    with pytest.raises(ValueError, match="labels must be of one type"):
+        OnlineCombiner().fit(P, np.array([None, "in"], dtype=object)[Y])
+    later = OnlineCombiner("wma").partial_fit(P, np.zeros(20), classes=[0.0, 1.0])
+    assert later.partial_fit(P, Y, classes=[1, 0]).n_rounds_ == 40
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"rule": "hedge"}, "rule must be one of 'wma', 'winnow'"),
+        ({"beta": 1.0}, "beta must lie between 0 and 1"),
+        ({"beta": 1e-200}, "beta must be at least 1e-100"),
+        ({"eta": 0.0}, "eta must lie between 0 and 1"),
+        ({"passes": 0}, "passes must be a positive whole number"),
+    ],
+)
+def test_parameters(params, message):
+    with pytest.raises(ValueError, match=message):
+        OnlineCombiner(**params).fit(P, Y)
+
+
+def test_constant_experts_cannot_come_later():
+    combiner = fitted("wma").set_params(constant_experts=False)
+    with pytest.raises(ValueError, match="as many experts with constant ones as before, 4, got 3"):
+        combiner.partial_fit(P, Y)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_the_smallest_beta(rule):
+    assert np.isfinite(OnlineCombiner(rule, beta=1e-100).fit(P, Y).predict_proba(P)).all()

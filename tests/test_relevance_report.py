@@ -1,0 +1,151 @@
+"""The report of rankings says what the calibrator says, judges it, and stays one safe file."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+from bayescal import TopicCalibrator
+from bayescal.ranking import RelevanceCalibrator, average_precision
+from tests.browser import browser, opened
+from tests.report_data import HOSTILE
+from tests.test_relevance import queries
+
+LONG = 400
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    quick = TopicCalibrator(draws=100, random_state=0)
+    return RelevanceCalibrator(quick, random_state=0).fit(*queries(seed=0))
+
+
+@pytest.fixture(scope="module")
+def ranked():
+    """Return scores, relevance and queries, one of a hostile name, one long, one with nothing."""
+    scores, relevant, qid = queries(seed=1, number=5)
+    rng = np.random.default_rng(2)
+    names = np.array([HOSTILE, "b", "c", "d", "nothing", "long"], dtype=object)
+    code = np.concatenate([np.asarray(qid), np.full(LONG, 5)])
+    scores = np.concatenate([scores, rng.normal(size=LONG)])
+    relevant = np.concatenate([relevant * (qid != 4), rng.random(LONG) < 0.1])
+    return scores, relevant.astype(int), names[code]
+
+
+@pytest.fixture(scope="module")
+def path(fitted, ranked, tmp_path_factory):
+    scores, relevant, qid = ranked
+    return fitted.report(tmp_path_factory.mktemp("report") / "a.html", scores, qid, relevant)
+
+
+def data_of(path):
+    text = path.read_text(encoding="utf-8")
+    return json.loads(re.search(r'id="data">(.*?)</script>', text, re.S).group(1))
+
+
+def test_a_reading_is_what_the_calibrator_says_one_by_one(fitted, ranked):
+    scores, _, qid = ranked
+    readings = fitted.read(scores, qid, recall=0.7, probability=0.8, level=0.5)
+    stops = fitted.when_to_stop(scores, qid, recall=0.7, probability=0.8)
+    precision = fitted.expected_average_precision(scores, qid, level=0.5)
+    point = fitted.predict_proba(scores, qid)[:, 1]
+    for name, reading in readings.items():
+        ordered = scores[reading.document]
+        assert set(qid[reading.document]) == {name}
+        assert (np.diff(ordered) <= 0).all()
+        assert reading.document.size == stops.loc[name, "documents"]
+        assert reading.stop == stops.loc[name, "stop"]
+        assert reading.relevant.value == pytest.approx(stops.loc[name, "relevant"])
+        assert reading.missed.value == pytest.approx(stops.loc[name, "missed"])
+        found = reading.average_precision
+        assert [found.value, found.lower, found.upper] == pytest.approx(
+            precision.loc[name].tolist()
+        )
+        assert reading.probability == pytest.approx(point[reading.document][reading.rank - 1])
+        # The stop is where enough is reached first, among the ranks that are told.
+        before, after = reading.rank < reading.stop, reading.rank >= reading.stop
+        assert (reading.reached[before] < 0.8).all()
+        assert (reading.reached[after] >= 0.8 - 1e-9).all()
+        assert (reading.recall_lower <= reading.recall_upper).all()
+        assert (np.diff(reading.recall) >= 0).all()
+        assert reading.rank[[0, -1]].tolist() == [1, reading.document.size]
+
+
+def test_the_page_holds_it_with_what_was_judged(fitted, ranked, path):
+    scores, relevant, qid = ranked
+    data = data_of(path)
+    assert [each["name"] for each in data["queries"]] == list(dict.fromkeys(qid))
+    assert (data["recall"], data["probability"], data["level"]) == (0.8, 0.9, 0.9)
+    readings = fitted.read(scores, qid)
+    for each in data["queries"]:
+        mine = qid == each["name"]
+        ranks = np.argsort(np.argsort(-scores[mine], kind="stable"), kind="stable") + 1
+        assert each["judged"]["relevant"] == sorted(ranks[relevant[mine] == 1].tolist())
+        assert each["probability"] == pytest.approx(readings[each["name"]].probability, rel=1e-3)
+        assert len(each["judged"]["recall"]) == len(each["rank"]) <= 240
+    text = path.read_text(encoding="utf-8")
+    mine = qid == "b"
+    by_query = average_precision(relevant[mine], scores[mine], qid[mine])
+    assert f'data-value="{by_query["b"]:.6g}"' in text
+
+
+def test_too_little_read_is_noticed(fitted, tmp_path):
+    scores, relevant, qid = queries(seed=3, number=60)
+    good = fitted.report(tmp_path / "good.html", scores, qid, relevant)
+    assert "No sign that too little is read" in good.read_text(encoding="utf-8")
+    # As after a change of the ranker that turned half its scores into noise.
+    rng = np.random.default_rng(4)
+    noise = np.where(rng.random(scores.size) < 0.5, rng.permutation(scores), scores)
+    bad = fitted.report(tmp_path / "bad.html", noise, qid, relevant)
+    assert "Not often enough: too little is read" in bad.read_text(encoding="utf-8")
+
+
+def test_without_judgements_nobody_can_tell(fitted, ranked, tmp_path):
+    scores, _, qid = ranked
+    text = fitted.report(tmp_path / "a.html", scores, qid).read_text(encoding="utf-8")
+    assert "Nobody can tell yet" in text
+    assert "Judged relevant" not in text
+
+
+def test_names_are_escaped(path):
+    assert HOSTILE not in path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "match"),
+    [
+        ({"y": [0, 1]}, "must have the same length"),
+        ({"recall": 1.5}, "recall must be above 0 and at most 1"),
+        ({"level": 2.0}, "level must lie between 0 and 1"),
+        ({"path": "missing/a.html"}, "missing"),
+    ],
+)
+def test_nothing_is_written_of_wrong_wishes(fitted, ranked, tmp_path, wrong, match):
+    scores, relevant, qid = ranked
+    asked = {"y": relevant, **wrong}
+    path = tmp_path / asked.pop("path", "a.html")
+    with pytest.raises((ValueError, OSError), match=match):
+        fitted.report(path, scores, qid, **asked)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.docs
+@pytest.mark.one_era
+def test_a_browser_shows_the_queries(path):
+    with browser() as chromium, opened(chromium, path) as page:
+        assert page.locator("#figures figure").count() == 2
+        page.select_option("#choose", label="long")
+        assert page.locator("#query-name").inner_text() == "long"
+        ticks = page.locator("#figures figure").first.locator("line.line.empirical")
+        long = next(each for each in data_of(path)["queries"] if each["name"] == "long")
+        # One more stands in the legend.
+        assert ticks.count() == len(long["judged"]["relevant"]) + 1
+        page.fill("#search", "noth")
+        assert page.locator("#search-status").inner_text() == "1 of 6 queries"
+        page.fill("#search", "")
+        page.locator("#queries thead button", has_text="Documents").first.click()
+        page.locator("#queries thead button", has_text="Documents").first.click()
+        assert page.locator("#queries tbody th").first.inner_text() == "long"
+        page.locator("#queries tbody button").nth(1).click()
+        assert page.locator("#query-name").inner_text() != "long"
