@@ -20,10 +20,10 @@ from tests.task_scores import made_tasks
 X, Y, TASK = made_tasks()
 NEW, TRUTH, NEW_TASK = made_tasks(seed=0)
 KINDS = {
-    "pooled": PooledCombiner(random_state=0),
-    "repop": PooledCombiner(specialise="repop", random_state=0),
-    "general": PooledCombiner(specialise="general", random_state=0),
-    "m": PooledCombiner(specialise=20.0, random_state=0),
+    "pooled": PooledCombiner("tree", random_state=0),
+    "repop": PooledCombiner("tree", specialise="repop", random_state=0),
+    "general": PooledCombiner("tree", specialise="general", random_state=0),
+    "m": PooledCombiner("tree", specialise=20.0, random_state=0),
     "weights": PooledCombiner("weights", random_state=0),
     "logistic": PooledCombiner(LogisticRegression(), specialise="general", random_state=0),
 }
@@ -102,7 +102,7 @@ class TestTree:
     def test_names_are_numbers(self):
         pairs = [("repop", 0), ("general", np.inf)]
         for name, m in pairs:
-            one, other = (PooledCombiner(specialise=s, random_state=0) for s in (name, m))
+            one, other = (PooledCombiner("tree", specialise=s, random_state=0) for s in (name, m))
             np.testing.assert_array_equal(
                 one.fit(X, Y, TASK).decision_function(X, TASK),
                 other.fit(X, Y, TASK).decision_function(X, TASK),
@@ -234,7 +234,7 @@ class TestEveryKind:
         old = task != "task 6"
         answers = []
         for specialise in ("general", "repop", 20.0):
-            found = PooledCombiner(specialise=specialise, random_state=0)
+            found = PooledCombiner("tree", specialise=specialise, random_state=0)
             found.fit(x[old], y[old], task[old]).add_tasks(x[~old], task[~old])
             answers.append(found.decision_function(x[~old], task[~old]))
         np.testing.assert_array_equal(answers[0], answers[1])

@@ -47,9 +47,9 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    metaclassifier : "tree", "weights" or classifier
-        "tree": a decision tree of all tasks, whose leaves are specialised. "weights": logistic
-        regression, the weights of each task around those of a population. A scikit-learn decision
+    metaclassifier : "weights", "tree" or classifier
+        "weights": logistic regression, the weights of each task around those of a population.
+        "tree": a decision tree of all tasks, whose leaves are specialised. A scikit-learn decision
         tree is treated as "tree"; another classifier with probabilities is the same for all tasks.
     specialise : "pooled", "repop", "general" or float
         How many documents the estimate of all tasks at a leaf is worth against the task's own
@@ -104,7 +104,7 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def __init__(
         self,
-        metaclassifier: Any = "tree",
+        metaclassifier: Any = "weights",
         *,
         specialise: str | float = "pooled",
         cv: int = 5,
