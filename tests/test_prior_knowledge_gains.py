@@ -148,7 +148,7 @@ def test_bands_hold_the_truth_of_topics_of_the_population():
 
 
 @pytest.mark.slow
-def test_bands_of_the_combination_hold_it_too_and_are_narrower_than_those_that_know_nothing():
+def test_bands_of_the_combination_hold_it_too():
     held, error = coverage(learnt("auto"), 150)
     assert held > 0.85 - 2.0 * error
     assert coverage(learnt("auto", width=3.0), 40)[0] < 0.6
