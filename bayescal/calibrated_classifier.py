@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -17,6 +16,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 from bayescal.classification import ensemble
 from bayescal.classification.calibration import CalibratedPair, calibrate
 from bayescal.classification.calibrators import read_calibrator
+from bayescal.classification.fitted_classifier import FittedClassifier
 from bayescal.classification.folds import (
     Documents,
     Scored,
@@ -26,15 +26,13 @@ from bayescal.classification.folds import (
 )
 from bayescal.classification.metadata import route, router_of, routing_enabled
 from bayescal.classification.raw_scores import check_scoring
-from bayescal.classification.storage import read_classifier, write_classifier
 from bayescal.classification.targets import BINARY, MULTILABEL, Target, read_target
-from bayescal.fitted.problem import Problems, summary_of
+from bayescal.fitted.problem import Problems
 from bayescal.randomness import generator
 from bayescal.results.calibration import KINDS
 from bayescal.validation import Floats, as_weights, check_choice, check_fraction
 
 if TYPE_CHECKING:
-    import pandas as pd
     import xarray as xr
     from sklearn.utils import Tags
     from sklearn.utils.metadata_routing import MetadataRouter
@@ -44,7 +42,12 @@ if TYPE_CHECKING:
 ESTIMATOR = "estimator"  # the classifier's name in metadata routing
 
 
-class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+class CalibratedClassifier(
+    FittedClassifier,
+    ClassifierMixin,  # type: ignore[misc]
+    MetaEstimatorMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+):
     """
     Calibrate a classifier on scores of documents that it was not trained on.
 
@@ -344,110 +347,6 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         """
         return ensemble.problems(self._pairs(), np.asarray(self.classes_))
 
-    def summary(self, level: float = 0.9) -> pd.DataFrame:
-        """
-        Return every parameter of the calibrators; see `ScoreCalibrator.summary`.
-
-        Parameters
-        ----------
-        level : float
-            Probability of the equal-tailed posterior interval.
-
-        Returns
-        -------
-        pandas.DataFrame
-            A table as of one calibrator; with several classes, labels or folds, these are the first
-            level of its rows.
-        """
-        check_fraction(level=level)
-        return summary_of(self.fitted_problems(), level)
-
-    def report(
-        self,
-        path: str | Path,
-        X: Any = None,
-        y: Any = None,
-        *,
-        level: float = 0.9,
-        threshold: float | None = None,
-        recall: float = 0.9,
-        title: str | None = None,
-    ) -> Path:
-        """
-        Write a report: one HTML file with curves, bands, decisions, model and provenance.
-
-        Parameters
-        ----------
-        path : str or Path
-            Where to write the file.
-        X, y : documents and their classes, optional
-            Held-out documents, whose reliability it shows; not for an ensemble.
-        level : float
-            Posterior probability of the bands at each score.
-        threshold, recall
-            See `bayescal.report.write_report`: a threshold to judge, and a recall to reach.
-        title : str, optional
-            Title of the page.
-
-        Raises
-        ------
-        ValueError
-            If an argument is not as described.
-        AttributeError
-            If a calibrator is none of this package's.
-        FileNotFoundError, OSError
-            If the file cannot be written; nothing stays then.
-        """
-        from bayescal.report import write_report
-
-        if (X is None) != (y is None):
-            raise ValueError("X and y must be given together: held-out documents and classes.")
-        test = None if X is None else ensemble.labelled(self._pairs(), self._features(X), y)
-        return write_report(
-            self, path, test=test, level=level, threshold=threshold, recall=recall, title=title
-        )
-
-    def save(self, path: str | Path) -> Path:
-        """
-        Write the fitted classifier and its calibrators to a file; `load` reads it.
-
-        The file is a pickle, as scikit-learn's own models are kept: it is read by the same versions
-        of the packages, and by those alone who trust whoever wrote it. The calibrators by
-        themselves can be kept without a pickle: `calibrated_classifiers_[0].calibrators[0].save`.
-
-        Parameters
-        ----------
-        path : str or Path
-            The file to write.
-
-        Raises
-        ------
-        FileNotFoundError
-            If the folder does not exist.
-        """
-        self._pairs()
-        return write_classifier(self, path)
-
-    @classmethod
-    def load(cls, path: str | Path) -> Self:
-        """
-        Read a fitted classifier that `save` wrote; it is a pickle, and runs the code it names.
-
-        Parameters
-        ----------
-        path : str or Path
-            The file to read, written by someone you trust.
-
-        Raises
-        ------
-        FileNotFoundError
-            If there is no such file.
-        ValueError
-            If something else wrote it.
-        """
-        found: Self = read_classifier(path, cls)
-        return found
-
     def get_metadata_routing(self) -> MetadataRouter:
         """Return who may get which metadata of fit; see scikit-learn's guide."""
         return router_of(self, {ESTIMATOR: self._estimator()})
@@ -458,6 +357,9 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         if inner.classifier_tags is not None:
             tags.classifier_tags = inner.classifier_tags
         return tags
+
+    def _held_out(self, X: Any, y: Any) -> Any:
+        return ensemble.labelled(self._pairs(), self._features(X), y)
 
     def _features(self, X: Any) -> Any:
         """Return documents as the classifier takes them."""

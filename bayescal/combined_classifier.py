@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -16,6 +15,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from bayescal.bayes import probability
+from bayescal.classification.fitted_classifier import FittedClassifier
 from bayescal.classification.folds import Documents
 from bayescal.classification.held_out import with_labels
 from bayescal.classification.metadata import route, router_of
@@ -25,7 +25,6 @@ from bayescal.classification.probabilities import (
     log_proba_of,
     on_simplex,
 )
-from bayescal.classification.storage import read_classifier, write_classifier
 from bayescal.classification.targets import BINARY, MULTICLASS, MULTILABEL, Target, read_target
 from bayescal.combining.binary_problems import binary_problems, splits_of
 from bayescal.combining.combiners import read_combiner
@@ -36,7 +35,7 @@ from bayescal.combining.members import read_classifiers
 from bayescal.combining.nested import Problem, fit_nested
 from bayescal.combining.posteriors import coefficient_table, diagnose, problem_of, tree_of
 from bayescal.fitted.combination_problem import CombinationProblem
-from bayescal.fitted.problem import Problems, summary_of
+from bayescal.fitted.problem import Problems
 from bayescal.randomness import generator
 from bayescal.results.provenance import describe
 from bayescal.validation import Floats, as_weights, check_choice, check_fraction
@@ -62,7 +61,12 @@ def _gives_probabilities(estimator: CombinedClassifier) -> bool:
     return True
 
 
-class CombinedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+class CombinedClassifier(
+    FittedClassifier,
+    ClassifierMixin,  # type: ignore[misc]
+    MetaEstimatorMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+):
     """
     Combine classifiers by what they say of documents that they were not trained on.
 
@@ -458,120 +462,13 @@ class CombinedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
 
         return Problems([""] if binary else names, read, by_topic=not binary)
 
-    def summary(self, level: float = 0.9) -> pd.DataFrame:
-        """
-        Return the posterior of the coefficients, as `CalibratedClassifier.summary` has parameters.
-
-        Parameters
-        ----------
-        level : float
-            Probability of the equal-tailed interval.
-
-        Returns
-        -------
-        pandas.DataFrame
-            Rows (class, parameter), of several classes or labels (problem, class, parameter);
-            columns mean, lower, upper.
-
-        Raises
-        ------
-        AttributeError
-            If the combiner has no posterior.
-        """
-        check_fraction(level=level)
-        return summary_of(self.fitted_problems(), level)
-
-    def report(
-        self,
-        path: str | Path,
-        X: Any = None,
-        y: Any = None,
-        *,
-        level: float = 0.9,
-        threshold: float | None = None,
-        recall: float = 0.9,
-        title: str | None = None,
-    ) -> Path:
-        """
-        Write a report: one HTML file with curves, bands, decisions, model and provenance.
-
-        Parameters
-        ----------
-        path : str or Path
-            Where to write the file.
-        X, y : documents and their classes, optional
-            Held-out documents, whose reliability it shows.
-        level : float
-            Posterior probability of the bands at each score.
-        threshold, recall
-            See `bayescal.report.write_report`; a threshold is of the combined log-odds.
-        title : str, optional
-            Title of the page.
-
-        Raises
-        ------
-        ValueError
-            If an argument is not as described.
-        AttributeError
-            If the combiner has no posterior.
-        FileNotFoundError, OSError
-            If the file cannot be written; nothing stays then.
-        """
-        from bayescal.report import write_report
-
-        if (X is None) != (y is None):
-            raise ValueError("X and y must be given together: held-out documents and classes.")
-        test = None
-        if X is not None:
-            classes = self.classes_ if self._kind == BINARY else self._columns
-            test = with_labels(self._scores(self._inputs(X)), y, self._kind, np.asarray(classes))
-        return write_report(
-            self, path, test=test, level=level, threshold=threshold, recall=recall, title=title
-        )
-
-    def save(self, path: str | Path) -> Path:
-        """
-        Write the fitted combination to a file; `load` reads it.
-
-        The file is a pickle, as scikit-learn's own models are kept: it is read by the same versions
-        of the packages, and by those alone who trust whoever wrote it.
-
-        Parameters
-        ----------
-        path : str or Path
-            The file to write.
-
-        Raises
-        ------
-        FileNotFoundError
-            If the folder does not exist.
-        """
-        check_is_fitted(self, "classes_")
-        return write_classifier(self, path)
-
-    @classmethod
-    def load(cls, path: str | Path) -> Self:
-        """
-        Read a fitted combination that `save` wrote; it is a pickle, and runs the code it names.
-
-        Parameters
-        ----------
-        path : str or Path
-            The file to read, written by someone you trust.
-
-        Raises
-        ------
-        FileNotFoundError
-            If there is no such file.
-        ValueError
-            If something else wrote it.
-        """
-        found: Self = read_classifier(path, cls)
-        return found
-
     def get_metadata_routing(self) -> MetadataRouter:
         """Return who may get which metadata of fit; see scikit-learn's guide."""
         return router_of(self, read_classifiers(self.classifiers))
+
+    def _held_out(self, X: Any, y: Any) -> Any:
+        classes = self.classes_ if self._kind == BINARY else self._columns
+        return with_labels(self._scores(self._inputs(X)), y, self._kind, np.asarray(classes))
 
     @property
     def _has_probabilities(self) -> bool:

@@ -128,7 +128,7 @@ METHODS_OF_THE_FACE = {
     (estimator, room)
     for estimator in ("score_calibrator", "topic_calibrator")
     for room in ("report", "export")
-}
+} | {("classification", "report")}
 
 FILES = sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py")
 
