@@ -1,4 +1,6 @@
-"""Fixtures that several files of tests share: files of scores for the command line."""
+"""What several files of tests share: files of scores for the command line, figures closed."""
+
+import sys
 
 import pytest
 
@@ -23,6 +25,14 @@ def topics(tmp_path):
 @pytest.fixture
 def fake_nuts(monkeypatch):
     replace_sampler(monkeypatch)
+
+
+@pytest.fixture(autouse=True)
+def _no_figure_stays_open():
+    """Close what pyplot keeps, of which it warns from the twentieth figure of a process on."""
+    yield
+    if pyplot := sys.modules.get("matplotlib.pyplot"):
+        pyplot.close("all")
 
 
 # Files that take longest start first, so that no process waits for the other at the end.
