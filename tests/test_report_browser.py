@@ -65,13 +65,18 @@ def interval(page, where):
     return [as_number(end) for end in page.locator(where).inner_text().split(" to ")]
 
 
+def wait_for_frame(page):
+    """Wait until the page has drawn what controls changed, which it does once a frame."""
+    page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
+
+
 def set_costs(page, false_positive, false_negative, prior=None):
     page.fill("#cost-fp-value", str(false_positive))
     page.fill("#cost-fn-value", str(false_negative))
     page.set_checked("#prior-own", prior is None)
     if prior is not None:
         page.fill("#prior-value", str(prior))
-    page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
+    wait_for_frame(page)
 
 
 def decisions(calibrator, scores, false_positive, false_negative, prior=None):
@@ -132,12 +137,14 @@ def test_sliders_move_by_the_keyboard(chromium, single):
         page.focus("#cost-fp")
         for _ in range(35):
             page.keyboard.press("ArrowRight")
+        wait_for_frame(page)
         assert page.input_value("#cost-fp-value") == "5.01"
         assert page.get_attribute("#cost-fp", "aria-valuetext") == "5.01"
         assert number(page, "#threshold-probability") == pytest.approx(5.01 / 6.01, abs=1e-4)
         assert number(page, "#threshold") > before[1]
         assert number(page, "#cost") > before[0]
         page.fill("#cost-fp-value", "-3")
+        wait_for_frame(page)
         assert page.get_attribute("#cost-fp-value", "aria-invalid") == "true"
         assert number(page, "#threshold-probability") == pytest.approx(5.01 / 6.01, abs=1e-4)
 
