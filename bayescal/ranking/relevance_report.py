@@ -25,7 +25,7 @@ from bayescal.whole_file import check_target
 if TYPE_CHECKING:
     from bayescal.ranking.relevance import RelevanceCalibrator
 
-SCRIPTS = ("numbers", "svg", "tables", "figure_element", "appearance", "ranking")
+SCRIPTS = ("numbers", "svg", "tables", "figure_element", "chooser", "appearance", "ranking")
 TITLE = "Reading report"
 COLUMNS = (
     "Documents",

@@ -1,5 +1,8 @@
 // A figure on the page: its title, its chart, a legend, a sentence, and its numbers as a table.
 
+const percent = () => `${format(100 * DATA.level)} %`;
+const column = (name, values) => ({ name, values });
+
 function figureElement({ title, chart, legend, note, columns }, file) {
   const items = legend.map(([kind, text]) => element("li", {}, swatch(kind), text));
   const header = columns.map(({ name }) => name);

@@ -1,10 +1,8 @@
 // The figures of a topic: each returns a chart, its legend, a sentence, and its numbers as a table.
 
-const percent = () => `${format(100 * DATA.level)} %`;
 const NEGATIVE = () => `negatives (class ${DATA.classes[0]})`;
 const POSITIVE = () => `positives (class ${DATA.classes[1]})`;
 const rangeOf = (topic) => [topic.x[0], topic.x[topic.x.length - 1]];
-const column = (name, values) => ({ name, values });
 
 // From columns by name to one object a row.
 function rowsOf(columns) {

@@ -3,8 +3,8 @@
 const nameOf = (topic) => topic.name || "";
 const several = DATA.topics.length > 1;
 
-let current = 0;
-let topicTables = [];
+const chooser = several ? new Chooser("topic", ["topics", "numbers"], choose) : null;
+let current = chooser ? chooser.current : 0;
 const controls = new Controls(schedule);
 
 function drawFigures(container, topic) {
@@ -67,10 +67,7 @@ function drawTopic() {
   if (several) {
     byId("topic-name").textContent = nameOf(topic);
     byId("decisions-name").textContent = nameOf(topic);
-    byId("choose").value = String(current);
-    for (const row of topicTables.flatMap((table) => table.rows)) {
-      row.classList.toggle("current", Number(row.dataset.topic) === current);
-    }
+    chooser.mark();
   }
   byId("topic-facts").textContent =
     `Fitted to ${format(topic.positives)} positives and ${format(topic.negatives)} negatives.`;
@@ -148,7 +145,7 @@ function decideRows(costs) {
   // A threshold or a recall of one's own moves nothing in the tables of topics.
   if (decided === JSON.stringify(costs)) return;
   decided = JSON.stringify(costs);
-  const [, numbers] = topicTables;
+  const [, numbers] = chooser.tables;
   for (const row of numbers.rows) {
     const found = decide(DATA.topics[row.dataset.topic], costs);
     fill(row.querySelector("[data-live=threshold]"), found.threshold);
@@ -170,36 +167,9 @@ function schedule() {
 }
 
 function choose(index) {
-  current = Math.min(Math.max(index, 0), DATA.topics.length - 1);
+  current = index;
   controls.startAt(DATA.topics[current]);
   drawTopic();
-}
-
-function listen() {
-  if (!several) return;
-  topicTables = ["topics", "numbers"].map((id) => new TopicTable(byId(id)));
-  current = Number(topicTables[0].rows[0].dataset.topic);
-  byId("search").addEventListener("input", search);
-  search();
-  for (const table of topicTables) {
-    byId(`${table.table.id}-csv`).addEventListener("click", () => table.csv(`${table.table.id}.csv`));
-  }
-  byId("choose").addEventListener("change", (event) => choose(Number(event.target.value)));
-  byId("previous").addEventListener("click", () => choose(current - 1));
-  byId("next").addEventListener("click", () => choose(current + 1));
-  byId("lay-out").addEventListener("click", layOut);
-  for (const button of document.querySelectorAll("[data-show]")) {
-    button.addEventListener("click", () => {
-      choose(Number(button.dataset.show));
-      byId("topic").scrollIntoView();
-      byId("topic-heading").focus({ preventScroll: true });
-    });
-  }
-}
-
-function search() {
-  const shown = topicTables.map((table) => table.filter(byId("search").value));
-  byId("search-status").textContent = `${shown[0]} of ${DATA.topics.length} topics`;
 }
 
 // Every topic's figures one below the other, for printing.
@@ -225,7 +195,7 @@ function drawOverall() {
   container.replaceChildren(figureElement(figure, "reliability.csv"));
 }
 
-listen();
+if (several) byId("lay-out").addEventListener("click", layOut);
 controls.startAt(DATA.topics[current]);
 drawAll();
 followAppearance(drawAll);

@@ -1,11 +1,7 @@
 // The page of rankings: which query is shown, and its two figures by rank.
 
 const { queries } = DATA;
-const percent = () => `${format(100 * DATA.level)} %`;
-const column = (name, values) => ({ name, values });
 const enough = () => `recall of ${format(100 * DATA.recall)} % or more`;
-
-let current = 0;
 
 function rankChart(query, width, yLabel, label) {
   const x = [0, Math.max(query.documents, 2)];
@@ -60,11 +56,10 @@ function facts(query) {
 }
 
 function draw() {
-  const query = queries[current];
+  const query = queries[chooser.current];
   byId("query-name").textContent = query.name;
-  byId("choose").value = String(current);
+  chooser.mark();
   byId("query-facts").textContent = facts(query);
-  for (const row of table.rows) row.classList.toggle("current", Number(row.dataset.topic) === current);
   const container = byId("figures");
   // Empty figures first: their width is that of a column, which letters are drawn to fit.
   container.replaceChildren(element("figure"), element("figure"));
@@ -73,29 +68,6 @@ function draw() {
   container.replaceChildren(...figures.map((each) => figureElement(each, fileName(query.name, each.title))));
 }
 
-function choose(index) {
-  current = Math.min(Math.max(index, 0), queries.length - 1);
-  draw();
-}
-
-function search() {
-  const shown = table.filter(byId("search").value);
-  byId("search-status").textContent = `${shown} of ${queries.length} queries`;
-}
-
-const table = new TopicTable(byId("queries"));
-byId("search").addEventListener("input", search);
-byId("queries-csv").addEventListener("click", () => table.csv("queries.csv"));
-byId("choose").addEventListener("change", (event) => choose(Number(event.target.value)));
-byId("previous").addEventListener("click", () => choose(current - 1));
-byId("next").addEventListener("click", () => choose(current + 1));
-for (const button of document.querySelectorAll("[data-show]")) {
-  button.addEventListener("click", () => {
-    choose(Number(button.dataset.show));
-    byId("query").scrollIntoView();
-    byId("query-heading").focus({ preventScroll: true });
-  });
-}
-search();
+const chooser = new Chooser("query", ["queries"], draw);
 draw();
 followAppearance(draw);
