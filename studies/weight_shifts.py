@@ -28,10 +28,11 @@ from bayescal.combining.inputs import Inputs
 from bayescal.combining.nested import Nested, Problem, fit_nested
 from bayescal.indicators import ReliabilityIndicators
 from bayescal.metrics import losses
+from bayescal.parallel import spread_over
 from bayescal.reproduce.corpus_scores import count_words
 from bayescal.reproduce.strive import BASE, seen, without_indicators
 from bayescal.text import DecisionTree, make_classifier
-from studies.command import Options, main, spread_over
+from studies.command import Options, main
 from studies.problems import tables, texts
 from studies.problems.data_set import DataSet
 from studies.problems.folds import Bools

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from bayescal.combining.inputs import Inputs, Labelled
 from bayescal.combining.measures import MEASURES, best_threshold
+from bayescal.parallel import spread_over
 from bayescal.reproduce.corpus_scores import count_words
 from bayescal.score_calibrator import ScoreCalibrator
 from bayescal.validation import Floats
@@ -136,19 +137,14 @@ def topic_inputs(
     jobs : int
         Processes.
     """
-    import joblib
-
     train, test = (corpus[corpus["split"] == split] for split in ("train", "test"))
     counts = count_words(train["text"], test["text"])
     of_topics = np.stack([_has(train, topic) for topic in topics], axis=1)
-    tasks = (
-        joblib.delayed(_inputs_of)(
-            topic, counts, (_has(train, topic), _has(test, topic)), of_topics, random_state
-        )
+    arguments = (
+        (topic, counts, (_has(train, topic), _has(test, topic)), of_topics, random_state)
         for topic in topics
     )
-    with joblib.parallel_config("loky", inner_max_num_threads=1):
-        return list(joblib.Parallel(n_jobs=jobs)(tasks))
+    return spread_over(jobs, _inputs_of, arguments)
 
 
 def decide_all(

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bayescal.parallel import spread_over
 from bayescal.reproduce.action_items.corpus import Sentences
 from bayescal.reproduce.action_items.views import BEST, CLASSIFIERS, base_classifiers, count
 from bayescal.reproduce.strive import (
@@ -86,11 +87,7 @@ def run_trials(trials: Sequence[Trial], *, random_state: int = 0, jobs: int = 1)
     jobs : int
         Processes.
     """
-    import joblib
-
-    tasks = (joblib.delayed(run_trial)(trial, random_state) for trial in trials)
-    with joblib.parallel_config("loky", inner_max_num_threads=1):
-        parts = list(joblib.Parallel(n_jobs=jobs)(tasks))
+    parts = spread_over(jobs, run_trial, [(trial, random_state) for trial in trials])
     found = {name: [part[name] for part in parts] for name in parts[0]}
     return Outcomes(found, [trial.new.positive for trial in trials])
 

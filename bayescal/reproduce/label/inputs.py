@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from bayescal.parallel import spread_over
 from bayescal.reproduce.label.corpora import Bools, Corpus
 from bayescal.validation import Floats
 
@@ -70,10 +71,8 @@ def tasks_of(corpora: Sequence[Corpus], *, random_state: int = 0, jobs: int = 1)
     jobs : int
         Processes.
     """
-    import joblib
-
-    calls = (
-        joblib.delayed(_task)(
+    arguments = (
+        (
             corpus.name,
             topic,
             (corpus.train, corpus.test),
@@ -83,8 +82,7 @@ def tasks_of(corpora: Sequence[Corpus], *, random_state: int = 0, jobs: int = 1)
         for corpus in corpora
         for k, topic in enumerate(corpus.topics)
     )
-    with joblib.parallel_config("loky", inner_max_num_threads=1):
-        return list(joblib.Parallel(n_jobs=jobs)(calls))
+    return spread_over(jobs, _task, arguments)
 
 
 def _task(
