@@ -36,14 +36,13 @@ from bayescal.score_checks import score_problems, warn_of_scores
 from bayescal.score_fitting import draw_prior, fit_results
 from bayescal.score_updating import (
     MOST_DIRECT,
-    check_forgetting,
     joined,
     prequential_table,
     read_new,
     with_row,
 )
 from bayescal.settings import AUTO, DEPRECATED, read_settings, resolve_inference, resolve_scores
-from bayescal.validation import Floats, check_choice, check_count, check_fraction
+from bayescal.validation import Floats, check_choice, check_count, check_fraction, check_share
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -386,7 +385,7 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         [100.0]
         """
         check_is_fitted(self, "classes_")
-        check_forgetting(forgetting)
+        check_share(forgetting=forgetting)
         calibration, groups = self._calibration, self._results.groups
         new = read_new(
             scores,

@@ -26,7 +26,14 @@ from bayescal.ranking.queries import (
 from bayescal.ranking.reading import Estimate, Reading, Wanted, estimate, read_ranking
 from bayescal.ranking.within_query import standardise
 from bayescal.topic_calibrator import TopicCalibrator
-from bayescal.validation import Floats, as_scores, check_choice, check_count, check_fraction
+from bayescal.validation import (
+    Floats,
+    as_scores,
+    check_choice,
+    check_count,
+    check_fraction,
+    check_share,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -194,7 +201,8 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
         ValueError
             If an argument is not as described.
         """
-        _check_wanted(recall, probability)
+        check_share(recall=recall)
+        check_fraction(probability=probability)
 
         def of_query(relevant: NDArray[np.bool_]) -> tuple[float, ...]:
             stop = stopping_rank(relevant, recall, probability)
@@ -294,8 +302,8 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
         ValueError
             If an argument is not as described.
         """
-        _check_wanted(recall, probability)
-        check_fraction(level=level)
+        check_share(recall=recall)
+        check_fraction(probability=probability, level=level)
         values, new, queries = self._as_new(scores, qid)
         point = self.calibrator_.predict_proba(values, new)[:, 1]
         interval = self.calibrator_.predict_interval(values, new, level)
@@ -411,12 +419,6 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
             draws = min(DRAWS, most, calibrator.draws * calibrator.chains)
             drawn = calibrator.sample_proba(values[best_first], new[documents], draws, rng)
             yield name, best_first, draw_relevance(drawn, rng)
-
-
-def _check_wanted(recall: float, probability: float) -> None:
-    check_fraction(probability=probability)
-    if not 0.0 < recall <= 1.0:
-        raise ValueError(f"recall must be above 0 and at most 1, got {recall!r}.")
 
 
 def _ends(found: Estimate) -> tuple[float, float, float]:
