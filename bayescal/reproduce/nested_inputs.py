@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal.classification.folds import Documents
 from bayescal.classification.targets import read_target
-from bayescal.combining.binary_problems import splits_of
 from bayescal.combining.inputs import Inputs, Labelled
 from bayescal.combining.nested import Problem, fit_nested
 from bayescal.indicators import ReliabilityIndicators
@@ -60,12 +58,11 @@ def nested_inputs(
         If either class has a single document.
     """
     train, new = features
-    own = {} if fit_params is None else fit_params
+    own = {name: (fit_params or {}).get(name, {}) for name in classifiers}
     target = read_target(positive.astype(np.int64), positive.size)
-    documents = {name: Documents(train, target, own.get(name, {})) for name in classifiers}
     # A single positive is refused by `splits_of`, in words of documents rather than of folds.
     folds = splitter(min(FOLDS, max(2, int(positive.sum()))), random_state)
-    problem = Problem(documents, splits_of(target, topic, folds, train, {}))
+    problem = Problem.of(target, topic, train, own, folds, {})
     indicators = ReliabilityIndicators(list(classifiers.items()), text=text, best=best)
     (nested,) = fit_nested(classifiers, indicators, [problem], None, 1)
     return nested.labelled, nested.members.inputs(new)
