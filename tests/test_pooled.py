@@ -87,7 +87,8 @@ def test_evidences_of_other_populations_are_the_exact_ones(family, bases):
     at_base = sum(evidence(*each, BASE, family) for each in documents)
     assert drawn.log_evidence[:, 0].sum() == pytest.approx(at_base, rel=1e-12)
     if len(bases) == 1:
-        assert drawn.log_evidence_of(BASE[None])[0] == pytest.approx(at_base, rel=1e-12)
+        # Sums over draws are in single precision.
+        assert drawn.log_evidence_of(BASE[None])[0] == pytest.approx(at_base, abs=1e-5)
 
 
 def test_a_wide_base_bounds_the_weights_of_wide_populations():

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.special import logsumexp, softmax
 
 from bayescal.engines.pooled import reweighting
 from bayescal.engines.pooled.drawing import Health
@@ -18,21 +19,22 @@ def normal(points):
     return np.stack([mu * precision, -0.5 * precision], axis=-1), 0.5 * mu**2 * precision + log_tau
 
 
-@pytest.fixture(scope="module")
-def drawn():
+def made(shift=0.0):
     """Return draws of three topics with normal likelihoods, and populations to reweight them to."""
     rng = np.random.default_rng(0)
-    bases = np.array([[0.0, 0.0], [0.0, 1.0]])
-    data, sd = np.array([-1.0, 0.2, 2.5]), 0.7
+    bases = np.array([[shift, 0.0], [shift, 1.0]])
+    data, sd = shift + np.array([-1.0, 0.2, 2.5]), 0.7
     variance = np.exp(2.0 * bases[:, 1])
     precision = 1.0 / variance + sd**-2
-    mean = data[:, None] / sd**2 / precision
+    mean = (bases[:, 0] / variance + data[:, None] / sd**2) / precision
     value = rng.normal(mean[..., None], precision[:, None] ** -0.5, (3, 2, 1000)).reshape(3, -1)
-    log_evidence = -0.5 * (data[:, None] ** 2 / (variance + sd**2) + np.log(variance + sd**2))
+    log_evidence = -0.5 * (
+        (data[:, None] - shift) ** 2 / (variance + sd**2) + np.log(variance + sd**2)
+    )
     terms = terms_of(np.stack([value, value**2], axis=-1), bases, log_evidence, normal)
     health = Health(np.ones(3, bool), np.ones(3), np.zeros(3))
     topics = TopicDraws(normal, log_evidence, value[None], terms, health)
-    points = rng.normal(0.0, 0.6, (POPULATIONS, 2))
+    points = rng.normal([shift, 0.0], 0.6, (POPULATIONS, 2))
     eta, normaliser = normal(points)
     log_weight = terms @ np.column_stack([eta, normaliser, np.ones(POPULATIONS)]).T
     weight = np.exp(log_weight - log_weight.max(axis=1, keepdims=True))
@@ -40,6 +42,12 @@ def drawn():
     mean = np.einsum("tdk,td->tk", weight, value)
     square = np.einsum("tdk,td->tk", weight, value**2)
     return topics, points, mean, np.sqrt(square - mean**2)
+
+
+@pytest.fixture(scope="module")
+def drawn():
+    """Return those whose values are near 0."""
+    return made()
 
 
 def standardised(drawn, rng):
@@ -69,3 +77,30 @@ def test_picks_that_forget_their_own_population_are_found(
     monkeypatch.setattr(reweighting, "CANDIDATES", candidates)
     z = standardised(drawn, np.random.default_rng(1))
     assert off(z, drawn[2]) > 1.5 * LIMIT
+
+
+def evidence(topics, points, precision):
+    """Return log evidence straight from its definition, its products of one precision."""
+    eta, normaliser = normal(points)
+    factors = np.column_stack([eta, normaliser, np.ones(len(points))]).T
+    log_weight = topics.terms.astype(precision) @ factors.astype(precision)
+    return (logsumexp(log_weight, axis=1) - np.log(topics.terms.shape[1])).sum(axis=0)
+
+
+def error(found, expected):
+    """Return the error in populations' posterior shares, the sum of absolute differences."""
+    return np.abs(softmax(found) - softmax(expected)).sum()
+
+
+@pytest.mark.parametrize("shift", [0.0, 1000.0])
+def test_single_precision_of_what_differs_is_enough(shift):
+    topics, points, *_ = made(shift)
+    expected = evidence(topics, points, np.float64)
+    assert error(topics.log_evidence_of(points), expected) < 1e-4
+
+
+def test_single_precision_of_all_is_not():
+    """The negative: statistics are large where scores are far from 0."""
+    topics, points, *_ = made(1000.0)
+    expected = evidence(topics, points, np.float64)
+    assert error(evidence(topics, points, np.float32), expected) > 0.1

@@ -14,8 +14,9 @@ from bayescal.validation import Floats
 
 # Of derivatives by differences, and the longest step, in the hyperprior's standard deviations.
 DIFFERENCE, LONGEST_STEP = 0.02, 1.0
+# Effective share of the topics' draws down to which the search for the mode goes on with them.
+CARRIES = 0.3
 MOVES, NEWTON_STEPS = 12, 20
-CLOSE = 0.3  # posterior standard deviations that the base may be off the mode
 FIRST_DRAWS = 500
 PROPOSALS = 4000
 ADAPTATIONS, GOOD_K = 4, 0.7
@@ -58,8 +59,8 @@ def draw_hyperposterior(
     """
     Return draws of the hyperparameters.
 
-    Newton's method on the reweighted evidence finds the mode, the topics drawn anew wherever it
-    leaves their base behind; Student t proposals around the mode are weighted and resampled.
+    Newton's method on the reweighted evidence finds the mode, the topics drawn anew wherever their
+    draws no longer carry it; Student t proposals around the mode are weighted and resampled.
 
     Parameters
     ----------
@@ -78,18 +79,16 @@ def draw_hyperposterior(
     scale = np.array(hyperprior.scale)
     for _ in range(MOVES):
         found = draw(base[None], FIRST_DRAWS, rng)
-        mode, covariance = _mode(_log_posterior(found, hyperprior), base, scale)
+        mode, covariance = _mode(found, hyperprior, base)
         # Few topics leave a curvature that says nothing: the hyperprior knows how far to go.
         deviation = np.minimum(np.sqrt(np.diag(covariance)), scale)
-        wide = hyperprior.bases(mode, deviation, SEARCHING)[0]
-        off = np.abs(wide - base) / deviation
-        base = wide
-        if off.max() < CLOSE:
+        if _carry(found, mode):
             break
+        base = hyperprior.bases(mode, deviation, SEARCHING)[0]
     bases = hyperprior.bases(mode, deviation, FINAL)
     found = draw(bases, topic_draws // len(bases), rng)
     log_posterior = _log_posterior(found, hyperprior)
-    centre, covariance = _mode(log_posterior, mode, scale)
+    centre, covariance = _mode(found, hyperprior, mode)
     for _ in range(ADAPTATIONS):
         points, log_proposal = _student(centre, WIDER * covariance, PROPOSALS, rng)
         log_weight, k = smooth((log_posterior(points) - log_proposal)[None])
@@ -117,9 +116,10 @@ def _log_posterior(
 
 
 def _mode(
-    log_posterior: Callable[[Floats], Floats], start: Floats, scale: Floats
+    topics: TopicDraws, hyperprior: GaussianHyperprior, start: Floats
 ) -> tuple[Floats, Floats]:
-    """Return a mode near the start, at most a few steps away, and minus the inverse Hessian."""
+    """Return a mode, or how far to it the draws carry, and minus the inverse Hessian there."""
+    log_posterior, scale = _log_posterior(topics, hyperprior), np.array(hyperprior.scale)
     point, prior_precision = start, np.diag(scale**-2.0)
     for _ in range(NEWTON_STEPS):
         value, gradient, hessian = _derivatives(log_posterior, point, scale)
@@ -132,12 +132,17 @@ def _mode(
         if values[best] <= value:
             break
         point = point + lengths[best] * step
-        # The draws do not carry far: what lies beyond is looked at from a new base.
-        if values[best] - value < 1e-3 or np.abs((point - start) / scale).max() > LONGEST_STEP:
+        # What lies beyond is looked at from a new base.
+        if values[best] - value < 1e-3 or not _carry(topics, point):
             break
     _, _, hessian = _derivatives(log_posterior, point, scale)
     inverse = np.linalg.inv(_positive(-hessian, prior_precision))
     return point, np.asarray(inverse, dtype=np.float64)
+
+
+def _carry(topics: TopicDraws, point: Floats) -> bool:
+    """Return whether draws under other populations stand for those under this one."""
+    return bool(topics.efficiency(point[None]).mean() > CARRIES)
 
 
 def _derivatives(

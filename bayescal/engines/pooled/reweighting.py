@@ -170,15 +170,25 @@ def _pick_one(log_weight: Floats, rng: np.random.Generator) -> tuple[NDArray[np.
 
 
 def _sum_task(task: tuple[Floats, Floats]) -> Floats:
-    """Return the sum over some topics of log Z, an average over the exponentials of products."""
+    """
+    Return the sum over some topics of log Z, an average over the exponentials of products.
+
+    What draws have in common, and what populations have, is multiplied in double precision. How
+    both differ is left to single precision, which takes half the time: the error in log Z is a
+    millionth of how far a population is from the median one.
+    """
     terms, factors = task
-    total = np.zeros(factors.shape[1])
+    middle, median = terms.mean(axis=1), np.median(factors, axis=1)
+    total: Floats = (middle @ factors).sum(axis=0)
+    around = terms - middle[:, None]
+    around = np.concatenate([around, (around @ median)[..., None]], axis=-1).astype(np.float32)
+    factors = np.vstack([factors - median[:, None], np.ones(total.size)]).astype(np.float32)
     width = max(1, BLOCK // terms.shape[1])
-    share = np.full(terms.shape[1], 1.0 / terms.shape[1])
+    share = np.full(terms.shape[1], 1.0 / terms.shape[1], dtype=np.float32)
     for part in blocks_of(width, total.size):
         some = np.ascontiguousarray(factors[:, part].T)
-        log_ratio = np.empty((len(some), share.size))
-        for of_topic in terms:
+        log_ratio = np.empty((len(some), share.size), dtype=np.float32)
+        for of_topic in around:
             np.matmul(some, of_topic.T, out=log_ratio)
             top = log_ratio.max(axis=1)
             log_ratio -= top[:, None]
