@@ -92,10 +92,11 @@ def in_percent(share: float, error: float) -> str:
 def excesses(table: pd.DataFrame, method: str, rows: Sequence[str] = ("kind", "time")) -> str:
     """Return a method's excess over the best peer by size."""
     shown = table[table["method"] == method]
-    return by_column(shown.assign(text=_shares(shown)), "text", list(rows), "n")
+    return by_column(shown.assign(text=shares(shown)), "text", list(rows), "n")
 
 
-def _shares(rows: pd.DataFrame) -> list[str]:
+def shares(rows: pd.DataFrame) -> list[str]:
+    """Return differences to the best peer as shares of its loss, in percent with their errors."""
     columns = (rows[name] / rows["theirs"] for name in ("difference", "difference error"))
     return [in_percent(*each) for each in zip(*columns, strict=True)]
 
