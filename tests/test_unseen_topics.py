@@ -96,7 +96,10 @@ class TestMeasures:
         assert set(measured["method"]) == {POOLED, DEFAULT, *PEERS, PLAIN}
         alone = [row for each in collection() for row in unseen.measure(each, (10,), {DEFAULT: {}})]
         rest = measured[measured["method"] != POOLED].reset_index(drop=True)
+        share = rest.pop("share")
         pd.testing.assert_frame_equal(rest, pd.DataFrame(alone)[rest.columns])
+        shares = {each.class_name: each.positive.mean() for each in collection()}
+        assert share.tolist() == rest["class"].map(shares).tolist()
 
     def test_pooled_topics_are_one_fit_to_all_their_samples(self, measured):
         topics = collection()
