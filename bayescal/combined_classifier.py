@@ -16,7 +16,6 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from bayescal.bayes import probability
 from bayescal.classification.fitted_classifier import FittedClassifier
-from bayescal.classification.folds import Documents
 from bayescal.classification.held_out import with_labels
 from bayescal.classification.metadata import route, router_of
 from bayescal.classification.probabilities import (
@@ -26,7 +25,7 @@ from bayescal.classification.probabilities import (
     on_simplex,
 )
 from bayescal.classification.targets import BINARY, MULTICLASS, MULTILABEL, Target, read_target
-from bayescal.combining.binary_problems import binary_problems, splits_of
+from bayescal.combining.binary_problems import binary_problems
 from bayescal.combining.combiners import read_combiner
 from bayescal.combining.combiners.bayesian import Bayesian
 from bayescal.combining.inputs import Inputs
@@ -212,7 +211,7 @@ class CombinedClassifier(
             others="the combiner",
         )
         problems = [
-            _problem(problem, name, X, fit_params, self.cv, split_params)
+            Problem.of(problem, name, X, fit_params, self.cv, split_params)
             for problem, name in zip(binary_problems(target), target.columns.tolist(), strict=True)
         ]
         nested = fit_nested(classifiers, self.indicators, problems, weight, self.n_jobs)
@@ -534,18 +533,6 @@ class CombinedClassifier(
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(first, name):
                 setattr(self, name, getattr(first, name))
-
-
-def _problem(
-    target: Target,
-    name: Any,
-    features: Any,
-    fit_params: dict[str, dict[str, Any]],
-    cv: Any,
-    split_params: dict[str, Any],
-) -> Problem:
-    documents = {each: Documents(features, target, own) for each, own in fit_params.items()}
-    return Problem(documents, splits_of(target, name, cv, features, split_params))
 
 
 def _placed(values: Floats, rows: NDArray[np.intp], n: int) -> Floats:

@@ -1,4 +1,4 @@
-"""Binary labels: which class is the positive one, and which document belongs to it."""
+"""Labels: which of two classes is the positive one, and to which class each document belongs."""
 
 from __future__ import annotations
 
@@ -84,13 +84,46 @@ def match_labels(labels: ArrayLike, classes: NDArray[Any], name: str = "y") -> N
     >>> match_labels(["spam", "spam"], np.array(["ham", "spam"])).tolist()
     [True, True]
     """
-    values = _as_column(labels, name)
-    positive: NDArray[np.bool_] = values == classes[1]
-    strange = ~(positive | (values == classes[0]))
+    positive: NDArray[np.bool_] = of_each_class(_as_column(labels, name), classes, name)[1]
+    return positive
+
+
+def of_each_class(
+    labels: NDArray[Any], classes: NDArray[Any], name: str = "y", advice: str = ""
+) -> NDArray[np.bool_]:
+    """
+    Return which labels are of which known class, shape (classes, n); any class may be missing.
+
+    Parameters
+    ----------
+    labels : array of shape (n,)
+        Each one of `classes`.
+    classes : array of shape (classes,)
+        Two or more.
+    name : str
+        What the error message calls the argument.
+    advice : str
+        What to do about a label that is no class, for the end of the message.
+
+    Raises
+    ------
+    ValueError
+        If a label is no class.
+
+    Examples
+    --------
+    >>> of_each_class(np.array(["b", "c", "b"]), np.array(["a", "b", "c"])).astype(int)
+    array([[0, 0, 0],
+           [1, 0, 1],
+           [0, 1, 0]])
+    """
+    found: NDArray[np.bool_] = labels == classes[:, None]
+    strange = ~found.any(axis=0)
     if strange.any():
         expected = ", ".join(map(repr, classes.tolist()))
-        raise ValueError(f"{name} must hold {expected} only, got {values[strange].tolist()[0]!r}.")
-    return positive
+        first = labels[strange].tolist()[0]
+        raise ValueError(f"{name} must hold {expected} only, got {first!r}{advice}.")
+    return found
 
 
 def _as_column(labels: ArrayLike, name: str) -> NDArray[Any]:

@@ -1,7 +1,7 @@
-"""Work in parallel by joblib: on its backend of the moment, or on an active Dask cluster.
+"""Work in parallel by joblib: on its backend of the moment, on a Dask cluster, or in processes.
 
 What is done where is decided once, around a fit, by `workers`; the engines below call `in_parallel`
-and know nothing of it.
+and know nothing of it. Experiments, whose runs are many fits each, are `spread_over` processes.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import pickle
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
@@ -111,6 +111,37 @@ def in_parallel(
         if setup.report is not None and sizes is not None:
             setup.report(sum(sizes[:done]), sum(sizes))
         yield result
+
+
+def spread_over(
+    jobs: int, function: Callable[..., Result], arguments: Iterable[tuple[Any, ...]]
+) -> list[Result]:
+    """
+    Return function(*arguments) of all arguments, in order, by so many processes.
+
+    Each process computes on one thread, so that together they keep no more processors busy than
+    there are processes.
+
+    Parameters
+    ----------
+    jobs : int
+        Processes; 1 is this one.
+    function : callable
+        Of a module, not a lambda: it is sent to the processes.
+    arguments : iterable of tuple
+        The arguments of each call.
+
+    Examples
+    --------
+    >>> spread_over(1, pow, [(2, 3), (3, 2)])
+    [8, 9]
+    """
+    if jobs == 1:
+        return [function(*each) for each in arguments]
+    from joblib import Parallel, delayed, parallel_config
+
+    with parallel_config("loky", inner_max_num_threads=1):
+        return list(Parallel(n_jobs=jobs)(delayed(function)(*each) for each in arguments))
 
 
 def blocks_of(size: int, n: int) -> list[slice]:

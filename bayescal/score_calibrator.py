@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import log_expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from bayescal.bayes import probability
+from bayescal.bayes import log_probabilities, probabilities
 from bayescal.curves.class_prior import Prior
 from bayescal.engines.data import read_binary_scores
 from bayescal.engines.score_kind import as_probabilities
@@ -36,14 +35,13 @@ from bayescal.score_checks import score_problems, warn_of_scores
 from bayescal.score_fitting import draw_prior, fit_results
 from bayescal.score_updating import (
     MOST_DIRECT,
-    check_forgetting,
     joined,
     prequential_table,
     read_new,
     with_row,
 )
 from bayescal.settings import AUTO, DEPRECATED, read_settings, resolve_inference, resolve_scores
-from bayescal.validation import Floats, check_choice, check_count, check_fraction
+from bayescal.validation import Floats, check_choice, check_count, check_fraction, check_share
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -386,7 +384,7 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         [100.0]
         """
         check_is_fitted(self, "classes_")
-        check_forgetting(forgetting)
+        check_share(forgetting=forgetting)
         calibration, groups = self._calibration, self._results.groups
         new = read_new(
             scores,
@@ -439,12 +437,7 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         prior : float, array-like or frozen scipy.stats distribution, optional
             See `decision_function`.
         """
-        log_odds = self.decision_function(scores, prior)
-        out = np.empty((log_odds.size, 2))
-        out[:, 1] = probability(log_odds)
-        # Not 1 - P(+): that is 0 for every P(+) beyond 1 - 1e-16.
-        out[:, 0] = probability(np.negative(log_odds, out=log_odds))
-        return out
+        return probabilities(self.decision_function(scores, prior))
 
     def predict_log_proba(self, scores: ArrayLike, prior: Prior | None = None) -> Floats:
         """
@@ -457,8 +450,7 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         prior : float, array-like or frozen scipy.stats distribution, optional
             See `decision_function`.
         """
-        log_odds = self.decision_function(scores, prior)
-        return np.asarray(log_expit(np.stack([-log_odds, log_odds], axis=1)))
+        return log_probabilities(self.decision_function(scores, prior))
 
     def predict(self, scores: ArrayLike, prior: Prior | None = None) -> NDArray[Any]:
         """

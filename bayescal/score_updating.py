@@ -57,25 +57,6 @@ def read_new(
     return BinaryScores(values, match_labels(y, classes, "labels"), weight, scores_are)
 
 
-def check_forgetting(forgetting: Any) -> None:
-    """
-    Raise ValueError unless a forgetting factor is above 0 and at most 1.
-
-    Examples
-    --------
-    >>> check_forgetting(0)
-    Traceback (most recent call last):
-    ...
-    ValueError: forgetting must be a number above 0 and at most 1, which forgets nothing, got 0.
-    """
-    number = isinstance(forgetting, int | float | np.number) and not isinstance(forgetting, bool)
-    if not (number and 0.0 < forgetting <= 1.0):
-        raise ValueError(
-            "forgetting must be a number above 0 and at most 1, which forgets nothing, got"
-            f" {forgetting!r}."
-        )
-
-
 def joined(old: BinaryScores, new: BinaryScores, forgetting: float) -> BinaryScores:
     """
     Return the documents of today's posterior, in yesterday's units.

@@ -194,6 +194,23 @@ def check_fraction(**parameters: Any) -> None:
             raise ValueError(f"{name} must lie between 0 and 1 (both excluded), got {value!r}.")
 
 
+def check_share(**parameters: Any) -> None:
+    """
+    Raise ValueError unless every named number lies above 0 and is at most 1.
+
+    Examples
+    --------
+    >>> check_share(recall=0)
+    Traceback (most recent call last):
+    ...
+    ValueError: recall must be a number above 0 and at most 1, got 0.
+    """
+    for name, value in parameters.items():
+        number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+        if not (number and 0.0 < value <= 1.0):
+            raise ValueError(f"{name} must be a number above 0 and at most 1, got {value!r}.")
+
+
 def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
     """
     Raise ValueError unless `value` is one of `choices`.

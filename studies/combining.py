@@ -21,9 +21,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from bayescal import CombinedClassifier
 from bayescal.metrics import losses
+from bayescal.parallel import spread_over
 from bayescal.validation import Floats
 from studies.combining_report import write_report
-from studies.command import Options, main, spread_over
+from studies.command import Options, main
 from studies.peers import PEERS
 from studies.problems.folds import Bools
 from studies.problems.library import EmptyLibraryError, Problem, problems

@@ -1,15 +1,11 @@
-"""How a study is run: options, processes, seeds."""
+"""How a study is run: its options, and the command line that names them."""
 
 from __future__ import annotations
 
 import argparse
 import importlib
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import joblib
 
 DOCS = Path("docs/validation")
 # A short version must not replace what the documentation shows.
@@ -69,14 +65,3 @@ def main(*names: str) -> None:
     options.out.mkdir(parents=True, exist_ok=True)
     for module in modules:
         module.run(options)
-
-
-def spread_over(
-    jobs: int, function: Callable[..., Any], arguments: Iterable[tuple[Any, ...]]
-) -> list[Any]:
-    """Return the function's results in order, computed by so many processes of one thread each."""
-    if jobs == 1:
-        return [function(*each) for each in arguments]
-    with joblib.parallel_config("loky", inner_max_num_threads=1):
-        tasks = (joblib.delayed(function)(*each) for each in arguments)
-        return list(joblib.Parallel(n_jobs=jobs)(tasks))

@@ -12,8 +12,9 @@ import pandas as pd
 
 from bayescal.bayes import probability
 from bayescal.families import FAMILIES
+from bayescal.parallel import spread_over
 from bayescal.validation import Floats
-from studies.command import Options, main, spread_over
+from studies.command import Options, main
 from studies.coverage_report import write_report
 from studies.intervals import BandMethod, bootstrap, ours, venn_abers
 from studies.peers import Settings, accepted

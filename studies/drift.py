@@ -15,9 +15,10 @@ from bayescal import ScoreCalibrator
 from bayescal.datasets import load_reuters_scores
 from bayescal.datasets.reuters_scores import CLASSIFIERS, TOPICS
 from bayescal.drift import Alarm, DriftMonitor
+from bayescal.parallel import spread_over
 from bayescal.score_checks import ScoresWarning
 from bayescal.validation import Floats
-from studies.command import Options, main, spread_over
+from studies.command import Options, main
 from studies.reporting import Bar, markdown, with_error, write_page, write_table
 from studies.truths import TRUTHS, Truth
 

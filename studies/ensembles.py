@@ -32,8 +32,9 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from bayescal import CalibratedClassifier
+from bayescal.parallel import spread_over
 from studies import data_sets
-from studies.command import Options, main, spread_over
+from studies.command import Options, main
 from studies.reporting import markdown, with_error, write_page, write_table
 
 CLASSIFIERS: dict[str, Any] = {

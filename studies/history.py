@@ -13,10 +13,11 @@ import pandas as pd
 from bayescal import Population, ScoreCalibrator, TopicCalibrator
 from bayescal.datasets.reuters_scores import CLASSIFIERS, TOPICS
 from bayescal.metrics import losses
+from bayescal.parallel import spread_over
 from bayescal.reproduce.small_data import splits
 from bayescal.reproduce.subsets import few_positives
 from bayescal.validation import Floats
-from studies.command import Options, main, spread_over
+from studies.command import Options, main
 from studies.peers import Labels
 from studies.reporting import Bar, by_column, with_error, write_page, write_table
 

@@ -11,10 +11,11 @@ import pandas as pd
 
 from bayescal.datasets.reuters_scores import CLASSIFIERS, TOPICS
 from bayescal.metrics import losses
+from bayescal.parallel import spread_over
 from bayescal.reproduce.small_data import splits
 from bayescal.reproduce.subsets import few_positives
 from studies import figures
-from studies.command import Options, main, spread_over
+from studies.command import Options, main
 from studies.peers import PEERS, Method, Settings, accepted, calibrator
 from studies.reporting import Bar, markdown, with_error, write_figure, write_page, write_table
 from studies.subsets import random_half

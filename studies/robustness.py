@@ -14,9 +14,10 @@ from scipy import special
 
 from bayescal import ScoreCalibrator
 from bayescal.bayes import probability
+from bayescal.parallel import spread_over
 from bayescal.score_checks import without_scores_warnings
 from bayescal.validation import Floats
-from studies.command import Options, main, spread_over
+from studies.command import Options, main
 from studies.peers import ON_LOG_ODDS, PEERS, Labels, Method, Settings
 from studies.robustness_report import PROBABILITIES, TOLD_NAME, write_report
 from studies.shapes import SHAPES, with_positives

@@ -12,8 +12,9 @@ import numpy as np
 import pandas as pd
 
 from bayescal.families import FAMILIES
+from bayescal.parallel import spread_over
 from studies import figures
-from studies.command import Options, main, spread_over
+from studies.command import Options, main
 from studies.envelope import least_uniform, p_value
 from studies.nuts import CompiledNuts
 from studies.ranks import (

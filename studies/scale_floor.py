@@ -18,9 +18,10 @@ from bayescal.engines.data import BinaryScores
 from bayescal.engines.maximum_likelihood import ClassFits
 from bayescal.families import FAMILIES, Family, automatic_floor
 from bayescal.metrics import losses
+from bayescal.parallel import spread_over
 from bayescal.reproduce.subsets import few_positives
 from bayescal.validation import Floats
-from studies.command import Options, main, spread_over
+from studies.command import Options, main
 from studies.reporting import markdown, write_page, write_table
 
 FACTORS = (1e-12, 0.1, 0.3, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0)

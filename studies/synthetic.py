@@ -11,9 +11,10 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
+from bayescal.parallel import spread_over
 from bayescal.validation import Floats
 from studies import figures
-from studies.command import Options, main, spread_over
+from studies.command import Options, main
 from studies.peers import PEERS, Method, Settings, accepted, calibrator
 from studies.reporting import Bar, markdown, with_error, write_figure, write_page, write_table
 from studies.truths import TRUTHS, Truth

@@ -13,10 +13,11 @@ import pandas as pd
 from bayescal import TopicCalibrator
 from bayescal.datasets.reuters_scores import CLASSIFIERS, TOPICS
 from bayescal.metrics import losses
+from bayescal.parallel import spread_over
 from bayescal.reproduce.subsets import few_positives
 from bayescal.validation import Floats
 from studies import figures
-from studies.command import Options, main, spread_over
+from studies.command import Options, main
 from studies.peers import PEERS, Labels, calibrator
 from studies.reporting import Bar, markdown, with_error, write_figure, write_page, write_table
 from studies.reuters import SIZES, size_name, splits, tick

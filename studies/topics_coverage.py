@@ -15,9 +15,10 @@ from bayescal.engines.pooled.engine import fit_topics
 from bayescal.engines.pooled.population import NAMES, Hyperprior, draw_unseen
 from bayescal.families import FAMILIES
 from bayescal.metrics import losses
+from bayescal.parallel import spread_over
 from bayescal.results.topics import curve_of
 from bayescal.validation import Floats
-from studies.command import Options, main, spread_over
+from studies.command import Options, main
 from studies.peers import calibrator
 from studies.reporting import Bar, markdown, with_error, write_page, write_table
 

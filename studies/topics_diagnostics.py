@@ -14,6 +14,7 @@ import pandas as pd
 from bayescal import TopicCalibrator
 from bayescal.datasets.reuters_scores import CLASSIFIERS, TOPICS
 from bayescal.engines.nuts import OPTIONS
+from bayescal.parallel import spread_over
 from bayescal.parts.of_topics import HYPERPARAMETERS
 from bayescal.reproduce.subsets import few_positives
 from bayescal.results.diagnostics import (
@@ -23,7 +24,7 @@ from bayescal.results.diagnostics import (
     of_chains,
 )
 from bayescal.validation import Floats
-from studies.command import Options, main, spread_over
+from studies.command import Options, main
 from studies.peers import Labels
 from studies.reporting import Bar, markdown, write_page, write_table
 from studies.reuters import splits

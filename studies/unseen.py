@@ -17,9 +17,10 @@ import pandas as pd
 
 from bayescal import ScoreCalibrator
 from bayescal.metrics import losses
+from bayescal.parallel import spread_over
 from bayescal.score_checks import without_scores_warnings
 from bayescal.validation import Floats
-from studies.command import Options, main, spread_over
+from studies.command import Options, main
 from studies.peers import Settings, accepted
 from studies.problems.library import EmptyLibraryError, Problem, problems
 from studies.unseen_methods import DEFAULT, OURS, ours_for, peers_for

@@ -12,26 +12,22 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.model_selection import StratifiedKFold
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from bayescal.classification.folds import Documents
-from bayescal.classification.targets import read_target
-from bayescal.combining.binary_problems import splits_of
 from bayescal.combining.calibrated_scores import calibrate_scores
 from bayescal.combining.combiners.bayes import Bayes
-from bayescal.combining.inputs import Inputs
-from bayescal.combining.nested import Nested, Problem, fit_nested
-from bayescal.indicators import ReliabilityIndicators
+from bayescal.combining.inputs import Inputs, Labelled
 from bayescal.metrics import losses
+from bayescal.parallel import spread_over
 from bayescal.reproduce.corpus_scores import count_words
+from bayescal.reproduce.nested_inputs import nested_inputs
 from bayescal.reproduce.strive import BASE, seen, without_indicators
 from bayescal.text import DecisionTree, make_classifier
-from studies.command import Options, main, spread_over
+from studies.command import Options, main
 from studies.problems import tables, texts
 from studies.problems.data_set import DataSet
 from studies.problems.folds import Bools
@@ -42,7 +38,7 @@ from studies.weight_shifts_report import PLAIN, SHIFTED_BIAS, SHIFTED_WEIGHTS, w
 SIZES, QUICK_SIZES = (50, 200), (20,)
 NAMES = (*tables.NAMES, *(name for name in texts.NAMES if name != "questions"))
 QUICK_NAMES = ("german",)
-MOST_NEW, FOLDS = 2_000, 5
+MOST_NEW = 2_000
 # By the names of the table: a Bayesian combination, and whether it sees indicators.
 COMBINATIONS = {
     PLAIN: (Bayes(), False),
@@ -93,12 +89,12 @@ def measure(data: Path, name: str, sizes: Sequence[int]) -> list[Row]:
         rng = generator(n_positive, name, data_set.classes[k])
         some = np.flatnonzero(plain_random(positive, n, rng))
         new = rng.permutation(truth.size)[:MOST_NEW]
-        nested, inputs = _nested(data_set, some, positive[some], new)
+        labelled, inputs = _inputs_of(data_set, some, positive[some], new)
         # The same calibrated scores for all: what differs is how they are weighed.
-        calibrated = calibrate_scores(nested.labelled, 0)
+        calibrated = calibrate_scores(labelled, 0)
         for method, (combiner, shown) in COMBINATIONS.items():
-            labelled = seen(nested.labelled, shown)
-            (fitted,) = combiner.weigh([labelled], [calibrated], np.random.default_rng(0))
+            known = seen(labelled, shown)
+            (fitted,) = combiner.weigh([known], [calibrated], np.random.default_rng(0))
             lost = losses(fitted.score(inputs if shown else without_indicators(inputs)), truth[new])
             where = {"data_set": name, "class": data_set.classes[k], "n": n_positive}
             indicators = inputs.indicators.shape[1]
@@ -108,7 +104,7 @@ def measure(data: Path, name: str, sizes: Sequence[int]) -> list[Row]:
     return rows
 
 
-def _nested(data_set: DataSet, some: Any, positive: Bools, new: Any) -> tuple[Nested, Inputs]:
+def _inputs_of(data_set: DataSet, some: Any, positive: Bools, new: Any) -> tuple[Labelled, Inputs]:
     """Return what classifiers and indicators say of a sample, in folds, and of test documents."""
     if data_set.kind == "table":
         classifiers, best, text = OF_TABLES, "forest", False
@@ -117,13 +113,8 @@ def _nested(data_set: DataSet, some: Any, positive: Bools, new: Any) -> tuple[Ne
         classifiers = {name: make_classifier(kind) for name, kind in BASE.items()}
         best, text = "SVM", True
         train, test = count_words(data_set.train[some], data_set.test[new])
-    indicators = ReliabilityIndicators(list(classifiers.items()), text=text, best=best)
-    target = read_target(positive.astype(np.int64), positive.size)
-    folds = StratifiedKFold(min(FOLDS, int(positive.sum())), shuffle=True, random_state=0)
-    documents = {name: Documents(train, target, {}) for name in classifiers}
-    problem = Problem(documents, splits_of(target, data_set.name, folds, train, {}))
-    (found,) = fit_nested(classifiers, indicators, [problem], None, 1)
-    return found, found.members.inputs(test)
+    name = data_set.name
+    return nested_inputs(name, classifiers, (train, test), positive, best=best, text=text)
 
 
 if __name__ == "__main__":

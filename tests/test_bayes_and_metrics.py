@@ -5,7 +5,13 @@ import pytest
 from scipy import stats as st
 from sklearn.metrics import brier_score_loss, log_loss
 
-from bayescal.bayes import class_prior, log_odds, probability
+from bayescal.bayes import (
+    class_prior,
+    log_odds,
+    log_probabilities,
+    probabilities,
+    probability,
+)
 from bayescal.labels import encode_labels
 from bayescal.metrics import losses
 
@@ -25,6 +31,18 @@ def test_log_odds_are_those_of_the_joint_probabilities():
 def test_log_odds_survive_where_probabilities_do_not():
     assert log_odds(0.5, -1e5, -2e5) == 1e5
     assert probability(-800.0) == 0.0  # what is lost by asking for a probability
+
+
+def test_both_classes_are_told_where_one_is_certain():
+    far = np.array([-700.0, -40.0, 0.0, 40.0, 700.0, np.inf])
+    given, found = far.copy(), probabilities(far)
+    tail = np.exp([-700.0, -40.0])  # 1 + exp(-40) is 1
+    assert found[:, 1] == pytest.approx([*tail, 0.5, 1.0, 1.0, 1.0], rel=1e-15)
+    assert found[:, 0] == pytest.approx([1.0, 1.0, 0.5, *tail[::-1], 0.0], rel=1e-15)
+    assert log_probabilities(far)[:, 0] == pytest.approx(
+        [-tail[0], -tail[1], -np.log(2), -40.0, -700.0, -np.inf], rel=1e-15
+    )
+    assert np.array_equal(far, given)
 
 
 @pytest.mark.parametrize(

@@ -182,9 +182,19 @@ def test_wrong_calibrators_are_named(calibrator, match):
         RelevanceCalibrator(calibrator).fit(np.arange(4.0), [0, 1, 0, 1], [1, 1, 2, 2])
 
 
+@pytest.mark.parametrize("answer", ["when_to_stop", "read"])
 @pytest.mark.parametrize(
-    "asked", [{"recall": 0.0}, {"recall": 1.5}, {"probability": 1.0}, {"probability": 0.0}]
+    ("asked", "message"),
+    [
+        ({"recall": 0.0}, "recall must be a number above 0 and at most 1, got 0.0"),
+        ({"recall": 1.5}, "recall must be a number above 0 and at most 1, got 1.5"),
+        ({"recall": "0.8"}, "recall must be a number above 0 and at most 1, got '0.8'"),
+        ({"recall": None}, "recall must be a number above 0 and at most 1, got None"),
+        ({"probability": 1.0}, "probability must lie between 0 and 1"),
+        ({"probability": 0.0}, "probability must lie between 0 and 1"),
+        ({"probability": "0.9"}, "probability must lie between 0 and 1"),
+    ],
 )
-def test_wrong_wishes_are_named(fitted, asked):
-    with pytest.raises(ValueError, match=next(iter(asked))):
-        fitted.when_to_stop([1.0, 2.0], **asked)
+def test_wrong_wishes_are_named(fitted, answer, asked, message):
+    with pytest.raises(ValueError, match=f"^{message}"):
+        getattr(fitted, answer)([1.0, 2.0], **asked)

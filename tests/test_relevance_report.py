@@ -116,7 +116,7 @@ def test_names_are_escaped(path):
     ("wrong", "match"),
     [
         ({"y": [0, 1]}, "must have the same length"),
-        ({"recall": 1.5}, "recall must be above 0 and at most 1"),
+        ({"recall": 1.5}, "recall must be a number above 0 and at most 1"),
         ({"level": 2.0}, "level must lie between 0 and 1"),
         ({"path": "missing/a.html"}, "missing"),
     ],

@@ -1,5 +1,6 @@
 """Engines keep BLAS to one thread, give it back what it had, and keep the memory that is freed."""
 
+import os
 import subprocess
 import sys
 import threading
@@ -9,7 +10,7 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from bayescal import ScoreCalibrator, TopicCalibrator, topic_calibrator
-from bayescal.parallel import in_parallel, workers
+from bayescal.parallel import in_parallel, spread_over, workers
 from bayescal.parts import densities
 from bayescal.small_arrays import small_arrays
 
@@ -62,6 +63,26 @@ def test_other_threads_leave_it_alone():
 def test_workers_have_one_each(jobs):
     with workers(jobs):
         assert list(in_parallel(blas_threads, [None] * 3)) == [{1}] * 3
+
+
+def here(first, second):
+    """Return what came, the process, and its numbers of threads."""
+    return (first, second), os.getpid(), blas_threads()
+
+
+def test_work_spread_over_processes_comes_in_order_and_has_one_thread_each(monkeypatch):
+    # What processes would otherwise take over from this one.
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "2")
+    asked = [(k, -k) for k in range(4)]
+    came, processes, threads = zip(*spread_over(2, here, asked), strict=True)
+    assert list(came) == asked
+    assert os.getpid() not in processes
+    assert list(threads) == [{1}] * 4
+
+
+def test_work_spread_over_one_process_is_done_in_this_one():
+    asked = [(k, -k) for k in range(4)]
+    assert [each[:2] for each in spread_over(1, here, asked)] == [(a, os.getpid()) for a in asked]
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """Bad input: an error that names the argument, what was expected and what came."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,6 +14,7 @@ from bayescal.validation import (
     check_fraction,
     check_positive,
     check_same_length,
+    check_share,
 )
 
 pytestmark = pytest.mark.one_era
@@ -163,6 +166,16 @@ def test_fraction(value):
     with pytest.raises(ValueError, match=message):
         check_fraction(share=0.5, level=value)
     check_fraction(share=1e-300, level=1.0 - 2.0**-53)
+
+
+@pytest.mark.parametrize(
+    "value", [0.0, -0.1, 1.0 + 2.0**-52, 80, NAN, INF, "0.8", None, True, [0.8]]
+)
+def test_share(value):
+    message = f"recall must be a number above 0 and at most 1, got {value!r}."
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        check_share(forgetting=0.5, recall=value)
+    check_share(forgetting=1, recall=5e-324, kept=np.float32(1.0))
 
 
 def test_choice():

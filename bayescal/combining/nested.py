@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.parallel import Parallel, delayed
 
 from bayescal.classification.folds import Documents, Split
-from bayescal.combining.binary_problems import fold_of
+from bayescal.classification.targets import Target
+from bayescal.combining.binary_problems import fold_of, splits_of
 from bayescal.combining.ends import Ends
 from bayescal.combining.inputs import Inputs, Labelled
 from bayescal.combining.members import Members, fit_members
@@ -38,6 +39,33 @@ class Problem:
 
     documents: dict[str, Documents]
     splits: list[Split]
+
+    @classmethod
+    def of(
+        cls,
+        target: Target,
+        name: Any,
+        features: Any,
+        fit_params: Mapping[str, dict[str, Any]],
+        cv: Any,
+        split_params: dict[str, Any],
+    ) -> Self:
+        """
+        Return a binary problem split into folds.
+
+        Parameters
+        ----------
+        target : Target
+            Of two classes.
+        features : array-like of n documents
+            As the classifiers take them.
+        fit_params : mapping of str to dict
+            Further arguments of fit, of every classifier.
+        name, cv, split_params
+            See `bayescal.combining.binary_problems.splits_of`.
+        """
+        documents = {each: Documents(features, target, own) for each, own in fit_params.items()}
+        return cls(documents, splits_of(target, name, cv, features, split_params))
 
     @property
     def any_documents(self) -> Documents:

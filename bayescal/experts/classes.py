@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bayescal.labels import of_each_class
 from bayescal.validation import Integers, check_same_length
 
 
@@ -79,12 +80,6 @@ def read_labels(y: ArrayLike, classes: NDArray[Any], n: int) -> Integers:
     if labels.ndim != 1:
         raise ValueError(f"y must have shape (n,), one label a document, got {labels.shape}.")
     check_same_length("P", n, "y", labels.size)
-    places = np.argmax(labels[:, None] == classes, axis=1)
-    strange = np.flatnonzero(classes[places] != labels)
-    if strange.size:
-        expected = ", ".join(map(repr, classes.tolist()))
-        raise ValueError(
-            f"y must hold {expected} only, got {labels[strange[0]].item()!r}: name all classes by"
-            " classes= at the first call."
-        )
-    return np.asarray(places, dtype=np.intp)
+    advice = ": name all classes by classes= at the first call"
+    places: Integers = of_each_class(labels, classes, advice=advice).argmax(axis=0)
+    return places

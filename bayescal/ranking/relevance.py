@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from bayescal.randomness import generator
 from bayescal.ranking.drawn_relevance import (
     average_precision_of,
-    draw_relevance,
     stopping_rank,
 )
 from bayescal.ranking.queries import (
@@ -23,20 +22,24 @@ from bayescal.ranking.queries import (
     group_by_query,
     relevance_threshold_of,
 )
+from bayescal.ranking.queries_as_topics import drawn_queries, new_topics, read_calibrator
 from bayescal.ranking.reading import Estimate, Reading, Wanted, estimate, read_ranking
 from bayescal.ranking.within_query import standardise
 from bayescal.topic_calibrator import TopicCalibrator
-from bayescal.validation import Floats, as_scores, check_choice, check_count, check_fraction
+from bayescal.validation import (
+    Floats,
+    Integers,
+    as_scores,
+    check_choice,
+    check_count,
+    check_fraction,
+    check_share,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
 
 UNITS = ("query", "score")
-# Draws of a whole query: its labels are drawn once for each.
-DRAWS = 2000
-MOST_ELEMENTS = 1 << 24  # draws x documents at once
-FEWEST_DRAWS = 200
-NEW = -1  # no query fitted has this name
 
 
 class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
@@ -118,7 +121,7 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
             If an argument is not as described, or all documents have the same relevance.
         """
         check_choice("units", self.units, UNITS)
-        calibrator = self._unfitted()
+        calibrator = read_calibrator(self.calibrator, self.random_state)
         values = as_scores(scores)
         grades = as_grades(y, values.size)
         threshold = relevance_threshold_of(grades, self.relevance_threshold)
@@ -194,7 +197,8 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
         ValueError
             If an argument is not as described.
         """
-        _check_wanted(recall, probability)
+        check_share(recall=recall)
+        check_fraction(probability=probability)
 
         def of_query(relevant: NDArray[np.bool_]) -> tuple[float, ...]:
             stop = stopping_rank(relevant, recall, probability)
@@ -294,13 +298,13 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
         ValueError
             If an argument is not as described.
         """
-        _check_wanted(recall, probability)
-        check_fraction(level=level)
+        check_share(recall=recall)
+        check_fraction(probability=probability, level=level)
         values, new, queries = self._as_new(scores, qid)
         point = self.calibrator_.predict_proba(values, new)[:, 1]
         interval = self.calibrator_.predict_interval(values, new, level)
         wanted = Wanted(recall, probability, level)
-        drawn = self._drawn_queries(values, new, queries)
+        drawn = drawn_queries(self.calibrator_, values, queries, generator(self.random_state))
         return {
             name: read_ranking(document, point[document], interval[document], relevant, wanted)
             for name, document, relevant in drawn
@@ -358,32 +362,15 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
             self, path, scores, qid, y, wanted=Wanted(recall, probability, level), title=title
         )
 
-    def _unfitted(self) -> TopicCalibrator:
-        if self.calibrator is None:
-            return TopicCalibrator(random_state=self.random_state)
-        if not isinstance(self.calibrator, TopicCalibrator):
-            raise ValueError(
-                f"calibrator must be a TopicCalibrator, got {type(self.calibrator).__name__}:"
-                " queries are its topics."
-            )
-        if (self.calibrator.pooling, self.calibrator.new_topics) != ("partial", "population"):
-            raise ValueError(
-                "calibrator must have pooling='partial' and new_topics='population', which answers"
-                f" for new queries, got pooling={self.calibrator.pooling!r} and"
-                f" new_topics={self.calibrator.new_topics!r}."
-            )
-        unfitted: TopicCalibrator = clone(self.calibrator)
-        return unfitted
-
     def _in_units(self, values: Floats, queries: Queries) -> Floats:
         return values if self.units == "score" else standardise(values, queries)
 
-    def _as_new(self, scores: ArrayLike, qid: Any) -> tuple[Floats, NDArray[np.intp], Queries]:
+    def _as_new(self, scores: ArrayLike, qid: Any) -> tuple[Floats, Integers, Queries]:
         """Return scores in their units, topics that were not fitted for all, and the queries."""
         check_is_fitted(self, "calibrator_")
         values = as_scores(scores)
         queries = group_by_query(qid, values.size)
-        return self._in_units(values, queries), np.full(values.size, NEW), queries
+        return self._in_units(values, queries), new_topics(values.size), queries
 
     def _by_query(
         self,
@@ -395,28 +382,10 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
         """Return what labels drawn of each query's documents, best first, are summarised to."""
         import pandas as pd
 
-        values, new, queries = self._as_new(scores, qid)
-        drawn = self._drawn_queries(values, new, queries)
+        values, _, queries = self._as_new(scores, qid)
+        drawn = drawn_queries(self.calibrator_, values, queries, generator(self.random_state))
         index = pd.Index(queries.names, name="query", tupleize_cols=False)
         return pd.DataFrame([summarise(relevant) for _, _, relevant in drawn], index, columns)
-
-    def _drawn_queries(
-        self, values: Floats, new: NDArray[np.intp], queries: Queries
-    ) -> Iterator[tuple[Hashable, NDArray[np.intp], NDArray[np.bool_]]]:
-        """Give each query, its documents, best first, and draws of which are relevant."""
-        calibrator, rng = self.calibrator_, generator(self.random_state)
-        for name, documents in zip(queries.names, queries.documents, strict=True):
-            best_first = documents[np.argsort(-values[documents], kind="stable")]
-            most = max(MOST_ELEMENTS // documents.size, FEWEST_DRAWS)
-            draws = min(DRAWS, most, calibrator.draws * calibrator.chains)
-            drawn = calibrator.sample_proba(values[best_first], new[documents], draws, rng)
-            yield name, best_first, draw_relevance(drawn, rng)
-
-
-def _check_wanted(recall: float, probability: float) -> None:
-    check_fraction(probability=probability)
-    if not 0.0 < recall <= 1.0:
-        raise ValueError(f"recall must be above 0 and at most 1, got {recall!r}.")
 
 
 def _ends(found: Estimate) -> tuple[float, float, float]:

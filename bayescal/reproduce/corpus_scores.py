@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from bayescal.bayes import class_prior
 from bayescal.methods import Problem
+from bayescal.parallel import spread_over
 from bayescal.text import cross_val_scores, raw_scores
 from bayescal.text.cross_validation import FOLDS
 from bayescal.validation import Floats
@@ -120,20 +122,15 @@ def score_topics(
     word : str
         What a word is, as a regular expression.
     """
-    import joblib
-
     train, test = (corpus[corpus["split"] == split] for split in ("train", "test"))
     counts = count_words(train["text"], test["text"], word)
     labels = {topic: [_has(part, topic) for part in (train, test)] for topic in topics}
-    tasks = (
-        joblib.delayed(score_topic)(
-            name, classifier, topic, counts, labels[topic], random_state=random_state
-        )
+    arguments = (
+        (name, classifier, topic, counts, labels[topic])
         for name, classifier in classifiers.items()
         for topic in topics
     )
-    with joblib.parallel_config("loky", inner_max_num_threads=1):
-        return list(joblib.Parallel(n_jobs=jobs)(tasks))
+    return spread_over(jobs, partial(score_topic, random_state=random_state), arguments)
 
 
 def score_topic(

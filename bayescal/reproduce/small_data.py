@@ -13,6 +13,7 @@ from bayescal.datasets import load_reuters_scores
 from bayescal.datasets.reuters_scores import CLASSIFIERS, TOPICS
 from bayescal.methods import METHODS, Labels, Problem, SeparableWarning, installed_methods
 from bayescal.metrics import losses
+from bayescal.parallel import spread_over
 from bayescal.reproduce.subsets import few_positives
 from bayescal.validation import Floats
 
@@ -55,14 +56,11 @@ def totals_by_size(
     pandas.DataFrame
         A column a method; index classifier, n, repeat. nan for raw margins of an SVM.
     """
-    import joblib
     import pandas as pd
 
     names = tuple(installed_methods() if methods is None else methods)
     cases = [(c, n, r) for c in classifiers for n in sizes or SIZES for r in range(repeats)]
-    tasks = (joblib.delayed(total_bits)(*case, names, seed) for case in cases)
-    with joblib.parallel_config("loky", inner_max_num_threads=1):
-        rows = list(joblib.Parallel(n_jobs=jobs)(tasks))
+    rows = spread_over(jobs, total_bits, [(*case, names, seed) for case in cases])
     return pd.DataFrame(rows, pd.MultiIndex.from_tuples(cases, names=["classifier", "n", "repeat"]))
 
 

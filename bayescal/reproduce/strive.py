@@ -15,8 +15,11 @@ from numpy.typing import NDArray
 
 from bayescal.combining.inputs import Inputs, Labelled
 from bayescal.combining.measures import MEASURES, best_threshold
+from bayescal.parallel import spread_over
 from bayescal.reproduce.corpus_scores import count_words
+from bayescal.reproduce.nested_inputs import nested_inputs
 from bayescal.score_calibrator import ScoreCalibrator
+from bayescal.text import make_classifier
 from bayescal.validation import Floats
 
 if TYPE_CHECKING:
@@ -32,7 +35,6 @@ BASE = {
     "SVM": "linear_svm",
     "kNN": "nearest_neighbours",
 }
-FOLDS = 5
 
 
 class Combination(NamedTuple):
@@ -136,19 +138,14 @@ def topic_inputs(
     jobs : int
         Processes.
     """
-    import joblib
-
     train, test = (corpus[corpus["split"] == split] for split in ("train", "test"))
     counts = count_words(train["text"], test["text"])
     of_topics = np.stack([_has(train, topic) for topic in topics], axis=1)
-    tasks = (
-        joblib.delayed(_inputs_of)(
-            topic, counts, (_has(train, topic), _has(test, topic)), of_topics, random_state
-        )
+    arguments = (
+        (topic, counts, (_has(train, topic), _has(test, topic)), of_topics, random_state)
         for topic in topics
     )
-    with joblib.parallel_config("loky", inner_max_num_threads=1):
-        return list(joblib.Parallel(n_jobs=jobs)(tasks))
+    return spread_over(jobs, _inputs_of, arguments)
 
 
 def decide_all(
@@ -203,29 +200,18 @@ def _inputs_of(
     of_topics: Bools,
     random_state: int,
 ) -> TopicInputs:
-    from sklearn.model_selection import StratifiedKFold
-
-    from bayescal.classification.folds import Documents
-    from bayescal.classification.targets import read_target
-    from bayescal.combining.binary_problems import splits_of
-    from bayescal.combining.nested import Problem, fit_nested
-    from bayescal.indicators import ReliabilityIndicators
-    from bayescal.text import make_classifier
-
-    (train, test), (y, truth) = counts, labels
-    classifiers = {name: make_classifier(kind) for name, kind in BASE.items()}
-    # The votes are compared with the SVM's, as the best classifier of nearly all topics: those
-    # that know training documents by heart would seem the best on these.
-    indicators = ReliabilityIndicators(list(classifiers.items()), best="SVM")
-    target = read_target(y.astype(np.int64), y.size)
-    folds = min(FOLDS, int(y.sum()))
-    splitter = StratifiedKFold(folds, shuffle=True, random_state=random_state)
-    documents = {name: Documents(train, target, {}) for name in classifiers}
-    # Nearest neighbours see the same words for all topics (section 7.2.1).
-    documents["kNN"] = Documents(train, target, {"words__topics": of_topics})
-    problem = Problem(documents, splits_of(target, topic, splitter, train, {}))
-    (found,) = fit_nested(classifiers, indicators, [problem], None, 1)
-    return TopicInputs(topic, found.labelled, found.members.inputs(test), truth)
+    positive, truth = labels
+    labelled, new = nested_inputs(
+        topic,
+        {name: make_classifier(kind) for name, kind in BASE.items()},
+        counts,
+        positive,
+        best="SVM",  # of nearly all topics
+        random_state=random_state,
+        # Nearest neighbours see the same words for all topics (section 7.2.1).
+        fit_params={"kNN": {"words__topics": of_topics}},
+    )
+    return TopicInputs(topic, labelled, new, truth)
 
 
 def _of_base(each: TopicInputs, k: int) -> Decided:

@@ -12,7 +12,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.special import log_expit
 
-from bayescal.bayes import probability
+from bayescal.bayes import log_probabilities, probabilities, probability
 from bayescal.curves.class_prior import Prior
 from bayescal.families import Family
 from bayescal.results.calibration import Calibration
@@ -74,14 +74,14 @@ class TopicCurves:
         log_odds = self.log_odds(cells, strict=strict, prior=prior)
         if log_odds.ndim == 2:
             return probability(log_odds)
-        return np.stack([probability(-log_odds), probability(log_odds)], axis=1)
+        return probabilities(log_odds)
 
     def log_proba(self, cells: Cells, *, strict: bool, prior: Priors | None = None) -> Floats:
         """Return natural logarithms of `proba`, in the same shape."""
         log_odds = self.log_odds(cells, strict=strict, prior=prior)
         if log_odds.ndim == 2:
             return np.asarray(log_expit(log_odds))
-        return np.asarray(log_expit(np.stack([-log_odds, log_odds], axis=1)))
+        return log_probabilities(log_odds)
 
     def interval(
         self,

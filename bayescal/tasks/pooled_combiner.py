@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import log_expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from bayescal.bayes import probability
+from bayescal.bayes import probabilities, probability
 from bayescal.classification.probabilities import interval_of_draws
 from bayescal.combining.measures import MEASURES, best_threshold
 from bayescal.labels import encode_labels
@@ -207,8 +206,7 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         task : array-like of shape (n,)
             Tasks that were fitted or added.
         """
-        log_odds = self.decision_function(X, task)
-        return np.exp(np.stack([log_expit(-log_odds), log_expit(log_odds)], axis=1))
+        return probabilities(self.decision_function(X, task))
 
     def predict(self, X: Any, task: ArrayLike) -> NDArray[Any]:  # noqa: N803
         """

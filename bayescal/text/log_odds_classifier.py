@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from bayescal.bayes import probability
+from bayescal.bayes import probabilities
 from bayescal.validation import Floats
 
 
@@ -24,8 +24,7 @@ class LogOddsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict_proba(self, X: Any) -> Floats:  # noqa: N803
         """Return probabilities of both classes, in the order of `classes_`; some may be 0."""
-        log_odds = self.decision_function(X)
-        return np.column_stack([probability(-log_odds), probability(log_odds)])
+        return probabilities(self.decision_function(X))
 
     def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
         """Return the likelier class of each document."""

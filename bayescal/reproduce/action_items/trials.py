@@ -5,18 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import numpy as np
-
+from bayescal.parallel import spread_over
 from bayescal.reproduce.action_items.corpus import Sentences
 from bayescal.reproduce.action_items.views import BEST, CLASSIFIERS, base_classifiers, count
-from bayescal.reproduce.strive import (
-    COMBINATIONS,
-    FOLDS,
-    Bools,
-    Decided,
-    TopicInputs,
-    decide_all,
-)
+from bayescal.reproduce.nested_inputs import nested_inputs
+from bayescal.reproduce.strive import COMBINATIONS, Bools, Decided, TopicInputs, decide_all
 
 # The dissertation's, of those on normalised inputs alone; and ours.
 METHODS = (
@@ -86,11 +79,7 @@ def run_trials(trials: Sequence[Trial], *, random_state: int = 0, jobs: int = 1)
     jobs : int
         Processes.
     """
-    import joblib
-
-    tasks = (joblib.delayed(run_trial)(trial, random_state) for trial in trials)
-    with joblib.parallel_config("loky", inner_max_num_threads=1):
-        parts = list(joblib.Parallel(n_jobs=jobs)(tasks))
+    parts = spread_over(jobs, run_trial, [(trial, random_state) for trial in trials])
     found = {name: [part[name] for part in parts] for name in parts[0]}
     return Outcomes(found, [trial.new.positive for trial in trials])
 
@@ -108,22 +97,15 @@ def trial_inputs(trial: Trial, random_state: int = 0) -> TopicInputs:
 
     There are sixty indicators: twenty-nine of the five models in each view, and two of votes.
     """
-    from sklearn.model_selection import StratifiedKFold
-
-    from bayescal.classification.folds import Documents
-    from bayescal.classification.targets import read_target
-    from bayescal.combining.binary_problems import splits_of
-    from bayescal.combining.nested import Problem, fit_nested
-    from bayescal.indicators import ReliabilityIndicators
-
+    topic = "action item"
     counts = count(trial.train.texts, trial.new.texts)
-    classifiers = base_classifiers(counts.columns, random_state=random_state)
-    indicators = ReliabilityIndicators(list(classifiers.items()), text=False, best=BEST)
-    positive = trial.train.positive
-    target = read_target(positive.astype(np.int64), positive.size)
-    splitter = StratifiedKFold(FOLDS, shuffle=True, random_state=random_state)
-    splits = splits_of(target, "action item", splitter, counts.train, {})
-    documents = dict.fromkeys(classifiers, Documents(counts.train, target, {}))
-    (nested,) = fit_nested(classifiers, indicators, [Problem(documents, splits)], None, 1)
-    new = nested.members.inputs(counts.new)
-    return TopicInputs("action item", nested.labelled, new, trial.new.positive)
+    labelled, new = nested_inputs(
+        topic,
+        base_classifiers(counts.columns, random_state=random_state),
+        (counts.train, counts.new),
+        trial.train.positive,
+        best=BEST,
+        text=False,
+        random_state=random_state,
+    )
+    return TopicInputs(topic, labelled, new, trial.new.positive)

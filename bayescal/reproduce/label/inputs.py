@@ -8,7 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from bayescal.parallel import spread_over
 from bayescal.reproduce.label.corpora import Bools, Corpus
+from bayescal.reproduce.nested_inputs import nested_inputs
+from bayescal.text import make_classifier
 from bayescal.validation import Floats
 
 # The dissertation's four (section 8.3.1); "unigram" is multinomial naive Bayes.
@@ -18,7 +21,6 @@ BASE = {
     "naive Bayes": "bernoulli_naive_bayes",
     "SVM": "linear_svm",
 }
-FOLDS = 5
 
 
 @dataclass(frozen=True)
@@ -70,10 +72,8 @@ def tasks_of(corpora: Sequence[Corpus], *, random_state: int = 0, jobs: int = 1)
     jobs : int
         Processes.
     """
-    import joblib
-
-    calls = (
-        joblib.delayed(_task)(
+    arguments = (
+        (
             corpus.name,
             topic,
             (corpus.train, corpus.test),
@@ -83,32 +83,20 @@ def tasks_of(corpora: Sequence[Corpus], *, random_state: int = 0, jobs: int = 1)
         for corpus in corpora
         for k, topic in enumerate(corpus.topics)
     )
-    with joblib.parallel_config("loky", inner_max_num_threads=1):
-        return list(joblib.Parallel(n_jobs=jobs)(calls))
+    return spread_over(jobs, _task, arguments)
 
 
 def _task(
     corpus: str, topic: str, counts: tuple[Any, Any], labels: tuple[Bools, Bools], random_state: int
 ) -> Task:
-    from sklearn.model_selection import StratifiedKFold
-
-    from bayescal.classification.folds import Documents
-    from bayescal.classification.targets import read_target
-    from bayescal.combining.binary_problems import splits_of
-    from bayescal.combining.nested import Problem, fit_nested
-    from bayescal.indicators import ReliabilityIndicators
-    from bayescal.text import make_classifier
-
-    (train, test), (positive, truth) = counts, labels
-    classifiers = {name: make_classifier(kind) for name, kind in BASE.items()}
-    # The votes are compared with the SVM's, as in `bayescal.reproduce.strive`.
-    indicators = ReliabilityIndicators(list(classifiers.items()), text=False, best="SVM")
-    target = read_target(positive.astype(np.int64), positive.size)
-    folds = min(FOLDS, int(positive.sum()))
-    splitter = StratifiedKFold(folds, shuffle=True, random_state=random_state)
-    documents = {name: Documents(train, target, {}) for name in classifiers}
-    problem = Problem(documents, splits_of(target, topic, splitter, train, {}))
-    (found,) = fit_nested(classifiers, indicators, [problem], None, 1)
-    labelled = found.labelled
-    new = found.members.inputs(test).matrix
-    return Task(corpus, topic, labelled.inputs.matrix, labelled.positive, labelled.fold, new, truth)
+    positive, truth = labels
+    old, new = nested_inputs(
+        topic,
+        {name: make_classifier(kind) for name, kind in BASE.items()},
+        counts,
+        positive,
+        best="SVM",  # as in `bayescal.reproduce.strive`
+        text=False,
+        random_state=random_state,
+    )
+    return Task(corpus, topic, old.inputs.matrix, old.positive, old.fold, new.matrix, truth)

@@ -7,6 +7,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
+from bayescal.parallel import spread_over
 from bayescal.reproduce.label.inputs import Task
 from bayescal.reproduce.label.methods import (
     ALONE,
@@ -89,9 +90,7 @@ def decide_all(
         setting = Setting(joblib.Memory(folder, verbose=0), random_state)
         if not groups:
             return _together(tasks, {**ALONE, **(SLOW if slow else {})}, setting, jobs)
-        calls = (joblib.delayed(_left_out)(tasks, group, setting) for group in groups)
-        with joblib.parallel_config("loky", inner_max_num_threads=1):
-            parts = joblib.Parallel(n_jobs=jobs)(calls)
+        parts = spread_over(jobs, _left_out, [(tasks, group, setting) for group in groups])
     places = [k for group in groups for k in group]
     return {
         name: [
@@ -108,14 +107,8 @@ def decide_all(
 def _together(
     tasks: Sequence[Task], alone: Mapping[str, Method], setting: Setting, jobs: int
 ) -> dict[str, list[Decided]]:
-    import joblib
-
-    with joblib.parallel_config("loky", inner_max_num_threads=1):
-        of_tasks = joblib.Parallel(n_jobs=jobs)(
-            joblib.delayed(_alone)(method, task, setting)
-            for method in alone.values()
-            for task in tasks
-        )
+    arguments = [(method, task, setting) for method in alone.values() for task in tasks]
+    of_tasks = spread_over(jobs, _alone, arguments)
     found = {name: of_tasks[k * len(tasks) : (k + 1) * len(tasks)] for k, name in enumerate(alone)}
     return found | {name: method(tasks, tasks, setting) for name, method in TOGETHER.items()}
 
