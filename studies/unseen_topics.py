@@ -16,9 +16,10 @@ import numpy as np
 import pandas as pd
 
 from bayescal import TopicCalibrator
+from bayescal.parallel import spread_over
 from bayescal.score_checks import without_scores_warnings
 from bayescal.validation import Floats
-from studies.command import Options, main, spread_over
+from studies.command import Options, main
 from studies.peers import Settings
 from studies.problems.library import EmptyLibraryError, Problem, problems
 from studies.unseen import QUICK_SIZES, SEED, SIZES, Fitted, Row, curve_of_all, fit, rows_of
