@@ -27,8 +27,9 @@ from studies.combining_report import write_report
 from studies.command import Options, main
 from studies.peers import PEERS
 from studies.problems.folds import Bools
-from studies.problems.library import Problem, problems
-from studies.unseen import BIG, LARGEST_SHARE, LEVEL, generator, plain_random, rarer_share
+from studies.problems.library import EmptyLibraryError, Problem, problems
+from studies.unseen import BIG, LEVEL
+from studies.unseen_samples import LARGEST_SHARE, generator, plain_random, rarer_share
 
 SIZES, QUICK_SIZES = (3, 5, 10, 20, 50, 100, 200), (3, 20)
 # Of each data set; a further one takes as long as all first ones.
@@ -93,10 +94,7 @@ def run(options: Options) -> None:
     """Measure all combiners on a sample of the library; write page and table."""
     tasks = list(tasks_of(options.problems, CLASSES))
     if not tasks:
-        raise ValueError(
-            f"a library of problems was expected in {options.problems}, which holds none: make it"
-            " by python -m studies.problems --data DIR --to FOLDER, and give --problems FOLDER."
-        )
+        raise EmptyLibraryError(options.problems)
     sizes = QUICK_SIZES if options.quick else SIZES
     found = spread_over(options.jobs, measure, [(task, sizes) for task in tasks])
     write_report(pd.DataFrame([row for rows in found for row in rows]), options.out)

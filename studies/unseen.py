@@ -7,10 +7,10 @@ The folder is what python -m studies.problems makes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
@@ -22,17 +22,15 @@ from bayescal.score_checks import without_scores_warnings
 from bayescal.validation import Floats
 from studies.command import Options, main
 from studies.peers import Settings, accepted
-from studies.problems.folds import Bools, Ints
-from studies.problems.library import Problem, problems
+from studies.problems.library import EmptyLibraryError, Problem, problems
 from studies.unseen_methods import DEFAULT, OURS, ours_for, peers_for
-from studies.unseen_report import LATER, SAME, write_report
+from studies.unseen_report import write_report
+from studies.unseen_samples import Documents, Sample, draw_sample, generator, names_of, rarer_share
 
 SIZES, QUICK_SIZES = (3, 5, 10, 20, 50, 100, 200), (3, 50)
 # Of each data set and classifier; the short version takes one class, of every other data set.
 CLASSES, EVERY = 3, 2
 SEED = 0
-LARGEST_SHARE = 0.6
-MOST_NEW = 2_000
 # So many documents for each of the sample make the curve that bands should hold.
 BIG = 4
 LEVEL = 0.9
@@ -49,11 +47,17 @@ KINDS = {
     "neural_network": "network",
 }
 Row = dict[str, Any]
-Documents = tuple[Floats, Bools]
+Curve = tuple[Floats, Floats]
 
 
-class EmptyLibraryError(ValueError):
-    """A folder holds no problems."""
+class Fitted(Protocol):
+    """What a calibrator of one class answers."""
+
+    def decision_function(self, scores: Floats) -> Floats:
+        """Return log-odds."""
+
+    def predict_interval(self, scores: Floats, level: float) -> Floats:
+        """Return both ends of bands of probabilities."""
 
 
 def run(options: Options) -> None:
@@ -62,10 +66,7 @@ def run(options: Options) -> None:
     of_sets = groupby(chosen(options.problems, classes, SEED), lambda each: each.data_set)
     sample = [problem for _, group in islice(of_sets, 0, None, step) for problem in group]
     if not sample:
-        raise EmptyLibraryError(
-            f"a library of problems was expected in {options.problems}, which holds none: make it"
-            " by python -m studies.problems --data DIR --to FOLDER, and give --problems FOLDER."
-        )
+        raise EmptyLibraryError(options.problems)
     sizes, ours = QUICK_SIZES if options.quick else SIZES, accepted(OURS)
     tasks = [(problem, sizes, ours) for problem in sample]
     found = [row for rows in spread_over(options.jobs, measure, tasks) for row in rows]
@@ -83,11 +84,6 @@ def chosen(folder: Path, classes: int, seed: int) -> Iterator[Problem]:
         first, *others = sorted(group, key=lambda each: -rarer_share(each.positive))
         drawn = generator(seed, *names).permutation(len(others))[: classes - 1]
         yield from (first, *(others[k] for k in drawn))
-
-
-def generator(number: int, *names: str) -> np.random.Generator:
-    """Return random numbers that depend on the names and the number, on nothing else there is."""
-    return np.random.default_rng([number, *"\n".join(names).encode()])
 
 
 def measure(problem: Problem, sizes: Sequence[int], ours: dict[str, Settings]) -> list[Row]:
@@ -108,72 +104,41 @@ def measure(problem: Problem, sizes: Sequence[int], ours: dict[str, Settings]) -
         Settings of ScoreCalibrator, by the name of the method.
     """
     settings = ours_for(problem.score_kind, ours)
-    score, names = problem.score.astype(np.float64), names_of(problem)
-    at = np.concatenate([np.quantile(each, DECILES) for each in (score, score[problem.positive])])
-    curve = fit(settings[DEFAULT], score, problem.positive).predict_proba(at)[:, 1]
+    truth = curve_of_all(problem, settings[DEFAULT])
     rows = []
     for n_positive in sizes:
-        n = round(n_positive / rarer_share(problem.positive))
-        if n > LARGEST_SHARE * score.size:
+        sample = draw_sample(problem, n_positive)
+        if sample is None:
             continue
-        rng = generator(n_positive, *names)
-        mask = plain_random(problem.positive, n, rng)
-        known, labels = score[mask], problem.positive[mask].astype(np.int64)
-        judged = new_documents(problem, ~mask, rng)
-        new = np.concatenate([each for each, _ in judged.values()])
-        found = [
-            losses_of(name, method(known, labels, new), judged)
-            for name, method in peers_for(problem.score_kind).items()
-        ]
-        for name, each in settings.items():
-            fitted = fit(each, known, labels)
-            found.append(losses_of(name, fitted.decision_function(new), judged))
-            if score.size >= BIG * n:
-                found[-1][0] |= coverage(fitted.predict_interval(at, LEVEL), curve)
-        where: Row = dict(zip(("data_set", "class", "classifier"), names, strict=True))
-        where |= {"kind": KINDS[problem.classifier], "n": n_positive}
-        rows += [where | row for of_method in found for row in of_method]
+        fitted = {name: fit(each, sample.scores, sample.labels) for name, each in settings.items()}
+        rows += rows_of(problem, n_positive, sample, fitted, truth)
     return rows
 
 
-def names_of(problem: Problem) -> tuple[str, str, str]:
-    """Return data set, class and classifier."""
-    return problem.data_set, problem.class_name, problem.classifier
+def curve_of_all(problem: Problem, settings: Settings) -> Curve:
+    """Return deciles of all scores and of positives', and the curve of all documents there."""
+    score = problem.score.astype(np.float64)
+    at = np.concatenate([np.quantile(each, DECILES) for each in (score, score[problem.positive])])
+    return at, fit(settings, score, problem.positive).predict_proba(at)[:, 1]
 
 
-def rarer_share(positive: Bools) -> float:
-    """Return the share of the class that has fewer documents."""
-    share = float(positive.mean())
-    return min(share, 1.0 - share)
-
-
-def plain_random(positive: Bools, n: int, rng: np.random.Generator) -> Bools:
-    """Return a mask of n documents drawn at random, again until both classes are there."""
-    while True:
-        mask = np.zeros(positive.size, dtype=np.bool_)
-        mask[rng.choice(positive.size, n, replace=False)] = True
-        if np.unique(positive[mask]).size == 2:
-            return mask
-
-
-def new_documents(problem: Problem, left: Bools, rng: np.random.Generator) -> dict[str, Documents]:
-    """
-    Return the scores and classes of documents to judge by, at most `MOST_NEW` of a time.
-
-    Those of the same time come first: the documents left, and test documents of kind "same".
-    """
-    rest = problem.score[left], problem.positive[left]
-    test = problem.test_score, problem.test_positive
-    if problem.test_kind == "same":
-        both = np.concatenate([rest[0], test[0]]), np.concatenate([rest[1], test[1]])
-        return {SAME: at_most(*both, rng)}
-    return {SAME: at_most(*rest, rng), LATER: at_most(*test, rng)}
-
-
-def at_most(score: Any, positive: Bools, rng: np.random.Generator) -> Documents:
-    """Return `MOST_NEW` of the documents, drawn at random, or all where there are fewer."""
-    kept: Ints = rng.permutation(score.size)[:MOST_NEW]
-    return score[kept].astype(np.float64), positive[kept]
+def rows_of(
+    problem: Problem, n_positive: int, sample: Sample, ours: Mapping[str, Fitted], truth: Curve
+) -> list[Row]:
+    """Return what `measure` does for one sample: peers are fitted to it here, ours were before."""
+    new = np.concatenate([scores for scores, _ in sample.judged.values()])
+    found = [
+        losses_of(name, method(sample.scores, sample.labels, new), sample.judged)
+        for name, method in peers_for(problem.score_kind).items()
+    ]
+    at, curve = truth
+    for name, fitted in ours.items():
+        found.append(losses_of(name, fitted.decision_function(new), sample.judged))
+        if problem.score.size >= BIG * sample.labels.size:
+            found[-1][0] |= coverage(fitted.predict_interval(at, LEVEL), curve)
+    where: Row = dict(zip(("data_set", "class", "classifier"), names_of(problem), strict=True))
+    where |= {"kind": KINDS[problem.classifier], "n": n_positive}
+    return [where | row for of_method in found for row in of_method]
 
 
 def fit(settings: Settings, scores: Floats, labels: Any) -> ScoreCalibrator:

@@ -32,7 +32,7 @@ from studies.problems import tables, texts
 from studies.problems.data_set import DataSet
 from studies.problems.folds import Bools
 from studies.problems.sources import load
-from studies.unseen import generator, plain_random, rarer_share
+from studies.unseen_samples import generator, plain_random, rarer_share
 from studies.weight_shifts_report import PLAIN, SHIFTED_BIAS, SHIFTED_WEIGHTS, write_report
 
 SIZES, QUICK_SIZES = (50, 200), (20,)

@@ -11,66 +11,23 @@ from scipy import special
 from studies import unseen
 from studies.command import Options, main
 from studies.peers import PEERS
-from studies.problems.library import Problem
+from studies.problems.library import EmptyLibraryError
 from studies.unseen import (
     BIG,
-    MOST_NEW,
-    EmptyLibraryError,
     chosen,
     coverage,
-    generator,
     losses_of,
     measure,
-    new_documents,
-    plain_random,
-    rarer_share,
     run,
 )
 from studies.unseen_methods import DEFAULT, OURS, PLAIN, ours_for, peers_for
-from studies.unseen_report import (
-    COVERAGE,
-    LATER,
-    SAME,
-    against_best,
-    bars,
-    largest_excess,
-    write_report,
-)
+from studies.unseen_page import COVERAGE, bars
+from studies.unseen_report import write_report
+from studies.unseen_samples import MOST_NEW, generator, new_documents, plain_random, rarer_share
+from studies.unseen_tables import LATER, SAME, against_best, largest_excess
+from tests.unseen_data import CLASSES, documents, problem, write_library
 
 pytestmark = pytest.mark.one_era
-
-CLASSES = ("a", "b", "c")
-
-
-def documents(n, seed, score_kind="log_odds", classes=1):
-    """Scores and labels whose log-odds are the scores themselves; or their probabilities."""
-    rng = np.random.default_rng(seed)
-    log_odds = rng.normal(-1.0, 2.0, size=(n, classes))
-    label = rng.random((n, classes)) < special.expit(log_odds)
-    return (special.expit(log_odds) if score_kind == "probability" else log_odds), label
-
-
-def problem(n=400, score_kind="log_odds", test_kind="separate", classifier="naive_bayes"):
-    score, label = documents(n, 0, score_kind)
-    new, truth = documents(90, 1, score_kind)
-    names = ("some set", "a", classifier, score_kind)
-    return Problem(*names, score[:, 0], label[:, 0], new[:, 0], truth[:, 0], test_kind)
-
-
-def write_library(folder, data_sets=("one", "two"), test_kind="later"):
-    """Write files as `studies.problems.making` does, of an SVM and a forest."""
-    kinds = {"linear_svm": "margin", "random_forest": "probability"}
-    for name in data_sets:
-        (folder / name).mkdir(parents=True)
-        for classifier, kind in kinds.items():
-            score, label = documents(150, ord(name[0]), kind, len(CLASSES))
-            new, truth = documents(40, ord(name[-1]), kind, len(CLASSES))
-            np.savez(
-                folder / name / f"{classifier}.npz",
-                score=score, label=label, test_score=new, test_label=truth,
-                classes=np.array(CLASSES), score_kind=kind, test_kind=test_kind,
-            )  # fmt: skip
-    return folder
 
 
 class TestSamples:
@@ -264,7 +221,7 @@ class TestReport:
                 DEFAULT: [1.0, 3.0],
             }
         )
-        table = against_best(losses)
+        table = against_best(losses, list(OURS))
         assert set(table["peer"]) == {"isotonic"}
         assert "temperature" not in table.index
         assert table.loc[DEFAULT, ["mean", "theirs", "difference"]].tolist() == [2.0, 2.5, -0.5]
@@ -272,7 +229,9 @@ class TestReport:
         assert table.loc["isotonic", "difference"] == 0.0
 
     def test_ours_are_no_peers(self):
-        table = against_best(pd.DataFrame({"Platt": [2.0] * 3, **dict.fromkeys(OURS, [1.0] * 3)}))
+        table = against_best(
+            pd.DataFrame({"Platt": [2.0] * 3, **dict.fromkeys(OURS, [1.0] * 3)}), list(OURS)
+        )
         assert set(table["peer"]) == {"Platt"}
 
     def test_the_largest_excess_and_the_largest_beyond_two_errors_are_found(self):
@@ -281,7 +240,7 @@ class TestReport:
         found.loc[(found["method"] == DEFAULT) & (found["time"] == LATER), "bits"] *= 1.05
         one = (found["data_set"] == "set 1") & (found["classifier"] == "SVM 0")
         found.loc[one & (found["method"] == DEFAULT) & (found["time"] == SAME), "bits"] *= 1.6
-        row = largest_excess(found).set_index("data_set").loc["set 1"]
+        row = largest_excess(found, list(OURS)).set_index("data_set").loc["set 1"]
         assert row[["excess", "error", "beyond"]].tolist() == pytest.approx([0.2, 0.2, 0.05])
         assert (row["at"], row["beyond at"]) == ("10, same, Platt", "10, later, Platt")
 
@@ -309,7 +268,7 @@ class TestReport:
 
     def test_few_data_sets_have_no_bar(self):
         none = pd.DataFrame({"method": [DEFAULT], "units": [2]})
-        assert bars(none, largest_excess(made()).iloc[:0], none) == []
+        assert bars(none, none.iloc[:0], none, DEFAULT, "the best peer") == []
 
 
 class TestRun:

@@ -17,6 +17,16 @@ from studies.problems.folds import Bools
 MANIFEST = "manifest.csv"
 
 
+class EmptyLibraryError(ValueError):
+    """A folder holds no problems to measure on."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(
+            f"a library of problems was expected in {folder}, which holds none: make it"
+            " by python -m studies.problems --data DIR --to FOLDER, and give --problems FOLDER."
+        )
+
+
 @dataclass(frozen=True)
 class Problem:
     """

@@ -1,0 +1,193 @@
+"""The page, table and figure of the study of pooled topics on unseen data sets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from studies.peers import PEERS
+from studies.reporting import Bar, markdown, write_figure, write_page, write_table
+from studies.unseen_methods import DEFAULT, PLAIN, POOLED
+from studies.unseen_page import (
+    bars,
+    by_excess,
+    coverages,
+    every_method,
+    excesses,
+    relative_losses,
+    shares,
+)
+from studies.unseen_tables import (
+    CELL,
+    COVERAGES,
+    LATER,
+    LOSSES,
+    PROBLEM,
+    SAME,
+    by_data_set,
+    compare,
+    coverage,
+    in_order,
+    largest_excess,
+)
+
+METHODS = (POOLED, DEFAULT, *PEERS, PLAIN)
+OURS = (POOLED,)
+FIT = ["data_set", "classifier", "n"]
+EVERY = "all kinds"
+FEW = 10
+# Of log-odds of shares: a factor of four.
+FAR = np.log(4.0)
+COMMON = {-1: "much rarer than the others", 0: "as common", 1: "much commoner than the others"}
+SHOWN = (POOLED, "Platt", "isotonic", "beta", "Venn-Abers", "Bayes logistic")
+
+
+def write_report(found: pd.DataFrame, out: Path) -> None:
+    """
+    Write unseen_topics.md, a table in CSV and a figure.
+
+    Parameters
+    ----------
+    found : pandas.DataFrame
+        Columns data_set, class, classifier, kind, time, n (expected positives), method, bits,
+        brier, coverage, "coverage, positives", share (of positives): what
+        `studies.unseen_topics.measure` returns.
+    out : Path
+        The folder to write to.
+    """
+    found, failed = fitted_ones(in_order(found, METHODS))
+    each = by_data_set(found)
+    losses = {name: compare(each, CELL, ["data_set"], name, OURS) for name in LOSSES}
+    bands = {name: coverage(each, name) for name in COVERAGES}
+    alone = against_default(found)
+    worst = largest_excess(alone, OURS)
+    together = [table.assign(measure=name) for name, table in (losses | bands).items()]
+    write_table(pd.concat(together), out, "unseen_topics")
+    write_figure(relative_losses(each, SHOWN), out, "unseen_topics")
+    samples = found[(found["time"] == SAME) & (found["method"] == POOLED)]
+    write_page(
+        "unseen_topics",
+        out,
+        [
+            *bars(losses["bits"], worst, bands["coverage"], POOLED, "the default"),
+            _every_fit(failed, len(samples.drop_duplicates(FIT))),
+        ],
+        collections=str(len(samples.drop_duplicates(["data_set", "classifier"]))),
+        sets=str(samples["data_set"].nunique()),
+        names=", ".join(sorted(set(samples["data_set"]))),
+        topics=str(len(samples.drop_duplicates(["data_set", *PROBLEM]))),
+        samples=_counts(samples),
+        few_same=_with_few(alone, SAME),
+        few_later=_with_few(alone, LATER),
+        gains=excesses(of_kinds(alone), POOLED),
+        gains_brier=excesses(of_kinds(alone, "brier"), POOLED),
+        gains_by_set=_by_data_set(alone),
+        gains_by_share=_by_share(alone),
+        data_sets=markdown(by_excess(worst)),
+        excess=excesses(losses["bits"], POOLED),
+        brier=excesses(losses["brier"], POOLED),
+        coverages=coverages(bands["coverage"]),
+        positives=coverages(bands["coverage, positives"]),
+        same=every_method(losses["bits"], SAME),
+        later=every_method(losses["bits"], LATER),
+    )
+
+
+def fitted_ones(found: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the rows of collections and sizes whose pooled topics were fitted, and the rest."""
+    fitted = found.groupby(FIT, sort=False)["method"].transform(lambda each: POOLED in set(each))
+    return found[fitted], found[~fitted]
+
+
+def _every_fit(failed: pd.DataFrame, fitted: int) -> Bar:
+    """Return: pooled topics are fitted, of whatever collection and size."""
+    where = failed.drop_duplicates(FIT)[FIT].itertuples(index=False)
+    names = "; ".join(f"{each.data_set}, {each.classifier}, n+ = {each.n}" for each in where)
+    count = len(failed.drop_duplicates(FIT))
+    return Bar(
+        claim="fits of pooled topics that end in an error",
+        measured=f"{count} of {count + fitted}" + (f" ({names})" if names else ""),
+        limit="none",
+        holds=not count,
+    )
+
+
+def against_default(found: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of pooled topics and of the same by themselves, nobody else's."""
+    return found[found["method"].isin([POOLED, DEFAULT])]
+
+
+def of_kinds(alone: pd.DataFrame, loss: str = "bits") -> pd.DataFrame:
+    """Return `compare` of pooled and unpooled, of each kind of classifiers and of all kinds."""
+    each = by_data_set(alone)
+    every = by_data_set(each.assign(kind=EVERY))
+    return compare(pd.concat([every, each]), CELL, ["data_set"], loss, OURS)
+
+
+def _with_few(alone: pd.DataFrame, time: str) -> str:
+    """Return the excess of pooled over unpooled of all kinds, with few positives, in words."""
+    table = of_kinds(alone)
+    rows = table[(table["kind"] == EVERY) & (table["time"] == time) & (table["n"] <= FEW)]
+    ours = rows[rows["method"] == POOLED]
+    return ", ".join(
+        f"{text} with {n} positives" for text, n in zip(shares(ours), ours["n"], strict=True)
+    )
+
+
+def _by_data_set(alone: pd.DataFrame) -> str:
+    """Return the excess of pooled over unpooled on the same time, data sets by size."""
+    rows = alone[alone["time"] == SAME]
+    table = compare(rows, ["data_set", "n"], PROBLEM, "bits", OURS)
+    return excesses(table.sort_values(["data_set", "n"]), POOLED, ["data_set"])
+
+
+def _by_share(alone: pd.DataFrame) -> str:
+    """Return the excess of pooled over unpooled on the same time, by how common topics are."""
+    rows = alone[alone["time"] == SAME]
+    rows = rows.assign(topics=how_common(rows).map(COMMON.__getitem__))
+    table = compare(rows, ["topics", "n"], ["data_set", *PROBLEM], "bits", OURS)
+    order = list(COMMON.values())
+    in_turn = table.sort_values("n", kind="stable").sort_values(
+        "topics", key=lambda column: column.map(order.index), kind="stable"
+    )
+    return excesses(in_turn, POOLED, ["topics"])
+
+
+def how_common(rows: pd.DataFrame) -> pd.Series:
+    """
+    Return for each row whether its topic is much rarer than the others of its fit, or commoner.
+
+    That is -1 or 1, where the odds of its share of positives are less than a quarter of the other
+    topics' median, or more than four times as large; 0 in between.
+    """
+    odds = np.log(rows["share"] / (1.0 - rows["share"]))
+    own = rows.assign(odds=odds).groupby([*FIT, "class"], sort=False)["odds"].first().reset_index()
+    own["others"] = own.groupby(FIT, sort=False)["odds"].transform(median_of_others)
+    apart = own["odds"] - own["others"]
+    own["place"] = (apart > FAR).astype(int) - (apart < -FAR).astype(int)
+    return rows[[*FIT, "class"]].merge(own, "left").set_axis(rows.index)["place"]
+
+
+def median_of_others(values: pd.Series) -> pd.Series:
+    """
+    Return for each value the median of all others.
+
+    Examples
+    --------
+    >>> median_of_others(pd.Series([1.0, 2.0, 5.0, 9.0])).tolist()
+    [5.0, 5.0, 2.0, 2.0]
+    """
+    each = values.to_numpy()
+    return pd.Series([np.median(np.delete(each, k)) for k in range(each.size)], values.index)
+
+
+def _counts(samples: pd.DataFrame) -> str:
+    """Return how many collections and topics there are of each size."""
+    of_size = samples.sort_values("n").groupby("n")
+    return ", ".join(
+        f"{len(part)} topics of {len(part.drop_duplicates(['data_set', 'classifier']))}"
+        f" collections with n+ = {n}"
+        for n, part in of_size
+    )
