@@ -1,0 +1,97 @@
+"""Around a history is where NUTS of the history and the new problem together is.
+
+The reference samples ten topics at once, the program `topics`, and looks at one of them
+(tests/one_more_topic.py). The engine fits the other nine, keeps draws of their population, forgets
+the topics, and then sees the tenth. Of log-odds fits likewise, with the program of the tests.
+"""
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from bayescal.engines.pooled import base_rates, updating
+from bayescal.engines.pooled.log_odds import add_log_odds
+from bayescal.engines.pooled.log_odds_population import HYPERPRIOR
+from tests import log_odds_population
+from tests.log_odds_population import PIECES, documents, quantities
+from tests.nuts_reference import LEAST_EFFECTIVE, LIMIT, from_runs, stored
+from tests.one_more_topic import TOPICS, around, certain, history
+
+pytestmark = pytest.mark.one_era
+RUNS = 10
+OF_FIVE = 4  # the topic of log-odds that comes last, with 30 documents
+
+
+def as_they_are(log_evidence, rng):
+    """Return all populations, whatever the new topic says of them: a wrong engine."""
+    return np.arange(log_evidence.size), 1.0
+
+
+@cache
+def histories(topic, change=lambda scores: scores):
+    return [history(topic, seed, change) for seed in range(RUNS)]
+
+
+def apart(topic, priors=None):
+    """Return how far the engine's draws are from NUTS's, in standard errors."""
+    priors = priors or histories(topic)
+    runs = [around(prior, topic, seed) for seed, prior in enumerate(priors)]
+    return np.abs(from_runs(np.array(runs), stored(f"one more topic, {topic}"))).max()
+
+
+@pytest.mark.parametrize(
+    "topic", [0, *(pytest.param(t, marks=pytest.mark.slow) for t in TOPICS[1:])]
+)
+def test_means_sds_and_quantiles_agree(topic):
+    reference = stored(f"one more topic, {topic}")
+    assert reference.effective > LEAST_EFFECTIVE
+    assert reference.divergent < 0.001
+    assert apart(topic) < LIMIT
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("topic", TOPICS[1:])
+def test_a_population_that_the_new_topic_does_not_inform_is_rejected(topic, monkeypatch):
+    for module in (updating, base_rates):
+        monkeypatch.setattr(module, "resample", as_they_are)
+    assert apart(topic) > LIMIT
+
+
+def wider(scores):
+    return 1.5 * scores
+
+
+@pytest.mark.slow
+def test_another_history_is_rejected():
+    assert apart(0, histories(0, wider)) > LIMIT
+
+
+@pytest.mark.slow
+def test_a_population_taken_for_certain_is_rejected():
+    assert apart(4, [certain(prior) for prior in histories(4)]) > LIMIT
+
+
+@cache
+def four_topics(seed):
+    past = [data for t, data in enumerate(documents()) if t != OF_FIVE]
+    return log_odds_population.history(past, np.random.default_rng(seed))
+
+
+def log_odds_apart():
+    """Return the same of intercept and log slopes of a topic around four others'."""
+    # Hyperparameters, then intercepts and slopes of two topics, this one the second.
+    mine = len(HYPERPRIOR.mean) + np.arange(1, 2 * (2 + PIECES.knots.size), 2)
+    runs = []
+    for seed in range(RUNS):
+        fitted = four_topics(seed)
+        found = add_log_odds([documents()[OF_FIVE]], fitted, np.random.default_rng(100 + seed))
+        both = np.repeat(found.values, 5, axis=1)
+        runs.append(quantities(found.population, both)[:, mine])
+    return np.abs(from_runs(np.array(runs), stored("population of log-odds").take(mine))).max()
+
+
+def test_log_odds_are_those_of_nuts(monkeypatch):
+    assert log_odds_apart() < LIMIT
+    monkeypatch.setattr(updating, "resample", as_they_are)
+    assert log_odds_apart() > LIMIT
