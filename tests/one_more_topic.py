@@ -43,12 +43,12 @@ def sample(topic, *, draws, tune, seed=1):
     return drawn.reshape(CHAINS, draws, -1), divergent
 
 
-def history(topic, seed, change=lambda scores: scores):
-    """Return the other nine topics, fitted together; their scores changed if that is asked for."""
+def history(topic, seed):
+    """Return the other nine topics, fitted together."""
     scores, labels, topics = data()
     past = topics != topic
     calibrator = TopicCalibrator(family=FAMILY, draws=250, random_state=seed, hyperparameters=UNITS)
-    return calibrator.fit(change(scores[past]), labels[past], topics[past])
+    return calibrator.fit(scores[past], labels[past], topics[past])
 
 
 def around(prior, topic, seed):
@@ -63,10 +63,18 @@ def around(prior, topic, seed):
 
 
 def certain(prior):
-    """Return the history with the median population of its densities in place of all draws."""
+    """Return a history with the median population of its densities in place of all draws."""
+    return _changed(prior, lambda draws: draws.median(("chain", "draw")).broadcast_like(draws))
+
+
+def wider(prior):
+    """Return the history of another population, whose widths are twice as large."""
+    return _changed(prior, lambda draws: draws.assign(log_width=draws["log_width"] + np.log(2.0)))
+
+
+def _changed(prior, change):
     tree = prior.population_.posterior_.copy()
     group = tree["population"].to_dataset()
-    names = list(NAMES)
-    middle = group[names].median(("chain", "draw")).broadcast_like(group[names])
-    tree["population"] = group.assign(middle.transpose(*group[names].dims))
+    there = change(group[list(NAMES)]).transpose(*group[NAMES[0]].dims)
+    tree["population"] = group.assign(there)
     return prior.from_results(tree)
