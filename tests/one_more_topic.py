@@ -4,6 +4,7 @@ import numpy as np
 from scipy import special
 
 from bayescal import ScoreCalibrator, TopicCalibrator
+from bayescal.engines.pooled import base_rates, updating
 from bayescal.engines.pooled.population import NAMES
 from tests.pooled_tools import CHAINS, data, sampled
 
@@ -70,6 +71,16 @@ def certain(prior):
 def wider(prior):
     """Return the history of another population, whose widths are twice as large."""
     return _changed(prior, lambda draws: draws.assign(log_width=draws["log_width"] + np.log(2.0)))
+
+
+def forget_the_evidence(monkeypatch):
+    """Give the engine all populations alike, whatever the new topic says of them: a wrong one."""
+
+    def as_they_are(log_evidence, rng):
+        return np.arange(log_evidence.size), 1.0
+
+    for module in (updating, base_rates):
+        monkeypatch.setattr(module, "resample", as_they_are)
 
 
 def _changed(prior, change):

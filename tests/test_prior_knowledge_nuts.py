@@ -10,22 +10,16 @@ from functools import cache
 import numpy as np
 import pytest
 
-from bayescal.engines.pooled import base_rates, updating
 from bayescal.engines.pooled.log_odds import add_log_odds
 from bayescal.engines.pooled.log_odds_population import HYPERPRIOR
 from tests import log_odds_population
 from tests.log_odds_population import PIECES, documents, quantities
 from tests.nuts_reference import LEAST_EFFECTIVE, LIMIT, from_runs, stored
-from tests.one_more_topic import TOPICS, around, certain, history, wider
+from tests.one_more_topic import TOPICS, around, certain, forget_the_evidence, history, wider
 
 pytestmark = pytest.mark.one_era
 RUNS = 10
 OF_FIVE = 4  # the topic of log-odds that comes last, with 30 documents
-
-
-def as_they_are(log_evidence, rng):
-    """Return all populations, whatever the new topic says of them: a wrong engine."""
-    return np.arange(log_evidence.size), 1.0
 
 
 @cache
@@ -52,8 +46,7 @@ def test_means_sds_and_quantiles_agree(topic):
 @pytest.mark.slow
 @pytest.mark.parametrize("topic", TOPICS[1:])
 def test_a_population_that_the_new_topic_does_not_inform_is_rejected(topic, monkeypatch):
-    for module in (updating, base_rates):
-        monkeypatch.setattr(module, "resample", as_they_are)
+    forget_the_evidence(monkeypatch)
     assert apart(topic) > LIMIT
 
 
@@ -83,5 +76,5 @@ def log_odds_apart():
 
 def test_log_odds_are_those_of_nuts(monkeypatch):
     assert log_odds_apart() < LIMIT
-    monkeypatch.setattr(updating, "resample", as_they_are)
+    forget_the_evidence(monkeypatch)
     assert log_odds_apart() > LIMIT

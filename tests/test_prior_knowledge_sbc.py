@@ -2,9 +2,7 @@
 
 A population from the hyperprior, topics from the population, documents from the topics, by the
 programs; a history of all topics but one, a `ScoreCalibrator` around it for the last: the rank of
-each true value among its posterior draws is uniform (Talts et al., arXiv:1804.06788). A population
-that the new topic does not inform is wrong by less than so few sets can tell; NUTS rejects it, in
-tests/test_prior_knowledge_nuts.py.
+each true value among its posterior draws is uniform (Talts et al., arXiv:1804.06788).
 """
 
 from dataclasses import dataclass, replace
@@ -23,7 +21,7 @@ from studies.ranks import DataSet, Parameters, exact, rank_truths
 from studies.sbc import adjusted_p
 from tests import log_odds_population
 from tests.log_odds_population import PIECES
-from tests.one_more_topic import FAMILY, UNITS, certain, wider
+from tests.one_more_topic import FAMILY, UNITS, certain, forget_the_evidence, wider
 from tests.sizes import size
 
 pytestmark = [
@@ -33,7 +31,8 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::bayescal.score_checks.ScoresWarning"),
     pytest.mark.filterwarnings("ignore:the posterior draws are not:UserWarning"),
 ]
-SETS, TOPICS, DOCUMENTS, DRAWS = size(40, 300), 6, 40, 99
+MANY = 300
+SETS, TOPICS, DOCUMENTS, DRAWS = size(40, MANY), 6, 40, 99
 NEW = (5, 20)  # documents of the new topic, from and to
 # Of a right engine to be called wrong: of all quantities together.
 LEVEL = 0.01
@@ -109,6 +108,12 @@ def test_ranks_are_uniform():
 @pytest.mark.parametrize("wrong", WRONG)
 def test_a_wrong_engine_is_rejected(wrong):
     assert p_of(WRONG[wrong]) < LEVEL
+
+
+@pytest.mark.skipif(SETS < MANY, reason="few sets cannot tell; tests of NUTS can")
+def test_a_population_that_the_new_topic_does_not_inform_is_rejected(monkeypatch):
+    forget_the_evidence(monkeypatch)
+    assert p_of(around) < LEVEL
 
 
 # Log-odds fits: intercept and slopes of a topic around those of others.
