@@ -92,7 +92,7 @@ def draw_prior(settings: Settings, tree: xr.DataTree, draws: int) -> xr.Dataset:
 def _fit_around(
     population: Population, settings: Settings, data: BinaryScores, attrs: dict[str, str]
 ) -> Results:
-    """Return the results of one more topic of a population, which it does not inform."""
+    """Return the results of one more topic of a population, whose own draws stay as they are."""
     families, units = population.of_families, population.units
     data = replace(data, units=(units["centre"], units["spread"]))
     fits = fit_classes(

@@ -55,6 +55,9 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
     modes, shares and widths are draws from a population for each class, which is estimated from
     all topics: topics with three positives borrow from the others, topics with hundreds hardly do.
 
+    To start new topics from a history, load its `population_` and call `add_topics`; for one new
+    problem there is ``ScoreCalibrator(prior_knowledge=...)``. docs/prior.md shows both.
+
     Parameters
     ----------
     pooling : {"partial", "none", "complete"}
@@ -135,7 +138,8 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         score over all topics (elpd, in natural logarithms) and the standard error of its difference
         from the best. `posterior_["combination"]["weight"]` has each topic's own weights.
     population_ : TopicCalibrator
-        The same without its topics: what is known before a document of a new topic is labelled.
+        The same without its topics: what is known before a document of a new topic is labelled,
+        and what `add_topics` starts new topics from.
     posterior_ : xarray.DataTree
         Groups posterior (chain, draw, klass, topic) and population, draws in raw score units, and
         topics; of a combination also those of its other parts, and combination, their weights;
@@ -450,7 +454,12 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         sample_weight: ArrayLike | None = None,
     ) -> Self:
         """
-        Add topics without refitting the population: it informs them, they do not inform it.
+        Add topics around the population as it is: each as if it were the only new one.
+
+        A new topic's posterior is that of a fit to all topics that the population was fitted to
+        and to this one. Its documents tell what is likely of its own parameters, and which of the
+        population's draws are. The new topics do not teach each other, and `population_` stays
+        as it was: where the old documents are at hand, a fit to all of them together tells more.
 
         Parameters
         ----------

@@ -162,7 +162,7 @@ def fit_tree(data: TopicScores, options: TopicOptions, attrs: dict[str, str]) ->
 def extend_tree(
     tree: xr.DataTree, data: TopicScores, families: Families, rng: np.random.Generator
 ) -> xr.DataTree:
-    """Return a tree with further topics: the population informs them, they do not inform it."""
+    """Return a tree with further topics around its population, each as if it were the only one."""
     topics = _by_topic(data)
     groups = flat(tree)
     densities = []

@@ -1,6 +1,6 @@
 """Five topics' monotone log-odds around a population: the posterior, by a PyMC model of its own."""
 
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pymc as pm
@@ -9,7 +9,11 @@ import scipy.stats as st
 from bayescal import _compat
 from bayescal.engines.data import BinaryScores
 from bayescal.engines.monotone.basis import Pieces
-from bayescal.engines.pooled.log_odds_population import HYPERPRIOR
+from bayescal.engines.pooled.drawing import Health
+from bayescal.engines.pooled.hyperposterior import draw_hyperposterior
+from bayescal.engines.pooled.log_odds import LogOddsOfTopics, draw_log_odds
+from bayescal.engines.pooled.log_odds_population import HYPERPRIOR, draw_unseen
+from bayescal.warps import IDENTITY
 
 PIECES = Pieces(np.array([-0.5, 0.6]), 0.1)
 CHAINS = 4
@@ -31,6 +35,25 @@ def quantities(points, values):
     """Return hyperparameters, intercepts and log slopes of both topics looked at: (draw, k)."""
     looked_at = values[:, [0, 4]]
     return np.concatenate([points.T, looked_at[0], *np.log(looked_at[1:])]).T
+
+
+def history(past, rng, draws=1500):
+    """Return what the engine keeps of topics for others: the population of their log-odds."""
+    draw = partial(draw_log_odds, past, PIECES)
+    found = draw_hyperposterior(draw, HYPERPRIOR, rng, draws=draws, topic_draws=2000)
+    return LogOddsOfTopics(
+        pieces=PIECES,
+        centre=0.0,
+        spread=1.0,
+        asinh_scale=IDENTITY,
+        population=found.points,
+        values=np.empty((2 + PIECES.knots.size, 0, draws)),
+        new_values=draw_unseen(found.points, PIECES, rng),
+        pareto_k=found.pareto_k,
+        population_efficiency=found.efficiency,
+        efficiency=np.empty(0),
+        health=Health.without_proposals((0,)),
+    )
 
 
 def sample(*, draws, tune, seed=1):

@@ -18,7 +18,7 @@ from bayescal.engines.data import BinaryScores
 from bayescal.engines.monotone.basis import Pieces, place_pieces
 from bayescal.engines.program_model import build_model
 from bayescal.families import FAMILIES
-from tests import log_odds_population, pooled_tools, weights_cases
+from tests import log_odds_population, one_more_topic, pooled_tools, weights_cases
 from tests.nuts_reference import Reference, write
 
 CHAINS = 4
@@ -137,6 +137,10 @@ CASES = (
         f"topics, {family}, class {klass}": (partial(pooled_tools.sample, family, klass), 1500, 800)
         for family in pooled_tools.SAMPLED
         for klass in (0, 1)
+    }
+    | {
+        f"one more topic, {topic}": (partial(one_more_topic.sample, topic), 1500, 800)
+        for topic in one_more_topic.TOPICS
     }
     | {"noisy_logistic": (partial(sample_log_odds, "noisy_logistic", "overlapping"), 2000, 1500)}
     | {"population of log-odds": (log_odds_population.sample, 1500, 1500)}

@@ -9,7 +9,7 @@ anew, shortly, and holds that to the same references: an edited program is notic
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -70,6 +70,13 @@ class Reference:
             ),
             effective=float(effective(chains, method="bulk").min()),
             divergent=float(divergent),
+        )
+
+    def take(self, columns):
+        """Return what is known of some of the quantities."""
+        return replace(
+            self,
+            **{name: value[..., columns] for name, value in asdict(self).items() if np.ndim(value)},
         )
 
 

@@ -90,13 +90,14 @@ def quantities(family, points, sides):
 
 def sample(family, klass, *, draws, tune, seed=1):
     """Return the quantities of a class by NUTS, and the share of divergent transitions."""
-    found = _sampled(family, draws, tune, seed)
+    found = sampled(family, draws, tune, seed)
     drawn = quantities(family, found.population[klass], found.sides[klass])
     return drawn.reshape(CHAINS, draws, -1), float(found.sample_stats["diverging"].mean())
 
 
 @cache
-def _sampled(family, draws, tune, seed):
+def sampled(family, draws, tune, seed):
+    """Return all topics of the program, by NUTS."""
     return Sampler(options={"tune": tune})(
         problems(),
         FAMILIES[family],

@@ -13,6 +13,7 @@ from bayescal.plots import (
     LearningCurveDisplay,
     PredictiveCheckDisplay,
 )
+from bayescal.plots.comparison import FARTHEST
 
 FAST = {"draws": 250, "random_state": 0}
 
@@ -104,6 +105,18 @@ def test_comparison_is_both_answers_at_the_documents(gaussian, data, ax):
     np.testing.assert_allclose(out["log_odds"], gaussian.decision_function(x))
     ends = probability(np.stack([out["lower"], out["upper"]], axis=1))
     np.testing.assert_allclose(ends, gaussian.predict_interval(x))
+
+
+def test_a_mean_outside_of_its_interval_is_drawn_there(gaussian, ax):
+    # One draw in twenty far above the others is most of a mean.
+    data = ComparisonDisplay.from_estimator(gaussian, most=20, ax=ax).data
+    above = data.assign(log_odds=data["upper"] + 0.5)
+    display = ComparisonDisplay(above).plot(ax=Figure().subplots())
+    intervals = np.concatenate([each.get_segments() for each in display.intervals_])
+    points = np.concatenate([each.get_ydata() for each in display.points_])
+    inside = np.abs(points) < FARTHEST
+    assert np.all((points > intervals[:, 1, 1])[inside])
+    assert inside.sum() > 20
 
 
 def outside(calibrator, documents, check):

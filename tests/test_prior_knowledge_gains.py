@@ -10,8 +10,13 @@ from bayescal import Population, ScoreCalibrator, TopicCalibrator
 from tests.history_data import GRID, history, problem
 from tests.sizes import size
 
-# Of classes so close together that some topic has them the wrong way round by chance.
-pytestmark = [pytest.mark.one_era, pytest.mark.filterwarnings("ignore:positives lie below")]
+pytestmark = [
+    pytest.mark.one_era,
+    # Of classes so close together that some topic has them the wrong way round by chance.
+    pytest.mark.filterwarnings("ignore:positives lie below"),
+    # Histories of other problems are told of; here is what they do.
+    pytest.mark.filterwarnings("ignore:the posterior draws are not:UserWarning"),
+]
 DRAWS = 100
 SETS = size(30, 300)
 
@@ -135,7 +140,7 @@ def test_like_topics_help_and_unlike_topics_harm_little():
     assert unlike < 1.25 * vague
     # The negatives: topics do harm that agree on something else, be it their share of positives.
     assert excess(learnt(apart=0.5), 3) > 1.5 * vague
-    assert excess(learnt(apart=3.0, share=0.5), 3) > 1.5 * vague
+    assert excess(learnt(apart=3.0, share=0.5), 3) > 1.25 * vague
 
 
 def test_bands_hold_the_truth_of_topics_of_the_population():
@@ -145,6 +150,18 @@ def test_bands_hold_the_truth_of_topics_of_the_population():
     # The negatives: bands of another level, and a population of other topics.
     assert coverage(learnt(), SETS, level=0.6)[0] < held - 0.15
     assert coverage(learnt(width=3.0), SETS)[0] < 0.6
+
+
+def test_a_history_of_other_problems_is_told_of():
+    told = {}
+    for width in (1.0, 3.0):
+        rng, found = np.random.default_rng(100), []
+        for _ in range(10):
+            calibrator = around(learnt(width=width), *documents(topic_truth(rng), 100, rng))
+            found.append("agree with the population" in " ".join(calibrator.diagnostics_.problems))
+        told[width] = np.mean(found)
+    assert told[1.0] == 0.0
+    assert told[3.0] > 0.7
 
 
 @pytest.mark.slow

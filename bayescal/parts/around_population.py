@@ -1,4 +1,4 @@
-"""Parts of one problem that was fitted as a topic around a population, which it does not inform.
+"""Parts of one problem that was fitted as one more topic of a population, that of a history.
 
 Each is that of many topics (`of_topics`) for one of them, kept and read as a part of one problem.
 """

@@ -17,6 +17,8 @@ from bayescal.validation import check_count, check_fraction
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.collections import LineCollection
+    from matplotlib.lines import Line2D
 
 
 SIZE = (4.4, 4.2)
@@ -43,8 +45,10 @@ class ComparisonDisplay(ProblemDisplay):
 
     Attributes
     ----------
-    points_ : list of matplotlib.container.ErrorbarContainer
+    points_ : list of matplotlib.lines.Line2D
         The marks of the negative and of the positive documents.
+    intervals_ : list of matplotlib.collections.LineCollection
+        Their intervals.
     diagonal_ : matplotlib.lines.AxLine
 
     Examples
@@ -113,7 +117,8 @@ class ComparisonDisplay(ProblemDisplay):
         """
         ax, data = self._begin(ax, SIZE), self.data
         self.diagonal_ = ax.axline((0.0, 0.0), slope=1.0, zorder=0, **REFERENCE)
-        self.points_: list[Any] = []
+        self.points_: list[Line2D] = []
+        self.intervals_: list[LineCollection] = []
         reach = self._reach()
         for k, name in enumerate(("negative_class", "positive_class")):
             some = data.isel(document=np.flatnonzero(data["label"].values == k))
@@ -123,20 +128,19 @@ class ComparisonDisplay(ProblemDisplay):
                 np.clip(some[each].values, -reach, reach)
                 for each in ("mle", "log_odds", "lower", "upper")
             )
-            self.points_.append(
-                ax.errorbar(
-                    x,
-                    y,
-                    np.stack([y - lower, upper - y]),
-                    linestyle="none",
-                    marker=MARKERS[k],
-                    markersize=4.0,
-                    markeredgecolor="black",
-                    markeredgewidth=0.5,
-                    color=CLASS_COLOURS[k],
-                    elinewidth=0.8,
-                    label=f"class {data.attrs[name]}",
-                )
+            # A mean over draws may lie outside of the interval, where a few draws are most of it.
+            colour = CLASS_COLOURS[k]
+            self.intervals_.append(ax.vlines(x, lower, upper, color=colour, linewidth=0.8))
+            self.points_ += ax.plot(
+                x,
+                y,
+                linestyle="none",
+                marker=MARKERS[k],
+                markersize=4.0,
+                markeredgecolor="black",
+                markeredgewidth=0.5,
+                color=colour,
+                label=f"class {data.attrs[name]}",
             )
         self._label(ax, 1.05 * reach)
         finish(ax, legend="upper left" if legend else None)

@@ -1,4 +1,4 @@
-"""Topics added to a population that they do not inform."""
+"""Topics added to the population of others: each around it, as if there were no other new one."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from bayescal.engines.data import BinaryScores
-from bayescal.engines.pooled.base_rates import rates_given
+from bayescal.engines.pooled.base_rates import added_rates
 from bayescal.engines.pooled.drawing import Health
 from bayescal.engines.pooled.engine import MOST_TOPIC_DRAWS, raw_sides, totals
 from bayescal.engines.pooled.population import Hyperprior
 from bayescal.engines.pooled.topics import draw_topics
+from bayescal.engines.pooled.updating import pick_updated
 from bayescal.families import Family
 from bayescal.validation import Floats
 
@@ -45,6 +46,7 @@ class AddedTopics:
         Mode and sides in raw score units.
     rate : array of shape (topics, draws)
     efficiency : array of shape (2, topics)
+        Also of what each topic's documents leave of the population's draws.
     health : Health
         Of shape (2, topics).
     """
@@ -65,12 +67,16 @@ def add_topics(
     """
     Return draws of topics that the population was not fitted to.
 
+    The posterior of each is what a fit to the population's topics and to this one would say of it:
+    its documents count for its own parameters and for which populations are likely. They count for
+    no other new topic.
+
     Parameters
     ----------
     topics, family, rng, scale
         As of `fit_topics`.
     population : Population
-        Which the topics do not inform.
+        Draws, from topics that are not among these.
     """
     centre, spread = scale
     sides, efficiency, health = [], [], []
@@ -80,13 +86,15 @@ def add_topics(
         points, own = population.classes[k], family.of_class(positive)
         bases = Hyperprior.of(own.powers[0]).bases_of(points)
         found = draw_topics(standardised, own, bases, MOST_TOPIC_DRAWS // 2, rng)
-        sides.append(raw_sides(found.pick(points, rng), centre, spread))
-        efficiency.append(found.efficiency(points))
+        values, share = pick_updated(found, points, rng)
+        sides.append(raw_sides(values, centre, spread))
+        efficiency.append(share)
         health.append(found.health)
     negatives, positives = totals(topics)
+    rate, of_rates = added_rates(population.rate, positives, negatives, rng)
     return AddedTopics(
         sides=np.stack(sides),
-        rate=rates_given(population.rate, positives, negatives, rng),
-        efficiency=np.stack(efficiency),
+        rate=rate,
+        efficiency=np.minimum(np.stack(efficiency), of_rates),
         health=Health.stack(health),
     )

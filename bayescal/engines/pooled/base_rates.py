@@ -14,6 +14,7 @@ import numpy as np
 from scipy import special
 
 from bayescal.engines.pooled.hyperprior import Normal
+from bayescal.engines.pooled.updating import resample
 from bayescal.validation import Floats
 
 LOGIT_RATE, LOG_CONCENTRATION = (-2.0, 2.0), (math.log(10.0), 1.0)
@@ -58,11 +59,47 @@ def draw_base_rates(
     c = np.exp(of_c[0] + of_c[1] * of_rate)
     alpha, beta = c * r, c * (1.0 - r)
     for one, other in zip(positives, negatives, strict=True):
-        log_weight += special.betaln(alpha + one, beta + other) - special.betaln(alpha, beta)
+        log_weight += _log_evidence(alpha, beta, one, other)
     picked = rng.choice(r.size, draws, p=special.softmax(log_weight))
     alpha, beta = alpha[picked], beta[picked]
     population = np.stack([alpha, beta])
     return rates_given(population, positives, negatives, rng), population
+
+
+def added_rates(
+    population: Floats, positives: Floats, negatives: Floats, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """
+    Return draws of the rates of topics that the population was not fitted to; see `updating`.
+
+    Parameters
+    ----------
+    population : array of shape (2, draws)
+        Draws of the population's beta.
+    positives, negatives, rng
+        As of `draw_base_rates`.
+
+    Returns
+    -------
+    rate : array of shape (topics, draws)
+    efficiency : array of shape (topics,)
+        Effective share of the population's draws, by each topic's documents.
+    """
+    alpha, beta = population
+    rate, efficiency = np.empty((positives.size, alpha.size)), np.empty(positives.size)
+    for k in range(positives.size):
+        log_evidence = _log_evidence(alpha, beta, positives[k], negatives[k])
+        positions, efficiency[k] = resample(log_evidence, rng)
+        one = slice(k, k + 1)
+        rate[one] = rates_given(population[:, positions], positives[one], negatives[one], rng)
+    return rate, efficiency
+
+
+def _log_evidence(alpha: Floats, beta: Floats, positives: float, negatives: float) -> Floats:
+    """Return the log of P(labels) of a topic whose rate is of Beta(alpha, beta)."""
+    with_labels = special.betaln(alpha + positives, beta + negatives)
+    log: Floats = with_labels - special.betaln(alpha, beta)
+    return log
 
 
 def _axis(wider: float) -> Floats:

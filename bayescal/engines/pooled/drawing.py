@@ -69,6 +69,10 @@ class Health(NamedTuple):
         """Return that of several rows of topics."""
         return cls(*map(np.stack, zip(*rows, strict=True)))
 
+    def of(self, topics: slice) -> Health:
+        """Return that of some topics."""
+        return Health(self.resolved[topics], self.efficiency[topics], self.pareto_k[topics])
+
     def repeat(self, topics: int) -> Health:
         """Return that of so many topics that are one."""
         return Health(

@@ -27,6 +27,7 @@ from bayescal.engines.pooled.log_odds_population import (
     statistics,
 )
 from bayescal.engines.pooled.reweighting import TopicDraws, terms_of
+from bayescal.engines.pooled.updating import pick_updated
 from bayescal.parallel import in_parallel
 from bayescal.validation import Floats
 from bayescal.warps import standardise, warped_spread
@@ -138,12 +139,8 @@ def add_log_odds(
     bases = HYPERPRIOR.bases_of(fitted.population)
     each = topic_draws_of(len(topics)) // len(bases)
     found = draw_log_odds(standardised, fitted.pieces, bases, each, rng)
-    return replace(
-        fitted,
-        values=found.pick(fitted.population, rng),
-        efficiency=found.efficiency(fitted.population),
-        health=found.health,
-    )
+    values, efficiency = pick_updated(found, fitted.population, rng)
+    return replace(fitted, values=values, efficiency=efficiency, health=found.health)
 
 
 def leave_out(

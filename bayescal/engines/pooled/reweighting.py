@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -68,6 +68,18 @@ class TopicDraws:
     terms: Floats
     health: Health
 
+    def split(self) -> Iterator[TopicDraws]:
+        """Yield the draws of each topic by itself."""
+        for k in range(len(self.terms)):
+            one = slice(k, k + 1)
+            yield TopicDraws(
+                self.coefficients,
+                self.log_evidence[one],
+                self.values[:, one],
+                self.terms[one],
+                self.health.of(one),
+            )
+
     def log_evidence_of(self, points: Floats) -> Floats:
         """Return the sum over topics of log Z at populations, a row each; shape (k,)."""
         factors = _factors(points, self.coefficients)
@@ -97,7 +109,7 @@ class TopicDraws:
         change = factors[near] - middle[:, None]
         out = np.empty((*self.values.shape[:2], points.shape[0]))
         for topic, terms in enumerate(self.terms):
-            candidates = _in_proportion(_weights(middle @ terms.T), CANDIDATES, rng)
+            candidates = in_proportion(_weights(middle @ terms.T), CANDIDATES, rng)
             chosen, even = np.empty(points.shape[0], dtype=np.intp), np.empty(near.shape)
             for part in blocks_of(max(1, BLOCK // (near.shape[1] * CANDIDATES)), len(near)):
                 log_ratio = change[part] @ terms[candidates[part]].transpose(0, 2, 1)
@@ -134,7 +146,7 @@ def _neighbourhoods(points: Floats) -> NDArray[np.intp]:
     return rows
 
 
-def _in_proportion(weight: Floats, size: int, rng: np.random.Generator) -> NDArray[np.intp]:
+def in_proportion(weight: Floats, size: int, rng: np.random.Generator) -> NDArray[np.intp]:
     """Return so many positions in proportion to each row of weights, by systematic resampling."""
     cumulative = np.cumsum(weight, axis=1)
     cumulative *= size / cumulative[:, -1:]
