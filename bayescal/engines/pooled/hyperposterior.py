@@ -14,8 +14,8 @@ from bayescal.validation import Floats
 
 # Of derivatives by differences, and the longest step, in the hyperprior's standard deviations.
 DIFFERENCE, LONGEST_STEP = 0.02, 1.0
-# Effective share of the topics' draws down to which the search for the mode goes on with them.
-CARRIES = 0.3
+# Least effective share of a topic's draws with which the search for the mode goes on.
+CARRIES = 0.1
 MOVES, NEWTON_STEPS = 12, 20
 FIRST_DRAWS = 500
 PROPOSALS = 4000
@@ -142,7 +142,7 @@ def _mode(
 
 def _carry(topics: TopicDraws, point: Floats) -> bool:
     """Return whether draws under other populations stand for those under this one."""
-    return bool(topics.efficiency(point[None]).mean() > CARRIES)
+    return bool(topics.efficiency(point[None]).min() > CARRIES)
 
 
 def _derivatives(
