@@ -78,8 +78,7 @@ def measure(collection: Collection, sizes: Sequence[int]) -> list[Row]:
     """
     Return the rows of `studies.unseen.measure` for all topics, and theirs where they are pooled.
 
-    Each has the topic's share of positives besides. Where the fit of pooled topics ends in an
-    error, that method has no rows.
+    Each has the topic's share of positives besides.
 
     Parameters
     ----------
@@ -103,25 +102,21 @@ def measure(collection: Collection, sizes: Sequence[int]) -> list[Row]:
             if (sample := samples.get(each.class_name)) is None:
                 continue
             ours: dict[str, Fitted] = {DEFAULT: fit(settings, sample.scores, sample.labels)}
-            if pooled is not None:
-                ours[POOLED] = OneTopic(pooled, each.class_name)
+            ours[POOLED] = OneTopic(pooled, each.class_name)
             share = {"share": float(each.positive.mean())}
             of_topic = rows_of(each, n_positive, sample, ours, curves[each.class_name])
             rows += [row | share for row in of_topic]
     return rows
 
 
-def fit_topics(settings: Settings, samples: Mapping[str, Sample]) -> TopicCalibrator | None:
-    """Return the topics of all samples, fitted together, or None if the engine gives up."""
+def fit_topics(settings: Settings, samples: Mapping[str, Sample]) -> TopicCalibrator:
+    """Return the topics of all samples, fitted together."""
     each = samples.values()
     scores = np.concatenate([sample.scores for sample in each])
     labels = np.concatenate([sample.labels for sample in each])
     topics = np.repeat(list(samples), [sample.labels.size for sample in each])
     with without_scores_warnings():
-        try:
-            return TopicCalibrator(random_state=0, **settings).fit(scores, labels, topics)
-        except RuntimeError:
-            return None
+        return TopicCalibrator(random_state=0, **settings).fit(scores, labels, topics)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from studies.peers import PEERS
-from studies.reporting import Bar, markdown, write_figure, write_page, write_table
+from studies.reporting import markdown, write_figure, write_page, write_table
 from studies.unseen_methods import DEFAULT, PLAIN, POOLED
 from studies.unseen_page import (
     bars,
@@ -57,7 +57,7 @@ def write_report(found: pd.DataFrame, out: Path) -> None:
     out : Path
         The folder to write to.
     """
-    found, failed = fitted_ones(in_order(found, METHODS))
+    found = in_order(found, METHODS)
     each = by_data_set(found)
     losses = {name: compare(each, CELL, ["data_set"], name, OURS) for name in LOSSES}
     bands = {name: coverage(each, name) for name in COVERAGES}
@@ -70,10 +70,7 @@ def write_report(found: pd.DataFrame, out: Path) -> None:
     write_page(
         "unseen_topics",
         out,
-        [
-            *bars(losses["bits"], worst, bands["coverage"], POOLED, "the default"),
-            _every_fit(failed, len(samples.drop_duplicates(FIT))),
-        ],
+        bars(losses["bits"], worst, bands["coverage"], POOLED, "the default"),
         collections=str(len(samples.drop_duplicates(["data_set", "classifier"]))),
         sets=str(samples["data_set"].nunique()),
         names=", ".join(sorted(set(samples["data_set"]))),
@@ -92,25 +89,6 @@ def write_report(found: pd.DataFrame, out: Path) -> None:
         positives=coverages(bands["coverage, positives"]),
         same=every_method(losses["bits"], SAME),
         later=every_method(losses["bits"], LATER),
-    )
-
-
-def fitted_ones(found: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the rows of collections and sizes whose pooled topics were fitted, and the rest."""
-    fitted = found.groupby(FIT, sort=False)["method"].transform(lambda each: POOLED in set(each))
-    return found[fitted], found[~fitted]
-
-
-def _every_fit(failed: pd.DataFrame, fitted: int) -> Bar:
-    """Return: pooled topics are fitted, of whatever collection and size."""
-    where = failed.drop_duplicates(FIT)[FIT].itertuples(index=False)
-    names = "; ".join(f"{each.data_set}, {each.classifier}, n+ = {each.n}" for each in where)
-    count = len(failed.drop_duplicates(FIT))
-    return Bar(
-        claim="fits of pooled topics that end in an error",
-        measured=f"{count} of {count + fitted}" + (f" ({names})" if names else ""),
-        limit="none",
-        holds=not count,
     )
 
 

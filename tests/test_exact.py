@@ -10,7 +10,7 @@ from bayescal.engines.data import BinaryScores
 from bayescal.engines.exact.cells import cover
 from bayescal.engines.exact.deviations import DeviationSums
 from bayescal.engines.exact.draws import LogLinear, log_mean_exponential
-from bayescal.engines.exact.engine import fit_densities
+from bayescal.engines.exact.engine import efficiency, fit_densities
 from bayescal.engines.exact.joint import Prior
 from bayescal.engines.exact.posterior import _accepted
 from bayescal.engines.exact.width_integral import WidthIntegral
@@ -327,9 +327,12 @@ def test_scores_that_are_neighbouring_doubles():
     np.testing.assert_allclose(near, tied, atol=0.02)
 
 
-def test_proposals_that_are_never_accepted_are_an_error():
-    with pytest.raises(RuntimeError, match=r"accepted .* gave up at 100 draws"):
-        _accepted(Uneven(400.0), 100, np.random.default_rng(0))
+def test_proposals_that_are_next_to_never_accepted_are_drawn_by_their_weights():
+    theta, _, ratios = _accepted(Uneven(400.0), 100, np.random.default_rng(0))
+    assert theta.shape == (100,)
+    # Of each round one proposal has all of the weight, which the efficiency tells.
+    assert np.all(theta == 400.0)
+    assert efficiency(ratios) < 0.01
 
 
 class Corner:

@@ -49,8 +49,8 @@ def action_items(asked: ActionItems) -> None:
 
     stands in for chapter 10 of the dissertation, whose corpus is not public.
     It cross-validates on the training file and on both files, and judges by
-    the test file what the training file has taught. It takes ten minutes on
-    two cores.
+    the test file what the training file has taught. It takes twenty
+    minutes of processor time.
     """
     asked.check()
     check_at_least(2, **{"--folds": asked.folds})

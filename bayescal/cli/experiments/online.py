@@ -19,7 +19,7 @@ def online(asked: Combinations) -> None:
     puts each of them, with one pass and with ten, beside the published
     figures, exponentiated gradient and the best of chapter 7; and says what
     they lose online, beside what they promise.
-    It takes a quarter of an hour on two cores.
+    It takes nine minutes of processor time.
     """
     from bayescal.reproduce.online import COMBINATIONS, GROUPS
     from bayescal.reproduce.online_rounds import rounds_table

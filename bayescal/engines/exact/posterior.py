@@ -104,7 +104,13 @@ class ClassPosterior:
 def _accepted(
     proposals: _Proposals, draws: int, rng: np.random.Generator
 ) -> tuple[Floats, Floats, Floats]:
-    """Return accepted theta and v, and all importance weights as shares of the largest."""
+    """
+    Return theta and v of the posterior, and all importance weights as shares of the largest.
+
+    Proposals are accepted or not. Where next to none are, in ROUNDS, they are drawn in proportion
+    to their weights: with scores of magnitudes that no rounding withstands few proposals are near
+    the posterior, and their efficiency, near 0, says that these draws are not to be trusted.
+    """
     rounds: list[Floats] = []
     missing = draws
     for _ in range(ROUNDS):
@@ -118,10 +124,8 @@ def _accepted(
         missing = draws - kept.size
         if missing <= 0:
             return theta[kept], v[kept], ratios
-    raise RuntimeError(
-        f"the exact engine accepted {kept.size} of {theta.size} proposals and gave up at"
-        f" {draws} draws: fit with inference='nuts', and please report the data."
-    )
+    drawn = rng.choice(theta.size, draws, p=ratios / ratios.sum())
+    return theta[drawn], v[drawn], ratios
 
 
 def _copies(ratios: Floats, uniform: Floats) -> NDArray[np.intp]:
