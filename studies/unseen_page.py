@@ -1,8 +1,9 @@
-"""What the pages of the studies of unseen data sets show alike: bars, tables, and a figure."""
+"""What the studies of unseen data sets write alike: a page with bars and tables, and a figure."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,14 +11,89 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from studies import figures
-from studies.reporting import Bar, by_column, with_error
+from studies.reporting import (
+    Bar,
+    by_column,
+    markdown,
+    with_error,
+    write_figure,
+    write_page,
+    write_table,
+)
 from studies.unseen_methods import DEFAULT
-from studies.unseen_tables import CELL, ERRORS, LEAST
+from studies.unseen_tables import (
+    CELL,
+    COVERAGES,
+    ERRORS,
+    LATER,
+    LEAST,
+    LOSSES,
+    SAME,
+    by_data_set,
+    compare,
+    coverage,
+    largest_excess,
+)
 
 # No worse than the best peer by more than a share of its loss, or errors; no data set by more than
 # a share beyond the errors.
 SHARE, SHARE_OF_ONE = 0.02, 0.05
 COVERAGE = (0.86, 0.96)
+
+
+def write_comparison(
+    name: str,
+    out: Path,
+    found: pd.DataFrame,
+    rivals: pd.DataFrame,
+    *,
+    ours: Sequence[str],
+    peer: str,
+    shown: Sequence[str],
+    **sections: str,
+) -> None:
+    """
+    Write a study's page, its table in CSV and its figure.
+
+    Parameters
+    ----------
+    name : str
+        Of the files.
+    out : Path
+        The folder to write to.
+    found : pandas.DataFrame
+        Losses and coverage of every method, as of `studies.unseen_report.write_report`.
+    rivals : pandas.DataFrame
+        The rows of those methods that data sets are looked at one by one for.
+    ours : sequence of str
+        Methods that are not peers; the first is judged.
+    peer : str
+        Who rivals are, in words.
+    shown : sequence of str
+        Methods in the figure.
+    **sections
+        What the page has besides.
+    """
+    each, method = by_data_set(found), ours[0]
+    losses = {loss: compare(each, CELL, ["data_set"], loss, ours) for loss in LOSSES}
+    bands = {band: coverage(each, band) for band in COVERAGES}
+    worst = largest_excess(rivals, ours)
+    together = [table.assign(measure=measure) for measure, table in (losses | bands).items()]
+    write_table(pd.concat(together), out, name)
+    write_figure(relative_losses(each, shown), out, name)
+    write_page(
+        name,
+        out,
+        bars(losses["bits"], worst, bands["coverage"], method, peer),
+        excess=excesses(losses["bits"], method),
+        brier=excesses(losses["brier"], method),
+        data_sets=markdown(by_excess(worst)),
+        coverages=coverages(bands["coverage"]),
+        positives=coverages(bands["coverage, positives"]),
+        same=every_method(losses["bits"], SAME),
+        later=every_method(losses["bits"], LATER),
+        **sections,
+    )
 
 
 def bars(

@@ -8,29 +8,16 @@ import numpy as np
 import pandas as pd
 
 from studies.peers import PEERS
-from studies.reporting import markdown, write_figure, write_page, write_table
 from studies.unseen_methods import DEFAULT, PLAIN, POOLED
-from studies.unseen_page import (
-    bars,
-    by_excess,
-    coverages,
-    every_method,
-    excesses,
-    relative_losses,
-    shares,
-)
+from studies.unseen_page import excesses, shares, write_comparison
 from studies.unseen_tables import (
     CELL,
-    COVERAGES,
     LATER,
-    LOSSES,
     PROBLEM,
     SAME,
     by_data_set,
     compare,
-    coverage,
     in_order,
-    largest_excess,
 )
 
 METHODS = (POOLED, DEFAULT, *PEERS, PLAIN)
@@ -58,19 +45,16 @@ def write_report(found: pd.DataFrame, out: Path) -> None:
         The folder to write to.
     """
     found = in_order(found, METHODS)
-    each = by_data_set(found)
-    losses = {name: compare(each, CELL, ["data_set"], name, OURS) for name in LOSSES}
-    bands = {name: coverage(each, name) for name in COVERAGES}
     alone = against_default(found)
-    worst = largest_excess(alone, OURS)
-    together = [table.assign(measure=name) for name, table in (losses | bands).items()]
-    write_table(pd.concat(together), out, "unseen_topics")
-    write_figure(relative_losses(each, SHOWN), out, "unseen_topics")
     samples = found[(found["time"] == SAME) & (found["method"] == POOLED)]
-    write_page(
+    write_comparison(
         "unseen_topics",
         out,
-        bars(losses["bits"], worst, bands["coverage"], POOLED, "the default"),
+        found,
+        alone,
+        ours=OURS,
+        peer="the default",
+        shown=SHOWN,
         collections=str(len(samples.drop_duplicates(["data_set", "classifier"]))),
         sets=str(samples["data_set"].nunique()),
         names=", ".join(sorted(set(samples["data_set"]))),
@@ -82,13 +66,6 @@ def write_report(found: pd.DataFrame, out: Path) -> None:
         gains_brier=excesses(of_kinds(alone, "brier"), POOLED),
         gains_by_set=_by_data_set(alone),
         gains_by_share=_by_share(alone),
-        data_sets=markdown(by_excess(worst)),
-        excess=excesses(losses["bits"], POOLED),
-        brier=excesses(losses["brier"], POOLED),
-        coverages=coverages(bands["coverage"]),
-        positives=coverages(bands["coverage, positives"]),
-        same=every_method(losses["bits"], SAME),
-        later=every_method(losses["bits"], LATER),
     )
 
 
