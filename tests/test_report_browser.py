@@ -224,6 +224,19 @@ def test_a_hostile_name_is_text(chromium, topics):
         assert page.locator("#all-topics article").count() == len(names(page))
 
 
+def test_next_and_previous_go_through_all_topics_and_stop_at_the_ends(chromium, topics):
+    _, _, path = topics
+    with opened(chromium, path, viewport=DESKTOP) as page:
+        expected = page.locator("#choose option").all_text_contents()
+        page.select_option("#choose", index=0)
+        page.click("#previous")
+        found = [page.inner_text("#topic-name")]
+        for _ in expected:
+            page.click("#next")
+            found.append(page.inner_text("#topic-name"))
+        assert found == [*expected, expected[-1]]
+
+
 def test_tables_are_downloaded_as_csv(chromium, topics):
     _, frame, path = topics
     with opened(chromium, path, viewport=DESKTOP) as page:
