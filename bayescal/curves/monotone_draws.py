@@ -12,6 +12,7 @@ from scipy import special
 from bayescal.curves.curves import LogOddsCurves, check_finite
 from bayescal.engines.monotone.basis import Pieces
 from bayescal.engines.monotone.posterior import log_odds
+from bayescal.small_arrays import small_arrays
 from bayescal.validation import Floats
 from bayescal.warps import standardise
 
@@ -62,6 +63,7 @@ class MonotoneDraws(LogOddsCurves):
         moved = self.intercept + special.logit(prior) - special.logit(self.prior)
         return replace(self, intercept=moved, prior=prior)
 
+    @small_arrays()
     def log_odds(self, scores: Floats) -> Floats:
         """Return the log-odds at raw scores, shape (draws, scores)."""
         x = standardise(scores, self.centre, self.spread, self.asinh_scale)
