@@ -950,11 +950,9 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         self._calibration = calibration
 
     def __getstate__(self) -> dict[str, Any]:
-        # What is read from the results, and the tree that is made of them, would be kept twice.
+        # What is read from the results would be kept twice.
         state = dict(super().__getstate__())
-        if "_results" in state:
-            del state["_calibration"]
-            state["_results"] = replace(self._results)
+        state.pop("_calibration", None)
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:

@@ -24,6 +24,7 @@ from bayescal.families import FAMILIES, Fit, ScaleFloor
 from bayescal.parts.part import Reading
 from bayescal.parts.places import POSTERIOR, Groups, flat, places
 from bayescal.parts.stack import raw_groups
+from bayescal.results.pickling import Packed, pack, unpack
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,14 @@ class Results:
         )
         tree.attrs.update(self.attrs)
         return tree
+
+    @classmethod
+    def of_packed(cls, packed: dict[str, Packed], attrs: Mapping[str, Any]) -> Results:
+        """Return the results that were pickled."""
+        return cls(unpack(packed), attrs)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Results.of_packed, (pack(self.groups), self.attrs)
 
     @property
     def has_posterior(self) -> bool:
