@@ -18,7 +18,10 @@ def with_kept_digits(groups: Mapping[str, xr.Dataset]) -> dict[str, xr.Dataset]:
 
     Draws that people read stay as they are: variables there may be functions of one another.
     """
-    return {path: group if path == POSTERIOR else _rounded(group) for path, group in groups.items()}
+    return {
+        path: _rounded(group) if {*DRAWS} <= {*group.dims} and path != POSTERIOR else group
+        for path, group in groups.items()
+    }
 
 
 def columns_of(draws: xr.Variable) -> Floats | None:
