@@ -37,7 +37,8 @@ def quantiles(values: Floats, levels: Floats) -> Floats:
     below, above = ordered[:, low], ordered[:, np.minimum(low + 1, ordered.shape[1] - 1)]
     share, gap = position - low, above - below
     # From the nearer end, as np.quantile does, so that the ends themselves are met.
-    return np.where(share < 0.5, below + gap * share, above - gap * (1.0 - share)).T
+    found: Floats = np.where(share < 0.5, below + gap * share, above - gap * (1.0 - share))
+    return found.T
 
 
 def highest_density(values: Floats, level: float) -> Floats:
