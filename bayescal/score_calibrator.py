@@ -168,8 +168,10 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         families mode, left_width and right_width, as in `summary`; for log-odds fits their values
         at some scores (log_odds). Each further part of a combination has a group of its own. The
         groups whose names hold engine_draws and engine_constants are what predictions are made
-        from, in the engines' own coordinates. Other groups are observed_data, constant_data,
-        maximum_likelihood, evidence (for "exact") and sample_stats (for "nuts").
+        from, in the engines' own coordinates; of several parts with as many digits as the number of
+        draws can tell apart (`bayescal.quantisation`), so that pickles are small. Other groups are
+        observed_data, constant_data, maximum_likelihood, evidence (for "exact") and sample_stats
+        (for "nuts").
     log_evidence_ : dict of str to float
         For "exact", the natural logarithm of the density of each class's scores under the family,
         all parameters integrated out; for several families or warps, that of their mixture with
