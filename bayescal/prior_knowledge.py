@@ -11,12 +11,12 @@ import numpy as np
 import xarray as xr
 
 from bayescal.families import Family
+from bayescal.learned_prior.names import LEARNED, VAGUE, names_priors_of_parts
 from bayescal.parts.places import Groups
 from bayescal.results import provenance, storage, topic_documents
 from bayescal.results.population import families_of_tree, read_kept
 from bayescal.results.topics import read_population, read_scale
 
-VAGUE = "vague"  # the package's own priors, which know the units of the scores and nothing else
 HISTORY = "TopicCalibrator"  # what makes populations, as files name it
 # Parameters of a ScoreCalibrator that say what a population has decided already.
 DECIDED = (
@@ -31,8 +31,9 @@ DECIDED = (
     "sampler_options",
 )
 MAY_BE = (
-    f"prior_knowledge must be {VAGUE!r}, a {HISTORY} fitted with pooling='partial', its"
-    " population_, a bayescal.Population of it, or the path of a saved one"
+    f"prior_knowledge must be {VAGUE!r}, {LEARNED!r}, a {HISTORY} fitted with pooling='partial',"
+    " its population_, a bayescal.Population of it, or the path of a saved one, or of a .json file"
+    " of learnt populations"
 )
 
 
@@ -153,7 +154,7 @@ def read_prior_knowledge(estimator: Any) -> Population | None:
     Returns
     -------
     Population or None
-        None for the package's own priors.
+        None for priors that the parts themselves know: `settings` reads those.
 
     Raises
     ------
@@ -163,7 +164,7 @@ def read_prior_knowledge(estimator: Any) -> Population | None:
         If there is no such file.
     """
     given = estimator.prior_knowledge
-    if isinstance(given, str) and given == VAGUE:
+    if names_priors_of_parts(given):
         return None
     population = given if isinstance(given, Population) else Population(given)
     _check_left_to(population, estimator)

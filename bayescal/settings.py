@@ -10,12 +10,15 @@ from typing import Any
 
 import numpy as np
 
+from bayescal.engines.monotone.population import LogOddsPopulation
 from bayescal.engines.program_inference import ProgramInference
 from bayescal.families import FAMILIES, Family, ScaleFloorOption
+from bayescal.learned_prior.names import named_populations
 from bayescal.parts import PARTS
 from bayescal.parts.densities import ASINH_SCALES
 from bayescal.parts.densities import DENSITIES as DENSITIES_PART
 from bayescal.parts.identity import IDENTITY as IDENTITY_PART
+from bayescal.parts.learned import LEARNED as LEARNED_PART
 from bayescal.parts.options import Options
 from bayescal.parts.recalibrated import RECALIBRATED
 from bayescal.parts.stack import COMBINED
@@ -123,6 +126,7 @@ def read_settings(estimator: Any) -> Settings:
         chains=int(estimator.chains),
         # Only a combination has lapses to learn; of one that is fixed `_check_exact_only` speaks.
         lapse=lapse if combined or lapse else 0.0,
+        populations=_populations(estimator.prior_knowledge, parts),
     )
     _check_exact_only(estimator, inference, parts, options)
     _check_identity(parts, resolve_scores(estimator.scores_are))
@@ -147,6 +151,26 @@ def read_settings(estimator: Any) -> Settings:
         scale_floor=_modern_floor(estimator),
         rng=generator(estimator.random_state),
     )
+
+
+def _populations(prior_knowledge: Any, parts: tuple[str, ...]) -> tuple[LogOddsPopulation, ...]:
+    """
+    Return the populations of log-odds that a parameter names.
+
+    Raises
+    ------
+    ValueError
+        If no part is asked for that is around them, or a file holds something else.
+    FileNotFoundError
+        If it names a file, and there is none.
+    """
+    found = named_populations(prior_knowledge)
+    if found and not {COMBINED, LEARNED_PART.name} & set(parts):
+        raise ValueError(
+            f"prior_knowledge={str(prior_knowledge)!r} is what the part {LEARNED_PART.name!r}"
+            f" knows: ask for parts='combined', or for parts that hold it; got {', '.join(parts)}."
+        )
+    return found
 
 
 def resolve_scores(scores_are: str) -> str:

@@ -1,12 +1,14 @@
-"""What the default says of P(+|s) before any label, and what a history says: docs/prior.png.
+"""What priors say of P(+|s) before any label: docs/prior.png and docs/learned_prior.png.
 
-python -m studies.prior_picture [FILE]
+python -m studies.prior_picture [FOLDER]
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -21,6 +23,7 @@ from bayescal.engines.monotone import prior_draws as monotone
 from bayescal.engines.monotone.basis import Pieces
 from bayescal.engines.monotone.density import Prior
 from bayescal.families import FAMILIES
+from bayescal.learned_prior import LogOddsPopulation, shipped_populations
 from bayescal.parts.densities import ASINH_SCALES
 from bayescal.settings import DENSITIES
 from bayescal.validation import Floats
@@ -30,29 +33,50 @@ from studies.history import history
 DRAWS, SHOWN = 4000, 12
 SPREADS = np.linspace(-4.0, 4.0, 161)
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
+SHOWN_SCORES = {
+    "margins": (-2.0, 1.5, "margin of a linear SVM"),
+    "log-odds": (-8.0, 6.0, "log-odds of a classifier"),
+    "naive Bayes": (-60.0, 60.0, "log-odds of naive Bayes"),
+    "shares": (-5.0, 5.0, "log-odds of a share of votes"),
+}
 
 
-def main(path: Path) -> None:
-    """Draw the picture and write it."""
-    history_name = "history: nine Reuters topics, linear SVM"
-    panels = {
-        "default: densities": of_densities(),
-        "default: monotone log-odds": of_log_odds(),
-        history_name: of_history(),
+class Panel(NamedTuple):
+    """Draws of P(+|s), of shape (draws, scores), at some scores, and what these are."""
+
+    scores: Floats
+    curves: Floats
+    label: str
+
+
+def main(folder: Path) -> None:
+    """Draw the pictures and write them."""
+    spreads = "score, in spreads from the centre"
+    of_default = {
+        "default: densities": Panel(SPREADS, of_densities(), spreads),
+        "default: monotone log-odds": Panel(SPREADS, of_log_odds(), spreads),
+        "history: nine Reuters topics, linear SVM": Panel(SPREADS, of_history(), spreads),
     }
-    figure = Figure(figsize=(10.0, 3.2), layout="constrained")
-    axes = figure.subplots(1, 3, sharex=True, sharey=True)
-    for axis, (name, curves) in zip(axes, panels.items(), strict=True):
+    learned = {each.name: of_population(each) for each in shipped_populations()}
+    for name, panels in (("prior", of_default), ("learned_prior", learned)):
+        picture(panels).savefig(folder / f"{name}.png", dpi=110, metadata={"Software": None})
+
+
+def picture(panels: Mapping[str, Panel]) -> Figure:
+    """Return bands of P(+|s), some curves and their median, a panel for each prior."""
+    figure = Figure(figsize=(3.3 * len(panels), 3.2), layout="constrained")
+    axes = figure.subplots(1, len(panels), sharey=True)
+    for axis, (name, (x, curves, label)) in zip(axes, panels.items(), strict=True):
         low, lower, middle, upper, high = np.quantile(curves, LEVELS, axis=0)
-        axis.fill_between(SPREADS, low, high, color="#4477aa", alpha=0.2, lw=0, label="90 %")
-        axis.fill_between(SPREADS, lower, upper, color="#4477aa", alpha=0.3, lw=0, label="50 %")
-        axis.plot(SPREADS, curves[:SHOWN].T, color="#777777", lw=0.5)
-        axis.plot(SPREADS, middle, color="#224466", label="median")
-        axis.set(title=name, xlabel="score, in spreads from the centre")
+        axis.fill_between(x, low, high, color="#4477aa", alpha=0.2, lw=0, label="90 %")
+        axis.fill_between(x, lower, upper, color="#4477aa", alpha=0.3, lw=0, label="50 %")
+        axis.plot(x, curves[:SHOWN].T, color="#777777", lw=0.5)
+        axis.plot(x, middle, color="#224466", label="median")
+        axis.set(title=name, xlabel=label)
         axis.title.set_fontsize("medium")
     axes[0].set_ylabel("P(+|s) before any label")
-    axes[2].legend(fontsize="small", loc="upper left")
-    figure.savefig(path, dpi=110, metadata={"Software": None})
+    axes[-1].legend(fontsize="small", loc="upper left")
+    return figure
 
 
 def of_densities() -> Floats:
@@ -78,6 +102,17 @@ def of_log_odds() -> Floats:
     return probability(curves.log_odds(SPREADS))
 
 
+def of_population(population: LogOddsPopulation) -> Panel:
+    """Return the same of scores of a kind, in the classifier's own units."""
+    pieces, rng = population.pieces, np.random.default_rng(0)
+    intercept, slope = monotone.draw_prior(population.prior, pieces, DRAWS, rng)
+    scale = population.centre, population.spread, population.asinh_scale
+    curves = MonotoneDraws(pieces, intercept, slope, np.full(DRAWS, 0.5), *scale)
+    low, high, label = SHOWN_SCORES[population.name]
+    x = np.linspace(low, high, SPREADS.size)
+    return Panel(x, probability(curves.log_odds(x)), label)
+
+
 def of_history() -> Floats:
     """Return the same of a topic that nobody has labelled, around a population of nine."""
     population = history("linear_svm", "corn")
@@ -87,4 +122,4 @@ def of_history() -> Floats:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1] if len(sys.argv) > 1 else "docs/prior.png"))
+    main(Path(sys.argv[1] if len(sys.argv) > 1 else "docs"))

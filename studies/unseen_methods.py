@@ -12,7 +12,8 @@ from sklearn.linear_model import LogisticRegression
 from bayescal.validation import Floats, as_scores_of
 from studies.peers import ON_LOG_ODDS, PEERS, Labels, Method, Settings
 
-DEFAULT, POOLED, PLAIN = "default", "pooled", "LogisticRegression"
+DEFAULT, POOLED, LEARNED = "default", "pooled", "learned"
+PLAIN = "LogisticRegression"
 OURS: dict[str, Settings] = {DEFAULT: {}, "default, not told": {"scores_are": "auto"}}
 """Settings of ScoreCalibrator; one that says what scores are is for probabilities alone."""
 FEWER_DRAWS: Settings = {"draws": 250}

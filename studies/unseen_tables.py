@@ -12,6 +12,7 @@ PROBLEM = ["class", "classifier"]
 LOSSES, COVERAGES = ["bits", "brier"], ["coverage", "coverage, positives"]
 # Data sets of a cell, or problems of a data set: fewer have no standard error to speak of.
 LEAST = 3
+EVERY_KIND = "all kinds"
 ERRORS = 2.0
 
 
@@ -80,6 +81,13 @@ def against_best(losses: pd.DataFrame, ours: Sequence[str]) -> pd.DataFrame:
     table = {"mean": complete.mean(), "peer": peer, "theirs": complete[peer].mean()}
     table |= {"difference": difference.mean(), "difference error": difference.sem()}
     return pd.DataFrame(table | {"units": len(complete)})
+
+
+def of_kinds(rows: pd.DataFrame, ours: Sequence[str], loss: str = "bits") -> pd.DataFrame:
+    """Return `compare` over data sets, of each kind of classifiers and of all kinds together."""
+    each = by_data_set(rows)
+    every = by_data_set(each.assign(kind=EVERY_KIND))
+    return compare(pd.concat([every, each]), CELL, ["data_set"], loss, ours)
 
 
 def coverage(each: pd.DataFrame, measure: str) -> pd.DataFrame:

@@ -11,19 +11,18 @@ from studies.peers import PEERS
 from studies.unseen_methods import DEFAULT, PLAIN, POOLED
 from studies.unseen_page import excesses, shares, write_comparison
 from studies.unseen_tables import (
-    CELL,
+    EVERY_KIND,
     LATER,
     PROBLEM,
     SAME,
-    by_data_set,
     compare,
     in_order,
+    of_kinds,
 )
 
 METHODS = (POOLED, DEFAULT, *PEERS, PLAIN)
 OURS = (POOLED,)
 FIT = ["data_set", "classifier", "n"]
-EVERY = "all kinds"
 FEW = 10
 # Of log-odds of shares: a factor of four.
 FAR = np.log(4.0)
@@ -62,8 +61,8 @@ def write_report(found: pd.DataFrame, out: Path) -> None:
         samples=_counts(samples),
         few_same=_with_few(alone, SAME),
         few_later=_with_few(alone, LATER),
-        gains=excesses(of_kinds(alone), POOLED),
-        gains_brier=excesses(of_kinds(alone, "brier"), POOLED),
+        gains=excesses(of_kinds(alone, OURS), POOLED),
+        gains_brier=excesses(of_kinds(alone, OURS, "brier"), POOLED),
         gains_by_set=_by_data_set(alone),
         gains_by_share=_by_share(alone),
     )
@@ -74,17 +73,10 @@ def against_default(found: pd.DataFrame) -> pd.DataFrame:
     return found[found["method"].isin([POOLED, DEFAULT])]
 
 
-def of_kinds(alone: pd.DataFrame, loss: str = "bits") -> pd.DataFrame:
-    """Return `compare` of pooled and unpooled, of each kind of classifiers and of all kinds."""
-    each = by_data_set(alone)
-    every = by_data_set(each.assign(kind=EVERY))
-    return compare(pd.concat([every, each]), CELL, ["data_set"], loss, OURS)
-
-
 def _with_few(alone: pd.DataFrame, time: str) -> str:
     """Return the excess of pooled over unpooled of all kinds, with few positives, in words."""
-    table = of_kinds(alone)
-    rows = table[(table["kind"] == EVERY) & (table["time"] == time) & (table["n"] <= FEW)]
+    table = of_kinds(alone, OURS)
+    rows = table[(table["kind"] == EVERY_KIND) & (table["time"] == time) & (table["n"] <= FEW)]
     ours = rows[rows["method"] == POOLED]
     return ", ".join(
         f"{text} with {n} positives" for text, n in zip(shares(ours), ours["n"], strict=True)

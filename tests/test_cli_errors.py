@@ -121,6 +121,22 @@ CALLS = {
     ),
     "compare mle": ("compare scores.csv --inference mle", "must be exact, nuts or map.*got mle"),
     "compare holdout": ("compare scores.csv --holdout 1.5", "--holdout must lie between 0 and 1"),
+    "no history": (
+        "fit scores.csv --prior-knowledge none.nc",
+        r"--prior-knowledge: .*no file 'none.nc'",
+    ),
+    "no populations": (
+        "fit scores.csv --prior-knowledge none.json",
+        "--prior-knowledge: .*none.json: there is no such file",
+    ),
+    "learned densities": (
+        "fit scores.csv --prior-knowledge learned --family gaussian",
+        "--prior-knowledge: .*ask for parts='combined'",
+    ),
+    "learned pool": (
+        "fit scores.csv --pool --prior-knowledge learned",
+        "--pool learns a prior from the topics themselves",
+    ),
     "two hold-outs": (
         "compare scores.csv --holdout 0.5",
         "--holdout.*without test rows, got 0.5 and 2",

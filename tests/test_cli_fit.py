@@ -40,6 +40,16 @@ def test_fit_writes_what_the_estimator_says(scores, frame, tmp_path):
     assert str(tmp_path / "out") in result.stdout
 
 
+def test_prior_knowledge_is_that_of_the_estimator(scores, frame, tmp_path):
+    run("fit", scores, "--prior-knowledge", "learned", "--draws", "100", "--out", tmp_path / "out")
+    asked = ScoreCalibrator(prior_knowledge="learned", draws=100, random_state=0)
+    asked.fit(frame["score"], frame["label"])
+    written = bayescal.load(tmp_path / "out" / "posterior.nc")
+    np.testing.assert_array_equal(
+        written.predict_proba(frame["score"]), asked.predict_proba(frame["score"])
+    )
+
+
 def test_fit_prints_and_writes_nothing_without_out(scores, frame, tmp_path):
     text = run("fit", scores, *MLE, "--parameters").stdout
     assert list(tmp_path.iterdir()) == [scores]

@@ -45,6 +45,7 @@ LAYERS = {
     "engines": 4,
     "curves": 5,
     "formulas": 5,
+    "learned_prior": 5,
     "parts": 6,
     "results": 7,
     "comparison": 8,

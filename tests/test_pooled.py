@@ -11,6 +11,7 @@ from bayescal.engines.data import BinaryScores
 from bayescal.engines.exact.deviations import DeviationSums
 from bayescal.engines.exact.posterior import ClassPosterior
 from bayescal.engines.pooled.engine import fit_topics
+from bayescal.engines.pooled.hyperposterior import adapted
 from bayescal.engines.pooled.population import (
     NAMES,
     OF_SHARE,
@@ -207,3 +208,16 @@ def test_shifting_and_scaling_scores_shifts_and_scales_draws(family):
     np.testing.assert_allclose(there.sides, expected, rtol=1e-12)
     np.testing.assert_array_equal(there.population, here.population)
     np.testing.assert_array_equal(there.rate, here.rate)
+
+
+def test_proposals_are_possible_however_few_points_count():
+    rng = np.random.default_rng(0)
+    points, before = rng.normal(size=(500, 6)) @ np.diag([1.0, 2.0, 0.5, 1.0, 3.0, 1.0]), np.eye(6)
+    one = np.zeros(500)
+    one[7] = 1.0
+    # One point has no covariance: that of before stays, and has a Cholesky factor.
+    np.testing.assert_allclose(adapted(before, points, one), before * 6.0 / 7.0)
+    even = np.full(500, 1.0 / 500.0)
+    np.testing.assert_allclose(adapted(before, points, even), np.cov(points.T), atol=0.15)
+    with pytest.raises(np.linalg.LinAlgError):
+        np.linalg.cholesky(np.cov(points.T, aweights=one, ddof=0))

@@ -318,8 +318,8 @@ def test_draws_that_few_of_agree_with_the_population_are_told_of(part):
 
 
 def test_a_file_that_is_missing_or_of_another_kind_is_named(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"prior_knowledge must be.*no file 'learned'"):
-        fitted(prior_knowledge="learned")
+    with pytest.raises(FileNotFoundError, match=r"prior_knowledge must be.*no file 'learnt'"):
+        fitted(prior_knowledge="learnt")
     vague = ScoreCalibrator(inference="mle").fit(*problem())
     with pytest.raises(ValueError, match="holds a ScoreCalibrator"):
         fitted(prior_knowledge=vague.save(tmp_path / "one.nc"))

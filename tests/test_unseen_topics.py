@@ -16,7 +16,7 @@ from studies.peers import PEERS
 from studies.problems.library import EmptyLibraryError
 from studies.unseen_methods import DEFAULT, PLAIN, POOLED
 from studies.unseen_samples import draw_sample, rarer_share
-from studies.unseen_tables import LATER, SAME, compare
+from studies.unseen_tables import LATER, SAME, compare, of_kinds
 from studies.unseen_topics import (
     CLASSIFIERS,
     LEAST_TOPICS,
@@ -30,7 +30,6 @@ from studies.unseen_topics_report import (
     OURS,
     against_default,
     how_common,
-    of_kinds,
     write_report,
 )
 from tests.unseen_data import CLASSES, documents, problem, write_library
@@ -181,7 +180,7 @@ class TestReport:
         svm, forest = made(0.5), made(1.0).assign(kind="forest", classifier="random_forest")
         # Fewer topics of forests weigh as much as all topics of the SVM.
         rows = pd.concat([svm, forest[forest["class"] == "a"]])
-        table = of_kinds(against_default(rows)).set_index(["kind", "time", "method"])
+        table = of_kinds(against_default(rows), OURS).set_index(["kind", "time", "method"])
         assert table.loc[("all kinds", SAME, POOLED), "difference"] == pytest.approx(-0.25)
         assert table.loc[("SVM", SAME, POOLED), "difference"] == pytest.approx(-0.5)
 

@@ -119,6 +119,17 @@ Parts = Annotated[
         metavar="NAME[,NAME...]",
     ),
 ]
+PriorKnowledge = Annotated[
+    str,
+    option(
+        "--prior-knowledge",
+        FIT,
+        "What is known before the first label: vague, learned (what scores mean on other data, if"
+        " they are as the classifier made them), or the file of a history of topics or of"
+        " populations of one's own.",
+        metavar="NAME|FILE",
+    ),
+]
 Inference = Annotated[
     InferenceName | None,
     option(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 
 from markupsafe import Markup
 
 from bayescal.engines.monotone.density import Prior
+from bayescal.engines.monotone.population import LogOddsPopulation
 from bayescal.formulas.block import Block
 from bayescal.formulas.mathml import distributed, formula, frac, letter, root, row, sub, words
 from bayescal.formulas.numbers import in_text, short
@@ -58,6 +60,18 @@ def block(
         along = f"the score, standardised by {in_text(own[0], 'm')} and {in_text(own[1], 'S')}"
     words = STRAIGHT if straight else PIECES
     return Block(title, f"{text} Here x is {along}. {words}", tuple(map(formula, lines)))
+
+
+def block_of_populations(title: str, text: str, populations: Sequence[LogOddsPopulation]) -> Block:
+    """Return log-odds around the likeliest of several populations, each in a sentence."""
+    known = [
+        f"{each.name}, log-odds of {each.prior.intercept_location:.2g} within"
+        f" {each.prior.intercept_scale:.2g} at a score of {each.reference_score:.3g}, where they"
+        f" rise by {each.usual_slope:.2g} a unit of the score, more or less by a factor of"
+        f" {math.exp(each.prior.slope_scale):.2g}"
+        for each in populations
+    ]
+    return Block(title, f"{text} The populations are: {'; '.join(known)}.")
 
 
 def direct_priors(prior: Prior, *, straight: bool) -> list[Markup]:

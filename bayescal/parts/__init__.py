@@ -3,13 +3,14 @@
 from bayescal.parts.around_population import AROUND_POPULATION
 from bayescal.parts.densities import DENSITIES
 from bayescal.parts.identity import IDENTITY
+from bayescal.parts.learned import LEARNED
 from bayescal.parts.monotone import LOGISTIC, MONOTONE
 from bayescal.parts.part import Part
 from bayescal.parts.recalibrated import RECALIBRATED
 
 # By name, in the order in which they are fitted and shown: a part may follow those before it.
 PARTS: dict[str, Part] = {
-    part.name: part for part in (DENSITIES, MONOTONE, LOGISTIC, RECALIBRATED, IDENTITY)
+    part.name: part for part in (DENSITIES, MONOTONE, LOGISTIC, RECALIBRATED, IDENTITY, LEARNED)
 }
 
 

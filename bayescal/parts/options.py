@@ -11,6 +11,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayescal.engines.data import BinaryScores
+from bayescal.engines.monotone.population import LogOddsPopulation
 from bayescal.families import Family
 from bayescal.validation import Floats
 
@@ -40,6 +41,8 @@ class Options:
     lapse : float or None
         Share of documents, of a combination, whose label has nothing to do with their score; None
         learns it from labels left out.
+    populations : tuple of LogOddsPopulation
+        What is known of log-odds from other problems.
     """
 
     families: tuple[Family, ...]
@@ -51,6 +54,7 @@ class Options:
     draws: int
     chains: int
     lapse: float | None = 0.0
+    populations: tuple[LogOddsPopulation, ...] = ()
 
     def known(self, names: frozenset[str]) -> dict[str, float]:
         """Return the hyperparameters of some names."""

@@ -28,6 +28,7 @@ PARTS = {
     "logistic": "log-odds that rise along one straight line, as in Platt scaling",
     "recalibrated": "the densities, corrected by the labels",
     "identity": "the scores themselves, taken for probabilities",
+    "learned": "log-odds that rise as they were found to on other data sets",
     "asymmetric_laplace": "densities of each class, exponential on both sides of a peak",
     "gaussian": "densities of each class, bell-shaped",
 }

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Group
 
 from bayescal.cli import options
 from bayescal.cli.command import command
+from bayescal.cli.errors import UsageError, blamed_on_use
 from bayescal.cli.fitting import Calibrated, most_undecided_first
 from bayescal.cli.held_out import held_out_tables
 from bayescal.cli.left_out import NONE, left_out_tables
@@ -19,6 +21,10 @@ from bayescal.cli.resuming import unfinished_run
 from bayescal.cli.tables import answer_table, parameter_table, topics_table
 from bayescal.cli.unpooled import calibrate
 
+if TYPE_CHECKING:
+    from bayescal.score_calibrator import ScoreCalibrator
+
+VAGUE = "vague"  # prior knowledge of `learned_prior.names`, which help must not wait for
 # What tables call the losses of topics that were fitted together.
 POOLED = "pooled"
 POOL_ADVICE = "--pool fits all topics together, and answers for these too."
@@ -33,6 +39,29 @@ class Fit(Fitting):
     pool: options.Pool = False
     parameters: options.Parameters = False
     resume: options.Resume = False
+    prior_knowledge: options.PriorKnowledge = VAGUE
+
+    def check(self) -> None:
+        """Check the options; see `Settings.check`."""
+        super().check()
+        if self.prior_knowledge == VAGUE:
+            return
+        if self.pool:
+            raise UsageError(
+                "--pool learns a prior from the topics themselves, got --prior-knowledge"
+                f" {self.prior_knowledge}: leave out one of them."
+            )
+        with blamed_on_use("--prior-knowledge: "):
+            from bayescal.prior_knowledge import read_prior_knowledge
+            from bayescal.settings import read_settings
+
+            calibrator = self.calibrator()
+            read_settings(calibrator)
+            read_prior_knowledge(calibrator)
+
+    def calibrator(self, **others: Any) -> ScoreCalibrator:
+        """Return an unfitted calibrator of one problem; see `Settings.calibrator`."""
+        return super().calibrator(**{"prior_knowledge": self.prior_knowledge} | others)
 
 
 @command(app, Fit)

@@ -25,8 +25,8 @@ from bayescal.warps import standardise, warped_spread
 # Straight pieces: nine up to 100 documents of the rarer class, then by the cube root that balances
 # the bias of pieces and the noise of slopes, up to 17.
 FEWEST, MOST, PER_ROOT = 9, 17, 1.9
-# Pilot draws know a log evidence within tenths of a nat: warps that fall behind the likeliest by
-# more than so many nats are not drawn on.
+# Pilot draws know a log evidence within tenths of a nat: posteriors that fall behind the likeliest
+# by more than so many nats are not drawn from.
 CLOSE = 1.0
 DESCRIPTION = (
     "The engine's own coordinates: log-odds at the reference and slopes between knots, all of"
@@ -145,11 +145,13 @@ def fewer_and_fewer(segments: int) -> list[int]:
     return [*range(segments, FEWEST, -4), FEWEST]
 
 
-def _draw_likely(
+def draw_likely(
     near: Sequence[Approach], draws: int, rng: np.random.Generator
 ) -> tuple[dict[int, MonotonePosterior], Floats]:
-    """Return draws on the warps that may be the likeliest, by position, and all evidences."""
+    """Return draws from what may be the likeliest posteriors, by position, and all evidences."""
     evidence = np.array([each.pilot.log_evidence for each in near])
+    if not near:
+        return {}, evidence
     found = {
         k: draw_near(near[k], draws, rng)
         for k in np.flatnonzero(evidence >= evidence.max() - CLOSE).tolist()
@@ -213,7 +215,7 @@ def fit_monotone(
             )
             for asinh_scale, s in zip(scaled, spreads, strict=True)
         ]  # fmt: skip
-        found, evidence = _draw_likely(near, draws, rng)
+        found, evidence = draw_likely(near, draws, rng)
         if not any(posterior.problem for posterior in found.values()):
             break
     best = max(found, key=lambda k: found[k].log_evidence)

@@ -95,8 +95,7 @@ def draw_hyperposterior(
         weight = np.exp(log_weight[0])
         if k[0] < GOOD_K:
             break
-        # The posterior is no ellipse around its mode: one around its mean comes nearer.
-        centre, covariance = weight @ points, np.cov(points.T, aweights=weight)
+        centre, covariance = weight @ points, adapted(covariance, points, weight)
     return Hyperposterior(
         points=points[_systematic(weight, draws, rng)],
         topics=found,
@@ -169,6 +168,19 @@ def _positive(precision: Floats, floor: Floats) -> Floats:
     values, vectors = np.linalg.eigh(precision / np.outer(root, root))
     fixed: Floats = (vectors * np.maximum(values, 0.1)) @ vectors.T * np.outer(root, root)
     return fixed
+
+
+def adapted(covariance: Floats, points: Floats, weight: Floats) -> Floats:
+    """
+    Return the covariance of weighted points, and of those they are drawn from where few count.
+
+    The posterior is no ellipse around its mode: one around its mean comes nearer. A handful of
+    points has no covariance in all directions, and a single one has none at all.
+    """
+    own = np.cov(points.T, aweights=weight, ddof=0)
+    count, directions = 1.0 / (weight**2).sum(), len(covariance)
+    mean: Floats = (count * own + directions * covariance) / (count + directions)
+    return mean
 
 
 def _student(

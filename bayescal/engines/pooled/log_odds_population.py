@@ -46,6 +46,17 @@ def coefficients(points: Floats) -> tuple[Floats, Floats]:
     return eta, normaliser
 
 
+def moments(points: Floats) -> tuple[float, float, float, float]:
+    """Return mean and standard deviation of a new topic's intercept, and those of its level."""
+    mu, log_tau, slope, log_sigma = points.T
+    pairs = ((mu, log_tau), (slope, log_sigma))
+    (a, tau), (nu, sigma) = (
+        (float(each.mean()), math.sqrt((np.exp(2.0 * log)).mean() + each.var()))
+        for each, log in pairs
+    )
+    return a, tau, nu, sigma
+
+
 def statistics(intercept: Floats, level: Floats) -> Floats:
     """Return T of parameters of shape (...), of shape (..., 4)."""
     return np.stack([intercept, intercept**2, level, level**2], axis=-1)

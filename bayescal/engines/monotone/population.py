@@ -1,0 +1,147 @@
+"""Monotone log-odds around those of problems met before: of one population out of several."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+import xarray as xr
+
+from bayescal.engines.data import BinaryScores
+from bayescal.engines.monotone.basis import Pieces
+from bayescal.engines.monotone.density import Prior
+from bayescal.engines.monotone.engine import LogOddsFit, draw_likely
+from bayescal.engines.monotone.posterior import approach
+from bayescal.validation import Floats
+from bayescal.warps import standardise, unwarp
+
+VAGUE = "vague"  # none of the populations: the prior that knows the units of the scores alone
+
+
+@dataclass(frozen=True)
+class LogOddsPopulation:
+    """
+    What the log-odds of one kind of classifier's scores are like, from problem to problem.
+
+    Unlike other priors it is stated in raw scores: that a margin of an SVM is 1 away from the
+    hyperplane, or that a score is a logarithm of odds already, is what it knows.
+
+    Attributes
+    ----------
+    name : str
+        Of the kind of classifiers.
+    scores_are : tuple of str
+        What scores it is for, as `ScoreCalibrator` says; of probabilities it is that of their
+        log-odds.
+    centre, spread, asinh_scale : float
+        Of the standardisation, and of the warp, in score units.
+    pieces : Pieces
+        Where slopes change, and the reference, in standardised warped scores.
+    prior : Prior
+        Of intercept and slopes; its locations and scales are the population's, the uncertainty
+        about these included.
+    """
+
+    name: str
+    scores_are: tuple[str, ...]
+    centre: float
+    spread: float
+    asinh_scale: float
+    pieces: Pieces
+    prior: Prior
+
+    @property
+    def reference_score(self) -> float:
+        """Return the score where the intercept is the log-odds."""
+        warped = self.centre + self.spread * self.pieces.reference
+        return float(unwarp(np.array([warped]), self.centre, self.asinh_scale)[0])
+
+    @property
+    def usual_slope(self) -> float:
+        """Return the median of slopes there, in log-odds a unit of the score."""
+        bent = math.hypot(1.0, (self.reference_score - self.centre) / self.asinh_scale)
+        return math.exp(self.prior.slope_location) / self.spread / bent
+
+    def standardised(self, score: Floats) -> Floats:
+        """Return raw scores as the pieces have them."""
+        return standardise(score, self.centre, self.spread, self.asinh_scale)
+
+
+@dataclass(frozen=True)
+class LogOddsFitAround(LogOddsFit):
+    """
+    The posterior of monotone log-odds around the population that the labels favour.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The populations compared, "vague" the last.
+    of_populations : array of shape (populations,)
+        log p(labels | scores, population).
+    """
+
+    names: tuple[str, ...]
+    of_populations: Floats
+
+    def evidence(self) -> xr.Dataset:
+        """Return the evidence of every population besides."""
+        compared = xr.Dataset(
+            {"population_log_evidence": ("population", self.of_populations)},
+            {"population": list(self.names)},
+        )
+        return super().evidence().merge(compared)
+
+
+def fit_around(
+    data: BinaryScores,
+    rng: np.random.Generator,
+    *,
+    draws: int,
+    populations: Sequence[LogOddsPopulation],
+    vague: LogOddsFit,
+) -> LogOddsFitAround:
+    """
+    Draw from the posterior of monotone log-odds around each population, and keep the likeliest.
+
+    Parameters
+    ----------
+    data : BinaryScores
+        Weights are powers of the likelihood.
+    rng : numpy.random.Generator
+        Source of randomness.
+    draws : int
+        How many.
+    populations : sequence of LogOddsPopulation
+        Equally probable before the labels; there may be none.
+    vague : LogOddsFit
+        The posterior to the same data by a prior in units of the scores. It stays where its
+        evidence is larger than that of all populations: these are then of other scores.
+    """
+    near = [
+        approach(
+            each.standardised(data.score), data.positive, data.weight, each.prior, rng,
+            n_segments=each.pieces.segments, pieces=each.pieces,
+        )
+        for each in populations
+    ]  # fmt: skip
+    found, evidence = draw_likely(near, draws, rng)
+    compared = np.append(evidence, vague.log_evidence.max())
+    best, names = int(compared.argmax()), (*(each.name for each in populations), VAGUE)
+    fit = vague
+    if best in found:
+        likeliest = populations[best]
+        fit = LogOddsFit(
+            posterior=found[best],
+            prior=likeliest.prior,
+            data=data,
+            asinh_scale=likeliest.asinh_scale,
+            centre=likeliest.centre,
+            spread=likeliest.spread,
+            log_evidence=evidence[best : best + 1],
+            asinh_scales=np.array([likeliest.asinh_scale]),
+            base=vague.base,
+        )
+    same = {field.name: getattr(fit, field.name) for field in fields(LogOddsFit)}
+    return LogOddsFitAround(**same, names=names, of_populations=compared)

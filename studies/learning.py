@@ -1,0 +1,91 @@
+"""Populations of what scores mean, learnt from the library of real problems."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import replace
+from itertools import groupby
+from pathlib import Path
+
+import numpy as np
+
+from bayescal.learned_prior import LogOddsPopulation, learn_population
+from bayescal.learned_prior.learning import FEWEST
+from bayescal.validation import Floats, as_scores_of
+from studies.problems.library import Problem, problems
+from studies.unseen_samples import generator, names_of, rarer_share
+
+SCORES, LOG_ODDS, PROBABILITIES = "scores", "log_odds", "probabilities"
+# Classifiers whose scores mean much the same, and what scores a user may say these are.
+KINDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "margins": (("linear_svm",), (SCORES,)),
+    "log-odds": (
+        ("logistic_regression", "gradient_boosting", "neural_network"),
+        (SCORES, LOG_ODDS, PROBABILITIES),
+    ),
+    "naive Bayes": (
+        ("naive_bayes", "bernoulli_naive_bayes", "gaussian_naive_bayes"),
+        (SCORES, LOG_ODDS, PROBABILITIES),
+    ),
+    "shares": (("random_forest", "nearest_neighbours"), (PROBABILITIES,)),
+}
+# Of each data set and classifier; most of them have a few classes, some have dozens.
+CLASSES = 6
+POSITIVES, MOST = 30, 1_200  # documents of a problem, of the rarer class and in all
+LARGEST_SHARE = 0.6
+SEED = 3
+Learnt = tuple[Floats, np.ndarray]
+
+
+def populations_of(
+    folder: Path, data_sets: Collection[str] | None = None
+) -> list[LogOddsPopulation]:
+    """
+    Return the populations of all kinds that have posed problems enough.
+
+    Parameters
+    ----------
+    folder : Path
+        The library.
+    data_sets : collection of str, optional
+        To learn from; by default all.
+    """
+    samples: dict[str, list[Learnt]] = {name: [] for name in KINDS}
+    kind_of = {each: name for name, (classifiers, _) in KINDS.items() for each in classifiers}
+    for problem in _chosen(folder):
+        if data_sets is None or problem.data_set in data_sets:
+            sample = _sample(problem)
+            if sample is not None:
+                samples[kind_of[problem.classifier]].append(sample)
+    return [
+        replace(learn_population(name, samples[name], random_state=0), scores_are=scores_are)
+        for name, (_, scores_are) in KINDS.items()
+        if len(samples[name]) >= FEWEST
+    ]
+
+
+def _chosen(folder: Path) -> Iterator[Problem]:
+    """Yield some classes of each data set and classifier: the commonest, and others at random."""
+    for names, group in groupby(problems(folder), lambda each: (each.data_set, each.classifier)):
+        first, *others = sorted(group, key=lambda each: -rarer_share(each.positive))
+        drawn = generator(SEED, *names).permutation(len(others))[: CLASSES - 1]
+        yield from (first, *(others[k] for k in drawn))
+
+
+def _sample(problem: Problem) -> Learnt | None:
+    """Return a plain random sample on the calibrators' scale; None if it is all of one class."""
+    n = min(
+        round(POSITIVES / rarer_share(problem.positive)),
+        MOST,
+        int(LARGEST_SHARE * problem.score.size),
+    )
+    picked = generator(SEED, *names_of(problem)).permutation(problem.score.size)[:n]
+    labels = problem.positive[picked].astype(np.int64)
+    if np.unique(labels).size < 2:
+        return None
+    return internal(problem, problem.score[picked].astype(np.float64)), labels
+
+
+def internal(problem: Problem, scores: Floats) -> Floats:
+    """Return scores on the scale that calibrators work on."""
+    return as_scores_of(scores, PROBABILITIES) if problem.score_kind == "probability" else scores
