@@ -181,8 +181,10 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         families mode, left_width and right_width, as in `summary`; for log-odds fits their values
         at some scores (log_odds). Each further part of a combination has a group of its own. The
         groups whose names hold engine_draws and engine_constants are what predictions are made
-        from, in the engines' own coordinates. Other groups are observed_data, constant_data,
-        maximum_likelihood, evidence (for "exact") and sample_stats (for "nuts").
+        from, in the engines' own coordinates; of several parts with as many digits as the number of
+        draws can tell apart (`bayescal.quantisation`), so that pickles are small. Other groups are
+        observed_data, constant_data, maximum_likelihood, evidence (for "exact") and sample_stats
+        (for "nuts").
     log_evidence_ : dict of str to float
         For "exact", the natural logarithm of the density of each class's scores under the family,
         all parameters integrated out; for several families or warps, that of their mixture with
@@ -963,11 +965,9 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         self._calibration = calibration
 
     def __getstate__(self) -> dict[str, Any]:
-        # What is read from the results, and the tree that is made of them, would be kept twice.
+        # What is read from the results would be kept twice.
         state = dict(super().__getstate__())
-        if "_results" in state:
-            del state["_calibration"]
-            state["_results"] = replace(self._results)
+        state.pop("_calibration", None)
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:

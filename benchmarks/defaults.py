@@ -3,9 +3,13 @@
 python -m benchmarks.defaults [--topics]
 """
 
+import pickle
+import subprocess
 import sys
 import time
 from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 from sklearn.calibration import CalibratedClassifierCV
@@ -21,6 +25,8 @@ BATCHES, BATCH_BAR, FIRST_BAR = (1, 32, 33, 500, 2000), 0.01, 0.06
 # Topics, documents of each, positives of each: bar in seconds.
 TOPICS = {(10, 200, 5): 1.5, (90, 9603, 100): 10.0, (1000, 200, 10): 60.0}
 ADD_BAR = 0.05
+PICKLES, PICKLE_BAR = (120, 531, 2000), 300_000  # scores; bytes
+INTERVALS_BAR, COMMAND_BAR = 2.0, 1.0
 
 
 def scores_of(n, positives, rng):
@@ -87,6 +93,37 @@ def classifiers():
             )
 
 
+def intervals():
+    """Time the bands of three classes, whose draws are divided by their sum one by one."""
+    documents = make_classification(20_000, n_classes=3, n_informative=6, random_state=0)
+    fitted = CalibratedClassifier(LinearSVC(), random_state=0).fit(*documents)
+    start = time.process_time()
+    fitted.predict_interval(documents[0])
+    told("intervals of three classes, 20,000", time.process_time() - start, INTERVALS_BAR)
+
+
+def pickles():
+    """Measure what fitted calibrators take when they are kept or sent."""
+    for n in PICKLES:
+        fitted = ScoreCalibrator(random_state=0)
+        size = len(pickle.dumps(fitted.fit(*scores_of(n, n // 5, np.random.default_rng(0)))))
+        verdict = "holds" if size <= PICKLE_BAR else "MISSED"
+        name = f"pickle of a default fit of {n:,} scores"
+        print(f"{name:62} {size:10,} bytes   bar {PICKLE_BAR:,} bytes  {verdict}")
+
+
+def command():
+    """Time `bayescal fit` of 500 scores as a whole process."""
+    x, y = scores_of(500, 100, np.random.default_rng(0))
+    with TemporaryDirectory() as folder:
+        scores = Path(folder, "scores.csv")
+        np.savetxt(scores, np.stack([x, y], axis=1), "%.6f,%d", header="score,label", comments="")
+        words = [sys.executable, "-m", "bayescal", "fit", str(scores), "--out", f"{folder}/out"]
+        start = time.perf_counter()
+        subprocess.run(words, check=True, capture_output=True)
+        told("bayescal fit of 500 scores, a process", time.perf_counter() - start, COMMAND_BAR)
+
+
 def topics(settings):
     """Time default fits of many topics, and of one that is added."""
     for (many, documents, positives), bar in settings.items():
@@ -109,6 +146,9 @@ def main():
     fits()
     batches()
     classifiers()
+    intervals()
+    pickles()
+    command()
     smallest = dict(list(TOPICS.items())[:1])
     topics(TOPICS if "--topics" in sys.argv else smallest)
 

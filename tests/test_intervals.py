@@ -6,7 +6,7 @@ import pytest
 import scipy.stats as st
 
 from bayescal import ScoreCalibrator
-from bayescal.curves.intervals import highest_density, simultaneous_tail
+from bayescal.curves.intervals import highest_density, quantiles, simultaneous_tail
 
 RNG = np.random.default_rng(5)
 SCORES = np.concatenate([RNG.gumbel(-2, 1, 60), RNG.gumbel(1, 1.5, 8)])
@@ -33,6 +33,16 @@ def test_hdi_is_arviz_s_and_the_shortest(calibrator, level):
     equal_tailed = calibrator.predict_interval(X, level)
     assert np.all(np.diff(interval) <= np.diff(equal_tailed) + 1e-3)
     assert np.diff(equal_tailed).sum() > 1.01 * np.diff(interval).sum()
+
+
+@pytest.mark.parametrize("draws", [1, 2, 7, 4000])
+def test_quantiles_are_numpy_s_to_the_last_bit(draws):
+    levels = np.array([0.0, 0.025, 0.05, 1 / 3, 0.5, 0.77, 0.95, 1.0])
+    for values in (RNG.normal(size=(draws, 50)), RNG.integers(0, 3, (draws, 50)) * 1e-3):
+        before = values.copy()
+        found = quantiles(values, levels)
+        np.testing.assert_array_equal(found, np.quantile(values, levels, axis=0))
+        np.testing.assert_array_equal(values, before)
 
 
 def test_hdi_of_a_known_density():

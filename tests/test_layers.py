@@ -20,6 +20,7 @@ LAYERS = {
     "log_sum": 1,
     "robust": 1,
     "bayes": 1,
+    "quantisation": 1,
     "randomness": 1,
     "parallel": 1,
     "unfinished": 1,
@@ -78,6 +79,7 @@ LAYERS = {
 CORE = {
     "validation",
     "log_sum",
+    "quantisation",
     "robust",
     "bayes",
     "randomness",

@@ -7,9 +7,13 @@ import threading
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from bayescal import ScoreCalibrator, TopicCalibrator, topic_calibrator
+from bayescal import CombinedClassifier, ScoreCalibrator, TopicCalibrator, topic_calibrator
+from bayescal.combining.combiners import bayesian
+from bayescal.curves import monotone_draws
 from bayescal.parallel import in_parallel, spread_over, workers
 from bayescal.parts import densities
 from bayescal.small_arrays import small_arrays
@@ -107,6 +111,32 @@ def test_a_fit_has_one(calibrator, engine, monkeypatch):
         documents.append(np.repeat(["a", "b"], 30))
     calibrator.fit(*documents)
     assert seen == [{1}]
+
+
+def test_predictions_through_blas_have_one(monkeypatch):
+    """More threads would add up in another order, as the number of documents has it."""
+    seen = []
+
+    def recorded(run):
+        def record(*args):
+            seen.append(blas_threads())
+            return run(*args)
+
+        return record
+
+    y = np.arange(60) % 3 == 0
+    documents = np.random.default_rng(0).normal(2.0 * y, size=(2, 60)).T
+    monotone = ScoreCalibrator(parts="monotone", draws=100, random_state=0).fit(documents[:, 0], y)
+    pair = CombinedClassifier([("first", GaussianNB()), ("second", LogisticRegression())])
+    combined = pair.set_params(random_state=0).fit(documents, y)
+    monkeypatch.setattr(monotone_draws, "log_odds", recorded(monotone_draws.log_odds))
+    monkeypatch.setattr(bayesian, "interactions", recorded(bayesian.interactions))
+    monotone.predict_interval([0.0, 1.0])
+    of_calibrator = len(seen)
+    combined.predict_interval(documents)
+    combined.fitted_problems()[""].calibration.draws.log_odds(np.zeros(1))
+    assert 0 < of_calibrator < len(seen)
+    assert set(map(frozenset, seen)) == {frozenset({1})}
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the C library is glibc there")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import reduce
+
 import numpy as np
 from scipy.special import logsumexp
 
 from bayescal.classification.targets import BINARY, MULTICLASS
-from bayescal.curves.intervals import highest_density
+from bayescal.curves.intervals import highest_density, quantiles
 from bayescal.validation import Floats
 
 
@@ -74,7 +76,10 @@ def on_simplex(kind: str, draws: Floats) -> Floats:
     """
     if kind != MULTICLASS:
         return draws
-    total = draws.sum(axis=2, keepdims=True)
+    # Class by class: sums along a short last axis take as long as all else.
+    total = reduce(np.add, np.moveaxis(draws, 2, 0))[:, :, None]
+    if (total > 0.0).all():
+        return np.asarray(draws / total)
     flat = np.full_like(draws, 1.0 / draws.shape[2])
     return np.asarray(np.divide(draws, total, out=flat, where=total > 0.0))
 
@@ -103,6 +108,6 @@ def interval_of_draws(draws: Floats, level: float, kind: str) -> Floats:
     if kind == "hdi":
         ends = highest_density(flat, level)
     else:
-        ends = np.quantile(flat, [0.5 - level / 2.0, 0.5 + level / 2.0], axis=0)
+        ends = quantiles(flat, np.array([0.5 - level / 2.0, 0.5 + level / 2.0]))
     out: Floats = ends.T.reshape(*draws.shape[1:], 2)
     return out

@@ -16,6 +16,7 @@ from scipy import special
 from bayescal.bayes import log_odds
 from bayescal.curves.curves import blocks, check_finite
 from bayescal.curves.densities import SIDES, mixture_densities, native_densities
+from bayescal.curves.intervals import quantiles
 from bayescal.density_draws import DensityDraws
 from bayescal.engines.data import KLASS, BinaryScores
 from bayescal.engines.maximum_likelihood import ClassFits
@@ -155,11 +156,11 @@ def density_dataset(
     variables = {} if fits is None else {"mle": np.exp(fits.log_densities(scores))}
     if draws is not None:
         out = np.empty((3, len(KLASS), scores.size))
-        tails = [0.5 - level / 2.0, 0.5 + level / 2.0]
+        tails = np.array([0.5 - level / 2.0, 0.5 + level / 2.0])
         for part in blocks(draws.size, scores.size):
             for k, log_density in enumerate(draws.log_densities(scores[part])):
                 density = np.exp(log_density)
                 out[0, k, part] = density.mean(axis=0)
-                out[1:, k, part] = np.quantile(density, tails, axis=0)
+                out[1:, k, part] = quantiles(density, tails)
         variables |= dict(zip(("predictive", "lower", "upper"), out, strict=True))
     return xr.Dataset({name: (("klass", "score"), v) for name, v in variables.items()}, coords)

@@ -15,6 +15,8 @@ from bayescal.engines.lapse import with_lapses
 from bayescal.validation import Floats
 
 SEED = 0
+# Log-odds at a time whose lapses stay in cache: of more, arrays cost more than arithmetic.
+IN_CACHE = 1 << 14
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,12 @@ class CombinedDraws:
             return out
         now = _own_prior(self.parts, self.which)
         moved = (special.logit(now) - special.logit(self.base))[:, None]
-        return with_lapses(out - moved, self.lapse[:, None], self.base[:, None]) + moved
+        lapse, base = self.lapse[:, None], self.base[:, None]
+        step = max(1, IN_CACHE // max(scores.size, 1))
+        for some in (slice(start, start + step) for start in range(0, self.size, step)):
+            apart = with_lapses(out[some] - moved[some], lapse[some], base[some])
+            out[some] = apart + moved[some]
+        return out
 
     def predictive(self, scores: Floats) -> Floats:
         """Return the log-odds of the weighted mean of the parts' P(+ | s, data), lapses in it."""

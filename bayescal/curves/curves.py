@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from bayescal.curves.intervals import quantiles
 from bayescal.engines.data import BinaryScores
 from bayescal.log_sum import log_sum_exp
 from bayescal.validation import Floats
@@ -177,7 +178,7 @@ def quantiles_of_log_odds(draws: Curves, scores: Floats, levels: Floats) -> Floa
     """Return pointwise quantiles over draws of the log-odds, shape (levels, scores)."""
     out = np.empty((levels.size, scores.size))
     for part in blocks(draws.size, scores.size):
-        out[:, part] = np.quantile(draws.log_odds(scores[part]), levels, axis=0)
+        out[:, part] = quantiles(draws.log_odds(scores[part]), levels)
     return out
 
 

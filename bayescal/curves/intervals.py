@@ -1,10 +1,44 @@
-"""Shortest intervals, and the level at which pointwise intervals hold a whole curve."""
+"""Quantiles over draws, shortest intervals, and the level at which intervals hold a whole curve."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from bayescal.validation import Floats
+
+
+def quantiles(values: Floats, levels: Floats) -> Floats:
+    """
+    Return quantiles over draws, pointwise: those of ``np.quantile(values, levels, axis=0)``.
+
+    All draws are put in order, which vectorised sorts do three times as fast as the few that are
+    wanted are picked.
+
+    Parameters
+    ----------
+    values : array of shape (draws, n)
+        Draws at each of n points.
+    levels : array of shape (l,)
+        Between 0 and 1.
+
+    Returns
+    -------
+    array of shape (l, n)
+
+    Examples
+    --------
+    >>> quantiles(np.array([[0.0], [1.0], [4.0]]), np.array([0.5, 0.75]))
+    array([[1. ],
+           [2.5]])
+    """
+    ordered = _ordered(values)
+    position = levels * (ordered.shape[1] - 1)
+    low = position.astype(np.intp)
+    below, above = ordered[:, low], ordered[:, np.minimum(low + 1, ordered.shape[1] - 1)]
+    share, gap = position - low, above - below
+    # From the nearer end, as np.quantile does, so that the ends themselves are met.
+    found: Floats = np.where(share < 0.5, below + gap * share, above - gap * (1.0 - share))
+    return found.T
 
 
 def highest_density(values: Floats, level: float) -> Floats:
@@ -29,11 +63,19 @@ def highest_density(values: Floats, level: float) -> Floats:
     array([[0. ],
            [0.2]])
     """
-    ordered = np.sort(values, axis=0)
-    inside = int(np.ceil(level * ordered.shape[0]))
-    start = (ordered[inside - 1 :] - ordered[: ordered.shape[0] - inside + 1]).argmin(axis=0)
-    point = np.arange(ordered.shape[1])
-    return np.stack([ordered[start, point], ordered[start + inside - 1, point]])
+    ordered = _ordered(values)
+    point, draws = ordered.shape
+    inside = int(np.ceil(level * draws))
+    start = (ordered[:, inside - 1 :] - ordered[:, : draws - inside + 1]).argmin(axis=1)
+    ends = np.stack([start, start + inside - 1])
+    return np.asarray(ordered[np.arange(point), ends])
+
+
+def _ordered(values: Floats) -> Floats:
+    """Return the draws of each point in order, shape (n, draws): side by side what is sorted."""
+    ordered = np.array(values.T, order="C")
+    ordered.sort(axis=1)
+    return ordered
 
 
 def simultaneous_tail(curves: Floats, level: float) -> float:

@@ -12,6 +12,7 @@ from scipy import special
 from bayescal.curves.curves import LogOddsCurves, check_finite
 from bayescal.engines.monotone.basis import Pieces
 from bayescal.engines.monotone.posterior import log_odds
+from bayescal.small_arrays import small_arrays
 from bayescal.validation import Floats
 from bayescal.warps import standardise
 
@@ -62,6 +63,7 @@ class MonotoneDraws(LogOddsCurves):
         moved = self.intercept + special.logit(prior) - special.logit(self.prior)
         return replace(self, intercept=moved, prior=prior)
 
+    @small_arrays()
     def log_odds(self, scores: Floats) -> Floats:
         """Return the log-odds at raw scores, shape (draws, scores)."""
         x = standardise(scores, self.centre, self.spread, self.asinh_scale)
@@ -77,14 +79,14 @@ def read_monotone(draws: xr.Dataset, constants: xr.Dataset, part: str) -> Monoto
     ValueError
         If the draws of the part, which the message names, are not finite.
     """
-    draws = draws.stack(sample=("chain", "draw"), create_index=False)
-    drawn = (draws[name].values for name in ("intercept", "slope", "prior"))
-    check_finite(f"the part {part!r}", *drawn)
+    intercept, prior = (draws[name].values.ravel() for name in ("intercept", "prior"))
+    slope = draws["slope"].transpose("chain", "draw", "segment").values
+    check_finite(f"the part {part!r}", intercept, slope, prior)
     return MonotoneDraws(
         pieces=Pieces(constants["knot"].values, float(constants["reference"])),
-        intercept=draws["intercept"].values,
-        slope=draws["slope"].transpose("sample", "segment").values,
-        prior=draws["prior"].values,
+        intercept=intercept,
+        slope=slope.reshape(intercept.size, -1),
+        prior=prior,
         centre=float(constants["centre"]),
         spread=float(constants["spread"]),
         asinh_scale=float(constants["asinh_scale"]),

@@ -127,7 +127,8 @@ def _cuts(draws: DrawnCurves, scores: Floats, rank: _Rank) -> Iterator[_Cut]:
     for first in range(0, scores.size, CUTS):
         part = scores[first : first + CUTS]
         for score, curve in zip(part.tolist(), _rows(draws, part), strict=True):
-            ordered = np.partition(curve, np.unique(neighbours))
+            # A vectorised sort of all takes less than to pick eight of them.
+            ordered = np.sort(curve)
             quantile = rank.read(ordered, np.zeros_like(rank.low))
             # Of the nearer side: a quantile at the edge of a gap would let all draws beyond it in.
             below, above = quantile - ordered[neighbours[:2]], ordered[neighbours[2:]] - quantile

@@ -134,8 +134,14 @@ def with_lapses(log_odds: Floats, lapse: Floats | float, base: Floats | float) -
     """
     small = np.exp(-np.abs(log_odds))
     up = log_odds >= 0.0
-    scaled = lapse * (1.0 + small)
-    positive = np.where(up, 1.0, small) * (1.0 - lapse) + scaled * base
-    negative = np.where(up, small, 1.0) * (1.0 - lapse) + scaled * (1.0 - base)
-    out: Floats = np.log(positive / negative)
+    # Of thousands of draws new arrays cost more than their arithmetic.
+    scaled = np.asarray(lapse * (1.0 + small))
+    kept = 1.0 - lapse
+    small = small * kept
+    positive, negative = np.where(up, kept, small), np.where(up, small, kept)
+    positive += scaled * base
+    scaled *= 1.0 - base
+    negative += scaled
+    positive /= negative
+    out: Floats = np.log(positive)
     return out

@@ -14,6 +14,7 @@ from bayescal.curves.curves import PartCurves
 from bayescal.engines import combined, lapse
 from bayescal.engines.data import BinaryScores
 from bayescal.parts import PARTS, part_of
+from bayescal.parts.kept_digits import with_kept_digits
 from bayescal.parts.lapses import lapse_groups, read_lapse
 from bayescal.parts.options import Found, Options, Task
 from bayescal.parts.part import Part, Reading
@@ -50,7 +51,8 @@ def fit_parts(
     Returns
     -------
     dict of str to xarray.Dataset
-        The groups of a tree: draws, constants and evidence of every part, and the weights.
+        The groups of a tree: draws, constants and evidence of every part, and the weights. The
+        draws of several parts have the digits that `quantisation` keeps.
     """
     weighed = chosen(names, data, options)
     first, *others = with_those_followed(weighed)
@@ -70,7 +72,8 @@ def fit_parts(
     belief = {part.name: part.pseudo_documents for part in weighed}
     groups[COMBINATION] = combined.combination_dataset(left_out, belief, data, documents)
     lapses = _draw_lapses(groups[COMBINATION], left_out, data, documents, options, rng)
-    return groups | lapse_groups(lapses, (options.chains, options.draws))
+    groups |= lapse_groups(lapses, (options.chains, options.draws))
+    return with_kept_digits(groups)
 
 
 def _draw_lapses(

@@ -24,6 +24,7 @@ from bayescal.families import FAMILIES, Fit, ScaleFloor
 from bayescal.parts.part import Reading
 from bayescal.parts.places import POSTERIOR, Groups, flat, places
 from bayescal.parts.stack import raw_groups
+from bayescal.results.pickling import Packed, pack, unpack
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,14 @@ class Results:
         )
         tree.attrs.update(self.attrs)
         return tree
+
+    @classmethod
+    def of_packed(cls, packed: dict[str, Packed], attrs: Mapping[str, Any]) -> Results:
+        """Return the results that were pickled."""
+        return cls(unpack(packed), attrs)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Results.of_packed, (pack(self.groups), self.attrs)
 
     @property
     def has_posterior(self) -> bool:
@@ -113,7 +122,7 @@ def read_fits(groups: Groups) -> ClassFits:
     """Return the maximum-likelihood fits that `build_results` stored."""
     dataset = groups["maximum_likelihood"]
     names = dataset.attrs["parameters"].split()
-    negative, positive = (_fit_of(dataset.sel(klass=k), names) for k in KLASS)
+    negative, positive = (_fit_of(dataset, position, names) for position in range(len(KLASS)))
     family = FAMILIES[dataset.attrs["family"]]
     return ClassFits(family, negative, positive, float(dataset["prior"]))
 
@@ -149,14 +158,16 @@ def _fits_to_dataset(fits: ClassFits) -> xr.Dataset:
     return xr.Dataset(variables, {"klass": list(KLASS)}, attrs)
 
 
-def _fit_of(dataset: xr.Dataset, names: list[str]) -> Fit:
+def _fit_of(dataset: xr.Dataset, position: int, names: list[str]) -> Fit:
+    # Variables, not arrays with coordinates: every fit pays for this.
+    found = {name: each.values[position] for name, each in dataset.variables.items() if each.ndim}
     return Fit(
-        parameters={name: float(dataset[name]) for name in names},
-        log_likelihood=float(dataset["log_likelihood"]),
-        weight=float(dataset["total_weight"]),
+        parameters={name: float(found[name]) for name in names},
+        log_likelihood=float(found["log_likelihood"]),
+        weight=float(found["total_weight"]),
         scale_floor=ScaleFloor(
-            str(dataset["scale_floor_rule"].item()),
-            float(dataset["scale_floor"]),
-            tuple(str(dataset["scale_floor_acted"].item()).split()),
+            str(found["scale_floor_rule"]),
+            float(found["scale_floor"]),
+            tuple(str(found["scale_floor_acted"]).split()),
         ),
     )

@@ -40,6 +40,7 @@ from bayescal.engines.classifier_weights.mode import find_mode
 from bayescal.engines.classifier_weights.prior import WeightsPrior, centre_of_weights
 from bayescal.engines.combined import log_scores
 from bayescal.results.diagnostics import ConvergenceWarning
+from bayescal.small_arrays import small_arrays
 from bayescal.validation import Floats
 
 DRAWS = 1000
@@ -78,6 +79,7 @@ class Bayes(Combiner):
         )
         return self.weigh(problems, calibrated, rng)
 
+    @small_arrays()
     def weigh(
         self,
         problems: Sequence[Labelled],

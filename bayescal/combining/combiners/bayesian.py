@@ -17,6 +17,7 @@ from bayescal.curves.averaged_draws import AveragedDraws, average, spread_over_s
 from bayescal.engines.classifier_weights.design import interactions
 from bayescal.engines.classifier_weights.engine import Weights
 from bayescal.engines.classifier_weights.prior import WeightsPrior
+from bayescal.small_arrays import small_arrays
 from bayescal.validation import Floats
 
 # Of so many documents at most each draw's curve is an average.
@@ -75,6 +76,7 @@ class Bayesian(Combined):
             for name, measure in MEASURES.items()
         }
 
+    @small_arrays()
     def score(self, inputs: Inputs) -> Floats:
         """
         Return log-odds by the calibrators' point estimates and the coefficients' posterior means.
@@ -86,6 +88,7 @@ class Bayesian(Combined):
         columns = self.shifts.design(evidence, inputs.indicators)
         return np.asarray(self.calibrated.base + columns @ self.weights.draws.mean(axis=0))
 
+    @small_arrays()
     def sample(self, inputs: Inputs) -> Floats:
         """Return log-odds of posterior draws, shape (draws, n)."""
         base, draws = self.calibrated.base, self.weights.draws
@@ -104,6 +107,7 @@ class Bayesian(Combined):
         return np.asarray(out + base)
 
     @cached_property
+    @small_arrays()
     def curves(self) -> AveragedDraws:
         """Return draws of P(+) among documents of a combined score, from those fitted."""
         labelled = self.labelled

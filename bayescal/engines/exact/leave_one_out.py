@@ -27,19 +27,20 @@ def leave_one_out_of_densities(
     other class's posterior predictive density, and the class prior without the document: the mean
     of Beta(base + (n+, n-)).
     """
-    label, counted = data.positive, True if data.weight is None else data.weight > 0.0
+    label, weight = data.positive, data.weight
     thinned = np.arange(min(MOST_DRAWS, negative.size))
     densities = negative.take(thinned), positive.take(thinned)
     # Documents of a class that has no weight at all keep a 0, which counts for nothing either.
     log_density = np.zeros((2, label.size))
     for own in (False, True):
-        mine = label == own
-        node = _nodes(data.score[mine & counted])
+        mine = np.flatnonzero(label == own)
+        score = data.score[mine]
+        node = _nodes(score if weight is None else score[weight[mine] > 0.0])
         if node.size:
             # What a document says when left out depends on its score alone, and smoothly.
             for klass, draws in enumerate(densities):
                 at_node = _left_out(draws, node) if klass == own else _predictive(draws, node)
-                log_density[klass, mine] = np.interp(data.score[mine], node, at_node)
+                log_density[klass, mine] = np.interp(score, node, at_node)
     n_negative, n_positive = data.total(False), data.total(True)
     # No class is left with less than nothing.
     prior = np.log(np.maximum(n_positive - label, 0.0) + base[0])

@@ -68,11 +68,9 @@ class Nodes:
         fourth = np.minimum(LARGEST_FOURTH_DERIVATIVE, np.exp(-nearest))
         # Steep curves: both sums lie between the chord and the value at the mean (Jensen).
         middle = low + (high - low) * self.middle
-        ends = (
-            np.logaddexp(0.0, low)
-            + (np.logaddexp(0.0, high) - np.logaddexp(0.0, low)) * self.middle
-        )
-        jensen = self.total * (ends - np.logaddexp(0.0, middle))
+        at_low = np.logaddexp(0.0, low)
+        chord = at_low + (np.logaddexp(0.0, high) - at_low) * self.middle
+        jensen = self.total * (chord - np.logaddexp(0.0, middle))
         bounds: Floats = np.minimum(slopes[:, self.segment] ** 4 * fourth * self.moment, jensen)
         return bounds
 
@@ -125,25 +123,33 @@ class ScoreSums:
 
 
 def _halve(x: Floats, start: NDArray[np.intp], coarse: NDArray[np.bool_]) -> NDArray[np.intp]:
-    last = np.r_[start[1:], x.size] - 1
+    last = np.append(start[1:], x.size) - 1
     middle = 0.5 * (x[start[coarse]] + x[last[coarse]])
     return np.unique(np.r_[start, np.searchsorted(x, middle, side="right")])
 
 
 def _two_point_rules(x: Floats, weight: Floats, start: NDArray[np.intp], pieces: Pieces) -> Nodes:
-    size = np.diff(np.r_[start, x.size])
+    size = np.diff(start, append=x.size)
     total = np.add.reduceat(weight, start)
+    # Of many scores each new array costs more than its arithmetic: these are written over.
     # Deviations from the bin's first score: one score is met exactly, and far bins do not cancel.
-    offset = x - np.repeat(x[start], size)
-    shift = np.add.reduceat(weight * offset, start) / total
-    deviation = offset - np.repeat(shift, size)
-    square = weight * deviation**2
-    sd = np.sqrt(np.add.reduceat(square, start) / total)
-    third = np.add.reduceat(square * deviation, start) / total
+    deviation = x - np.repeat(x[start], size)
+    power = weight * deviation
+    shift = np.add.reduceat(power, start) / total
+    deviation -= np.repeat(shift, size)
+    np.square(deviation, out=power)
+    power *= weight
+    sd = np.sqrt(np.add.reduceat(power, start) / total)
+    power *= deviation
+    third = np.add.reduceat(power, start) / total
     skew = 0.5 * np.divide(third, sd**3, out=np.zeros_like(sd), where=sd > 0.0)
     half = np.sqrt(1.0 + skew**2)
     low, high = sd * (skew - half), sd * (skew + half)
-    product = (deviation - np.repeat(low, size)) * (deviation - np.repeat(high, size))
+    product = np.subtract(deviation, np.repeat(low, size), out=power)
+    deviation -= np.repeat(high, size)
+    product *= deviation
+    product *= product
+    product *= weight
     upper = np.where(sd > 0.0, total * 0.5 * (1.0 - skew / half), 0.0)
     last = np.append(x[start[1:] - 1], x[-1:])
     width = last - x[start]
@@ -158,5 +164,5 @@ def _two_point_rules(x: Floats, weight: Floats, start: NDArray[np.intp], pieces:
         segment=np.searchsorted(pieces.knots, x[start], side="right"),
         total=total,
         middle=np.divide(shift, width, out=np.zeros_like(width), where=width > 0.0),
-        moment=np.add.reduceat(weight * product**2, start) / 24.0,
+        moment=np.add.reduceat(product, start) / 24.0,
     )

@@ -153,7 +153,7 @@ class PosteriorDensity:
     def expand(self, point: Floats, scale: float) -> Expansion:
         """Return value and derivatives, given the scale of steps, at one point of (J + 1,)."""
         slopes = self.slopes(point)
-        wrong = special.expit(self._design @ np.r_[point[0], slopes])
+        wrong = special.expit(self._design @ np.concatenate([point[:1], slopes]))
         expected = self.weight * wrong
         pull = -self._transposed @ expected
         chain = slopes[:, None] * self._walk
@@ -162,8 +162,9 @@ class PosteriorDensity:
         precision = np.ones(point.size)
         precision[0] = self.prior.intercept_scale**-2
         precision[2:] = scale**-2
-        from_prior = point - np.r_[self.prior.intercept_location, np.zeros(point.size - 1)]
-        gradient = np.r_[pull[0], chain.T @ pull[1:]] - precision * from_prior
+        from_prior = point.copy()
+        from_prior[0] -= self.prior.intercept_location
+        gradient = np.concatenate([pull[:1], chain.T @ pull[1:]]) - precision * from_prior
         # Pieces that the labels pull down curve the density as it should be at a mode.
         curvature = -slopes * pull[1:]
         positive, hessian = (information + np.diag(precision) for _ in range(2))

@@ -24,6 +24,7 @@ from bayescal.engines.classifier_weights.engine import Nodes, fit_modes
 from bayescal.engines.classifier_weights.mode import JointMode, find_mode
 from bayescal.engines.classifier_weights.prior import WeightsPrior
 from bayescal.engines.monotone.importance import weighted
+from bayescal.small_arrays import small_arrays
 from bayescal.tasks.metaclassifiers.metaclassifier import Metaclassifier, TaskModel
 from bayescal.tasks.task_data import POPULATION, TaskData
 from bayescal.validation import Floats, Integers
@@ -56,6 +57,7 @@ class WeightsModel(TaskModel):
     seed: int
 
     @cached_property
+    @small_arrays()
     def of_population(self) -> tuple[Integers, Floats, Floats]:
         """Return draws of each node, in its order: how many, of mu, and of tau."""
         rng = np.random.default_rng(self.seed)
@@ -84,6 +86,7 @@ class WeightsModel(TaskModel):
         own = self.points[task]
         return np.asarray(own[:, 0] + np.einsum("ij,ij->i", columns, own[:, 1:]))
 
+    @small_arrays()
     def sample(self, columns: Floats, task: Integers) -> Floats:
         """Return log-odds of the draws."""
         out = np.empty((DRAWS, len(columns)))
@@ -118,6 +121,7 @@ class TaskWeights(Metaclassifier):
 
     prior: WeightsPrior = PRIOR
 
+    @small_arrays()
     def fit(self, data: TaskData, rng: np.random.Generator) -> TaskModel:
         """Return the posterior of all tasks' coefficients."""
         centre = np.zeros(data.columns.shape[1] + 1)
@@ -126,6 +130,7 @@ class TaskWeights(Metaclassifier):
         points = np.vstack([_joined(np.array(nodes.points)), population])
         return WeightsModel(points, nodes, int(rng.integers(2**31)))
 
+    @small_arrays()
     def held_out(
         self, data: TaskData, fold: Integers, model: TaskModel, rng: np.random.Generator
     ) -> Floats:
