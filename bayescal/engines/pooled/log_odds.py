@@ -111,10 +111,9 @@ def fit_log_odds(
     data = together(standardised)
     pieces = place_pieces(data.score, data.positive, data.weight, given.n_segments or SEGMENTS)
     some = some_of(standardised, rng)
-    hyperprior = HYPERPRIOR.given(NAMES, given.populations)
     found = draw_hyperposterior(
         partial(draw_log_odds, standardised, pieces),
-        hyperprior,
+        HYPERPRIOR.given(NAMES, given.populations),
         rng,
         draws=draws,
         topic_draws=topic_draws_of(len(topics)),
