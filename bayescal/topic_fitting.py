@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from bayescal.engines.data import BinaryScores
 from bayescal.engines.exact.hyperparameters import resolve
+from bayescal.engines.exact.leave_one_out import MOST_DRAWS
 from bayescal.engines.pooled.added import add_topics
 from bayescal.engines.pooled.combined import (
     DensitiesOfTopics,
@@ -30,7 +31,6 @@ from bayescal.results.topics import (
     join_topics,
     read_population,
     read_scale,
-    take_family,
     with_prefix,
 )
 from bayescal.robust import units_of
@@ -128,7 +128,7 @@ def fit_tree(data: TopicScores, options: TopicOptions, attrs: dict[str, str]) ->
                 scale=scale,
                 hyperparameters=given,
             )
-        tree = build_topics(
+        of_family = build_topics(
             found,
             data.names,
             _counts(shaped),
@@ -137,7 +137,7 @@ def fit_tree(data: TopicScores, options: TopicOptions, attrs: dict[str, str]) ->
             scale=scale,
         )
         groups |= densities_place(family, families).note()
-        groups |= with_prefix(tree, prefix_of(family, families))
+        groups |= with_prefix(of_family, prefix_of(family, families))
         base = found.rate_population.mean(axis=1)
         densities.append(DensitiesOfTopics(family, found.sides, (base[0], base[1]), scale[0]))
     if len(families) > 1:
@@ -171,23 +171,25 @@ def extend_tree(
         population, scale = read_population(tree, prefix), read_scale(tree)
         found = add_topics(topics, family, population, rng, scale)
         unpooled = fit_unpooled(topics, family.name)
-        old = take_family(tree, prefix)
-        groups |= with_prefix(join_topics(old, found, data.names, _counts(data), unpooled), prefix)
+        groups |= join_topics(groups, prefix, found, data.names, _counts(data), unpooled)
         base = population.rate.mean(axis=1)
         densities.append(DensitiesOfTopics(family, found.sides, (base[0], base[1]), scale[0]))
     if len(families) > 1:
         base_weight, weight = topic_parts.weights_of_population(tree)
+        along = topic_parts.read_recalibration(tree)
+        # As many draws as those of densities that weights are learnt from.
+        along = along.take(np.arange(min(MOST_DRAWS, along.size)))
         direct, weights = extend_combination(
             topics,
             densities,
             rng,
             base_weight=base_weight,
-            recalibrate=topic_parts.read_recalibration(tree).predictive,
+            recalibrate=along.predictive,
             fitted=topic_log_odds.read(tree),
             population=weight,
         )
-        groups |= topic_parts.joined_groups(tree, direct, weights, data.names)
-    groups |= topic_documents.join(tree, data)
+        groups |= topic_parts.joined_groups(groups, direct, weights, data.names)
+    groups |= topic_documents.join(groups, data)
     out = xr.DataTree.from_dict(groups)
     out.attrs.update(tree.attrs)
     return out

@@ -22,8 +22,8 @@ from benchmarks.timing import ratios
 
 FITS = {120: 0.1, 531: 0.1, 10_000: 0.15, 1_000_000: 1.0}  # scores: bar in seconds
 BATCHES, BATCH_BAR, FIRST_BAR = (1, 32, 33, 500, 2000), 0.01, 0.06
-# Topics, documents of each, positives of each: bar in seconds.
-TOPICS = {(10, 200, 5): 1.5, (90, 9603, 100): 10.0, (1000, 200, 10): 60.0}
+# Topics, documents of each, positives of each, processes: bar in seconds.
+TOPICS = {(10, 200, 5, 1): 1.5, (90, 9603, 100, 2): 10.0, (1000, 200, 10, 2): 60.0}
 ADD_BAR = 0.05
 PICKLES, PICKLE_BAR = (120, 531, 2000), 300_000  # scores; bytes
 INTERVALS_BAR, COMMAND_BAR = 2.0, 1.0
@@ -126,14 +126,14 @@ def command():
 
 def topics(settings):
     """Time default fits of many topics, and of one that is added."""
-    for (many, documents, positives), bar in settings.items():
+    for (many, documents, positives, processes), bar in settings.items():
         rng = np.random.default_rng(2)
         parts = [scores_of(documents, positives, rng) for _ in range(many)]
         x = np.concatenate([part[0] for part in parts])
         y = np.concatenate([part[1] for part in parts])
         names = np.repeat(np.arange(many), documents)
         start = time.perf_counter()
-        fitted = TopicCalibrator(random_state=0).fit(x, y, names)
+        fitted = TopicCalibrator(random_state=0, n_jobs=processes).fit(x, y, names)
         seconds = time.perf_counter() - start
         told(f"TopicCalibrator().fit of {many:,} topics x {documents:,} documents", seconds, bar)
         start = time.perf_counter()

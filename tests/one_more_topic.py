@@ -4,7 +4,7 @@ import numpy as np
 from scipy import special
 
 from bayescal import ScoreCalibrator, TopicCalibrator
-from bayescal.engines.pooled import base_rates, updating
+from bayescal.engines.pooled import updating
 from bayescal.engines.pooled.population import NAMES
 from tests.pooled_tools import CHAINS, data, sampled
 
@@ -76,11 +76,10 @@ def wider(prior):
 def forget_the_evidence(monkeypatch):
     """Give the engine all populations alike, whatever the new topic says of them: a wrong one."""
 
-    def as_they_are(log_evidence, rng):
-        return np.arange(log_evidence.size), 1.0
+    def alike(log_evidence):
+        return np.full(log_evidence.size, 1.0 / log_evidence.size), 1.0
 
-    for module in (updating, base_rates):
-        monkeypatch.setattr(module, "resample", as_they_are)
+    monkeypatch.setattr(updating, "weigh", alike)
 
 
 def _changed(prior, change):

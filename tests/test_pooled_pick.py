@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp, softmax
 
-from bayescal.engines.pooled import reweighting
+from bayescal.engines.pooled import picking, reweighting
 from bayescal.engines.pooled.drawing import Health
 from bayescal.engines.pooled.reweighting import TopicDraws, terms_of
 
@@ -33,7 +33,7 @@ def made(shift=0.0):
     )
     terms = terms_of(np.stack([value, value**2], axis=-1), bases, log_evidence, normal)
     health = Health(np.ones(3, bool), np.ones(3), np.zeros(3))
-    topics = TopicDraws(normal, log_evidence, value[None], terms, health)
+    topics = TopicDraws(normal, bases, log_evidence, value[None], terms, health)
     points = rng.normal([shift, 0.0], 0.6, (POPULATIONS, 2))
     eta, normaliser = normal(points)
     log_weight = terms @ np.column_stack([eta, normaliser, np.ones(POPULATIONS)]).T
@@ -64,7 +64,9 @@ def off(z, mean):
     return np.abs(moments).max() * root
 
 
-def test_picked_draws_are_those_of_each_population(drawn):
+@pytest.mark.parametrize("shift", [0.0, 1000.0])
+def test_picked_draws_are_those_of_each_population(shift):
+    drawn = made(shift)
     z = standardised(drawn, np.random.default_rng(1))
     assert off(z, drawn[2]) < LIMIT
 
@@ -73,8 +75,8 @@ def test_picked_draws_are_those_of_each_population(drawn):
 def test_picks_that_forget_their_own_population_are_found(
     drawn, neighbours, candidates, monkeypatch
 ):
-    monkeypatch.setattr(reweighting, "NEIGHBOURS", neighbours)
-    monkeypatch.setattr(reweighting, "CANDIDATES", candidates)
+    monkeypatch.setattr(picking, "NEIGHBOURS", neighbours)
+    monkeypatch.setattr(picking, "CANDIDATES", candidates)
     z = standardised(drawn, np.random.default_rng(1))
     assert off(z, drawn[2]) > 1.5 * LIMIT
 
@@ -97,6 +99,19 @@ def test_single_precision_of_what_differs_is_enough(shift):
     topics, points, *_ = made(shift)
     expected = evidence(topics, points, np.float64)
     assert error(topics.log_evidence_of(points), expected) < 1e-4
+
+
+def test_populations_without_spread_are_weighed_in_double_precision(monkeypatch):
+    """And the negative: such populations, far from all others, look likely in single precision."""
+    topics, points, *_ = made(0.0)
+    points = np.concatenate([points, [[points[0, 0], -11.0], [points[0, 0], -50.0]]])
+    expected = evidence(topics, points, np.float64)[-2:]
+    assert topics.log_evidence_of(points)[-2:] == pytest.approx(expected, rel=1e-6)
+    monkeypatch.setattr(reweighting, "MOST_ERROR", np.inf)
+    with np.errstate(over="ignore", invalid="ignore"):
+        wrong = topics.log_evidence_of(points)[-2:]
+    assert np.isnan(wrong[1]) or wrong[1] - expected[1] > 100.0
+    assert abs(wrong[0] - expected[0]) > 100.0
 
 
 def test_single_precision_of_all_is_not():

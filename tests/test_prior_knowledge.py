@@ -238,16 +238,18 @@ def test_plots_reports_decisions_and_exports_take_it(family, tmp_path):
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_arviz_groups_are_made(family):
-    tree = fitted(family).to_arviz(draws=200, random_state=0)
+    # Of so many draws that standard deviations are known to a few in a hundred.
+    past = history(family, draws=500)
+    tree = fitted(family, prior_knowledge=past).to_arviz(draws=2000, random_state=0)
     prior, posterior = tree["prior"].to_dataset(), tree["posterior"].to_dataset()
     assert set(prior) == set(posterior)
     assert prior.sizes["chain"] == 1
-    assert prior.sizes["draw"] == 200
+    assert prior.sizes["draw"] == 2000
     # Of a topic without labels less is known than of this one, and it is the population's. With
     # several families this shows in the tails alone.
     spread = [float(each["mode"].sel(klass="positive").std()) for each in (prior, posterior)]
     assert spread[0] > 1.05 * spread[1]
-    new = history(family).posterior_["population"]["theta"].sel(klass="positive")
+    new = past.posterior_["population"]["theta"].sel(klass="positive")
     drawn = prior["mode"].sel(klass="positive")
     assert float(drawn.mean()) == pytest.approx(float(new.mean()), abs=0.15)
 

@@ -11,7 +11,8 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayescal.results.topics import take_topics
+from bayescal.parts.places import Groups
+from bayescal.results.topics import append_topics, take_topics
 from bayescal.score_checks import SAY_WHAT_THEY_ARE, Direction, topic_problems
 from bayescal.topic_scores import TopicScores
 
@@ -21,22 +22,24 @@ REACH = "reach"  # of topics that are no longer in the tree
 
 def build(data: TopicScores, scores_are: str) -> dict[str, xr.Dataset]:
     """Return the group, by topic: score range, and AUC with its variance; nan where unknown."""
+    return {GROUP: xr.Dataset(_of_topics(data), {"topic": data.names}, {"scores_are": scores_are})}
+
+
+def join(groups: Groups, data: TopicScores) -> dict[str, xr.Dataset]:
+    """Return the group with further topics."""
+    return {GROUP: append_topics(groups[GROUP], _of_topics(data), data.names)}
+
+
+def _of_topics(data: TopicScores) -> dict[str, Any]:
     nowhere = Direction(np.nan, np.nan)
     directions = [nowhere if each is None else each for each in data.directions()]
     low, high = data.range()
-    variables = {
+    return {
         "lowest": ("topic", low),
         "highest": ("topic", high),
         "auc": ("topic", [each.auc for each in directions]),
         "variance": ("topic", [each.variance for each in directions]),
     }
-    return {GROUP: xr.Dataset(variables, {"topic": data.names}, {"scores_are": scores_are})}
-
-
-def join(tree: xr.DataTree, data: TopicScores) -> dict[str, xr.Dataset]:
-    """Return the group with further topics."""
-    new = build(data, read_scores_are(tree))[GROUP]
-    return {GROUP: xr.concat([tree[GROUP].to_dataset(), new], "topic")}
 
 
 def read_scores_are(tree: xr.DataTree) -> str:

@@ -17,7 +17,7 @@ from bayescal.engines.pooled.drawing import Health
 from bayescal.engines.pooled.log_odds import LogOddsOfTopics
 from bayescal.engines.pooled.log_odds_population import NAMES
 from bayescal.parts.of_topics import MONOTONE_OF_TOPICS as PART
-from bayescal.parts.places import DRAWS
+from bayescal.parts.places import DRAWS, Groups
 from bayescal.results.topics import append_topics, health_variables, whose
 from bayescal.validation import Floats
 
@@ -71,30 +71,31 @@ def build(
     }
 
 
-def join(tree: xr.DataTree, added: LogOddsOfTopics, names: NDArray[Any]) -> dict[str, xr.Dataset]:
+def join(groups: Groups, added: LogOddsOfTopics, names: NDArray[Any]) -> dict[str, xr.Dataset]:
     """Return the groups of draws and of evidence with further topics."""
-    draws, evidence = (tree[name].to_dataset() for name in (DRAWN, PART.evidence))
+    draws, evidence = groups[DRAWN], groups[PART.evidence]
     shape = draws.sizes["chain"], draws.sizes["draw"]
-    coords = {"topic": names}
     return {
-        DRAWN: append_topics(draws, xr.Dataset(_of_topics(added, shape), coords)),
-        PART.evidence: append_topics(evidence, xr.Dataset(_evidence_of_topics(added), coords)),
+        DRAWN: append_topics(draws, _of_topics(added, shape), names),
+        PART.evidence: append_topics(evidence, _evidence_of_topics(added), names),
     }
 
 
 def read(tree: xr.DataTree) -> LogOddsOfTopics:
     """Return what further topics are drawn around; it holds no topics' draws."""
-    constants, evidence = (tree[name].to_dataset() for name in (PART.constants, PART.evidence))
-    draws = tree[DRAWN].to_dataset().drop_dims("topic").stack(sample=DRAWS)
-    nothing = np.empty((draws.sizes["segment"] + 1, 0, draws.sizes["sample"]))
-    new = [draws["new_intercept"].values, *draws["new_slope"].transpose("segment", "sample").values]
+    constants, evidence, drawn = (
+        tree[name].dataset.variables for name in (PART.constants, PART.evidence, DRAWN)
+    )
+    population = [drawn[name].values.ravel() for name in NAMES]
+    slope = drawn["new_slope"].transpose("segment", *DRAWS).values
+    new = [drawn["new_intercept"].values.ravel(), *slope.reshape(len(slope), -1)]
     return LogOddsOfTopics(
-        pieces=_pieces(constants.variables),
+        pieces=_pieces(constants),
         centre=float(constants["centre"]),
         spread=float(constants["spread"]),
         asinh_scale=float(constants["asinh_scale"]),
-        population=np.stack([draws[name].values for name in NAMES], axis=-1),
-        values=nothing,
+        population=np.stack(population, axis=-1),
+        values=np.empty((len(new), 0, len(population[0]))),
         new_values=np.stack(new),
         pareto_k=float(evidence["pareto_k"]),
         population_efficiency=float(evidence.get("population_efficiency", np.nan)),

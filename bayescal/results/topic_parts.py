@@ -22,10 +22,10 @@ from bayescal.parts.lapses import lapse_groups, read_lapse
 from bayescal.parts.monotone import read_log_odds
 from bayescal.parts.of_topics import RECALIBRATED_OF_TOPICS as RECALIBRATION
 from bayescal.parts.of_topics import prefix_of, shown_of_topics
-from bayescal.parts.places import COMBINATION, LAPSE
+from bayescal.parts.places import COMBINATION, LAPSE, Groups
 from bayescal.parts.stack import stored
 from bayescal.results import topic_log_odds
-from bayescal.results.topics import read_curve, read_scale
+from bayescal.results.topics import append_topics, read_curve, read_scale
 from bayescal.validation import Floats
 
 if TYPE_CHECKING:
@@ -141,13 +141,11 @@ def _base(
 
 
 def joined_groups(
-    tree: xr.DataTree, direct: LogOddsOfTopics, weights: Floats, names: NDArray[Any]
+    groups: Groups, direct: LogOddsOfTopics, weights: Floats, names: NDArray[Any]
 ) -> dict[str, xr.Dataset]:
     """Return the groups of the combination with further topics, of weights (topics, parts)."""
-    combination = tree[COMBINATION].to_dataset()
-    added = xr.Dataset({"weight": (("topic", "part"), weights)}, {"topic": names})
-    weight = xr.concat([combination[["weight"]], added], "topic")
+    own = {"weight": (("topic", "part"), weights)}
     return {
-        COMBINATION: combination.drop_dims("topic").merge(weight),
-        **topic_log_odds.join(tree, direct, names),
+        COMBINATION: append_topics(groups[COMBINATION], own, names),
+        **topic_log_odds.join(groups, direct, names),
     }

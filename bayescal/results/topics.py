@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,8 @@ from bayescal.engines.pooled.drawing import Health
 from bayescal.engines.pooled.engine import TopicPosterior, densities_of
 from bayescal.engines.pooled.population import NAMES
 from bayescal.families import Family
-from bayescal.parts.of_topics import GROUPS, RATE_NAMES
-from bayescal.parts.places import DRAWS, flat
+from bayescal.parts.of_topics import RATE_NAMES
+from bayescal.parts.places import DRAWS, Groups, flat
 from bayescal.validation import Floats
 
 
@@ -30,11 +31,11 @@ def build_topics(
     *,
     chains: int,
     scale: tuple[float, float],
-) -> xr.DataTree:
+) -> dict[str, xr.Dataset]:
     """
-    Return the tree of results of one family.
+    Return the groups of results of one family.
 
-    Groups: posterior, the draws (chain, draw, klass, topic) of mode and sides in raw score units
+    They are posterior, the draws (chain, draw, klass, topic) of mode and sides in raw score units
     and of the rate, P(+); population, those of its unbounded hyperparameters and of a topic
     without documents; topics, what is known of each; sample_stats, of NUTS.
 
@@ -86,29 +87,28 @@ def build_topics(
     }
     if found.sample_stats is not None:
         groups["sample_stats"] = found.sample_stats
-    return xr.DataTree.from_dict(groups)
+    return groups
 
 
-def with_prefix(tree: xr.DataTree, prefix: str) -> dict[str, xr.Dataset]:
-    """Return the groups of one family's tree under the names that they have among others'."""
-    return {f"{prefix}{name}": node.to_dataset() for name, node in tree.children.items()}
-
-
-def take_family(tree: xr.DataTree, prefix: str) -> xr.DataTree:
-    """Return the groups of one family as a tree of its own."""
-    groups = {name: tree[f"{prefix}{name}"].to_dataset() for name in GROUPS}
-    return xr.DataTree.from_dict(groups)
+def with_prefix(groups: Groups, prefix: str) -> dict[str, xr.Dataset]:
+    """Return one family's groups under the names that they have among others'."""
+    return {f"{prefix}{name}": group for name, group in groups.items()}
 
 
 def join_topics(
-    tree: xr.DataTree,
+    groups: Groups,
+    prefix: str,
     added: AddedTopics,
     names: NDArray[Any],
     counts: NDArray[Any],
     unpooled: Floats,
-) -> xr.DataTree:
-    """Return a tree with further topics: draws of sides and rate, and what is known of them."""
-    posterior, topics = tree["posterior"].to_dataset(), tree["topics"].to_dataset()
+) -> dict[str, xr.Dataset]:
+    """
+    Return one family's groups that further topics change, under their names among others'.
+
+    They are posterior, the draws of sides and rate, and topics, what is known of each.
+    """
+    posterior, topics = groups[f"{prefix}posterior"], groups[f"{prefix}topics"]
     shape = tuple(posterior.sizes[dim] for dim in DRAWS)
     new = {
         name: (
@@ -117,22 +117,35 @@ def join_topics(
         )
         for k, name in enumerate(SIDES)
     } | {"rate": (("topic", *DRAWS), added.rate.reshape(names.size, *shape))}
-    known = _of_topics(added, counts, unpooled)
     joined = {
-        "posterior": xr.concat([posterior, xr.Dataset(new, {"topic": names})], "topic"),
-        "population": tree["population"].to_dataset(),
-        "topics": append_topics(topics, xr.Dataset(known, {"topic": names})),
+        "posterior": append_topics(posterior, new, names),
+        "topics": append_topics(topics, _of_topics(added, counts, unpooled), names),
     }
-    return xr.DataTree.from_dict(joined)
+    return with_prefix(joined, prefix)
 
 
-def append_topics(old: xr.Dataset, new: xr.Dataset) -> xr.Dataset:
-    """Return what is known of topics with that of further ones, as far as the old ones have it."""
-    of_topics = [name for name, variable in old.items() if "topic" in variable.dims]
-    if not of_topics:
-        return old
-    joined: xr.Dataset = xr.concat([old[of_topics], new[of_topics]], "topic")
-    return joined.merge(old.drop_dims("topic"))
+def append_topics(old: xr.Dataset, new: Mapping[str, Any], names: NDArray[Any]) -> xr.Dataset:
+    """
+    Return a group with further topics, as far as it knows of topics.
+
+    Parameters
+    ----------
+    old : Dataset
+        The group.
+    new : mapping of str to (dimensions, values)
+        Of the further topics; what the group does not have of others is left out.
+    names : array of shape (topics,)
+        The further topics.
+    """
+    further = {"topic": ("topic", names)} | dict(new)
+    joined = {}
+    # Variables, not arrays with coordinates, which would be aligned one by one.
+    for name, variable in old.variables.items():
+        if "topic" in variable.dims:
+            added = xr.Variable(*further[str(name)]).transpose(*variable.dims)
+            variable = xr.Variable.concat([variable, added], "topic")  # type: ignore[no-untyped-call]
+        joined[name] = variable
+    return xr.Dataset(joined, attrs=old.attrs)
 
 
 def health_variables(health: Health, efficiency: Floats, *dims: str) -> dict[str, Any]:
@@ -159,11 +172,10 @@ def _of_topics(
 
 def read_population(tree: xr.DataTree, prefix: str = "") -> Population:
     """Return the draws of the population's hyperparameters."""
-    group = tree[prefix + "population"].to_dataset().stack(sample=DRAWS)
-    return Population(
-        np.stack([group[name].transpose("klass", "sample").values for name in NAMES], axis=-1),
-        np.stack([group[name].values for name in RATE_NAMES]),
-    )
+    variables = tree[prefix + "population"].dataset.variables
+    of_class = np.stack([variables[name].transpose("klass", *DRAWS).values for name in NAMES], -1)
+    rate = np.stack([variables[name].transpose(*DRAWS).values.ravel() for name in RATE_NAMES])
+    return Population(of_class.reshape(len(KLASS), -1, len(NAMES)), rate)
 
 
 def take_topics(tree: xr.DataTree, positions: NDArray[np.intp]) -> xr.DataTree:

@@ -67,18 +67,14 @@ def find_mode(density: PosteriorDensity, start: Floats, scale: float) -> Mode:
         step = root @ (root.T @ here.gradient)
         decrement = float(step @ here.gradient)
         if decrement < SMALLEST_DECREMENT:
-            break
+            return Mode(point, root, here.value)
         size = 1.0
         while not _rises(density, point + size * step, scale, here.value + 1e-4 * size * decrement):
             size *= 0.5
             if size < SMALLEST_SIZE:  # rounding hides what is left to climb
-                return _touching(point, here)
+                return Mode(point, root, here.value)
         point = point + size * step
         here = density.expand(point, scale)
-    return _touching(point, here)
-
-
-def _touching(point: Floats, here: Expansion) -> Mode:
     return Mode(point, _root(here), here.value)
 
 

@@ -10,10 +10,10 @@ import numpy as np
 from bayescal.engines.data import BinaryScores
 from bayescal.engines.pooled.base_rates import added_rates
 from bayescal.engines.pooled.drawing import Health
-from bayescal.engines.pooled.engine import MOST_TOPIC_DRAWS, raw_sides, totals
+from bayescal.engines.pooled.engine import raw_sides, totals
 from bayescal.engines.pooled.population import Hyperprior
 from bayescal.engines.pooled.topics import draw_topics
-from bayescal.engines.pooled.updating import pick_updated
+from bayescal.engines.pooled.updating import TOPIC_DRAWS, pick_updated
 from bayescal.families import Family
 from bayescal.validation import Floats
 
@@ -85,7 +85,7 @@ def add_topics(
         standardised = [((scores - centre) / spread, weight) for scores, weight in of_class]
         points, own = population.classes[k], family.of_class(positive)
         bases = Hyperprior.of(own.powers[0]).bases_of(points)
-        found = draw_topics(standardised, own, bases, MOST_TOPIC_DRAWS // 2, rng)
+        found = draw_topics(standardised, own, bases, TOPIC_DRAWS, rng)
         values, share = pick_updated(found, points, rng)
         sides.append(raw_sides(values, centre, spread))
         efficiency.append(share)

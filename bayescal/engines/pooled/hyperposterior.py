@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bayescal.engines.pareto import smooth
-from bayescal.engines.pooled.hyperprior import FINAL, SEARCHING, GaussianHyperprior
+from bayescal.engines.pooled.hyperprior import SEARCHING, WIDE, GaussianHyperprior
 from bayescal.engines.pooled.reweighting import TopicDraws
 from bayescal.validation import Floats
 
@@ -55,12 +55,14 @@ def draw_hyperposterior(
     *,
     draws: int,
     topic_draws: int,
+    search: Draw | None = None,
 ) -> Hyperposterior:
     """
     Return draws of the hyperparameters.
 
     Newton's method on the reweighted evidence finds the mode, the topics drawn anew wherever their
-    draws no longer carry it; Student t proposals around the mode are weighted and resampled.
+    draws no longer carry it. In the end half of all topics' draws are made under a base wider than
+    the mode, and half under the mode. Student t proposals around it are weighted and resampled.
 
     Parameters
     ----------
@@ -74,21 +76,20 @@ def draw_hyperposterior(
         How many points to return.
     topic_draws : int
         Draws of every topic that stand for its posterior.
+    search : callable, optional
+        The same as `draw` of some of the topics, which tell roughly where the mode of all lies:
+        their draws under the wide base then tell more. By default of all.
     """
-    base = np.array(hyperprior.mean)
-    scale = np.array(hyperprior.scale)
-    for _ in range(MOVES):
-        found = draw(base[None], FIRST_DRAWS, rng)
-        mode, covariance = _mode(found, hyperprior, base)
-        # Few topics leave a curvature that says nothing: the hyperprior knows how far to go.
-        deviation = np.minimum(np.sqrt(np.diag(covariance)), scale)
-        if _carry(found, mode):
-            break
-        base = hyperprior.bases(mode, deviation, SEARCHING)[0]
-    bases = hyperprior.bases(mode, deviation, FINAL)
-    found = draw(bases, topic_draws // len(bases), rng)
-    log_posterior = _log_posterior(found, hyperprior)
-    centre, covariance = _mode(found, hyperprior, mode)
+    rough, deviation = _search(search or draw, hyperprior, rng)
+    half = topic_draws // 2
+    wide = draw(hyperprior.base(rough, deviation, WIDE)[None], half, rng)
+    mode = rough if search is None else _mode(wide, hyperprior, rough)[0]
+    topics = wide.joined(draw(hyperprior.base(mode, deviation, 0.0)[None], half, rng))
+    centre, covariance = _mode(topics, hyperprior, mode)
+    if search is not None and not _carry(topics, centre):
+        # Those topics misled: all of them are searched by.
+        return draw_hyperposterior(draw, hyperprior, rng, draws=draws, topic_draws=topic_draws)
+    log_posterior = _log_posterior(topics, hyperprior)
     for _ in range(ADAPTATIONS):
         points, log_proposal = _student(centre, WIDER * covariance, PROPOSALS, rng)
         log_weight, k = smooth((log_posterior(points) - log_proposal)[None])
@@ -98,10 +99,26 @@ def draw_hyperposterior(
         centre, covariance = weight @ points, adapted(covariance, points, weight)
     return Hyperposterior(
         points=points[_systematic(weight, draws, rng)],
-        topics=found,
+        topics=topics,
         pareto_k=float(k[0]),
         efficiency=float(1.0 / (weight**2).sum() / weight.size),
     )
+
+
+def _search(
+    draw: Draw, hyperprior: GaussianHyperprior, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """Return the mode, by topics drawn anew until they carry it, and posterior deviations there."""
+    base, scale = np.array(hyperprior.mean), np.array(hyperprior.scale)
+    for _ in range(MOVES):
+        topics = draw(base[None], FIRST_DRAWS, rng)
+        mode, covariance = _mode(topics, hyperprior, base)
+        # Few topics leave a curvature that says nothing: the hyperprior knows how far to go.
+        deviation = np.minimum(np.sqrt(np.diag(covariance)), scale)
+        if _carry(topics, mode):
+            break
+        base = hyperprior.base(mode, deviation, SEARCHING)
+    return mode, deviation
 
 
 def _log_posterior(

@@ -16,7 +16,7 @@ Normal = tuple[float, float]  # mean and standard deviation
 # Topics are drawn under a base at the mode and under a wide one. Weights from wide to narrow are
 # bounded, and most draws of the other one lie where they count.
 # How many posterior standard deviations: while searching the mode, by one base, and in the end.
-SEARCHING, FINAL = (1.0,), (0.0, 2.0)
+SEARCHING, WIDE = 1.0, 2.0
 
 
 @dataclass(frozen=True)
@@ -66,12 +66,13 @@ class GaussianHyperprior:
         z = rng.normal(size=(size, len(self.mean)))
         return np.array(self.mean) + np.array(self.scale) * z
 
-    def bases(self, centre: Floats, deviation: Floats, widths: tuple[float, ...]) -> Floats:
-        """Return populations so many deviations wider than the centre; a row for each width."""
-        wider = centre + np.outer(widths, np.array(self.wide) * deviation)
-        bases: Floats = np.maximum(wider, np.array(self.lowest))
-        return bases
+    def base(self, centre: Floats, deviation: Floats, width: float) -> Floats:
+        """Return the population so many deviations wider than the centre."""
+        wider = centre + width * np.array(self.wide) * deviation
+        base: Floats = np.maximum(wider, np.array(self.lowest))
+        return base
 
     def bases_of(self, points: Floats) -> Floats:
         """Return the populations to draw topics under whose draws all points can reweight."""
-        return self.bases(points.mean(axis=0), points.std(axis=0), FINAL)
+        centre, deviation = points.mean(axis=0), points.std(axis=0)
+        return np.stack([self.base(centre, deviation, width) for width in (0.0, WIDE)])

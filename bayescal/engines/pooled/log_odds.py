@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from bayescal.engines.data import BinaryScores, together
 from bayescal.engines.monotone.basis import Pieces, place_pieces
 from bayescal.engines.monotone.density import Prior
-from bayescal.engines.monotone.leave_one_out import leave_one_out
+from bayescal.engines.monotone.leave_one_out import MOST_DRAWS, leave_one_out
 from bayescal.engines.monotone.posterior import MonotoneCurves, draw_monotone
-from bayescal.engines.pooled.drawing import Drawn, Health, draw_under_bases
+from bayescal.engines.pooled.drawing import Drawn, Health, draw_under_bases, some_of
 from bayescal.engines.pooled.engine import topic_draws_of
 from bayescal.engines.pooled.hyperparameters import TopicHyperparameters
 from bayescal.engines.pooled.hyperposterior import draw_hyperposterior
@@ -27,7 +27,7 @@ from bayescal.engines.pooled.log_odds_population import (
     statistics,
 )
 from bayescal.engines.pooled.reweighting import TopicDraws, terms_of
-from bayescal.engines.pooled.updating import pick_updated
+from bayescal.engines.pooled.updating import TOPIC_DRAWS, pick_updated
 from bayescal.parallel import in_parallel
 from bayescal.validation import Floats
 from bayescal.warps import standardise, warped_spread
@@ -110,10 +110,15 @@ def fit_log_odds(
     standardised = [_standardised(each, centre, spread, asinh_scale) for each in topics]
     data = together(standardised)
     pieces = place_pieces(data.score, data.positive, data.weight, given.n_segments or SEGMENTS)
-    draw = partial(draw_log_odds, standardised, pieces)
-    each = topic_draws_of(len(topics))
-    hyperprior = HYPERPRIOR.given(NAMES, given.populations)
-    found = draw_hyperposterior(draw, hyperprior, rng, draws=draws, topic_draws=each)
+    some = some_of(standardised, rng)
+    found = draw_hyperposterior(
+        partial(draw_log_odds, standardised, pieces),
+        HYPERPRIOR.given(NAMES, given.populations),
+        rng,
+        draws=draws,
+        topic_draws=topic_draws_of(len(topics)),
+        search=None if some is None else partial(draw_log_odds, some, pieces),
+    )
     return LogOddsOfTopics(
         pieces=pieces,
         centre=centre,
@@ -137,8 +142,7 @@ def add_log_odds(
     """Return the same of topics that the population was not fitted to; see `fit_log_odds`."""
     standardised = [fitted.standardised(data) for data in topics]
     bases = HYPERPRIOR.bases_of(fitted.population)
-    each = topic_draws_of(len(topics)) // len(bases)
-    found = draw_log_odds(standardised, fitted.pieces, bases, each, rng)
+    found = draw_log_odds(standardised, fitted.pieces, bases, TOPIC_DRAWS, rng)
     values, efficiency = pick_updated(found, fitted.population, rng)
     return replace(fitted, values=values, efficiency=efficiency, health=found.health)
 
@@ -161,10 +165,12 @@ def leave_out(
     """
     prior = prior_of(found.population.mean(axis=0))
     seeds = rng.integers(1 << 63, size=len(topics)).tolist()
+    # As many draws as are read, of which a posterior drawn anew then has no more either.
+    values = found.values[..., :MOST_DRAWS]
     tasks = [
         (
             found.standardised(data),
-            MonotoneCurves(found.pieces, found.values[0, t], found.values[1:, t].T),
+            MonotoneCurves(found.pieces, values[0, t], values[1:, t].T),
             prior,
             picked[t],
             seeds[t],
@@ -230,7 +236,7 @@ def draw_log_odds(
     )
     level = np.log(values[1 + pieces.reference_segment])
     terms = terms_of(statistics(values[0], level), bases, log_evidence, coefficients)
-    return TopicDraws(coefficients, log_evidence, values, terms, health)
+    return TopicDraws(coefficients, bases, log_evidence, values, terms, health)
 
 
 def _draw_one(

@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
 from bayescal.engines.pooled.drawing import Health
+from bayescal.engines.pooled.picking import neighbourhoods, pick_positions
 from bayescal.parallel import blocks_of, in_parallel
 from bayescal.validation import Floats
 
 # From points, (k, hyperparameters), to eta, (k, statistics), and A(eta), (k,).
 Coefficients = Callable[[Floats], tuple[Floats, Floats]]
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+Singles = NDArray[np.float32]
+AnyFloats = Floats | Singles
 
 BLOCK = 1 << 16  # elements of draws x populations at once: what a core's own cache holds
-TOPICS_A_SUM = 100  # weighed; two megabytes of statistics
+# A worker's tenths of a second: elements of topics x draws x populations, and topics picked.
+ELEMENTS_A_TASK, TOPICS_A_TASK = 1 << 26, 50
+# In log Z, of single precision: populations that may have more are weighed in double.
+MOST_ERROR = 1e-3
 MOST_POPULATIONS = 100  # that efficiencies are means over
-NEIGHBOURS, CANDIDATES = (
-    32,
-    128,
-)  # populations at most that share candidates; and how many these are
-LEAST_EVEN = 0.5  # effective share of the candidates for a population
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,8 @@ class TopicDraws:
     ----------
     coefficients : callable
         From populations to eta and A(eta).
+    bases : array of shape (bases, hyperparameters)
+        The populations drawn under.
     log_evidence : array of shape (topics, bases)
         Natural log of the density of each topic's data under each base.
     values : array of shape (values, topics, draws)
@@ -58,70 +64,72 @@ class TopicDraws:
     ----------
     .. [1] E. Veach, L. Guibas, "Optimally combining sampling techniques for Monte Carlo
        rendering", SIGGRAPH 1995.
-    .. [2] D. B. Rubin, "Using the SIR algorithm to simulate posterior distributions", Bayesian
-       Statistics 3, 1988.
     """
 
     coefficients: Coefficients
+    bases: Floats
     log_evidence: Floats
     values: Floats
     terms: Floats
     health: Health
 
-    def split(self) -> Iterator[TopicDraws]:
-        """Yield the draws of each topic by itself."""
-        for k in range(len(self.terms)):
-            one = slice(k, k + 1)
-            yield TopicDraws(
-                self.coefficients,
-                self.log_evidence[one],
-                self.values[:, one],
-                self.terms[one],
-                self.health.of(one),
-            )
+    def joined(self, other: TopicDraws) -> TopicDraws:
+        """Return these draws and as many of the same topics under other bases."""
+        bases = np.concatenate([self.bases, other.bases])
+        log_evidence = np.concatenate([self.log_evidence, other.log_evidence], axis=1)
+        drawn = np.concatenate([self.terms, other.terms], axis=1)[..., :-2]
+        return TopicDraws(
+            coefficients=self.coefficients,
+            bases=bases,
+            log_evidence=log_evidence,
+            values=np.concatenate([self.values, other.values], axis=-1),
+            terms=terms_of(drawn, bases, log_evidence, self.coefficients),
+            health=self.health.at_worst(other.health),
+        )
 
     def log_evidence_of(self, points: Floats) -> Floats:
         """Return the sum over topics of log Z at populations, a row each; shape (k,)."""
         factors = _factors(points, self.coefficients)
-        tasks = [(self.terms[part], factors) for part in blocks_of(TOPICS_A_SUM, len(self.terms))]
-        # Few topics are not worth sending.
-        several = len(tasks) > 1
-        sums = in_parallel(_sum_task, tasks, keep=False) if several else map(_sum_task, tasks)
-        total: Floats = np.sum(list(sums), axis=0)
+        topics = max(1, ELEMENTS_A_TASK // (self.terms.shape[1] * len(points)))
+        tasks = [(self.terms[part], factors) for part in blocks_of(topics, len(self.terms))]
+        total: Floats = np.sum(_done(_sum_task, tasks), axis=0)
         return total
+
+    def shares(self, points: Floats) -> Iterator[tuple[Floats, Floats]]:
+        """
+        Yield, of each topic, its log Z at populations, (k,), and its draws' weights, (k, draws).
+
+        Weights given a population sum to one.
+        """
+        common, around, differing, far = _parts(self.terms, _factors(points, self.coefficients))
+        precision = np.float64 if far.any() else np.float32
+        around, differing = around.astype(precision), differing.astype(precision)
+        for in_common, of_topic in zip(common, around, strict=True):
+            weight = differing @ of_topic.T
+            top = weight.max(axis=1)
+            weight -= top[:, None]
+            np.exp(weight, out=weight)
+            total = weight.sum(axis=1)
+            weight /= total[:, None]
+            yield in_common + top + np.log(total / weight.shape[1]), weight
 
     def pick(self, points: Floats, rng: np.random.Generator) -> Floats:
         """
         Return what is drawn of every topic under each population, (values, topics, populations).
 
-        Draws of a topic given a population are its draws in proportion to their weights. Weights
-        of all draws are worked out in the middle of each NEIGHBOURS populations only. CANDIDATES
-        draws in proportion to these are weighed for each of the neighbours, in proportion to the
-        ratio of its own weights to those in the middle (sampling importance resampling [2]_):
-        between neighbours the ratio hardly varies, and the error falls as its variance over
-        CANDIDATES. Populations for which it varies more than that, far from any other, get weights
-        of all draws of their own.
+        Draws of a topic given a population are its draws in proportion to their weights.
         """
         factors = _factors(points, self.coefficients).T
         # In units of what they change in the draws' log weights.
-        near = _neighbourhoods(factors * self.terms.std(axis=1).mean(axis=0))
-        middle = factors[near].mean(axis=1)
-        change = factors[near] - middle[:, None]
-        out = np.empty((*self.values.shape[:2], points.shape[0]))
-        for topic, terms in enumerate(self.terms):
-            candidates = in_proportion(_weights(middle @ terms.T), CANDIDATES, rng)
-            chosen, even = np.empty(points.shape[0], dtype=np.intp), np.empty(near.shape)
-            for part in blocks_of(max(1, BLOCK // (near.shape[1] * CANDIDATES)), len(near)):
-                log_ratio = change[part] @ terms[candidates[part]].transpose(0, 2, 1)
-                picked, share = _pick_one(log_ratio.reshape(-1, CANDIDATES), rng)
-                shape, even[part] = near[part].shape, share.reshape(near[part].shape)
-                mine = np.take_along_axis(candidates[part], picked.reshape(shape), axis=1)
-                chosen[near[part]] = mine
-            far = np.unique(near[even < LEAST_EVEN])
-            for part in blocks_of(max(1, BLOCK // terms.shape[0]), far.size):
-                chosen[far[part]] = _pick_one(factors[far[part]] @ terms.T, rng)[0]
-            out[:, topic] = self.values[:, topic, chosen]
-        return out
+        near = neighbourhoods(factors * self.terms.std(axis=1).mean(axis=0))
+        # A seed a topic: neither blocks nor workers change a bit.
+        seeds = rng.integers(1 << 63, size=len(self.terms))
+        tasks = [
+            (self.terms[part], factors, near, seeds[part])
+            for part in blocks_of(TOPICS_A_TASK, len(self.terms))
+        ]
+        picked = np.concatenate(_done(_pick_task, tasks))
+        return np.take_along_axis(self.values, picked[None], axis=-1)
 
     def efficiency(self, points: Floats) -> Floats:
         """Return each topic's effective share of its draws, the mean over some populations."""
@@ -135,77 +143,80 @@ class TopicDraws:
         return out
 
 
-def _neighbourhoods(points: Floats) -> NDArray[np.intp]:
-    """Return positions of points near to one another in rows, a few of them in two rows."""
-    rows = np.arange(points.shape[0])[None]
-    while rows.shape[1] > NEIGHBOURS:
-        widest = points[rows].std(axis=1).argmax(axis=1)
-        order = np.argsort(points[rows, widest[:, None]], axis=1, kind="stable")
-        rows, half = np.take_along_axis(rows, order, axis=1), (rows.shape[1] + 1) // 2
-        rows = np.concatenate([rows[:, :half], rows[:, -half:]])
-    return rows
+def _done(function: Callable[[Task], Result], tasks: Sequence[Task]) -> list[Result]:
+    """Return what a function makes of each task; a single one is not worth sending."""
+    several = len(tasks) > 1
+    return list(in_parallel(function, tasks, keep=False) if several else map(function, tasks))
 
 
-def in_proportion(weight: Floats, size: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Return so many positions in proportion to each row of weights, by systematic resampling."""
-    cumulative = np.cumsum(weight, axis=1)
-    cumulative *= size / cumulative[:, -1:]
-    before = np.floor(cumulative + rng.random((weight.shape[0], 1))).astype(np.intp)
-    before[:, -1] = size  # rounding apart
-    times = np.diff(before, axis=1, prepend=0)
-    positions = np.broadcast_to(np.arange(weight.shape[1]), weight.shape)
-    return np.repeat(positions.ravel(), times.ravel()).reshape(-1, size)
-
-
-def _weights(log_weight: Floats) -> Floats:
-    """Return weights as shares of the largest of each row, in place of their logarithms."""
-    log_weight -= log_weight.max(axis=1, keepdims=True)
-    return np.exp(log_weight, out=log_weight)
-
-
-def _pick_one(log_weight: Floats, rng: np.random.Generator) -> tuple[NDArray[np.intp], Floats]:
-    """Return a position in each row, in proportion to its weights, and their effective share."""
-    weight = _weights(log_weight)
-    square, row = np.einsum("km,km->k", weight, weight), np.arange(weight.shape[0])
-    # First a run of weights, then one within it: running sums of all would take twice the time.
-    run = math.isqrt(weight.shape[1])
-    starts = np.arange(0, weight.shape[1], run)
-    before = np.cumsum(np.add.reduceat(weight, starts, axis=1), axis=1)
-    total = before[:, -1]
-    target = rng.random(row.size) * total
-    which = np.minimum((before < target[:, None]).sum(axis=1), starts.size - 1)
-    target -= np.where(which > 0, before[row, which - 1], 0.0)
-    within = np.minimum(starts[which][:, None] + np.arange(run), weight.shape[1] - 1)
-    reached = np.cumsum(weight[row[:, None], within], axis=1) < target[:, None]
-    picked = within[row, np.minimum(reached.sum(axis=1), run - 1)]
-    return picked, total**2 / square / weight.shape[1]
+def _pick_task(
+    task: tuple[Floats, Floats, NDArray[np.intp], NDArray[np.int64]],
+) -> NDArray[np.intp]:
+    """Return positions of some topics' draws for each population, (topics, populations)."""
+    terms, factors, near, seeds = task
+    each = zip(terms, seeds, strict=True)
+    picked = [
+        pick_positions(of_topic, factors, near, np.random.default_rng(seed))
+        for of_topic, seed in each
+    ]
+    return np.array(picked)
 
 
 def _sum_task(task: tuple[Floats, Floats]) -> Floats:
-    """
-    Return the sum over some topics of log Z, an average over the exponentials of products.
+    """Return the sum over some topics of log Z, an average over the exponentials of products."""
+    common, around, differing, far = _parts(*task)
+    total: Floats = common.sum(axis=0)
+    _add_log_means(total, ~far, around.astype(np.float32), differing[~far].astype(np.float32))
+    _add_log_means(total, far, around, differing[far])
+    return total
 
-    What draws have in common, and what populations have, is multiplied in double precision. How
-    both differ is left to single precision, which takes half the time: the error in log Z is a
-    millionth of how far a population is from the median one.
-    """
-    terms, factors = task
-    middle, median = terms.mean(axis=1), np.median(factors, axis=1)
-    total: Floats = (middle @ factors).sum(axis=0)
-    around = terms - middle[:, None]
-    around = np.concatenate([around, (around @ median)[..., None]], axis=-1).astype(np.float32)
-    factors = np.vstack([factors - median[:, None], np.ones(total.size)]).astype(np.float32)
-    width = max(1, BLOCK // terms.shape[1])
-    share = np.full(terms.shape[1], 1.0 / terms.shape[1], dtype=np.float32)
-    for part in blocks_of(width, total.size):
-        some = np.ascontiguousarray(factors[:, part].T)
-        log_ratio = np.empty((len(some), share.size), dtype=np.float32)
+
+def _add_log_means(
+    total: Floats, which: NDArray[np.bool_], around: AnyFloats, differing: AnyFloats
+) -> None:
+    """Add each topic's log mean of exponentials to the totals of some populations."""
+    draws, found = around.shape[1], np.zeros(len(differing))
+    share = np.full(draws, 1.0 / draws, dtype=around.dtype)
+    for part in blocks_of(max(1, BLOCK // draws), len(differing)):
+        some = differing[part]
+        log_ratio = np.empty((len(some), draws), dtype=around.dtype)
         for of_topic in around:
             np.matmul(some, of_topic.T, out=log_ratio)
             top = log_ratio.max(axis=1)
             log_ratio -= top[:, None]
-            total[part] += np.log(np.exp(log_ratio, out=log_ratio) @ share) + top
-    return total
+            found[part] += np.log(np.exp(log_ratio, out=log_ratio) @ share) + top
+    total[which] += found
+
+
+def _parts(terms: Floats, factors: Floats) -> tuple[Floats, Floats, Floats, NDArray[np.bool_]]:
+    """
+    Return the products of terms and factors in two parts: c and a, f with c_tk + a_t f_k.
+
+    What draws have in common, and what populations have, is in the first. The second, how both
+    differ, can be left to single precision, which takes half the time: the error in log Z is a
+    millionth of how far a population is from the median one. Of those without spread, a thousand
+    times as far as all others, log Z would be wrong by hundreds.
+
+    Parameters
+    ----------
+    terms : array of shape (topics, draws, statistics + 2)
+    factors : array of shape (statistics + 2, populations)
+
+    Returns
+    -------
+    common : array of shape (topics, populations)
+    around : array of shape (topics, draws, statistics + 3)
+    differing : array of shape (populations, statistics + 3)
+    far : boolean array of shape (populations,)
+        Which of them need double precision.
+    """
+    middle, median = terms.mean(axis=1), np.median(factors, axis=1)
+    around = terms - middle[:, None]
+    reach = np.abs(around).max(axis=(0, 1))
+    around = np.concatenate([around, (around @ median)[..., None]], axis=-1)
+    differing = np.vstack([factors - median[:, None], np.ones(factors.shape[1])]).T
+    far = np.finfo(np.float32).eps * (np.abs(differing[:, :-1]) @ reach) > MOST_ERROR
+    return middle @ factors, around, differing, far
 
 
 def terms_of(

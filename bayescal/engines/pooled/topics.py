@@ -10,7 +10,7 @@ import numpy as np
 from bayescal.engines.exact.deviations import DeviationSums
 from bayescal.engines.exact.engine import EFFICIENCY_LIMIT, efficiency
 from bayescal.engines.exact.posterior import ClassPosterior
-from bayescal.engines.pooled.drawing import Drawn, draw_under_bases
+from bayescal.engines.pooled.drawing import Drawn, draw_under_bases, some_of
 from bayescal.engines.pooled.hyperposterior import Hyperposterior, draw_hyperposterior
 from bayescal.engines.pooled.hyperprior import Normal
 from bayescal.engines.pooled.population import NAMES, Hyperprior, coefficients, prior_of, statistics
@@ -43,9 +43,16 @@ def draw_population(
     given : mapping, optional
         Means and standard deviations of hyperparameters, by name, that are not the usual.
     """
-    draw = partial(draw_topics, topics, family)
+    some = some_of(topics, rng)
     hyperprior = Hyperprior.of(family.powers[0]).given(NAMES, given or {})
-    return draw_hyperposterior(draw, hyperprior, rng, draws=draws, topic_draws=topic_draws)
+    return draw_hyperposterior(
+        partial(draw_topics, topics, family),
+        hyperprior,
+        rng,
+        draws=draws,
+        topic_draws=topic_draws,
+        search=None if some is None else partial(draw_topics, some, family),
+    )
 
 
 def draw_topics(
@@ -84,7 +91,7 @@ def draw_topics(
     theta, share, width, *sides = drawn
     of_family = partial(coefficients, family=family)
     terms = terms_of(statistics(theta, share, width, family), bases, log_evidence, of_family)
-    return TopicDraws(of_family, log_evidence, np.stack([theta, *sides]), terms, health)
+    return TopicDraws(of_family, bases, log_evidence, np.stack([theta, *sides]), terms, health)
 
 
 def _draw_one(

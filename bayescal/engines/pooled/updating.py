@@ -13,8 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal.engines.pareto import smooth
-from bayescal.engines.pooled.reweighting import TopicDraws, in_proportion
+from bayescal.engines.pooled.picking import in_proportion
+from bayescal.engines.pooled.reweighting import TopicDraws
 from bayescal.validation import Floats
+
+# Populations that a topic's draws are averaged over, of more; and its draws under each base,
+# most of which such averages leave effective.
+POPULATIONS, TOPIC_DRAWS = 1000, 500
+
+
+def weigh(log_evidence: Floats) -> tuple[Floats, float]:
+    """Return populations' weights by a topic's log evidence, which sum to one, and how even."""
+    weight = np.exp(smooth(log_evidence[None])[0][0])
+    return weight, _effective(weight)
 
 
 def resample(log_evidence: Floats, rng: np.random.Generator) -> tuple[NDArray[np.intp], float]:
@@ -35,9 +46,8 @@ def resample(log_evidence: Floats, rng: np.random.Generator) -> tuple[NDArray[np
     efficiency : float
         Effective share of the populations.
     """
-    weight = np.exp(smooth(log_evidence[None])[0])
-    positions = rng.permutation(in_proportion(weight, log_evidence.size, rng)[0])
-    return positions, float(1.0 / (weight**2).sum() / log_evidence.size)
+    weight, efficiency = weigh(log_evidence)
+    return _positions(weight, log_evidence.size, rng), efficiency
 
 
 def pick_updated(
@@ -45,6 +55,10 @@ def pick_updated(
 ) -> tuple[Floats, Floats]:
     """
     Return what is drawn of every topic around populations, each topic as if it were the only one.
+
+    A topic's draw counts as much as populations eta, whose weights are p(eta | D, H), say:
+
+        p(topic | D, H) = sum over eta of p(topic | D, eta) p(eta | D, H)
 
     Parameters
     ----------
@@ -58,12 +72,25 @@ def pick_updated(
     Returns
     -------
     values : array of shape (values, topics, populations)
+        In random order.
     efficiency : array of shape (topics,)
         Effective share of a topic's draws or of the populations, whichever is smaller.
     """
-    values, efficiency = [], []
-    for each in topics.split():
-        positions, share = resample(each.log_evidence_of(points), rng)
-        values.append(each.pick(points[positions], rng))
-        efficiency.append(min(share, each.efficiency(points[positions])[0]))
-    return np.concatenate(values, axis=1), np.array(efficiency)
+    some = points[:: max(1, len(points) // POPULATIONS)]
+    positions, efficiency = [], []
+    for log_evidence, share in topics.shares(some):
+        population, even = weigh(log_evidence)
+        weight = (population.astype(share.dtype) @ share).astype(np.float64)
+        positions.append(_positions(weight, len(points), rng))
+        efficiency.append(min(even, _effective(weight)))
+    picked = np.array(positions, dtype=np.intp).reshape(-1, len(points))
+    return np.take_along_axis(topics.values, picked[None], axis=-1), np.array(efficiency)
+
+
+def _positions(weight: Floats, size: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    return rng.permutation(in_proportion(weight[None], size, rng)[0])
+
+
+def _effective(weight: Floats) -> float:
+    """Return the effective share of weights that sum to one."""
+    return float(1.0 / (weight @ weight) / weight.size)

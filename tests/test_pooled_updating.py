@@ -1,0 +1,68 @@
+"""Draws of a topic over all populations at once, against a population and a draw at a time."""
+
+import numpy as np
+import pytest
+from scipy.special import logsumexp, softmax
+
+from bayescal.engines.pooled import updating
+from bayescal.engines.pooled.updating import pick_updated
+from tests.test_pooled_pick import made, normal
+
+LIMIT = 4.5  # standard errors, the largest of nine
+
+
+@pytest.fixture(scope="module")
+def drawn():
+    """Return draws of three topics, populations, and each topic's log weights, (draws, k)."""
+    topics, points, *_ = made()
+    eta, normaliser = normal(points)
+    return topics, points, topics.terms @ np.column_stack([eta, normaliser, np.ones(len(eta))]).T
+
+
+def test_shares_are_weights_that_sum_to_one(drawn):
+    topics, points, log_weight = drawn
+    expected = logsumexp(log_weight, axis=1) - np.log(log_weight.shape[1])
+    for k, (log_evidence, share) in enumerate(topics.shares(points)):
+        np.testing.assert_allclose(log_evidence, expected[k], atol=1e-4)
+        np.testing.assert_allclose(share, softmax(log_weight[k], axis=0).T, atol=1e-5)
+        np.testing.assert_allclose(share.sum(axis=1), 1.0, atol=1e-4)
+
+
+def off(drawn, rng):
+    """Return errors of mean, spread and cube in standard errors, the largest of three topics."""
+    topics, points, log_weight = drawn
+    values, efficiency = pick_updated(topics, points, rng)
+    assert values.shape == (1, 3, len(points))
+    worst = 0.0
+    for k, value in enumerate(topics.values[0]):
+        # The sum over populations of weight times evidence, in double precision.
+        weight = np.exp(logsumexp(log_weight[k], axis=1))
+        weight /= weight.sum()
+        for power in (1, 2, 3):
+            mean = weight @ value**power
+            error = np.sqrt(weight @ (value**power - mean) ** 2 / updating.POPULATIONS)
+            worst = max(worst, abs((values[0, k] ** power).mean() - mean) / error)
+    return worst, efficiency
+
+
+def test_draws_are_those_of_the_mixture_over_populations(drawn):
+    worst, efficiency = off(drawn, np.random.default_rng(1))
+    assert worst < LIMIT
+    assert np.all((efficiency > 0.2) & (efficiency <= 1.0))
+
+
+def test_populations_that_the_topic_does_not_weigh_are_found(drawn, monkeypatch):
+    def alike(log_evidence):
+        return np.full(log_evidence.size, 1.0 / log_evidence.size), 1.0
+
+    monkeypatch.setattr(updating, "weigh", alike)
+    assert off(drawn, np.random.default_rng(1))[0] > LIMIT
+
+
+def test_draws_are_in_random_order(drawn):
+    """Chains are runs of draws: none may have more of one value than another."""
+    topics, points, _ = drawn
+    values, _ = pick_updated(topics, points, np.random.default_rng(2))
+    first, last = np.split(values[0], 2, axis=1)
+    error = np.sqrt(2.0) * values[0].std(axis=1) / np.sqrt(first.shape[1])
+    assert np.all(np.abs(first.mean(axis=1) - last.mean(axis=1)) < LIMIT * error)
