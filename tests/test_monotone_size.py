@@ -14,14 +14,14 @@ def test_pieces_are_given_up_before_trust_is(monkeypatch):
     positive = np.arange(600) < 300
     data = BinaryScores(rng.normal(2.0 * positive), positive)
     tried = []
-    draw = engine.draw_near
+    draw = engine.draw_within
 
-    def distrusted(near, *arguments):
-        tried.append(near.density.pieces.segments)
-        found = draw(near, *arguments)
+    def distrusted(outlined, *arguments):
+        tried.append(outlined.density.pieces.segments)
+        found = draw(outlined, *arguments)
         return replace(found, problem="uneven") if tried[-1] > 9 else found
 
-    monkeypatch.setattr(engine, "draw_near", distrusted)
+    monkeypatch.setattr(engine, "draw_within", distrusted)
     found = engine.fit_monotone(data, rng, draws=50, asinh_scales=(np.inf,))
     assert tried == [13, 9]
     assert found.posterior.pieces.segments == 9

@@ -14,10 +14,10 @@ from bayescal.engines.monotone.basis import Pieces
 from bayescal.engines.monotone.density import Prior
 from bayescal.engines.monotone.leave_one_out import leave_one_out
 from bayescal.engines.monotone.posterior import (
-    Approach,
     MonotonePosterior,
-    approach,
-    draw_near,
+    Outline,
+    draw_within,
+    outline,
 )
 from bayescal.validation import Floats
 from bayescal.warps import standardise, warped_spread
@@ -25,9 +25,9 @@ from bayescal.warps import standardise, warped_spread
 # Straight pieces: nine up to 100 documents of the rarer class, then by the cube root that balances
 # the bias of pieces and the noise of slopes, up to 17.
 FEWEST, MOST, PER_ROOT = 9, 17, 1.9
-# Pilot draws know a log evidence within tenths of a nat: posteriors that fall behind the likeliest
-# by more than so many nats are not drawn from.
-CLOSE = 1.0
+# Laplace's approximation knows which of several posteriors is likelier within hundredths of a nat,
+# tenths at worst: those behind the likeliest by more than so many nats are not drawn from.
+CLOSE = 0.5
 DESCRIPTION = (
     "The engine's own coordinates: log-odds at the reference and slopes between knots, all of"
     " scores that are warped and standardised by the constants beside them."
@@ -146,14 +146,18 @@ def fewer_and_fewer(segments: int) -> list[int]:
 
 
 def draw_likely(
-    near: Sequence[Approach], draws: int, rng: np.random.Generator
+    outlines: Sequence[Outline], draws: int, rng: np.random.Generator
 ) -> tuple[dict[int, MonotonePosterior], Floats]:
-    """Return draws from what may be the likeliest posteriors, by position, and all evidences."""
-    evidence = np.array([each.pilot.log_evidence for each in near])
-    if not near:
+    """
+    Return draws from what may be the likeliest posteriors, by position, and all log evidences.
+
+    Evidence of those that are not drawn from is Laplace's approximation.
+    """
+    evidence = np.array([each.log_evidence for each in outlines])
+    if not outlines:
         return {}, evidence
     found = {
-        k: draw_near(near[k], draws, rng)
+        k: draw_within(outlines[k], draws, rng)
         for k in np.flatnonzero(evidence >= evidence.max() - CLOSE).tolist()
     }
     for k, posterior in found.items():
@@ -208,14 +212,14 @@ def fit_monotone(
     spreads = [warped_spread(centre, spread, asinh_scale) for asinh_scale in scaled]
     # As many pieces as importance sampling can serve.
     for segments in counts:
-        near = [
-            approach(
+        outlines = [
+            outline(
                 standardise(data.score, centre, s, asinh_scale),
-                data.positive, data.weight, prior, rng, n_segments=segments,
+                data.positive, data.weight, prior, n_segments=segments,
             )
             for asinh_scale, s in zip(scaled, spreads, strict=True)
         ]  # fmt: skip
-        found, evidence = draw_likely(near, draws, rng)
+        found, evidence = draw_likely(outlines, draws, rng)
         if not any(posterior.problem for posterior in found.values()):
             break
     best = max(found, key=lambda k: found[k].log_evidence)

@@ -13,7 +13,7 @@ from bayescal.engines.data import BinaryScores
 from bayescal.engines.monotone.basis import Pieces
 from bayescal.engines.monotone.density import Prior
 from bayescal.engines.monotone.engine import LogOddsFit, draw_likely
-from bayescal.engines.monotone.posterior import approach
+from bayescal.engines.monotone.posterior import outline
 from bayescal.validation import Floats
 from bayescal.warps import standardise, unwarp
 
@@ -119,14 +119,14 @@ def fit_around(
         The posterior to the same data by a prior in units of the scores. It stays where its
         evidence is larger than that of all populations: these are then of other scores.
     """
-    near = [
-        approach(
-            each.standardised(data.score), data.positive, data.weight, each.prior, rng,
+    outlines = [
+        outline(
+            each.standardised(data.score), data.positive, data.weight, each.prior,
             n_segments=each.pieces.segments, pieces=each.pieces,
         )
         for each in populations
     ]  # fmt: skip
-    found, evidence = draw_likely(near, draws, rng)
+    found, evidence = draw_likely(outlines, draws, rng)
     compared = np.append(evidence, vague.log_evidence.max())
     best, names = int(compared.argmax()), (*(each.name for each in populations), VAGUE)
     fit = vague

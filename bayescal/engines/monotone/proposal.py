@@ -8,6 +8,7 @@ it; over a grid of tau, weighted by prior and evidence, such parts follow the wh
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,13 +28,44 @@ PILOT = 700
 
 
 @dataclass(frozen=True)
-class _Part:
+class GivenScale:
+    """
+    The posterior given the scale of the walk's steps, as Laplace approximates it.
+
+    Attributes
+    ----------
+    scale : float
+        tau, one of a grid whose neighbours differ by a factor of RATIO.
+    mode : Mode
+        Where the density given tau is largest.
+    log_share : float
+        Natural log of what this part of the grid adds to p(labels | scores).
+    """
+
     scale: float
     mode: Mode
     log_share: float
 
 
-def propose(density: PosteriorDensity, rng: np.random.Generator) -> Mixture:
+def over_scales(density: PosteriorDensity) -> list[GivenScale]:
+    """Return the posterior over a grid of scales, outward from FIRST_SCALE until little is left."""
+    if density.dimension == 2:  # of one piece, which has no steps
+        mode = find_mode(density, density.start(), FIRST_SCALE)
+        return [GivenScale(FIRST_SCALE, mode, mode.log_integral)]
+    parts = [_given_scale(density, FIRST_SCALE, density.start())]
+    for direction in (RATIO, 1.0 / RATIO):
+        here = parts[0]
+        for _ in range(MOST_STEPS_OUT):
+            here = _given_scale(density, here.scale * direction, here.mode.point)
+            parts.append(here)
+            if here.log_share < max(part.log_share for part in parts) - DEPTH:
+                break
+    return parts
+
+
+def propose(
+    density: PosteriorDensity, parts: Sequence[GivenScale], rng: np.random.Generator
+) -> Mixture:
     """
     Return a mixture that follows a posterior.
 
@@ -41,10 +73,11 @@ def propose(density: PosteriorDensity, rng: np.random.Generator) -> Mixture:
     ----------
     density : PosteriorDensity
         The posterior.
+    parts : sequence of GivenScale
+        Its modes.
     rng : numpy.random.Generator
         Source of the pilot draws that turn modes into means and covariances.
     """
-    parts = _parts(density)
     top = max(part.log_share for part in parts)
     students, log_shares = [], []
     for part in parts:
@@ -63,26 +96,15 @@ def propose(density: PosteriorDensity, rng: np.random.Generator) -> Mixture:
     return Mixture(tuple(students), share / share.sum())
 
 
-def _parts(density: PosteriorDensity) -> list[_Part]:
-    """Return modes over a grid of scales, outward from FIRST_SCALE until nothing is left."""
-    parts = [_part(density, FIRST_SCALE, density.start())]
-    if density.dimension == 2:
-        return parts
-    for direction in (RATIO, 1.0 / RATIO):
-        here = parts[0]
-        for _ in range(MOST_STEPS_OUT):
-            here = _part(density, here.scale * direction, here.mode.point)
-            parts.append(here)
-            if here.log_share < max(part.log_share for part in parts) - DEPTH:
-                break
-    return parts
-
-
-def _part(density: PosteriorDensity, scale: float, start: Floats) -> _Part:
+def _given_scale(density: PosteriorDensity, scale: float, start: Floats) -> GivenScale:
     mode = find_mode(density, start, scale)
-    return _Part(scale, mode, mode.log_integral + _log_prior(scale, density.prior.walk_freedom))
+    log_prior = _log_prior(scale, density.prior.walk_freedom)
+    return GivenScale(scale, mode, mode.log_integral + log_prior)
 
 
 def _log_prior(scale: float, freedom: float) -> float:
-    """Return the log density of log tau, up to a constant."""
-    return -freedom * (math.log(scale) + 0.5 / scale**2)
+    """Return the log prior probability of a part: the density of log tau times log RATIO."""
+    half = 0.5 * freedom
+    log_constant = math.log(2.0) + half * math.log(half) - math.lgamma(half)
+    log_density = log_constant - freedom * (math.log(scale) + 0.5 / scale**2)
+    return log_density + math.log(math.log(RATIO))
