@@ -262,6 +262,9 @@ class CalibratedClassifier(
         """
         Return posterior intervals of probabilities; lower and upper last.
 
+        Those of more than two classes, and of an ensemble, are of at most 1,000 draws, the same of
+        every document: `sample_proba` has all.
+
         Parameters
         ----------
         X : array-like, sparse matrix, DataFrame or list of n documents

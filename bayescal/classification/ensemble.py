@@ -24,6 +24,10 @@ from bayescal.fitted.problem import FittedProblem, Problems
 from bayescal.validation import Floats
 
 Pairs = list[CalibratedPair]
+# No table of scores holds intervals of several classes, whose draws are divided by their sum: they
+# are worked out by so many draws, in a quarter of the time. Both ends of a 90 % interval then err
+# by a thirtieth of its width; by all 4,000 draws half as much.
+INTERVAL_DRAWS = 1000
 
 
 def log_proba(pairs: Pairs, documents: Any, prior: Any) -> Floats:
@@ -58,13 +62,16 @@ def interval(pairs: Pairs, documents: Any, level: float, kind: str, prior: Any) 
     columns = scores[0].shape[1]
     # The first document says how many draws there are.
     size = _mean_draws(pairs, [one[:1] for one in scores], None, None, priors).shape[0]
-    parts = [
-        interval_of_draws(
-            _mean_draws(pairs, [one[block] for one in scores], None, None, priors), level, kind
-        )
-        for block in blocks(size * columns, scores[0].shape[0])
-    ]
-    return np.concatenate(parts)
+    some = INTERVAL_DRAWS if size > INTERVAL_DRAWS else None
+
+    def ends(block: slice) -> Floats:
+        # The same draws of every document, alone or among others.
+        rng = np.random.default_rng(0)
+        of_block = [one[block] for one in scores]
+        return interval_of_draws(_mean_draws(pairs, of_block, some, rng, priors), level, kind)
+
+    elements = (some or size) * columns
+    return np.concatenate([ends(block) for block in blocks(elements, scores[0].shape[0])])
 
 
 def log_odds(pairs: Pairs, documents: Any, prior: Any) -> Floats:
