@@ -160,6 +160,38 @@ def test_topics_have_the_weights_of_their_parts(pooled, tmp_path):
     assert [each.title for each in describe_model(calibrator)[-2:]] == ["Combination", "Lapses"]
 
 
+def said_by_part(topic):
+    """Return the scores of a page's table of parts, and its rows by name."""
+    _, *heads = topic["byPart"]["columns"]
+    rows = {name: said for name, *said in topic["byPart"]["rows"]}
+    return np.array([float(head.removeprefix("score ")) for head in heads]), rows
+
+
+def test_a_table_has_what_each_part_says(tmp_path):
+    calibrator = ScoreCalibrator(**FAST).fit(*make_problem(80, seed=0))
+    (topic,) = data_of(calibrator.report(tmp_path / "report.html"))["topics"]
+    at, rows = said_by_part(topic)
+    weight = calibrator.combination_["weight"]
+    assert list(rows) == ["combined", *weight.index]
+    assert rows["combined"] == pytest.approx(calibrator.predict_proba(at)[:, 1], abs=0.01)
+    drawn = dict(zip(weight.index, calibrator._calibration.draws.parts, strict=True))
+    for name, part in drawn.items():
+        assert rows[name] == pytest.approx(special.expit(part.predictive(at)), abs=0.01), name
+    alone = ScoreCalibrator("gaussian", **FAST).fit(*make_problem(80, seed=0))
+    (topic,) = data_of(alone.report(tmp_path / "alone.html"))["topics"]
+    assert topic["byPart"] is None
+
+
+def test_topics_have_what_their_parts_say(pooled, tmp_path):
+    calibrator, _ = pooled
+    for topic in data_of(calibrator.report(tmp_path / "report.html"))["topics"]:
+        at, rows = said_by_part(topic)
+        names = [topic["name"]] * at.size
+        expected = calibrator.predict_proba(at, names)[:, 1]
+        assert rows["combined"] == pytest.approx(expected, abs=0.01)
+        assert list(rows)[1:] == [row[0] for row in topic["parts"]["rows"]]
+
+
 def test_without_the_scores_fitted_there_are_no_histograms(pooled, tmp_path):
     calibrator, _ = pooled
     path = calibrator.report(tmp_path / "report.html")

@@ -10,6 +10,7 @@ from scipy import special
 from bayescal.curves.curves import Curves, quantiles_of_log_odds
 from bayescal.fitted.problem import FittedProblem
 from bayescal.report.bins import empirical_log_odds, histogram
+from bayescal.report.by_part import by_part
 from bayescal.report.grid import Size, nodes_of, shares, smooth_shares, thinned
 from bayescal.report.held_out import HeldOut
 from bayescal.report.packing import numbers, packed
@@ -48,6 +49,7 @@ def describe_topic(
         "diagnostics": {k: numbers(v) for k, v in problem.diagnostics.items() if v is not None},
         "parameters": _parameters(problem, level),
         "parts": _parts(problem),
+        "byPart": by_part(problem, x),
     }
     out |= _curves(problem, x, level) | _decisions(problem, x, size)
     if problem.densities is not None or problem.has_mle:

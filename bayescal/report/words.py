@@ -23,6 +23,7 @@ PARAMETERS = {
     "prior": "base rate: the share of positives among all documents",
 }
 PARTS = {
+    "combined": "all parts, weighed",
     "densities": "densities of the scores of each class",
     "monotone": "log-odds that rise with the score in straight pieces",
     "logistic": "log-odds that rise along one straight line, as in Platt scaling",

@@ -29,10 +29,15 @@ function named(kind, name) {
 function drawTables(container, topic) {
   const parts = [["parameters", "What was fitted, in numbers", topic.parameters]];
   if (topic.parts) parts.push(["parts", "What the probability is made of", topic.parts]);
+  if (topic.byPart) parts.push(["byPart", "What each part says", topic.byPart]);
   const notes = {
     parameters: "Where the scores of each class peak and how far they reach, in units of the score."
       + (topic.lower ? ` Intervals are of ${percent()}.` : ""),
     parts: "Several models are averaged; each weighs as much as it helps to predict labels left out of its fit.",
+    byPart: "The probability at some scores, by each part alone. Where parts differ, the labels do not decide yet."
+      + (topic.byPart?.rows.some(([name]) => name === "learned")
+        ? " The parts \u201clearned\u201d and \u201cmonotone\u201d are alike but for what is known from other data sets: how far they differ is how much that counts."
+        : ""),
   };
   const made = parts.map(([key, title, { columns, rows }]) => {
     const shown = rows.map((row) => row.map((value, k) => cellText(columns[k], value)));
