@@ -22,7 +22,7 @@ from bayescal.families import ScaleFloorOption
 from bayescal.fitted.problem import Problems
 from bayescal.fitted.score_problem import read_score_problem
 from bayescal.html.jupyter import FittedHTML
-from bayescal.learned_prior.names import VAGUE
+from bayescal.learned_prior.names import LEARNED, VAGUE
 from bayescal.parts.lapses import read_lapse
 from bayescal.parts.places import COMBINATION, model_name, places
 from bayescal.prior_knowledge import kept_population, read_prior_knowledge
@@ -81,12 +81,12 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         The models that the curve is made of: "densities", Bayes' rule with densities of both
         classes; "monotone", log-odds that rise in straight pieces, fitted to the labels directly;
         "logistic", log-odds in one straight line; "recalibrated", log-odds that rise with those of
-        the densities; "identity", scores that are log-odds already;
-        "learned", see `prior_knowledge`. Several can be given; "combined" is all of them, but the
-        identity only if `scores_are` says so, "learned" only if it is asked for. Several are
-        averaged with the weights that best predict each label from all others (stacking). "auto"
-        is "densities" where a family or a program is given and for inferences other than "exact",
-        else "combined".
+        the densities; "learned", monotone log-odds around those of other problems, see
+        `prior_knowledge`; "identity", scores that are log-odds already. Several can be given;
+        "combined" is all of them, but the identity only if `scores_are` says so, and "learned" or
+        "logistic", as `prior_knowledge` says. Several are averaged with the weights that best
+        predict each label from all others (stacking). "auto" is "densities" where a family or a
+        program is given and for inferences other than "exact", else "combined".
     program : str or Path, optional
         A model program for "nuts" and "map": a name from `bayescal.programs.available()` or the
         path of a .py file, which is run. Defaults to the program named like the family.
@@ -132,14 +132,15 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         P(+), with P_0 what the parts of a combination say. "auto" learns it from labels left out,
         with a prior under which it is mostly next to nothing and seldom above 0.05; a number fixes
         it, and 0 means no lapses. One part alone, and maximum likelihood, have none.
-    prior_knowledge : "vague", "learned", TopicCalibrator, Population, str or Path
-        What is known before the first label. "vague" are the package's own priors, which know the
-        centre and the spread of the scores and nothing else. "learned" adds a part to the
-        combination, with half of the belief before any label: monotone log-odds around those that
-        scores were found to have on 18 data sets, of the likeliest of a few populations for margins
-        of linear SVMs, log-odds, naive Bayes and shares of votes, or around the "vague" prior where
-        that is likelier (`bayescal.learned_prior`). Scores have to be in the classifier's own
-        units. The path of a .json file names populations of your own. A history of problems
+    prior_knowledge : "learned", "vague", TopicCalibrator, Population, str or Path
+        What is known before the first label. "learned" knows what scores of classifiers were found
+        to mean on 18 data sets (`bayescal.learned_prior`): there are populations for margins of
+        linear SVMs, log-odds, naive Bayes and shares of votes. If the labels favour one of them,
+        the combination has monotone log-odds around it, in place of logistic regression and with
+        more than half of the belief before any label; else all is as with "vague". Scores should be
+        in the classifier's own units. "vague" are the package's own priors, which know the centre
+        and the spread of the scores and nothing else: whatever units scores are in, probabilities
+        are the same. The path of a .json file names populations of your own. A history of problems
         calibrated before, as a `TopicCalibrator` fitted with pooling="partial", its `population_`,
         a `Population` of it or the path of a file of either, makes this problem one more topic
         around its population: the posterior is that of `TopicCalibrator.add_topics`, a fit to the
@@ -246,7 +247,7 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         scale_floor: ScaleFloorOption = "auto",
         point: str | None = None,
         lapse: str | float = AUTO,
-        prior_knowledge: Any = VAGUE,
+        prior_knowledge: Any = LEARNED,
         draws: int = 1000,
         chains: int = 4,
         sampler_options: Mapping[str, Any] | None = None,
@@ -826,8 +827,9 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         """Return the calibrator that made a tree of results, `results_`."""
         parameters, classes = provenance.read(results)
         found = Results.of_tree(results)
-        # Of a population that was no path the file holds nothing but the population itself.
-        if parameters.get("prior_knowledge", VAGUE) is None:
+        # Files of earlier versions say nothing of it, and had the package's own priors. Of a
+        # population that was no path a file holds nothing but the population itself.
+        if parameters.setdefault("prior_knowledge", VAGUE) is None:
             parameters["prior_knowledge"] = kept_population(found.groups)
         calibrator = cls(**parameters)
         calibrator._set_results(found, classes)

@@ -13,7 +13,7 @@ import numpy as np
 from bayescal.engines.monotone.population import LogOddsPopulation
 from bayescal.engines.program_inference import ProgramInference
 from bayescal.families import FAMILIES, Family, ScaleFloorOption
-from bayescal.learned_prior.names import named_populations
+from bayescal.learned_prior.names import LEARNED, named_populations
 from bayescal.parts import PARTS
 from bayescal.parts.densities import ASINH_SCALES
 from bayescal.parts.densities import DENSITIES as DENSITIES_PART
@@ -155,22 +155,25 @@ def read_settings(estimator: Any) -> Settings:
 
 def _populations(prior_knowledge: Any, parts: tuple[str, ...]) -> tuple[LogOddsPopulation, ...]:
     """
-    Return the populations of log-odds that a parameter names.
+    Return the populations of log-odds that a parameter names, if a part asked for is around them.
 
     Raises
     ------
     ValueError
-        If no part is asked for that is around them, or a file holds something else.
+        If there is no such part and they are users' own, or a file holds something else.
     FileNotFoundError
         If it names a file, and there is none.
     """
     found = named_populations(prior_knowledge)
-    if found and not {COMBINED, LEARNED_PART.name} & set(parts):
+    if {COMBINED, LEARNED_PART.name} & set(parts):
+        return found
+    # The default is for those parts that it says something of.
+    if found and prior_knowledge != LEARNED:
         raise ValueError(
             f"prior_knowledge={str(prior_knowledge)!r} is what the part {LEARNED_PART.name!r}"
             f" knows: ask for parts='combined', or for parts that hold it; got {', '.join(parts)}."
         )
-    return found
+    return ()
 
 
 def resolve_scores(scores_are: str) -> str:

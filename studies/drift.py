@@ -77,7 +77,7 @@ def fit(truth: Truth, n: int, rng: np.random.Generator, family: str = "auto") ->
             break
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ScoresWarning)
-        return ScoreCalibrator(family, random_state=0).fit(scores, labels)
+        return ScoreCalibrator(family, prior_knowledge="vague", random_state=0).fit(scores, labels)
 
 
 def false_alarms(truth: str, family: str, n: int, seed: int) -> tuple[bool, bool]:
@@ -108,11 +108,15 @@ def reuters(classifier: str, topic: str) -> dict[str, object]:
     old, new = (load_reuters_scores(classifier, topic, split) for split in ("calibration", "test"))
     new = new.sort_values("document")  # numbered in the order of time
     scores, labels = new["score"].to_numpy(), new["label"].to_numpy()
-    fitted = ScoreCalibrator(random_state=0).fit(old["score"], old["label"])
+    fitted = ScoreCalibrator(prior_knowledge="vague", random_state=0).fit(
+        old["score"], old["label"]
+    )
     monitor = DriftMonitor(fitted, ALPHA).update(scores, labels)
     bits = {"as deployed": _bits(fitted.decision_function(scores), labels)}
     for name, forgetting in FOLLOWERS.items():
-        follower = ScoreCalibrator(random_state=0).fit(old["score"], old["label"])
+        follower = ScoreCalibrator(prior_knowledge="vague", random_state=0).fit(
+            old["score"], old["label"]
+        )
         said = []
         for k in range(0, labels.size, BATCH):
             part = slice(k, k + BATCH)

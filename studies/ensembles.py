@@ -31,7 +31,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from bayescal import CalibratedClassifier
+from bayescal import CalibratedClassifier, ScoreCalibrator
 from bayescal.parallel import spread_over
 from studies import data_sets
 from studies.command import Options, main
@@ -55,6 +55,7 @@ CLASSIFIERS: dict[str, Any] = {
     ),
 }
 # Documents to train on, and how many are positive: as they come, or few.
+VAGUE = ScoreCalibrator(prior_knowledge="vague")  # the learnt prior knows Reuters-21578
 SIZES = {"100": (100, None), "400": (400, None), "10 positives of 200": (200, 10)}
 REPEATS, MOST_TESTED = 1, 2000
 
@@ -103,7 +104,9 @@ def _fit(classifier: BaseEstimator, x: Any, positive: Any, setting: bool) -> Cal
     with warnings.catch_warnings():
         # Classifiers' own, and ours of scores that say nothing: all is measured as it comes.
         warnings.simplefilter("ignore")
-        return CalibratedClassifier(classifier, ensemble=setting, random_state=0).fit(x, positive)
+        return CalibratedClassifier(classifier, VAGUE, ensemble=setting, random_state=0).fit(
+            x, positive
+        )
 
 
 def _sample(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
@@ -34,7 +34,15 @@ CLASSES = 6
 POSITIVES, MOST = 30, 1_200  # documents of a problem, of the rarer class and in all
 LARGEST_SHARE = 0.6
 SEED = 3
+# Groups of data sets, each judged by what was learnt on the others; and how they are dealt.
+GROUPS, DEALT = 3, 0
 Learnt = tuple[Floats, np.ndarray]
+
+
+def groups_of(data_sets: Sequence[str]) -> list[list[str]]:
+    """Return the data sets dealt at random to groups, none of them empty if there are enough."""
+    dealt = generator(DEALT, *data_sets).permutation(len(data_sets))
+    return [[data_sets[k] for k in dealt[group::GROUPS]] for group in range(GROUPS)]
 
 
 def populations_of(

@@ -71,7 +71,7 @@ METHODS: dict[str, Fit] = {
     OURS: pooled("query"),
     f"{OURS}, scores as they are": pooled("score"),
     "ScoreCalibrator, units of the query": one_curve(
-        lambda: ScoreCalibrator(random_state=0), "query"
+        lambda: ScoreCalibrator(prior_knowledge="vague", random_state=0), "query"
     ),
     "logistic, units of the query": one_curve(lambda: LogisticRegression(C=1e4), "query"),
     "logistic, scores as they are": one_curve(lambda: LogisticRegression(C=1e4), "score"),

@@ -38,7 +38,7 @@ OURS: dict[str, Settings] = {
     "monotone": {"parts": "monotone"} | FEWER_DRAWS,
     "logistic": {"parts": "logistic"} | FEWER_DRAWS,
     "recalibrated": {"parts": "recalibrated"} | FEWER_DRAWS,
-    "default": FEWER_DRAWS,
+    "default": {"prior_knowledge": "vague"} | FEWER_DRAWS,
 }
 PARTS = ("A.Laplace", "monotone", "logistic", "recalibrated")
 """What the default combines, alone."""

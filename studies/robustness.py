@@ -33,7 +33,10 @@ QUICK_REPEATS = {3: 2, 20: 2}
 # Bayesian logistic regression is among ours here.
 OTHERS = {name: method for name, method in PEERS.items() if name != "Bayes logistic"}
 FEWER_DRAWS = {"draws": 250}
-DEFAULT: dict[str, Settings] = {"default": FEWER_DRAWS}
+DEFAULT: dict[str, Settings] = {
+    "default": FEWER_DRAWS,
+    "vague": {"prior_knowledge": "vague"} | FEWER_DRAWS,
+}
 # And so does the default where it is told what beta calibration takes for granted.
 TOLD: dict[str, Settings] = {TOLD_NAME: {"scores_are": "probabilities"} | FEWER_DRAWS}
 PARTS: dict[str, Settings] = {

@@ -30,7 +30,7 @@ POOLED = {
 }
 UNPOOLED = {
     "Platt": PEERS["Platt"],
-    "default, unpooled": calibrator(draws=250),
+    "default, unpooled": calibrator(prior_knowledge="vague", draws=250),
 }
 NOT_WORSE = (("pooled", "default, unpooled"), ("A.Laplace, pooled", "A.Laplace, unpooled"))
 # Pooled with n+ positives per topic is to be no worse than Platt with ten times as many.

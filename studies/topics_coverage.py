@@ -163,7 +163,7 @@ def cost(width: float, n_positive: int, seed: int) -> dict[str, float]:
             tau = np.exp(group[NAMES[1]].sel(klass="negative").values)
             out["tau"] = float(np.median(tau)) * spread / width
     log_odds = np.empty(score.size)
-    alone = calibrator(draws=250, random_state=seed)
+    alone = calibrator(prior_knowledge="vague", draws=250, random_state=seed)
     for t in range(TOPICS):
         mine, here = train[2] == t, topic == t
         log_odds[here] = alone(train[0][mine], train[1][mine], score[here])

@@ -10,18 +10,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby, islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
 
 from bayescal import ScoreCalibrator
+from bayescal.learned_prior import write_populations
 from bayescal.metrics import losses
 from bayescal.parallel import spread_over
 from bayescal.score_checks import without_scores_warnings
 from bayescal.validation import Floats
 from studies.command import Options, main
-from studies.peers import Settings, accepted
+from studies.learning import groups_of, populations_of
+from studies.peers import Settings
 from studies.problems.library import EmptyLibraryError, Problem, problems
 from studies.unseen_methods import DEFAULT, OURS, ours_for, peers_for
 from studies.unseen_report import write_report
@@ -64,12 +67,20 @@ def run(options: Options) -> None:
     """Measure all methods on a sample of the library; write page, table and figure."""
     classes, step = options.size(CLASSES, 1), options.size(1, EVERY)
     of_sets = groupby(chosen(options.problems, classes, SEED), lambda each: each.data_set)
-    sample = [problem for _, group in islice(of_sets, 0, None, step) for problem in group]
+    sample = {name: list(group) for name, group in islice(of_sets, 0, None, step)}
     if not sample:
         raise EmptyLibraryError(options.problems)
-    sizes, ours = QUICK_SIZES if options.quick else SIZES, accepted(OURS)
-    tasks = [(problem, sizes, ours) for problem in sample]
-    found = [row for rows in spread_over(options.jobs, measure, tasks) for row in rows]
+    sizes = QUICK_SIZES if options.quick else SIZES
+    with TemporaryDirectory() as folder:
+        tasks = []
+        for k, judged in enumerate(groups_of(list(sample))):
+            # Else the default would know what scores of the data sets judged mean.
+            others = [name for name in sample if name not in judged]
+            path = Path(folder) / f"without_{k}.json"
+            write_populations(populations_of(options.problems, others), path)
+            ours = {name: {"prior_knowledge": path} | each for name, each in OURS.items()}
+            tasks += [(problem, sizes, ours) for name in judged for problem in sample[name]]
+        found = [row for rows in spread_over(options.jobs, measure, tasks) for row in rows]
     write_report(pd.DataFrame(found), options.out)
 
 

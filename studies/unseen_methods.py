@@ -12,9 +12,13 @@ from sklearn.linear_model import LogisticRegression
 from bayescal.validation import Floats, as_scores_of
 from studies.peers import ON_LOG_ODDS, PEERS, Labels, Method, Settings
 
-DEFAULT, POOLED, LEARNED = "default", "pooled", "learned"
+DEFAULT, VAGUE, POOLED = "default", "vague", "pooled"
 PLAIN = "LogisticRegression"
-OURS: dict[str, Settings] = {DEFAULT: {}, "default, not told": {"scores_are": "auto"}}
+OURS: dict[str, Settings] = {
+    DEFAULT: {},
+    VAGUE: {"prior_knowledge": "vague"},
+    "default, not told": {"scores_are": "auto"},
+}
 """Settings of ScoreCalibrator; one that says what scores are is for probabilities alone."""
 FEWER_DRAWS: Settings = {"draws": 250}
 TOLD: Settings = {"scores_are": "probabilities"}

@@ -7,11 +7,11 @@ from pathlib import Path
 import pandas as pd
 
 from studies.peers import PEERS
-from studies.unseen_methods import DEFAULT, OURS, PLAIN
-from studies.unseen_page import write_comparison
-from studies.unseen_tables import PROBLEM, SAME, in_order
+from studies.unseen_methods import DEFAULT, OURS, PLAIN, VAGUE
+from studies.unseen_page import excesses, write_comparison
+from studies.unseen_tables import PROBLEM, SAME, compare, in_order, of_kinds
 
-SHOWN = ("Platt", "isotonic", "beta", "Venn-Abers", "Bayes logistic")
+SHOWN = (VAGUE, "Platt", "isotonic", "beta", "Venn-Abers", "Bayes logistic")
 
 
 def write_report(found: pd.DataFrame, out: Path) -> None:
@@ -27,6 +27,7 @@ def write_report(found: pd.DataFrame, out: Path) -> None:
         The folder to write to.
     """
     found = in_order(found, [*OURS, *PEERS, PLAIN])
+    both = found[found["method"].isin([DEFAULT, VAGUE])]
     samples = found[(found["time"] == SAME) & (found["method"] == DEFAULT)]
     write_comparison(
         "unseen",
@@ -41,4 +42,14 @@ def write_report(found: pd.DataFrame, out: Path) -> None:
         samples=", ".join(
             f"{count} with n+ = {n}" for n, count in samples["n"].value_counts(sort=False).items()
         ),
+        gains=excesses(of_kinds(both, [DEFAULT]), DEFAULT),
+        gains_brier=excesses(of_kinds(both, [DEFAULT], "brier"), DEFAULT),
+        gains_by_set=_by_data_set(both),
     )
+
+
+def _by_data_set(both: pd.DataFrame) -> str:
+    """Return the default's excess over vague priors on the same time, data sets by size."""
+    rows = both[both["time"] == SAME]
+    table = compare(rows, ["data_set", "n"], PROBLEM, "bits", [DEFAULT])
+    return excesses(table.sort_values(["data_set", "n"]), DEFAULT, ["data_set"])

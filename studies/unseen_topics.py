@@ -90,7 +90,9 @@ def measure(collection: Collection, sizes: Sequence[int]) -> list[Row]:
         `LEAST_TOPICS` topics have none at all.
     """
     settings = ours_for(collection[0].score_kind, {DEFAULT: {}})[DEFAULT]
-    curves = {each.class_name: curve_of_all(each, settings) for each in collection}
+    # The learnt prior knows these data sets.
+    alone = settings | {"prior_knowledge": "vague"}
+    curves = {each.class_name: curve_of_all(each, alone) for each in collection}
     rows = []
     for n_positive in sizes:
         drawn = {each.class_name: draw_sample(each, n_positive) for each in collection}
@@ -101,7 +103,7 @@ def measure(collection: Collection, sizes: Sequence[int]) -> list[Row]:
         for each in collection:
             if (sample := samples.get(each.class_name)) is None:
                 continue
-            ours: dict[str, Fitted] = {DEFAULT: fit(settings, sample.scores, sample.labels)}
+            ours: dict[str, Fitted] = {DEFAULT: fit(alone, sample.scores, sample.labels)}
             ours[POOLED] = OneTopic(pooled, each.class_name)
             share = {"share": float(each.positive.mean())}
             of_topic = rows_of(each, n_positive, sample, ours, curves[each.class_name])

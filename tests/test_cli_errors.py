@@ -129,10 +129,6 @@ CALLS = {
         "fit scores.csv --prior-knowledge none.json",
         "--prior-knowledge: .*none.json: there is no such file",
     ),
-    "learned densities": (
-        "fit scores.csv --prior-knowledge learned --family gaussian",
-        "--prior-knowledge: .*ask for parts='combined'",
-    ),
     "learned pool": (
         "fit scores.csv --pool --prior-knowledge learned",
         "--pool learns a prior from the topics themselves",

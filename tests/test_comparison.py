@@ -59,7 +59,9 @@ def test_leave_one_out_of_direct_log_odds_is_arviz_alone():
 
 def test_combination_is_scored_as_the_mixture_of_its_parts():
     scores, y = data(150, seed=1)
-    fitted = ScoreCalibrator(scores_are="log_odds", random_state=0).fit(scores, y)
+    fitted = ScoreCalibrator(scores_are="log_odds", prior_knowledge="vague", random_state=0).fit(
+        scores, y
+    )
     parts = fitted.combination_
     assert "identity" in parts.index
     found = leave_one_out(fitted)

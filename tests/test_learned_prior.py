@@ -14,8 +14,11 @@ from bayescal import ScoreCalibrator, load
 from bayescal.engines.data import BinaryScores
 from bayescal.engines.monotone.basis import Pieces
 from bayescal.engines.monotone.density import Prior
-from bayescal.engines.monotone.engine import fit_monotone
-from bayescal.engines.monotone.population import VAGUE, LogOddsPopulation, fit_around
+from bayescal.engines.monotone.population import (
+    LogOddsPopulation,
+    fit_around,
+    log_evidence_around,
+)
 from bayescal.learned_prior import (
     learn_population,
     read_populations,
@@ -24,6 +27,8 @@ from bayescal.learned_prior import (
 )
 from bayescal.learned_prior.files import SHIPPED
 from bayescal.metrics import losses
+from bayescal.parts.favoured import VAGUE, favoured
+from bayescal.settings import read_settings
 
 pytestmark = pytest.mark.one_era
 GRID = np.linspace(-3.0, 3.0, 13)
@@ -43,9 +48,13 @@ def documents(n=60, intercept=0.0, slope=1.0, seed=0):
 
 
 def fit_to(data, *populations, draws=4000, seed=0):
-    vague = fit_monotone(data, np.random.default_rng(1), draws=draws, asinh_scales=(np.inf,))
-    rng = np.random.default_rng(seed)
-    return fit_around(data, rng, draws=draws, populations=populations, vague=vague)
+    return fit_around(data, np.random.default_rng(seed), draws=draws, populations=populations)
+
+
+def likely(data, *populations):
+    """Return the names of the populations that the labels favour over the vague prior."""
+    options = replace(read_settings(ScoreCalibrator()).options, populations=populations)
+    return [each.name for each in favoured(data, options).options.populations]
 
 
 def by_quadrature(data, population):
@@ -71,7 +80,8 @@ class TestEngine:
         data, own, other = documents(), one_line(), one_line(-4.0, 3.0)
         found = fit_to(data, own)
         evidence, curve = by_quadrature(data, own)
-        assert found.of_populations[0] == pytest.approx(evidence, abs=0.02)
+        assert found.log_evidence == pytest.approx([evidence], abs=0.02)
+        assert log_evidence_around(data, [own]) == pytest.approx([evidence], abs=0.1)
         drawn = special.expit(found.posterior.log_odds(GRID)).mean(axis=0)
         np.testing.assert_allclose(drawn, curve, atol=0.006)
         # The negative: another population has another evidence and another curve.
@@ -81,19 +91,23 @@ class TestEngine:
     def test_the_likeliest_population_is_kept(self):
         data = documents(200, slope=1.5)
         steep, flat, right = one_line(slope=20.0), one_line(slope=0.1), one_line(slope=1.5)
-        found = fit_to(data, steep, right, flat)
-        assert found.prior == right.prior
-        assert found.of_populations.argmax() == 1
-        assert found.names == ("one", "one", "one", VAGUE)
+        assert fit_to(data, steep, right, flat).prior == right.prior
+        assert log_evidence_around(data, [steep, right, flat]).argmax() == 1
+        # The negative: without the right one another is kept.
+        assert fit_to(data, steep, flat).prior != right.prior
 
-    @pytest.mark.parametrize("populations", [[], [one_line(-30.0, 1e3)]])
-    def test_scores_like_none_keep_the_vague_prior(self, populations):
-        data = documents(200)
-        found = fit_to(data, *populations)
-        vague = fit_monotone(data, np.random.default_rng(1), draws=4000, asinh_scales=(np.inf,))
-        np.testing.assert_array_equal(found.posterior.slopes, vague.posterior.slopes)
-        assert found.prior == Prior()
-        assert found.of_populations.argmax() == len(populations)
+    def test_scores_like_none_have_none(self):
+        data, right, wrong = documents(200), one_line(name="right"), one_line(-30.0, 1e3)
+        assert likely(data, right, wrong) == ["right"]
+        assert likely(data, wrong) == likely(data) == []
+
+    def test_many_populations_are_each_less_probable_beforehand(self):
+        data, near = documents(8), one_line(1.2, name="near")
+        vague = favoured(data, read_settings(ScoreCalibrator()).options).log_evidence[-1]
+        (own,) = log_evidence_around(data, [near])
+        assert vague < own < vague + np.log(40)
+        assert likely(data, near) == ["near"]
+        assert likely(data, *[near] * 40) == []
 
     def test_labels_left_out_are_those_of_the_population(self):
         data, own = documents(40), one_line()
@@ -181,30 +195,33 @@ def fitted(data, prior_knowledge="learned", **settings):
 
 
 def picked(calibrator):
-    group = calibrator.results_["parts/learned/evidence"]
-    return str(group["population"].values[group["population_log_evidence"].values.argmax()])
+    group = calibrator.results_["populations"]
+    assert group["population"].values[-1] == VAGUE
+    if "learned" not in calibrator.combination_.index:
+        return VAGUE
+    return str(group["population"].values[group["log_evidence"].values.argmax()])
 
 
 class TestCalibrator:
-    def test_it_is_one_more_part_with_half_of_the_belief(self, margins):
+    def test_it_has_most_of_the_belief_in_place_of_a_straight_line(self, margins):
         score, label = margins
         few = np.r_[np.flatnonzero(label)[:1], np.flatnonzero(~label)[:1]]
-        found = fitted((score[few], label[few])).combination_["weight"]
-        assert found["learned"] == pytest.approx(0.5, abs=0.1)
-        assert "learned" not in fitted(margins, "vague").combination_.index
-        default = ScoreCalibrator(**FEW).fit(*margins)
-        assert "learned" not in default.combination_.index
+        parts = ("densities", "monotone", "recalibrated", "learned")
+        found = fitted((score[few], label[few]), parts=parts).combination_["weight"]
+        assert found["learned"] == pytest.approx(2.75 / 4.5, abs=0.1)
+        assert tuple(fitted(margins).combination_.index) == parts
+        vague = fitted(margins, "vague").combination_
+        assert list(vague.index) == ["densities", "monotone", "logistic", "recalibrated"]
 
     def test_it_knows_scores_by_their_units(self, margins):
         score, label = margins
         assert picked(fitted(margins)) == "margins"
-        # The same in other units is like no classifier's: the prior of spreads takes its place.
+        # The same in other units is like no classifier's: nothing is known of it.
         moved = (1e4 * score + 5e6, label)
         assert picked(fitted(moved)) == VAGUE
-        np.testing.assert_allclose(
-            fitted(moved).predict_proba(moved[0][:50]),
-            fitted(moved, "vague").predict_proba(moved[0][:50]),
-            atol=0.03,
+        np.testing.assert_array_equal(
+            fitted(moved).predict_interval(moved[0][:50]),
+            fitted(moved, "vague").predict_interval(moved[0][:50]),
         )
 
     def test_log_odds_need_few_labels_to_be_believed(self):
@@ -263,9 +280,14 @@ class TestCalibrator:
             ({"parts": "densities"}, "ask for parts='combined'"),
             ({"family": "gaussian"}, "ask for parts='combined'"),
             ({"inference": "mle"}, "ask for parts='combined'"),
-            ({"prior_knowledge": "vague", "parts": "learned"}, "needs prior_knowledge='learned'"),
         ],
     )
-    def test_what_does_not_go_with_it_is_named(self, margins, settings, message):
+    def test_a_file_that_no_part_reads_is_refused(self, tmp_path, margins, settings, message):
+        path = write_populations([one_line()], tmp_path / "mine.json")
         with pytest.raises(ValueError, match=message):
-            fitted(margins, **settings)
+            fitted(margins, path, **settings)
+        fitted(margins, **settings)  # the default is for those parts that read it
+
+    def test_the_part_alone_needs_something_to_know(self, margins):
+        with pytest.raises(ValueError, match="needs prior_knowledge='learned'"):
+            fitted(margins, "vague", parts="learned")

@@ -128,9 +128,10 @@ def test_platts_reference_values():
     assert found[0] - found[1] == pytest.approx(-0.20261354391187855, abs=1e-5)
 
 
-def test_the_default_is_our_calibrator_and_pooling_our_topics():
-    expected = ScoreCalibrator(random_state=0).fit(SCORES, LABELS).decision_function(NEW)
-    assert METHODS["default"](SCORES, LABELS, NEW).tolist() == expected.tolist()
+def test_the_default_is_our_calibrator_of_vague_priors_and_pooling_our_topics():
+    expected = ScoreCalibrator(prior_knowledge="vague", random_state=0).fit(SCORES, LABELS)
+    found = METHODS["default"](SCORES, LABELS, NEW)
+    assert found.tolist() == expected.decision_function(NEW).tolist()
     problems = [Problem(SCORES[k::3], LABELS[k::3], NEW) for k in range(3)]
     topics = np.concatenate([[str(k)] * problem.scores.size for k, problem in enumerate(problems)])
     pooled = TopicCalibrator(family="asymmetric_laplace", random_state=0).fit(

@@ -72,11 +72,13 @@ def test_the_order_of_documents_and_the_words_of_labels_do_not_matter():
     np.testing.assert_array_equal(swapped.predict_proba(GRID), fitted().predict_proba(GRID))
 
 
-def test_the_default_knows_nothing():
-    assert ScoreCalibrator().prior_knowledge == "vague"
-    said = ScoreCalibrator(prior_knowledge="vague", draws=50, random_state=0).fit(*problem())
-    default = ScoreCalibrator(draws=50, random_state=0).fit(*problem())
-    np.testing.assert_array_equal(said.predict_proba(GRID), default.predict_proba(GRID))
+def test_the_default_is_what_was_learnt():
+    assert ScoreCalibrator().prior_knowledge == "learned"
+    said, default = (
+        ScoreCalibrator(**known, draws=50, random_state=0).fit(*problem()).predict_proba(GRID)
+        for known in ({"prior_knowledge": "learned"}, {})
+    )
+    np.testing.assert_array_equal(said, default)
 
 
 def test_a_history_a_population_and_their_files_are_one_prior(tmp_path):

@@ -250,7 +250,7 @@ class TestFigures:
         ]
         assert [len(figure.axes) for figure in figures.values()] == [1, 1, 2, 2]
         lines = {line.get_label() for line in figures["figure_5_log_odds"].axes[0].lines}
-        assert {"A.Laplace", "LogReg", "ScoreCalibrator()"} <= lines
+        assert {"A.Laplace", "LogReg", "default, vague prior"} <= lines
         for figure in figures.values():
             figure.draw_without_rendering()
 

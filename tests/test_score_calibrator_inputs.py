@@ -188,7 +188,9 @@ def test_tiny_units_do_not_matter():
     rng, labels = np.random.default_rng(0), np.repeat([0, 1], [30, 10])
     scores, tiny = rng.normal(2.0 * labels), 2.0**-490
     plain, small = (
-        ScoreCalibrator(draws=100, random_state=0).fit(unit * scores, labels)
+        ScoreCalibrator(prior_knowledge="vague", draws=100, random_state=0).fit(
+            unit * scores, labels
+        )
         for unit in (1.0, tiny)
     )
     np.testing.assert_allclose(

@@ -42,8 +42,9 @@ def place(tree, part):
 def whole():
     """Return a fit of every part that there is."""
     settings = {"draws": 100, "chains": 2, "random_state": 0}
-    known = {"scores_are": "log_odds", "prior_knowledge": "learned"}
-    return ScoreCalibrator(**known, **settings).fit(SCORES, LABELS)
+    return ScoreCalibrator(parts=tuple(PARTS), scores_are="log_odds", **settings).fit(
+        SCORES, LABELS
+    )
 
 
 def test_nothing_is_wrong_with_a_fit_of_every_part(whole, tmp_path):
@@ -100,8 +101,6 @@ def test_draws_that_are_not_finite_are_refused(whole, part):
 @pytest.mark.parametrize("parts", [*STORED, ("monotone", "logistic")])
 def test_models_of_fewer_parts(parts):
     settings = {"draws": 50, "chains": 1, "random_state": 0}
-    if parts == "learned":
-        settings["prior_knowledge"] = "learned"
     fitted = ScoreCalibrator(parts=parts, **settings).fit(SCORES, LABELS)
     for each in places(flat(fitted.results_)):
         (problem,) = diagnose(flat(with_bad_evidence(fitted.results_, each.evidence))).problems

@@ -20,7 +20,7 @@ from studies.unseen import (
     measure,
     run,
 )
-from studies.unseen_methods import DEFAULT, OURS, PLAIN, ours_for, peers_for
+from studies.unseen_methods import DEFAULT, OURS, PLAIN, VAGUE, ours_for, peers_for
 from studies.unseen_page import COVERAGE, bars
 from studies.unseen_report import write_report
 from studies.unseen_samples import MOST_NEW, generator, new_documents, plain_random, rarer_share
@@ -102,8 +102,8 @@ class TestMethods:
     @pytest.mark.parametrize(
         ("kind", "peers", "ours"),
         [
-            ("margin", {*PEERS, PLAIN} - {"temperature"}, {DEFAULT}),
-            ("log_odds", {*PEERS, PLAIN}, {DEFAULT}),
+            ("margin", {*PEERS, PLAIN} - {"temperature"}, {DEFAULT, VAGUE}),
+            ("log_odds", {*PEERS, PLAIN}, {DEFAULT, VAGUE}),
             ("probability", {*PEERS, PLAIN}, set(OURS)),
         ],
     )
@@ -113,7 +113,11 @@ class TestMethods:
 
     def test_the_default_is_told_of_probabilities(self):
         told = {name: each["scores_are"] for name, each in ours_for("probability", OURS).items()}
-        assert told == {DEFAULT: "probabilities", "default, not told": "auto"}
+        assert told == {
+            DEFAULT: "probabilities",
+            VAGUE: "probabilities",
+            "default, not told": "auto",
+        }
         assert "scores_are" not in ours_for("margin", OURS)[DEFAULT]
 
     @pytest.mark.parametrize("name", ["beta", "temperature"])
@@ -204,6 +208,7 @@ def made(default=1.0, band=0.9, sets=4):
             ("Platt", 1.0, np.nan),
             ("isotonic", 2.0, np.nan),
             (DEFAULT, default, band if time == SAME else np.nan),
+            (VAGUE, 1.1, np.nan),
         )
     ]
     names = ["data_set", "class", "classifier", "kind", "time", "n", "method", "bits", "coverage"]
@@ -288,6 +293,28 @@ class TestRun:
         assert set(shown["time"]) == {SAME, LATER}
         assert all(f"| {mean:.4f}" in page or f"**{mean:.4f}**" in page for mean in shown["mean"])
         assert (tmp_path / "unseen.png").stat().st_size > 10_000
+
+    def test_the_default_knows_nothing_of_the_data_sets_that_it_is_judged_by(
+        self, tmp_path, monkeypatch
+    ):
+        library = write_library(tmp_path / "library", ("one", "two", "three", "four"))
+        learnt, judged = {}, {}
+
+        def written(data_sets, path):
+            learnt[path] = set(data_sets)
+
+        def measured(problem, sizes, ours):
+            others = learnt[ours[DEFAULT]["prior_knowledge"]]
+            judged.setdefault(problem.data_set, set()).update(others)
+            return []
+
+        monkeypatch.setattr(unseen, "populations_of", lambda folder, data_sets: data_sets)
+        monkeypatch.setattr(unseen, "write_populations", written)
+        monkeypatch.setattr(unseen, "measure", measured)
+        monkeypatch.setattr(unseen, "write_report", lambda found, out: None)
+        run(Options(problems=library, out=tmp_path, jobs=1))
+        assert set(judged) == {"one", "two", "three", "four"}
+        assert all(name not in others and others for name, others in judged.items())
 
     def test_a_folder_without_problems_is_an_error_that_says_what_to_do(self, tmp_path):
         with pytest.raises(EmptyLibraryError, match="which holds none: make it by python -m"):

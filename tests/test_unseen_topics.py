@@ -47,6 +47,9 @@ def collection(shifts=(0.0, 0.5, 1.0), n=400):
     ]
 
 
+ALONE = {DEFAULT: {"prior_knowledge": "vague"}}
+
+
 @pytest.fixture(scope="module")
 def measured():
     return pd.DataFrame(measure(collection(), (10,)))
@@ -93,7 +96,7 @@ class TestCollections:
 class TestMeasures:
     def test_single_topics_have_the_rows_of_the_study_of_single_topics(self, measured):
         assert set(measured["method"]) == {POOLED, DEFAULT, *PEERS, PLAIN}
-        alone = [row for each in collection() for row in unseen.measure(each, (10,), {DEFAULT: {}})]
+        alone = [row for each in collection() for row in unseen.measure(each, (10,), ALONE)]
         rest = measured[measured["method"] != POOLED].reset_index(drop=True)
         share = rest.pop("share")
         pd.testing.assert_frame_equal(rest, pd.DataFrame(alone)[rest.columns])

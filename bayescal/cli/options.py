@@ -113,20 +113,20 @@ Parts = Annotated[
     option(
         "--parts",
         FIT,
-        "What the curve is made of: densities, monotone, logistic, recalibrated, or several of"
-        " them, weighed by labels left out; combined is all. By default combined, or densities"
-        " where --family or --model is given.",
+        "What the curve is made of: densities, monotone, logistic, recalibrated, learned, or"
+        " several of them, weighed by labels left out; combined is all. By default combined, or"
+        " densities where --family or --model is given.",
         metavar="NAME[,NAME...]",
     ),
 ]
 PriorKnowledge = Annotated[
-    str,
+    str | None,
     option(
         "--prior-knowledge",
         FIT,
-        "What is known before the first label: vague, learned (what scores mean on other data, if"
-        " they are as the classifier made them), or the file of a history of topics or of"
-        " populations of one's own.",
+        "What is known before the first label: learned (what scores mean on other data, if they"
+        " are as the classifier made them), vague, or the file of a history of topics or of"
+        " populations of one's own. By default learned.",
         metavar="NAME|FILE",
     ),
 ]

@@ -81,8 +81,13 @@ def calibrate_scores(labelled: Labelled, seed: int) -> CalibratedScores:
 
 def _fit(labelled: Labelled, i: int, rows: NDArray[np.intp], seed: int) -> ScoreCalibrator:
     weight = None if labelled.weight is None else labelled.weight[rows]
+    # A prior of how margins and log-odds usually rise was not compared here: docs/validation.
     calibrator = ScoreCalibrator(
-        scores_are="scores", draws=CALIBRATOR_DRAWS, chains=CHAINS, random_state=seed
+        scores_are="scores",
+        prior_knowledge="vague",
+        draws=CALIBRATOR_DRAWS,
+        chains=CHAINS,
+        random_state=seed,
     )
     # Whoever combines classifiers can turn no scores around; a bad one gets little weight.
     with without_scores_warnings():

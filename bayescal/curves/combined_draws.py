@@ -14,8 +14,6 @@ from bayescal.curves.curves import PartCurves
 from bayescal.engines.lapse import with_lapses
 from bayescal.validation import Floats
 
-# Draws of P(+) that seed the order in which a fit has the draws of its parts.
-SEEDS = 4
 # Log-odds at a time whose lapses stay in cache: of more, arrays cost more than arithmetic.
 IN_CACHE = 1 << 14
 
@@ -116,16 +114,19 @@ ModelCurves = PartCurves | CombinedDraws
 
 
 def combine(
-    parts: tuple[PartCurves, ...], weight: Floats, lapse: Floats | None = None
+    parts: tuple[PartCurves, ...], weight: Floats, lapse: Floats | None = None, order: int = 0
 ) -> CombinedDraws:
-    """Return the combination of parts by their weights, with draws of lapses if there are any."""
+    """
+    Return the combination of parts by their weights, with draws of lapses if there are any.
+
+    The order seeds which draw is of which part: several fits of the same one would have their k-th
+    draws of the same part.
+    """
     size = parts[0].size
-    # Whole numbers of draws, so that the bands do not depend on chance: then shuffled, of each fit
-    # in another order. The k-th draws of several classes would else be of the same part.
+    # Whole numbers of draws, so that the bands do not depend on chance: then shuffled.
     ends = np.round(np.cumsum(weight) * size).astype(np.intp)
     which = np.searchsorted(ends, np.arange(size), side="right")
-    own = np.random.default_rng(np.array(parts[0].prior[:SEEDS]).view(np.uint64))
-    which = own.permutation(np.minimum(which, weight.size - 1))
+    which = np.random.default_rng(order).permutation(np.minimum(which, weight.size - 1))
     return CombinedDraws(parts, weight, which, lapse, _own_prior(parts, which))
 
 

@@ -7,10 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from bayescal.engines.data import BinaryScores
-from bayescal.engines.monotone.density import Prior
-from bayescal.engines.monotone.posterior import outline
+from bayescal.engines.monotone.engine import vague_log_evidence
 from bayescal.validation import as_scores_of
-from bayescal.warps import IDENTITY, standardise, warped_spread
+from bayescal.warps import IDENTITY
 
 PIECES = 9
 # No warp, and one that bends at the scores' own spread, as log-odds fits have them.
@@ -50,17 +49,5 @@ def as_probabilities(data: BinaryScores) -> BinaryScores:
         return data
     log_odds = as_scores_of(np.clip(data.score, 0.0, 1.0), "probabilities")
     told = replace(data, score=log_odds, scores_are="probabilities")
-    return told if _log_evidence(told) > _log_evidence(data) - BELIEF else data
-
-
-def _log_evidence(data: BinaryScores) -> float:
-    """Return the log evidence of monotone log-odds by Laplace's approximation."""
-    centre, spread = data.centre_and_spread
-    found = []
-    for c in WARPS:
-        own = warped_spread(centre, spread, c * spread)
-        x = standardise(data.score, centre, own, c * spread)
-        found.append(
-            outline(x, data.positive, data.weight, Prior(), n_segments=PIECES).log_evidence
-        )
-    return max(found)
+    of_log_odds, of_scores = (vague_log_evidence(each, WARPS, PIECES) for each in (told, data))
+    return told if of_log_odds > of_scores - BELIEF else data

@@ -9,7 +9,7 @@ from bayescal.formulas import densities, lapses
 from bayescal.formulas.block import Block
 from bayescal.formulas.mathml import formula
 from bayescal.formulas.population import combination
-from bayescal.parts.stack import chosen, with_those_followed
+from bayescal.parts.stack import chosen, told_of, with_those_followed
 from bayescal.prior_knowledge import Population
 from bayescal.settings import Settings
 from bayescal.warps import IDENTITY
@@ -48,9 +48,9 @@ def describe(settings: Settings, data: BinaryScores, *, several: bool) -> list[B
     scale = None if several else data.centre_and_spread
     if settings.inference != "exact":
         return [*blocks, *_of_program(settings, scale)]
-    parts = chosen(settings.parts, data, settings.options)
-    for part in with_those_followed(parts):
-        blocks += part.describe(settings.options, scale)
+    options = told_of(settings.parts, data, settings.options).options
+    for part in with_those_followed(chosen(settings.parts, data, options)):
+        blocks += part.describe(options, scale)
     if settings.options.combined:
         blocks.append(Block("Combination", WEIGHED, tuple(map(formula, combination()))))
         blocks += lapses.blocks(settings.options.lapse)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from bayescal.engines.data import BinaryScores
 from bayescal.engines.monotone.engine import LogOddsFit
-from bayescal.engines.monotone.population import LogOddsFitAround, LogOddsPopulation, fit_around
-from bayescal.parts.monotone import MONOTONE, LogOddsPart
+from bayescal.engines.monotone.population import fit_around
+from bayescal.parts.monotone import LogOddsPart
 from bayescal.parts.options import Options, Task
 
 if TYPE_CHECKING:
@@ -17,16 +17,15 @@ if TYPE_CHECKING:
 class LearnedPart(LogOddsPart):
     """Log-odds that rise with the score, around those of other problems of the same kind."""
 
-    follows = (MONOTONE.name,)
     # As much as all others of a combination together.
     pseudo_documents = 2.75
     hyperparameters = frozenset()
 
     def joins(self, data: BinaryScores, options: Options) -> bool:
         """Return whether a population is known of such scores."""
-        return bool(populations_for(data, options))
+        return bool(options.populations_for(data))
 
-    def fit(self, task: Task) -> LogOddsFitAround:
+    def fit(self, task: Task) -> LogOddsFit:
         """
         Return the posterior around the population that the labels favour.
 
@@ -35,20 +34,17 @@ class LearnedPart(LogOddsPart):
         ValueError
             If no population is known of such scores.
         """
-        populations = populations_for(task.data, task.options)
+        populations = task.options.populations_for(task.data)
         if not populations:
             raise ValueError(
                 f"the part {self.name!r} needs prior_knowledge='learned', or populations of scores"
                 f" that are {task.data.scores_are!r}; there are none."
             )
-        vague = task.before[MONOTONE.name]
-        assert isinstance(vague, LogOddsFit)  # noqa: S101
         return fit_around(
             task.data,
             task.rng,
             draws=task.options.draws * task.options.chains,
             populations=populations,
-            vague=vague,
         )
 
     def describe(self, options: Options, scale: tuple[float, float] | None) -> list[Block]:
@@ -56,11 +52,6 @@ class LearnedPart(LogOddsPart):
         from bayescal.formulas.log_odds import block_of_populations
 
         return [block_of_populations(self.title, self.text, options.populations)]
-
-
-def populations_for(data: BinaryScores, options: Options) -> list[LogOddsPopulation]:
-    """Return the populations of scores like these."""
-    return [each for each in options.populations if data.scores_are in each.scores_are]
 
 
 LEARNED = LearnedPart(

@@ -139,6 +139,14 @@ class MonotonePart(LogOddsPart):
 class LogisticPart(LogOddsPart):
     """Log-odds along one straight line: in a combination that of the raw score, others warp."""
 
+    def joins(self, data: BinaryScores, options: Options) -> bool:
+        """
+        Return whether nothing is known of log-odds of such scores.
+
+        What is known makes a better start than a straight line (docs/defaults.md).
+        """
+        return not options.populations_for(data)
+
     @property
     def segments(self) -> int:
         """Return 1."""

@@ -60,6 +60,10 @@ class Options:
         """Return the hyperparameters of some names."""
         return {name: value for name, value in self.hyperparameters.items() if name in names}
 
+    def populations_for(self, data: BinaryScores) -> list[LogOddsPopulation]:
+        """Return what is known of log-odds of scores like these."""
+        return [each for each in self.populations if data.scores_are in each.scores_are]
+
 
 class Found(Protocol):
     """The posterior of a part, as its engine returns it."""

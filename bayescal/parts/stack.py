@@ -14,6 +14,7 @@ from bayescal.curves.curves import PartCurves
 from bayescal.engines import combined, lapse
 from bayescal.engines.data import BinaryScores
 from bayescal.parts import PARTS, part_of
+from bayescal.parts.favoured import Favoured, favoured
 from bayescal.parts.kept_digits import with_kept_digits
 from bayescal.parts.lapses import lapse_groups, read_lapse
 from bayescal.parts.options import Found, Options, Task
@@ -22,6 +23,7 @@ from bayescal.parts.places import COMBINATION, Groups, Place, places
 from bayescal.validation import Floats
 
 COMBINED = "combined"
+ORDER = "order"  # of the combination's draws, see `combine`
 
 
 def chosen(names: Sequence[str], data: BinaryScores, options: Options) -> list[Part]:
@@ -29,6 +31,11 @@ def chosen(names: Sequence[str], data: BinaryScores, options: Options) -> list[P
     if COMBINED in names:
         return [part for part in PARTS.values() if part.joins(data, options)]
     return [part for part in PARTS.values() if part.name in names]
+
+
+def told_of(names: Sequence[str], data: BinaryScores, options: Options) -> Favoured:
+    """Return what the labels say of other problems; those who name parts know what they want."""
+    return favoured(data, options) if COMBINED in names else Favoured(options)
 
 
 def fit_parts(
@@ -54,6 +61,8 @@ def fit_parts(
         The groups of a tree: draws, constants and evidence of every part, and the weights. The
         draws of several parts have the digits that `quantisation` keeps.
     """
+    told = told_of(names, data, options)
+    options = told.options
     weighed = chosen(names, data, options)
     first, *others = with_those_followed(weighed)
     found: dict[str, Found] = {first.name: first.fit(Task(data, options, rng, {}))}
@@ -73,7 +82,8 @@ def fit_parts(
     groups[COMBINATION] = combined.combination_dataset(left_out, belief, data, documents)
     lapses = _draw_lapses(groups[COMBINATION], left_out, data, documents, options, rng)
     groups |= lapse_groups(lapses, (options.chains, options.draws))
-    return with_kept_digits(groups)
+    groups[COMBINATION].attrs[ORDER] = int(rng.integers(1 << 31))
+    return with_kept_digits(groups | told.groups)
 
 
 def _draw_lapses(
@@ -163,4 +173,7 @@ def read_stack(groups: Groups, reading: Reading) -> ModelCurves | None:
         return None
     if COMBINATION not in groups:
         return curves[0]
-    return combine(curves, groups[COMBINATION]["weight"].values, read_lapse(groups))
+    combination = groups[COMBINATION]
+    # Files of earlier versions all have the same.
+    order = int(combination.attrs.get(ORDER, 0))
+    return combine(curves, combination["weight"].values, read_lapse(groups), order)

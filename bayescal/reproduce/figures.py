@@ -114,7 +114,7 @@ def fitted_log_odds(by_classifier: Mapping[str, TopicScores]) -> Figure:
         grid = _grid(scores)
         for method, colour in (("A.Laplace", BLUE), ("LogReg", RED), ("default", GREEN)):
             curve = METHODS[method](scores.scores, scores.labels, grid)
-            name = "ScoreCalibrator()" if method == "default" else method
+            name = "default, vague prior" if method == "default" else method
             ax.plot(grid, curve, color=colour, label=name)
         bins = binned_log_odds(scores.scores, scores.labels == 1)
         _draw_bins(ax, bins, "black", "o", "training, binned")

@@ -215,11 +215,16 @@ def _inputs_of(
 
 
 def _of_base(each: TopicInputs, k: int) -> Decided:
-    """Return a base classifier's own decisions, and log-odds by the default calibrator."""
+    """
+    Return a base classifier's own decisions, and log-odds by a calibrator.
+
+    Its prior is vague: what the default has learnt it has learnt from Reuters-21578 as well.
+    """
     scores, new = each.labelled.inputs.scores[:, k], each.new.scores[:, k]
     positive = each.labelled.positive
     taken = {measure: new >= best_threshold(measure, scores, positive) for measure in MEASURES}
-    calibrator = ScoreCalibrator(scores_are="scores", random_state=0).fit(scores, positive)
+    calibrator = ScoreCalibrator(scores_are="scores", prior_knowledge="vague", random_state=0)
+    calibrator.fit(scores, positive)
     return Decided(taken, new, calibrator.decision_function(new))
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -122,9 +123,10 @@ KINDS: tuple[type[Kept], ...] = (Progression, Few, Places)
 
 
 def pack(groups: Groups) -> dict[str, Packed]:
-    """Return what is kept of groups."""
+    """Return what is kept of groups; arrays that are the same in several are kept once."""
+    known: dict[Any, Any] = {}
     return {
-        path: (_packed(group.data_vars), _packed(group.coords), group.attrs)
+        path: (_packed(group.data_vars, known), _packed(group.coords, known), group.attrs)
         for path, group in groups.items()
     }
 
@@ -137,10 +139,16 @@ def unpack(packed: dict[str, Packed]) -> dict[str, xr.Dataset]:
     }
 
 
-def _packed(arrays: Any) -> Variables:
-    return {
-        name: (array.dims, _kept(array.variable), array.attrs) for name, array in arrays.items()
-    }
+def _packed(arrays: Any, known: dict[Any, Any]) -> Variables:
+    out = {}
+    for name, array in arrays.items():
+        values = array.values
+        # Pickle writes one object once, however many places it has.
+        same = array.dims, values.dtype, values.shape, sha256(values.tobytes()).digest()
+        if same not in known:
+            known[same] = _kept(array.variable)
+        out[name] = array.dims, known[same], array.attrs
+    return out
 
 
 def _unpacked(variables: Variables) -> dict[Any, Any]:

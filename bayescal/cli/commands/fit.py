@@ -24,7 +24,6 @@ from bayescal.cli.unpooled import calibrate
 if TYPE_CHECKING:
     from bayescal.score_calibrator import ScoreCalibrator
 
-VAGUE = "vague"  # prior knowledge of `learned_prior.names`, which help must not wait for
 # What tables call the losses of topics that were fitted together.
 POOLED = "pooled"
 POOL_ADVICE = "--pool fits all topics together, and answers for these too."
@@ -39,12 +38,12 @@ class Fit(Fitting):
     pool: options.Pool = False
     parameters: options.Parameters = False
     resume: options.Resume = False
-    prior_knowledge: options.PriorKnowledge = VAGUE
+    prior_knowledge: options.PriorKnowledge = None
 
     def check(self) -> None:
         """Check the options; see `Settings.check`."""
         super().check()
-        if self.prior_knowledge == VAGUE:
+        if self.prior_knowledge is None:
             return
         if self.pool:
             raise UsageError(
@@ -61,7 +60,9 @@ class Fit(Fitting):
 
     def calibrator(self, **others: Any) -> ScoreCalibrator:
         """Return an unfitted calibrator of one problem; see `Settings.calibrator`."""
-        return super().calibrator(**{"prior_knowledge": self.prior_knowledge} | others)
+        if self.prior_knowledge is not None:
+            others = {"prior_knowledge": self.prior_knowledge} | others
+        return super().calibrator(**others)
 
 
 @command(app, Fit)

@@ -154,8 +154,6 @@ def draw_likely(
     Evidence of those that are not drawn from is Laplace's approximation.
     """
     evidence = np.array([each.log_evidence for each in outlines])
-    if not outlines:
-        return {}, evidence
     found = {
         k: draw_within(outlines[k], draws, rng)
         for k in np.flatnonzero(evidence >= evidence.max() - CLOSE).tolist()
@@ -163,6 +161,21 @@ def draw_likely(
     for k, posterior in found.items():
         evidence[k] = posterior.log_evidence
     return found, evidence
+
+
+def vague_log_evidence(
+    data: BinaryScores, asinh_scales: Sequence[float], n_segments: int | None = None
+) -> float:
+    """Return the largest log evidence of `fit_monotone`'s warps, by Laplace's approximation."""
+    centre, spread = data.centre_and_spread
+    segments = number_of_segments(data) if n_segments is None else n_segments
+    found = []
+    for asinh_scale in np.asarray(asinh_scales) * spread:
+        own = warped_spread(centre, spread, asinh_scale)
+        x = standardise(data.score, centre, own, asinh_scale)
+        fitted = outline(x, data.positive, data.weight, Prior(), n_segments=segments)
+        found.append(fitted.log_evidence)
+    return max(found)
 
 
 def fit_monotone(
@@ -232,5 +245,10 @@ def fit_monotone(
         spread=spreads[best],
         log_evidence=evidence,
         asinh_scales=scaled,
-        base=rng.beta(1 + data.total(True), 1 + data.total(False), draws),
+        base=draw_base(data, rng, draws),
     )
+
+
+def draw_base(data: BinaryScores, rng: np.random.Generator, draws: int) -> Floats:
+    """Return draws of P(+), uniform before the labels."""
+    return rng.beta(1 + data.total(True), 1 + data.total(False), draws)

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
-import xarray as xr
 
 from bayescal.engines.data import BinaryScores
 from bayescal.engines.monotone.basis import Pieces
 from bayescal.engines.monotone.density import Prior
-from bayescal.engines.monotone.engine import LogOddsFit, draw_likely
-from bayescal.engines.monotone.posterior import outline
+from bayescal.engines.monotone.engine import LogOddsFit, draw_base, draw_likely
+from bayescal.engines.monotone.posterior import Outline, outline
 from bayescal.validation import Floats
 from bayescal.warps import standardise, unwarp
-
-VAGUE = "vague"  # none of the populations: the prior that knows the units of the scores alone
 
 
 @dataclass(frozen=True)
@@ -69,29 +66,13 @@ class LogOddsPopulation:
         return standardise(score, self.centre, self.spread, self.asinh_scale)
 
 
-@dataclass(frozen=True)
-class LogOddsFitAround(LogOddsFit):
+def log_evidence_around(data: BinaryScores, populations: Sequence[LogOddsPopulation]) -> Floats:
     """
-    The posterior of monotone log-odds around the population that the labels favour.
+    Return the natural log of p(labels | scores, population), shape (populations,).
 
-    Attributes
-    ----------
-    names : tuple of str
-        The populations compared, "vague" the last.
-    of_populations : array of shape (populations,)
-        log p(labels | scores, population).
+    It is Laplace's approximation, see `Outline.log_evidence`.
     """
-
-    names: tuple[str, ...]
-    of_populations: Floats
-
-    def evidence(self) -> xr.Dataset:
-        """Return the evidence of every population besides."""
-        compared = xr.Dataset(
-            {"population_log_evidence": ("population", self.of_populations)},
-            {"population": list(self.names)},
-        )
-        return super().evidence().merge(compared)
+    return np.array([_outline(data, each).log_evidence for each in populations])
 
 
 def fit_around(
@@ -100,10 +81,9 @@ def fit_around(
     *,
     draws: int,
     populations: Sequence[LogOddsPopulation],
-    vague: LogOddsFit,
-) -> LogOddsFitAround:
+) -> LogOddsFit:
     """
-    Draw from the posterior of monotone log-odds around each population, and keep the likeliest.
+    Draw from the posterior of monotone log-odds around the population that the labels favour.
 
     Parameters
     ----------
@@ -114,34 +94,30 @@ def fit_around(
     draws : int
         How many.
     populations : sequence of LogOddsPopulation
-        Equally probable before the labels; there may be none.
-    vague : LogOddsFit
-        The posterior to the same data by a prior in units of the scores. It stays where its
-        evidence is larger than that of all populations: these are then of other scores.
+        Equally probable before the labels.
     """
-    outlines = [
-        outline(
-            each.standardised(data.score), data.positive, data.weight, each.prior,
-            n_segments=each.pieces.segments, pieces=each.pieces,
-        )
-        for each in populations
-    ]  # fmt: skip
-    found, evidence = draw_likely(outlines, draws, rng)
-    compared = np.append(evidence, vague.log_evidence.max())
-    best, names = int(compared.argmax()), (*(each.name for each in populations), VAGUE)
-    fit = vague
-    if best in found:
-        likeliest = populations[best]
-        fit = LogOddsFit(
-            posterior=found[best],
-            prior=likeliest.prior,
-            data=data,
-            asinh_scale=likeliest.asinh_scale,
-            centre=likeliest.centre,
-            spread=likeliest.spread,
-            log_evidence=evidence[best : best + 1],
-            asinh_scales=np.array([likeliest.asinh_scale]),
-            base=vague.base,
-        )
-    same = {field.name: getattr(fit, field.name) for field in fields(LogOddsFit)}
-    return LogOddsFitAround(**same, names=names, of_populations=compared)
+    found, evidence = draw_likely([_outline(data, each) for each in populations], draws, rng)
+    best = max(found, key=lambda k: found[k].log_evidence)
+    likeliest = populations[best]
+    return LogOddsFit(
+        posterior=found[best],
+        prior=likeliest.prior,
+        data=data,
+        asinh_scale=likeliest.asinh_scale,
+        centre=likeliest.centre,
+        spread=likeliest.spread,
+        log_evidence=evidence[best : best + 1],
+        asinh_scales=np.array([likeliest.asinh_scale]),
+        base=draw_base(data, rng, draws),
+    )
+
+
+def _outline(data: BinaryScores, population: LogOddsPopulation) -> Outline:
+    return outline(
+        population.standardised(data.score),
+        data.positive,
+        data.weight,
+        population.prior,
+        n_segments=population.pieces.segments,
+        pieces=population.pieces,
+    )

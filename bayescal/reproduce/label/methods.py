@@ -105,12 +105,18 @@ def of_one(metaclassifier: str, specialise: str) -> Method:
 
 
 def svm(known: Sequence[Task], asked: Sequence[Task], setting: Setting) -> list[Decided]:
-    """Return the SVM's own decisions, and log-odds by the default calibrator of its scores."""
+    """
+    Return the SVM's own decisions, and log-odds by a calibrator of its scores.
+
+    The calibrator's prior is vague: what the default has learnt it has learnt from these corpora.
+    """
     out = []
     for task in asked:
         scores, new = task.inputs[:, SVM], task.new[:, SVM]
         taken = {by: new >= best_threshold(by, scores, task.positive) for by in DECISIONS.values()}
-        calibrator = ScoreCalibrator(scores_are="scores", random_state=setting.random_state)
+        calibrator = ScoreCalibrator(
+            scores_are="scores", prior_knowledge="vague", random_state=setting.random_state
+        )
         calibrator.fit(scores, task.positive)
         out.append(Decided(taken, calibrator.decision_function(new)))
     return out
