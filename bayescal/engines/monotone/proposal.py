@@ -25,6 +25,8 @@ MOST_STEPS_OUT = 15
 # Scales whose share is exp(-6) of the largest are left to the tails of their neighbours.
 DEPTH = 6.0
 PILOT = 700
+# Of a proposal that has one scale alone, and what is wider.
+WIDER, WIDE_SHARE = 2.0, 0.25
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,11 @@ def propose(
         pilot = weigh(given_scale, Mixture((laplace,), np.ones(1)), PILOT, rng)
         students.append(laplace.matched(pilot.points, np.exp(pilot.log_weight)))
         log_shares.append(_log_prior(part.scale, density.prior.walk_freedom) + pilot.log_evidence)
+    if len(students) == 1:
+        # A straight line's posterior leans to one side, with a tail as long as the prior's there.
+        (only,) = students
+        students.append(StudentT(only.mean, WIDER * only.root))
+        log_shares.append(log_shares[0] + math.log(WIDE_SHARE))
     # Where the pilot draws deny what the modes promised, a share may be 0.
     share = np.exp(np.maximum(np.array(log_shares) - max(log_shares), -DEPTH))
     return Mixture(tuple(students), share / share.sum())
