@@ -31,7 +31,8 @@ OURS: dict[str, Settings] = {
     "Laplace": {"family": "laplace"} | FEWER_DRAWS,
     "Gaussian": {"family": "gaussian"} | FEWER_DRAWS,
     "average": {"family": "average"} | FEWER_DRAWS,
-    "default": FEWER_DRAWS,
+    # These scores are no classifier's.
+    "default": {"prior_knowledge": "vague"} | FEWER_DRAWS,
 }
 PUBLISHED = {
     "Platt": ((0.082, 0.066, 0.054), (0.048, 0.024, 0.007), (0.049, 0.032, 0.020)),
