@@ -147,7 +147,7 @@ def test_leaving_one_out_knows_of_lapses(default, without):
     # ArviZ gets there by draws of all parts, which it weighs anew for each document.
     seen = label_scores.log_likelihood(default._calibration.draws, BinaryScores(SCORES, POSITIVE))
     by_draws = np.log(len(seen)) - special.logsumexp(-seen, axis=0)
-    np.testing.assert_allclose(by_draws, own, atol=0.06)
+    np.testing.assert_allclose(by_draws, own, atol=0.08)
 
 
 def test_files_keep_lapses(default, tmp_path):

@@ -19,9 +19,10 @@ from bayescal.validation import Floats, as_scores_of, check_fraction
 # Powers of two of spreads from the centre, as far as a calibrator tells scores apart.
 OCTAVES = np.arange(3.0, 332.5, 3.0)
 SETTLED = 1e-5  # in probability, by which a curve moves beyond the ends at most
-# Neighbours of a far score, as shares of its distance, which differ by rounding rather than by the
-# curve. So many times as much must not matter: by chance neighbours may agree some octaves long.
-BESIDE, NOISE = (-1e-10, 1e-10), 2.0**14
+# Neighbours of a far score, as shares of its distance, which leave a straight line by rounding
+# rather than by the curve. So many times as much must not matter: by chance they may lie on one for
+# some octaves.
+BESIDE, NOISE = (1e-10, 2e-10), 2.0**14
 
 
 @dataclass(frozen=True)
@@ -120,8 +121,11 @@ class ExportedCurves:
         scores: Floats = self.calibration.centre + distance
         log_odds = self.exact(scores)
         # Far out two log densities may differ by their rounding alone.
-        beside = np.stack([self.exact(scores + share * distance) for share in BESIDE])
-        noise = NOISE * np.abs(beside - log_odds).max(axis=0)
+        beside = [
+            0.5 * (self.exact(scores - share * distance) + self.exact(scores + share * distance))
+            for share in BESIDE
+        ]
+        noise = NOISE * np.abs(np.stack(beside) - log_odds).max(axis=0)
         p = probability(log_odds)
         moved = probability(log_odds + noise) - probability(log_odds - noise)
         told = np.asarray((moved <= SETTLED).all(axis=0), dtype=np.bool_)

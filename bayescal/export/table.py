@@ -94,7 +94,9 @@ def make_table(curves: ExportedCurves) -> tuple[Table, float]:
 
 def _tabulate(curves: ExportedCurves, share: float) -> Table:
     """Return a table for a share of the tolerances."""
-    rows = [_knots(curves, *each, share) for each in curves.tabulate(share * TOLERANCE)]
+    # What nodes miss and what is missed by leaving some out may add up.
+    nodes = curves.tabulate(share * (TOLERANCE - THINNING))
+    rows = [_knots(curves, *each, share) for each in nodes]
     return Table(dict(zip(curves.names, rows, strict=True)), curves.bounded)
 
 
