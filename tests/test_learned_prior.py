@@ -97,9 +97,19 @@ class TestEngine:
         assert fit_to(data, steep, flat).prior != right.prior
 
     def test_scores_like_none_have_none(self):
-        data, right, wrong = documents(200), one_line(name="right"), one_line(-30.0, 1e3)
+        data, right, wrong = documents(90), one_line(name="right"), one_line(-30.0, 1e3)
         assert likely(data, right, wrong) == ["right"]
         assert likely(data, wrong) == likely(data) == []
+        # Better than none, but far behind the likeliest.
+        second = one_line(0.3, 1.15, name="second")
+        assert likely(data, second) == ["second"]
+        assert likely(data, right, second) == ["right"]
+
+    def test_fifty_documents_of_each_class_know_enough(self):
+        data, right = documents(110), one_line(name="right")
+        assert 50 <= min(data.total(True), data.total(False)) < 60
+        assert likely(data, right) == []
+        assert likely(documents(90), right) == ["right"]
 
     def test_many_populations_are_each_less_probable_beforehand(self):
         data, near = documents(8), one_line(1.2, name="near")
@@ -186,8 +196,8 @@ class TestFiles:
 def margins():
     """Scores as an SVM's: log-odds of -3.3 at a margin of -0.85, that rise by 7 a unit there."""
     rng = np.random.default_rng(3)
-    score = rng.normal(-1.0, 0.35, 400)
-    return score, rng.random(400) < special.expit(-3.3 + 7.0 * (score + 0.85))
+    score = rng.normal(-1.0, 0.35, 200)
+    return score, rng.random(200) < special.expit(-3.3 + 7.0 * (score + 0.85))
 
 
 def fitted(data, prior_knowledge="learned", **settings):
@@ -259,7 +269,7 @@ class TestCalibrator:
         np.testing.assert_array_equal(again.predict_interval(GRID), expected)
         kept = load(whole.save(tmp_path / "kept.nc"))
         np.testing.assert_array_equal(kept.predict_interval(GRID), expected)
-        half = fitted((score[:200], label[:200])).update(score[200:], label[200:])
+        half = fitted((score[:100], label[:100])).update(score[100:], label[100:])
         assert picked(half) == "margins"
         page = whole.report(tmp_path / "report.html").read_text()
         assert "margins, log-odds of" in page

@@ -36,6 +36,12 @@ def test_evidence_of_modes_is_near_that_of_draws(name, n_positive, segments):
     assert abs(error(found)) < WORST
 
 
+def test_a_narrow_prior_leaves_next_to_nothing_to_approximate():
+    """So that constants of the grid of scales have to be right."""
+    for segments in (1, 9, 13):
+        assert abs(error(outlined(PRIORS["narrow"], segments=segments))) < 0.05
+
+
 def test_a_scale_left_out_is_missed(monkeypatch):
     """The negative: what one scale of the walk says is not what all of them do."""
     monkeypatch.setattr(proposal, "MOST_STEPS_OUT", 0)

@@ -16,6 +16,8 @@ from bayescal.parts.options import Options
 from bayescal.validation import Floats
 
 GROUP = "populations"
+# Documents of the rarer class from which on labels decide: log-loss is the same (docs/prior.md).
+ENOUGH = 50.0
 VAGUE = "vague"  # none of the populations: the prior that knows the units of the scores alone
 
 
@@ -53,7 +55,8 @@ def favoured(data: BinaryScores, options: Options) -> Favoured:
 
     The two are equally probable before the labels, populations as probable as one another. So a
     population of K has to have log K more evidence: scores in other units, whose curve few labels
-    of one kind of classifier leave possible, are then taken for what they are.
+    of one kind of classifier leave possible, are then taken for what they are. With fifty documents
+    of the rarer class labels say what is to be known, and nothing is compared.
 
     Parameters
     ----------
@@ -63,8 +66,8 @@ def favoured(data: BinaryScores, options: Options) -> Favoured:
         Asked for.
     """
     known = options.populations_for(data)
-    if not known:
-        return Favoured(options)
+    if not known or min(data.total(True), data.total(False)) >= ENOUGH:
+        return Favoured(replace(options, populations=()))
     vague = vague_log_evidence(data, MONOTONE.asinh_scales(options))
     around = log_evidence_around(data, known)
     least = max(around.max() - CLOSE, vague + math.log(len(known)))
