@@ -135,22 +135,23 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
     prior_knowledge : "learned", "vague", TopicCalibrator, Population, str or Path
         What is known before the first label. "learned" knows what scores of classifiers were found
         to mean on 18 data sets (`bayescal.learned_prior`): there are populations for margins of
-        linear SVMs, log-odds, naive Bayes and shares of votes. If the labels favour one of them,
-        the combination has monotone log-odds around it, in place of logistic regression and with
-        more than half of the belief before any label; else all is as with "vague". Scores should be
-        in the classifier's own units. "vague" are the package's own priors, which know the centre
-        and the spread of the scores and nothing else: whatever units scores are in, probabilities
-        are the same. The path of a .json file names populations of your own. A history of problems
-        calibrated before, as a `TopicCalibrator` fitted with pooling="partial", its `population_`,
-        a `Population` of it or the path of a file of either, makes this problem one more topic
-        around its population: the posterior is that of `TopicCalibrator.add_topics`, a fit to the
-        history and to this problem, whose labels also tell which of the population's draws are
-        likely. The population is stated in raw scores. So the history has to be of the same kind of
-        classifier, trained in the same way, whose scores mean the same: the margins of linear SVMs
-        of the same C and features, say, but not margins and log-odds of naive Bayes together. What
-        the labels are called does not matter. The population decides `family`, `parts`, `lapse`,
-        `draws` and all else that says what is fitted. Copies by scikit-learn keep it as it is; as a
-        value in the grid of a GridSearchCV it has to be a `Population` or a path.
+        linear SVMs, log-odds, naive Bayes and shares of votes. If there are fewer than fifty
+        documents of the rarer class, and the labels favour one of these, the combination has
+        monotone log-odds around it, in place of logistic regression and with more than half of the
+        belief before any label; else all is as with "vague". Scores should be in the classifier's
+        own units. "vague" are the package's own priors, which know the centre and the spread of the
+        scores and nothing else: whatever units scores are in, probabilities are the same. The path
+        of a .json file names populations of your own. A history of problems calibrated before, as a
+        `TopicCalibrator` fitted with pooling="partial", its `population_`, a `Population` of it or
+        the path of a file of either, makes this problem one more topic around its population: the
+        posterior is that of `TopicCalibrator.add_topics`, a fit to the history and to this problem,
+        whose labels also tell which of the population's draws are likely. The population is stated
+        in raw scores. So the history has to be of the same kind of classifier, trained in the same
+        way, whose scores mean the same: the margins of linear SVMs of the same C and features, say,
+        but not margins and log-odds of naive Bayes together. What the labels are called does not
+        matter. The population decides `family`, `parts`, `lapse`, `draws` and all else that says
+        what is fitted. Copies by scikit-learn keep it as it is; as a value in the grid of a
+        GridSearchCV it has to be a `Population` or a path.
     draws, chains : int
         Number of posterior draws in each chain, and of chains; for "exact" all draws are
         independent. Around a population they are as many as the population's.
