@@ -136,10 +136,10 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         What is known before the first label. "learned" knows what scores of classifiers were found
         to mean on 18 data sets (`bayescal.learned_prior`): there are populations for margins of
         linear SVMs, log-odds, naive Bayes and shares of votes. If there are fewer than fifty
-        documents of the rarer class, and the labels favour one of these, the combination has
-        monotone log-odds around it, in place of logistic regression and with more than half of the
-        belief before any label; else all is as with "vague". Scores should be in the classifier's
-        own units. "vague" are the package's own priors, which know the centre and the spread of the
+        documents of the rarer class, the combination has monotone log-odds around the likeliest of
+        these, believed in by how probable the labels make it that the scores are like those of one;
+        where that is next to impossible, all is as with "vague". Scores should be in the
+        classifier's own units. "vague" are the package's own priors, which know the centre and the spread of the
         scores and nothing else: whatever units scores are in, probabilities are the same. The path
         of a .json file names populations of your own. A history of problems calibrated before, as a
         `TopicCalibrator` fitted with pooling="partial", its `population_`, a `Population` of it or

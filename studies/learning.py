@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
@@ -17,7 +17,8 @@ from studies.unseen_samples import generator, names_of, rarer_share
 
 SCORES, LOG_ODDS, PROBABILITIES = "scores", "log_odds", "probabilities"
 # Classifiers whose scores mean much the same, and what scores a user may say these are.
-KINDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+Kinds = Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]
+KINDS: Kinds = {
     "margins": (("linear_svm",), (SCORES,)),
     "log-odds": (
         ("logistic_regression", "gradient_boosting", "neural_network"),
@@ -46,7 +47,7 @@ def groups_of(data_sets: Sequence[str]) -> list[list[str]]:
 
 
 def populations_of(
-    folder: Path, data_sets: Collection[str] | None = None
+    folder: Path, data_sets: Collection[str] | None = None, kinds: Kinds = KINDS
 ) -> list[LogOddsPopulation]:
     """
     Return the populations of all kinds that have posed problems enough.
@@ -57,9 +58,11 @@ def populations_of(
         The library.
     data_sets : collection of str, optional
         To learn from; by default all.
+    kinds : mapping of str to (classifiers, what their scores may be said to be)
+        Which classifiers share a population.
     """
-    samples: dict[str, list[Learnt]] = {name: [] for name in KINDS}
-    kind_of = {each: name for name, (classifiers, _) in KINDS.items() for each in classifiers}
+    samples: dict[str, list[Learnt]] = {name: [] for name in kinds}
+    kind_of = {each: name for name, (classifiers, _) in kinds.items() for each in classifiers}
     for problem in _chosen(folder):
         if data_sets is None or problem.data_set in data_sets:
             sample = _sample(problem)
@@ -67,7 +70,7 @@ def populations_of(
                 samples[kind_of[problem.classifier]].append(sample)
     return [
         replace(learn_population(name, samples[name], random_state=0), scores_are=scores_are)
-        for name, (_, scores_are) in KINDS.items()
+        for name, (_, scores_are) in kinds.items()
         if len(samples[name]) >= FEWEST
     ]
 

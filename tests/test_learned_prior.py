@@ -111,13 +111,21 @@ class TestEngine:
         assert likely(data, right) == []
         assert likely(documents(90), right) == ["right"]
 
-    def test_many_populations_are_each_less_probable_beforehand(self):
-        data, near = documents(8), one_line(1.2, name="near")
-        vague = favoured(data, read_settings(ScoreCalibrator()).options).log_evidence[-1]
-        (own,) = log_evidence_around(data, [near])
-        assert vague < own < vague + np.log(40)
-        assert likely(data, near) == ["near"]
-        assert likely(data, *[near] * 40) == []
+    def test_its_probability_is_that_of_bayes_rule(self):
+        data, near, far = documents(12), one_line(1.2), one_line(-1.0, 3.0)
+        options = replace(read_settings(ScoreCalibrator()).options, populations=(near, far))
+        found = favoured(data, options)
+        *around, vague = np.exp(found.log_evidence - found.log_evidence.max())
+        like_one = 0.1 * np.mean(around)
+        assert found.probability == pytest.approx(like_one / (like_one + 0.9 * vague), rel=1e-9)
+        assert 0.05 < found.probability < 0.9
+        assert found.options.like_populations == found.probability
+        # Of many populations each is less probable beforehand.
+        others = [one_line(-30.0, 1e3)] * 400
+        many = favoured(data, replace(options, populations=(near, *others)))
+        assert 0.0 < many.probability < 0.02
+        assert many.options.populations == ()
+        assert many.options.like_populations == 0.0
 
     def test_labels_left_out_are_those_of_the_population(self):
         data, own = documents(40), one_line()
@@ -213,15 +221,31 @@ def picked(calibrator):
 
 
 class TestCalibrator:
-    def test_it_has_most_of_the_belief_in_place_of_a_straight_line(self, margins):
+    @pytest.mark.parametrize("beforehand", [0.1, 0.9])
+    def test_belief_in_it_goes_by_its_probability(self, margins, monkeypatch, beforehand):
         score, label = margins
         few = np.r_[np.flatnonzero(label)[:1], np.flatnonzero(~label)[:1]]
-        parts = ("densities", "monotone", "recalibrated", "learned")
-        found = fitted((score[few], label[few]), parts=parts).combination_["weight"]
-        assert found["learned"] == pytest.approx(2.75 / 4.5, abs=0.1)
-        assert tuple(fitted(margins).combination_.index) == parts
-        vague = fitted(margins, "vague").combination_
-        assert list(vague.index) == ["densities", "monotone", "logistic", "recalibrated"]
+        monkeypatch.setattr("bayescal.parts.favoured.LIKE_NONE", (1.0 - beforehand) / beforehand)
+        calibrator = fitted((score[few], label[few]))
+        known = float(calibrator.results_["populations"]["probability"])
+        # Two labels say next to nothing, neither of populations nor, left out, of the parts.
+        assert known == pytest.approx(beforehand, abs=0.05)
+        belief = {"learned": 2.75 * known, "logistic": 1.0 - known}
+        found = calibrator.combination_["weight"]
+        for name, documents_worth in belief.items():
+            expected = documents_worth / (1.75 + sum(belief.values()))
+            assert found[name] == pytest.approx(expected, abs=0.1), name
+
+    def test_vague_priors_leave_it_out(self, margins):
+        vague = fitted(margins, "vague")
+        assert "learned" not in vague.combination_.index
+        assert "populations" not in vague.results_.children
+
+    def test_parts_that_are_named_have_all_their_belief(self, margins):
+        score, label = margins
+        few = np.r_[np.flatnonzero(label)[:1], np.flatnonzero(~label)[:1]]
+        both = fitted((score[few], label[few]), parts=("logistic", "learned")).combination_
+        assert both["weight"]["learned"] == pytest.approx(2.75 / 3.75, abs=0.1)
 
     def test_it_knows_scores_by_their_units(self, margins):
         score, label = margins

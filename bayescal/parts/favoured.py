@@ -1,16 +1,19 @@
-"""Which populations of other problems the labels favour: what parts there are depends on it."""
+"""Whether scores are like those of other problems: how much the labels say for what was learnt."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 import xarray as xr
+from scipy import special
 
 from bayescal.engines.data import BinaryScores
 from bayescal.engines.monotone.engine import CLOSE, vague_log_evidence
-from bayescal.engines.monotone.population import log_evidence_around
+from bayescal.engines.monotone.population import LogOddsPopulation, log_evidence_around
+from bayescal.log_sum import log_sum_exp
 from bayescal.parts.monotone import MONOTONE
 from bayescal.parts.options import Options
 from bayescal.validation import Floats
@@ -18,6 +21,11 @@ from bayescal.validation import Floats
 GROUP = "populations"
 # Documents of the rarer class from which on labels decide: log-loss is the same (docs/prior.md).
 ENOUGH = 50.0
+# How many times as probable it is, before any label, that scores are like those of no population:
+# with fewer, simulated scores, which are no classifier's, lose more (docs/defaults.md).
+LIKE_NONE = 9.0
+# A part that is less probable would change nothing, and cost its time.
+NEGLIGIBLE = 0.02
 VAGUE = "vague"  # none of the populations: the prior that knows the units of the scores alone
 
 
@@ -29,34 +37,44 @@ class Favoured:
     Attributes
     ----------
     options : Options
-        With the populations that are likely alone; with none if scores are like those of none.
+        With the populations that are likely alone, and how probable it is that scores are like
+        those of one of them; with no population if that is next to impossible.
     names : tuple of str
         Of all that were compared, "vague" the last; empty if there were none.
     log_evidence : array of shape (populations + 1,)
         Natural log of p(labels | scores, population), by Laplace's approximation.
+    probability : float
+        That the scores are like those of a population, given the labels.
     """
 
     options: Options
     names: tuple[str, ...] = ()
     log_evidence: Floats = field(default_factory=lambda: np.empty(0))
+    probability: float = 0.0
 
     @property
     def groups(self) -> dict[str, xr.Dataset]:
         """Return the group of a tree that keeps the comparison; none without one."""
         if not self.names:
             return {}
-        found = xr.Dataset({"log_evidence": ("population", self.log_evidence)})
+        found = xr.Dataset(
+            {"log_evidence": ("population", self.log_evidence), "probability": self.probability}
+        )
         return {GROUP: found.assign_coords(population=list(self.names))}
 
 
 def favoured(data: BinaryScores, options: Options) -> Favoured:
-    """
+    r"""
     Compare what is known of such scores with the prior that knows nothing but their units.
 
-    The two are equally probable before the labels, populations as probable as one another. So a
-    population of K has to have log K more evidence: scores in other units, whose curve few labels
-    of one kind of classifier leave possible, are then taken for what they are. With fifty documents
-    of the rarer class labels say what is to be known, and nothing is compared.
+    Before the labels it is r = 9 times as probable that scores are like those of none of the K
+    populations as that they are like those of one, and populations are as probable as one another.
+    Given the labels, the probability that they are like those of one is
+
+    .. math:: \frac{\sum_k p_k / K}{\sum_k p_k / K + r\, p_{\text{vague}}},
+
+    p_k being that of the labels given the scores. With fifty documents of the rarer class labels
+    say what is to be known, and nothing is compared.
 
     Parameters
     ----------
@@ -67,10 +85,33 @@ def favoured(data: BinaryScores, options: Options) -> Favoured:
     """
     known = options.populations_for(data)
     if not known or min(data.total(True), data.total(False)) >= ENOUGH:
-        return Favoured(replace(options, populations=()))
+        return Favoured(without_populations(options))
     vague = vague_log_evidence(data, MONOTONE.asinh_scales(options))
     around = log_evidence_around(data, known)
-    least = max(around.max() - CLOSE, vague + math.log(len(known)))
-    likely = tuple(each for each, log in zip(known, around, strict=True) if log >= least)
+    log_odds = log_sum_exp(around.copy(), axis=0) - math.log(len(known) * LIKE_NONE) - vague
+    probability = float(special.expit(log_odds))
     names = (*(each.name for each in known), VAGUE)
-    return Favoured(replace(options, populations=likely), names, np.append(around, vague))
+    return Favoured(
+        _with_likely(options, known, around, probability),
+        names,
+        np.append(around, vague),
+        probability,
+    )
+
+
+def _with_likely(
+    options: Options,
+    known: Sequence[LogOddsPopulation],
+    log_evidence: Floats,
+    probability: float,
+) -> Options:
+    if probability < NEGLIGIBLE:
+        return without_populations(options)
+    near = log_evidence >= log_evidence.max() - CLOSE
+    likely = tuple(each for each, is_near in zip(known, near, strict=True) if is_near)
+    return replace(options, populations=likely, like_populations=probability)
+
+
+def without_populations(options: Options) -> Options:
+    """Return the same, of scores of which nothing is known."""
+    return replace(options, populations=(), like_populations=0.0)

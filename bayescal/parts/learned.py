@@ -17,13 +17,18 @@ if TYPE_CHECKING:
 class LearnedPart(LogOddsPart):
     """Log-odds that rise with the score, around those of other problems of the same kind."""
 
-    # As much as all others of a combination together.
+    # As much as all parts of a combination without it.
     pseudo_documents = 2.75
     hyperparameters = frozenset()
 
     def joins(self, data: BinaryScores, options: Options) -> bool:
         """Return whether a population is known of such scores."""
         return bool(options.populations_for(data))
+
+    def belief(self, options: Options) -> float:
+        """Return less the less probable it is that scores are like those of a population."""
+        share = 1.0 if options.like_populations is None else options.like_populations
+        return share * self.pseudo_documents
 
     def fit(self, task: Task) -> LogOddsFit:
         """

@@ -139,13 +139,13 @@ class MonotonePart(LogOddsPart):
 class LogisticPart(LogOddsPart):
     """Log-odds along one straight line: in a combination that of the raw score, others warp."""
 
-    def joins(self, data: BinaryScores, options: Options) -> bool:
+    def belief(self, options: Options) -> float:
         """
-        Return whether nothing is known of log-odds of such scores.
+        Return less the more probable it is that scores are like those of a population.
 
         What is known makes a better start than a straight line (docs/defaults.md).
         """
-        return not options.populations_for(data)
+        return (1.0 - (options.like_populations or 0.0)) * self.pseudo_documents
 
     @property
     def segments(self) -> int:

@@ -43,6 +43,9 @@ class Options:
         learns it from labels left out.
     populations : tuple of LogOddsPopulation
         What is known of log-odds from other problems.
+    like_populations : float or None
+        Probability, given the labels, that scores are like those of one of them; None if the parts
+        were named, so that nothing depends on it.
     """
 
     families: tuple[Family, ...]
@@ -55,6 +58,7 @@ class Options:
     chains: int
     lapse: float | None = 0.0
     populations: tuple[LogOddsPopulation, ...] = ()
+    like_populations: float | None = None
 
     def known(self, names: frozenset[str]) -> dict[str, float]:
         """Return the hyperparameters of some names."""

@@ -60,7 +60,8 @@ class Part(ABC):
     follows : tuple of str
         Parts that have to be fitted before it, for it starts from them.
     pseudo_documents : float
-        Documents' worth of belief in it before any label speaks, in a combination.
+        Documents' worth of belief in it before any label speaks, in a combination; of parts that
+        `belief` has less of at times, the most.
     hyperparameters : frozenset of str
         Names of its prior's parameters.
     importance_weighted : bool
@@ -79,6 +80,10 @@ class Part(ABC):
     def joins(self, data: BinaryScores, options: Options) -> bool:
         """Return whether it is part of the combination; False for those to be asked for by name."""
         return False
+
+    def belief(self, options: Options) -> float:
+        """Return how many documents belief in it is worth before any label is left out."""
+        return self.pseudo_documents
 
     def given(self, options: Options) -> dict[str, float]:
         """Return its hyperparameters of those given: all where it is alone, to refuse others."""

@@ -78,7 +78,7 @@ def fit_parts(
             place = part.place(found[part.name], first=False)
             groups |= stored(place, found[part.name], options.chains, options.draws)
         left_out[part.name] = found[part.name].leave_one_out(documents.index, rng)
-    belief = {part.name: part.pseudo_documents for part in weighed}
+    belief = {part.name: part.belief(options) for part in weighed}
     groups[COMBINATION] = combined.combination_dataset(left_out, belief, data, documents)
     lapses = _draw_lapses(groups[COMBINATION], left_out, data, documents, options, rng)
     groups |= lapse_groups(lapses, (options.chains, options.draws))
