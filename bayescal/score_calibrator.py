@@ -83,9 +83,9 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         "logistic", log-odds in one straight line; "recalibrated", log-odds that rise with those of
         the densities; "learned", monotone log-odds around those of other problems, see
         `prior_knowledge`; "identity", scores that are log-odds already. Several can be given;
-        "combined" is all of them, but the identity only if `scores_are` says so, and "learned" or
-        "logistic", as `prior_knowledge` says. Several are averaged with the weights that best
-        predict each label from all others (stacking). "auto" is "densities" where a family or a
+        "combined" is all of them, but the identity only if `scores_are` says so, and "learned" as
+        `prior_knowledge` says. Several are averaged with the weights that best predict each label
+        from all others (stacking). "auto" is "densities" where a family or a
         program is given and for inferences other than "exact", else "combined".
     program : str or Path, optional
         A model program for "nuts" and "map": a name from `bayescal.programs.available()` or the
