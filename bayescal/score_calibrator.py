@@ -139,19 +139,19 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         documents of the rarer class, the combination has monotone log-odds around the likeliest of
         these, believed in by how probable the labels make it that the scores are like those of one;
         where that is next to impossible, all is as with "vague". Scores should be in the
-        classifier's own units. "vague" are the package's own priors, which know the centre and the spread of the
-        scores and nothing else: whatever units scores are in, probabilities are the same. The path
-        of a .json file names populations of your own. A history of problems calibrated before, as a
-        `TopicCalibrator` fitted with pooling="partial", its `population_`, a `Population` of it or
-        the path of a file of either, makes this problem one more topic around its population: the
-        posterior is that of `TopicCalibrator.add_topics`, a fit to the history and to this problem,
-        whose labels also tell which of the population's draws are likely. The population is stated
-        in raw scores. So the history has to be of the same kind of classifier, trained in the same
-        way, whose scores mean the same: the margins of linear SVMs of the same C and features, say,
-        but not margins and log-odds of naive Bayes together. What the labels are called does not
-        matter. The population decides `family`, `parts`, `lapse`, `draws` and all else that says
-        what is fitted. Copies by scikit-learn keep it as it is; as a value in the grid of a
-        GridSearchCV it has to be a `Population` or a path.
+        classifier's own units. "vague" are the package's own priors, which know the centre and the
+        spread of the scores and nothing else: whatever units scores are in, probabilities are the
+        same. The path of a .json file names populations of your own. A history of problems
+        calibrated before, as a `TopicCalibrator` fitted with pooling="partial", its `population_`,
+        a `Population` of it or the path of a file of either, makes this problem one more topic
+        around its population: the posterior is that of `TopicCalibrator.add_topics`, a fit to the
+        history and to this problem, whose labels also tell which of the population's draws are
+        likely. The population is stated in raw scores. So the history has to be of the same kind of
+        classifier, trained in the same way, whose scores mean the same: the margins of linear SVMs
+        of the same C and features, say, but not margins and log-odds of naive Bayes together. What
+        the labels are called does not matter. The population decides `family`, `parts`, `lapse`,
+        `draws` and all else that says what is fitted. Copies by scikit-learn keep it as it is; as a
+        value in the grid of a GridSearchCV it has to be a `Population` or a path.
     draws, chains : int
         Number of posterior draws in each chain, and of chains; for "exact" all draws are
         independent. Around a population they are as many as the population's.
