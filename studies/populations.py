@@ -69,13 +69,14 @@ def run(options: Options) -> None:
     of_set = {name: [each for each in sample if each.data_set == name] for name in names[::step]}
     tasks = [(options.problems, judged, names, sizes) for judged in of_set.values()]
     rows = pd.DataFrame(row for rows in spread_over(options.jobs, measure, tasks) for row in rows)
-    write_table(rows, options.out, "populations")
+    means = by_set(rows)
+    write_table(means.reset_index(), options.out, "populations")
     write_page(
         "populations",
         options.out,
         [],
-        table=_differences(rows),
-        gains=_gains(rows),
+        table=_differences(means),
+        gains=_gains(means),
         sizes=", ".join(map(str, sizes)),
     )
 
@@ -131,19 +132,17 @@ def log_score(populations: Sequence[LogOddsPopulation], problem: Problem, n: int
     return float(log_sum_exp(log_evidence_around(data, known), axis=0) - np.log(len(known)))
 
 
-def _by_set(rows: pd.DataFrame) -> pd.DataFrame:
+def by_set(rows: pd.DataFrame) -> pd.DataFrame:
     """Return mean log scores, a row a size and data set and a column a grouping."""
     return rows.pivot_table("log_score", ["n", "data_set"], "populations", sort=False)
 
 
-def _differences(rows: pd.DataFrame) -> str:
-    means = _by_set(rows)
+def _differences(means: pd.DataFrame) -> str:
     return _table(means.sub(means[SHIPPED], axis=0).drop(columns=SHIPPED))
 
 
-def _gains(rows: pd.DataFrame) -> str:
-    means = _by_set(rows)
-    return _table((means[[SHIPPED]]).sub(means[VAGUE], axis=0))
+def _gains(means: pd.DataFrame) -> str:
+    return _table(means[[SHIPPED]].sub(means[VAGUE], axis=0))
 
 
 def _table(found: pd.DataFrame) -> str:
