@@ -84,6 +84,15 @@ def test_bands_hold_draws_of_every_part_in_proportion_to_its_weight(fitted):
     np.testing.assert_allclose(share[told], 0.9, atol=0.02)
 
 
+def test_draws_of_one_topic_say_nothing_of_anothers_parts(fitted):
+    first, second = (read_topic(fitted.posterior_, topic) for topic in (1, 2))
+    alike = (first.weight * second.weight).sum()
+    error = np.sqrt(0.25 / first.size)
+    assert abs((first.which == second.which).mean() - alike) < 4.0 * error
+    # The negative: in the same order most draws are of the same part.
+    assert np.minimum(first.weight, second.weight).sum() - alike > 10.0 * error
+
+
 def test_densities_are_those_of_their_families_alone(fitted):
     curve = read_topic(fitted.posterior_, 0)
     alone = TopicCalibrator(family="asymmetric_laplace", draws=250, random_state=1).fit(*made())

@@ -26,6 +26,8 @@ from bayescal.parts.of_topics import (
     prefix_of,
 )
 from bayescal.parts.places import COMBINATION, DRAWS, LAPSE, Groups, flat, place_of, places
+from bayescal.parts.stack import ORDER
+from bayescal.results.topic_parts import order_of
 from bayescal.results.topics import read_population, read_scale
 from bayescal.validation import Floats
 
@@ -80,6 +82,7 @@ def groups_of_topic(tree: xr.DataTree) -> dict[str, xr.Dataset]:
     if COMBINATION not in groups:
         return out
     weights = _only(groups[COMBINATION])[["weight", "elpd", "se"]]
+    weights.attrs[ORDER] = order_of(weights["weight"].values)
     lapses = {LAPSE: groups[LAPSE]} if LAPSE in groups else {}
     # Labels left out are predicted with the mean of what base rates are from.
     base_rate = read_population(tree).rate.mean(axis=1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+from zlib import crc32
 
 import numpy as np
 import xarray as xr
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from bayescal.curves.class_draws import ClassDraws
 from bayescal.curves.combined_draws import CombinedDraws, combine
+from bayescal.curves.curves import PartCurves
 from bayescal.curves.monotone_draws import MonotoneDraws
 from bayescal.curves.recalibrated_draws import DensityLogOdds, RecalibratedDraws
 from bayescal.engines.pooled.combined import TopicCombination
@@ -88,7 +90,18 @@ def read_topic(tree: xr.DataTree, topic: int | None) -> CombinedDraws:
     recalibrated = RecalibratedDraws(_base(tree, densities, combination), along)
     direct = topic_log_odds.read_curve(tree, topic)
     weight = combination["population_weight"] if topic is None else combination["weight"][topic]
-    return combine((*densities, recalibrated, direct), weight.values, read_topics_lapse(tree))
+    parts: tuple[PartCurves, ...] = (*densities, recalibrated, direct)
+    return combine(parts, weight.values, read_topics_lapse(tree), order_of(weight.values))
+
+
+def order_of(weight: Floats) -> int:
+    """
+    Return a number by which topics of other weights have their draws of parts in another order.
+
+    Else all topics' k-th draws would be of the same part. A topic has the same draws whichever
+    others there are, and as a problem of its own.
+    """
+    return crc32(np.round(weight, 9).tobytes())
 
 
 def read_topics_lapse(tree: xr.DataTree) -> Floats | None:
