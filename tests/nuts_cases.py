@@ -18,7 +18,13 @@ from bayescal.engines.data import BinaryScores
 from bayescal.engines.monotone.basis import Pieces, place_pieces
 from bayescal.engines.program_model import build_model
 from bayescal.families import FAMILIES
-from tests import log_odds_population, one_more_topic, pooled_tools, weights_cases
+from tests import (
+    learned_prior_cases,
+    log_odds_population,
+    one_more_topic,
+    pooled_tools,
+    weights_cases,
+)
 from tests.nuts_reference import Reference, write
 
 CHAINS = 4
@@ -143,6 +149,10 @@ CASES = (
         for topic in one_more_topic.TOPICS
     }
     | {"noisy_logistic": (partial(sample_log_odds, "noisy_logistic", "overlapping"), 2000, 1500)}
+    | {
+        f"learned prior, {name}": (partial(learned_prior_cases.sample, name), 2000, 1500)
+        for name in learned_prior_cases.POPULATIONS
+    }
     | {"population of log-odds": (log_odds_population.sample, 1500, 1500)}
     | {
         f"classifier_weights, {name}": (partial(weights_cases.sample, name), 2000, 1500)

@@ -1,7 +1,7 @@
 """Priors learnt from problems that were calibrated before, as data.
 
 `populations.json` holds what the scores of a few kinds of classifiers were found to mean on real
-data sets; `python -m studies.learned_prior` writes it. `learn_population` makes such a population
+data sets; `python -m tools.make_populations` writes it. `learn_population` makes such a population
 of problems of one's own.
 """
 
