@@ -25,13 +25,15 @@ from bayescal.parts.monotone import read_log_odds
 from bayescal.parts.of_topics import RECALIBRATED_OF_TOPICS as RECALIBRATION
 from bayescal.parts.of_topics import prefix_of, shown_of_topics
 from bayescal.parts.places import COMBINATION, LAPSE, Groups
-from bayescal.parts.stack import stored
+from bayescal.parts.stack import ORDER, stored
 from bayescal.results import topic_log_odds
 from bayescal.results.topics import append_topics, read_curve, read_scale
 from bayescal.validation import Floats
 
 if TYPE_CHECKING:
     import pandas as pd
+
+BY_WEIGHT = "by weight"  # whose draws of parts are in an order of each topic's own
 
 
 def combination_groups(
@@ -70,6 +72,7 @@ def combination_groups(
             "reach": ("end", np.array(reach)),
         },
         {"topic": names, "part": list(NAMES), "density": list(DENSITIES)},
+        {ORDER: BY_WEIGHT},
     )
     recalibration = stored(RECALIBRATION, found.recalibration, *shape)
     return {
@@ -91,17 +94,22 @@ def read_topic(tree: xr.DataTree, topic: int | None) -> CombinedDraws:
     direct = topic_log_odds.read_curve(tree, topic)
     weight = combination["population_weight"] if topic is None else combination["weight"][topic]
     parts: tuple[PartCurves, ...] = (*densities, recalibrated, direct)
-    return combine(parts, weight.values, read_topics_lapse(tree), order_of(weight.values))
+    return combine(parts, weight.values, read_topics_lapse(tree), order_of(combination, weight.values))
 
 
-def order_of(weight: Floats) -> int:
+def order_of(combination: xr.Dataset, weight: Floats) -> int:
     """
     Return a number by which topics of other weights have their draws of parts in another order.
 
-    Else all topics' k-th draws would be of the same part. A topic has the same draws whichever
-    others there are, and as a problem of its own.
+    Else all topics' k-th draws would be of the same part, which they are in files of earlier
+    versions: those say nothing of an order and go on to predict the same. A topic has the same
+    draws whichever others there are, and as a problem of its own.
     """
-    return crc32(np.round(weight, 9).tobytes())
+    if combination.attrs.get(ORDER) != BY_WEIGHT:
+        return 0
+    # Weights of one fit differ in their ninth digit from processor to processor: steps are far
+    # wider, and no simple fraction lies on the border of two.
+    return crc32(np.rint(1234.5678 * weight).astype("<i8").tobytes())
 
 
 def read_topics_lapse(tree: xr.DataTree) -> Floats | None:

@@ -122,10 +122,11 @@ def _search(
 
 
 def _log_posterior(
-    topics: TopicDraws, hyperprior: GaussianHyperprior
+    topics: TopicDraws, hyperprior: GaussianHyperprior, *, in_double: bool = False
 ) -> Callable[[Floats], Floats]:
     def log_posterior(points: Floats) -> Floats:
-        log: Floats = topics.log_evidence_of(points) + hyperprior.log_density(points)
+        log_evidence = topics.log_evidence_of(points, in_double=in_double)
+        log: Floats = log_evidence + hyperprior.log_density(points)
         return log
 
     return log_posterior
@@ -135,7 +136,10 @@ def _mode(
     topics: TopicDraws, hyperprior: GaussianHyperprior, start: Floats
 ) -> tuple[Floats, Floats]:
     """Return a mode, or how far to it the draws carry, and minus the inverse Hessian there."""
-    log_posterior, scale = _log_posterior(topics, hyperprior), np.array(hyperprior.scale)
+    # Second differences divide what single precision leaves out by DIFFERENCE squared: the mode and
+    # the curvature would be another processor's in their second digit.
+    log_posterior = _log_posterior(topics, hyperprior, in_double=True)
+    scale = np.array(hyperprior.scale)
     point, prior_precision = start, np.diag(scale**-2.0)
     for _ in range(NEWTON_STEPS):
         value, gradient, hessian = _derivatives(log_posterior, point, scale)

@@ -87,11 +87,17 @@ class TopicDraws:
             health=self.health.at_worst(other.health),
         )
 
-    def log_evidence_of(self, points: Floats) -> Floats:
-        """Return the sum over topics of log Z at populations, a row each; shape (k,)."""
+    def log_evidence_of(self, points: Floats, *, in_double: bool = False) -> Floats:
+        """
+        Return the sum over topics of log Z at populations, a row each; shape (k,).
+
+        Differences of neighbouring points are told in double precision alone, which takes twice as
+        long; else only populations far from the others are weighed in it.
+        """
         factors = _factors(points, self.coefficients)
         topics = max(1, ELEMENTS_A_TASK // (self.terms.shape[1] * len(points)))
-        tasks = [(self.terms[part], factors) for part in blocks_of(topics, len(self.terms))]
+        blocks = blocks_of(topics, len(self.terms))
+        tasks = [(self.terms[part], factors, in_double) for part in blocks]
         total: Floats = np.sum(_done(_sum_task, tasks), axis=0)
         return total
 
@@ -162,9 +168,11 @@ def _pick_task(
     return np.array(picked)
 
 
-def _sum_task(task: tuple[Floats, Floats]) -> Floats:
+def _sum_task(task: tuple[Floats, Floats, bool]) -> Floats:
     """Return the sum over some topics of log Z, an average over the exponentials of products."""
-    common, around, differing, far = _parts(*task)
+    terms, factors, in_double = task
+    common, around, differing, far = _parts(terms, factors)
+    far |= in_double
     total: Floats = common.sum(axis=0)
     _add_log_means(total, ~far, around.astype(np.float32), differing[~far].astype(np.float32))
     _add_log_means(total, far, around, differing[far])
