@@ -75,27 +75,25 @@ def quantise(draws: Floats) -> Quantised:
     >>> bool((quantise(kept).values == kept).all())
     True
     """
-    rank, length = _segments(draws.size)
-    order = np.argsort(draws)
-    above = draws.take(order)
-    knots = above.take(rank)
+    rank = _ranks(draws.size)
+    # To part draws at these ranks and to look for each among them takes half of sorting them.
+    knots = np.partition(draws, rank).take(rank)
     width = np.diff(knots, append=knots[-1:])
     width[width == 0.0] = 1.0  # nothing lies between knots that are the same
-    above -= np.repeat(knots, length)
-    above /= np.repeat(width, length)
+    segment = knots.searchsorted(draws, side="right")
+    segment -= 1
+    above = draws - knots.take(segment)
+    above /= width.take(segment)
     above *= PLACES
     np.rint(above, out=above)
     next_knot = above == PLACES
     above[next_knot] = 0.0
-    segment, places = np.empty((2, draws.size), dtype=np.uint8)
-    segment[order] = np.repeat(np.arange(length.size, dtype=np.uint8), length) + next_knot
-    places[order] = above
-    return Quantised(knots, segment, places)
+    segment += next_knot
+    return Quantised(knots, segment.astype(np.uint8), above.astype(np.uint8))
 
 
 @cache
-def _segments(size: int) -> tuple[Integers, Integers]:
-    """Return the ranks of knots among so many draws, and how many draws there are from each on."""
+def _ranks(size: int) -> Integers:
+    """Return the ranks of knots among so many draws."""
     below = [0, *(size >> k for k in range(HALVINGS, 0, -1))]
-    rank = np.unique([*below, *(size - 1 - each for each in below)])
-    return rank, np.diff(rank, append=size)
+    return np.unique([*below, *(size - 1 - each for each in below)])

@@ -9,6 +9,7 @@ import xarray as xr
 
 from bayescal.engines.data import KLASS, BinaryScores
 from bayescal.engines.maximum_likelihood import fit_classes
+from bayescal.engines.monotone.outlines import Outlines
 from bayescal.parallel import workers
 from bayescal.parts import part_of
 from bayescal.parts.densities import DENSITIES
@@ -85,7 +86,7 @@ def draw_prior(settings: Settings, tree: xr.DataTree, draws: int) -> xr.Dataset:
     first = places(groups)[0]
     curves = read_curves(groups, [first], reading_of(groups))
     options = replace(settings.options, draws=draws, chains=1)
-    task = Task(data, options, settings.rng, {})
+    task = Task(data, options, settings.rng, {}, Outlines(data))
     return part_of(first.kind).prior(task, curves[first.name], posterior)
 
 

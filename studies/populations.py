@@ -17,6 +17,7 @@ import pandas as pd
 
 from bayescal.engines.data import read_binary_scores
 from bayescal.engines.monotone.engine import vague_log_evidence
+from bayescal.engines.monotone.outlines import Outlines
 from bayescal.engines.monotone.population import LogOddsPopulation, log_evidence_around
 from bayescal.log_sum import log_sum_exp
 from bayescal.parallel import spread_over
@@ -126,10 +127,12 @@ def log_score(populations: Sequence[LogOddsPopulation], problem: Problem, n: int
     assert sample is not None  # noqa: S101
     data, _ = read_binary_scores(internal(problem, sample.scores), sample.labels, None, SCORES)
     if not populations:
-        return vague_log_evidence(data, ENDS)
+        return vague_log_evidence(Outlines(data), ENDS)
     told = PROBABILITIES if problem.score_kind == "probability" else SCORES
     known = [each for each in populations if told in each.scores_are]
-    return float(log_sum_exp(log_evidence_around(data, known), axis=0) - np.log(len(known)))
+    return float(
+        log_sum_exp(log_evidence_around(Outlines(data), known), axis=0) - np.log(len(known))
+    )
 
 
 def by_set(rows: pd.DataFrame) -> pd.DataFrame:

@@ -14,6 +14,7 @@ from bayescal import ScoreCalibrator, load
 from bayescal.engines.data import BinaryScores
 from bayescal.engines.monotone.basis import Pieces
 from bayescal.engines.monotone.density import Prior
+from bayescal.engines.monotone.outlines import Outlines
 from bayescal.engines.monotone.population import (
     LogOddsPopulation,
     fit_around,
@@ -48,13 +49,15 @@ def documents(n=60, intercept=0.0, slope=1.0, seed=0):
 
 
 def fit_to(data, *populations, draws=4000, seed=0):
-    return fit_around(data, np.random.default_rng(seed), draws=draws, populations=populations)
+    return fit_around(
+        Outlines(data), np.random.default_rng(seed), draws=draws, populations=populations
+    )
 
 
 def likely(data, *populations):
     """Return the names of the populations that the labels favour over the vague prior."""
     options = replace(read_settings(ScoreCalibrator()).options, populations=populations)
-    return [each.name for each in favoured(data, options).options.populations]
+    return [each.name for each in favoured(Outlines(data), options).options.populations]
 
 
 def by_quadrature(data, population):
@@ -81,7 +84,7 @@ class TestEngine:
         found = fit_to(data, own)
         evidence, curve = by_quadrature(data, own)
         assert found.log_evidence == pytest.approx([evidence], abs=0.02)
-        assert log_evidence_around(data, [own]) == pytest.approx([evidence], abs=0.1)
+        assert log_evidence_around(Outlines(data), [own]) == pytest.approx([evidence], abs=0.1)
         drawn = special.expit(found.posterior.log_odds(GRID)).mean(axis=0)
         np.testing.assert_allclose(drawn, curve, atol=0.006)
         # The negative: another population has another evidence and another curve.
@@ -92,7 +95,7 @@ class TestEngine:
         data = documents(200, slope=1.5)
         steep, flat, right = one_line(slope=20.0), one_line(slope=0.1), one_line(slope=1.5)
         assert fit_to(data, steep, right, flat).prior == right.prior
-        assert log_evidence_around(data, [steep, right, flat]).argmax() == 1
+        assert log_evidence_around(Outlines(data), [steep, right, flat]).argmax() == 1
         # The negative: without the right one another is kept.
         assert fit_to(data, steep, flat).prior != right.prior
 
@@ -114,7 +117,7 @@ class TestEngine:
     def test_its_probability_is_that_of_bayes_rule(self):
         data, near, far = documents(12), one_line(1.2), one_line(-1.0, 3.0)
         options = replace(read_settings(ScoreCalibrator()).options, populations=(near, far))
-        found = favoured(data, options)
+        found = favoured(Outlines(data), options)
         *around, vague = np.exp(found.log_evidence - found.log_evidence.max())
         like_one = 0.1 * np.mean(around)
         assert found.probability == pytest.approx(like_one / (like_one + 0.9 * vague), rel=1e-9)
@@ -122,7 +125,7 @@ class TestEngine:
         assert found.options.like_populations == found.probability
         # Of many populations each is less probable beforehand.
         others = [one_line(-30.0, 1e3)] * 400
-        many = favoured(data, replace(options, populations=(near, *others)))
+        many = favoured(Outlines(data), replace(options, populations=(near, *others)))
         assert 0.0 < many.probability < 0.02
         assert many.options.populations == ()
         assert many.options.like_populations == 0.0

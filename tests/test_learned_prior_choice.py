@@ -11,6 +11,7 @@ import pytest
 from scipy import special
 
 from bayescal.engines.data import BinaryScores
+from bayescal.engines.monotone.outlines import Outlines
 from bayescal.engines.monotone.population import log_evidence_around
 from tests.learned_prior_cases import POPULATIONS, from_prior
 
@@ -32,7 +33,7 @@ def simulated():
         score = rng.normal(-0.5, 1.5, rng.integers(*DOCUMENTS, endpoint=True))
         chance = special.expit(from_prior(CANDIDATES[k], 1, rng).log_odds(score)[0])
         data = BinaryScores(score, rng.random(score.size) < chance)
-        evidence.append(log_evidence_around(data, CANDIDATES))
+        evidence.append(log_evidence_around(Outlines(data), CANDIDATES))
     return own, np.array(evidence)
 
 

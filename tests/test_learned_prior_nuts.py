@@ -11,6 +11,7 @@ import pytest
 
 from bayescal.curves.monotone_draws import read_monotone
 from bayescal.engines.monotone.density import Prior
+from bayescal.engines.monotone.outlines import Outlines
 from bayescal.engines.monotone.population import fit_around
 from tests.learned_prior_cases import POPULATIONS, case, quantities
 from tests.nuts_reference import LEAST_EFFECTIVE, LIMIT, from_independent, stored
@@ -22,7 +23,7 @@ def apart(name, population=None):
     """Return how many standard errors the engine is from NUTS: (statistic, quantity)."""
     made, rng = case(name), np.random.default_rng(2)
     populations = [population or made.population]
-    found = fit_around(made.data, rng, draws=DRAWS, populations=populations)
+    found = fit_around(Outlines(made.data), rng, draws=DRAWS, populations=populations)
     assert not found.posterior.problem
     curves = read_monotone(found.dataset(1, DRAWS), found.constants(), "learned")
     drawn = quantities(curves.intercept, np.log(curves.slope), curves.log_odds(made.at))

@@ -13,6 +13,7 @@ import pytest
 from scipy import special
 
 from bayescal.engines.data import BinaryScores
+from bayescal.engines.monotone.outlines import Outlines
 from bayescal.engines.monotone.population import fit_around
 from studies.sbc import LEVEL, adjusted_p
 from tests.learned_prior_cases import POPULATIONS, Lines, from_prior, raw_scores
@@ -41,7 +42,7 @@ def around(data, population, rng, *, change=lambda population: population, seen=
     """Return draws of the engine around a population, changed or of some documents if asked for."""
     given = change(population)
     some = replace(data, score=data.score[seen], positive=data.positive[seen])
-    found = fit_around(some, rng, draws=DRAWS, populations=[given]).posterior
+    found = fit_around(Outlines(some), rng, draws=DRAWS, populations=[given]).posterior
     return Lines(given, found.intercept, np.log(found.slopes))
 
 

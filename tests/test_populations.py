@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from bayescal.engines.data import BinaryScores
+from bayescal.engines.monotone.outlines import Outlines
 from bayescal.engines.monotone.population import log_evidence_around
 from bayescal.learned_prior import shipped_populations
 from studies import populations
@@ -24,7 +25,7 @@ MARGINS, LOG_ODDS, _, SHARES = shipped_populations()
 def evidence_of(a_problem, population):
     sample = draw_sample(a_problem, 5)
     data = BinaryScores(sample.scores, sample.labels == 1)
-    return log_evidence_around(data, [population])[0]
+    return log_evidence_around(Outlines(data), [population])[0]
 
 
 def test_every_grouping_has_every_classifier_once():

@@ -8,6 +8,7 @@ import numpy as np
 
 from bayescal.engines.data import BinaryScores
 from bayescal.engines.monotone.engine import vague_log_evidence
+from bayescal.engines.monotone.outlines import Outlines
 from bayescal.validation import as_scores_of
 from bayescal.warps import IDENTITY
 
@@ -49,5 +50,7 @@ def as_probabilities(data: BinaryScores) -> BinaryScores:
         return data
     log_odds = as_scores_of(np.clip(data.score, 0.0, 1.0), "probabilities")
     told = replace(data, score=log_odds, scores_are="probabilities")
-    of_log_odds, of_scores = (vague_log_evidence(each, WARPS, PIECES) for each in (told, data))
+    of_log_odds, of_scores = (
+        vague_log_evidence(Outlines(each), WARPS, PIECES) for each in (told, data)
+    )
     return told if of_log_odds > of_scores - BELIEF else data

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bayescal.engines.data import BinaryScores
+from bayescal.engines.monotone.outlines import Outlines
 from bayescal.engines.pooled.hyperparameters import read_hyperparameters
 from bayescal.fitted.topic_model import describe_tree
 from bayescal.formulas import densities, lapses
@@ -48,7 +49,7 @@ def describe(settings: Settings, data: BinaryScores, *, several: bool) -> list[B
     scale = None if several else data.centre_and_spread
     if settings.inference != "exact":
         return [*blocks, *_of_program(settings, scale)]
-    options = told_of(settings.parts, data, settings.options).options
+    options = told_of(settings.parts, Outlines(data), settings.options).options
     for part in with_those_followed(chosen(settings.parts, data, options)):
         blocks += part.describe(options, scale)
     if settings.options.combined:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 import xarray as xr
 from scipy import special
 
-from bayescal.engines.data import BinaryScores
-from bayescal.engines.monotone.engine import CLOSE, vague_log_evidence
+from bayescal.engines.monotone.engine import vague_log_evidence
+from bayescal.engines.monotone.outlines import Outlines
 from bayescal.engines.monotone.population import LogOddsPopulation, log_evidence_around
 from bayescal.log_sum import log_sum_exp
 from bayescal.parts.monotone import MONOTONE
@@ -37,8 +36,8 @@ class Favoured:
     Attributes
     ----------
     options : Options
-        With the populations that are likely alone, and how probable it is that scores are like
-        those of one of them; with no population if that is next to impossible.
+        With the likeliest population alone, and how probable it is that scores are like those of
+        one of them; with no population if that is next to impossible.
     names : tuple of str
         Of all that were compared, "vague" the last; empty if there were none.
     log_evidence : array of shape (populations + 1,)
@@ -63,7 +62,7 @@ class Favoured:
         return {GROUP: found.assign_coords(population=list(self.names))}
 
 
-def favoured(data: BinaryScores, options: Options) -> Favoured:
+def favoured(outlines: Outlines, options: Options) -> Favoured:
     r"""
     Compare what is known of such scores with the prior that knows nothing but their units.
 
@@ -78,38 +77,32 @@ def favoured(data: BinaryScores, options: Options) -> Favoured:
 
     Parameters
     ----------
-    data : BinaryScores
-        The documents.
+    outlines : Outlines
+        Of the documents.
     options : Options
         Asked for.
     """
+    data = outlines.data
     known = options.populations_for(data)
     if not known or min(data.total(True), data.total(False)) >= ENOUGH:
         return Favoured(without_populations(options))
-    vague = vague_log_evidence(data, MONOTONE.asinh_scales(options))
-    around = log_evidence_around(data, known)
+    vague = vague_log_evidence(outlines, MONOTONE.asinh_scales(options))
+    around = log_evidence_around(outlines, known)
     log_odds = log_sum_exp(around.copy(), axis=0) - math.log(len(known) * LIKE_NONE) - vague
     probability = float(special.expit(log_odds))
     names = (*(each.name for each in known), VAGUE)
     return Favoured(
-        _with_likely(options, known, around, probability),
+        _with_likeliest(options, known[int(around.argmax())], probability),
         names,
         np.append(around, vague),
         probability,
     )
 
 
-def _with_likely(
-    options: Options,
-    known: Sequence[LogOddsPopulation],
-    log_evidence: Floats,
-    probability: float,
-) -> Options:
+def _with_likeliest(options: Options, population: LogOddsPopulation, probability: float) -> Options:
     if probability < NEGLIGIBLE:
         return without_populations(options)
-    near = log_evidence >= log_evidence.max() - CLOSE
-    likely = tuple(each for each, is_near in zip(known, near, strict=True) if is_near)
-    return replace(options, populations=likely, like_populations=probability)
+    return replace(options, populations=(population,), like_populations=probability)
 
 
 def without_populations(options: Options) -> Options:

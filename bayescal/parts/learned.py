@@ -46,7 +46,7 @@ class LearnedPart(LogOddsPart):
                 f" that are {task.data.scores_are!r}; there are none."
             )
         return fit_around(
-            task.data,
+            task.outlines,
             task.rng,
             draws=task.options.draws * task.options.chains,
             populations=populations,

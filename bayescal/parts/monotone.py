@@ -70,6 +70,7 @@ class LogOddsPart(Part):
             asinh_scales=self.asinh_scales(options),
             hyperparameters=given,
             n_segments=self.segments if segments is None else int(segments),
+            outlines=task.outlines,
         )
 
     @property

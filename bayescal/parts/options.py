@@ -11,6 +11,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayescal.engines.data import BinaryScores
+from bayescal.engines.monotone.outlines import Outlines
 from bayescal.engines.monotone.population import LogOddsPopulation
 from bayescal.families import Family
 from bayescal.validation import Floats
@@ -104,9 +105,12 @@ class Task:
         Source of randomness.
     before : mapping of str to Found
         The parts fitted before it, by name.
+    outlines : Outlines
+        What is known of the documents' log-odds before any draws.
     """
 
     data: BinaryScores
     options: Options
     rng: np.random.Generator
     before: Mapping[str, Found]
+    outlines: Outlines

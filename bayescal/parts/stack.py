@@ -13,6 +13,7 @@ from bayescal.curves.combined_draws import ModelCurves, combine
 from bayescal.curves.curves import PartCurves
 from bayescal.engines import combined, lapse
 from bayescal.engines.data import BinaryScores
+from bayescal.engines.monotone.outlines import Outlines
 from bayescal.parts import PARTS, part_of
 from bayescal.parts.favoured import Favoured, favoured
 from bayescal.parts.kept_digits import with_kept_digits
@@ -33,9 +34,9 @@ def chosen(names: Sequence[str], data: BinaryScores, options: Options) -> list[P
     return [part for part in PARTS.values() if part.name in names]
 
 
-def told_of(names: Sequence[str], data: BinaryScores, options: Options) -> Favoured:
+def told_of(names: Sequence[str], outlines: Outlines, options: Options) -> Favoured:
     """Return what the labels say of other problems; those who name parts know what they want."""
-    return favoured(data, options) if COMBINED in names else Favoured(options)
+    return favoured(outlines, options) if COMBINED in names else Favoured(options)
 
 
 def fit_parts(
@@ -61,11 +62,12 @@ def fit_parts(
         The groups of a tree: draws, constants and evidence of every part, and the weights. The
         draws of several parts have the digits that `quantisation` keeps.
     """
-    told = told_of(names, data, options)
+    outlines = Outlines(data)
+    told = told_of(names, outlines, options)
     options = told.options
     weighed = chosen(names, data, options)
     first, *others = with_those_followed(weighed)
-    found: dict[str, Found] = {first.name: first.fit(Task(data, options, rng, {}))}
+    found: dict[str, Found] = {first.name: first.fit(Task(data, options, rng, {}, outlines))}
     place = first.place(found[first.name], first=True)
     groups = stored(place, found[first.name], options.chains, options.draws)
     if not others:
@@ -74,15 +76,15 @@ def fit_parts(
     left_out: dict[str, Floats] = {}
     for part in (first, *others):
         if part is not first:
-            found[part.name] = part.fit(Task(data, options, rng, found))
+            found[part.name] = part.fit(Task(data, options, rng, found, outlines))
             place = part.place(found[part.name], first=False)
             groups |= stored(place, found[part.name], options.chains, options.draws)
         left_out[part.name] = found[part.name].leave_one_out(documents.index, rng)
     belief = {part.name: part.belief(options) for part in weighed}
     groups[COMBINATION] = combined.combination_dataset(left_out, belief, data, documents)
+    groups[COMBINATION].attrs[ORDER] = int(rng.integers(1 << 31))
     lapses = _draw_lapses(groups[COMBINATION], left_out, data, documents, options, rng)
     groups |= lapse_groups(lapses, (options.chains, options.draws))
-    groups[COMBINATION].attrs[ORDER] = int(rng.integers(1 << 31))
     return with_kept_digits(groups | told.groups)
 
 
@@ -174,6 +176,6 @@ def read_stack(groups: Groups, reading: Reading) -> ModelCurves | None:
     if COMBINATION not in groups:
         return curves[0]
     combination = groups[COMBINATION]
-    # Files of earlier versions all have the same.
+    # Files of earlier versions all have the same one.
     order = int(combination.attrs.get(ORDER, 0))
     return combine(curves, combination["weight"].values, read_lapse(groups), order)

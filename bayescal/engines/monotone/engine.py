@@ -13,21 +13,14 @@ from bayescal.engines.data import BinaryScores
 from bayescal.engines.monotone.basis import Pieces
 from bayescal.engines.monotone.density import Prior
 from bayescal.engines.monotone.leave_one_out import leave_one_out
-from bayescal.engines.monotone.posterior import (
-    MonotonePosterior,
-    Outline,
-    draw_within,
-    outline,
-)
+from bayescal.engines.monotone.outlines import Outlines
+from bayescal.engines.monotone.posterior import MonotonePosterior, Outline, draw_within
 from bayescal.validation import Floats
 from bayescal.warps import standardise, warped_spread
 
 # Straight pieces: nine up to 100 documents of the rarer class, then by the cube root that balances
 # the bias of pieces and the noise of slopes, up to 17.
 FEWEST, MOST, PER_ROOT = 9, 17, 1.9
-# Laplace's approximation knows which of several posteriors is likelier within hundredths of a nat,
-# tenths at worst: those behind the likeliest by more than so many nats are not drawn from.
-CLOSE = 0.5
 DESCRIPTION = (
     "The engine's own coordinates: log-odds at the reference and slopes between knots, all of"
     " scores that are warped and standardised by the constants beside them."
@@ -145,37 +138,39 @@ def fewer_and_fewer(segments: int) -> list[int]:
     return [*range(segments, FEWEST, -4), FEWEST]
 
 
-def draw_likely(
+def draw_likeliest(
     outlines: Sequence[Outline], draws: int, rng: np.random.Generator
-) -> tuple[dict[int, MonotonePosterior], Floats]:
+) -> tuple[int, MonotonePosterior, Floats]:
     """
-    Return draws from what may be the likeliest posteriors, by position, and all log evidences.
+    Return the position of the likeliest posterior, draws from it, and all log evidences.
 
-    Evidence of those that are not drawn from is Laplace's approximation.
+    Which is likeliest is told by Laplace's approximation, within hundredths of a nat, tenths at
+    worst: of two that are nearer than that either will do. Evidence of the others is that too.
     """
     evidence = np.array([each.log_evidence for each in outlines])
-    found = {
-        k: draw_within(outlines[k], draws, rng)
-        for k in np.flatnonzero(evidence >= evidence.max() - CLOSE).tolist()
-    }
-    for k, posterior in found.items():
-        evidence[k] = posterior.log_evidence
-    return found, evidence
+    best = int(evidence.argmax())
+    posterior = draw_within(outlines[best], draws, rng)
+    evidence[best] = posterior.log_evidence
+    return best, posterior, evidence
 
 
 def vague_log_evidence(
-    data: BinaryScores, asinh_scales: Sequence[float], n_segments: int | None = None
+    outlines: Outlines, asinh_scales: Sequence[float], n_segments: int | None = None
 ) -> float:
     """Return the largest log evidence of `fit_monotone`'s warps, by Laplace's approximation."""
-    centre, spread = data.centre_and_spread
-    segments = number_of_segments(data) if n_segments is None else n_segments
-    found = []
-    for asinh_scale in np.asarray(asinh_scales) * spread:
-        own = warped_spread(centre, spread, asinh_scale)
-        x = standardise(data.score, centre, own, asinh_scale)
-        fitted = outline(x, data.positive, data.weight, Prior(), n_segments=segments)
-        found.append(fitted.log_evidence)
-    return max(found)
+    centre, spread = outlines.data.centre_and_spread
+    segments = number_of_segments(outlines.data) if n_segments is None else n_segments
+    warps = spreads_of_warps(centre, spread, asinh_scales)
+    found = [outlines.of(centre, *warp, Prior(), n_segments=segments) for warp in warps]
+    return max(each.log_evidence for each in found)
+
+
+def spreads_of_warps(
+    centre: float, spread: float, asinh_scales: Sequence[float]
+) -> list[tuple[float, float]]:
+    """Return the spread of warped scores and the asinh scale in score units, of each warp."""
+    scaled = [float(asinh_scale * spread) for asinh_scale in asinh_scales]
+    return [(warped_spread(centre, spread, asinh_scale), asinh_scale) for asinh_scale in scaled]
 
 
 def fit_monotone(
@@ -186,9 +181,10 @@ def fit_monotone(
     asinh_scales: tuple[float, ...],
     hyperparameters: Mapping[str, float] | None = None,
     n_segments: int | None = None,
+    outlines: Outlines | None = None,
 ) -> LogOddsFit:
     """
-    Draw from the posterior of monotone log-odds on each warp, and keep the likeliest warp.
+    Draw from the posterior of monotone log-odds on the likeliest of several warps.
 
     Parameters
     ----------
@@ -205,6 +201,8 @@ def fit_monotone(
     n_segments : int, optional
         Pieces of the log-odds, at most; 1 is logistic regression. By default
         `number_of_segments`.
+    outlines : Outlines, optional
+        Those of the data that are known.
 
     Raises
     ------
@@ -220,31 +218,24 @@ def fit_monotone(
             f"hyperparameters of log-odds fits are centre, spread, {', '.join(known)}, and of"
             f" parts='monotone' n_segments; got {', '.join(map(repr, unknown))}."
         )
-    prior, scaled = Prior(**given), np.asarray(asinh_scales) * spread
+    prior, known_outlines = Prior(**given), outlines or Outlines(data)
     counts = fewer_and_fewer(number_of_segments(data)) if n_segments is None else [n_segments]
-    spreads = [warped_spread(centre, spread, asinh_scale) for asinh_scale in scaled]
+    warps = spreads_of_warps(centre, spread, asinh_scales)
     # As many pieces as importance sampling can serve.
     for segments in counts:
-        outlines = [
-            outline(
-                standardise(data.score, centre, s, asinh_scale),
-                data.positive, data.weight, prior, n_segments=segments,
-            )
-            for asinh_scale, s in zip(scaled, spreads, strict=True)
-        ]  # fmt: skip
-        found, evidence = draw_likely(outlines, draws, rng)
-        if not any(posterior.problem for posterior in found.values()):
+        of_warps = [known_outlines.of(centre, *warp, prior, n_segments=segments) for warp in warps]
+        best, posterior, evidence = draw_likeliest(of_warps, draws, rng)
+        if not posterior.problem:
             break
-    best = max(found, key=lambda k: found[k].log_evidence)
     return LogOddsFit(
-        posterior=found[best],
+        posterior=posterior,
         prior=prior,
         data=data,
-        asinh_scale=float(scaled[best]),
+        asinh_scale=warps[best][1],
         centre=centre,
-        spread=spreads[best],
+        spread=warps[best][0],
         log_evidence=evidence,
-        asinh_scales=scaled,
+        asinh_scales=np.array([asinh_scale for _, asinh_scale in warps]),
         base=draw_base(data, rng, draws),
     )
 

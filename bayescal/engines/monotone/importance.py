@@ -13,7 +13,7 @@ from bayescal.log_sum import log_sum_exp
 from bayescal.validation import Floats
 
 FREEDOM = 5.0
-PILOT, PILOTS = 2000, 4
+PILOT, PILOTS = 1000, 4
 GOOD_EFFICIENCY = 0.3
 FINALS = 4
 # Effective draws for each that is picked: picking adds little noise of its own then.

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bayescal.engines.data import BinaryScores
 from bayescal.engines.monotone.basis import Pieces
 from bayescal.engines.monotone.density import Prior
-from bayescal.engines.monotone.engine import LogOddsFit, draw_base, draw_likely
-from bayescal.engines.monotone.posterior import Outline, outline
+from bayescal.engines.monotone.engine import LogOddsFit, draw_base, draw_likeliest
+from bayescal.engines.monotone.outlines import Outlines
+from bayescal.engines.monotone.posterior import Outline
 from bayescal.validation import Floats
 from bayescal.warps import standardise, unwarp
 
@@ -66,17 +66,17 @@ class LogOddsPopulation:
         return standardise(score, self.centre, self.spread, self.asinh_scale)
 
 
-def log_evidence_around(data: BinaryScores, populations: Sequence[LogOddsPopulation]) -> Floats:
+def log_evidence_around(outlines: Outlines, populations: Sequence[LogOddsPopulation]) -> Floats:
     """
     Return the natural log of p(labels | scores, population), shape (populations,).
 
     It is Laplace's approximation, see `Outline.log_evidence`.
     """
-    return np.array([_outline(data, each).log_evidence for each in populations])
+    return np.array([_around(each, outlines).log_evidence for each in populations])
 
 
 def fit_around(
-    data: BinaryScores,
+    outlines: Outlines,
     rng: np.random.Generator,
     *,
     draws: int,
@@ -87,8 +87,8 @@ def fit_around(
 
     Parameters
     ----------
-    data : BinaryScores
-        Weights are powers of the likelihood.
+    outlines : Outlines
+        Of the documents.
     rng : numpy.random.Generator
         Source of randomness.
     draws : int
@@ -96,28 +96,23 @@ def fit_around(
     populations : sequence of LogOddsPopulation
         Equally probable before the labels.
     """
-    found, evidence = draw_likely([_outline(data, each) for each in populations], draws, rng)
-    best = max(found, key=lambda k: found[k].log_evidence)
+    of_each = [_around(each, outlines) for each in populations]
+    best, posterior, evidence = draw_likeliest(of_each, draws, rng)
     likeliest = populations[best]
     return LogOddsFit(
-        posterior=found[best],
+        posterior=posterior,
         prior=likeliest.prior,
-        data=data,
+        data=outlines.data,
         asinh_scale=likeliest.asinh_scale,
         centre=likeliest.centre,
         spread=likeliest.spread,
         log_evidence=evidence[best : best + 1],
         asinh_scales=np.array([likeliest.asinh_scale]),
-        base=draw_base(data, rng, draws),
+        base=draw_base(outlines.data, rng, draws),
     )
 
 
-def _outline(data: BinaryScores, population: LogOddsPopulation) -> Outline:
-    return outline(
-        population.standardised(data.score),
-        data.positive,
-        data.weight,
-        population.prior,
-        n_segments=population.pieces.segments,
-        pieces=population.pieces,
+def _around(known: LogOddsPopulation, outlines: Outlines) -> Outline:
+    return outlines.of(
+        known.centre, known.spread, known.asinh_scale, known.prior, pieces=known.pieces
     )
