@@ -39,7 +39,7 @@ REPEATED = np.repeat(np.arange(LABELS.size), WEIGHTS)
 ALL = SCORES, LABELS, TOPICS
 # The log scores of a combination, and all that is learnt from them: the most influential documents
 # are fitted without again, and which these are depends on how many there are.
-BY_CHANCE = {"weight", "population_weight", "elpd", "se"}
+BY_CHANCE = {"weight", "population_weight", "elpd", "se", "lapse"}
 
 
 def take(rows):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -36,6 +37,9 @@ class CombinedDraws:
     base : array of shape (draws,)
         P(+) of the population fitted, as the part has it that each draw is of: that of documents
         that lapse.
+    reach : tuple of float or None
+        The smallest and the largest score fitted, beyond which log-odds do not turn back; None
+        lets them.
     """
 
     parts: tuple[PartCurves, ...]
@@ -43,6 +47,7 @@ class CombinedDraws:
     which: NDArray[np.intp]
     lapse: Floats | None
     base: Floats
+    reach: tuple[float, float] | None = None
 
     @property
     def size(self) -> int:
@@ -63,7 +68,8 @@ class CombinedDraws:
         """Return the draws at some positions."""
         parts = tuple(part.take(index) for part in self.parts)
         lapse = None if self.lapse is None else self.lapse[index]
-        return CombinedDraws(parts, self.weight, self.which[index], lapse, self.base[index])
+        which, base = self.which[index], self.base[index]
+        return CombinedDraws(parts, self.weight, which, lapse, base, self.reach)
 
     def with_prior(self, prior: Floats) -> CombinedDraws:
         """
@@ -77,6 +83,19 @@ class CombinedDraws:
 
     def log_odds(self, scores: Floats) -> Floats:
         """Return the log-odds of each draw by the part it is of, shape (draws, scores)."""
+        return self._held(self._drawn, scores)
+
+    def predictive(self, scores: Floats) -> Floats:
+        """Return the log-odds of the weighted mean of the parts' P(+ | s, data), lapses in it."""
+        curve = self._held(self._of_parts, scores)
+        if self.lapse is not None:
+            now = _own_prior(self.parts, self.which)
+            moved = float(special.logit(now.mean()) - special.logit(self.base.mean()))
+            curve = with_lapses(curve - moved, *self.mean_lapse) + moved
+        return log_odds_of_mixture(curve, self.weight)
+
+    def _drawn(self, scores: Floats) -> Floats:
+        """Return the log-odds of each draw, with its lapses; shape (draws, scores)."""
         out = np.empty((self.size, scores.size))
         for k, part in enumerate(self.parts):
             rows = np.flatnonzero(self.which == k)
@@ -92,14 +111,28 @@ class CombinedDraws:
             out[some] = apart + moved[some]
         return out
 
-    def predictive(self, scores: Floats) -> Floats:
-        """Return the log-odds of the weighted mean of the parts' P(+ | s, data), lapses in it."""
-        curve = np.stack([part.predictive(scores) for part in self.parts])
-        if self.lapse is not None:
-            now = _own_prior(self.parts, self.which)
-            moved = float(special.logit(now.mean()) - special.logit(self.base.mean()))
-            curve = with_lapses(curve - moved, *self.mean_lapse) + moved
-        return log_odds_of_mixture(curve, self.weight)
+    def _of_parts(self, scores: Floats) -> Floats:
+        """Return the predictive log-odds of each part, shape (parts, scores)."""
+        return np.stack([part.predictive(scores) for part in self.parts])
+
+    def _held(self, curves: Callable[[Floats], Floats], scores: Floats) -> Floats:
+        """
+        Return rows of curves that do not turn back beyond the scores fitted.
+
+        Of two densities the one with the longer tail wins far out, whichever side it is on. No
+        document has told of those scores, and a score is larger for likelier positives.
+        """
+        if self.reach is None:
+            return curves(scores)
+        low, high = self.reach
+        below, above = np.flatnonzero(scores < low), np.flatnonzero(scores > high)
+        if not below.size and not above.size:
+            return curves(scores)
+        rows = curves(np.append(scores, self.reach))
+        out, at_low, at_high = rows[:, :-2], rows[:, -2:-1], rows[:, -1:]
+        out[:, below] = np.minimum(out[:, below], at_low)
+        out[:, above] = np.maximum(out[:, above], at_high)
+        return out
 
     @property
     def mean_lapse(self) -> tuple[float, float]:
@@ -114,20 +147,24 @@ ModelCurves = PartCurves | CombinedDraws
 
 
 def combine(
-    parts: tuple[PartCurves, ...], weight: Floats, lapse: Floats | None = None, order: int = 0
+    parts: tuple[PartCurves, ...],
+    weight: Floats,
+    lapse: Floats | None = None,
+    order: int = 0,
+    reach: tuple[float, float] | None = None,
 ) -> CombinedDraws:
     """
     Return the combination of parts by their weights, with draws of lapses if there are any.
 
     The order seeds which draw is of which part: several fits of the same one would have their k-th
-    draws of the same part.
+    draws of the same part. Beyond the reach, if it is given, log-odds do not turn back.
     """
     size = parts[0].size
     # Whole numbers of draws, so that the bands do not depend on chance: then shuffled.
     ends = np.round(np.cumsum(weight) * size).astype(np.intp)
     which = np.searchsorted(ends, np.arange(size), side="right")
     which = np.random.default_rng(order).permutation(np.minimum(which, weight.size - 1))
-    return CombinedDraws(parts, weight, which, lapse, _own_prior(parts, which))
+    return CombinedDraws(parts, weight, which, lapse, _own_prior(parts, which), reach)
 
 
 def _own_prior(parts: tuple[PartCurves, ...], which: NDArray[np.intp]) -> Floats:

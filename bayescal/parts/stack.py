@@ -25,6 +25,8 @@ from bayescal.validation import Floats
 
 COMBINED = "combined"
 ORDER = "order"  # of the combination's draws, see `combine`
+# What its log-odds do beyond the scores fitted; files of earlier versions let them turn back.
+BEYOND, HELD = "beyond_the_scores_fitted", "log-odds do not turn back"
 
 
 def chosen(names: Sequence[str], data: BinaryScores, options: Options) -> list[Part]:
@@ -82,7 +84,7 @@ def fit_parts(
         left_out[part.name] = found[part.name].leave_one_out(documents.index, rng)
     belief = {part.name: part.belief(options) for part in weighed}
     groups[COMBINATION] = combined.combination_dataset(left_out, belief, data, documents)
-    groups[COMBINATION].attrs[ORDER] = int(rng.integers(1 << 31))
+    groups[COMBINATION].attrs |= {ORDER: int(rng.integers(1 << 31)), BEYOND: HELD}
     lapses = _draw_lapses(groups[COMBINATION], left_out, data, documents, options, rng)
     groups |= lapse_groups(lapses, (options.chains, options.draws))
     return with_kept_digits(groups | told.groups)
@@ -178,4 +180,12 @@ def read_stack(groups: Groups, reading: Reading) -> ModelCurves | None:
     combination = groups[COMBINATION]
     # Files of earlier versions all have the same one.
     order = int(combination.attrs.get(ORDER, 0))
-    return combine(curves, combination["weight"].values, read_lapse(groups), order)
+    weight, reach = combination["weight"].values, reach_of(combination, reading.score_range)
+    return combine(curves, weight, read_lapse(groups), order, reach)
+
+
+def reach_of(
+    combination: xr.Dataset, score_range: tuple[float, float]
+) -> tuple[float, float] | None:
+    """Return the scores beyond which log-odds do not turn back; None where they may."""
+    return score_range if combination.attrs.get(BEYOND) == HELD else None

@@ -82,7 +82,8 @@ def groups_of_topic(tree: xr.DataTree) -> dict[str, xr.Dataset]:
     if COMBINATION not in groups:
         return out
     weights = _only(groups[COMBINATION])[["weight", "elpd", "se"]]
-    weights.attrs[ORDER] = order_of(groups[COMBINATION], weights["weight"].values)
+    order = order_of(groups[COMBINATION], weights["weight"].values)
+    weights.attrs = {**groups[COMBINATION].attrs, ORDER: order}
     lapses = {LAPSE: groups[LAPSE]} if LAPSE in groups else {}
     # Labels left out are predicted with the mean of what base rates are from.
     base_rate = read_population(tree).rate.mean(axis=1)

@@ -25,8 +25,9 @@ from bayescal.parts.monotone import read_log_odds
 from bayescal.parts.of_topics import RECALIBRATED_OF_TOPICS as RECALIBRATION
 from bayescal.parts.of_topics import prefix_of, shown_of_topics
 from bayescal.parts.places import COMBINATION, LAPSE, Groups
-from bayescal.parts.stack import ORDER, stored
+from bayescal.parts.stack import BEYOND, HELD, ORDER, reach_of, stored
 from bayescal.results import topic_log_odds
+from bayescal.results.topic_documents import read_range
 from bayescal.results.topics import append_topics, read_curve, read_scale
 from bayescal.validation import Floats
 
@@ -72,7 +73,7 @@ def combination_groups(
             "reach": ("end", np.array(reach)),
         },
         {"topic": names, "part": list(NAMES), "density": list(DENSITIES)},
-        {ORDER: BY_WEIGHT},
+        {ORDER: BY_WEIGHT, BEYOND: HELD},
     )
     recalibration = stored(RECALIBRATION, found.recalibration, *shape)
     return {
@@ -94,9 +95,9 @@ def read_topic(tree: xr.DataTree, topic: int | None) -> CombinedDraws:
     direct = topic_log_odds.read_curve(tree, topic)
     weight = combination["population_weight"] if topic is None else combination["weight"][topic]
     parts: tuple[PartCurves, ...] = (*densities, recalibrated, direct)
-    return combine(
-        parts, weight.values, read_topics_lapse(tree), order_of(combination, weight.values)
-    )
+    order = order_of(combination, weight.values)
+    reach = reach_of(combination, read_range(tree, topic))
+    return combine(parts, weight.values, read_topics_lapse(tree), order, reach)
 
 
 def order_of(combination: xr.Dataset, weight: Floats) -> int:
