@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
 from functools import partial
@@ -12,27 +12,21 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
 
 from bayescal.bayes import log_probabilities, probabilities
 from bayescal.curves.class_prior import Prior
-from bayescal.engines.data import read_binary_scores
-from bayescal.engines.score_kind import as_probabilities
-from bayescal.families import ScaleFloorOption
-from bayescal.fitted.problem import Problems
-from bayescal.fitted.score_problem import read_score_problem
 from bayescal.html.jupyter import FittedHTML
-from bayescal.learned_prior.names import LEARNED, VAGUE
+from bayescal.learned_prior.names import VAGUE
 from bayescal.parts.lapses import read_lapse
 from bayescal.parts.places import COMBINATION, model_name, places
-from bayescal.prior_knowledge import kept_population, read_prior_knowledge
+from bayescal.plain_calibrator import NAME, PlainCalibrator
+from bayescal.prior_knowledge import kept_population
 from bayescal.randomness import generator
 from bayescal.results import averages, diagnostics, provenance, storage, summaries
 from bayescal.results.arviz_groups import GROUPS, with_arviz_groups
 from bayescal.results.calibration import KINDS, read_calibration
 from bayescal.results.representations import calibrator_html
-from bayescal.results.tree import Results, read_documents
-from bayescal.score_checks import score_problems, warn_of_scores
+from bayescal.results.tree import read_documents
 from bayescal.score_fitting import draw_prior, fit_results
 from bayescal.score_updating import (
     MOST_DIRECT,
@@ -41,23 +35,15 @@ from bayescal.score_updating import (
     read_new,
     with_row,
 )
-from bayescal.settings import (
-    AUTO,
-    DEPRECATED,
-    read_settings,
-    resolve_inference,
-    resolve_scores,
-)
+from bayescal.settings import read_settings
 from bayescal.validation import Floats, check_choice, check_count, check_fraction, check_share
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-NAME = "ScoreCalibrator"  # what files say made them
 
-
-class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class ScoreCalibrator(FittedHTML, ClassifierMixin, PlainCalibrator, BaseEstimator):  # type: ignore[misc]
     """
     Calibrate the raw scores of a binary classifier.
 
@@ -231,99 +217,6 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
            [0.31, 0.69]])
     """
 
-    def __init__(
-        self,
-        family: str = "auto",
-        inference: str = "auto",
-        *,
-        parts: str | Sequence[str] = "auto",
-        program: str | Path | None = None,
-        hyperparameters: Mapping[str, float] | None = None,
-        scores_are: str = "auto",
-        positive: Any = None,
-        warp: str | float = "auto",
-        averaging: str = "auto",
-        monotone: bool = False,
-        candidates: str = "exact",
-        scale_floor: ScaleFloorOption = "auto",
-        point: str | None = None,
-        lapse: str | float = AUTO,
-        prior_knowledge: Any = LEARNED,
-        draws: int = 1000,
-        chains: int = 4,
-        sampler_options: Mapping[str, Any] | None = None,
-        random_state: Any = None,
-        progressbar: bool = False,
-        guard: Any = DEPRECATED,
-    ) -> None:
-        self.family = family
-        self.inference = inference
-        self.parts = parts
-        self.program = program
-        self.hyperparameters = hyperparameters
-        self.scores_are = scores_are
-        self.positive = positive
-        self.warp = warp
-        self.averaging = averaging
-        self.monotone = monotone
-        self.candidates = candidates
-        self.scale_floor = scale_floor
-        self.point = point
-        self.lapse = lapse
-        self.prior_knowledge = prior_knowledge
-        self.draws = draws
-        self.chains = chains
-        self.sampler_options = sampler_options
-        self.guard = guard
-        self.random_state = random_state
-        self.progressbar = progressbar
-
-    def fit(self, scores: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """
-        Fit the calibrator to scores and labels.
-
-        Parameters
-        ----------
-        scores : array-like of shape (n,) or (n, 1)
-            Raw scores, larger for likelier positives; from documents the classifier was not
-            trained on (cross-validated scores).
-        y : array-like of shape (n,)
-            Labels, two classes, both present.
-        sample_weight : array-like of shape (n,), optional
-            A weight of 2 equals repeating the document, and a weight of 0 leaving it out: weights
-            are powers of the likelihood. With "mle" that holds to rounding. Where draws are made
-            it holds to their Monte Carlo error, by which two seeds differ too: with 4,000 draws its
-            standard deviation is at most 0.005 in probability for the default. The weights of
-            families that are stacked are learnt from at most 256 scores of a class, and those of
-            parts from at most 20,000 documents. If there are more, repeating documents changes
-            which of them are taken; this has moved probabilities of "average" by 0.01.
-
-        Raises
-        ------
-        ValueError
-            If an argument is not as described. The calibrator is then as it was before.
-        FileNotFoundError
-            If `prior_knowledge` is a path where there is no file.
-
-        Warns
-        -----
-        ScoresWarning
-            If something is wrong with the scores; `score_problems_` says the same.
-        ConvergenceWarning
-            If posterior draws are not to be trusted; `diagnostics_` says the same.
-        """
-        settings = read_settings(self)
-        population = read_prior_knowledge(self)
-        scores_are = population.scores_are if population else resolve_scores(self.scores_are)
-        data, classes = read_binary_scores(scores, y, sample_weight, scores_are, self.positive)
-        if population is None and self.scores_are == AUTO and settings.inference == "exact":
-            data = as_probabilities(data)
-        attrs = provenance.describe(NAME, self._parameters(), classes)
-        self._set_results(fit_results(settings, data, attrs, population), classes)
-        diagnostics.warn_of_problems(self.diagnostics_)
-        warn_of_scores(self.score_problems_)
-        return self
-
     def update(
         self,
         scores: ArrayLike,
@@ -401,7 +294,7 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         >>> today.prequential_["documents"].tolist()
         [100.0]
         """
-        check_is_fitted(self, "classes_")
+        self._check_fitted()
         check_share(forgetting=forgetting)
         calibration, groups = self._calibration, self._results.groups
         new = read_new(
@@ -441,7 +334,7 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         ValueError
             If `prior` is not inside (0, 1).
         """
-        check_is_fitted(self, "classes_")
+        self._check_fitted()
         return self._calibration.with_prior(prior).log_odds(scores, self._point)
 
     def predict_proba(self, scores: ArrayLike, prior: Prior | None = None) -> Floats:
@@ -576,7 +469,7 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
             Densities per unit of score, with dimensions klass and score: `mle`, and where there is
             a posterior `predictive`, `lower` and `upper`.
         """
-        check_is_fitted(self, "classes_")
+        self._check_fitted()
         check_fraction(level=level)
         return self._calibration.densities(scores, level)
 
@@ -612,21 +505,15 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         ConvergenceWarning
             If the draws of any part are not to be trusted; see `diagnostics_`.
         """
-        check_is_fitted(self, "classes_")
+        self._check_fitted()
         check_fraction(level=level)
         diagnostics.warn_of_problems(self.diagnostics_)
         return summaries.parameter_table(self.results_, self.classes_, level)
 
     @property
-    def results_(self) -> xr.DataTree:
-        """The tree of results for every inference, without posterior where there is none."""
-        check_is_fitted(self, "classes_")
-        return self._results.tree
-
-    @property
     def posterior_(self) -> xr.DataTree:
         """The tree of results, where it holds a posterior."""
-        check_is_fitted(self, "classes_")
+        self._check_fitted()
         if not self._results.has_posterior:
             raise AttributeError(
                 f"inference={self.inference_!r} has no posterior; fit with inference='exact'."
@@ -701,32 +588,15 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         return with_arviz_groups(tree, groups, draws, settings.rng, prior)
 
     @property
-    def score_problems_(self) -> tuple[str, ...]:
-        """What is wrong with the scores fitted, and what to do."""
-        check_is_fitted(self, "classes_")
-        observed = self._results.groups["observed_data"]
-        weight = self._results.groups["constant_data"]["weight"].values
-        raw = replace(self._calibration, scores_are="scores")
-        return score_problems(
-            observed["score"].values,
-            observed["label"].values == 1,
-            weight,
-            classes=self.classes_.tolist(),
-            given=self.scores_are != AUTO or kept_population(self._results.groups) is not None,
-            taken=self._calibration.scores_are,
-            log_odds=lambda scores: raw.log_odds(scores, self._point),
-        )
-
-    @property
     def units_(self) -> dict[str, float]:
         """Centre and spread of the scores first fitted, which priors are in units of."""
-        check_is_fitted(self, "classes_")
+        self._check_fitted()
         return {"centre": self._calibration.centre, "spread": self._calibration.spread}
 
     @property
     def prequential_(self) -> pd.DataFrame:
         """How well the documents of each update were predicted before it, a row for each."""
-        check_is_fitted(self, "classes_")
+        self._check_fitted()
         return prequential_table(self._results.groups)
 
     @property
@@ -752,7 +622,7 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
     @property
     def combination_(self) -> pd.DataFrame:
         """The parts of the combination: weight, and the log scores behind it."""
-        check_is_fitted(self, "classes_")
+        self._check_fitted()
         if COMBINATION not in self._results.groups:
             raise AttributeError(f"parts={self.parts!r} are not combined; use 'combined'.")
         return self._results.groups[COMBINATION].to_dataframe()
@@ -760,7 +630,7 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
     @property
     def lapse_(self) -> Floats:
         """Posterior draws of the lapse rate, shape (draws,); all 0 where there are no lapses."""
-        check_is_fitted(self, "classes_")
+        self._check_fitted()
         drawn = read_lapse(self._results.groups)
         if drawn is not None:
             return drawn
@@ -771,41 +641,6 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
     def monotone_probability_(self) -> float:
         """P(log-odds never fall | data), the share of such draws before any condition."""
         return float(self._evidence()["monotone"])
-
-    def fitted_problems(self) -> Problems:
-        """
-        Return the one problem fitted, as plots and reports read it, under the empty name.
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-            If nothing was fitted yet.
-        """
-        check_is_fitted(self, "classes_")
-        problem = read_score_problem(
-            self.results_,
-            self.classes_,
-            self._calibration,
-            point=self._point,
-            inference=self.inference_,
-            found=self.diagnostics_,
-            # Not lambdas: problems are sent to other processes and kept in files.
-            score_problems=partial(getattr, self, "score_problems_"),
-            settings=partial(read_settings, self),
-        )
-        return Problems([problem.name], lambda _: problem, by_topic=False)
-
-    def save(self, path: str | Path) -> Path:
-        """
-        Write the fitted calibrator to a netCDF file; `bayescal.load` reads it.
-
-        Raises
-        ------
-        FileNotFoundError
-            If the folder of `path` does not exist.
-        """
-        check_is_fitted(self, "classes_")
-        return storage.write_tree(self.results_, path)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -822,19 +657,6 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         results = storage.read_tree(path)
         provenance.check_made_by(NAME, results, path)
         return cls.from_results(results)
-
-    @classmethod
-    def from_results(cls, results: xr.DataTree) -> Self:
-        """Return the calibrator that made a tree of results, `results_`."""
-        parameters, classes = provenance.read(results)
-        found = Results.of_tree(results)
-        # Files of earlier versions say nothing of it, and had the package's own priors. Of a
-        # population that was no path a file holds nothing but the population itself.
-        if parameters.setdefault("prior_knowledge", VAGUE) is None:
-            parameters["prior_knowledge"] = kept_population(found.groups)
-        calibrator = cls(**parameters)
-        calibrator._set_results(found, classes)
-        return calibrator
 
     def report(
         self,
@@ -927,17 +749,13 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         return tags
 
     @property
-    def _point(self) -> str:
-        return self.point or ("mean" if self.monotone else "predictive")
-
-    @property
     def _problems(self) -> tuple[str, ...]:
         checked = self.diagnostics_
         return (*self.score_problems_, *(() if checked is None else checked.problems))
 
     def _evidence(self) -> xr.Dataset:
         """Return what is known of the first part's draws."""
-        check_is_fitted(self, "classes_")
+        self._check_fitted()
         groups = self._results.groups
         paths = [place.evidence for place in places(groups)]
         if not paths or paths[0] not in groups:
@@ -950,22 +768,6 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
                 " population has decided: combination_ has the weights of its parts."
             )
         return groups[paths[0]]
-
-    def _parameters(self) -> dict[str, Any]:
-        """Return the parameters under their names of today, as files keep them."""
-        now: dict[str, Any] = self.get_params(deep=False)
-        old = now.pop("guard")
-        return now if old == DEPRECATED else now | {"scale_floor": old}
-
-    def _set_results(self, results: Results, classes: NDArray[Any]) -> None:
-        calibration = read_calibration(results.groups)
-        checked = diagnostics.diagnose(results.groups) if results.has_posterior else None
-        self.classes_ = classes
-        self.inference_ = resolve_inference(self.inference, self.program)
-        self._results: Results = results
-        self.mle_ = calibration.fits
-        self.diagnostics_ = checked
-        self._calibration = calibration
 
     def __getstate__(self) -> dict[str, Any]:
         # What is read from the results would be kept twice.
@@ -987,7 +789,7 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         )
 
     def _posterior_draws(self, method: str) -> int:
-        check_is_fitted(self, "classes_")
+        self._check_fitted()
         draws = self._calibration.draws
         if not self._results.has_posterior or draws is None:
             raise ValueError(

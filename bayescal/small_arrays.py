@@ -40,8 +40,9 @@ def small_arrays() -> Iterator[None]:
 
 @cache
 def _pools() -> Any:
-    # A library that is loaded later would not be found: scipy brings a BLAS of its own.
-    import scipy.linalg  # noqa: F401
+    # A library that is loaded later would not be found: scipy brings a BLAS of its own, which its
+    # special functions need as well, and are there before its linear algebra.
+    import scipy.special  # noqa: F401
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()

@@ -9,6 +9,7 @@ import pytest
 import bayescal
 from bayescal import ScoreCalibrator
 from bayescal.metrics import losses
+from bayescal.plain_calibrator import PlainCalibrator
 from tests.cli_tools import (
     MLE,
     NUTS,
@@ -263,8 +264,8 @@ def test_other_warnings_are_told_on_stderr(scores, monkeypatch):
         warnings.warn("a word of caution", UserWarning, stacklevel=1)
         return original(self, *_, **__)
 
-    original = ScoreCalibrator.fit
-    monkeypatch.setattr(ScoreCalibrator, "fit", fit)
+    original = PlainCalibrator.fit
+    monkeypatch.setattr(PlainCalibrator, "fit", fit)
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         result = run("fit", scores, *MLE)

@@ -6,9 +6,11 @@ from functools import cache
 import numpy as np
 import pytest
 from scipy import special
+from scipy.interpolate import Akima1DInterpolator
 
 from bayescal import ScoreCalibrator
 from bayescal.curves import interpolation, quantiles
+from bayescal.curves.akima import akima
 from bayescal.curves.tables import DIRECT, MOST, Tables
 from bayescal.families import FAMILIES
 from tests.sizes import size
@@ -248,3 +250,18 @@ class Lines:
     def log_odds(self, scores):
         self.asked.append(scores.size)
         return self.shift[:, None] + self.slope[:, None] * scores
+
+
+@pytest.mark.parametrize("shape", [(), (2,), (3, 2)])
+@pytest.mark.parametrize("nodes", [3, 4, 60])
+def test_akima_is_that_of_scipy(nodes, shape):
+    rng = np.random.default_rng(nodes)
+    node = np.sort(rng.normal(size=nodes))
+    values = np.cumsum(rng.exponential(size=(*shape, nodes)), axis=-1)
+    # Where the chords on both sides are straight, the slope is the mean of them.
+    values[..., 10:15], values[..., 20:30] = 1.0, node[20:30]
+    at = np.linspace(node[0], node[-1], 500)
+    interval = np.clip(np.searchsorted(node, at, side="right") - 1, 0, nodes - 2)
+    expected = Akima1DInterpolator(node, values, axis=-1)(at)
+    found = akima(node, values, at, interval)
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)

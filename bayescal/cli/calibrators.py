@@ -76,11 +76,29 @@ def read_calibrators(path: Path, reader: ColumnReader, topic_column: str | None)
         If it cannot be read, topics are there and not named or the other way round, or no
         calibrator answers for a topic that the fit did not have.
     """
-    from bayescal.loading import load
-
     with blamed_on_use():
         source = load(path)
     return calibrators_of(source, path, reader, topic_column)
+
+
+def load(path: Path) -> Calibrator:
+    """Return what `bayescal.load` does, but of one problem no scikit-learn estimator."""
+    from bayescal.saved import read_saved
+
+    return read_saved(path, _read_file)
+
+
+def _read_file(path: Path) -> Calibrator:
+    from bayescal.plain_calibrator import NAME, PlainCalibrator
+    from bayescal.results import provenance, storage
+
+    results = storage.read_tree(path)
+    if results.attrs[provenance.ESTIMATOR] == NAME:
+        return PlainCalibrator.from_results(results)
+    from bayescal.loading import calibrator_of
+
+    calibrator: Calibrator = calibrator_of(results, path)
+    return calibrator
 
 
 def calibrators_of(

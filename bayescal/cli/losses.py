@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 def held_out_losses(fitted: FittedProblem, problem: Problem) -> dict[str, Losses]:
     """Return the losses on the rows to test on, by inference; nothing where there are none."""
-    from bayescal.metrics import losses
-
     rows = problem.test_rows
     if rows.size == 0:
         return {}
+    from bayescal.metrics import losses
+
     score, positive = problem.table.score[rows], problem.table.positive[rows]
     found = {"mle": losses(mle_log_odds(fitted, score), positive)} if fitted.has_mle else {}
     if fitted.inference != "mle":

@@ -37,7 +37,7 @@ def pool(
     UsageError
         If there are no topics, an option is for topics apart, or the scores are refused.
     """
-    from bayescal.loading import TOPICS_FILE
+    from bayescal.saved import TOPICS_FILE
     from bayescal.settings import AUTO
     from bayescal.topic_calibrator import TopicCalibrator
 

@@ -20,7 +20,7 @@ from bayescal.validation import Floats
 
 def write_record(record: Mapping[str, Any], folder: Path) -> None:
     """Write a summary into a folder."""
-    from bayescal.loading import SUMMARY
+    from bayescal.saved import SUMMARY
 
     text = json.dumps(_jsonable(record), indent=2, allow_nan=False, ensure_ascii=False)
     (folder / SUMMARY).write_text(text + "\n", encoding="utf-8")
@@ -28,7 +28,7 @@ def write_record(record: Mapping[str, Any], folder: Path) -> None:
 
 def read_record(path: Path) -> dict[str, Any]:
     """Return the summary in a folder, or beside a calibrator's file; empty where there is none."""
-    from bayescal.loading import SUMMARY
+    from bayescal.saved import SUMMARY
 
     folder = path if path.is_dir() else path.parent
     try:

@@ -10,7 +10,7 @@ from bayescal.cli import options
 from bayescal.cli.errors import UsageError, blamed_on_use
 
 if TYPE_CHECKING:
-    from bayescal.score_calibrator import ScoreCalibrator
+    from bayescal.plain_calibrator import PlainCalibrator
 
 
 # How tables call what each inference gives.
@@ -113,10 +113,14 @@ class Settings:
             with blamed_on_use("--model: "):
                 programs.load(self.model)
 
-    def calibrator(self, **others: Any) -> ScoreCalibrator:
+    def calibrator(self, **others: Any) -> PlainCalibrator:
         """Return an unfitted calibrator of one problem; `others` replace its arguments."""
-        from bayescal.score_calibrator import ScoreCalibrator
+        from bayescal.plain_calibrator import PlainCalibrator
 
+        return PlainCalibrator(**(self.arguments() | others))
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments of a calibrator of one problem."""
         arguments: dict[str, Any] = {
             "family": self.family_name,
             "parts": self.part_names[0] if len(self.part_names) == 1 else self.part_names,
@@ -132,4 +136,4 @@ class Settings:
                 "tune": self.tune,
                 "target_accept": self.target_accept,
             }
-        return ScoreCalibrator(**(arguments | others))
+        return arguments

@@ -18,13 +18,13 @@ from bayescal.cli.settings import Settings, option_advice
 from bayescal.parallel import in_parallel, workers
 
 if TYPE_CHECKING:
-    from bayescal.score_calibrator import ScoreCalibrator
+    from bayescal.plain_calibrator import PlainCalibrator
 
 Advice = Callable[[type[Warning]], str]
 # Texts of warnings, and their kinds.
 Warned = list[tuple[str, type[Warning]]]
 # A problem, its calibrator, not fitted yet, and the level of the band: all that a fit depends on.
-Task = tuple[Problem, "ScoreCalibrator", float]
+Task = tuple[Problem, "PlainCalibrator", float]
 
 
 @dataclass(frozen=True)
@@ -108,16 +108,16 @@ def _calibrate_task(task: Task) -> tuple[Calibrated | Refused, Warned]:
     return found, [(str(w.message), w.category) for w in caught]
 
 
-def calibrate_one(problem: Problem, calibrator: ScoreCalibrator, level: float) -> Calibrated:
+def calibrate_one(problem: Problem, calibrator: PlainCalibrator, level: float) -> Calibrated:
     """Fit one problem."""
     fit_rows(calibrator, problem)
     (fitted,) = calibrator.fitted_problems().values()
     return calibrated(problem, calibrator, fitted, SINGLE, level)
 
 
-def fit_rows(calibrator: ScoreCalibrator, problem: Problem) -> ScoreCalibrator:
+def fit_rows(calibrator: PlainCalibrator, problem: Problem) -> PlainCalibrator:
     """Fit a calibrator to the rows to fit of a problem."""
     table, rows = problem.table, problem.fit_rows
-    calibrator.set_params(positive=table.classes[1])
+    calibrator.positive = table.classes[1]
     weight = None if table.weight is None else table.weight[rows]
     return calibrator.fit(table.score[rows], table.labels(rows), sample_weight=weight)

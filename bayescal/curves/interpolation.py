@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from bayescal.curves.akima import akima
 from bayescal.validation import Floats
 
 Curve = Callable[[Floats], Floats]
@@ -160,8 +161,6 @@ class _Lookup:
 
 def _finer(node: Floats, values: Floats) -> tuple[Floats, Floats]:
     """Return a table with eight parts to an interval, by Akima's cubics, which keep bends local."""
-    from scipy.interpolate import Akima1DInterpolator
-
     if node.size < 3:
         return node, values
     share = np.arange(FINER) / FINER
@@ -169,8 +168,8 @@ def _finer(node: Floats, values: Floats) -> tuple[Floats, Floats]:
     finer = np.append(inner.ravel(), node[-1])
     # In units of a step, a power of two, which rounds nothing: cubes of tiny steps would be 0.
     unit = -np.frexp(np.median(np.diff(node)))[1]
-    cubics = Akima1DInterpolator(np.ldexp(node, unit), values, axis=-1)
-    return finer, np.asarray(cubics(np.ldexp(finer, unit)), dtype=np.float64)
+    interval = np.minimum(np.arange(finer.size) // FINER, node.size - 2)
+    return finer, akima(np.ldexp(node, unit), values, np.ldexp(finer, unit), interval)
 
 
 def _off(true: Floats, linear: Floats, tolerance: float) -> NDArray[np.bool_]:

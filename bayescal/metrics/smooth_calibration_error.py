@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import fft, optimize
+from scipy import fft
 
 from bayescal.metrics.inputs import Outcomes, read_outcomes
 from bayescal.validation import Floats
@@ -59,6 +59,9 @@ def smooth_calibration_error(
     >>> round(smooth_calibration_error(y, p), 2), round(smooth_calibration_error(y, p**2), 2)
     (0.03, 0.15)
     """
+    # Other metrics need none of it, and it takes as long to import as a fit.
+    from scipy import optimize
+
     outcomes = read_outcomes(y_true, y_prob, sample_weight)
     waves = fft.dct(_residuals(outcomes), type=2)
     # A Gaussian that is reflected at both ends damps the k-th cosine by exp(-(pi k sigma)^2/2).

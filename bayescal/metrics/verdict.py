@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import optimize, special
+from scipy import special
 
 from bayescal.metrics.inputs import Outcomes, read_outcomes
 from bayescal.metrics.linear_change import LinearChange
@@ -269,6 +269,9 @@ class _ScoreTest:
 
     def shift(self) -> float:
         """Return what added to all log-odds makes as many positives expected as there are."""
+        # Losses, which fits tell, need none of scipy.optimize, whose import takes as long as a fit.
+        from scipy import optimize
+
         size, _, log_odds = self.groups
         total, found = float(size.sum()), float(self.weight @ self.truth)
         # Half a document keeps it finite where there are no positives, or nothing else.

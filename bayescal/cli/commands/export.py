@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from bayescal.cli import options
+from bayescal.cli.calibrators import load
 from bayescal.cli.command import Call, command
 from bayescal.cli.errors import blamed_on_use
 
@@ -70,7 +71,6 @@ def export(asked: Export) -> None:
     says what bayescal predict says, within 0.0001 in probability.
     """
     from bayescal.export import export as write
-    from bayescal.loading import load
 
     with asked.screen.warnings(), blamed_on_use(kinds=(ValueError, OSError, ImportError)):
         written = write(

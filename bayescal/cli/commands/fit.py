@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 from rich.console import Group
@@ -20,9 +20,6 @@ from bayescal.cli.request import Fitting
 from bayescal.cli.resuming import unfinished_run
 from bayescal.cli.tables import answer_table, parameter_table, topics_table
 from bayescal.cli.unpooled import calibrate
-
-if TYPE_CHECKING:
-    from bayescal.score_calibrator import ScoreCalibrator
 
 # What tables call the losses of topics that were fitted together.
 POOLED = "pooled"
@@ -58,11 +55,10 @@ class Fit(Fitting):
             read_settings(calibrator)
             read_prior_knowledge(calibrator)
 
-    def calibrator(self, **others: Any) -> ScoreCalibrator:
-        """Return an unfitted calibrator of one problem; see `Settings.calibrator`."""
-        if self.prior_knowledge is not None:
-            others = {"prior_knowledge": self.prior_knowledge} | others
-        return super().calibrator(**others)
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments of a calibrator of one problem; see `Settings.arguments`."""
+        given = {} if self.prior_knowledge is None else {"prior_knowledge": self.prior_knowledge}
+        return super().arguments() | given
 
 
 @command(app, Fit)

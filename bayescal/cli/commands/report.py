@@ -11,7 +11,7 @@ import typer
 from numpy.typing import NDArray
 
 from bayescal.cli import options
-from bayescal.cli.calibrators import TOPIC, calibrators_of, say_what_is_not_used
+from bayescal.cli.calibrators import TOPIC, calibrators_of, load, say_what_is_not_used
 from bayescal.cli.command import Call, command
 from bayescal.cli.errors import blamed_on_use
 from bayescal.cli.frames import WRITTEN
@@ -89,7 +89,6 @@ def report(asked: Report) -> None:
     has the curves with their bands, the topics in a table, reliability on the
     held-out scores, and sliders for costs and prior.
     """
-    from bayescal.loading import load
     from bayescal.report import write_report
 
     out = asked.out

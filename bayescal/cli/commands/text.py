@@ -136,13 +136,14 @@ def _check_classifier(name: str) -> None:
 
 
 def _model(asked: FitText, settings: Settings, positive: str) -> TextCalibrator:
+    from bayescal.score_calibrator import ScoreCalibrator
     from bayescal.text import TextCalibrator
 
     return TextCalibrator(
         asked.classifier,
         words=asked.words,
         folds=asked.folds,
-        calibrator=settings.calibrator(),
+        calibrator=ScoreCalibrator(**settings.arguments()),
         random_state=asked.seed,
         positive=positive,
     )
