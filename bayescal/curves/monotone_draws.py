@@ -11,7 +11,6 @@ from scipy import special
 
 from bayescal.curves.curves import LogOddsCurves, check_finite
 from bayescal.engines.monotone.basis import Pieces
-from bayescal.engines.monotone.posterior import log_odds
 from bayescal.small_arrays import small_arrays
 from bayescal.validation import Floats
 from bayescal.warps import standardise
@@ -67,7 +66,10 @@ class MonotoneDraws(LogOddsCurves):
     def log_odds(self, scores: Floats) -> Floats:
         """Return the log-odds at raw scores, shape (draws, scores)."""
         x = standardise(scores, self.centre, self.spread, self.asinh_scale)
-        return log_odds(self.pieces, self.intercept, self.slope, x)
+        # Draws lie side by side: there are thousands of them, and often few scores.
+        curves = self.pieces.basis(x) @ self.slope.T
+        curves += self.intercept
+        return curves.T
 
 
 def read_monotone(draws: xr.Dataset, constants: xr.Dataset, part: str) -> MonotoneDraws:
