@@ -15,6 +15,8 @@ from bayescal.small_arrays import small_arrays
 from bayescal.validation import Floats
 from bayescal.warps import standardise
 
+BLOCK = 8  # rows of a matrix that all kernels of OpenBLAS take at once, or a part of these
+
 
 @dataclass(frozen=True)
 class MonotoneDraws(LogOddsCurves):
@@ -67,9 +69,20 @@ class MonotoneDraws(LogOddsCurves):
         """Return the log-odds at raw scores, shape (draws, scores)."""
         x = standardise(scores, self.centre, self.spread, self.asinh_scale)
         # Draws lie side by side: there are thousands of them, and often few scores.
-        curves = self.pieces.basis(x) @ self.slope.T
-        curves += self.intercept
+        product = _whole_blocks(self.pieces.basis(x)) @ _whole_blocks(self.slope).T
+        curves: Floats = product[: x.size, : self.size] + self.intercept
         return curves.T
+
+
+def _whole_blocks(rows: Floats) -> Floats:
+    """
+    Return rows and repetitions of some, so that there are whole blocks of them.
+
+    What is left over at the edges of a product is added up in another order: a draw would differ in
+    its last digit by how many scores and draws are asked for with it.
+    """
+    size, columns = rows.shape
+    return rows if size % BLOCK == 0 else np.resize(rows, (size + -size % BLOCK, columns))
 
 
 def read_monotone(draws: xr.Dataset, constants: xr.Dataset, part: str) -> MonotoneDraws:
