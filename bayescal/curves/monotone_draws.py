@@ -76,13 +76,17 @@ class MonotoneDraws(LogOddsCurves):
 
 def _whole_blocks(rows: Floats) -> Floats:
     """
-    Return rows and repetitions of some, so that there are whole blocks of them.
+    Return rows and some of zeros, so that there are whole blocks of them.
 
     What is left over at the edges of a product is added up in another order: a draw would differ in
     its last digit by how many scores and draws are asked for with it.
     """
     size, columns = rows.shape
-    return rows if size % BLOCK == 0 else np.resize(rows, (size + -size % BLOCK, columns))
+    if size % BLOCK == 0:
+        return rows
+    whole = np.zeros((size + -size % BLOCK, columns))
+    whole[:size] = rows
+    return whole
 
 
 def read_monotone(draws: xr.Dataset, constants: xr.Dataset, part: str) -> MonotoneDraws:
