@@ -263,7 +263,7 @@ class CalibratedClassifier(
         Return posterior intervals of probabilities; lower and upper last.
 
         Those of more than two classes, and of an ensemble, are of at most 1,000 draws, the same of
-        every document: `sample_proba` has all.
+        every document, and have seven digits: `sample_proba` has all.
 
         Parameters
         ----------

@@ -55,20 +55,23 @@ class DensityDraws:
 
     def logpdf(self, scores: Floats) -> Floats:
         """Return log p(s | class) of every draw per unit of raw score, shape (draws, scores)."""
-        jacobian = np.stack(
-            [log_jacobian(scores, self.centre, asinh_scale) for asinh_scale in self.asinh_scales]
-        )
-        log_density: Floats = self.log_density_warped(scores) + self._of_each(jacobian)
+        jacobian = [
+            log_jacobian(scores, self.centre, asinh_scale) for asinh_scale in self.asinh_scales
+        ]
+        log_density = self.log_density_warped(scores)
+        log_density += self._of_each(np.stack(jacobian, axis=1)).T
         return log_density
 
     def log_density_warped(self, scores: Floats) -> Floats:
         """Return log p(x | class) of every draw per unit of warped score at raw scores."""
-        theta, left, right, peak, *shape = self.coefficients[:, :, None]
-        x = np.stack([warp(scores, self.centre, asinh_scale) for asinh_scale in self.asinh_scales])
-        deviation = self._of_each(x) - theta
+        theta, left, right, peak, *shape = self.coefficients
+        x = [warp(scores, self.centre, asinh_scale) for asinh_scale in self.asinh_scales]
+        # Draws lie side by side: there are thousands of them, and often few scores.
+        deviation = self._of_each(np.stack(x, axis=1)) - theta
         linear, quadratic = shape[:2]
         if not self.same_sides:
-            linear, quadratic = np.where(deviation > 0.0, shape[2:], shape[:2])
+            right_side = deviation > 0.0
+            linear, quadratic = (np.where(right_side, shape[k + 2], shape[k]) for k in (0, 1))
         with np.errstate(over="ignore"):  # far out the log density is -infinity
             # The larger of the two is the one whose side the score is on.
             z = np.multiply(deviation, -left)
@@ -77,7 +80,7 @@ class DensityDraws:
             depth = np.multiply(z, quadratic, out=deviation)
             depth += linear
             depth *= z
-        log_density: Floats = np.subtract(peak, depth, out=depth)
+        log_density: Floats = np.subtract(peak, depth, out=depth).T
         return log_density
 
     def cdf(self, scores: Floats) -> Floats:
@@ -89,8 +92,8 @@ class DensityDraws:
         """
         theta, left, right = self.coefficients[:3, :, None]
         exponential = self.coefficients[[4, 6], :, None] == 1.0
-        x = np.stack([warp(scores, self.centre, asinh_scale) for asinh_scale in self.asinh_scales])
-        deviation = self._of_each(x) - theta
+        x = [warp(scores, self.centre, asinh_scale) for asinh_scale in self.asinh_scales]
+        deviation = self._of_each(np.stack(x, axis=1)).T - theta
         mass = np.where(exponential, 1.0, np.sqrt(np.pi / 2.0)) / np.stack([left, right])
         share = mass / mass.sum(axis=0)
         below = share[0] * _left_over(np.maximum(-deviation * left, 0.0), exponential[0])
@@ -118,8 +121,8 @@ class DensityDraws:
         return x
 
     def _of_each(self, values: Floats) -> Floats:
-        """Return each draw's own row of values (warps, scores), or one row for all."""
-        return values if len(self.asinh_scales) == 1 else values[self.warp]
+        """Return each draw's own column of values (scores, warps), or one column for all."""
+        return values if len(self.asinh_scales) == 1 else values.take(self.warp, axis=1)
 
 
 def _left_over(z: Floats, exponential: NDArray[np.bool_]) -> Floats:

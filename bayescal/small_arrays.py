@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from typing import Any
 
@@ -30,12 +31,20 @@ def small_arrays() -> Iterator[None]:
     ...     pass
     """
     _keep_freed_memory()
-    if threading.current_thread() is not threading.main_thread():
+    if _inside.get() or threading.current_thread() is not threading.main_thread():
         # OpenBLAS does not take a number from other threads, nor may these undo the main one's.
         yield
         return
-    with _pools().limit(limits=1, user_api="blas"):
-        yield
+    token = _inside.set(True)
+    try:
+        with _pools().limit(limits=1, user_api="blas"):
+            yield
+    finally:
+        _inside.reset(token)
+
+
+# To ask all libraries takes as long as to multiply a hundred draws: once is enough.
+_inside = ContextVar("inside", default=False)
 
 
 @cache

@@ -242,16 +242,16 @@ def _as_reals(values: ArrayLike, name: str) -> Floats:
 
 
 def _check_finite(values: Floats, name: str) -> None:
-    # One sum is nan or infinite if any value is, and reads the array once; only then search.
-    with np.errstate(over="ignore", invalid="ignore"):
-        suspicious = not np.isfinite(values.sum())
-    if suspicious and not np.isfinite(values).all():
+    # The two ends are nan if any value is, and infinite if one is: only then search.
+    with np.errstate(invalid="ignore"):
+        low, high = float(values.min()), float(values.max())
+    if not (np.isfinite(low) and np.isfinite(high)):
         bad = np.flatnonzero(~np.isfinite(values))
         raise ValueError(
             f"{name} must be finite, got {values[bad[0]]} at position {bad[0]}"
             f" ({bad.size} of {values.size} values): remove or impute them first."
         )
-    if suspicious or np.abs(values).max() > 1e150:
+    if max(-low, high) > 1e150:
         worst = values[np.abs(values).argmax()]
         raise ValueError(f"{name} must lie within 1e150 of 0, got {worst:g}: rescale them.")
 

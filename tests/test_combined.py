@@ -63,6 +63,15 @@ def test_bands_hold_the_draws_of_both_parts(calibrator):
     assert draws.mean(axis=0) == pytest.approx(point, abs=0.1)
 
 
+def test_draws_do_not_depend_on_what_else_is_asked_for(calibrator):
+    draws, scores = calibrator._calibration.draws, np.linspace(-4.0, 4.0, 1003)
+    all_of_them = draws.log_odds(scores)
+    for few in (1, 2, 7, 15, 16, 255, 500, 1001):
+        assert np.array_equal(draws.log_odds(scores[:few]), all_of_them[:, :few])
+        some = np.arange(3, 3 + few)
+        assert np.array_equal(draws.take(some).log_odds(scores), all_of_them[some])
+
+
 def test_leave_one_out_of_densities_is_a_refit():
     family, rng = (FAMILIES["laplace"],), np.random.default_rng(0)
     data = BinaryScores(SCORES, POSITIVE)

@@ -11,7 +11,7 @@ from scipy.interpolate import Akima1DInterpolator
 from bayescal import ScoreCalibrator
 from bayescal.curves import interpolation, quantiles
 from bayescal.curves.akima import akima
-from bayescal.curves.tables import DIRECT, MOST, Tables
+from bayescal.curves.tables import DIRECT, GRIDDED, MOST, Tables
 from bayescal.families import FAMILIES
 from tests.sizes import size
 
@@ -51,7 +51,9 @@ def problem(name, family):
     # Half of those checked where the curve is steepest: P of 1 to 99 %.
     steep = np.flatnonzero(np.abs(calibrator.decision_function(many[:20_000])) < 4.6)
     chosen = [rng.choice(20_000, CHECKED), np.arange(20_000, many.size)]
-    return calibrator, many, np.concatenate([*chosen, steep[:CHECKED]])
+    some = np.concatenate([*chosen, steep[:CHECKED]])
+    # So many that they are read off a grid.
+    return calibrator, np.resize(many, GRIDDED), some
 
 
 def bands(calibrator, scores, levels=(0.05, 0.95)):
@@ -167,6 +169,40 @@ def test_reading_a_table_is_interpolation(reach):
     found = interpolation.read(node, values, scores)
     for row, expected in zip(found, values, strict=True):
         assert row == pytest.approx(np.interp(scores, node, expected), abs=1e-9)
+
+
+def off_grid(node, values, scores):
+    """Return the largest error of a grid within the table, in probability."""
+    inside = np.abs(scores) < 2.0
+    grid = interpolation.Grid(node, values, -2.0, 2.0)(scores)
+    table = interpolation.read(node, values, scores)
+    assert np.array_equal(grid[:, ~inside], table[:, ~inside])
+    return np.abs(special.expit(grid) - special.expit(table)).max()
+
+
+@pytest.mark.parametrize("reach", [1.0, 1e-3, 1e-12])
+def test_a_grid_is_its_table(reach, monkeypatch):
+    node = np.r_[-3.0, np.unique(RNG.normal(0.3, 0.3, 20)), 0.4 + reach * np.linspace(0, 1, 50), 3]
+    node = np.unique(node)
+    values = np.stack([np.cumsum(RNG.exponential(size=node.size)), 9 * RNG.normal(size=node.size)])
+    near = node[1:-1, None] + np.linspace(-4.0, 4.0, 33) / interpolation.CELLS
+    scores = np.r_[RNG.uniform(-3.0, 3.0, 5000), near.ravel(), node]
+    assert off_grid(node, values, scores) < interpolation.ROUGH * interpolation.TOLERANCE
+    # Cells with a node that the line across them misses are not read off the grid.
+    monkeypatch.setattr(interpolation, "ROUGH", np.inf)
+    assert off_grid(node, values, scores) > interpolation.TOLERANCE
+
+
+@pytest.mark.parametrize("steep", [5.0, 1e4])
+def test_a_grid_has_the_log_odds_where_probabilities_are_all_0(steep):
+    node = np.linspace(-2.0, 2.0, 4001)
+    values = -30.0 - steep * np.abs(node)
+    scores = RNG.uniform(-2.0, 2.0, 100_000)
+    grid = interpolation.Grid(node, values, -2.0, 2.0)(scores)
+    table = interpolation.read(node, values, scores)
+    near = table > -interpolation.SATURATED
+    limit = interpolation.ROUGH * interpolation.LOG_ODDS_TOLERANCE
+    assert (np.abs(grid - table) <= 1.01 * limit * (1.0 + np.abs(table)))[near].all()
 
 
 def test_equal_scores():

@@ -127,6 +127,20 @@ def test_another_class_prior_moves_log_odds_lapses_and_all(without, prior):
     np.testing.assert_allclose(rare.predictive(NEW), plain.predictive(NEW), atol=1e-3)
 
 
+@pytest.mark.parametrize("prior", [None, 0.05])
+def test_draws_with_lapses_are_those_of_the_formula(default, prior):
+    curve, scores = default._calibration.with_prior(prior).draws, np.r_[NEW, -1e6, 1e6]
+    moved = 0.0 if prior is None else special.logit(prior) - special.logit(curve.base)[:, None]
+    plain = replace(curve, lapse=None).log_odds(scores) - moved
+    assert np.abs(plain).max() > 1e4
+    expected = with_lapses(plain, curve.lapse[:, None], curve.base[:, None]) + moved
+    np.testing.assert_allclose(curve.log_odds(scores), expected, rtol=1e-12, atol=1e-12)
+    # Draws in the order of their parts are the same ones.
+    order = np.argsort(curve.which, kind="stable")
+    np.testing.assert_array_equal(curve.by_part().which, curve.which[order])
+    np.testing.assert_allclose(curve.by_part().log_odds(scores), expected[order], rtol=1e-12)
+
+
 @pytest.mark.parametrize("log_odds", [-800.0, -30.0, -1.0, 0.0, 2.0, 40.0, 800.0])
 @pytest.mark.parametrize("rate", [1e-9, 0.01, 0.5])
 def test_log_odds_with_lapses_do_not_cancel(log_odds, rate):

@@ -129,7 +129,7 @@ def test_predictions_through_blas_have_one(monkeypatch):
     monotone = ScoreCalibrator(parts="monotone", draws=100, random_state=0).fit(documents[:, 0], y)
     pair = CombinedClassifier([("first", GaussianNB()), ("second", LogisticRegression())])
     combined = pair.set_params(random_state=0).fit(documents, y)
-    monkeypatch.setattr(monotone_draws, "log_odds", recorded(monotone_draws.log_odds))
+    monkeypatch.setattr(monotone_draws, "standardise", recorded(monotone_draws.standardise))
     monkeypatch.setattr(bayesian, "interactions", recorded(bayesian.interactions))
     monotone.predict_interval([0.0, 1.0])
     of_calibrator = len(seen)

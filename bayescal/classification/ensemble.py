@@ -68,7 +68,10 @@ def interval(pairs: Pairs, documents: Any, level: float, kind: str, prior: Any) 
         # The same draws of every document, alone or among others.
         rng = np.random.default_rng(0)
         of_block = [one[block] for one in scores]
-        return interval_of_draws(_mean_draws(pairs, of_block, some, rng, priors), level, kind)
+        found = _mean_draws(pairs, of_block, some, rng, priors)
+        # Seven digits are sorted twice as fast as sixteen; shortest intervals would tie.
+        found = found if kind == "hdi" else found.astype(np.float32)
+        return interval_of_draws(found, level, kind)
 
     elements = (some or size) * columns
     return np.concatenate([ends(block) for block in blocks(elements, scores[0].shape[0])])

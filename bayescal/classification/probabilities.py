@@ -104,10 +104,10 @@ def interval_of_draws(draws: Floats, level: float, kind: str) -> Floats:
     kind : {"pointwise", "hdi"}
         Equal tails, or the shortest.
     """
-    flat = draws.reshape(draws.shape[0], -1)
+    tails = np.array([0.5 - level / 2.0, 0.5 + level / 2.0])
+    columns = np.moveaxis(draws, 2, 0)
     if kind == "hdi":
-        ends = highest_density(flat, level)
+        ends = [highest_density(column, level) for column in columns]
     else:
-        ends = quantiles(flat, np.array([0.5 - level / 2.0, 0.5 + level / 2.0]))
-    out: Floats = ends.T.reshape(*draws.shape[1:], 2)
-    return out
+        ends = [quantiles(column, tails) for column in columns]
+    return np.stack(ends).transpose(2, 0, 1)

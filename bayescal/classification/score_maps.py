@@ -73,10 +73,11 @@ class ColumnMaps:
     def sample(self, scores: Floats, draws: int | None, rng: Any, priors: Priors) -> Floats:
         """Return posterior draws of P(+), shape (draws, n, columns); columns are independent."""
         parts = [
-            posterior_draws(calibrator, column, draws, rng, prior)
+            posterior_draws(calibrator, column, draws, rng, prior).T
             for calibrator, column, prior in self._columns(scores, priors)
         ]
-        return np.stack(parts, axis=2)
+        # Draws lie side by side, as they are made and as intervals sort them.
+        return np.stack(parts).transpose(2, 1, 0)
 
     def interval(self, scores: Floats, level: float, kind: str, priors: Priors) -> Floats:
         """Return posterior intervals of P(+), shape (n, columns, 2)."""

@@ -82,9 +82,9 @@ class ClassDraws:
         negative, positive = (
             density.log_density_warped(scores) for density in (self.negative, self.positive)
         )
-        positive += special.logit(self.prior[:, None])
-        curves: Floats = np.subtract(positive, negative, out=positive)
-        return curves
+        positive += special.logit(self.prior)[:, None]
+        positive -= negative
+        return positive
 
     def predictive(self, scores: Floats) -> Floats:
         """

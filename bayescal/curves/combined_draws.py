@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,8 @@ from bayescal.validation import Floats
 
 # Log-odds at a time whose lapses stay in cache: of more, arrays cost more than arithmetic.
 IN_CACHE = 1 << 14
+# Log-odds beyond which those with lapses no longer change, and odds would overflow.
+FARTHEST = 700.0
 
 
 @dataclass(frozen=True)
@@ -96,20 +99,58 @@ class CombinedDraws:
 
     def _drawn(self, scores: Floats) -> Floats:
         """Return the log-odds of each draw, with its lapses; shape (draws, scores)."""
-        out = np.empty((self.size, scores.size))
-        for k, part in enumerate(self.parts):
-            rows = np.flatnonzero(self.which == k)
-            out[rows] = part.take(rows).log_odds(scores)
-        if self.lapse is None:
-            return out
+        # Draws lie side by side: there are thousands of them, and often few scores.
+        out = np.concatenate([part.log_odds(scores).T for part in self._own], axis=1)
+        if self._back is not None:
+            out = out.take(self._back, axis=1)
+        if self.lapse is not None:
+            step = max(1, IN_CACHE // self.size)
+            for first in range(0, scores.size, step):
+                self._lapse(out[first : first + step])
+        return out.T
+
+    @cached_property
+    def _own(self) -> list[PartCurves]:
+        """The parts, each with the draws alone that are of it."""
+        rows = (np.flatnonzero(self.which == k) for k in range(len(self.parts)))
+        return [part.take(own) for own, part in zip(rows, self.parts, strict=True)]
+
+    @cached_property
+    def _back(self) -> NDArray[np.intp] | None:
+        """Where each draw is among those of the first part, of the second, ...; None if there."""
+        if (np.diff(self.which) >= 0).all():
+            return None
+        return np.argsort(np.argsort(self.which, kind="stable"))
+
+    def by_part(self) -> CombinedDraws:
+        """Return the same draws in the order of their parts, in which they are evaluated."""
+        return self.take(np.argsort(self.which, kind="stable"))
+
+    def _lapse(self, log_odds: Floats) -> None:
+        """Turn log-odds without lapses, (scores, draws), into those with lapses, in place."""
+        odds = np.exp(np.minimum(log_odds, FARTHEST, out=log_odds), out=log_odds)
+        up, positive, negative, down = self._of_odds
+        below = negative * odds
+        below += down
+        odds *= up
+        odds += positive
+        odds /= below
+        np.log(odds, out=odds)
+
+    @cached_property
+    def _of_odds(self) -> tuple[Floats, Floats, Floats, Floats]:
+        """
+        What lapses make of the odds o of each draw: (u o + p) / (n o + d).
+
+        Those are (kept o + lapse base (1 + o)) / (kept + lapse (1 - base) (1 + o)) for the
+        population fitted; for another prior by whose odds o and the outcome are multiplied.
+        """
+        assert self.lapse is not None  # noqa: S101
         now = _own_prior(self.parts, self.which)
-        moved = (special.logit(now) - special.logit(self.base))[:, None]
-        lapse, base = self.lapse[:, None], self.base[:, None]
-        step = max(1, IN_CACHE // max(scores.size, 1))
-        for some in (slice(start, start + step) for start in range(0, self.size, step)):
-            apart = with_lapses(out[some] - moved[some], lapse[some], base[some])
-            out[some] = apart + moved[some]
-        return out
+        moved = np.exp(special.logit(now) - special.logit(self.base))
+        positive, negative = self.lapse * self.base, self.lapse * (1.0 - self.base)
+        kept = 1.0 - self.lapse
+        return kept + positive, positive * moved, negative / moved, kept + negative
 
     def _of_parts(self, scores: Floats) -> Floats:
         """Return the predictive log-odds of each part, shape (parts, scores)."""

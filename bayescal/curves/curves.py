@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from bayescal.bayes import probability
 from bayescal.curves.intervals import quantiles
 from bayescal.engines.data import BinaryScores
 from bayescal.log_sum import log_sum_exp
@@ -153,11 +154,11 @@ def log_odds_of_mean(curves: Floats) -> Floats:
     curves : array of shape (draws, scores)
         Natural log-odds.
     """
-    positive = special.expit(curves).mean(axis=0)
+    positive = probability(curves).mean(axis=0)
     negative = 1.0 - positive
     # Where the difference cancels, the other mean by itself.
     near_one = np.flatnonzero(negative < 0.1)
-    negative[near_one] = special.expit(-curves[:, near_one]).mean(axis=0)
+    negative[near_one] = probability(-curves[:, near_one]).mean(axis=0)
     # Beyond log-odds of 700 a probability underflows: those few columns by logarithms.
     far = np.flatnonzero(np.minimum(positive, negative) < 1e-290)
     with np.errstate(divide="ignore"):

@@ -11,8 +11,8 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
+from bayescal.bayes import probability
 from bayescal.curves.akima import akima
 from bayescal.validation import Floats
 
@@ -24,10 +24,10 @@ LOG_ODDS_TOLERANCE = 1e-3  # relative to 1 + |log-odds|, where probabilities hav
 SATURATED = 40.0
 ROUNDS = 30
 FINER = 8  # parts of the finer table in an interval
-BUCKETS = 1 << 16
 DIVISIBLE = 64.0  # roundings of an interval that can be cut
-SAMPLE, BULK = 10_000, (0.001, 0.999)  # of the scores, whose bulk the buckets cover
-BLOCK = 1 << 15  # scores that stay in cache while they are looked up
+CELLS = 1 << 17  # of a grid
+ROUGH = 0.1  # share of the tolerances that a line across a cell may miss a node by
+BLOCK = 1 << 16  # scores that stay in cache while they are looked up
 
 
 def first_nodes(low: float, high: float, centre: float, spread: float) -> Floats:
@@ -73,7 +73,8 @@ def refine(curve: Curve, node: Floats, tolerance: float = TOLERANCE) -> tuple[Fl
         points = start + np.multiply.outer(np.array([1 / 3, 2 / 3]), end - start)
         shape = (*values.shape[:-1], *points.shape)
         true = curve(points.ravel()).reshape(shape)
-        wrong = _off(true, read(*table, points.ravel()).reshape(shape), tolerance)
+        linear = read(*table, points.ravel()).reshape(shape)
+        wrong = _off(true, linear, SAFETY * tolerance, LOG_ODDS_TOLERANCE)
         where = np.repeat(left + 1, 2)
         node = np.insert(node, where, points.T.ravel())
         values = np.insert(
@@ -110,53 +111,64 @@ def read(node: Floats, values: Floats, scores: Floats) -> Floats:
     -------
     array of shape (..., n)
     """
-    if node.size == 1:
-        return np.repeat(values, scores.size, axis=-1)
-    rise = np.diff(values) / np.diff(node)
-    interval = _Lookup(node, scores[:: scores.size // SAMPLE + 1])
-    out: Floats = np.empty((*values.shape[:-1], scores.size))
-    for first in range(0, scores.size, BLOCK):
-        part = slice(first, first + BLOCK)
-        index = interval(scores[part])
-        step = scores[part] - node[index]
-        for row in np.ndindex(values.shape[:-1]):
-            out[row][part] = rise[row][index] * step + values[row][index]
-    return out
+    rows = [np.interp(scores, node, row) for row in values.reshape(-1, node.size)]
+    return np.reshape(rows, (*values.shape[:-1], scores.size))
 
 
-class _Lookup:
+class Grid:
     """
-    The interval of a table that a score is in, without a binary search for most scores.
+    A table read at equal steps: a million scores need no search, whose every turn is a guess.
 
-    Equal buckets cover the bulk of the scores; each knows how many nodes lie in lower ones.
+    Where a line across a cell misses a node of the table by more than a tenth of the tolerances,
+    and beyond the grid, the table itself is read.
+
+    Parameters
+    ----------
+    node : array of shape (k,)
+        Ascending.
+    values : array of shape (..., k)
+        One or more rows of log-odds.
+    low, high : float
+        Where the grid begins and ends: the first and the last cell are read off the table.
     """
 
-    def __init__(self, node: Floats, sample: Floats) -> None:
-        self._node = node
-        self._low, high = np.quantile(sample, BULK)
-        width = high - self._low
-        self._per_unit = BUCKETS / width if width > 0.0 else 0.0
-        edges = np.searchsorted(self._bucket(node), np.arange(BUCKETS + 1))
-        self._before = edges[:-1]
-        self._crowded = np.diff(edges) > 1
-        self._next = np.append(node, np.inf)
+    def __init__(self, node: Floats, values: Floats, low: float, high: float) -> None:
+        self._node, self._values = node, values
+        self._low, self._per_unit = low, CELLS / (high - low)
+        edge = np.linspace(low, high, CELLS + 1)
+        self._at_edge = read(node, values, edge)
+        inner = node[(node > edge[1]) & (node < edge[-2])]
+        line, true = np.empty((*values.shape[:-1], inner.size)), read(node, values, inner)
+        cell = self._lines(inner, line)
+        off = _off(true, line, ROUGH * TOLERANCE, ROUGH * LOG_ODDS_TOLERANCE)
+        # An edge that is no number spoils the cells on both sides, which shows in what is read.
+        self._at_edge[..., cell[off]] = np.nan
+        self._at_edge[..., [0, -1]] = np.nan
 
-    def __call__(self, scores: Floats) -> NDArray[np.intp]:
-        """Return i with node[i] <= score < node[i + 1], the last interval closed."""
-        bucket = self._bucket(scores)
-        before = self._before[bucket]
-        # A bucket with one node lies in two intervals, one with none in one.
-        index: NDArray[np.intp] = before - (scores < self._next[before])
-        search = np.flatnonzero(self._crowded[bucket])
-        index[search] = np.searchsorted(self._node, scores[search], side="right") - 1
-        np.clip(index, 0, self._node.size - 2, out=index)
-        return index
+    def __call__(self, scores: Floats) -> Floats:
+        """Return the values at scores, shape (..., n)."""
+        out: Floats = np.empty((*self._values.shape[:-1], scores.size))
+        for first in range(0, scores.size, BLOCK):
+            part = slice(first, first + BLOCK)
+            self._lines(scores[part], out[..., part])
+        rough = np.flatnonzero(np.isnan(out.reshape(-1, scores.size)[0]))
+        out[..., rough] = read(self._node, self._values, scores[rough])
+        return out
 
-    def _bucket(self, scores: Floats) -> NDArray[np.intp]:
-        # Monotone whatever is rounded, and the same for nodes and scores: so counts are right.
-        position = (scores - self._low) * self._per_unit
-        bucket: NDArray[np.intp] = np.clip(position, 0.0, BUCKETS - 1.0).astype(np.intp)
-        return bucket
+    def _lines(self, scores: Floats, out: Floats) -> NDArray[np.intp]:
+        """Write the values on the lines across cells, and return the cells."""
+        share = scores - self._low
+        share *= self._per_unit
+        np.clip(share, 0.0, np.nextafter(CELLS, 0.0), out=share)
+        before = np.floor(share)
+        share -= before
+        cell = before.astype(np.intp)
+        for row in np.ndindex(out.shape[:-1]):
+            start, end = self._at_edge[row].take(cell), self._at_edge[row][1:].take(cell)
+            np.subtract(end, start, out=out[row])
+            out[row] *= share
+            out[row] += start
+        return cell
 
 
 def _finer(node: Floats, values: Floats) -> tuple[Floats, Floats]:
@@ -172,9 +184,9 @@ def _finer(node: Floats, values: Floats) -> tuple[Floats, Floats]:
     return finer, akima(np.ldexp(node, unit), values, np.ldexp(finer, unit), interval)
 
 
-def _off(true: Floats, linear: Floats, tolerance: float) -> NDArray[np.bool_]:
+def _off(true: Floats, linear: Floats, tolerance: float, relative: float) -> NDArray[np.bool_]:
     """Return which intervals, the last axis, are off at any point of any curve."""
-    off = np.asarray(np.abs(special.expit(true) - special.expit(linear)) > SAFETY * tolerance)
+    off = np.asarray(np.abs(probability(true) - probability(linear)) > tolerance)
     saturated = np.minimum(np.abs(true), np.abs(linear)) > SATURATED
-    off |= (np.abs(true - linear) > LOG_ODDS_TOLERANCE * (1.0 + np.abs(true))) & ~saturated
+    off |= (np.abs(true - linear) > relative * (1.0 + np.abs(true))) & ~saturated
     return np.asarray(off.reshape(-1, off.shape[-1]).any(axis=0), dtype=np.bool_)

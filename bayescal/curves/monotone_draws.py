@@ -11,10 +11,11 @@ from scipy import special
 
 from bayescal.curves.curves import LogOddsCurves, check_finite
 from bayescal.engines.monotone.basis import Pieces
-from bayescal.engines.monotone.posterior import log_odds
 from bayescal.small_arrays import small_arrays
 from bayescal.validation import Floats
 from bayescal.warps import standardise
+
+BLOCK = 8  # rows of a matrix that all kernels of OpenBLAS take at once, or a part of these
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,25 @@ class MonotoneDraws(LogOddsCurves):
     def log_odds(self, scores: Floats) -> Floats:
         """Return the log-odds at raw scores, shape (draws, scores)."""
         x = standardise(scores, self.centre, self.spread, self.asinh_scale)
-        return log_odds(self.pieces, self.intercept, self.slope, x)
+        # Draws lie side by side: there are thousands of them, and often few scores.
+        product = _whole_blocks(self.pieces.basis(x)) @ _whole_blocks(self.slope).T
+        curves: Floats = product[: x.size, : self.size] + self.intercept
+        return curves.T
+
+
+def _whole_blocks(rows: Floats) -> Floats:
+    """
+    Return rows and some of zeros, so that there are whole blocks of them.
+
+    What is left over at the edges of a product is added up in another order: a draw would differ in
+    its last digit by how many scores and draws are asked for with it.
+    """
+    size, columns = rows.shape
+    if size % BLOCK == 0:
+        return rows
+    whole = np.zeros((size + -size % BLOCK, columns))
+    whole[:size] = rows
+    return whole
 
 
 def read_monotone(draws: xr.Dataset, constants: xr.Dataset, part: str) -> MonotoneDraws:

@@ -12,13 +12,14 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
+from bayescal.bayes import probability
 from bayescal.curves import interpolation
 from bayescal.curves.curves import DrawnCurves
 from bayescal.validation import Floats
 
-PARTS = (64, 256)  # into which an interval is divided, until the table is good enough
+# Parts that an interval is divided into at first, and at most: twice as many, until it is enough.
+PARTS, MOST_PARTS = 64, 256
 # Share of the tolerance that a table of half as many parts may be off: the fewer the draws, the
 # sharper the turns where two of them change places, and the more a table may miss.
 SAFETY, SAFE_DRAWS = (0.1, 0.5), 8000
@@ -123,19 +124,20 @@ class _Cut:
 
 
 def _cuts(draws: DrawnCurves, scores: Floats, rank: _Rank) -> Iterator[_Cut]:
-    neighbours = np.clip(rank.low + np.array([[-ROOM], [0], [1], [1 + ROOM]]), 0, draws.size - 1)
+    apart = np.array([[-ROOM], [0], [1], [1 + ROOM]])
+    neighbours = np.clip(rank.low + apart, 0, draws.size - 1)
     for first in range(0, scores.size, CUTS):
         part = scores[first : first + CUTS]
-        for score, curve in zip(part.tolist(), _rows(draws, part), strict=True):
-            # A vectorised sort of all takes less than to pick eight of them.
-            ordered = np.sort(curve)
-            quantile = rank.read(ordered, np.zeros_like(rank.low))
-            # Of the nearer side: a quantile at the edge of a gap would let all draws beyond it in.
-            below, above = quantile - ordered[neighbours[:2]], ordered[neighbours[2:]] - quantile
-            room = np.minimum(below[0], above[1])
-            # The two draws that the quantile lies between must come near, whatever the gap.
-            room = np.maximum(room, 1.5 * np.maximum(below[1], above[0]))
-            yield _Cut(score, curve, quantile, room)
+        curves = _rows(draws, part)
+        # Of the draws in order no more than these few are wanted.
+        ordered = np.partition(curves, np.unique(neighbours), axis=-1)
+        quantiles = rank.read(ordered, np.zeros_like(rank.low)).T
+        lower, low, high, higher = np.moveaxis(ordered[:, neighbours], 1, 0)
+        # Of the nearer side: a quantile at the edge of a gap would let all draws beyond it in.
+        room = np.minimum(quantiles - lower, higher - quantiles)
+        # The two draws that the quantile lies between must come near, whatever the gap.
+        room = np.maximum(room, 1.5 * np.maximum(quantiles - low, high - quantiles))
+        yield from map(_Cut, part.tolist(), curves, quantiles, room)
 
 
 def _rows(draws: DrawnCurves, scores: Floats) -> Floats:
@@ -160,7 +162,7 @@ def _between(
     three = np.stack([start.quantile, middle.quantile, end.quantile], axis=1)
     # Where probabilities are all 0 or all 1, a line will do.
     same_side = (np.sign(three) == np.sign(three[:, :1])).all()
-    if same_side and special.expit(-np.abs(three)).max() < tolerance:
+    if same_side and probability(-np.abs(three)).max() < tolerance:
         return three[:, 1:2]
     # How far a quantile may leave the chord between its ends: looked at afterwards.
     slack = 4.0 * np.abs(three[:, 1] - 0.5 * (three[:, 0] + three[:, 2])) + middle.room
@@ -171,18 +173,38 @@ def _between(
     if near.size > most or not held.all():
         return None
     few = draws.take(near)
-    for parts in PARTS:
-        share = np.linspace(0.0, 1.0, parts + 1)
-        curves = _rows(few, start.score + share[1:-1] * (end.score - start.score))
-        inner = rank.read(np.sort(curves, axis=-1), left_out)
+
+    def at(share: Floats) -> Floats:
+        curves = _rows(few, start.score + share * (end.score - start.score))
+        return rank.read(np.sort(curves, axis=-1), left_out)
+
+    return _refined(at, three, slack, tolerance)
+
+
+def _refined(
+    at: interpolation.Curve, three: Floats, slack: Floats, tolerance: float
+) -> Floats | None:
+    """
+    Return quantiles inside an interval, whose shares `at` takes, at steps that are small enough.
+
+    None where no steps are, or where a quantile leaves the chord by more than the slack.
+    """
+    parts, inner = PARTS, at(np.arange(1, PARTS) / PARTS)
+    while True:
+        share = np.arange(parts + 1) / parts
         table = np.concatenate([three[:, :1], inner, three[:, 2:]], axis=1)
         chord = np.outer(three[:, 0], 1.0 - share) + np.outer(three[:, 2], share)
         if (np.abs(table - chord) > slack[:, None]).any():
             return None
         halves = 0.5 * (table[:, :-2:2] + table[:, 2::2])
-        if np.abs(special.expit(halves) - special.expit(table[:, 1::2])).max() < tolerance:
+        if np.abs(probability(halves) - probability(table[:, 1::2])).max() < tolerance:
             return inner
-    return None
+        if parts == MOST_PARTS:
+            return None
+        parts *= 2
+        finer = np.empty((inner.shape[0], parts - 1))
+        finer[:, 1::2], finer[:, ::2] = inner, at(np.arange(1, parts, 2) / parts)
+        inner = finer
 
 
 def _near(
@@ -192,7 +214,9 @@ def _near(
     bend = BEND * np.abs(middle.curve - 0.5 * (start.curve + end.curve))
     first = start.curve - start.quantile[:, None]
     last = end.curve - end.quantile[:, None]
-    above = np.minimum(first, last) - bend > slack[:, None]
-    below = np.maximum(first, last) + bend < -slack[:, None]
+    reach = bend + slack[:, None]
+    above = np.minimum(first, last) > reach
+    reach += np.maximum(first, last, out=first)
+    below = reach < 0.0
     far = (above | below).all(axis=0)
-    return np.flatnonzero(~far), below[:, far].sum(axis=1)
+    return np.flatnonzero(~far), np.count_nonzero(below & far, axis=1)

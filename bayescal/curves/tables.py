@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from functools import partial
+from dataclasses import dataclass
+from functools import cached_property, partial
 
 import numpy as np
 
 from bayescal.curves import interpolation
 from bayescal.curves.curves import Curves, quantiles_of_log_odds
 from bayescal.curves.quantiles import tabulate
+from bayescal.small_arrays import small_arrays
 from bayescal.validation import Floats
 
 # So few scores are evaluated one by one. A table of a smooth curve costs as much as some hundred of
 # them, one of quantiles, which turn wherever two draws change places, thousands.
 DIRECT, DIRECT_QUANTILES = 32, 2048
 MOST = 32  # tables that are kept
+# A grid costs as much as to search for so many scores. It covers so many spreads on both sides of
+# the centre, finely enough for quantiles.
+GRIDDED, REACH = 1 << 15, 8.0
 
 
 class Tables:
@@ -33,7 +38,7 @@ class Tables:
 
     def __init__(self, centre: float, spread: float) -> None:
         self._centre, self._spread = centre, spread
-        self._made: dict[Hashable, tuple[Floats, Floats]] = {}
+        self._made: dict[Hashable, _Table] = {}
 
     def curve(
         self, name: Hashable, curve: interpolation.Curve, scores: Floats, direct: int = DIRECT
@@ -83,6 +88,7 @@ class Tables:
             return quantiles_of_log_odds(draws, scores, levels)
         return self._read(tuple(levels), partial(tabulate, draws, levels=levels), scores)
 
+    @small_arrays()
     def _read(
         self, name: Hashable, make: Callable[[Floats], tuple[Floats, Floats]], scores: Floats
     ) -> Floats:
@@ -97,8 +103,29 @@ class Tables:
             low = self._centre - self._spread * 2.0**below
             high = self._centre + self._spread * 2.0**above
             first = interpolation.first_nodes(low, high, self._centre, self._spread)
-            table = self._made[key] = make(first)
-        return interpolation.read(*table, scores)
+            reach = REACH * self._spread
+            ends = max(low, self._centre - reach), min(high, self._centre + reach)
+            table = self._made[key] = _Table(*make(first), ends)
+        return table.read(scores)
+
+
+@dataclass(frozen=True)
+class _Table:
+    """Nodes and values, and where a grid for many scores begins and ends."""
+
+    node: Floats
+    values: Floats
+    ends: tuple[float, float]
+
+    def read(self, scores: Floats) -> Floats:
+        """Return the values at scores, shape (..., n)."""
+        if scores.size < GRIDDED:
+            return interpolation.read(self.node, self.values, scores)
+        return self._grid(scores)
+
+    @cached_property
+    def _grid(self) -> interpolation.Grid:
+        return interpolation.Grid(self.node, self.values, *self.ends)
 
 
 def _exponent(distance: float) -> int:

@@ -13,7 +13,7 @@ from bayescal.bayes import probability
 from bayescal.curves import curves
 from bayescal.curves.class_draws import ClassDraws, density_dataset
 from bayescal.curves.class_prior import Prior, prior_draws
-from bayescal.curves.combined_draws import ModelCurves
+from bayescal.curves.combined_draws import CombinedDraws, ModelCurves
 from bayescal.curves.intervals import highest_density, simultaneous_tail
 from bayescal.curves.tables import DIRECT, Tables
 from bayescal.engines.maximum_likelihood import ClassFits
@@ -143,7 +143,13 @@ class Calibration:
         return np.clip(values, self.centre - reach, self.centre + reach)
 
     def _quantiles(self, values: Floats, levels: Floats) -> Floats:
-        return self._tables.quantiles(self._posterior, levels, values)
+        return self._tables.quantiles(self._in_any_order, levels, values)
+
+    @cached_property
+    def _in_any_order(self) -> ModelCurves:
+        """The draws in the order in which they are evaluated fastest."""
+        draws = self._posterior
+        return draws.by_part() if isinstance(draws, CombinedDraws) else draws
 
     @cached_property
     def _tables(self) -> Tables:
