@@ -101,17 +101,47 @@ def test_single_precision_of_what_differs_is_enough(shift):
     assert error(topics.log_evidence_of(points), expected) < 1e-4
 
 
-def test_populations_without_spread_are_weighed_in_double_precision(monkeypatch):
+@pytest.mark.parametrize(
+    ("log_tau", "bounds"),
+    [
+        (-3.0, {"SMALLEST_MEAN": 0.0, "LARGEST_MEAN": np.inf}),
+        (-11.0, {"MOST_ERROR": np.inf, "SMALLEST_MEAN": 0.0, "LARGEST_MEAN": np.inf}),
+    ],
+)
+def test_populations_of_little_spread_are_weighed_in_double_precision(log_tau, bounds, monkeypatch):
     """And the negative: such populations, far from all others, look likely in single precision."""
     topics, points, *_ = made(0.0)
-    points = np.concatenate([points, [[points[0, 0], -11.0], [points[0, 0], -50.0]]])
-    expected = evidence(topics, points, np.float64)[-2:]
-    assert topics.log_evidence_of(points)[-2:] == pytest.approx(expected, rel=1e-6)
-    monkeypatch.setattr(reweighting, "MOST_ERROR", np.inf)
-    with np.errstate(over="ignore", invalid="ignore"):
-        wrong = topics.log_evidence_of(points)[-2:]
-    assert np.isnan(wrong[1]) or wrong[1] - expected[1] > 100.0
-    assert abs(wrong[0] - expected[0]) > 100.0
+    points = np.concatenate([points, [[points[0, 0], log_tau]]])
+    expected = evidence(topics, points, np.float64)[-1]
+    assert topics.log_evidence_of(points)[-1] == pytest.approx(expected, rel=1e-9)
+    for name, bound in bounds.items():
+        monkeypatch.setattr(reweighting, name, bound)
+    assert topics.log_evidence_of(points)[-1] - expected > 100.0
+
+
+def test_populations_without_spread_are_told_apart():
+    topics, points, *_ = made(0.0)
+    points = np.concatenate([points, [[points[0, 0], -50.0]]])
+    expected = evidence(topics, points, np.float64)[-1]
+    assert topics.log_evidence_of(points)[-1] == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("shift", [0.0, 100.0])
+def test_derivatives_are_those_of_the_evidence(shift):
+    topics, points, *_ = made(shift)
+    point, steps = points[0], 1e-4 * np.eye(2)
+
+    def differences(function):
+        up, down = (function(point + sign * steps) for sign in (1.0, -1.0))
+        return (up - down) / 2e-4
+
+    value, gradient, hessian = topics.derivatives(point)
+    assert value == pytest.approx(evidence(topics, point[None], np.float64)[0])
+    slopes = differences(lambda some: evidence(topics, some, np.float64))
+    np.testing.assert_allclose(gradient, slopes, rtol=1e-4)
+    curvature = differences(lambda some: np.array([topics.derivatives(one)[1] for one in some]))
+    np.testing.assert_allclose(hessian, curvature, rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(hessian, hessian.T, rtol=1e-9)
 
 
 def test_single_precision_of_all_is_not():

@@ -94,7 +94,9 @@ def read_topic(tree: xr.DataTree, topic: int | None) -> CombinedDraws:
     direct = topic_log_odds.read_curve(tree, topic)
     weight = combination["population_weight"] if topic is None else combination["weight"][topic]
     parts: tuple[PartCurves, ...] = (*densities, recalibrated, direct)
-    return combine(parts, weight.values, read_topics_lapse(tree), order_of(combination, weight.values))
+    return combine(
+        parts, weight.values, read_topics_lapse(tree), order_of(combination, weight.values)
+    )
 
 
 def order_of(combination: xr.Dataset, weight: Floats) -> int:

@@ -12,8 +12,7 @@ from bayescal.engines.pooled.hyperprior import SEARCHING, WIDE, GaussianHyperpri
 from bayescal.engines.pooled.reweighting import TopicDraws
 from bayescal.validation import Floats
 
-# Of derivatives by differences, and the longest step, in the hyperprior's standard deviations.
-DIFFERENCE, LONGEST_STEP = 0.02, 1.0
+LONGEST_STEP = 1.0  # in the hyperprior's standard deviations
 # Least effective share of a topic's draws with which the search for the mode goes on.
 CARRIES = 0.1
 MOVES, NEWTON_STEPS = 12, 20
@@ -136,18 +135,18 @@ def _mode(
     topics: TopicDraws, hyperprior: GaussianHyperprior, start: Floats
 ) -> tuple[Floats, Floats]:
     """Return a mode, or how far to it the draws carry, and minus the inverse Hessian there."""
-    # Second differences divide what single precision leaves out by DIFFERENCE squared: the mode and
-    # the curvature would be another processor's in their second digit.
+    # Neighbouring points differ by less than single precision tells.
     log_posterior = _log_posterior(topics, hyperprior, in_double=True)
-    scale = np.array(hyperprior.scale)
+    mean, scale = np.array(hyperprior.mean), np.array(hyperprior.scale)
     point, prior_precision = start, np.diag(scale**-2.0)
     for _ in range(NEWTON_STEPS):
-        value, gradient, hessian = _derivatives(log_posterior, point, scale)
-        precision = _positive(-hessian, prior_precision)
-        step = np.linalg.solve(precision, gradient)
+        value, gradient, hessian = topics.derivatives(point)
+        gradient -= (point - mean) / scale**2
+        step = np.linalg.solve(_positive(prior_precision - hessian, prior_precision), gradient)
         step *= min(1.0, LONGEST_STEP / np.abs(step / scale).max())
         lengths = np.array([1.0, 0.5, 0.25, 0.1, 0.01])
         values = log_posterior(point + lengths[:, None] * step)
+        value += float(hyperprior.log_density(point))
         best = int(values.argmax())
         if values[best] <= value:
             break
@@ -155,32 +154,14 @@ def _mode(
         # What lies beyond is looked at from a new base.
         if values[best] - value < 1e-3 or not _carry(topics, point):
             break
-    _, _, hessian = _derivatives(log_posterior, point, scale)
-    inverse = np.linalg.inv(_positive(-hessian, prior_precision))
+    _, _, hessian = topics.derivatives(point)
+    inverse = np.linalg.inv(_positive(prior_precision - hessian, prior_precision))
     return point, np.asarray(inverse, dtype=np.float64)
 
 
 def _carry(topics: TopicDraws, point: Floats) -> bool:
     """Return whether draws under other populations stand for those under this one."""
     return bool(topics.efficiency(point[None]).min() > CARRIES)
-
-
-def _derivatives(
-    log_posterior: Callable[[Floats], Floats], point: Floats, scale: Floats
-) -> tuple[float, Floats, Floats]:
-    """Return value, gradient and Hessian by central differences, all points at once."""
-    steps, n = DIFFERENCE * np.diag(scale), scale.size
-    pairs = [(i, j) for i in range(n) for j in range(i)]
-    corners = [steps[i] + sign * steps[j] for i, j in pairs for sign in (1.0, -1.0)]
-    offsets = np.concatenate([np.zeros((1, n)), steps, -steps, corners, np.negative(corners)])
-    values = log_posterior(point + offsets)
-    value, up, down = values[0], values[1 : 1 + n], values[1 + n :][:n]
-    h = np.diag(steps)
-    hessian = np.diag((up + down - 2.0 * value) / h**2)
-    same, opposite = np.add(*np.split(values[1 + 2 * n :], 2)).reshape(-1, 2).T
-    for (i, j), cross in zip(pairs, (same - opposite) / 4.0, strict=True):
-        hessian[i, j] = hessian[j, i] = cross / (h[i] * h[j])
-    return float(value), (up - down) / (2.0 * h), hessian
 
 
 def _positive(precision: Floats, floor: Floats) -> Floats:

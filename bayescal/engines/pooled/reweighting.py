@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
@@ -26,8 +27,11 @@ AnyFloats = Floats | Singles
 BLOCK = 1 << 16  # elements of draws x populations at once: what a core's own cache holds
 # A worker's tenths of a second: elements of topics x draws x populations, and topics picked.
 ELEMENTS_A_TASK, TOPICS_A_TASK = 1 << 26, 50
+DIFFERENCE = 0.003  # of factors by hyperparameters, which are logarithms or in units of the scores
 # In log Z, of single precision: populations that may have more are weighed in double.
 MOST_ERROR = 1e-3
+# Means of exponentials of which single precision has all digits.
+SMALLEST_MEAN, LARGEST_MEAN = 1e-30, 1e30
 MOST_POPULATIONS = 100  # that efficiencies are means over
 
 
@@ -101,23 +105,55 @@ class TopicDraws:
         total: Floats = np.sum(_done(_sum_task, tasks), axis=0)
         return total
 
-    def shares(self, points: Floats) -> Iterator[tuple[Floats, Floats]]:
+    def derivatives(self, point: Floats) -> tuple[float, Floats, Floats]:
+        """
+        Return the sum over topics of log Z at one population, its gradient and its Hessian.
+
+        With F the factors of the population, the derivatives of a topic's log Z by F are the mean
+        and the covariance of its terms, draws weighed for the population. Those of F are taken by
+        differences, which need no draw.
+        """
+        factors = partial(_factors, coefficients=self.coefficients)
+        value, mean, covariance = self._moments(factors(point[None])[:, 0])
+        slopes, curvature = _differences(factors, point)
+        hessian = slopes.T @ covariance @ slopes + np.tensordot(mean, curvature, 1)
+        return value, mean @ slopes, hessian
+
+    def _moments(self, factors: Floats) -> tuple[float, Floats, Floats]:
+        """Return sums over topics: of log Z, and of the terms' means and covariances."""
+        size = self.terms.shape[-1]
+        value, mean, covariance = 0.0, np.zeros(size), np.zeros((size, size))
+        for part in blocks_of(max(1, BLOCK // self.terms.shape[1]), len(self.terms)):
+            terms = self.terms[part]
+            log_weight = terms @ factors
+            top = log_weight.max(axis=1, keepdims=True)
+            weight = np.exp(log_weight - top)
+            value += float((top[:, 0] + np.log(weight.mean(axis=1))).sum())
+            weight /= weight.sum(axis=1, keepdims=True)
+            middle = weight[:, None] @ terms
+            around = terms - middle
+            mean += middle.sum(axis=(0, 1))
+            covariance += (np.swapaxes(around * weight[..., None], 1, 2) @ around).sum(axis=0)
+        return value, mean, covariance
+
+    def shares(self, points: Floats) -> Iterator[tuple[Floats, Singles]]:
         """
         Yield, of each topic, its log Z at populations, (k,), and its draws' weights, (k, draws).
 
         Weights given a population sum to one.
         """
         common, around, differing, far = _parts(self.terms, _factors(points, self.coefficients))
-        precision = np.float64 if far.any() else np.float32
-        around, differing = around.astype(precision), differing.astype(precision)
-        for in_common, of_topic in zip(common, around, strict=True):
-            weight = differing @ of_topic.T
-            top = weight.max(axis=1)
-            weight -= top[:, None]
-            np.exp(weight, out=weight)
-            total = weight.sum(axis=1)
-            weight /= total[:, None]
-            yield in_common + top + np.log(total / weight.shape[1]), weight
+        for log_evidence, of_topic in zip(common, around, strict=True):
+            weight = np.empty((len(points), len(of_topic)), dtype=np.float32)
+            for which, precision in ((~far, np.float32), (far, np.float64)):
+                draws, rows = of_topic.T.astype(precision), np.flatnonzero(which)
+                for part in blocks_of(max(1, BLOCK // len(of_topic)), rows.size):
+                    some = rows[part]
+                    ratio, top = _exponentials(differing[some].astype(precision) @ draws)
+                    total = ratio.sum(axis=1)
+                    weight[some] = np.divide(ratio, total[:, None], out=ratio)
+                    log_evidence[some] += top + np.log(total / len(of_topic))
+            yield log_evidence, weight
 
     def pick(self, points: Floats, rng: np.random.Generator) -> Floats:
         """
@@ -140,12 +176,12 @@ class TopicDraws:
     def efficiency(self, points: Floats) -> Floats:
         """Return each topic's effective share of its draws, the mean over some populations."""
         points = points[:: max(1, len(points) // MOST_POPULATIONS)]
-        factors = _factors(points, self.coefficients)
+        factors = np.ascontiguousarray(_factors(points, self.coefficients).T)
         out = np.empty(len(self.terms))
         for topic, terms in enumerate(self.terms):
-            log_ratio = terms @ factors
-            ratio = np.exp(log_ratio - log_ratio.max(axis=0))
-            out[topic] = (ratio.sum(axis=0) ** 2 / (ratio**2).sum(axis=0)).mean() / ratio.shape[0]
+            ratio, _ = _exponentials(factors @ terms.T)
+            square = np.einsum("ij,ij->i", ratio, ratio)
+            out[topic] = (ratio.sum(axis=1) ** 2 / square).mean() / ratio.shape[1]
         return out
 
 
@@ -173,27 +209,50 @@ def _sum_task(task: tuple[Floats, Floats, bool]) -> Floats:
     terms, factors, in_double = task
     common, around, differing, far = _parts(terms, factors)
     far |= in_double
-    total: Floats = common.sum(axis=0)
-    _add_log_means(total, ~far, around.astype(np.float32), differing[~far].astype(np.float32))
-    _add_log_means(total, far, around, differing[far])
+    log_mean = np.full(len(differing), np.nan)
+    log_mean[~far] = _log_means(around, differing[~far])
+    lost = np.isnan(log_mean)
+    log_mean[lost] = _log_means_in_double(around, differing[lost])
+    total: Floats = common.sum(axis=0) + log_mean
     return total
 
 
-def _add_log_means(
-    total: Floats, which: NDArray[np.bool_], around: AnyFloats, differing: AnyFloats
-) -> None:
-    """Add each topic's log mean of exponentials to the totals of some populations."""
-    draws, found = around.shape[1], np.zeros(len(differing))
-    share = np.full(draws, 1.0 / draws, dtype=around.dtype)
+def _log_means(around: Floats, differing: Floats) -> Floats:
+    """Return the sums over topics of log means, nan of those that single precision cannot tell."""
+    draws, out = around.shape[1], np.empty(len(differing))
+    some = differing.astype(np.float32)
+    # Draws in rows, one topic after the other: half the time of products with columns.
+    of_topics = np.ascontiguousarray(np.swapaxes(around, 1, 2), dtype=np.float32)
+    share = np.full(draws, 1.0 / draws, dtype=np.float32)
+    # Where nothing is subtracted before, exponentials may be too large, or all too small.
+    with np.errstate(over="ignore", under="ignore", divide="ignore"):
+        for part in blocks_of(max(1, BLOCK // draws), len(some)):
+            ratio = np.empty((part.stop - part.start, draws), dtype=np.float32)
+            mean = np.empty((len(of_topics), len(ratio)), dtype=np.float32)
+            for of_topic, of_one in zip(of_topics, mean, strict=True):
+                np.matmul(some[part], of_topic, out=ratio)
+                np.matmul(np.exp(ratio, out=ratio), share, out=of_one)
+            told = ((mean >= SMALLEST_MEAN) & (mean <= LARGEST_MEAN)).all(axis=0)
+            log_mean = np.log(mean, dtype=np.float64).sum(axis=0)
+            out[part] = np.where(told, log_mean, np.nan)
+    return out
+
+
+def _log_means_in_double(around: Floats, differing: Floats) -> Floats:
+    """Return the sums over topics of log means of exponentials that may be of any size."""
+    draws, out = around.shape[1], np.zeros(len(differing))
     for part in blocks_of(max(1, BLOCK // draws), len(differing)):
-        some = differing[part]
-        log_ratio = np.empty((len(some), draws), dtype=around.dtype)
         for of_topic in around:
-            np.matmul(some, of_topic.T, out=log_ratio)
-            top = log_ratio.max(axis=1)
-            log_ratio -= top[:, None]
-            found[part] += np.log(np.exp(log_ratio, out=log_ratio) @ share) + top
-    total[which] += found
+            ratio, top = _exponentials(differing[part] @ of_topic.T)
+            out[part] += np.log(ratio.mean(axis=1)) + top
+    return out
+
+
+def _exponentials(log_ratio: AnyFloats) -> tuple[AnyFloats, AnyFloats]:
+    """Return exponentials as shares of the largest in each row, in place, and its logarithm."""
+    top = log_ratio.max(axis=1)
+    log_ratio -= top[:, None]
+    return np.exp(log_ratio, out=log_ratio), top
 
 
 def _parts(terms: Floats, factors: Floats) -> tuple[Floats, Floats, Floats, NDArray[np.bool_]]:
@@ -221,10 +280,12 @@ def _parts(terms: Floats, factors: Floats) -> tuple[Floats, Floats, Floats, NDAr
     middle, median = terms.mean(axis=1), np.median(factors, axis=1)
     around = terms - middle[:, None]
     reach = np.abs(around).max(axis=(0, 1))
-    around = np.concatenate([around, (around @ median)[..., None]], axis=-1)
+    of_median = around @ median
+    top = of_median.max(axis=1, keepdims=True)
+    around = np.concatenate([around, (of_median - top)[..., None]], axis=-1)
     differing = np.vstack([factors - median[:, None], np.ones(factors.shape[1])]).T
     far = np.finfo(np.float32).eps * (np.abs(differing[:, :-1]) @ reach) > MOST_ERROR
-    return middle @ factors, around, differing, far
+    return middle @ factors + top, around, differing, far
 
 
 def terms_of(
@@ -249,6 +310,32 @@ def terms_of(
     of_bases = terms @ _factors(bases, coefficients) - log_evidence[:, None, :]
     terms[..., -1] = math.log(len(bases)) - special.logsumexp(of_bases, axis=-1)
     return terms
+
+
+def _differences(function: Callable[[Floats], Floats], point: Floats) -> tuple[Floats, Floats]:
+    """
+    Return the first and the second derivatives at a point, by central differences.
+
+    Parameters
+    ----------
+    function : callable
+        From points in rows, (k, n), to values in columns, (m, k).
+    point : array of shape (n,)
+
+    Returns
+    -------
+    slopes : array of shape (m, n)
+    curvature : array of shape (m, n, n)
+    """
+    n, steps = point.size, DIFFERENCE * np.eye(point.size)
+    slopes = (function(point + steps) - function(point - steps)) / (2.0 * DIFFERENCE)
+    # Of each pair of directions; of one and the same they are twice the step and nothing.
+    same, opposite = (np.reshape(steps[:, None] + sign * steps, (-1, n)) for sign in (1.0, -1.0))
+    both, first, second, neither = (
+        function(point + corner) for corner in (same, opposite, -opposite, -same)
+    )
+    curvature = (both - first - second + neither) / (2.0 * DIFFERENCE) ** 2
+    return slopes, curvature.reshape(-1, n, n)
 
 
 def _factors(points: Floats, coefficients: Coefficients) -> Floats:

@@ -80,7 +80,7 @@ def pick_updated(
     positions, efficiency = [], []
     for log_evidence, share in topics.shares(some):
         population, even = weigh(log_evidence)
-        weight = (population.astype(share.dtype) @ share).astype(np.float64)
+        weight = (population.astype(np.float32) @ share).astype(np.float64)
         positions.append(_positions(weight, len(points), rng))
         efficiency.append(min(even, _effective(weight)))
     picked = np.array(positions, dtype=np.intp).reshape(-1, len(points))
