@@ -1,10 +1,12 @@
 """Draws of topics picked for each population, against the weights of all draws."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.special import logsumexp, softmax
 
-from bayescal.engines.pooled import picking, reweighting
+from bayescal.engines.pooled import picking, weighing
 from bayescal.engines.pooled.drawing import Health
 from bayescal.engines.pooled.reweighting import TopicDraws, terms_of
 
@@ -53,7 +55,7 @@ def drawn():
 def standardised(drawn, rng):
     """Return picked values in standard deviations from the mean of all draws, by their weights."""
     topics, points, mean, sd = drawn
-    return (topics.pick(points, rng)[0] - mean) / sd
+    return (topics.weighed(points).pick(rng)[0] - mean) / sd
 
 
 def off(z, mean):
@@ -71,14 +73,34 @@ def test_picked_draws_are_those_of_each_population(shift):
     assert off(z, drawn[2]) < LIMIT
 
 
-@pytest.mark.parametrize(("neighbours", "candidates"), [(POPULATIONS, 1), (32, 1)])
-def test_picks_that_forget_their_own_population_are_found(
-    drawn, neighbours, candidates, monkeypatch
-):
-    monkeypatch.setattr(picking, "NEIGHBOURS", neighbours)
-    monkeypatch.setattr(picking, "CANDIDATES", candidates)
-    z = standardised(drawn, np.random.default_rng(1))
-    assert off(z, drawn[2]) > 1.5 * LIMIT
+@pytest.mark.parametrize("draws", [2000, 1999, 130, 63, 1])
+def test_picks_are_of_any_number_of_draws(draws):
+    topics, points, *_ = made()
+    terms = topics.terms[:, :draws]
+    few = replace(topics, terms=terms, values=topics.values[..., :draws])
+    eta, normaliser = normal(points)
+    factors = np.column_stack([eta, normaliser, np.ones(POPULATIONS)]).T
+    weighed = few.weighed(points)
+    log_evidence = logsumexp(terms @ factors, axis=1).sum(axis=0) - 3 * np.log(draws)
+    np.testing.assert_allclose(weighed.log_evidence, log_evidence, atol=1e-4)
+    for of_topic, sums in zip(terms, weighed.sums, strict=True):
+        rng = np.random.default_rng(3)
+        picked = picking.pick_positions(of_topic, factors, sums, rng)
+        expected = softmax(of_topic @ factors, axis=0).sum(axis=1)
+        found = np.bincount(picked, minlength=draws)
+        assert found.size == draws
+        # Independent in all populations: no draw is picked much more often than it should be.
+        assert np.all(np.abs(found - expected) < 6.0 * np.sqrt(expected) + 4.0)
+
+
+@pytest.mark.parametrize("wrong", ["sums", "points"])
+def test_picks_that_forget_their_own_population_are_found(drawn, wrong):
+    """Runs, or draws within them, in proportion to weights for another population."""
+    topics, points, mean, sd = drawn
+    weighed = topics.weighed(points)
+    another = {"sums": np.roll(weighed.sums, 1, axis=1), "points": np.roll(points, 1, axis=0)}
+    picked = replace(weighed, **{wrong: another[wrong]}).pick(np.random.default_rng(1))
+    assert off((picked[0] - mean) / sd, mean) > 1.5 * LIMIT
 
 
 def evidence(topics, points, precision):
@@ -98,14 +120,14 @@ def error(found, expected):
 def test_single_precision_of_what_differs_is_enough(shift):
     topics, points, *_ = made(shift)
     expected = evidence(topics, points, np.float64)
-    assert error(topics.log_evidence_of(points), expected) < 1e-4
+    assert error(topics.weighed(points).log_evidence, expected) < 1e-4
 
 
 @pytest.mark.parametrize(
     ("log_tau", "bounds"),
     [
-        (-3.0, {"SMALLEST_MEAN": 0.0, "LARGEST_MEAN": np.inf}),
-        (-11.0, {"MOST_ERROR": np.inf, "SMALLEST_MEAN": 0.0, "LARGEST_MEAN": np.inf}),
+        (-3.0, {"SMALLEST_SUM": 0.0, "LARGEST_SUM": np.inf}),
+        (-11.0, {"MOST_ERROR": np.inf, "SMALLEST_SUM": 0.0, "LARGEST_SUM": np.inf}),
     ],
 )
 def test_populations_of_little_spread_are_weighed_in_double_precision(log_tau, bounds, monkeypatch):
@@ -113,17 +135,17 @@ def test_populations_of_little_spread_are_weighed_in_double_precision(log_tau, b
     topics, points, *_ = made(0.0)
     points = np.concatenate([points, [[points[0, 0], log_tau]]])
     expected = evidence(topics, points, np.float64)[-1]
-    assert topics.log_evidence_of(points)[-1] == pytest.approx(expected, rel=1e-9)
+    assert topics.weighed(points).log_evidence[-1] == pytest.approx(expected, rel=1e-9)
     for name, bound in bounds.items():
-        monkeypatch.setattr(reweighting, name, bound)
-    assert topics.log_evidence_of(points)[-1] - expected > 100.0
+        monkeypatch.setattr(weighing, name, bound)
+    assert topics.weighed(points).log_evidence[-1] - expected > 100.0
 
 
 def test_populations_without_spread_are_told_apart():
     topics, points, *_ = made(0.0)
     points = np.concatenate([points, [[points[0, 0], -50.0]]])
     expected = evidence(topics, points, np.float64)[-1]
-    assert topics.log_evidence_of(points)[-1] == pytest.approx(expected, rel=1e-6)
+    assert topics.weighed(points).log_evidence[-1] == pytest.approx(expected, rel=1e-6)
 
 
 @pytest.mark.parametrize("shift", [0.0, 100.0])
@@ -135,13 +157,14 @@ def test_derivatives_are_those_of_the_evidence(shift):
         up, down = (function(point + sign * steps) for sign in (1.0, -1.0))
         return (up - down) / 2e-4
 
-    value, gradient, hessian = topics.derivatives(point)
+    value, gradient, hessian, efficiency = topics.expand(point)
     assert value == pytest.approx(evidence(topics, point[None], np.float64)[0])
     slopes = differences(lambda some: evidence(topics, some, np.float64))
     np.testing.assert_allclose(gradient, slopes, rtol=1e-4)
-    curvature = differences(lambda some: np.array([topics.derivatives(one)[1] for one in some]))
+    curvature = differences(lambda some: np.array([topics.expand(one).gradient for one in some]))
     np.testing.assert_allclose(hessian, curvature, rtol=1e-3, atol=1e-3)
     np.testing.assert_allclose(hessian, hessian.T, rtol=1e-9)
+    assert efficiency == pytest.approx(topics.efficiency(point[None]).min(), rel=1e-5)
 
 
 def test_single_precision_of_all_is_not():

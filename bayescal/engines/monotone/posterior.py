@@ -251,7 +251,7 @@ def draw_within(found: Outline, draws: int, rng: np.random.Generator) -> Monoton
 
 
 def sample_roughly(found: Outline, rng: np.random.Generator) -> Sample:
-    """Return weighted draws around the modes, in half the time of a posterior's: of bulk, not tails."""
+    """Return weighted draws around the modes: roughly the posterior, in a third of the time."""
     return weigh(found.density.log_density, at_modes(found.parts), ROUGH, rng)
 
 

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import itemgetter
 
 import numpy as np
 
 from bayescal.engines.pareto import smooth
 from bayescal.engines.pooled.hyperprior import SEARCHING, WIDE, GaussianHyperprior
-from bayescal.engines.pooled.reweighting import TopicDraws
+from bayescal.engines.pooled.picking import systematic
+from bayescal.engines.pooled.reweighting import Expansion, TopicDraws, Weighed
 from bayescal.validation import Floats
 
 LONGEST_STEP = 1.0  # in the hyperprior's standard deviations
+LENGTHS = (0.5, 0.25, 0.1, 0.01)  # of a step that does not rise, or that goes far
+SMALLEST_GAIN = 1e-3  # in log density: what is left matters to no proposal
 # Least effective share of a topic's draws with which the search for the mode goes on.
 CARRIES = 0.1
 MOVES, NEWTON_STEPS = 12, 20
@@ -31,20 +35,27 @@ class Hyperposterior:
 
     Attributes
     ----------
-    points : array of shape (draws, hyperparameters)
-        Unbounded hyperparameters.
-    topics : TopicDraws
-        The topics' draws behind their evidence.
+    weighed : Weighed
+        The topics' draws behind their evidence, weighed for these populations.
     pareto_k : float
         Of the importance weights.
     efficiency : float
         Effective share of the proposals.
     """
 
-    points: Floats
-    topics: TopicDraws
+    weighed: Weighed
     pareto_k: float
     efficiency: float
+
+    @property
+    def points(self) -> Floats:
+        """Return unbounded hyperparameters, (draws, hyperparameters)."""
+        return self.weighed.points
+
+    @property
+    def topics(self) -> TopicDraws:
+        """Return the topics' draws."""
+        return self.weighed.topics
 
 
 def draw_hyperposterior(
@@ -85,20 +96,20 @@ def draw_hyperposterior(
     mode = rough if search is None else _mode(wide, hyperprior, rough)[0]
     topics = wide.joined(draw(hyperprior.base(mode, deviation, 0.0)[None], half, rng))
     centre, covariance = _mode(topics, hyperprior, mode)
-    if search is not None and not _carry(topics, centre):
+    if search is not None and topics.expand(centre).efficiency <= CARRIES:
         # Those topics misled: all of them are searched by.
         return draw_hyperposterior(draw, hyperprior, rng, draws=draws, topic_draws=topic_draws)
-    log_posterior = _log_posterior(topics, hyperprior)
     for _ in range(ADAPTATIONS):
         points, log_proposal = _student(centre, WIDER * covariance, PROPOSALS, rng)
-        log_weight, k = smooth((log_posterior(points) - log_proposal)[None])
+        weighed = topics.weighed(points)
+        log_posterior = weighed.log_evidence + hyperprior.log_density(points)
+        log_weight, k = smooth((log_posterior - log_proposal)[None])
         weight = np.exp(log_weight[0])
         if k[0] < GOOD_K:
             break
         centre, covariance = weight @ points, adapted(covariance, points, weight)
     return Hyperposterior(
-        points=points[_systematic(weight, draws, rng)],
-        topics=topics,
+        weighed=weighed.take(systematic(weight, draws, rng)),
         pareto_k=float(k[0]),
         efficiency=float(1.0 / (weight**2).sum() / weight.size),
     )
@@ -114,54 +125,42 @@ def _search(
         mode, covariance = _mode(topics, hyperprior, base)
         # Few topics leave a curvature that says nothing: the hyperprior knows how far to go.
         deviation = np.minimum(np.sqrt(np.diag(covariance)), scale)
-        if _carry(topics, mode):
+        if topics.expand(mode).efficiency > CARRIES:
             break
         base = hyperprior.base(mode, deviation, SEARCHING)
     return mode, deviation
-
-
-def _log_posterior(
-    topics: TopicDraws, hyperprior: GaussianHyperprior, *, in_double: bool = False
-) -> Callable[[Floats], Floats]:
-    def log_posterior(points: Floats) -> Floats:
-        log_evidence = topics.log_evidence_of(points, in_double=in_double)
-        log: Floats = log_evidence + hyperprior.log_density(points)
-        return log
-
-    return log_posterior
 
 
 def _mode(
     topics: TopicDraws, hyperprior: GaussianHyperprior, start: Floats
 ) -> tuple[Floats, Floats]:
     """Return a mode, or how far to it the draws carry, and minus the inverse Hessian there."""
-    # Neighbouring points differ by less than single precision tells.
-    log_posterior = _log_posterior(topics, hyperprior, in_double=True)
     mean, scale = np.array(hyperprior.mean), np.array(hyperprior.scale)
-    point, prior_precision = start, np.diag(scale**-2.0)
+    prior_precision = np.diag(scale**-2.0)
+
+    def expand(point: Floats) -> tuple[float, Floats, Expansion]:
+        here = topics.expand(point)
+        return here.value + float(hyperprior.log_density(point)), point, here
+
+    value, point, here = expand(start)
     for _ in range(NEWTON_STEPS):
-        value, gradient, hessian = topics.derivatives(point)
-        gradient -= (point - mean) / scale**2
-        step = np.linalg.solve(_positive(prior_precision - hessian, prior_precision), gradient)
+        gradient = here.gradient - (point - mean) / scale**2
+        step = np.linalg.solve(_positive(prior_precision - here.hessian, prior_precision), gradient)
         step *= min(1.0, LONGEST_STEP / np.abs(step / scale).max())
-        lengths = np.array([1.0, 0.5, 0.25, 0.1, 0.01])
-        values = log_posterior(point + lengths[:, None] * step)
-        value += float(hyperprior.log_density(point))
-        best = int(values.argmax())
-        if values[best] <= value:
+        best = expand(point + step)
+        if best[0] <= value or best[-1].efficiency <= CARRIES:
+            best = max(
+                best, *(expand(point + length * step) for length in LENGTHS), key=itemgetter(0)
+            )
+        before = value
+        if best[0] <= before:
             break
-        point = point + lengths[best] * step
+        value, point, here = best
         # What lies beyond is looked at from a new base.
-        if values[best] - value < 1e-3 or not _carry(topics, point):
+        if value - before < SMALLEST_GAIN or here.efficiency <= CARRIES:
             break
-    _, _, hessian = topics.derivatives(point)
-    inverse = np.linalg.inv(_positive(prior_precision - hessian, prior_precision))
+    inverse = np.linalg.inv(_positive(prior_precision - here.hessian, prior_precision))
     return point, np.asarray(inverse, dtype=np.float64)
-
-
-def _carry(topics: TopicDraws, point: Floats) -> bool:
-    """Return whether draws under other populations stand for those under this one."""
-    return bool(topics.efficiency(point[None]).min() > CARRIES)
 
 
 def _positive(precision: Floats, floor: Floats) -> Floats:
@@ -193,11 +192,3 @@ def _student(
     z = rng.normal(size=(size, mean.size)) / np.sqrt(rng.chisquare(FREEDOM, (size, 1)) / FREEDOM)
     log = -0.5 * (FREEDOM + mean.size) * np.log1p((z**2).sum(axis=1) / FREEDOM)
     return mean + z @ factor.T, log
-
-
-def _systematic(weight: Floats, size: int, rng: np.random.Generator) -> Floats:
-    """Return positions in proportion to weights, by systematic resampling, in random order."""
-    cumulative = np.cumsum(weight)
-    targets = (rng.random() + np.arange(size)) / size * cumulative[-1]
-    picked = np.minimum(np.searchsorted(cumulative, targets), weight.size - 1)
-    return rng.permutation(picked)
