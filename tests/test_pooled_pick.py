@@ -55,7 +55,7 @@ def drawn():
 def standardised(drawn, rng):
     """Return picked values in standard deviations from the mean of all draws, by their weights."""
     topics, points, mean, sd = drawn
-    return (topics.weighed(points).pick(rng)[0] - mean) / sd
+    return (topics.weighed(points).pick(np.arange(POPULATIONS), rng)[0] - mean) / sd
 
 
 def off(z, mean):
@@ -99,7 +99,8 @@ def test_picks_that_forget_their_own_population_are_found(drawn, wrong):
     topics, points, mean, sd = drawn
     weighed = topics.weighed(points)
     another = {"sums": np.roll(weighed.sums, 1, axis=1), "points": np.roll(points, 1, axis=0)}
-    picked = replace(weighed, **{wrong: another[wrong]}).pick(np.random.default_rng(1))
+    forgetful = replace(weighed, **{wrong: another[wrong]})
+    picked = forgetful.pick(np.arange(POPULATIONS), np.random.default_rng(1))
     assert off((picked[0] - mean) / sd, mean) > 1.5 * LIMIT
 
 

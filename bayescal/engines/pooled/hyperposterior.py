@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from operator import itemgetter
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bayescal.engines.pareto import smooth
 from bayescal.engines.pooled.hyperprior import SEARCHING, WIDE, GaussianHyperprior
@@ -36,7 +37,9 @@ class Hyperposterior:
     Attributes
     ----------
     weighed : Weighed
-        The topics' draws behind their evidence, weighed for these populations.
+        The topics' draws behind their evidence, weighed for the proposals.
+    positions : array of shape (draws,)
+        Of the draws among the proposals.
     pareto_k : float
         Of the importance weights.
     efficiency : float
@@ -44,18 +47,23 @@ class Hyperposterior:
     """
 
     weighed: Weighed
+    positions: NDArray[np.intp]
     pareto_k: float
     efficiency: float
 
     @property
     def points(self) -> Floats:
         """Return unbounded hyperparameters, (draws, hyperparameters)."""
-        return self.weighed.points
+        return self.weighed.points[self.positions]
 
     @property
     def topics(self) -> TopicDraws:
         """Return the topics' draws."""
         return self.weighed.topics
+
+    def pick(self, rng: np.random.Generator) -> Floats:
+        """Return what is drawn of every topic under each of these, (values, topics, draws)."""
+        return self.weighed.pick(self.positions, rng)
 
 
 def draw_hyperposterior(
@@ -87,8 +95,8 @@ def draw_hyperposterior(
     topic_draws : int
         Draws of every topic that stand for its posterior.
     search : callable, optional
-        The same as `draw` of some of the topics, which tell roughly where the mode of all lies:
-        their draws under the wide base then tell more. By default of all.
+        The same as `draw` of some of the topics, or less exactly: they tell roughly where the mode
+        lies, and the draws of all under the wide base then tell more. By default `draw`.
     """
     rough, deviation = _search(search or draw, hyperprior, rng)
     half = topic_draws // 2
@@ -97,7 +105,7 @@ def draw_hyperposterior(
     topics = wide.joined(draw(hyperprior.base(mode, deviation, 0.0)[None], half, rng))
     centre, covariance = _mode(topics, hyperprior, mode)
     if search is not None and topics.expand(centre).efficiency <= CARRIES:
-        # Those topics misled: all of them are searched by.
+        # They misled: all topics are searched by, as they are drawn in the end.
         return draw_hyperposterior(draw, hyperprior, rng, draws=draws, topic_draws=topic_draws)
     for _ in range(ADAPTATIONS):
         points, log_proposal = _student(centre, WIDER * covariance, PROPOSALS, rng)
@@ -109,7 +117,8 @@ def draw_hyperposterior(
             break
         centre, covariance = weight @ points, adapted(covariance, points, weight)
     return Hyperposterior(
-        weighed=weighed.take(systematic(weight, draws, rng)),
+        weighed=weighed,
+        positions=systematic(weight, draws, rng),
         pareto_k=float(k[0]),
         efficiency=float(1.0 / (weight**2).sum() / weight.size),
     )
@@ -147,12 +156,10 @@ def _mode(
         gradient = here.gradient - (point - mean) / scale**2
         step = np.linalg.solve(_positive(prior_precision - here.hessian, prior_precision), gradient)
         step *= min(1.0, LONGEST_STEP / np.abs(step / scale).max())
-        best = expand(point + step)
-        if best[0] <= value or best[-1].efficiency <= CARRIES:
-            best = max(
-                best, *(expand(point + length * step) for length in LENGTHS), key=itemgetter(0)
-            )
-        before = value
+        tried = [expand(point + step)]
+        if tried[0][0] <= value or tried[0][-1].efficiency <= CARRIES:
+            tried += [expand(point + length * step) for length in LENGTHS]
+        before, best = value, max(tried, key=itemgetter(0))
         if best[0] <= before:
             break
         value, point, here = best

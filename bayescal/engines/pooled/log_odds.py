@@ -130,7 +130,7 @@ def fit_log_odds(
         spread=spread,
         asinh_scale=asinh_scale,
         population=found.points,
-        values=found.weighed.pick(rng),
+        values=found.pick(rng),
         new_values=draw_unseen(found.points, pieces, rng),
         pareto_k=found.pareto_k,
         population_efficiency=found.efficiency,

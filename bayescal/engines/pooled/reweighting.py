@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple, TypeVar
 
@@ -197,26 +197,18 @@ class Weighed:
     log_evidence: Floats
     sums: Singles
 
-    def take(self, positions: NDArray[np.intp]) -> Weighed:
-        """Return the draws weighed for the populations at some positions."""
-        return replace(
-            self,
-            points=self.points[positions],
-            log_evidence=self.log_evidence[positions],
-            sums=self.sums[:, positions],
-        )
-
-    def pick(self, rng: np.random.Generator) -> Floats:
+    def pick(self, positions: NDArray[np.intp], rng: np.random.Generator) -> Floats:
         """
-        Return what is drawn of every topic under each population, (values, topics, populations).
+        Return what is drawn of every topic under some populations, (values, topics, positions).
 
         Draws of a topic given a population are its draws in proportion to their weights.
         """
-        factors, terms = _factors(self.points, self.topics.coefficients), self.topics.terms
+        factors = _factors(self.points[positions], self.topics.coefficients)
+        terms = self.topics.terms
         # A seed a topic: neither blocks nor workers change a bit.
         seeds = rng.integers(1 << 63, size=len(terms))
         tasks = [
-            (terms[part], factors, self.sums[part], seeds[part])
+            (terms[part], factors, self.sums[part][:, positions], seeds[part])
             for part in blocks_of(TOPICS_A_TASK, len(terms))
         ]
         picked = np.concatenate(_done(_pick_task, tasks))
