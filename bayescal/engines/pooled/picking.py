@@ -31,7 +31,10 @@ def pick_positions(
         Source of randomness.
     """
     populations, runs = sums.shape
-    run = _in_proportion(np.ascontiguousarray(sums.T), rng)
+    # Numbers of each population's own: which draw of a run it is does not depend on how a processor
+    # rounds the sums, nor does it change with another population.
+    of_run, within = rng.random((2, populations))
+    run = _in_proportion(np.ascontiguousarray(sums.T), of_run)
     # Populations of the same run one after the other.
     order = np.argsort(run, kind="stable")
     ends = np.cumsum(np.bincount(run, minlength=runs)).tolist()
@@ -39,21 +42,19 @@ def pick_positions(
     size = draws.shape[1] // runs
     weight = np.empty((size, populations))
     for k, (start, end) in enumerate(pairwise([0, *ends])):
-        of_run = draws[:, k * size : (k + 1) * size]
-        np.matmul(of_run.T, columns[:, start:end], out=weight[:, start:end])
+        some = draws[:, k * size : (k + 1) * size]
+        np.matmul(some.T, columns[:, start:end], out=weight[:, start:end])
     weight -= weight.max(axis=0)
     np.exp(weight, out=weight)
     position = np.empty(populations, dtype=np.intp)
-    # In double precision and by a number of its own: with what is left of the first one, which
-    # draw of the run it is would depend on how a processor rounds the sums.
-    position[order] = run[order] * size + _in_proportion(weight, rng)
+    position[order] = run[order] * size + _in_proportion(weight, within[order])
     position -= draws.shape[1] - len(terms)
     return position
 
 
-def _in_proportion(weight: AnyFloats, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Return a position in each column in proportion to its weights."""
-    target = rng.random(weight.shape[1]) * weight.sum(axis=0, dtype=np.float64)
+def _in_proportion(weight: AnyFloats, uniform: Floats) -> NDArray[np.intp]:
+    """Return a position in each column, in proportion to its weights, by a uniform number."""
+    target = uniform * weight.sum(axis=0, dtype=np.float64)
     # Row by row, in all columns at once: running sums in memory would take four times as long.
     position, below = np.zeros(target.shape, dtype=np.intp), np.zeros_like(target)
     for row in weight[:-1]:
