@@ -63,7 +63,7 @@ def engine(family, klass, draws=RUN_DRAWS):
         rng = np.random.default_rng(seed)
         found = draw_population(own, FAMILIES[family], rng, draws=draws, topic_draws=TOPIC_DRAWS)
         points.append(found.points)
-        topics.append(found.topics.pick(found.points, rng))
+        topics.append(found.pick(rng))
     return np.array(points), np.array(topics)
 
 

@@ -83,13 +83,13 @@ def test_evidences_of_other_populations_are_the_exact_ones(family, bases):
         expected = sum(evidence(*each, point, family) for each in documents)
         share = drawn.efficiency(point[None])
         error = np.sqrt(np.sum((1.0 / share - 1.0) / drawn.values.shape[-1]))
-        assert abs(drawn.log_evidence_of(point[None])[0] - expected) < 4.0 * error
+        assert abs(drawn.weighed(point[None]).log_evidence[0] - expected) < 4.0 * error
         assert error < 0.1
     at_base = sum(evidence(*each, BASE, family) for each in documents)
     assert drawn.log_evidence[:, 0].sum() == pytest.approx(at_base, rel=1e-12)
     if len(bases) == 1:
         # Sums over draws are in single precision.
-        assert drawn.log_evidence_of(BASE[None])[0] == pytest.approx(at_base, abs=1e-5)
+        assert drawn.weighed(BASE[None]).log_evidence[0] == pytest.approx(at_base, abs=1e-5)
 
 
 def test_a_wide_base_bounds_the_weights_of_wide_populations():
@@ -114,7 +114,7 @@ def test_a_topic_without_scores_is_a_draw_from_the_population(family):
     assert drawn.log_evidence == pytest.approx([0.0], abs=1e-6)
     power, narrow = record.powers[0], BASE - 0.5 * (np.arange(len(NAMES)) == 1)
     for point in (BASE, narrow):
-        theta, left, right = drawn.pick(np.tile(point, (1000, 1)), rng)[:, 0]
+        theta, left, right = drawn.weighed(point[None]).pick(np.zeros(1000, dtype=int), rng)[:, 0]
         of_theta, of_share, of_power = population(point, family)
         assert st.kstest(theta, of_theta.cdf).pvalue > 1e-3
         assert st.kstest((left + right) ** power, of_power.cdf).pvalue > 1e-3
@@ -149,7 +149,7 @@ def test_hyperparameters_are_those_of_weighted_prior_draws(family, n_topics):
 def test_symmetric_families_have_equal_sides_and_a_share_that_data_leave_alone(family):
     rng = np.random.default_rng(5)
     found = draw_population(topics(rng), FAMILIES[family], rng, draws=1000, topic_draws=500)
-    _, left, right = found.topics.pick(found.points, rng)
+    _, left, right = found.pick(rng)
     np.testing.assert_array_equal(left, right)
     hyperprior = Hyperprior.of(FAMILIES[family].powers[0])
     for k in OF_SHARE:
@@ -179,7 +179,7 @@ def test_ties(family):
     found = draw_population(documents, FAMILIES[family], rng, draws=500, topic_draws=500)
     assert found.topics.health.resolved.all()
     assert np.all(np.isfinite(found.points))
-    for values in found.topics.pick(found.points, rng):
+    for values in found.pick(rng):
         assert np.all(np.isfinite(values))
 
 

@@ -45,7 +45,7 @@ def test_evidences_of_other_populations_are_the_exact_ones(bases):
         share = drawn.efficiency(point[None])
         # A hundredth: the exact evidence is an average over draws itself.
         error = np.sqrt(np.sum((1.0 / share - 0.999) / drawn.values.shape[-1])) + 0.01
-        assert abs(drawn.log_evidence_of(point[None])[0] - expected) < 4.0 * error
+        assert abs(drawn.weighed(point[None]).log_evidence[0] - expected) < 4.0 * error
         assert error < 0.1
     assert drawn.health.resolved.all()
 
@@ -66,7 +66,10 @@ def test_a_topic_without_documents_is_a_draw_from_the_population():
     drawn = draw_log_odds([NOTHING], PIECES, np.stack([BASE, WIDE]), 4000, rng)
     assert drawn.log_evidence == pytest.approx(np.zeros((1, 2)))
     here = np.tile(BASE, (1500, 1))
-    picked, unseen = drawn.pick(here, rng)[:, 0], draw_unseen(here, PIECES, rng)
+    picked, unseen = (
+        drawn.weighed(here).pick(np.arange(len(here)), rng)[:, 0],
+        draw_unseen(here, PIECES, rng),
+    )
     for one, other in zip(picked, unseen, strict=True):
         assert st.kstest(one, other).pvalue > 1e-3
     level = np.log(unseen[1 + PIECES.reference_segment])
@@ -93,7 +96,7 @@ def engine(hyperprior):
         rng = np.random.default_rng(seed)
         found = draw_hyperposterior(draw, hyperprior, rng, draws=1500, topic_draws=2000)
         assert found.pareto_k < 0.7
-        runs.append(quantities(found.points, found.topics.pick(found.points, rng)))
+        runs.append(quantities(found.points, found.pick(rng)))
     return np.array(runs)
 
 

@@ -1,10 +1,12 @@
 """Draws of topics picked for each population, against the weights of all draws."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.special import logsumexp, softmax
 
-from bayescal.engines.pooled import picking, reweighting
+from bayescal.engines.pooled import picking, weighing
 from bayescal.engines.pooled.drawing import Health
 from bayescal.engines.pooled.reweighting import TopicDraws, terms_of
 
@@ -53,7 +55,7 @@ def drawn():
 def standardised(drawn, rng):
     """Return picked values in standard deviations from the mean of all draws, by their weights."""
     topics, points, mean, sd = drawn
-    return (topics.pick(points, rng)[0] - mean) / sd
+    return (topics.weighed(points).pick(np.arange(POPULATIONS), rng)[0] - mean) / sd
 
 
 def off(z, mean):
@@ -71,14 +73,35 @@ def test_picked_draws_are_those_of_each_population(shift):
     assert off(z, drawn[2]) < LIMIT
 
 
-@pytest.mark.parametrize(("neighbours", "candidates"), [(POPULATIONS, 1), (32, 1)])
-def test_picks_that_forget_their_own_population_are_found(
-    drawn, neighbours, candidates, monkeypatch
-):
-    monkeypatch.setattr(picking, "NEIGHBOURS", neighbours)
-    monkeypatch.setattr(picking, "CANDIDATES", candidates)
-    z = standardised(drawn, np.random.default_rng(1))
-    assert off(z, drawn[2]) > 1.5 * LIMIT
+@pytest.mark.parametrize("draws", [2000, 1999, 130, 63, 1])
+def test_picks_are_of_any_number_of_draws(draws):
+    topics, points, *_ = made()
+    terms = topics.terms[:, :draws]
+    few = replace(topics, terms=terms, values=topics.values[..., :draws])
+    eta, normaliser = normal(points)
+    factors = np.column_stack([eta, normaliser, np.ones(POPULATIONS)]).T
+    weighed = few.weighed(points)
+    log_evidence = logsumexp(terms @ factors, axis=1).sum(axis=0) - 3 * np.log(draws)
+    np.testing.assert_allclose(weighed.log_evidence, log_evidence, atol=1e-4)
+    for of_topic, sums in zip(terms, weighed.sums, strict=True):
+        rng = np.random.default_rng(3)
+        picked = picking.pick_positions(of_topic, factors, sums, rng)
+        expected = softmax(of_topic @ factors, axis=0).sum(axis=1)
+        found = np.bincount(picked, minlength=draws)
+        assert found.size == draws
+        # Independent in all populations: no draw is picked much more often than it should be.
+        assert np.all(np.abs(found - expected) < 6.0 * np.sqrt(expected) + 4.0)
+
+
+@pytest.mark.parametrize("wrong", ["sums", "points"])
+def test_picks_that_forget_their_own_population_are_found(drawn, wrong):
+    """Runs, or draws within them, in proportion to weights for another population."""
+    topics, points, mean, sd = drawn
+    weighed = topics.weighed(points)
+    another = {"sums": np.roll(weighed.sums, 1, axis=1), "points": np.roll(points, 1, axis=0)}
+    forgetful = replace(weighed, **{wrong: another[wrong]})
+    picked = forgetful.pick(np.arange(POPULATIONS), np.random.default_rng(1))
+    assert off((picked[0] - mean) / sd, mean) > 1.5 * LIMIT
 
 
 def evidence(topics, points, precision):
@@ -98,20 +121,51 @@ def error(found, expected):
 def test_single_precision_of_what_differs_is_enough(shift):
     topics, points, *_ = made(shift)
     expected = evidence(topics, points, np.float64)
-    assert error(topics.log_evidence_of(points), expected) < 1e-4
+    assert error(topics.weighed(points).log_evidence, expected) < 1e-4
 
 
-def test_populations_without_spread_are_weighed_in_double_precision(monkeypatch):
+@pytest.mark.parametrize(
+    ("log_tau", "bounds"),
+    [
+        (-3.0, {"SMALLEST_SUM": 0.0, "LARGEST_SUM": np.inf}),
+        (-11.0, {"MOST_ERROR": np.inf, "SMALLEST_SUM": 0.0, "LARGEST_SUM": np.inf}),
+    ],
+)
+def test_populations_of_little_spread_are_weighed_in_double_precision(log_tau, bounds, monkeypatch):
     """And the negative: such populations, far from all others, look likely in single precision."""
     topics, points, *_ = made(0.0)
-    points = np.concatenate([points, [[points[0, 0], -11.0], [points[0, 0], -50.0]]])
-    expected = evidence(topics, points, np.float64)[-2:]
-    assert topics.log_evidence_of(points)[-2:] == pytest.approx(expected, rel=1e-6)
-    monkeypatch.setattr(reweighting, "MOST_ERROR", np.inf)
-    with np.errstate(over="ignore", invalid="ignore"):
-        wrong = topics.log_evidence_of(points)[-2:]
-    assert np.isnan(wrong[1]) or wrong[1] - expected[1] > 100.0
-    assert abs(wrong[0] - expected[0]) > 100.0
+    points = np.concatenate([points, [[points[0, 0], log_tau]]])
+    expected = evidence(topics, points, np.float64)[-1]
+    assert topics.weighed(points).log_evidence[-1] == pytest.approx(expected, rel=1e-9)
+    for name, bound in bounds.items():
+        monkeypatch.setattr(weighing, name, bound)
+    assert topics.weighed(points).log_evidence[-1] - expected > 100.0
+
+
+def test_populations_without_spread_are_told_apart():
+    topics, points, *_ = made(0.0)
+    points = np.concatenate([points, [[points[0, 0], -50.0]]])
+    expected = evidence(topics, points, np.float64)[-1]
+    assert topics.weighed(points).log_evidence[-1] == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("shift", [0.0, 100.0])
+def test_derivatives_are_those_of_the_evidence(shift):
+    topics, points, *_ = made(shift)
+    point, steps = points[0], 1e-4 * np.eye(2)
+
+    def differences(function):
+        up, down = (function(point + sign * steps) for sign in (1.0, -1.0))
+        return (up - down) / 2e-4
+
+    value, gradient, hessian, efficiency = topics.expand(point)
+    assert value == pytest.approx(evidence(topics, point[None], np.float64)[0])
+    slopes = differences(lambda some: evidence(topics, some, np.float64))
+    np.testing.assert_allclose(gradient, slopes, rtol=1e-4)
+    curvature = differences(lambda some: np.array([topics.expand(one).gradient for one in some]))
+    np.testing.assert_allclose(hessian, curvature, rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(hessian, hessian.T, rtol=1e-9)
+    assert efficiency == pytest.approx(topics.efficiency(point[None]).min(), rel=1e-5)
 
 
 def test_single_precision_of_all_is_not():

@@ -56,7 +56,7 @@ def ranks(family, sets=SETS, of_sides=lambda sides: sides):
         found = draw_population(
             documents, FAMILIES[family], rng, draws=DRAWS, topic_draws=TOPIC_DRAWS
         )
-        of_topic = of_sides(np.stack(found.topics.pick(found.points, rng))[:, 0])
+        of_topic = of_sides(np.stack(found.pick(rng))[:, 0])
         drawn, true = np.concatenate([found.points.T, of_topic]), np.r_[point, sides[:, 0]]
         # The smallest share is drawn more than once: a rank among equals is any of them.
         equal = (drawn == true[:, None]).sum(axis=1)

@@ -59,7 +59,10 @@ def test_draws_of_one_base_after_the_other_are_draws_of_both():
         np.testing.assert_allclose(
             joined.efficiency(point[None]), both.efficiency(point[None]), atol=0.06
         )
-        assert abs(joined.log_evidence_of(point[None]) - both.log_evidence_of(point[None])) < 0.2
+        assert (
+            abs(joined.weighed(point[None]).log_evidence - both.weighed(point[None]).log_evidence)
+            < 0.2
+        )
     # The negative: without the other half of the draws nothing stands for a wide population.
     assert one.efficiency(WIDE[None]).min() < 0.1
 

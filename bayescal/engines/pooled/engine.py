@@ -201,7 +201,7 @@ def _partial(
     each = topic_draws_of(len(topics))
     found = draw_population(topics, family, rng, draws=draws, topic_draws=each, given=given)
     return _Class(
-        sides=found.topics.pick(found.points, rng),
+        sides=found.pick(rng),
         new_sides=draw_unseen(found.points, family, rng),
         population=found.points,
         pareto_k=found.pareto_k,

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import itemgetter
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bayescal.engines.pareto import smooth
 from bayescal.engines.pooled.hyperprior import SEARCHING, WIDE, GaussianHyperprior
-from bayescal.engines.pooled.reweighting import TopicDraws
+from bayescal.engines.pooled.picking import systematic
+from bayescal.engines.pooled.reweighting import Expansion, TopicDraws, Weighed
 from bayescal.validation import Floats
 
-# Of derivatives by differences, and the longest step, in the hyperprior's standard deviations.
-DIFFERENCE, LONGEST_STEP = 0.02, 1.0
+LONGEST_STEP = 1.0  # in the hyperprior's standard deviations
+LENGTHS = (0.5, 0.25, 0.1, 0.01)  # of a step that does not rise, or that goes far
+SMALLEST_GAIN = 1e-3  # in log density: what is left matters to no proposal
 # Least effective share of a topic's draws with which the search for the mode goes on.
 CARRIES = 0.1
 MOVES, NEWTON_STEPS = 12, 20
@@ -32,20 +36,34 @@ class Hyperposterior:
 
     Attributes
     ----------
-    points : array of shape (draws, hyperparameters)
-        Unbounded hyperparameters.
-    topics : TopicDraws
-        The topics' draws behind their evidence.
+    weighed : Weighed
+        The topics' draws behind their evidence, weighed for the proposals.
+    positions : array of shape (draws,)
+        Of the draws among the proposals.
     pareto_k : float
         Of the importance weights.
     efficiency : float
         Effective share of the proposals.
     """
 
-    points: Floats
-    topics: TopicDraws
+    weighed: Weighed
+    positions: NDArray[np.intp]
     pareto_k: float
     efficiency: float
+
+    @property
+    def points(self) -> Floats:
+        """Return unbounded hyperparameters, (draws, hyperparameters)."""
+        return self.weighed.points[self.positions]
+
+    @property
+    def topics(self) -> TopicDraws:
+        """Return the topics' draws."""
+        return self.weighed.topics
+
+    def pick(self, rng: np.random.Generator) -> Floats:
+        """Return what is drawn of every topic under each of these, (values, topics, draws)."""
+        return self.weighed.pick(self.positions, rng)
 
 
 def draw_hyperposterior(
@@ -77,8 +95,8 @@ def draw_hyperposterior(
     topic_draws : int
         Draws of every topic that stand for its posterior.
     search : callable, optional
-        The same as `draw` of some of the topics, which tell roughly where the mode of all lies:
-        their draws under the wide base then tell more. By default of all.
+        The same as `draw` of some of the topics, or less exactly: they tell roughly where the mode
+        lies, and the draws of all under the wide base then tell more. By default `draw`.
     """
     rough, deviation = _search(search or draw, hyperprior, rng)
     half = topic_draws // 2
@@ -86,20 +104,21 @@ def draw_hyperposterior(
     mode = rough if search is None else _mode(wide, hyperprior, rough)[0]
     topics = wide.joined(draw(hyperprior.base(mode, deviation, 0.0)[None], half, rng))
     centre, covariance = _mode(topics, hyperprior, mode)
-    if search is not None and not _carry(topics, centre):
-        # Those topics misled: all of them are searched by.
+    if search is not None and topics.expand(centre).efficiency <= CARRIES:
+        # They misled: all topics are searched by, as they are drawn in the end.
         return draw_hyperposterior(draw, hyperprior, rng, draws=draws, topic_draws=topic_draws)
-    log_posterior = _log_posterior(topics, hyperprior)
     for _ in range(ADAPTATIONS):
         points, log_proposal = _student(centre, WIDER * covariance, PROPOSALS, rng)
-        log_weight, k = smooth((log_posterior(points) - log_proposal)[None])
+        weighed = topics.weighed(points)
+        log_posterior = weighed.log_evidence + hyperprior.log_density(points)
+        log_weight, k = smooth((log_posterior - log_proposal)[None])
         weight = np.exp(log_weight[0])
         if k[0] < GOOD_K:
             break
         centre, covariance = weight @ points, adapted(covariance, points, weight)
     return Hyperposterior(
-        points=points[_systematic(weight, draws, rng)],
-        topics=topics,
+        weighed=weighed,
+        positions=systematic(weight, draws, rng),
         pareto_k=float(k[0]),
         efficiency=float(1.0 / (weight**2).sum() / weight.size),
     )
@@ -115,72 +134,40 @@ def _search(
         mode, covariance = _mode(topics, hyperprior, base)
         # Few topics leave a curvature that says nothing: the hyperprior knows how far to go.
         deviation = np.minimum(np.sqrt(np.diag(covariance)), scale)
-        if _carry(topics, mode):
+        if topics.expand(mode).efficiency > CARRIES:
             break
         base = hyperprior.base(mode, deviation, SEARCHING)
     return mode, deviation
-
-
-def _log_posterior(
-    topics: TopicDraws, hyperprior: GaussianHyperprior, *, in_double: bool = False
-) -> Callable[[Floats], Floats]:
-    def log_posterior(points: Floats) -> Floats:
-        log_evidence = topics.log_evidence_of(points, in_double=in_double)
-        log: Floats = log_evidence + hyperprior.log_density(points)
-        return log
-
-    return log_posterior
 
 
 def _mode(
     topics: TopicDraws, hyperprior: GaussianHyperprior, start: Floats
 ) -> tuple[Floats, Floats]:
     """Return a mode, or how far to it the draws carry, and minus the inverse Hessian there."""
-    # Second differences divide what single precision leaves out by DIFFERENCE squared: the mode and
-    # the curvature would be another processor's in their second digit.
-    log_posterior = _log_posterior(topics, hyperprior, in_double=True)
-    scale = np.array(hyperprior.scale)
-    point, prior_precision = start, np.diag(scale**-2.0)
+    mean, scale = np.array(hyperprior.mean), np.array(hyperprior.scale)
+    prior_precision = np.diag(scale**-2.0)
+
+    def expand(point: Floats) -> tuple[float, Floats, Expansion]:
+        here = topics.expand(point)
+        return here.value + float(hyperprior.log_density(point)), point, here
+
+    value, point, here = expand(start)
     for _ in range(NEWTON_STEPS):
-        value, gradient, hessian = _derivatives(log_posterior, point, scale)
-        precision = _positive(-hessian, prior_precision)
-        step = np.linalg.solve(precision, gradient)
+        gradient = here.gradient - (point - mean) / scale**2
+        step = np.linalg.solve(_positive(prior_precision - here.hessian, prior_precision), gradient)
         step *= min(1.0, LONGEST_STEP / np.abs(step / scale).max())
-        lengths = np.array([1.0, 0.5, 0.25, 0.1, 0.01])
-        values = log_posterior(point + lengths[:, None] * step)
-        best = int(values.argmax())
-        if values[best] <= value:
+        tried = [expand(point + step)]
+        if tried[0][0] <= value or tried[0][-1].efficiency <= CARRIES:
+            tried += [expand(point + length * step) for length in LENGTHS]
+        before, best = value, max(tried, key=itemgetter(0))
+        if best[0] <= before:
             break
-        point = point + lengths[best] * step
+        value, point, here = best
         # What lies beyond is looked at from a new base.
-        if values[best] - value < 1e-3 or not _carry(topics, point):
+        if value - before < SMALLEST_GAIN or here.efficiency <= CARRIES:
             break
-    _, _, hessian = _derivatives(log_posterior, point, scale)
-    inverse = np.linalg.inv(_positive(-hessian, prior_precision))
+    inverse = np.linalg.inv(_positive(prior_precision - here.hessian, prior_precision))
     return point, np.asarray(inverse, dtype=np.float64)
-
-
-def _carry(topics: TopicDraws, point: Floats) -> bool:
-    """Return whether draws under other populations stand for those under this one."""
-    return bool(topics.efficiency(point[None]).min() > CARRIES)
-
-
-def _derivatives(
-    log_posterior: Callable[[Floats], Floats], point: Floats, scale: Floats
-) -> tuple[float, Floats, Floats]:
-    """Return value, gradient and Hessian by central differences, all points at once."""
-    steps, n = DIFFERENCE * np.diag(scale), scale.size
-    pairs = [(i, j) for i in range(n) for j in range(i)]
-    corners = [steps[i] + sign * steps[j] for i, j in pairs for sign in (1.0, -1.0)]
-    offsets = np.concatenate([np.zeros((1, n)), steps, -steps, corners, np.negative(corners)])
-    values = log_posterior(point + offsets)
-    value, up, down = values[0], values[1 : 1 + n], values[1 + n :][:n]
-    h = np.diag(steps)
-    hessian = np.diag((up + down - 2.0 * value) / h**2)
-    same, opposite = np.add(*np.split(values[1 + 2 * n :], 2)).reshape(-1, 2).T
-    for (i, j), cross in zip(pairs, (same - opposite) / 4.0, strict=True):
-        hessian[i, j] = hessian[j, i] = cross / (h[i] * h[j])
-    return float(value), (up - down) / (2.0 * h), hessian
 
 
 def _positive(precision: Floats, floor: Floats) -> Floats:
@@ -212,11 +199,3 @@ def _student(
     z = rng.normal(size=(size, mean.size)) / np.sqrt(rng.chisquare(FREEDOM, (size, 1)) / FREEDOM)
     log = -0.5 * (FREEDOM + mean.size) * np.log1p((z**2).sum(axis=1) / FREEDOM)
     return mean + z @ factor.T, log
-
-
-def _systematic(weight: Floats, size: int, rng: np.random.Generator) -> Floats:
-    """Return positions in proportion to weights, by systematic resampling, in random order."""
-    cumulative = np.cumsum(weight)
-    targets = (rng.random() + np.arange(size)) / size * cumulative[-1]
-    picked = np.minimum(np.searchsorted(cumulative, targets), weight.size - 1)
-    return rng.permutation(picked)

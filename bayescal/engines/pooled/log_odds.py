@@ -13,7 +13,12 @@ from bayescal.engines.data import BinaryScores, together
 from bayescal.engines.monotone.basis import Pieces, place_pieces
 from bayescal.engines.monotone.density import Prior
 from bayescal.engines.monotone.leave_one_out import MOST_DRAWS, leave_one_out
-from bayescal.engines.monotone.posterior import MonotoneCurves, draw_monotone
+from bayescal.engines.monotone.posterior import (
+    MonotoneCurves,
+    draw_within,
+    outline,
+    sample_roughly,
+)
 from bayescal.engines.pooled.drawing import Drawn, Health, draw_under_bases, some_of
 from bayescal.engines.pooled.engine import topic_draws_of
 from bayescal.engines.pooled.hyperparameters import TopicHyperparameters
@@ -110,14 +115,14 @@ def fit_log_odds(
     standardised = [_standardised(each, centre, spread, asinh_scale) for each in topics]
     data = together(standardised)
     pieces = place_pieces(data.score, data.positive, data.weight, given.n_segments or SEGMENTS)
-    some = some_of(standardised, rng)
+    some = some_of(standardised, rng) or standardised
     found = draw_hyperposterior(
         partial(draw_log_odds, standardised, pieces),
         HYPERPRIOR.given(NAMES, given.populations),
         rng,
         draws=draws,
         topic_draws=topic_draws_of(len(topics)),
-        search=None if some is None else partial(draw_log_odds, some, pieces),
+        search=partial(draw_log_odds, some, pieces, rough=True),
     )
     return LogOddsOfTopics(
         pieces=pieces,
@@ -125,7 +130,7 @@ def fit_log_odds(
         spread=spread,
         asinh_scale=asinh_scale,
         population=found.points,
-        values=found.topics.pick(found.points, rng),
+        values=found.pick(rng),
         new_values=draw_unseen(found.points, pieces, rng),
         pareto_k=found.pareto_k,
         population_efficiency=found.efficiency,
@@ -204,6 +209,8 @@ def draw_log_odds(
     bases: Floats,
     draws: int,
     rng: np.random.Generator,
+    *,
+    rough: bool = False,
 ) -> TopicDraws:
     """
     Return exact draws of every topic's log-odds under a few populations.
@@ -221,6 +228,8 @@ def draw_log_odds(
         Of each topic under each base.
     rng : numpy.random.Generator
         Source of randomness.
+    rough : bool
+        Whether draws need tell no more than roughly where the population is.
 
     Returns
     -------
@@ -228,7 +237,7 @@ def draw_log_odds(
         Its values are the intercept and the slope of each piece.
     """
     log_evidence, health, values = draw_under_bases(
-        partial(_draw_one, pieces=pieces, draws=draws),
+        partial(_draw_one, pieces=pieces, draws=draws, rough=rough),
         topics,
         bases,
         rng,
@@ -240,12 +249,29 @@ def draw_log_odds(
 
 
 def _draw_one(
-    data: BinaryScores, base: Floats, rng: np.random.Generator, *, pieces: Pieces, draws: int
+    data: BinaryScores,
+    base: Floats,
+    rng: np.random.Generator,
+    *,
+    pieces: Pieces,
+    draws: int,
+    rough: bool,
 ) -> Drawn:
     if not data.score.size:
         return Drawn(0.0, True, 1.0, -np.inf, draw_unseen(np.tile(base, (draws, 1)), pieces, rng))
-    found = draw_monotone(
-        data.score, data.positive, data.weight, prior_of(base), draws, rng, pieces=pieces
+    outlined = outline(
+        data.score,
+        data.positive,
+        data.weight,
+        prior_of(base),
+        n_segments=pieces.segments,
+        pieces=pieces,
     )
+    if rough:
+        some = sample_roughly(outlined, rng)
+        points = some.resample(draws, rng)
+        values = np.vstack([points[:, 0], outlined.density.slopes(points).T])
+        return Drawn(some.log_evidence, some.trusted, some.efficiency, some.pareto_k, values)
+    found = draw_within(outlined, draws, rng)
     values = np.vstack([found.intercept, found.slopes.T])
     return Drawn(found.log_evidence, not found.problem, found.efficiency, found.pareto_k, values)

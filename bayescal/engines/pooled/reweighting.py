@@ -5,14 +5,23 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from functools import partial
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
 from bayescal.engines.pooled.drawing import Health
-from bayescal.engines.pooled.picking import neighbourhoods, pick_positions
+from bayescal.engines.pooled.picking import pick_positions
+from bayescal.engines.pooled.weighing import (
+    BLOCK,
+    AnyFloats,
+    Singles,
+    exponentials,
+    split,
+    sums_of_runs,
+)
 from bayescal.parallel import blocks_of, in_parallel
 from bayescal.validation import Floats
 
@@ -20,15 +29,30 @@ from bayescal.validation import Floats
 Coefficients = Callable[[Floats], tuple[Floats, Floats]]
 Task = TypeVar("Task")
 Result = TypeVar("Result")
-Singles = NDArray[np.float32]
-AnyFloats = Floats | Singles
 
-BLOCK = 1 << 16  # elements of draws x populations at once: what a core's own cache holds
 # A worker's tenths of a second: elements of topics x draws x populations, and topics picked.
 ELEMENTS_A_TASK, TOPICS_A_TASK = 1 << 26, 50
-# In log Z, of single precision: populations that may have more are weighed in double.
-MOST_ERROR = 1e-3
+DIFFERENCE = 0.003  # of factors by hyperparameters, which are logarithms or in units of the scores
 MOST_POPULATIONS = 100  # that efficiencies are means over
+
+
+class Expansion(NamedTuple):
+    """
+    The sum over topics of log Z near a population.
+
+    Attributes
+    ----------
+    value : float
+    gradient : array of shape (hyperparameters,)
+    hessian : array of shape (hyperparameters, hyperparameters)
+    efficiency : float
+        Effective share of a topic's draws for that population, the smallest of all topics.
+    """
+
+    value: float
+    gradient: Floats
+    hessian: Floats
+    efficiency: float
 
 
 @dataclass(frozen=True)
@@ -87,66 +111,114 @@ class TopicDraws:
             health=self.health.at_worst(other.health),
         )
 
-    def log_evidence_of(self, points: Floats, *, in_double: bool = False) -> Floats:
-        """
-        Return the sum over topics of log Z at populations, a row each; shape (k,).
-
-        Differences of neighbouring points are told in double precision alone, which takes twice as
-        long; else only populations far from the others are weighed in it.
-        """
+    def weighed(self, points: Floats) -> Weighed:
+        """Return the draws weighed for populations in rows."""
         factors = _factors(points, self.coefficients)
         topics = max(1, ELEMENTS_A_TASK // (self.terms.shape[1] * len(points)))
-        blocks = blocks_of(topics, len(self.terms))
-        tasks = [(self.terms[part], factors, in_double) for part in blocks]
-        total: Floats = np.sum(_done(_sum_task, tasks), axis=0)
-        return total
+        tasks = [(self.terms[part], factors) for part in blocks_of(topics, len(self.terms))]
+        log_evidence, sums = zip(*_done(_weigh_task, tasks), strict=True)
+        return Weighed(self, points, np.sum(log_evidence, axis=0), np.concatenate(sums))
 
-    def shares(self, points: Floats) -> Iterator[tuple[Floats, Floats]]:
+    def expand(self, point: Floats) -> Expansion:
+        """
+        Return the sum over topics of log Z at one population, with its derivatives.
+
+        With F the factors of the population, the derivatives of a topic's log Z by F are the mean
+        and the covariance of its terms, draws weighed for the population. Those of F are taken by
+        differences, which need no draw.
+        """
+        factors = partial(_factors, coefficients=self.coefficients)
+        value, mean, covariance, efficiency = self._moments(factors(point[None])[:, 0])
+        slopes, curvature = _differences(factors, point)
+        hessian = slopes.T @ covariance @ slopes + np.tensordot(mean, curvature, 1)
+        return Expansion(value, mean @ slopes, hessian, efficiency)
+
+    def _moments(self, factors: Floats) -> tuple[float, Floats, Floats, float]:
+        """Return sums over topics of log Z, of terms' means and covariances; least efficiency."""
+        size, efficiency = self.terms.shape[-1], 1.0
+        value, mean, covariance = 0.0, np.zeros(size), np.zeros((size, size))
+        for part in blocks_of(max(1, BLOCK // self.terms.shape[1]), len(self.terms)):
+            terms = self.terms[part]
+            weight, top = exponentials(terms @ factors)
+            total = weight.sum(axis=1, keepdims=True)
+            value += float((top + np.log(total[:, 0] / weight.shape[1])).sum())
+            weight /= total
+            middle = weight[:, None] @ terms
+            around = terms - middle
+            mean += middle.sum(axis=(0, 1))
+            covariance += (np.swapaxes(around * weight[..., None], 1, 2) @ around).sum(axis=0)
+            efficiency = min(efficiency, float(_efficiency(weight).min()))
+        return value, mean, covariance, efficiency
+
+    def shares(self, points: Floats) -> Iterator[tuple[Floats, Singles]]:
         """
         Yield, of each topic, its log Z at populations, (k,), and its draws' weights, (k, draws).
 
         Weights given a population sum to one.
         """
-        common, around, differing, far = _parts(self.terms, _factors(points, self.coefficients))
-        precision = np.float64 if far.any() else np.float32
-        around, differing = around.astype(precision), differing.astype(precision)
-        for in_common, of_topic in zip(common, around, strict=True):
-            weight = differing @ of_topic.T
-            top = weight.max(axis=1)
-            weight -= top[:, None]
-            np.exp(weight, out=weight)
-            total = weight.sum(axis=1)
-            weight /= total[:, None]
-            yield in_common + top + np.log(total / weight.shape[1]), weight
-
-    def pick(self, points: Floats, rng: np.random.Generator) -> Floats:
-        """
-        Return what is drawn of every topic under each population, (values, topics, populations).
-
-        Draws of a topic given a population are its draws in proportion to their weights.
-        """
-        factors = _factors(points, self.coefficients).T
-        # In units of what they change in the draws' log weights.
-        near = neighbourhoods(factors * self.terms.std(axis=1).mean(axis=0))
-        # A seed a topic: neither blocks nor workers change a bit.
-        seeds = rng.integers(1 << 63, size=len(self.terms))
-        tasks = [
-            (self.terms[part], factors, near, seeds[part])
-            for part in blocks_of(TOPICS_A_TASK, len(self.terms))
-        ]
-        picked = np.concatenate(_done(_pick_task, tasks))
-        return np.take_along_axis(self.values, picked[None], axis=-1)
+        common, around, differing, far = split(self.terms, _factors(points, self.coefficients))
+        for log_evidence, of_topic in zip(common, around, strict=True):
+            weight = np.empty((len(points), len(of_topic)), dtype=np.float32)
+            for which, precision in ((~far, np.float32), (far, np.float64)):
+                draws, rows = of_topic.T.astype(precision), np.flatnonzero(which)
+                for part in blocks_of(max(1, BLOCK // len(of_topic)), rows.size):
+                    some = rows[part]
+                    ratio, top = exponentials(differing[some].astype(precision) @ draws)
+                    total = ratio.sum(axis=1)
+                    weight[some] = np.divide(ratio, total[:, None], out=ratio)
+                    log_evidence[some] += top + np.log(total / len(of_topic))
+            yield log_evidence, weight
 
     def efficiency(self, points: Floats) -> Floats:
         """Return each topic's effective share of its draws, the mean over some populations."""
-        points = points[:: max(1, len(points) // MOST_POPULATIONS)]
-        factors = _factors(points, self.coefficients)
-        out = np.empty(len(self.terms))
-        for topic, terms in enumerate(self.terms):
-            log_ratio = terms @ factors
-            ratio = np.exp(log_ratio - log_ratio.max(axis=0))
-            out[topic] = (ratio.sum(axis=0) ** 2 / (ratio**2).sum(axis=0)).mean() / ratio.shape[0]
-        return out
+        some = points[:: max(1, len(points) // MOST_POPULATIONS)]
+        return np.array([float(_efficiency(weight).mean()) for _, weight in self.shares(some)])
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """
+    Topics' draws, weighed for populations.
+
+    Attributes
+    ----------
+    topics : TopicDraws
+        The draws.
+    points : array of shape (k, hyperparameters)
+        The populations.
+    log_evidence : array of shape (k,)
+        The sum over topics of log Z.
+    sums : array of shape (topics, k, runs)
+        See `weighing.sums_of_runs`.
+    """
+
+    topics: TopicDraws
+    points: Floats
+    log_evidence: Floats
+    sums: Singles
+
+    def pick(self, positions: NDArray[np.intp], rng: np.random.Generator) -> Floats:
+        """
+        Return what is drawn of every topic under some populations, (values, topics, positions).
+
+        Draws of a topic given a population are its draws in proportion to their weights.
+        """
+        factors = _factors(self.points[positions], self.topics.coefficients)
+        terms = self.topics.terms
+        # A seed a topic: neither blocks nor workers change a bit.
+        seeds = rng.integers(1 << 63, size=len(terms))
+        tasks = [
+            (terms[part], factors, self.sums[part][:, positions], seeds[part])
+            for part in blocks_of(TOPICS_A_TASK, len(terms))
+        ]
+        picked = np.concatenate(_done(_pick_task, tasks))
+        return np.take_along_axis(self.topics.values, picked[None], axis=-1)
+
+
+def _efficiency(weight: AnyFloats) -> AnyFloats:
+    """Return the effective share of weights in rows, which sum to one."""
+    share: AnyFloats = 1.0 / (np.einsum("ij,ij->i", weight, weight) * weight.shape[1])
+    return share
 
 
 def _done(function: Callable[[Task], Result], tasks: Sequence[Task]) -> list[Result]:
@@ -155,76 +227,19 @@ def _done(function: Callable[[Task], Result], tasks: Sequence[Task]) -> list[Res
     return list(in_parallel(function, tasks, keep=False) if several else map(function, tasks))
 
 
-def _pick_task(
-    task: tuple[Floats, Floats, NDArray[np.intp], NDArray[np.int64]],
-) -> NDArray[np.intp]:
+def _weigh_task(task: tuple[Floats, Floats]) -> tuple[Floats, Singles]:
+    return sums_of_runs(*task)
+
+
+def _pick_task(task: tuple[Floats, Floats, Singles, NDArray[np.int64]]) -> NDArray[np.intp]:
     """Return positions of some topics' draws for each population, (topics, populations)."""
-    terms, factors, near, seeds = task
-    each = zip(terms, seeds, strict=True)
+    terms, factors, sums, seeds = task
+    each = zip(terms, sums, seeds, strict=True)
     picked = [
-        pick_positions(of_topic, factors, near, np.random.default_rng(seed))
-        for of_topic, seed in each
+        pick_positions(of_topic, factors, own, np.random.default_rng(seed))
+        for of_topic, own, seed in each
     ]
     return np.array(picked)
-
-
-def _sum_task(task: tuple[Floats, Floats, bool]) -> Floats:
-    """Return the sum over some topics of log Z, an average over the exponentials of products."""
-    terms, factors, in_double = task
-    common, around, differing, far = _parts(terms, factors)
-    far |= in_double
-    total: Floats = common.sum(axis=0)
-    _add_log_means(total, ~far, around.astype(np.float32), differing[~far].astype(np.float32))
-    _add_log_means(total, far, around, differing[far])
-    return total
-
-
-def _add_log_means(
-    total: Floats, which: NDArray[np.bool_], around: AnyFloats, differing: AnyFloats
-) -> None:
-    """Add each topic's log mean of exponentials to the totals of some populations."""
-    draws, found = around.shape[1], np.zeros(len(differing))
-    share = np.full(draws, 1.0 / draws, dtype=around.dtype)
-    for part in blocks_of(max(1, BLOCK // draws), len(differing)):
-        some = differing[part]
-        log_ratio = np.empty((len(some), draws), dtype=around.dtype)
-        for of_topic in around:
-            np.matmul(some, of_topic.T, out=log_ratio)
-            top = log_ratio.max(axis=1)
-            log_ratio -= top[:, None]
-            found[part] += np.log(np.exp(log_ratio, out=log_ratio) @ share) + top
-    total[which] += found
-
-
-def _parts(terms: Floats, factors: Floats) -> tuple[Floats, Floats, Floats, NDArray[np.bool_]]:
-    """
-    Return the products of terms and factors in two parts: c and a, f with c_tk + a_t f_k.
-
-    What draws have in common, and what populations have, is in the first. The second, how both
-    differ, can be left to single precision, which takes half the time: the error in log Z is a
-    millionth of how far a population is from the median one. Of those without spread, a thousand
-    times as far as all others, log Z would be wrong by hundreds.
-
-    Parameters
-    ----------
-    terms : array of shape (topics, draws, statistics + 2)
-    factors : array of shape (statistics + 2, populations)
-
-    Returns
-    -------
-    common : array of shape (topics, populations)
-    around : array of shape (topics, draws, statistics + 3)
-    differing : array of shape (populations, statistics + 3)
-    far : boolean array of shape (populations,)
-        Which of them need double precision.
-    """
-    middle, median = terms.mean(axis=1), np.median(factors, axis=1)
-    around = terms - middle[:, None]
-    reach = np.abs(around).max(axis=(0, 1))
-    around = np.concatenate([around, (around @ median)[..., None]], axis=-1)
-    differing = np.vstack([factors - median[:, None], np.ones(factors.shape[1])]).T
-    far = np.finfo(np.float32).eps * (np.abs(differing[:, :-1]) @ reach) > MOST_ERROR
-    return middle @ factors, around, differing, far
 
 
 def terms_of(
@@ -249,6 +264,32 @@ def terms_of(
     of_bases = terms @ _factors(bases, coefficients) - log_evidence[:, None, :]
     terms[..., -1] = math.log(len(bases)) - special.logsumexp(of_bases, axis=-1)
     return terms
+
+
+def _differences(function: Callable[[Floats], Floats], point: Floats) -> tuple[Floats, Floats]:
+    """
+    Return the first and the second derivatives at a point, by central differences.
+
+    Parameters
+    ----------
+    function : callable
+        From points in rows, (k, n), to values in columns, (m, k).
+    point : array of shape (n,)
+
+    Returns
+    -------
+    slopes : array of shape (m, n)
+    curvature : array of shape (m, n, n)
+    """
+    n, steps = point.size, DIFFERENCE * np.eye(point.size)
+    slopes = (function(point + steps) - function(point - steps)) / (2.0 * DIFFERENCE)
+    # Of each pair of directions; of one and the same they are twice the step and nothing.
+    same, opposite = (np.reshape(steps[:, None] + sign * steps, (-1, n)) for sign in (1.0, -1.0))
+    both, first, second, neither = (
+        function(point + corner) for corner in (same, opposite, -opposite, -same)
+    )
+    curvature = (both - first - second + neither) / (2.0 * DIFFERENCE) ** 2
+    return slopes, curvature.reshape(-1, n, n)
 
 
 def _factors(points: Floats, coefficients: Coefficients) -> Floats:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal.engines.pareto import smooth
-from bayescal.engines.pooled.picking import in_proportion
+from bayescal.engines.pooled.picking import systematic
 from bayescal.engines.pooled.reweighting import TopicDraws
 from bayescal.validation import Floats
 
@@ -47,7 +47,7 @@ def resample(log_evidence: Floats, rng: np.random.Generator) -> tuple[NDArray[np
         Effective share of the populations.
     """
     weight, efficiency = weigh(log_evidence)
-    return _positions(weight, log_evidence.size, rng), efficiency
+    return systematic(weight, log_evidence.size, rng), efficiency
 
 
 def pick_updated(
@@ -80,15 +80,11 @@ def pick_updated(
     positions, efficiency = [], []
     for log_evidence, share in topics.shares(some):
         population, even = weigh(log_evidence)
-        weight = (population.astype(share.dtype) @ share).astype(np.float64)
-        positions.append(_positions(weight, len(points), rng))
+        weight = (population.astype(np.float32) @ share).astype(np.float64)
+        positions.append(systematic(weight, len(points), rng))
         efficiency.append(min(even, _effective(weight)))
     picked = np.array(positions, dtype=np.intp).reshape(-1, len(points))
     return np.take_along_axis(topics.values, picked[None], axis=-1), np.array(efficiency)
-
-
-def _positions(weight: Floats, size: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    return rng.permutation(in_proportion(weight[None], size, rng)[0])
 
 
 def _effective(weight: Floats) -> float:
