@@ -85,10 +85,12 @@ validate: $(STAMP)
 	BAYESCAL_FULL_SIZE=1 $(PYTEST) -m slow
 	OMP_NUM_THREADS=1 $(BIN)/python -m studies
 
+# With extras as they are asked for: of a package that another asks for with an extra, pip would
+# take the newest release in place of the pinned one, and refuse it for its hash.
 lock:
 	for era in 3.11 3.12; do \
 	  uv pip compile pyproject.toml --group dev --python-version $$era --upgrade \
-	    --generate-hashes --no-annotate --no-header --no-emit-index-url \
+	    --generate-hashes --no-strip-extras --no-annotate --no-header --no-emit-index-url \
 	    --output-file requirements/python-$$era.txt; done
 
 clean:
