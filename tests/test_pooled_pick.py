@@ -9,6 +9,9 @@ from scipy.special import logsumexp, softmax
 from bayescal.engines.pooled import picking, weighing
 from bayescal.engines.pooled.drawing import Health
 from bayescal.engines.pooled.reweighting import TopicDraws, terms_of
+from bayescal.engines.pooled.topics import draw_population
+from bayescal.families import FAMILIES
+from tests.pooled_tools import of_class
 
 POPULATIONS = 4000
 LIMIT = 4.5  # standard errors, the largest of nine
@@ -91,6 +94,23 @@ def test_picks_are_of_any_number_of_draws(draws):
         assert found.size == draws
         # Independent in all populations: no draw is picked much more often than it should be.
         assert np.all(np.abs(found - expected) < 6.0 * np.sqrt(expected) + 4.0)
+
+
+def test_picks_spread_as_far_as_the_weights_say():
+    """Candidates that neighbouring populations share would spread less, by a thirtieth of the variance."""
+    rng = np.random.default_rng(4)
+    topics = [(scores, None) for scores in of_class(1)]
+    family = FAMILIES["asymmetric_laplace"]
+    found = draw_population(topics, family, rng, draws=2000, topic_draws=2000)
+    modes = found.topics.values[0]
+    weight = np.array([share.mean(axis=0) for _, share in found.topics.shares(found.points)])
+    mean = (weight * modes).sum(axis=1, keepdims=True)
+    expected = (weight * (modes - mean) ** 2).sum(axis=1)
+    picked = np.array([(found.pick(rng)[0] - mean) ** 2 for _ in range(20)]).mean(axis=2)
+    ratio = (picked / expected).mean(axis=1)
+    error = ratio.std(ddof=1) / np.sqrt(ratio.size)
+    assert error < 0.004
+    assert abs(ratio.mean() - 1.0) < 4.0 * error
 
 
 @pytest.mark.parametrize("wrong", ["sums", "points"])
