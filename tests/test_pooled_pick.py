@@ -97,7 +97,7 @@ def test_picks_are_of_any_number_of_draws(draws):
 
 
 def test_picks_spread_as_far_as_the_weights_say():
-    """Candidates that neighbouring populations share would spread less, by a thirtieth of the variance."""
+    """Candidates that neighbouring populations share would spread less: by 3 % of variance."""
     rng = np.random.default_rng(4)
     topics = [(scores, None) for scores in of_class(1)]
     family = FAMILIES["asymmetric_laplace"]
