@@ -86,7 +86,7 @@ def draw_prior(settings: Settings, tree: xr.DataTree, draws: int) -> xr.Dataset:
     first = places(groups)[0]
     curves = read_curves(groups, [first], reading_of(groups))
     options = replace(settings.options, draws=draws, chains=1)
-    task = Task(data, options, settings.rng, {}, Outlines(data))
+    task = Task(Outlines(data), options, settings.rng, {})
     return part_of(first.kind).prior(task, curves[first.name], posterior)
 
 

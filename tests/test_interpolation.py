@@ -161,7 +161,7 @@ def test_few_points_are_evaluated():
 
 @pytest.mark.parametrize("reach", [1.0, 1e-12, 1e80])
 def test_reading_a_table_is_interpolation(reach):
-    # Nodes close together, in one bucket, and far apart; scores at nodes, between and at the ends.
+    # Nodes close together and far apart; scores at nodes, between and at the ends.
     node = np.unique(np.r_[RNG.normal(size=50), 0.5 + reach * RNG.normal(size=50)])
     values = RNG.normal(size=(2, node.size))
     scores = np.r_[RNG.uniform(node[0], node[-1], 5000), node, RNG.normal(size=5000)]

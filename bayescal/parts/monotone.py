@@ -64,13 +64,12 @@ class LogOddsPart(Part):
         if segments is not None:
             check_count(SEGMENTS, segments)
         return fit_monotone(
-            task.data,
+            task.outlines,
             task.rng,
             draws=options.draws * options.chains,
             asinh_scales=self.asinh_scales(options),
             hyperparameters=given,
             n_segments=self.segments if segments is None else int(segments),
-            outlines=task.outlines,
         )
 
     @property

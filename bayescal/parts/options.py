@@ -97,20 +97,22 @@ class Task:
 
     Attributes
     ----------
-    data : BinaryScores
-        The documents.
+    outlines : Outlines
+        Of the documents: what is known of their log-odds before any draws.
     options : Options
         How.
     rng : numpy.random.Generator
         Source of randomness.
     before : mapping of str to Found
         The parts fitted before it, by name.
-    outlines : Outlines
-        What is known of the documents' log-odds before any draws.
     """
 
-    data: BinaryScores
+    outlines: Outlines
     options: Options
     rng: np.random.Generator
     before: Mapping[str, Found]
-    outlines: Outlines
+
+    @property
+    def data(self) -> BinaryScores:
+        """Return the documents."""
+        return self.outlines.data

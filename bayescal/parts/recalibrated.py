@@ -15,6 +15,7 @@ from bayescal.engines.data import BinaryScores
 from bayescal.engines.exact.engine import Densities
 from bayescal.engines.exact.leave_one_out import MOST_DRAWS
 from bayescal.engines.monotone.engine import LogOddsFit, fit_monotone
+from bayescal.engines.monotone.outlines import Outlines
 from bayescal.parts.densities import DENSITIES
 from bayescal.parts.monotone import LogOddsPart, read_log_odds
 from bayescal.parts.options import Options, Task
@@ -47,7 +48,7 @@ class RecalibratedPart(LogOddsPart):
         assert isinstance(densities, Densities)  # noqa: S101
         options = task.options
         return fit_monotone(
-            replace(task.data, score=densities.left_out),
+            Outlines(replace(task.data, score=densities.left_out)),
             task.rng,
             draws=options.draws * options.chains,
             asinh_scales=(IDENTITY,),

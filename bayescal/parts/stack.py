@@ -69,7 +69,7 @@ def fit_parts(
     options = told.options
     weighed = chosen(names, data, options)
     first, *others = with_those_followed(weighed)
-    found: dict[str, Found] = {first.name: first.fit(Task(data, options, rng, {}, outlines))}
+    found: dict[str, Found] = {first.name: first.fit(Task(outlines, options, rng, {}))}
     place = first.place(found[first.name], first=True)
     groups = stored(place, found[first.name], options.chains, options.draws)
     if not others:
@@ -78,7 +78,7 @@ def fit_parts(
     left_out: dict[str, Floats] = {}
     for part in (first, *others):
         if part is not first:
-            found[part.name] = part.fit(Task(data, options, rng, found, outlines))
+            found[part.name] = part.fit(Task(outlines, options, rng, found))
             place = part.place(found[part.name], first=False)
             groups |= stored(place, found[part.name], options.chains, options.draws)
         left_out[part.name] = found[part.name].leave_one_out(documents.index, rng)

@@ -174,22 +174,21 @@ def spreads_of_warps(
 
 
 def fit_monotone(
-    data: BinaryScores,
+    outlines: Outlines,
     rng: np.random.Generator,
     *,
     draws: int,
     asinh_scales: tuple[float, ...],
     hyperparameters: Mapping[str, float] | None = None,
     n_segments: int | None = None,
-    outlines: Outlines | None = None,
 ) -> LogOddsFit:
     """
     Draw from the posterior of monotone log-odds on the likeliest of several warps.
 
     Parameters
     ----------
-    data : BinaryScores
-        Weights are powers of the likelihood.
+    outlines : Outlines
+        Of the documents, whose weights are powers of the likelihood.
     rng : numpy.random.Generator
         Source of randomness.
     draws : int
@@ -201,15 +200,13 @@ def fit_monotone(
     n_segments : int, optional
         Pieces of the log-odds, at most; 1 is logistic regression. By default
         `number_of_segments`.
-    outlines : Outlines, optional
-        Those of the data that are known.
 
     Raises
     ------
     ValueError
         If a hyperparameter is unknown or not legal.
     """
-    given = dict(hyperparameters or {})
+    given, data = dict(hyperparameters or {}), outlines.data
     centre, spread = data.centre_and_spread
     centre, spread = given.pop("centre", centre), given.pop("spread", spread)
     known = [field.name for field in fields(Prior)]
@@ -218,12 +215,12 @@ def fit_monotone(
             f"hyperparameters of log-odds fits are centre, spread, {', '.join(known)}, and of"
             f" parts='monotone' n_segments; got {', '.join(map(repr, unknown))}."
         )
-    prior, known_outlines = Prior(**given), outlines or Outlines(data)
+    prior = Prior(**given)
     counts = fewer_and_fewer(number_of_segments(data)) if n_segments is None else [n_segments]
     warps = spreads_of_warps(centre, spread, asinh_scales)
     # As many pieces as importance sampling can serve.
     for segments in counts:
-        of_warps = [known_outlines.of(centre, *warp, prior, n_segments=segments) for warp in warps]
+        of_warps = [outlines.of(centre, *warp, prior, n_segments=segments) for warp in warps]
         best, posterior, evidence = draw_likeliest(of_warps, draws, rng)
         if not posterior.problem:
             break

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bayescal.engines.pareto import smooth
+from bayescal.engines.resampling import systematic
 from bayescal.log_sum import log_sum_exp
 from bayescal.validation import Floats
 
@@ -118,10 +119,8 @@ class Sample:
 
     def resample(self, draws: int, rng: np.random.Generator) -> Floats:
         """Return draws of equal weight in random order, by systematic resampling."""
-        cumulative = np.cumsum(np.exp(self.log_weight))
-        at = (np.arange(draws) + rng.random()) / draws * cumulative[-1]
-        chosen: Floats = self.points[np.searchsorted(cumulative, at)]
-        return rng.permutation(chosen)
+        chosen: Floats = self.points[systematic(np.exp(self.log_weight), draws, rng)]
+        return chosen
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from bayescal.engines.monotone.engine import LogOddsFit, draw_base, draw_likelie
 from bayescal.engines.monotone.outlines import Outlines
 from bayescal.engines.monotone.posterior import Outline
 from bayescal.validation import Floats
-from bayescal.warps import standardise, unwarp
+from bayescal.warps import unwarp
 
 
 @dataclass(frozen=True)
@@ -60,10 +60,6 @@ class LogOddsPopulation:
         """Return the median of slopes there, in log-odds a unit of the score."""
         bent = math.hypot(1.0, (self.reference_score - self.centre) / self.asinh_scale)
         return math.exp(self.prior.slope_location) / self.spread / bent
-
-    def standardised(self, score: Floats) -> Floats:
-        """Return raw scores as the pieces have them."""
-        return standardise(score, self.centre, self.spread, self.asinh_scale)
 
 
 def log_evidence_around(outlines: Outlines, populations: Sequence[LogOddsPopulation]) -> Floats:

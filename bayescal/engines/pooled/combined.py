@@ -21,6 +21,7 @@ from bayescal.engines.combined import (
 from bayescal.engines.data import BinaryScores, together
 from bayescal.engines.exact.leave_one_out import MOST_DRAWS, leave_one_out_of_densities
 from bayescal.engines.monotone.engine import LogOddsFit, fit_monotone
+from bayescal.engines.monotone.outlines import Outlines
 from bayescal.engines.pooled.engine import densities_of
 from bayescal.engines.pooled.hyperparameters import TopicHyperparameters
 from bayescal.engines.pooled.log_odds import (
@@ -132,7 +133,7 @@ def combine_topics(
     score = log_scores(of_densities[:, index], data.positive[index])
     base_weight = stack(score, documents.weight, BELIEF)
     recalibration = fit_monotone(
-        replace(data, score=log_odds_of_mixture(of_densities, base_weight)),
+        Outlines(replace(data, score=log_odds_of_mixture(of_densities, base_weight))),
         rng,
         draws=draws,
         asinh_scales=(IDENTITY,),

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from bayescal.engines.pareto import smooth
 from bayescal.engines.pooled.hyperprior import SEARCHING, WIDE, GaussianHyperprior
-from bayescal.engines.pooled.picking import systematic
 from bayescal.engines.pooled.reweighting import Expansion, TopicDraws, Weighed
+from bayescal.engines.resampling import systematic
 from bayescal.validation import Floats
 
 LONGEST_STEP = 1.0  # in the hyperprior's standard deviations

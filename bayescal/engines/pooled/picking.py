@@ -61,11 +61,3 @@ def _in_proportion(weight: AnyFloats, uniform: Floats) -> NDArray[np.intp]:
         below += row
         position += below <= target
     return position
-
-
-def systematic(weight: Floats, size: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Return positions in proportion to weights, by systematic resampling, in random order."""
-    cumulative = np.cumsum(weight)
-    targets = (rng.random() + np.arange(size)) / size * cumulative[-1]
-    picked = np.minimum(np.searchsorted(cumulative, targets), weight.size - 1)
-    return rng.permutation(picked)

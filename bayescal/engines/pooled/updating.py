@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal.engines.pareto import smooth
-from bayescal.engines.pooled.picking import systematic
 from bayescal.engines.pooled.reweighting import TopicDraws
+from bayescal.engines.resampling import systematic
 from bayescal.validation import Floats
 
 # Populations that a topic's draws are averaged over, of more; and its draws under each base,
