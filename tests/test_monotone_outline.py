@@ -3,8 +3,11 @@
 import numpy as np
 import pytest
 
+from bayescal.engines.data import BinaryScores
 from bayescal.engines.monotone import proposal
+from bayescal.engines.monotone.basis import Pieces
 from bayescal.engines.monotone.density import Prior
+from bayescal.engines.monotone.outlines import Outlines
 from bayescal.engines.monotone.posterior import draw_within, outline
 
 PRIORS = {
@@ -46,3 +49,22 @@ def test_a_scale_left_out_is_missed(monkeypatch):
     """The negative: what one scale of the walk says is not what all of them do."""
     monkeypatch.setattr(proposal, "MOST_STEPS_OUT", 0)
     assert abs(error(outlined(PRIORS["vague"]))) > WORST
+
+
+def test_outlines_are_made_once_and_told_apart_by_all_they_depend_on():
+    positive = np.arange(40) < 12
+    outlines = Outlines(BinaryScores(np.random.default_rng(0).normal(1.5 * positive), positive))
+    knots = Pieces(np.array([0.0, 1.0]), 0.5)
+    first = outlines.of(0.0, 1.0, np.inf, Prior(), pieces=knots)
+    assert outlines.of(0.0, 1.0, np.inf, Prior(), pieces=knots) is first
+    others = [
+        outlines.of(0.5, 1.0, np.inf, Prior(), pieces=knots),
+        outlines.of(0.0, 2.0, np.inf, Prior(), pieces=knots),
+        outlines.of(0.0, 1.0, 1.0, Prior(), pieces=knots),
+        outlines.of(0.0, 1.0, np.inf, PRIORS["narrow"], pieces=knots),
+        outlines.of(0.0, 1.0, np.inf, Prior(), pieces=Pieces(np.array([0.2]), 0.5)),
+        outlines.of(0.0, 1.0, np.inf, Prior(), n_segments=1),
+        outlines.of(0.0, 1.0, np.inf, Prior(), n_segments=5),
+    ]
+    evidence = [each.log_evidence for each in (first, *others)]
+    assert np.unique(np.round(evidence, 6)).size == len(evidence)
