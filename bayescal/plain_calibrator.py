@@ -19,7 +19,7 @@ from bayescal.fitted.score_problem import read_score_problem
 from bayescal.learned_prior.names import LEARNED, VAGUE
 from bayescal.prior_knowledge import kept_population, read_prior_knowledge
 from bayescal.results import diagnostics, provenance, storage
-from bayescal.results.calibration import read_calibration
+from bayescal.results.calibration import Calibration, read_calibration
 from bayescal.results.tree import Results
 from bayescal.score_checks import score_problems, warn_of_scores
 from bayescal.score_fitting import fit_results
@@ -150,7 +150,7 @@ class PlainCalibrator:
             observed["label"].values == 1,
             weight,
             classes=self.classes_.tolist(),
-            given=self.scores_are != AUTO or kept_population(self._results.groups) is not None,
+            given=self._told(self._results),
             taken=self._calibration.scores_are,
             log_odds=lambda scores: raw.log_odds(scores, self._point),
         )
@@ -214,7 +214,7 @@ class PlainCalibrator:
         return now if old == DEPRECATED else now | {"scale_floor": old}
 
     def _set_results(self, results: Results, classes: NDArray[Any]) -> None:
-        calibration = read_calibration(results.groups)
+        calibration = self._read_calibration(results)
         checked = diagnostics.diagnose(results.groups) if results.has_posterior else None
         self.classes_ = classes
         self.inference_ = resolve_inference(self.inference, self.program)
@@ -222,6 +222,13 @@ class PlainCalibrator:
         self.mle_ = calibration.fits
         self.diagnostics_ = checked
         self._calibration = calibration
+
+    def _read_calibration(self, results: Results) -> Calibration:
+        return read_calibration(results.groups, told=self._told(results))
+
+    def _told(self, results: Results) -> bool:
+        """Return whether somebody said what the scores are: the user, or what is known before."""
+        return self.scores_are != AUTO or kept_population(results.groups) is not None
 
     def _check_fitted(self) -> None:
         """Raise NotFittedError before the fit."""

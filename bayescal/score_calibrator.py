@@ -24,7 +24,7 @@ from bayescal.prior_knowledge import kept_population
 from bayescal.randomness import generator
 from bayescal.results import averages, diagnostics, provenance, storage, summaries
 from bayescal.results.arviz_groups import GROUPS, with_arviz_groups
-from bayescal.results.calibration import KINDS, read_calibration
+from bayescal.results.calibration import KINDS
 from bayescal.results.representations import calibrator_html
 from bayescal.results.tree import read_documents
 from bayescal.score_fitting import draw_prior, fit_results
@@ -90,7 +90,8 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, PlainCalibrator, BaseEstimato
         combination then has the identity, "do not calibrate", as one more part; of probabilities
         the log-odds are calibrated. "auto" is "scores"; if all lie in [0, 1] there is a
         warning, and for inference "exact" they are taken for probabilities unless the evidence of
-        the labels is against it.
+        the labels is against it. A later score outside [0, 1] is then read as the nearest of 0 and
+        1, with a warning; where probabilities are told it is an error.
     positive : label, optional
         The positive class, for which larger scores stand; by default the second in sorted order.
         Where it is the first, scorers of scikit-learn, which take the second for positive, would
@@ -778,7 +779,7 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, PlainCalibrator, BaseEstimato
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         if "_results" in state:
-            self._calibration = read_calibration(self._results.groups)
+            self._calibration = self._read_calibration(self._results)
 
     def _fitted_html(self) -> str | None:
         if not hasattr(self, "classes_"):

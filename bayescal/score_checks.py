@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from bayescal.validation import Floats
+from bayescal.validation import Floats, as_scores
 
 # A direction, or that there is none, is spoken of when it is as probable as that.
 SURE = 0.95
@@ -212,6 +212,39 @@ def topic_problems(
         for name, each in known.items()
         if each.probability_below > limit
     }
+
+
+def as_guessed(scores: ArrayLike) -> Floats:
+    """
+    Return scores that were taken for probabilities, and others as the nearest of 0 and 1.
+
+    Nobody said that they are probabilities: the scores fitted all lay in [0, 1]. A calibrator in
+    use is not to fail where one does not, and what its score tells, less or more than those fitted
+    did, is read as far as it can be.
+
+    Warns
+    -----
+    ScoresWarning
+        If a score lies outside [0, 1].
+
+    Examples
+    --------
+    >>> with without_scores_warnings():
+    ...     as_guessed([0.2, 1.04])
+    array([0.2, 1. ])
+    """
+    values = as_scores(scores)
+    if values.min() < 0.0 or values.max() > 1.0:
+        outside = values[(values < 0.0) | (values > 1.0)][0]
+        warn_of_scores(
+            (
+                f"a score of {outside:g} is no probability, for which the scores were taken because"
+                " all that were fitted lay in [0, 1]; it is read as the nearest of 0 and 1: fit"
+                " again with scores_are='scores'",
+            ),
+            stacklevel=7,
+        )
+    return np.clip(values, 0.0, 1.0)
 
 
 def warn_of_scores(problems: Sequence[str], stacklevel: int = 3) -> None:

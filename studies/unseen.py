@@ -50,7 +50,10 @@ KINDS = {
     "neural_network": "network",
 }
 Row = dict[str, Any]
-Curve = tuple[Floats, Floats]
+# Coverage of the curve of all documents, and of that of the documents not sampled.
+ALL, OTHERS = "coverage", "coverage, others"
+Curves = tuple[Floats, dict[str, Floats]]
+"""Scores, and curves there by the name of their coverage."""
 
 
 class Fitted(Protocol):
@@ -65,12 +68,7 @@ class Fitted(Protocol):
 
 def run(options: Options) -> None:
     """Measure all methods on a sample of the library; write page, table and figure."""
-    classes, step = options.size(CLASSES, 1), options.size(1, EVERY)
-    of_sets = groupby(chosen(options.problems, classes, SEED), lambda each: each.data_set)
-    sample = {name: list(group) for name, group in islice(of_sets, 0, None, step)}
-    if not sample:
-        raise EmptyLibraryError(options.problems)
-    sizes = QUICK_SIZES if options.quick else SIZES
+    sample, sizes = sample_of(options)
     with TemporaryDirectory() as folder:
         tasks = []
         for k, judged in enumerate(groups_of(list(sample))):
@@ -81,7 +79,17 @@ def run(options: Options) -> None:
             ours = {name: {"prior_knowledge": path} | each for name, each in OURS.items()}
             tasks += [(problem, sizes, ours) for name in judged for problem in sample[name]]
         found = [row for rows in spread_over(options.jobs, measure, tasks) for row in rows]
-    write_report(pd.DataFrame(found), options.out)
+    write_report("unseen", pd.DataFrame(found), options.out)
+
+
+def sample_of(options: Options) -> tuple[dict[str, list[Problem]], Sequence[int]]:
+    """Return the problems of each data set that are measured on, and the sizes of samples."""
+    classes, step = options.size(CLASSES, 1), options.size(1, EVERY)
+    of_sets = groupby(chosen(options.problems, classes, SEED), lambda each: each.data_set)
+    sample = {name: list(group) for name, group in islice(of_sets, 0, None, step)}
+    if not sample:
+        raise EmptyLibraryError(options.problems)
+    return sample, QUICK_SIZES if options.quick else SIZES
 
 
 def chosen(folder: Path, classes: int, seed: int) -> Iterator[Problem]:
@@ -101,8 +109,9 @@ def measure(problem: Problem, sizes: Sequence[int], ours: dict[str, Settings]) -
     """
     Return one row a size, time and method: bits and squared error a decision, and coverage.
 
-    Coverage is that of our bands, at deciles of all scores and of positives'; on the same time,
-    and where the problem has at least `BIG` times the documents of the sample.
+    Coverage is that of our bands, on the same time, where the problem has at least `BIG` times the
+    documents of the sample: of the curve of all documents at deciles of their scores and of
+    positives', and of the curve of the documents not sampled.
 
     Parameters
     ----------
@@ -115,26 +124,41 @@ def measure(problem: Problem, sizes: Sequence[int], ours: dict[str, Settings]) -
         Settings of ScoreCalibrator, by the name of the method.
     """
     settings = ours_for(problem.score_kind, ours)
-    truth = curve_of_all(problem, settings[DEFAULT])
+    of_all = curve_of_all(problem, settings[DEFAULT])
     rows = []
     for n_positive in sizes:
         sample = draw_sample(problem, n_positive)
         if sample is None:
             continue
         fitted = {name: fit(each, sample.scores, sample.labels) for name, each in settings.items()}
-        rows += rows_of(problem, n_positive, sample, fitted, truth)
+        curves = with_curve_of_others(of_all, sample, settings[DEFAULT])
+        rows += rows_of(problem, n_positive, sample, fitted, curves)
     return rows
 
 
-def curve_of_all(problem: Problem, settings: Settings) -> Curve:
+def curve_of_all(problem: Problem, settings: Settings) -> Curves:
     """Return deciles of all scores and of positives', and the curve of all documents there."""
     score = problem.score.astype(np.float64)
     at = np.concatenate([np.quantile(each, DECILES) for each in (score, score[problem.positive])])
-    return at, fit(settings, score, problem.positive).predict_proba(at)[:, 1]
+    return at, {ALL: fit(settings, score, problem.positive).predict_proba(at)[:, 1]}
+
+
+def with_curve_of_others(of_all: Curves, sample: Sample, settings: Settings) -> Curves:
+    """Return the same with the curve of the documents not sampled, where these are many enough."""
+    at, curves = of_all
+    scores, positive = sample.others
+    if not is_big(sample) or np.unique(positive).size < 2:
+        return of_all
+    return at, curves | {OTHERS: fit(settings, scores, positive).predict_proba(at)[:, 1]}
+
+
+def is_big(sample: Sample) -> bool:
+    """Return whether the problem has `BIG` times the sample's documents, which make a curve."""
+    return sample.others[1].size >= (BIG - 1) * sample.labels.size
 
 
 def rows_of(
-    problem: Problem, n_positive: int, sample: Sample, ours: Mapping[str, Fitted], truth: Curve
+    problem: Problem, n_positive: int, sample: Sample, ours: Mapping[str, Fitted], truth: Curves
 ) -> list[Row]:
     """Return what `measure` does for one sample: peers are fitted to it here, ours were before."""
     new = np.concatenate([scores for scores, _ in sample.judged.values()])
@@ -142,11 +166,11 @@ def rows_of(
         losses_of(name, method(sample.scores, sample.labels, new), sample.judged)
         for name, method in peers_for(problem.score_kind).items()
     ]
-    at, curve = truth
+    at, curves = truth
     for name, fitted in ours.items():
         found.append(losses_of(name, fitted.decision_function(new), sample.judged))
-        if problem.score.size >= BIG * sample.labels.size:
-            found[-1][0] |= coverage(fitted.predict_interval(at, LEVEL), curve)
+        if is_big(sample):
+            found[-1][0] |= coverage(fitted.predict_interval(at, LEVEL), curves)
     where: Row = dict(zip(("data_set", "class", "classifier"), names_of(problem), strict=True))
     where |= {"kind": KINDS[problem.classifier], "n": n_positive}
     return [where | row for of_method in found for row in of_method]
@@ -169,11 +193,13 @@ def losses_of(method: str, log_odds: Floats, judged: dict[str, Documents]) -> li
     return rows
 
 
-def coverage(band: Floats, curve: Floats) -> Row:
-    """Return the share of deciles where the band holds the curve: of all scores, of positives'."""
-    inside = (band[:, 0] <= curve) & (curve <= band[:, 1])
-    of_all, of_positives = inside.reshape(2, -1).mean(axis=1)
-    return {"coverage": float(of_all), "coverage, positives": float(of_positives)}
+def coverage(band: Floats, curves: Mapping[str, Floats]) -> Row:
+    """Return shares of deciles where the band holds a curve: of all scores, of positives'."""
+    found = {}
+    for name, curve in curves.items():
+        inside = (band[:, 0] <= curve) & (curve <= band[:, 1])
+        found[name], found[f"{name}, positives"] = inside.reshape(2, -1).mean(axis=1).tolist()
+    return found
 
 
 if __name__ == "__main__":

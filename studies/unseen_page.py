@@ -90,6 +90,7 @@ def write_comparison(
         data_sets=markdown(by_excess(worst)),
         coverages=coverages(bands["coverage"]),
         positives=coverages(bands["coverage, positives"]),
+        others=coverages(bands["coverage, others"]),
         same=every_method(losses["bits"], SAME),
         later=every_method(losses["bits"], LATER),
         **sections,

@@ -1,4 +1,4 @@
-"""The page, tables and figure of the study of data sets that no default was tuned on."""
+"""The page, tables and figure of a study of data sets that no default was tuned on."""
 
 from __future__ import annotations
 
@@ -14,15 +14,18 @@ from studies.unseen_tables import PROBLEM, SAME, compare, in_order, of_kinds
 SHOWN = (VAGUE, "Platt", "isotonic", "beta", "Venn-Abers", "Bayes logistic")
 
 
-def write_report(found: pd.DataFrame, out: Path) -> None:
+def write_report(name: str, found: pd.DataFrame, out: Path) -> None:
     """
-    Write unseen.md, a table in CSV and a figure.
+    Write a study's page, a table in CSV and a figure.
 
     Parameters
     ----------
+    name : str
+        Of the study.
     found : pandas.DataFrame
         Columns data_set, class, classifier, kind, time, n (expected positives), method, bits,
-        brier, coverage, "coverage, positives": what `studies.unseen.measure` returns.
+        brier, coverage, "coverage, positives", "coverage, others": what `studies.unseen.measure`
+        returns.
     out : Path
         The folder to write to.
     """
@@ -30,7 +33,7 @@ def write_report(found: pd.DataFrame, out: Path) -> None:
     both = found[found["method"].isin([DEFAULT, VAGUE])]
     samples = found[(found["time"] == SAME) & (found["method"] == DEFAULT)]
     write_comparison(
-        "unseen",
+        name,
         out,
         found,
         found,

@@ -28,11 +28,14 @@ class Sample:
         To fit to.
     judged : dict of str to (array of scores, array of bool)
         To judge by, at each time.
+    others : (array of scores, array of bool)
+        All of the problem that were not sampled.
     """
 
     scores: Floats
     labels: Ints
     judged: dict[str, Documents]
+    others: Documents
 
 
 class EmptyLibraryError(ValueError):
@@ -50,6 +53,7 @@ def draw_sample(problem: Problem, n_positive: int) -> Sample | None:
         scores=problem.score[mask].astype(np.float64),
         labels=problem.positive[mask].astype(np.int64),
         judged=new_documents(problem, ~mask, rng),
+        others=(problem.score[~mask].astype(np.float64), problem.positive[~mask]),
     )
 
 

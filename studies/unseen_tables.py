@@ -9,7 +9,8 @@ import pandas as pd
 SAME, LATER = "same", "later"
 CELL = ["kind", "time", "n"]
 PROBLEM = ["class", "classifier"]
-LOSSES, COVERAGES = ["bits", "brier"], ["coverage", "coverage, positives"]
+LOSSES = ["bits", "brier"]
+COVERAGES = ["coverage", "coverage, positives", "coverage, others"]
 # Data sets of a cell, or problems of a data set: fewer have no standard error to speak of.
 LEAST = 3
 EVERY_KIND = "all kinds"

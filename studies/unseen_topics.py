@@ -22,7 +22,17 @@ from bayescal.validation import Floats
 from studies.command import Options, main
 from studies.peers import Settings
 from studies.problems.library import EmptyLibraryError, Problem, problems
-from studies.unseen import QUICK_SIZES, SEED, SIZES, Fitted, Row, curve_of_all, fit, rows_of
+from studies.unseen import (
+    QUICK_SIZES,
+    SEED,
+    SIZES,
+    Fitted,
+    Row,
+    curve_of_all,
+    fit,
+    rows_of,
+    with_curve_of_others,
+)
 from studies.unseen_methods import DEFAULT, POOLED, ours_for
 from studies.unseen_samples import Sample, draw_sample, generator
 from studies.unseen_topics_report import write_report
@@ -106,7 +116,8 @@ def measure(collection: Collection, sizes: Sequence[int]) -> list[Row]:
             ours: dict[str, Fitted] = {DEFAULT: fit(alone, sample.scores, sample.labels)}
             ours[POOLED] = OneTopic(pooled, each.class_name)
             share = {"share": float(each.positive.mean())}
-            of_topic = rows_of(each, n_positive, sample, ours, curves[each.class_name])
+            truth = with_curve_of_others(curves[each.class_name], sample, alone)
+            of_topic = rows_of(each, n_positive, sample, ours, truth)
             rows += [row | share for row in of_topic]
     return rows
 

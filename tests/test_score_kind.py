@@ -1,11 +1,13 @@
 """Scores that all lie in [0, 1]: what they are taken for, and what users are told."""
 
+import pickle
 import warnings
 
 import numpy as np
 import pytest
 from scipy import special
 
+import bayescal
 from bayescal import ScoreCalibrator
 from bayescal.engines.data import BinaryScores
 from bayescal.engines.score_kind import as_probabilities
@@ -66,4 +68,19 @@ def test_users_are_told_and_nothing_is_lost():
         warnings.simplefilter("error")
         ScoreCalibrator(scores_are="scores", draws=50, random_state=0).fit(p, y)
     with pytest.raises(ValueError, match="scores_are='scores' if they are none"):
-        auto.predict_proba([1.2])
+        told.predict_proba([1.2])
+
+
+def test_what_was_only_taken_for_probabilities_meets_others_later(tmp_path):
+    # As of margins that a few documents all have between 0 and 1 by chance.
+    p, y = network(60, seed=4)
+    with pytest.warns(ScoresWarning, match="say scores_are='probabilities'"):
+        auto = ScoreCalibrator(draws=250, random_state=0).fit(p, y)
+    auto.save(tmp_path / "auto.nc")
+    nearest = [0.0, 1.0, 0.5]
+    for each in (auto, pickle.loads(pickle.dumps(auto)), bayescal.load(tmp_path / "auto.nc")):
+        for method in ("predict_proba", "predict_interval", "sample_proba", "decision_function"):
+            asked = getattr(each, method)
+            with pytest.warns(ScoresWarning, match="a score of -0.3 is no .*fit again with"):
+                found = asked([-0.3, 1.2, 0.5])
+            np.testing.assert_array_equal(found, asked(nearest))

@@ -8,23 +8,35 @@ import pandas as pd
 import pytest
 from scipy import special
 
-from studies import unseen
+from studies import fresh, unseen
 from studies.command import Options, main
 from studies.peers import PEERS
 from studies.problems.library import EmptyLibraryError
 from studies.unseen import (
+    ALL,
     BIG,
+    OTHERS,
     chosen,
     coverage,
+    curve_of_all,
+    fit,
     losses_of,
     measure,
     run,
+    with_curve_of_others,
 )
 from studies.unseen_methods import DEFAULT, OURS, PLAIN, VAGUE, ours_for, peers_for
 from studies.unseen_page import COVERAGE, bars
 from studies.unseen_report import write_report
-from studies.unseen_samples import MOST_NEW, generator, new_documents, plain_random, rarer_share
-from studies.unseen_tables import LATER, SAME, against_best, largest_excess
+from studies.unseen_samples import (
+    MOST_NEW,
+    draw_sample,
+    generator,
+    new_documents,
+    plain_random,
+    rarer_share,
+)
+from studies.unseen_tables import COVERAGES, LATER, SAME, against_best, largest_excess
 from tests.unseen_data import CLASSES, documents, problem, write_library
 
 pytestmark = pytest.mark.one_era
@@ -143,10 +155,37 @@ class TestMeasures:
         assert later["bits"] == pytest.approx(-np.log2(0.75))
         assert later["brier"] == pytest.approx(1 / 16)
 
-    def test_coverage_is_apart_for_the_deciles_of_positives(self):
-        curve = np.full(18, 0.5)
+    def test_coverage_is_apart_for_each_curve_and_for_the_deciles_of_positives(self):
         band = np.column_stack([np.where(np.arange(18) < 6, 0.4, 0.6), np.full(18, 0.7)])
-        assert coverage(band, curve) == {"coverage": 6 / 9, "coverage, positives": 0.0}
+        found = coverage(band, {"one": np.full(18, 0.5), "two": np.full(18, 0.65)})
+        assert found == {
+            "one": 6 / 9,
+            "one, positives": 0.0,
+            "two": 1.0,
+            "two, positives": 1.0,
+        }
+
+    def test_the_curve_of_others_has_no_document_of_the_sample(self, monkeypatch):
+        whole, fitted = problem(), []
+
+        def spy(settings, scores, labels):
+            fitted.append((scores, labels))
+            return fit(settings, scores, labels)
+
+        monkeypatch.setattr(unseen, "fit", spy)
+        sample = draw_sample(whole, 20)
+        at, curves = curve_of_all(whole, {"inference": "mle"})
+        at_again, both = with_curve_of_others((at, curves), sample, {"inference": "mle"})
+        (all_scores, _), (others, positive) = fitted
+        assert all_scores.size == whole.score.size
+        assert np.sort(np.append(others, sample.scores)).tolist() == np.sort(all_scores).tolist()
+        assert positive.sum() + sample.labels.sum() == whole.positive.sum()
+        assert at_again is at
+        assert set(both) == {ALL, OTHERS}
+        assert (both[ALL] != both[OTHERS]).any()
+        # Of too few others there is no curve to judge by.
+        few = replace(sample, others=tuple(each[:50] for each in sample.others))
+        assert set(with_curve_of_others((at, curves), few, {"inference": "mle"})[1]) == {ALL}
 
     def test_every_method_is_measured_on_both_times(self):
         whole = problem(score_kind="probability", classifier="random_forest")
@@ -165,7 +204,7 @@ class TestMeasures:
         judged = found["coverage"].notna()
         expected = found["method"].isin(OURS) & (found["time"] == SAME) & (found["n"] == 20)
         assert (judged == expected).all()
-        assert found.loc[judged, ["coverage", "coverage, positives"]].mean().between(0.5, 1).all()
+        assert found.loc[judged, COVERAGES].mean().between(0.5, 1).all()
         # Scores are the truth, so that nothing can lose much less than them.
         _, (truth, positive) = new_documents(whole, np.ones(400, dtype=bool), generator(0)).values()
         least = losses_of("truth", special.logit(truth), {LATER: (truth, positive)})[0]["bits"]
@@ -213,7 +252,7 @@ def made(default=1.0, band=0.9, sets=4):
     ]
     names = ["data_set", "class", "classifier", "kind", "time", "n", "method", "bits", "coverage"]
     found = pd.DataFrame(rows, columns=names)
-    return found.assign(brier=found["bits"], **{"coverage, positives": found["coverage"]})
+    return found.assign(brier=found["bits"], **dict.fromkeys(COVERAGES, found["coverage"]))
 
 
 class TestReport:
@@ -264,7 +303,7 @@ class TestReport:
         found = made(default, band)
         # Two standard errors of such differences would allow more than 2 %: all sets alike.
         found["bits"] /= found["data_set"].str[-1].astype(int) + 1
-        write_report(found, tmp_path)
+        write_report("unseen", found, tmp_path)
         verdicts = pd.read_csv(tmp_path / "unseen_bars.csv")
         claims = verdicts.loc[verdicts["verdict"] != "holds", "claim"]
         words = {"band" if "band" in claim else claim.split()[0].strip(",") for claim in claims}
@@ -288,7 +327,7 @@ class TestRun:
         assert "2 problems of 1 data sets" in page
         table = pd.read_csv(tmp_path / "unseen.csv")
         assert set(table["kind"]) == {"SVM", "forest, neighbours"}
-        assert set(table["measure"]) == {"bits", "brier", "coverage", "coverage, positives"}
+        assert set(table["measure"]) == {"bits", "brier", *COVERAGES}
         shown = table[(table["measure"] == "bits") & (table["method"] == DEFAULT)]
         assert set(shown["time"]) == {SAME, LATER}
         assert all(f"| {mean:.4f}" in page or f"**{mean:.4f}**" in page for mean in shown["mean"])
@@ -311,10 +350,24 @@ class TestRun:
         monkeypatch.setattr(unseen, "populations_of", lambda folder, data_sets: data_sets)
         monkeypatch.setattr(unseen, "write_populations", written)
         monkeypatch.setattr(unseen, "measure", measured)
-        monkeypatch.setattr(unseen, "write_report", lambda found, out: None)
+        monkeypatch.setattr(unseen, "write_report", lambda name, found, out: None)
         run(Options(problems=library, out=tmp_path, jobs=1))
         assert set(judged) == {"one", "two", "three", "four"}
         assert all(name not in others and others for name, others in judged.items())
+
+    def test_fresh_data_sets_are_judged_with_what_is_shipped(self, tmp_path, monkeypatch):
+        library, judged = write_library(tmp_path / "library"), []
+
+        def measured(problem, sizes, ours):
+            judged.append(problem.data_set)
+            assert ours is OURS
+            assert "prior_knowledge" not in ours[DEFAULT]
+            return []
+
+        monkeypatch.setattr(fresh, "measure", measured)
+        monkeypatch.setattr(fresh, "write_report", lambda name, found, out: judged.append(name))
+        fresh.run(Options(problems=library, out=tmp_path, jobs=1))
+        assert set(judged) == {"one", "two", "fresh"}
 
     def test_a_folder_without_problems_is_an_error_that_says_what_to_do(self, tmp_path):
         with pytest.raises(EmptyLibraryError, match="which holds none: make it by python -m"):

@@ -16,7 +16,7 @@ from studies.peers import PEERS
 from studies.problems.library import EmptyLibraryError
 from studies.unseen_methods import DEFAULT, PLAIN, POOLED
 from studies.unseen_samples import draw_sample, rarer_share
-from studies.unseen_tables import LATER, SAME, compare, of_kinds
+from studies.unseen_tables import COVERAGES, LATER, SAME, compare, of_kinds
 from studies.unseen_topics import (
     CLASSIFIERS,
     LEAST_TOPICS,
@@ -169,7 +169,7 @@ def made(pooled=1.0, band=0.9, sets=4):
     names = ["data_set", "class", "classifier", "kind", "time", "n", "method", "bits", "coverage"]
     found = pd.DataFrame(rows, columns=names)
     found["share"] = 0.1
-    return found.assign(brier=found["bits"], **{"coverage, positives": found["coverage"]})
+    return found.assign(brier=found["bits"], **dict.fromkeys(COVERAGES, found["coverage"]))
 
 
 class TestReport:
@@ -234,7 +234,7 @@ class TestRun:
         assert "$" not in page
         assert "collections of 2 data sets (one, two), 6 topics in all" in page.replace("\n", " ")
         table = pd.read_csv(tmp_path / "unseen_topics.csv")
-        assert set(table["measure"]) == {"bits", "brier", "coverage", "coverage, positives"}
+        assert set(table["measure"]) == {"bits", "brier", *COVERAGES}
         shown = table[(table["measure"] == "bits") & (table["method"] == POOLED)]
         assert set(shown["time"]) == {SAME, LATER}
         assert all(f"| {mean:.4f}" in page or f"**{mean:.4f}**" in page for mean in shown["mean"])

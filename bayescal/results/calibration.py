@@ -20,6 +20,7 @@ from bayescal.engines.maximum_likelihood import ClassFits
 from bayescal.parts.places import Groups
 from bayescal.parts.stack import read_stack
 from bayescal.results.tree import read_fits, reading_of
+from bayescal.score_checks import as_guessed
 from bayescal.validation import Floats, as_scores_of
 
 # Beyond so many spreads every curve has saturated; squares of larger numbers would overflow.
@@ -52,6 +53,8 @@ class Calibration:
         Smallest and largest score fitted.
     scores_are : str
         What users' scores are; see `bayescal.validation.as_scores_of`.
+    guessed : bool
+        Whether scores were taken for probabilities because all that were fitted lay in [0, 1].
     """
 
     fits: ClassFits
@@ -60,6 +63,7 @@ class Calibration:
     spread: float
     score_range: tuple[float, float]
     scores_are: str
+    guessed: bool = False
 
     def with_prior(self, prior: Prior | None) -> Calibration:
         """Return the same calibration for a population with another class prior."""
@@ -139,6 +143,8 @@ class Calibration:
     def read(self, scores: ArrayLike) -> Floats:
         """Return users' scores as the calibration works on them: of probabilities log-odds."""
         reach = FARTHEST * self.spread
+        if self.guessed and self.scores_are == "probabilities":
+            scores = as_guessed(scores)
         values = as_scores_of(scores, self.scores_are)
         return np.clip(values, self.centre - reach, self.centre + reach)
 
@@ -156,14 +162,16 @@ class Calibration:
         return Tables(self.centre, self.spread)
 
 
-def read_calibration(groups: Groups) -> Calibration:
-    """Return the calibration that the groups of a tree hold."""
+def read_calibration(groups: Groups, *, told: bool = True) -> Calibration:
+    """Return the calibration that a tree's groups hold; whether scores are what somebody told."""
     fits, reading = read_fits(groups), reading_of(groups)
+    scores_are = str(groups["constant_data"].attrs["scores_are"])
     return Calibration(
         fits=fits,
         draws=read_stack(groups, reading),
         centre=reading.centre,
         spread=reading.spread,
         score_range=reading.score_range,
-        scores_are=str(groups["constant_data"].attrs["scores_are"]),
+        scores_are=scores_are,
+        guessed=scores_are == "probabilities" and not told,
     )

