@@ -202,6 +202,21 @@ def test_without_the_scores_fitted_there_are_no_histograms(pooled, tmp_path):
     assert "were not given with the calibrator" in path.read_text(encoding="utf-8")
 
 
+def test_scores_fitted_are_read_as_what_they_are_told_to_be(tmp_path):
+    frame = make_topics()
+    told = frame.assign(score=special.expit(frame["score"]))
+    of_log_odds, of_probabilities = (
+        TopicCalibrator("none", scores_are=kind, **FAST).fit(each)
+        for kind, each in (("log_odds", frame), ("probabilities", told))
+    )
+    first, second = (
+        data_of(calibrator.report(tmp_path / f"{k}.html", fitted=each))["topics"]
+        for k, (calibrator, each) in enumerate(((of_log_odds, frame), (of_probabilities, told)))
+    )
+    for one, other in zip(first, second, strict=True):
+        assert one["histogram"] == other["histogram"]
+
+
 @pytest.mark.parametrize("pooling", ["none", "complete"])
 def test_other_poolings_and_topics_that_lack_a_class(pooling, tmp_path):
     frame = make_topics()

@@ -13,6 +13,7 @@ from bayescal.engines.data import BinaryScores
 from bayescal.engines.score_kind import as_probabilities
 from bayescal.metrics import losses
 from bayescal.score_checks import ScoresWarning
+from bayescal.validation import as_scores_of
 
 pytestmark = pytest.mark.one_era
 
@@ -84,3 +85,6 @@ def test_what_was_only_taken_for_probabilities_meets_others_later(tmp_path):
             with pytest.warns(ScoresWarning, match="a score of -0.3 is no .*fit again with"):
                 found = asked([-0.3, 1.2, 0.5])
             np.testing.assert_array_equal(found, asked(nearest))
+        with pytest.warns(ScoresWarning, match="fit again with"):
+            read = each.fitted_problems()[""].read([-0.3, 1.2, 0.5])
+        np.testing.assert_array_equal(read, as_scores_of(nearest, "probabilities"))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal.validation import Floats, as_scores_of
+from bayescal.validation import Floats
 
 if TYPE_CHECKING:
     from bayescal.fitted.problem import FittedProblem
@@ -53,7 +53,7 @@ def curve_at(
     prior: float | None = None,
 ) -> Curve:
     """Return what a fitted problem says of users' scores; see `Calibration.interval`."""
-    values, calibration = as_scores_of(scores, fitted.scores_are), fitted.calibration
+    values, calibration = fitted.read(scores), fitted.calibration
     log_odds = fitted.log_odds(values, prior)
     if not fitted.has_posterior:
         return Curve(log_odds)
@@ -62,13 +62,13 @@ def curve_at(
 
 def log_odds_at(fitted: FittedProblem, scores: Floats) -> Floats:
     """Return the log-odds that a fitted problem gives users' scores."""
-    return fitted.log_odds(as_scores_of(scores, fitted.scores_are))
+    return fitted.log_odds(fitted.read(scores))
 
 
 def mle_log_odds(fitted: FittedProblem, scores: Floats) -> Floats:
     """Return what maximum likelihood says at users' scores."""
     calibration = fitted.calibration
-    return calibration.fits.log_odds(calibration.read(as_scores_of(scores, fitted.scores_are)))
+    return calibration.fits.log_odds(calibration.read(fitted.read(scores)))
 
 
 def merge_curves(rows: Sequence[NDArray[np.intp]], curves: Sequence[Curve], n: int) -> Curve:

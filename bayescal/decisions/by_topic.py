@@ -14,7 +14,7 @@ from scipy import special
 from bayescal.decisions import at_threshold, thresholds
 from bayescal.decisions.cuts import Cuts, cuts_at, ranked
 from bayescal.randomness import generator
-from bayescal.validation import Floats, as_scores_of, check_count, check_fraction, check_same_length
+from bayescal.validation import Floats, check_count, check_fraction, check_same_length
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -309,7 +309,7 @@ def _collection(
             "intervals need a posterior and the calibrator has none: fit with inference='exact'."
         )
     # From here on on the scale that the calibration works on; the user's stays for thresholds.
-    score, own = as_scores_of(given, problem.scores_are), np.asarray(given, dtype=np.float64)
+    score, own = problem.read(given), np.asarray(given, dtype=np.float64)
     calibration = problem.calibration.with_prior(prior)
     size = calibration.draws.size
     if size > draws:

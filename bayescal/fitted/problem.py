@@ -19,6 +19,7 @@ from bayescal.curves.curves import Curves
 from bayescal.fitted.documents import Documents
 from bayescal.results.calibration import Calibration
 from bayescal.results.diagnostics import Diagnostics
+from bayescal.score_checks import as_guessed
 from bayescal.validation import Floats, as_scores_of
 
 if TYPE_CHECKING:
@@ -152,6 +153,19 @@ class FittedProblem(ABC):
         }
         return own | ({"topic": self.name} if self.name else {})
 
+    def read(self, scores: ArrayLike, name: str = "scores") -> Floats:
+        """
+        Return users' scores on the calibration's scale: of probabilities log-odds.
+
+        Warns
+        -----
+        ScoresWarning
+            If a score is no probability, for which it was only taken.
+        """
+        if self.calibration.guessed:
+            scores = as_guessed(scores)
+        return as_scores_of(scores, self.scores_are, name)
+
     def log_odds(self, scores: Floats, prior: Prior | None = None) -> Floats:
         """Return the point estimate's natural log-odds at scores on the calibration's scale."""
         return self.calibration.with_prior(prior).log_odds(scores, self.point)
@@ -159,7 +173,7 @@ class FittedProblem(ABC):
     def grid(self, given: ArrayLike | None = None, points: int = POINTS) -> Floats:
         """Return where to evaluate curves: as given, or over all scores and a little beyond."""
         if given is not None:
-            return np.sort(as_scores_of(given, self.scores_are, "grid"))
+            return np.sort(self.read(given, "grid"))
         fitted, score = self.calibration.score_range, self.documents.score
         low = min(fitted[0], score.min(initial=np.inf))
         high = max(fitted[1], score.max(initial=-np.inf))

@@ -11,7 +11,7 @@ from bayescal.curves.class_prior import Prior
 from bayescal.fitted.documents import Documents
 from bayescal.fitted.problem import Calibrator, FittedProblem
 from bayescal.labels import match_labels
-from bayescal.validation import as_scores_of, as_weights, check_same_length
+from bayescal.validation import as_weights, check_same_length
 
 
 def read_problem(
@@ -53,7 +53,7 @@ def read_problem(
         raise ValueError("scores and y must be given together: held-out scores and their labels.")
     if scores is None or y is None:
         return problem
-    score = as_scores_of(scores, problem.scores_are)
+    score = problem.read(scores)
     positive = match_labels(y, problem.labels)
     check_same_length("scores", score.size, "y", positive.size)
     weight = as_weights(sample_weight, score.size)

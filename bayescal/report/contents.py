@@ -21,7 +21,6 @@ from bayescal.report.topic import PRIORS, describe_topic
 from bayescal.report.topic_table import Row, choice_columns, fact_columns, ranked, row_of
 from bayescal.report.totals import Totals
 from bayescal.report.words import page_words
-from bayescal.validation import as_scores_of
 
 Source = Calibrator | Mapping[str, Calibrator]
 
@@ -149,7 +148,7 @@ def _internal(threshold: float | None, first: FittedProblem) -> float | None:
     """Return a threshold that a user gave on the scale that the calibration works on."""
     if threshold is None:
         return None
-    return float(as_scores_of([threshold], first.scores_are, "threshold")[0])
+    return float(first.read([threshold], "threshold")[0])
 
 
 def _off(topics: list[dict[str, Any]]) -> tuple[int, int]:
@@ -169,8 +168,8 @@ def _held_out(problems: Problems, first: FittedProblem, test: Any) -> dict[Any, 
     if test is None:
         return {}
     if problems.by_topic:
-        return read_labelled_topics(test, first.labels, problems, scores_are=first.scores_are)
-    return {first.name: read_labelled(test, first.labels, scores_are=first.scores_are)}
+        return read_labelled_topics(test, first, problems)
+    return {first.name: read_labelled(test, first)}
 
 
 def _fitted(problems: Problems, first: FittedProblem, given: Any) -> dict[Any, Documents]:
@@ -179,4 +178,4 @@ def _fitted(problems: Problems, first: FittedProblem, given: Any) -> dict[Any, D
         return {}
     if first.documents.known:
         raise ValueError("fitted is for a TopicCalibrator: a ScoreCalibrator keeps its scores.")
-    return read_labelled_topics(given, first.labels, problems, "fitted")
+    return read_labelled_topics(given, first, problems, "fitted")

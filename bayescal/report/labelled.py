@@ -9,16 +9,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayescal.fitted.documents import Documents
+from bayescal.fitted.problem import FittedProblem
 from bayescal.topic_scores import read_cells
-from bayescal.validation import as_scores_of, check_same_length
+from bayescal.validation import check_same_length
 
 SINGLE = "score", "label"
 OF_TOPICS = "score", "label", "topic"
 
 
-def read_labelled(
-    given: Any, classes: NDArray[Any], name: str = "test", scores_are: str = "scores"
-) -> Documents:
+def read_labelled(given: Any, problem: FittedProblem, name: str = "test") -> Documents:
     """
     Return the labelled scores of one problem.
 
@@ -26,12 +25,10 @@ def read_labelled(
     ----------
     given : DataFrame with columns score and label, or (scores, labels)
         What the user passes; both classes need not be there.
-    classes : array of shape (2,)
-        The labels fitted.
+    problem : FittedProblem
+        Whose scores and labels they are.
     name : str
         What messages call the argument.
-    scores_are : str
-        See `ScoreCalibrator`.
 
     Raises
     ------
@@ -39,17 +36,13 @@ def read_labelled(
         If scores or labels are missing, unknown or of different lengths.
     """
     scores, labels = _columns(given, SINGLE, name)
-    values = as_scores_of(scores, scores_are)
-    positive = read_positive(labels, classes, values.size, name)
+    values = problem.read(scores)
+    positive = read_positive(labels, problem.labels, values.size, name)
     return Documents.of(values, positive, held_out=True)
 
 
 def read_labelled_topics(
-    given: Any,
-    classes: NDArray[Any],
-    known: Iterable[Any],
-    name: str = "test",
-    scores_are: str = "scores",
+    given: Any, problem: FittedProblem, known: Iterable[Any], name: str = "test"
 ) -> dict[Any, Documents]:
     """
     Return the labelled scores of each topic; topics without any are left out.
@@ -58,14 +51,12 @@ def read_labelled_topics(
     ----------
     given : DataFrame with columns score, label and topic, or (scores, labels, topics)
         What the user passes.
-    classes : array of shape (2,)
-        The labels fitted.
+    problem : FittedProblem
+        One of the topics: all have the same labels, and scores of the same kind.
     known : iterable
         The topics fitted.
     name : str
         What messages call the argument.
-    scores_are : str
-        See `ScoreCalibrator`.
 
     Raises
     ------
@@ -74,8 +65,8 @@ def read_labelled_topics(
     """
     scores, labels, topics = _columns(given, OF_TOPICS, name)
     cells = read_cells(scores, topics)
-    positive = read_positive(labels, classes, cells.score.size, name)
-    score = as_scores_of(cells.score, scores_are)
+    positive = read_positive(labels, problem.labels, cells.score.size, name)
+    score = problem.read(cells.score)
     names, code = np.unique(cells.topic, return_inverse=True)
     if unknown := sorted(set(names.tolist()) - set(known), key=str):
         raise ValueError(
