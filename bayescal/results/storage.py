@@ -50,8 +50,8 @@ def read_tree(path: str | Path) -> xr.DataTree:
             tree = opened.load()
     except OSError as err:
         raise ValueError(
-            f"{source} is not a netCDF file: {err} (CalibratedClassifier.load reads what"
-            " CalibratedClassifier.save wrote)"
+            f"{source} is not a netCDF file, which a calibrator's save writes: {err}; if it is from"
+            " CalibratedClassifier.save, CalibratedClassifier.load reads it."
         ) from err
     version = tree.attrs.get("bayescal_schema")
     if version is None:
