@@ -16,6 +16,8 @@ MAD_TO_SIGMA = 1.482602218505602
 ROUNDING = 8.0
 # Of how far both classes reach; a Gaussian's spread is most of that, so that it seldom acts.
 SMALLEST_SHARE = 0.02
+# Of the scores, in the narrowest place; and how many are looked at.
+QUARTER, MOST = 0.25, 20_000
 
 
 def centre_and_spread(x: Floats, weight: Floats | None = None) -> tuple[float, float]:
@@ -91,6 +93,36 @@ def units_of(x: Floats, positive: NDArray[np.bool_], weight: Floats | None) -> t
     ends = np.array([each for each in own if each is not None])
     reach = float(ends[:, 1].max() - ends[:, 0].min()) if ends.size else 0.0
     return centre, max(spread, SMALLEST_SHARE * reach)
+
+
+def bulk_width(x: Floats, weight: Floats | None = None) -> float:
+    """
+    Return the width of the shortest interval that holds a quarter of the scores.
+
+    Parameters
+    ----------
+    x : array of shape (n,)
+        Raw scores. Of more than 20,000 every k-th is looked at.
+    weight : array of shape (n,) or None
+        Weights; a weight of 2 counts as two equal scores.
+
+    Examples
+    --------
+    >>> x = np.r_[np.linspace(-1e9, 1e9, 60), np.linspace(0.0, 3.0, 31)]
+    >>> round(bulk_width(x), 1), round(centre_and_spread(x)[1])
+    (2.2, 753862036)
+    """
+    step = max(1, x.size // MOST)
+    x, weight = x[::step], np.ones(x.size)[::step] if weight is None else weight[::step]
+    order = np.argsort(x[weight > 0.0])
+    x, weight = x[weight > 0.0][order], weight[weight > 0.0][order]
+    reached = np.cumsum(weight)
+    # The first scores with which an interval that begins at each holds enough; rounding in a
+    # running sum must not ask for one more.
+    enough = (reached - weight + QUARTER * reached[-1]) * (1.0 - x.size * np.finfo(np.float64).eps)
+    last = np.searchsorted(reached, enough)
+    whole = last < x.size
+    return float((x[last[whole]] - x[whole]).min())
 
 
 def _quartiles(x: Floats, weight: Floats | None, mine: NDArray[np.bool_]) -> Floats | None:

@@ -100,7 +100,8 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, PlainCalibrator, BaseEstimato
         Whether to transform the scores s to x = m + c asinh((s - m)/c), which draws in heavy tails
         (m is their centre). "none" does not, "average" averages over c = inf, 10, 3 and 1 times
         their spread, and a number is c in units of the spread. "auto" averages where densities of
-        several families are fitted, and lets the labels choose for "monotone".
+        several families are fitted, and lets the labels choose for "monotone": none, one spread
+        and, where a quarter of the scores lie within a thousandth of a spread, how wide that is.
     averaging : {"auto", "stacking", "evidence"}
         How families and warps are weighed: "stacking" by the leave-one-out predictive density of
         their mixture, "evidence" by their posterior probabilities. "auto" is stacking, which

@@ -86,7 +86,7 @@ def favoured(outlines: Outlines, options: Options) -> Favoured:
     known = options.populations_for(data)
     if not known or min(data.total(True), data.total(False)) >= ENOUGH:
         return Favoured(without_populations(options))
-    vague = vague_log_evidence(outlines, MONOTONE.asinh_scales(options))
+    vague = vague_log_evidence(outlines, MONOTONE.asinh_scales(options, data))
     around = log_evidence_around(outlines, known)
     log_odds = log_sum_exp(around.copy(), axis=0) - math.log(len(known) * LIKE_NONE) - vague
     probability = float(special.expit(log_odds))

@@ -21,12 +21,15 @@ from bayescal.parts.findings import Finding
 from bayescal.parts.options import Options, Task
 from bayescal.parts.part import Part, Reading, at_scores
 from bayescal.parts.places import DRAWS, Groups, Place
+from bayescal.robust import bulk_width, rounding
 from bayescal.validation import Floats, check_count
 from bayescal.warps import IDENTITY, unwarp
 
 if TYPE_CHECKING:
     from bayescal.formulas.block import Block
 
+# A quarter of the scores within so many spreads is next to one score on every other warp.
+TINY = 1e-3
 # Log-odds bend where they like: no warp and the strongest are enough.
 ENDS = (ASINH_SCALES[0], ASINH_SCALES[-1])
 OF_PRIOR = frozenset(field.name for field in fields(Prior))
@@ -67,7 +70,7 @@ class LogOddsPart(Part):
             task.outlines,
             task.rng,
             draws=options.draws * options.chains,
-            asinh_scales=self.asinh_scales(options),
+            asinh_scales=self.asinh_scales(options, task.data),
             hyperparameters=given,
             n_segments=self.segments if segments is None else int(segments),
         )
@@ -77,8 +80,8 @@ class LogOddsPart(Part):
         """Return how many pieces it has; None for a number by the size of the data."""
         return None
 
-    def asinh_scales(self, options: Options) -> tuple[float, ...]:
-        """Return the warps to choose from."""
+    def asinh_scales(self, options: Options, data: BinaryScores) -> tuple[float, ...]:
+        """Return the warps to choose from, in units of the scores' spread."""
         if options.warps is None or options.warps == ASINH_SCALES:
             return ENDS
         return options.warps
@@ -135,6 +138,20 @@ class MonotonePart(LogOddsPart):
 
     hyperparameters = LogOddsPart.hyperparameters | {SEGMENTS}
 
+    def asinh_scales(self, options: Options, data: BinaryScores) -> tuple[float, ...]:
+        """
+        Return none and one spread, and where scores lie much closer together, how wide that is.
+
+        Naive Bayes may give half of the documents log-odds of -1e9, and others between -20 and 5:
+        in units of the spread, which is most of 1e9, these would be one score.
+        """
+        chosen = super().asinh_scales(options, data)
+        if options.warps is not None:
+            return chosen
+        centre, spread = data.centre_and_spread
+        bulk = bulk_width(data.score, data.weight)
+        return (*chosen, bulk / spread) if rounding(abs(centre)) < bulk < TINY * spread else chosen
+
 
 class LogisticPart(LogOddsPart):
     """Log-odds along one straight line: in a combination that of the raw score, others warp."""
@@ -152,7 +169,7 @@ class LogisticPart(LogOddsPart):
         """Return 1."""
         return 1
 
-    def asinh_scales(self, options: Options) -> tuple[float, ...]:
+    def asinh_scales(self, options: Options, data: BinaryScores) -> tuple[float, ...]:
         """Return no warp, unless it is alone and told otherwise."""
         return (IDENTITY,) if options.combined else options.warps or (IDENTITY,)
 
