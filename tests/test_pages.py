@@ -47,7 +47,7 @@ def command_of(words):
 
 def exists(line):
     """Return whether the make target, extra, module or command of a shell line is there."""
-    program, *words = line.split()
+    program, *words = re.sub(r"^(\w+=\S+ )+", "", line).split()
     if program == "bayescal":
         return command_of(words) is not None
     if program == "make":
