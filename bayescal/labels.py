@@ -30,8 +30,8 @@ def encode_labels(
     Raises
     ------
     ValueError
-        If there are not exactly two classes, or values that cannot be told apart (nan, None), or
-        if `positive` is neither of the two.
+        If there are not exactly two classes, or values that cannot be told apart (nan, None) or
+        that no file keeps (dates), or if `positive` is neither of the two.
 
     Examples
     --------
@@ -50,6 +50,7 @@ def encode_labels(
             f"{name} must hold labels of one type, got {set(map(type, values))}."
         ) from err
     _check_two(classes, name)
+    check_kept(classes, name)
     second = _place_of(positive, classes, name)
     is_positive: NDArray[np.bool_] = codes == second
     classes = classes[[1 - second, second]]
@@ -59,6 +60,25 @@ def encode_labels(
                 f"sample_weight must leave both classes some weight, class {label!r} has none."
             )
     return classes, is_positive
+
+
+def check_kept(classes: NDArray[Any], name: str) -> None:
+    """
+    Raise ValueError unless files can keep the classes, which dates and bytes are not.
+
+    Examples
+    --------
+    >>> check_kept(np.array([b"ham", b"spam"]), "y")
+    Traceback (most recent call last):
+      ...
+    ValueError: y must hold text, numbers or booleans, got bytes: give them as text.
+    """
+    for label in classes.tolist():
+        if not isinstance(label, str | int | float):
+            raise ValueError(
+                f"{name} must hold text, numbers or booleans, got {type(label).__name__}: give them"
+                " as text."
+            )
 
 
 def match_labels(labels: ArrayLike, classes: NDArray[Any], name: str = "y") -> NDArray[np.bool_]:

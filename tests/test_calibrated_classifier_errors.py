@@ -195,6 +195,10 @@ class TestFolds:
     def test_one_class(self):
         refuse("y must hold at least two classes, got one class only: 1", Y=np.ones(120, int))
 
+    def test_dates_would_be_text_or_numbers_in_a_file(self):
+        dates = np.array(["2020", "2021", "2022"], "M8[s]")[np.arange(120) % 3]
+        refuse("y must hold text, numbers or booleans, got datetime", Y=dates)
+
     def test_several_outputs_of_several_classes(self):
         refuse("calibrate them one by one", Y=np.stack([Y4[:120], Y4[:120]], axis=1))
 

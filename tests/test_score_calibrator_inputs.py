@@ -41,6 +41,8 @@ def test_both_columns_of_predict_proba_are_refused_with_advice(method):
         ((X, [0, 1, 2, 0, 1]), "y must hold two classes, got 3 classes"),
         ((X, [0.0, 1.0, np.nan, 0.0, 1.0]), "y must not hold nan"),
         ((X, ["a", None, "b", "a", "b"]), "y must hold labels of one type"),
+        ((X, np.array(["2020", "2021"], "M8[s]")[[0, 1, 0, 1, 0]]), "booleans, got date"),
+        ((X, [b"a", b"b", b"a", b"b", b"a"]), "got bytes: give them as text"),
         ((X, np.zeros((5, 2))), r"y must have shape \(n,\)"),
         ((X, None), "y must hold the labels"),
         ((X, Y, [1, 1, 1, 1]), r"sample_weight must have shape \(5,\)"),

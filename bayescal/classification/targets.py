@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
-from bayescal.labels import encode_labels
+from bayescal.labels import check_kept, encode_labels
 
 BINARY, MULTICLASS, MULTILABEL = "binary", "multiclass", "multilabel"
 
@@ -72,8 +72,8 @@ def read_target(y: Any, n: int, positive: Any = None) -> Target:
     Raises
     ------
     ValueError
-        If there is one class, nan, a continuous target, or several outputs of several classes; or
-        if `positive` is none of two classes.
+        If there is one class, nan, dates, a continuous target, or several outputs of several
+        classes; or if `positive` is none of two classes.
     """
     if y is None:
         raise ValueError(
@@ -103,6 +103,7 @@ def read_target(y: Any, n: int, positive: Any = None) -> Target:
 
 def _of_classes(y: NDArray[Any], positive: Any) -> Target:
     classes, code = np.unique(y, return_inverse=True)
+    check_kept(classes, "y")
     if classes.size < 2:
         raise ValueError(
             f"y must hold at least two classes, got one class only: {classes.tolist()[0]!r}."
