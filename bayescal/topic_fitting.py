@@ -33,7 +33,6 @@ from bayescal.results.topics import (
     read_scale,
     with_prefix,
 )
-from bayescal.robust import units_of
 from bayescal.topic_scores import TopicScores
 
 Families = tuple[Family, ...]
@@ -95,7 +94,7 @@ def fit_tree(data: TopicScores, options: TopicOptions, attrs: dict[str, str]) ->
         legal.
     """
     families, given, rng = options.families, options.hyperparameters, options.rng
-    units = resolve(families, units_of(data.score, data.positive, data.weight), given.own)
+    units = resolve(families, data.units(), given.own)
     scale, draws = (units.centre, units.spread), options.draws * options.chains
     # Scores that are all the same ask for densities of no width, and others' of less.
     shaped = data if options.pooling == "none" else data.without(data.constant())

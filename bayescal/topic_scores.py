@@ -10,11 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayescal.labels import encode_labels
-from bayescal.robust import rounding
+from bayescal.robust import rounding, units_of
 from bayescal.score_checks import Direction, direction
 from bayescal.validation import Floats, as_scores, as_scores_of, as_weights, check_same_length
 
 COLUMNS = ("score", "label", "topic")
+# Of the topics' usual spread, beyond which that of all scores together is no unit for most topics.
+MOST_SPREADS = 100.0
 
 
 @dataclass(frozen=True)
@@ -110,16 +112,34 @@ class TopicScores:
             weight=None if self.weight is None else self.weight[documents],
         )
 
+    def units(self) -> tuple[float, float]:
+        """
+        Return the centre and the spread that the scores of all topics are standardised by.
+
+        They are those of all scores together, see `robust.units_of`, unless that spread is more
+        than a hundred times the median of the topics' own. Then one topic with scores of -1e9, as
+        naive Bayes may give a rare class, would leave those of all others as one score, and the
+        medians of the topics' own centres and spreads are taken.
+        """
+        centre, spread = units_of(self.score, self.positive, self.weight)
+        own = [
+            units_of(*self._of(rows))
+            for rows, constant in zip(self.rows(), self.constant(), strict=True)
+            if rows.size > 1 and not constant
+        ]
+        usual = np.median(own, axis=0) if own else np.array([centre, spread])
+        if spread <= MOST_SPREADS * usual[1]:
+            return centre, spread
+        return float(usual[0]), float(usual[1])
+
+    def _of(self, rows: NDArray[np.intp]) -> tuple[Floats, NDArray[np.bool_], Floats | None]:
+        """Return some scores, their labels and weights."""
+        weight = None if self.weight is None else self.weight[rows]
+        return self.score[rows], self.positive[rows], weight
+
     def directions(self) -> list[Direction | None]:
         """Return what each topic's scores say of their direction, in the order of `names`."""
-        return [
-            direction(
-                self.score[rows],
-                self.positive[rows],
-                None if self.weight is None else self.weight[rows],
-            )
-            for rows in self.rows()
-        ]
+        return [direction(*self._of(rows)) for rows in self.rows()]
 
     def counts(self, positive: bool | None = None) -> NDArray[Any]:
         """Return each topic's number (or weight) of documents, of all or of one class."""

@@ -36,6 +36,7 @@ from bayescal.validation import Floats
 
 NAMES = ("location", "log_scale", "logit_share", "log_concentration", "log_shape", "log_width")
 OF_SHARE = (2, 3)
+WIDEST = 1e100  # standardised; curves have saturated long before
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,8 @@ def draw_unseen(points: Floats, family: Family, rng: np.random.Generator) -> Flo
         share = np.clip(share, SMALLEST_SHARE, 1.0 - SMALLEST_SHARE)
     # A gamma of small shape rounds to 0.
     gamma = np.maximum(rng.standard_gamma(shape), np.finfo(np.float64).tiny)
-    total = (shape * width**power / gamma) ** (1.0 / power)
+    # A population that says next to nothing of widths may draw one that no number holds.
+    total = np.minimum((shape * width**power / gamma) ** (1.0 / power), WIDEST)
     return np.stack([mu + tau * rng.normal(size=mu.shape), share * total, (1.0 - share) * total])
 
 
