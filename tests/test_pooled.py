@@ -17,6 +17,7 @@ from bayescal.engines.pooled.population import (
     OF_SHARE,
     Hyperprior,
     coefficients,
+    draw_unseen,
     prior_of,
     statistics,
 )
@@ -122,6 +123,17 @@ def test_a_topic_without_scores_is_a_draw_from_the_population(family):
             assert st.kstest(left / (left + right), of_share.cdf).pvalue > 1e-3
     # The negative: the population of the base is not the narrower one.
     assert st.kstest(theta, population(BASE, family)[0].cdf).pvalue < 1e-3
+
+
+@each_family
+def test_a_topic_without_scores_has_widths_that_a_number_holds(family):
+    nothing = np.tile(BASE, (500, 1))
+    nothing[:, NAMES.index("log_width")] = 700.0
+    drawn = draw_unseen(nothing, FAMILIES[family], np.random.default_rng(0))
+    # In raw score units, of spreads that scores may have.
+    assert np.isfinite(drawn * 1e150).all()
+    usual = draw_unseen(np.tile(BASE, (500, 1)), FAMILIES[family], np.random.default_rng(0))
+    assert usual[1:].max() < 1e6
 
 
 @pytest.mark.parametrize("family", ["asymmetric_laplace", "gaussian"])

@@ -94,7 +94,8 @@ def draw_unseen(points: Floats, family: Family, rng: np.random.Generator) -> Flo
     # A gamma of small shape rounds to 0.
     gamma = np.maximum(rng.standard_gamma(shape), np.finfo(np.float64).tiny)
     # A population that says next to nothing of widths may draw one that no number holds.
-    total = np.minimum((shape * width**power / gamma) ** (1.0 / power), WIDEST)
+    log_total = np.log(width) + (np.log(shape) - np.log(gamma)) / power
+    total = np.exp(np.minimum(log_total, math.log(WIDEST)))
     return np.stack([mu + tau * rng.normal(size=mu.shape), share * total, (1.0 - share) * total])
 
 
