@@ -65,6 +65,11 @@ class OneTopic:
 
 def run(options: Options) -> None:
     """Measure all methods on a sample of the library; write page, tables and figure."""
+    write_report("unseen_topics", measured(options), options.out)
+
+
+def measured(options: Options) -> pd.DataFrame:
+    """Return the rows of all collections of a library."""
     step, topics = options.size(1, EVERY), options.size(TOPICS, LEAST_TOPICS)
     sample = list(collections(options.problems, topics, SEED))[::step]
     if not sample:
@@ -72,7 +77,7 @@ def run(options: Options) -> None:
     sizes = QUICK_SIZES if options.quick else SIZES
     tasks = [(collection, sizes) for collection in sample]
     found = [row for rows in spread_over(options.jobs, measure, tasks) for row in rows]
-    write_report(pd.DataFrame(found), options.out)
+    return pd.DataFrame(found)
 
 
 def collections(folder: Path, topics: int, seed: int) -> Iterator[Collection]:

@@ -1,4 +1,4 @@
-"""The page, table and figure of the study of pooled topics on unseen data sets."""
+"""The page, table and figure of a study of pooled topics on data sets that nothing was tuned on."""
 
 from __future__ import annotations
 
@@ -30,15 +30,17 @@ COMMON = {-1: "much rarer than the others", 0: "as common", 1: "much commoner th
 SHOWN = (POOLED, "Platt", "isotonic", "beta", "Venn-Abers", "Bayes logistic")
 
 
-def write_report(found: pd.DataFrame, out: Path) -> None:
+def write_report(name: str, found: pd.DataFrame, out: Path) -> None:
     """
-    Write unseen_topics.md, a table in CSV and a figure.
+    Write a study's page, a table in CSV and a figure.
 
     Parameters
     ----------
+    name : str
+        Of the study.
     found : pandas.DataFrame
         Columns data_set, class, classifier, kind, time, n (expected positives), method, bits,
-        brier, coverage, "coverage, positives", share (of positives): what
+        brier, coverage, "coverage, positives", "coverage, others", share (of positives): what
         `studies.unseen_topics.measure` returns.
     out : Path
         The folder to write to.
@@ -47,7 +49,7 @@ def write_report(found: pd.DataFrame, out: Path) -> None:
     alone = against_default(found)
     samples = found[(found["time"] == SAME) & (found["method"] == POOLED)]
     write_comparison(
-        "unseen_topics",
+        name,
         out,
         found,
         alone,

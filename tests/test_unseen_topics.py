@@ -10,7 +10,7 @@ from scipy import special
 
 from bayescal import TopicCalibrator
 from bayescal.metrics import losses
-from studies import unseen
+from studies import fresh_topics, unseen
 from studies.command import Options, main
 from studies.peers import PEERS
 from studies.problems.library import EmptyLibraryError
@@ -214,7 +214,7 @@ class TestReport:
         ],
     )
     def test_bars_hold_and_are_missed(self, pooled, band, missed, tmp_path):
-        write_report(made(pooled, band), tmp_path)
+        write_report("unseen_topics", made(pooled, band), tmp_path)
         verdicts = pd.read_csv(tmp_path / "unseen_topics_bars.csv")
         claims = verdicts.loc[verdicts["verdict"] != "holds", "claim"]
         words = {"band" if "band" in claim else claim.split()[0].strip(",") for claim in claims}
@@ -239,6 +239,16 @@ class TestRun:
         assert set(shown["time"]) == {SAME, LATER}
         assert all(f"| {mean:.4f}" in page or f"**{mean:.4f}**" in page for mean in shown["mean"])
         assert (tmp_path / "unseen_topics.png").stat().st_size > 10_000
+
+    def test_fresh_data_sets_have_a_page_of_their_own(self, tmp_path, monkeypatch):
+        asked = Options(problems=tmp_path, out=tmp_path)
+        monkeypatch.setattr(
+            fresh_topics, "measured", lambda options: made() if options is asked else None
+        )
+        fresh_topics.run(asked)
+        page = (tmp_path / "fresh_topics.md").read_text(encoding="utf-8")
+        assert "$" not in page
+        assert (tmp_path / "fresh_topics.png").exists()
 
     def test_a_folder_without_problems_is_an_error_that_says_what_to_do(self, tmp_path):
         with pytest.raises(EmptyLibraryError, match="which holds none: make it by python -m"):
