@@ -109,8 +109,8 @@ def bulk_width(x: Floats, weight: Floats | None = None) -> float:
     Examples
     --------
     >>> x = np.r_[np.linspace(-1e9, 1e9, 60), np.linspace(0.0, 3.0, 31)]
-    >>> round(bulk_width(x), 1), round(centre_and_spread(x)[1])
-    (2.2, 753862036)
+    >>> round(bulk_width(x), 1), f"{centre_and_spread(x)[1]:.1g}"
+    (2.2, '4e+08')
     """
     step = max(1, x.size // MOST)
     x, weight = x[::step], np.ones(x.size)[::step] if weight is None else weight[::step]
