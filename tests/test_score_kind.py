@@ -85,8 +85,8 @@ def test_what_was_only_taken_for_probabilities_meets_others_later(tmp_path):
             with pytest.warns(ScoresWarning, match="a score of -0.3 is no .*fit again with"):
                 found = asked([-0.3, 1.2, 0.5])
             np.testing.assert_array_equal(found, asked(nearest))
+        problem = each.fitted_problems()[""]
         with pytest.warns(ScoresWarning, match="fit again with"):
-            problem = each.fitted_problems()[""]
             read = problem.read([-0.3, 1.2, 0.5])
         np.testing.assert_array_equal(read, as_scores_of(nearest, "probabilities"))
         np.testing.assert_array_equal(problem.log_odds(read), each.decision_function(nearest))
