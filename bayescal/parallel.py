@@ -88,7 +88,7 @@ def in_parallel(
     """
     Yield function(item) of every item, in order, each as soon as it and those before are done.
 
-    Items whose worker was killed are done again by others.
+    Items whose worker was killed are done again by others. A single item is done by this process.
 
     Parameters
     ----------
@@ -109,7 +109,8 @@ def in_parallel(
     setup = _setup.get()
     memory = setup.memory if keep else None
     tasks = [(function, item, memory) for item in items]
-    results = map(_do, tasks) if setup.alone else _surviving(tasks)
+    # One item is done sooner than another process has it.
+    results = map(_do, tasks) if setup.alone or len(tasks) == 1 else _surviving(tasks)
     for done, result in enumerate(results, start=1):
         if setup.report is not None and sizes is not None:
             setup.report(sum(sizes[:done]), sum(sizes))

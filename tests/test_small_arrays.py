@@ -140,6 +140,16 @@ def test_predictions_through_blas_have_one(monkeypatch):
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the C library is glibc there")
+def process(_):
+    return os.getpid()
+
+
+def test_one_item_is_done_here_and_several_are_sent():
+    with workers(2):
+        assert list(in_parallel(process, [0])) == [os.getpid()]
+        assert os.getpid() not in in_parallel(process, [0, 1])
+
+
 def test_memory_that_is_freed_is_not_fetched_again():
     code = (
         "import resource, numpy as np\n"
