@@ -114,8 +114,9 @@ def bulk_width(x: Floats, weight: Floats | None = None) -> float:
     """
     step = max(1, x.size // MOST)
     x, weight = x[::step], np.ones(x.size)[::step] if weight is None else weight[::step]
-    order = np.argsort(x[weight > 0.0])
-    x, weight = x[weight > 0.0][order], weight[weight > 0.0][order]
+    order = np.argsort(x)
+    order = order[weight[order] > 0.0]
+    x, weight = x[order], weight[order]
     reached = np.cumsum(weight)
     # The first scores with which an interval that begins at each holds enough; rounding in a
     # running sum must not ask for one more.

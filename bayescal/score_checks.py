@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from bayescal.validation import Floats, as_scores
+from bayescal.validation import Floats, as_scores, as_scores_of
 
 # A direction, or that there is none, is spoken of when it is as probable as that.
 SURE = 0.95
@@ -214,35 +214,58 @@ def topic_problems(
     }
 
 
-def as_guessed(scores: ArrayLike) -> Floats:
+def read_scores(
+    scores: ArrayLike, scores_are: str, *, guessed: bool, name: str = "scores"
+) -> Floats:
     """
-    Return scores that were taken for probabilities, and others as the nearest of 0 and 1.
+    Return users' scores on the scale of a calibration; see `validation.as_scores_of`.
 
-    Nobody said that they are probabilities: the scores fitted all lay in [0, 1]. A calibrator in
-    use is not to fail where one does not, and what its score tells, less or more than those fitted
-    did, is read as far as it can be.
+    Where nobody said that scores are probabilities, and they were taken for them because all that
+    were fitted lay in [0, 1], others are read as the nearest of 0 and 1: a calibrator in use is not
+    to fail there, and what a score tells is read as far as it can be.
+
+    Parameters
+    ----------
+    scores : array-like of shape (n,) or (n, 1)
+        Raw scores, finite.
+    scores_are : {"scores", "log_odds", "probabilities"}
+        What they are, or were taken for.
+    guessed : bool
+        Whether probabilities were taken for granted and not told.
+    name : str
+        What the error messages call the argument.
+
+    Raises
+    ------
+    ValueError
+        As `as_scores_of`.
 
     Warns
     -----
     ScoresWarning
-        If a score lies outside [0, 1].
+        If a score is no probability, for which it was only taken.
 
     Examples
     --------
     >>> with without_scores_warnings():
-    ...     as_guessed([0.2, 1.04])
-    array([0.2, 1. ])
+    ...     read_scores([0.5, 1.04], "probabilities", guessed=True).round(2)
+    array([ 0.  , 34.54])
     """
-    values = as_scores(scores)
-    if values.min() < 0.0 or values.max() > 1.0:
-        outside = values[(values < 0.0) | (values > 1.0)][0]
+    if guessed and scores_are == "probabilities":
+        scores = _nearest_probabilities(as_scores(scores, name))
+    return as_scores_of(scores, scores_are, name)
+
+
+def _nearest_probabilities(values: Floats) -> Floats:
+    strange = (values < 0.0) | (values > 1.0)
+    if strange.any():
         warn_of_scores(
             (
-                f"a score of {outside:g} is no probability, for which the scores were taken because"
-                " all that were fitted lay in [0, 1]; it is read as the nearest of 0 and 1: fit"
-                " again with scores_are='scores'",
+                f"a score of {values[strange][0]:g} is no probability, for which the scores were"
+                " taken because all that were fitted lay in [0, 1]; it is read as the nearest of 0"
+                " and 1: fit again with scores_are='scores'",
             ),
-            stacklevel=7,
+            stacklevel=8,
         )
     return np.clip(values, 0.0, 1.0)
 

@@ -90,3 +90,5 @@ def test_what_was_only_taken_for_probabilities_meets_others_later(tmp_path):
             read = problem.read([-0.3, 1.2, 0.5])
         np.testing.assert_array_equal(read, as_scores_of(nearest, "probabilities"))
         np.testing.assert_array_equal(problem.log_odds(read), each.decision_function(nearest))
+        with pytest.raises(ValueError, match="threshold must be finite"):
+            problem.read([np.nan], "threshold")

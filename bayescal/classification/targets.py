@@ -103,7 +103,6 @@ def read_target(y: Any, n: int, positive: Any = None) -> Target:
 
 def _of_classes(y: NDArray[Any], positive: Any) -> Target:
     classes, code = np.unique(y, return_inverse=True)
-    check_kept(classes, "y")
     if classes.size < 2:
         raise ValueError(
             f"y must hold at least two classes, got one class only: {classes.tolist()[0]!r}."
@@ -111,6 +110,7 @@ def _of_classes(y: NDArray[Any], positive: Any) -> Target:
     if classes.size == 2:
         classes, is_positive = encode_labels(y, positive=positive)
         return Target(BINARY, y, classes, is_positive[:, None])
+    check_kept(classes, "y")
     _refuse_positive(positive, f"{classes.size} classes")
     return Target(MULTICLASS, y, classes, code[:, None] == np.arange(classes.size))
 

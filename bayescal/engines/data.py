@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayescal.labels import encode_labels
-from bayescal.robust import units_of
+from bayescal.robust import bulk_width, units_of
 from bayescal.validation import Floats, as_scores_of, as_weights, check_same_length, name_of
 
 # The dimension "klass" of every result, in this order.
@@ -57,6 +57,11 @@ class BinaryScores:
     def own_units(self) -> tuple[float, float]:
         """Return the robust centre and spread of all scores; see `robust.units_of`."""
         return units_of(self.score, self.positive, self.weight)
+
+    @cached_property
+    def bulk_width(self) -> float:
+        """Return how far a quarter of the scores reach; see `robust.bulk_width`."""
+        return bulk_width(self.score, self.weight)
 
     @property
     def score_range(self) -> tuple[float, float]:

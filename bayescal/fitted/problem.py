@@ -19,8 +19,8 @@ from bayescal.curves.curves import Curves
 from bayescal.fitted.documents import Documents
 from bayescal.results.calibration import Calibration
 from bayescal.results.diagnostics import Diagnostics
-from bayescal.score_checks import as_guessed
-from bayescal.validation import Floats, as_scores_of
+from bayescal.score_checks import read_scores
+from bayescal.validation import Floats
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -162,9 +162,7 @@ class FittedProblem(ABC):
         ScoresWarning
             If a score is no probability, for which it was only taken.
         """
-        if self.calibration.guessed:
-            scores = as_guessed(scores)
-        return as_scores_of(scores, self.scores_are, name)
+        return read_scores(scores, self.scores_are, guessed=self.calibration.guessed, name=name)
 
     def log_odds(self, scores: Floats, prior: Prior | None = None) -> Floats:
         """Return the point estimate's natural log-odds at scores on the calibration's scale."""

@@ -21,7 +21,7 @@ from bayescal.parts.findings import Finding
 from bayescal.parts.options import Options, Task
 from bayescal.parts.part import Part, Reading, at_scores
 from bayescal.parts.places import DRAWS, Groups, Place
-from bayescal.robust import bulk_width, rounding
+from bayescal.robust import rounding
 from bayescal.validation import Floats, check_count
 from bayescal.warps import IDENTITY, unwarp
 
@@ -149,8 +149,8 @@ class MonotonePart(LogOddsPart):
         if options.warps is not None:
             return chosen
         centre, spread = data.centre_and_spread
-        bulk = bulk_width(data.score, data.weight)
-        return (*chosen, bulk / spread) if rounding(abs(centre)) < bulk < TINY * spread else chosen
+        narrow = rounding(abs(centre)) < data.bulk_width < TINY * spread
+        return (*chosen, data.bulk_width / spread) if narrow else chosen
 
 
 class LogisticPart(LogOddsPart):

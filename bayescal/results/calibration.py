@@ -20,8 +20,8 @@ from bayescal.engines.maximum_likelihood import ClassFits
 from bayescal.parts.places import Groups
 from bayescal.parts.stack import read_stack
 from bayescal.results.tree import read_fits, reading_of
-from bayescal.score_checks import as_guessed
-from bayescal.validation import Floats, as_scores_of
+from bayescal.score_checks import read_scores
+from bayescal.validation import Floats
 
 # Beyond so many spreads every curve has saturated; squares of larger numbers would overflow.
 FARTHEST = 1e100
@@ -143,9 +143,7 @@ class Calibration:
     def read(self, scores: ArrayLike) -> Floats:
         """Return users' scores as the calibration works on them: of probabilities log-odds."""
         reach = FARTHEST * self.spread
-        if self.guessed and self.scores_are == "probabilities":
-            scores = as_guessed(scores)
-        values = as_scores_of(scores, self.scores_are)
+        values = read_scores(scores, self.scores_are, guessed=self.guessed)
         return np.clip(values, self.centre - reach, self.centre + reach)
 
     def _quantiles(self, values: Floats, levels: Floats) -> Floats:

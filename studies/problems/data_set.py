@@ -68,6 +68,15 @@ def with_random_test(
     return DataSet(name, kind, classes, train, label[~test], new, label[test], "same")
 
 
+def with_later_test(
+    name: str, kind: Kind, classes: tuple[str, ...], documents: Any, label: Bools
+) -> DataSet:
+    """Return a data set of whose documents, in order of time, the last three tenths are to test."""
+    first = len(label) * (TENTHS - TENTHS_TO_TEST) // TENTHS
+    train, new = documents[:first], documents[first:]
+    return DataSet(name, kind, classes, train, label[:first], new, label[first:], "later")
+
+
 def one_of(names: Any, classes: tuple[str, ...]) -> Bools:
     """
     Return which of the classes each document is of, from the name of its one class.

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from studies.problems.data_set import DataSet, Kind, TestKind, with_random_test
+from studies.problems.data_set import DataSet, Kind, with_later_test, with_random_test
 from studies.problems.folds import Bools
 
 # The source numbers its rows.
@@ -123,7 +123,7 @@ def load(name: str, seed: int) -> DataSet:
     seen = _texts(frame, source) if source.text else _columns(frame, source)
     if source.order is None:
         return with_random_test(name, kind, classes, seen, label, seed)
-    return _with_later_test(name, kind, classes, seen, label)
+    return with_later_test(name, kind, classes, seen, label)
 
 
 def _read(source: Source) -> pd.DataFrame:
@@ -192,13 +192,3 @@ def _columns(frame: pd.DataFrame, source: Source) -> Any:
     if few:
         columns = columns.join(pd.get_dummies(names[few].astype(object), dtype=float))
     return columns.to_numpy(float)
-
-
-def _with_later_test(
-    name: str, kind: Kind, classes: tuple[str, ...], documents: Any, label: Bools
-) -> DataSet:
-    """Return a data set of whose documents the last three tenths are the test part."""
-    first = len(label) * 7 // 10
-    later: TestKind = "later"
-    train, test = documents[:first], documents[first:]
-    return DataSet(name, kind, classes, train, label[:first], test, label[first:], later)
