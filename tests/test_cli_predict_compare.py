@@ -153,3 +153,26 @@ def test_map_is_compared_without_a_band(scores):
     text = run("compare", scores, "--inference", "map").stdout
     assert "MAP" in text
     assert "band" not in text
+
+
+def test_scores_that_were_only_taken_for_probabilities_are_spoken_of_wherever_they_are_read(
+    tmp_path,
+):
+    # As of margins that happen to lie between 0 and 1 where labels are known.
+    frame = make_frame(60)
+    inside = frame.assign(score=(frame["score"] - frame["score"].min()).div(20.0))
+    scores = write(inside, tmp_path / "scores.csv")
+    fit = ("fit", scores, "--draws", "50", "--out", tmp_path / "out")
+    assert "say scores_are='probabilities'" in run(*fit).stderr
+    outside = write(inside.assign(score=inside["score"] + 0.8), tmp_path / "new.csv")
+    split = np.where(np.arange(60) < 40, "calibration", "test")
+    raised = inside["score"] + 0.8 * (split == "test")
+    both = write(inside.assign(score=raised, split=split), tmp_path / "both.csv")
+    for words in (
+        ("predict", tmp_path / "out", outside, "--out", tmp_path / "p.csv"),
+        ("decide", tmp_path / "out", outside, "--at", "0.5"),
+        ("compare", both, "--draws", "50"),
+    ):
+        said = run(*words).stderr
+        assert "is no probability, for which the scores were taken" in said.replace("\n", " ")
+        assert "Options for this: --positive, --scores-are." in said.replace("\n", " ")

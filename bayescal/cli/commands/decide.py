@@ -16,7 +16,7 @@ from bayescal.cli.errors import UsageError, blamed_on_use
 from bayescal.cli.frames import write_frame
 from bayescal.cli.layout import counted
 from bayescal.cli.reading import ColumnReader
-from bayescal.cli.settings import check_at_least
+from bayescal.cli.settings import check_at_least, option_advice
 from bayescal.cli.writing import check_file, staged_file
 from bayescal.validation import check_fraction
 
@@ -108,7 +108,7 @@ def decide(asked: Decide) -> None:
     found = read_calibrators(asked.calibrator, reader, asked.topic_column)
     rows = ~found.left_out
     topics = None if found.topics is None else found.topics[rows]
-    with blamed_on_use():
+    with asked.screen.warnings(advice=option_advice), blamed_on_use():
         table = _answer(asked, found.source, values[rows], topics)
     _show(asked, table, found, reader)
 

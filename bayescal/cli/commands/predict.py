@@ -19,6 +19,7 @@ from bayescal.cli.errors import blamed_on_use
 from bayescal.cli.frames import write_frame
 from bayescal.cli.layout import counted
 from bayescal.cli.reading import ColumnReader
+from bayescal.cli.settings import option_advice
 from bayescal.cli.verdicts import verdicts_by_topic, verdicts_table
 from bayescal.cli.writing import check_columns_free, check_file, staged_file, with_curve
 from bayescal.validation import Floats, check_choice, check_fraction
@@ -84,7 +85,8 @@ def predict(asked: Predict) -> None:
     positive, told = None, ""
     if asked.test:
         positive, told = reader.known_labels(asked.label_column, labels, asked.positive)
-    curve = _curve_of_rows(found, values, asked)
+    with asked.screen.warnings(advice=option_advice):
+        curve = _curve_of_rows(found, values, asked)
     _write(with_curve(reader.frame, curve), asked.out, asked.screen)
     say_what_is_not_used(
         asked.screen,
