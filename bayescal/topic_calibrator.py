@@ -22,17 +22,18 @@ from bayescal.fitted.problem import Problems
 from bayescal.fitted.topic_problem import Topics
 from bayescal.html.jupyter import FittedHTML
 from bayescal.parallel import workers
-from bayescal.parts.places import COMBINATION
+from bayescal.parts.places import COMBINATION, flat
 from bayescal.randomness import generator
 from bayescal.results import provenance, storage, topic_documents
 from bayescal.results.calibration import KINDS
-from bayescal.results.diagnostics import diagnose_topics, warn_of_problems
+from bayescal.results.diagnostics import Diagnostics, diagnose_topics, warn_of_problems
 from bayescal.results.lazy import Last, is_lazy, read_lazily
 from bayescal.results.parquet import predict_parquet
 from bayescal.results.representations import topics_html
 from bayescal.results.summaries import topic_table
 from bayescal.results.topic_curves import POINT, Priors, TopicCurves
 from bayescal.results.topic_parts import combination_table, read_topics_lapse
+from bayescal.results.topics import at_topics
 from bayescal.score_checks import warn_of_scores
 from bayescal.settings import AUTO
 from bayescal.small_arrays import small_arrays
@@ -162,6 +163,8 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
     >>> calibrator.predict_proba([-1.0, 4.0], ["corn", "corn"])[:, 1].round(1)
     array([0., 1.])
     """
+
+    _diagnostics: Diagnostics | None = None  # until someone asks for them
 
     def __init__(
         self,
@@ -470,6 +473,11 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         ------
         ValueError
             If a topic is there already, or the labels are not those fitted.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If the draws of the topics added, or of the population, are not to be trusted.
         """
         check_is_fitted(self, "posterior_")
         scores_are = topic_documents.read_scores_are(self.posterior_)
@@ -485,8 +493,10 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         families = tuple(FAMILIES[name] for name in self.families_)
         with workers(self.n_jobs, self.memory), small_arrays():
             tree = extend_tree(self.posterior_, data, families, generator(self.random_state))
+        added = slice(self.topics_.size, None)
         self._set_results(tree, self.classes_)
-        warn_of_problems(self.diagnostics_)
+        # The draws of all topics would take longer to look through than to add some.
+        warn_of_problems(diagnose_topics(at_topics(flat(tree), added)))
         warn_of_scores(self._scores_warnings())
         return self
 
@@ -513,6 +523,14 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         check_fraction(level=level)
         warn_of_problems(self.diagnostics_)
         return topic_table(self.posterior_, self.classes_, level)
+
+    @property
+    def diagnostics_(self) -> Diagnostics:
+        """Whether the draws of all topics can be used, and what to do if not."""
+        check_is_fitted(self, "posterior_")
+        if self._diagnostics is None:
+            self._diagnostics = diagnose_topics(flat(self.posterior_))
+        return self._diagnostics
 
     @property
     def families_(self) -> tuple[str, ...]:
@@ -716,7 +734,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
 
     def _set_results(self, tree: xr.DataTree, classes: NDArray[Any]) -> None:
         self.posterior_, self.classes_ = tree, classes
-        self.diagnostics_ = diagnose_topics(tree)
+        self._diagnostics = None
         point = self.point or POINT
         self._curves = TopicCurves(tree, FAMILIES[self.families_[0]], point)
         self.topics_: NDArray[Any] = tree["topics"].to_dataset()["topic"].values

@@ -103,9 +103,10 @@ def test_a_wide_base_bounds_the_weights_of_wide_populations():
     assert np.all(two.efficiency(WIDE[None]) > 0.45)
     assert np.all(two.efficiency(BASE[None]) > 0.45)
     assert one.efficiency(WIDE[None]).min() < 0.1
-    # Of several populations it is the mean.
+    # Of several populations it is the mean, up to what single precision has of how they differ.
     each = [two.efficiency(point[None]) for point in (WIDE, BASE)]
-    np.testing.assert_allclose(two.efficiency(np.stack([WIDE, BASE])), np.mean(each, axis=0))
+    both = two.efficiency(np.stack([WIDE, BASE]))
+    np.testing.assert_allclose(both, np.mean(each, axis=0), rtol=1e-5)
 
 
 @each_family

@@ -103,7 +103,12 @@ def test_picks_spread_as_far_as_the_weights_say():
     family = FAMILIES["asymmetric_laplace"]
     found = draw_population(topics, family, rng, draws=2000, topic_draws=2000)
     modes = found.topics.values[0]
-    weight = np.array([share.mean(axis=0) for _, share in found.topics.shares(found.points)])
+    weight = np.array(
+        [
+            (weight / total[:, None]).mean(axis=0)
+            for _, weight, total in found.topics.weights(found.points)
+        ]
+    )
     mean = (weight * modes).sum(axis=1, keepdims=True)
     expected = (weight * (modes - mean) ** 2).sum(axis=1)
     picked = np.array([(found.pick(rng)[0] - mean) ** 2 for _ in range(20)]).mean(axis=2)

@@ -6,6 +6,7 @@ from scipy.special import logsumexp, softmax
 
 from bayescal.engines.pooled import updating
 from bayescal.engines.pooled.updating import pick_updated
+from bayescal.engines.pooled.weighing import weigh_draws
 from tests.test_pooled_pick import made, normal
 
 LIMIT = 4.5  # standard errors, the largest of nine
@@ -19,13 +20,26 @@ def drawn():
     return topics, points, topics.terms @ np.column_stack([eta, normaliser, np.ones(len(eta))]).T
 
 
-def test_shares_are_weights_that_sum_to_one(drawn):
+def test_weights_are_known_up_to_a_factor_for_each_population(drawn):
     topics, points, log_weight = drawn
     expected = logsumexp(log_weight, axis=1) - np.log(log_weight.shape[1])
-    for k, (log_evidence, share) in enumerate(topics.shares(points)):
+    for k, (log_evidence, weight, total) in enumerate(topics.weights(points)):
         np.testing.assert_allclose(log_evidence, expected[k], atol=1e-4)
+        share = weight / total[:, None]
         np.testing.assert_allclose(share, softmax(log_weight[k], axis=0).T, atol=1e-5)
-        np.testing.assert_allclose(share.sum(axis=1), 1.0, atol=1e-4)
+
+
+@pytest.mark.parametrize("away", [0.0, 40.0, 1e6])
+def test_weights_too_small_or_too_large_for_single_precision_are_weighed_anew(away):
+    rng = np.random.default_rng(0)
+    terms, factors = rng.normal(size=(2, 50, 3)), rng.normal(size=(3, 30))
+    factors[:, :3] *= 1.0 + away
+    log_weight = np.swapaxes(terms @ factors, 1, 2)
+    for expected, found in zip(log_weight, weigh_draws(terms, factors), strict=True):
+        evidence = logsumexp(expected, axis=1) - np.log(50)
+        np.testing.assert_allclose(found.log_evidence, evidence, atol=1e-3)
+        share = found.weight / found.total[:, None]
+        np.testing.assert_allclose(share, softmax(expected, axis=1), atol=1e-3)
 
 
 def off(drawn, rng):

@@ -1,5 +1,7 @@
 """The combination of many topics: its parts, their weights, files, further topics."""
 
+from copy import copy
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -7,7 +9,8 @@ from scipy import special
 
 from bayescal import ScoreCalibrator, TopicCalibrator
 from bayescal.engines.pooled.weights import BELIEF_IN_POPULATION, LeftOut, own_weights, weigh
-from bayescal.results.diagnostics import diagnose_topics
+from bayescal.parts.places import flat
+from bayescal.results.diagnostics import ConvergenceWarning, diagnose_topics
 from bayescal.results.topic_parts import read_topic
 
 pytestmark = pytest.mark.one_era
@@ -251,16 +254,49 @@ def test_topics_are_added_to_topics_added(tmp_path):
         assert (added["proposal_efficiency"] > least).all()
 
 
+def added(calibrator, name, seed):
+    return calibrator.add_topics(*made(seed=seed, names=[name]))
+
+
+def test_topics_added_to_one_calibrator_do_not_reach_another(fitted):
+    """Both continue the same draws, which are in memory that has room for more."""
+    first = added(copy(fitted), "first", 1)
+    both = [added(copy(first), name, seed) for seed, name in enumerate(("second", "third"), 2)]
+    alone = added(added(copy(fitted), "first", 1), "second", 2)
+    assert first.topics_.tolist() == [*NAMES, "first"]
+    assert [each.topics_[-1] for each in both] == ["second", "third"]
+    xr.testing.assert_identical(both[0].posterior_, alone.posterior_)
+    draws = [each.posterior_["posterior"]["theta"].values for each in (first, *both)]
+    assert np.shares_memory(draws[0], draws[1])
+    assert not np.shares_memory(draws[0], draws[2])
+
+
+def test_adding_warns_of_what_is_added_and_diagnostics_tell_of_all(fitted):
+    tree = fitted.posterior_.copy(deep=True)
+    tree["posterior"]["theta"].values[:, 2] = np.nan
+    broken = TopicCalibrator.from_results(tree)
+    added(broken, "first", 1)  # a warning is an error
+    (problem,) = broken.diagnostics_.problems
+    assert "for topic 'earn' hold values that are not finite" in problem
+    with pytest.warns(ConvergenceWarning, match="for topic 'earn' hold values"):
+        broken.summary()
+    scores, labels, _ = made(names=["far"])
+    with pytest.warns(ConvergenceWarning, match="for topic 'far'") as told:
+        broken.add_topics(scores + 9.0, labels, ["far"] * labels.size)
+    assert "earn" not in str(told[0].message)
+    assert len(broken.diagnostics_.problems) > 1
+
+
 @pytest.mark.parametrize("group", ["topics", "parts/gaussian/topics", "parts/monotone/evidence"])
 def test_an_unresolved_population_of_any_family_is_a_problem(fitted, group):
     assert fitted.diagnostics_.problems == ()
     tree = fitted.posterior_.copy()
     uneven = xr.full_like(tree[group]["pareto_k"], 0.9)
     tree[group] = xr.DataTree(tree[group].to_dataset().assign(pareto_k=uneven))
-    (problem,) = diagnose_topics(tree).problems
+    (problem,) = diagnose_topics(flat(tree)).problems
     assert "Pareto k 0.90" in problem
     tree[group] = xr.DataTree(fitted.posterior_[group].to_dataset().assign(resolved=0))
-    (problem,) = diagnose_topics(tree).problems
+    (problem,) = diagnose_topics(flat(tree)).problems
     assert "was not resolved: look for extreme outliers" in problem
 
 

@@ -75,9 +75,8 @@ def diagnose(groups: Groups) -> Diagnostics:
     return _of_exact_draws(groups)
 
 
-def diagnose_topics(tree: xr.DataTree) -> Diagnostics:
+def diagnose_topics(groups: Groups) -> Diagnostics:
     """Check the posterior of many topics and their population, part by part; and chains of NUTS."""
-    groups = flat(tree)
     found = _of_exact_draws(groups)
     if CHAINS not in groups:
         return found

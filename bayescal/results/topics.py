@@ -20,6 +20,7 @@ from bayescal.engines.pooled.population import NAMES
 from bayescal.families import Family
 from bayescal.parts.of_topics import RATE_NAMES
 from bayescal.parts.places import DRAWS, Groups, flat
+from bayescal.results.room import append
 from bayescal.validation import Floats
 
 
@@ -142,10 +143,17 @@ def append_topics(old: xr.Dataset, new: Mapping[str, Any], names: NDArray[Any]) 
     # Variables, not arrays with coordinates, which would be aligned one by one.
     for name, variable in old.variables.items():
         if "topic" in variable.dims:
-            added = xr.Variable(*further[str(name)]).transpose(*variable.dims)
-            variable = xr.Variable.concat([variable, added], "topic")  # type: ignore[no-untyped-call]
+            variable = _join(variable, xr.Variable(*further[str(name)]).transpose(*variable.dims))
         joined[name] = variable
     return xr.Dataset(joined, attrs=old.attrs)
+
+
+def _join(old: xr.Variable, new: xr.Variable) -> xr.Variable:
+    """Return a variable of further topics too, of numbers without a copy of those there are."""
+    if isinstance(old, xr.IndexVariable):
+        return xr.Variable.concat([old, new], "topic")  # type: ignore[no-untyped-call,no-any-return]
+    joined = append(old.values, new.values, old.dims.index("topic"))
+    return xr.Variable(old.dims, joined, old.attrs)
 
 
 def health_variables(health: Health, efficiency: Floats, *dims: str) -> dict[str, Any]:
@@ -180,14 +188,17 @@ def read_population(tree: xr.DataTree, prefix: str = "") -> Population:
 
 def take_topics(tree: xr.DataTree, positions: NDArray[np.intp]) -> xr.DataTree:
     """Return a tree with the topics at some positions alone."""
-    taken = xr.DataTree.from_dict(
-        {
-            path: group.isel(topic=positions) if "topic" in group.dims else group
-            for path, group in flat(tree).items()
-        }
-    )
+    taken = xr.DataTree.from_dict(at_topics(flat(tree), positions))
     taken.attrs.update(tree.attrs)
     return taken
+
+
+def at_topics(groups: Groups, positions: NDArray[np.intp] | slice) -> dict[str, xr.Dataset]:
+    """Return groups with the topics at some positions alone."""
+    return {
+        path: group.isel(topic=positions) if "topic" in group.dims else group
+        for path, group in groups.items()
+    }
 
 
 def read_scale(tree: xr.DataTree) -> tuple[float, float]:

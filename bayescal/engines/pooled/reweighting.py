@@ -18,9 +18,10 @@ from bayescal.engines.pooled.weighing import (
     BLOCK,
     AnyFloats,
     Singles,
+    Weights,
     exponentials,
-    split,
     sums_of_runs,
+    weigh_draws,
 )
 from bayescal.parallel import blocks_of, in_parallel
 from bayescal.validation import Floats
@@ -150,29 +151,19 @@ class TopicDraws:
             efficiency = min(efficiency, float(_efficiency(weight).min()))
         return value, mean, covariance, efficiency
 
-    def shares(self, points: Floats) -> Iterator[tuple[Floats, Singles]]:
-        """
-        Yield, of each topic, its log Z at populations, (k,), and its draws' weights, (k, draws).
-
-        Weights given a population sum to one.
-        """
-        common, around, differing, far = split(self.terms, _factors(points, self.coefficients))
-        for log_evidence, of_topic in zip(common, around, strict=True):
-            weight = np.empty((len(points), len(of_topic)), dtype=np.float32)
-            for which, precision in ((~far, np.float32), (far, np.float64)):
-                draws, rows = of_topic.T.astype(precision), np.flatnonzero(which)
-                for part in blocks_of(max(1, BLOCK // len(of_topic)), rows.size):
-                    some = rows[part]
-                    ratio, top = exponentials(differing[some].astype(precision) @ draws)
-                    total = ratio.sum(axis=1)
-                    weight[some] = np.divide(ratio, total[:, None], out=ratio)
-                    log_evidence[some] += top + np.log(total / len(of_topic))
-            yield log_evidence, weight
+    def weights(self, points: Floats) -> Iterator[Weights]:
+        """Yield the weights of each topic's draws for populations in rows."""
+        return weigh_draws(self.terms, _factors(points, self.coefficients))
 
     def efficiency(self, points: Floats) -> Floats:
         """Return each topic's effective share of its draws, the mean over some populations."""
         some = points[:: max(1, len(points) // MOST_POPULATIONS)]
-        return np.array([float(_efficiency(weight).mean()) for _, weight in self.shares(some)])
+        return np.array(
+            [
+                float(_efficiency(weight / total[:, None]).mean())
+                for _, weight, total in self.weights(some)
+            ]
+        )
 
 
 @dataclass(frozen=True)

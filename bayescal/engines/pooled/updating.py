@@ -78,9 +78,9 @@ def pick_updated(
     """
     some = points[:: max(1, len(points) // POPULATIONS)]
     positions, efficiency = [], []
-    for log_evidence, share in topics.shares(some):
+    for log_evidence, of_draws, total in topics.weights(some):
         population, even = weigh(log_evidence)
-        weight = (population.astype(np.float32) @ share).astype(np.float64)
+        weight = ((population / total).astype(np.float32) @ of_draws).astype(np.float64)
         positions.append(systematic(weight, len(points), rng))
         efficiency.append(min(even, _effective(weight)))
     picked = np.array(positions, dtype=np.intp).reshape(-1, len(points))

@@ -7,6 +7,9 @@ are kept: topics' evidence is made of them, and draws are picked by them (`picki
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -23,6 +26,25 @@ BLOCK = 1 << 16  # elements of draws x populations at once: what a core's own ca
 MOST_ERROR = 1e-3
 # Sums of exponentials of which single precision has all digits.
 SMALLEST_SUM, LARGEST_SUM = 1e-30, 1e30
+
+
+class Weights(NamedTuple):
+    """
+    Of one topic's draws, for populations.
+
+    Attributes
+    ----------
+    log_evidence : array of shape (populations,)
+        log Z.
+    weight : array of shape (populations, draws)
+        Up to a factor for each population.
+    total : array of shape (populations,)
+        The sums of weights.
+    """
+
+    log_evidence: Floats
+    weight: Singles
+    total: Floats
 
 
 def sums_of_runs(terms: Floats, factors: Floats) -> tuple[Floats, Singles]:
@@ -45,9 +67,7 @@ def sums_of_runs(terms: Floats, factors: Floats) -> tuple[Floats, Singles]:
     topics, draws, _ = around.shape
     runs = -(-draws // RUN)
     sums = np.empty((topics, len(differing), runs), dtype=np.float32)
-    # Those that are far take the median population's place here, and are weighed below.
-    single = np.where(far[:, None], 0.0, differing).astype(np.float32)
-    single[:, -1] = 1.0
+    single = _single(differing, far)
     rows = max(1, BLOCK // draws)
     ratio = np.empty((rows, draws + -draws % runs), dtype=np.float32)
     # Where nothing is subtracted before, exponentials may be too large, or all too small.
@@ -59,7 +79,7 @@ def sums_of_runs(terms: Floats, factors: Floats) -> tuple[Floats, Singles]:
                 product = np.matmul(some, columns, out=ratio[: len(some)])
                 out[part] = _sum_runs(np.exp(product, out=product), runs)
         total = sums.sum(axis=2, dtype=np.float64)
-    far |= ~((total >= SMALLEST_SUM) & (total <= LARGEST_SUM)).all(axis=0)
+    far |= ~_is_sound(total).all(axis=0)
     top, which = np.zeros_like(total), np.flatnonzero(far)
     for t, of_topic in enumerate(around):
         of_runs = in_runs(of_topic, runs)
@@ -69,6 +89,43 @@ def sums_of_runs(terms: Floats, factors: Floats) -> tuple[Floats, Singles]:
             sums[t, mine], total[t, mine] = _sum_runs(weight, runs), weight.sum(axis=1)
     log_evidence: Floats = (common + top + np.log(total / draws)).sum(axis=0)
     return log_evidence, sums
+
+
+def weigh_draws(terms: Floats, factors: Floats) -> Iterator[Weights]:
+    """
+    Yield the weights of each topic's draws for populations, which take the memory of one topic.
+
+    Parameters
+    ----------
+    terms : array of shape (topics, draws, terms)
+    factors : array of shape (terms, populations)
+    """
+    common, around, differing, far = split(terms, factors)
+    single, rows = _single(differing, far), max(1, BLOCK // terms.shape[1])
+    for log_evidence, of_topic in zip(common, around, strict=True):
+        columns = of_topic.T.astype(np.float32)
+        weight = np.empty((len(single), len(of_topic)), dtype=np.float32)
+        with np.errstate(over="ignore", under="ignore"):
+            for part in blocks_of(rows, len(single)):
+                np.exp(np.matmul(single[part], columns, out=weight[part]), out=weight[part])
+            total = _sum_runs(weight, 1)[:, 0].astype(np.float64)
+        top, which = np.zeros_like(total), np.flatnonzero(far | ~_is_sound(total))
+        for part in blocks_of(rows, which.size):
+            mine = which[part]
+            exact, top[mine] = exponentials(differing[mine] @ of_topic.T)
+            weight[mine], total[mine] = exact, exact.sum(axis=1)
+        yield Weights(log_evidence + top + np.log(total / len(of_topic)), weight, total)
+
+
+def _single(differing: Floats, far: NDArray[np.bool_]) -> Singles:
+    """Return how populations differ in single precision; far ones are as the median is."""
+    single = np.where(far[:, None], 0.0, differing).astype(np.float32)
+    single[:, -1] = 1.0
+    return single
+
+
+def _is_sound(total: Floats) -> NDArray[np.bool_]:
+    return (total >= SMALLEST_SUM) & (total <= LARGEST_SUM)
 
 
 def in_runs(of_topic: Floats, runs: int) -> Floats:
