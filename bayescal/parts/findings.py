@@ -103,9 +103,10 @@ def _ends(variable: xr.Variable) -> tuple[Floats, Floats]:
     return low, high
 
 
-def any_of(wrong: xr.DataArray) -> NDArray[np.bool_]:
+def any_of(wrong: xr.Variable) -> NDArray[np.bool_]:
     """Return whether any value is wrong, topic by topic where there are topics."""
-    return np.asarray(wrong.any([dim for dim in wrong.dims if dim != "topic"]))
+    axes = tuple(k for k, dim in enumerate(wrong.dims) if dim != "topic")
+    return np.asarray(wrong.values.any(axis=axes))
 
 
 def unresolved(part: str, evidence: xr.Dataset) -> Iterator[Finding]:

@@ -21,6 +21,7 @@ RATE_NAMES = ("rate_alpha", "rate_beta")
 # Unpooled topics have a population that is none: their hyperparameters may be all the same.
 HYPERPARAMETERS = (*NAMES, *RATE_NAMES)
 GROUPS = ("posterior", "population", "topics")
+UNKNOWN = xr.Variable((), 1.0)  # an effective share that nobody kept
 OTHERS = "look for extreme outliers among the scores, or compare with another family or pooling"
 
 
@@ -32,19 +33,21 @@ class PopulationKind:
 
     def findings(self, name: str, evidence: xr.Dataset) -> Iterator[Finding]:
         """Yield what is wrong with the population's posterior, and with single topics' draws."""
-        k = float(evidence["pareto_k"].max(skipna=False))
+        # Variables, not arrays with coordinates: whoever adds a topic waits for this.
+        found = evidence.variables
+        k = float(found["pareto_k"].values.max())
         # Earlier versions did not keep the shares; nan of a topic is one that they added.
-        share = float(evidence.get("population_efficiency", xr.DataArray(1.0)).min(skipna=False))
+        share = float(found.get("population_efficiency", UNKNOWN).values.min())
         if not (k <= GOOD_K and share >= WORST_EFFICIENCY):
             what = (
                 f"the population's posterior of {{whose}} was not resolved (Pareto k {k:.2f}, good"
             )
             yield Finding(f"{what} below {GOOD_K}; efficiency {share:.3f})", OTHERS, name)
-        unresolved = any_of(evidence["resolved"] == 0)
+        unresolved = any_of(found["resolved"] == 0)
         if unresolved.any():
             topics = unresolved if unresolved.ndim else None
             yield Finding("the posterior of {whose} was not resolved", OTHERS, name, topics)
-        uneven = any_of(evidence.get("efficiency", xr.DataArray(1.0)) < WORST_EFFICIENCY)
+        uneven = any_of(found.get("efficiency", UNKNOWN) < WORST_EFFICIENCY)
         if uneven.any():
             what = "too few draws of {whose} agree with the population (effective share below"
             yield Finding(f"{what} {WORST_EFFICIENCY})", OTHERS, name, uneven)
