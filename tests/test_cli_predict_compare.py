@@ -174,5 +174,6 @@ def test_scores_that_were_only_taken_for_probabilities_are_spoken_of_wherever_th
         ("compare", both, "--draws", "50"),
     ):
         said = run(*words).stderr
-        assert "is no probability, for which the scores were taken" in said.replace("\n", " ")
+        once = said.replace("\n", " ").count("is no probability, for which the scores were taken")
+        assert once == 1, words
         assert "Options for this: --positive, --scores-are." in said.replace("\n", " ")

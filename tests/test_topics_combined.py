@@ -300,6 +300,18 @@ def test_an_unresolved_population_of_any_family_is_a_problem(fitted, group):
     assert "was not resolved: look for extreme outliers" in problem
 
 
+def test_topics_of_a_document_each_are_answered_by_the_population():
+    """Without it nothing is known of a topic, so nothing tells how the parts differ."""
+    scores, labels = np.array([-1.0, 2.0, 0.0, 1.5, -2.0, 3.0]), np.tile([0, 1], 3)
+    alone = TopicCalibrator(draws=100, random_state=0).fit(scores, labels, NAMES)
+    table = alone.combination_
+    assert table["weight"].sum() == pytest.approx(1.0)
+    assert table["elpd"].eq(0.0).all()
+    assert table["se"].isna().all()
+    low, high = alone.predict_proba([-1.0, 2.0], [NAMES[0]] * 2)[:, 1]
+    assert 0.0 < low < high < 1.0
+
+
 def test_the_combination_needs_a_population():
     with pytest.raises(ValueError, match="needs pooling='partial'"):
         TopicCalibrator("none", parts="combined").fit(*made())

@@ -105,7 +105,8 @@ def _calibrate_task(task: Task) -> tuple[Calibrated | Refused, Warned]:
                 found = calibrate_one(*task)
         except UsageError as err:
             found = Refused(str(err))
-    return found, [(str(w.message), w.category) for w in caught]
+    # What is wrong with a score is told once, whichever methods then read it.
+    return found, list(dict.fromkeys((str(w.message), w.category) for w in caught))
 
 
 def calibrate_one(problem: Problem, calibrator: PlainCalibrator, level: float) -> Calibrated:

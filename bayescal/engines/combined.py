@@ -106,7 +106,13 @@ def log_scores(log_odds: Floats | np.float64, positive: NDArray[np.bool_]) -> Fl
 
 
 def compare(score: Floats, weight: Floats) -> tuple[Floats, Floats]:
-    """Return the sum of each row of log scores, and standard errors of differences to the best."""
+    """
+    Return the sum of each row of log scores, and standard errors of differences to the best.
+
+    Of no documents sums are 0, and the errors are not known: nan.
+    """
     elpd = score @ weight
+    if not weight.size:
+        return elpd, np.full_like(elpd, np.nan)
     difference = (score - score[elpd.argmax()]) * weight
     return elpd, np.sqrt(weight.size) * difference.std(axis=1)

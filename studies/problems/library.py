@@ -23,7 +23,8 @@ class EmptyLibraryError(ValueError):
     def __init__(self, folder: Path) -> None:
         super().__init__(
             f"a library of problems was expected in {folder}, which holds none: make it"
-            " by python -m studies.problems --data DIR --to FOLDER, and give --problems FOLDER."
+            " by python -m studies.problems --to FOLDER with --data DIR, or with --fresh for the"
+            " studies of fresh data sets, and give --problems FOLDER."
         )
 
 
