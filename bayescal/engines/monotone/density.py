@@ -135,12 +135,12 @@ class PosteriorDensity:
         steps = np.linalg.solve(self._walk, eta - self.prior.slope_location)
         return np.concatenate([[self.prior.intercept_location], steps])
 
-    def log_density(self, points: Floats, scale: float | None = None) -> Floats:
+    def log_density(self, points: Floats, scale: Floats | float | None = None) -> Floats:
         """
         Return the log density at points of shape (m, J + 1).
 
-        With a `scale`, the joint density of points and labels given that steps are Gaussian of
-        that standard deviation.
+        With a `scale`, of all or of each point, the joint density of points and labels given that
+        steps are Gaussian of that standard deviation.
         """
         lines = np.column_stack([points[:, 0], self.slopes(points)])
         log = self._log_prior(points, scale)
@@ -173,7 +173,7 @@ class PosteriorDensity:
         value = float(self.log_density(point[None], scale)[0])
         return Expansion(value, gradient, hessian, positive)
 
-    def _log_prior(self, points: Floats, scale: float | None) -> Floats:
+    def _log_prior(self, points: Floats, scale: Floats | float | None) -> Floats:
         a, level, steps = points[:, 0], points[:, 1], points[:, 2:]
         z = (a - self.prior.intercept_location) / self.prior.intercept_scale
         gaussian = z**2 + level**2
@@ -181,7 +181,7 @@ class PosteriorDensity:
         if scale is None:
             log = _student_constant(m, freedom) - 0.5 * (freedom + m) * np.log1p(square / freedom)
         else:
-            log = -m * (HALF_LOG_TWO_PI + math.log(scale)) - 0.5 * square / scale**2
+            log = -m * (HALF_LOG_TWO_PI + np.log(scale)) - 0.5 * square / scale**2
         constant = 2.0 * HALF_LOG_TWO_PI + math.log(self.prior.intercept_scale)
         log_prior: Floats = log - 0.5 * gaussian - constant
         return log_prior

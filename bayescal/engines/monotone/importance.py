@@ -51,14 +51,7 @@ class StudentT:
 
     def log_density(self, points: Floats) -> Floats:
         """Return the log density at points of shape (m, d)."""
-        d, power = self.mean.size, 0.5 * (FREEDOM + self.mean.size)
-        standard = self._standardised(points)
-        constant = math.lgamma(power) - math.lgamma(0.5 * FREEDOM)
-        constant -= 0.5 * d * math.log(FREEDOM * math.pi) + float(np.log(np.diag(self.root)).sum())
-        log: Floats = constant - power * np.log1p(
-            np.einsum("ij,ij->i", standard, standard) / FREEDOM
-        )
-        return log
+        return _log_densities(self.mean, self.root, points)
 
     def matched(self, points: Floats, weight: Floats) -> StudentT:
         """
@@ -70,7 +63,7 @@ class StudentT:
         share = weight / weight.sum()
         known, own = 1.0 / float(share @ share), self.mean.size
         # In units of this density, in which no direction is much wider than another.
-        standard = self._standardised(points)
+        standard = _standardised(self.mean, self.root, points)
         shift = share @ standard
         deviation = standard - shift
         total = known * (deviation.T * share) @ deviation + own * np.eye(own)
@@ -79,9 +72,24 @@ class StudentT:
         mean = self.mean + known / (known + own) * self.root @ shift
         return StudentT(mean, self.root @ root)
 
-    def _standardised(self, points: Floats) -> Floats:
-        standard: Floats = (points - self.mean) @ np.linalg.inv(self.root).T
-        return standard
+
+def _log_densities(mean: Floats, root: Floats, points: Floats) -> Floats:
+    """Return the log densities of Student ts, (..., m), of means (..., d), roots (..., d, d)."""
+    d = mean.shape[-1]
+    power = 0.5 * (FREEDOM + d)
+    standard = _standardised(mean, root, points)
+    constant = (
+        math.lgamma(power) - math.lgamma(0.5 * FREEDOM) - 0.5 * d * math.log(FREEDOM * math.pi)
+    )
+    log_volume = np.log(np.diagonal(root, axis1=-2, axis2=-1)).sum(axis=-1)
+    square = np.einsum("...ij,...ij->...i", standard, standard)
+    log: Floats = (constant - log_volume)[..., None] - power * np.log1p(square / FREEDOM)
+    return log
+
+
+def _standardised(mean: Floats, root: Floats, points: Floats) -> Floats:
+    standard: Floats = (points - mean[..., None, :]) @ np.swapaxes(np.linalg.inv(root), -2, -1)
+    return standard
 
 
 @dataclass(frozen=True)
@@ -145,8 +153,10 @@ class Mixture:
 
     def log_densities(self, points: Floats) -> Floats:
         """Return log share + log density of each part, of shape (parts, m)."""
-        logs = np.stack([part.log_density(points) for part in self.parts])
-        return logs + np.log(self.share)[:, None]
+        mean, root = (
+            np.stack([getattr(part, name) for part in self.parts]) for name in ("mean", "root")
+        )
+        return _log_densities(mean, root, points) + np.log(self.share)[:, None]
 
     def matched(self, points: Floats, log_weight: Floats) -> Mixture:
         """Return the mixture after one step of expectation-maximisation on weighted draws."""

@@ -14,8 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from bayescal.engines.monotone.density import PosteriorDensity
-from bayescal.engines.monotone.importance import Mixture, StudentT, weigh
+from bayescal.engines.monotone.importance import Mixture, StudentT
 from bayescal.engines.monotone.mode import Mode, find_mode
+from bayescal.engines.pareto import smooth
+from bayescal.log_sum import log_sum_exp
 from bayescal.validation import Floats
 
 RATIO = 2.0
@@ -81,25 +83,27 @@ def propose(
         Source of the pilot draws that turn modes into means and covariances.
     """
     top = max(part.log_share for part in parts)
-    students, log_shares = [], []
-    for part in parts:
-        if part.log_share < top - DEPTH:
-            continue
-        laplace = StudentT(part.mode.point, part.mode.root)
-
-        def given_scale(points: Floats, scale: float = part.scale) -> Floats:
-            return density.log_density(points, scale)
-
-        pilot = weigh(given_scale, Mixture((laplace,), np.ones(1)), PILOT, rng)
-        students.append(laplace.matched(pilot.points, np.exp(pilot.log_weight)))
-        log_shares.append(_log_prior(part.scale, density.prior.walk_freedom) + pilot.log_evidence)
+    kept = [part for part in parts if part.log_share >= top - DEPTH]
+    laplace = [StudentT(part.mode.point, part.mode.root) for part in kept]
+    points = np.stack([each.draw(rng, PILOT) for each in laplace])
+    scale = np.repeat([part.scale for part in kept], PILOT)
+    own = np.stack([each.log_density(some) for each, some in zip(laplace, points, strict=True)])
+    of_all = density.log_density(points.reshape(scale.size, -1), scale)
+    log_ratio = of_all.reshape(own.shape) - own
+    log_weight, _ = smooth(log_ratio)
+    students = [
+        each.matched(some, weight)
+        for each, some, weight in zip(laplace, points, np.exp(log_weight), strict=True)
+    ]
+    log_priors = [_log_prior(part.scale, density.prior.walk_freedom) for part in kept]
+    log_shares = log_priors + log_sum_exp(log_ratio.T, axis=0)
     if len(students) == 1:
         # A straight line's posterior leans to one side, with a tail as long as the prior's there.
         (only,) = students
         students.append(StudentT(only.mean, WIDER * only.root))
-        log_shares.append(log_shares[0] + math.log(WIDE_SHARE))
+        log_shares = log_shares + np.array([0.0, math.log(WIDE_SHARE)])
     # Where the pilot draws deny what the modes promised, a share may be 0.
-    share = np.exp(np.maximum(np.array(log_shares) - max(log_shares), -DEPTH))
+    share = np.exp(np.maximum(log_shares - log_shares.max(), -DEPTH))
     return Mixture(tuple(students), share / share.sum())
 
 
