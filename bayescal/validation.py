@@ -10,6 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 Floats = NDArray[np.float64]
 Integers = NDArray[np.intp]
 
+SMALLEST_PROBABILITY = 1e-15  # what a score of 0 that is a probability stands for
+
 
 def as_scores(scores: ArrayLike, name: str = "scores") -> Floats:
     """
@@ -80,7 +82,7 @@ def as_scores_of(scores: ArrayLike, scores_are: str, name: str = "scores") -> Fl
             f"probabilities must lie between 0 and 1, got {outside}; fit with scores_are='scores'"
             " if they are none."
         )
-    inside = np.clip(values, 1e-15, 1.0 - 1e-15)
+    inside = np.clip(values, SMALLEST_PROBABILITY, 1.0 - SMALLEST_PROBABILITY)
     return np.log(inside) - np.log1p(-inside)
 
 

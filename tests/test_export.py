@@ -122,6 +122,28 @@ def test_probabilities_are_taken_as_they_are(format, tmp_path):
     assert np.isnan(outside).all()
 
 
+def test_probabilities_within_roundings_of_1_are_as_they_are_fitted(tmp_path):
+    rng = np.random.default_rng(1)
+    scores = np.clip(rng.normal(0.5, 0.8, 200), 0.0, 1.0)
+    y = rng.random(200) < 0.1 + 0.2 * scores
+    settings = {"draws": 50, "random_state": 0, "scores_are": "probabilities"}
+    calibrator = ScoreCalibrator(**settings).fit(scores, y)
+    near = np.arange(1, 40) * 2.0**-53
+    shown = np.r_[near, 1.0 - near, 0.0, 1.0]
+    found = exported(calibrator, tmp_path / "a.json", shown, format="json")
+    np.testing.assert_allclose(found, exact(calibrator, shown), atol=ERROR, rtol=0.0)
+
+
+def test_bands_that_turn_far_out_faster_than_nodes_follow_are_exported(tmp_path):
+    # Ties without overlap: out there a band falls from 1 to 0 within 3 % of the score.
+    scores = np.round(np.random.default_rng(14).normal(size=200))
+    labels = scores > np.quantile(scores, 0.7)
+    calibrator = ScoreCalibrator(parts="densities", draws=50, random_state=0).fit(scores, labels)
+    far = np.array([-scale * 10.0**power for power in range(0, 90) for scale in (1.0, 3.0)])
+    found = exported(calibrator, tmp_path / "a.json", far, format="json")
+    np.testing.assert_allclose(found, exact(calibrator, far), atol=ERROR, rtol=0.0)
+
+
 @pytest.mark.parametrize("format", RUN)
 def test_what_is_missing_stays_missing(calibrator, format, tmp_path):
     found = exported(calibrator, tmp_path / "corn.py", np.array([np.nan, 0.0]), format=format)

@@ -135,6 +135,7 @@ def test_coarser_tables_are_caught(monkeypatch):
         lambda s: np.stack([s, -(s**2), np.tanh(50 * s)]),
         lambda s: np.where(s < 0.123, -1.0, s),  # a jump
         lambda s: np.where(s < 0.0, -1.0, s),
+        lambda s: np.maximum(0.0, 1.0 - 50.0 * np.abs(s - 0.0625)),  # a spike between two thirds
     ],
 )
 def test_any_curve(curve):
@@ -281,11 +282,30 @@ class Lines:
         return self.shift.size
 
     def take(self, index):
-        return Lines(self.shift[index], self.slope[index], self.asked)
+        return type(self)(self.shift[index], self.slope[index], self.asked)
 
     def log_odds(self, scores):
         self.asked.append(scores.size)
         return self.shift[:, None] + self.slope[:, None] * scores
+
+
+class Parabolas(Lines):
+    """The same of scores that are bent."""
+
+    def log_odds(self, scores):
+        return super().log_odds(scores + 0.3 * scores**2)
+
+
+def test_bands_whose_probabilities_go_all_their_way_between_two_nodes():
+    rng = np.random.default_rng(4)
+    slope = 1e5 * np.exp(rng.normal(0.0, 0.01, 400))
+    draws = Parabolas(-slope * (0.9 + 1e-4 * rng.normal(size=400)), slope)
+    scores = np.r_[np.linspace(-2.0, 2.0, 3000), 0.7369 + np.linspace(-3e-4, 3e-4, 3000)]
+    levels = np.array([0.05, 0.95])
+    found = Tables(0.0, 1.0).quantiles(draws, levels, scores)
+    expected = special.expit(np.quantile(draws.log_odds(scores), levels, axis=0))
+    assert np.count_nonzero((expected > 0.01) & (expected < 0.99)) > 500
+    assert np.abs(special.expit(found) - expected).max() < interpolation.TOLERANCE
 
 
 @pytest.mark.parametrize("shape", [(), (2,), (3, 2)])

@@ -19,9 +19,12 @@ from bayescal.validation import Floats
 Curve = Callable[[Floats], Floats]
 
 TOLERANCE = 1e-4  # in probability
-SAFETY = 0.4  # share of a tolerance that is allowed at the points tried
+SAFETY = 0.3  # share of a tolerance that is allowed at the points tried
 LOG_ODDS_TOLERANCE = 1e-3  # relative to 1 + |log-odds|, where probabilities have not saturated
 SATURATED = 40.0
+# Where the first intervals are tried, in which a spike hides more easily, and those they are cut to.
+# Thirds, not halves: a bend may leave the middle where it was, but not both thirds.
+FIRST_PROBES, PROBES = np.arange(1, 4) / 4, np.arange(1, 3) / 3
 ROUNDS = 30
 FINER = 8  # parts of the finer table in an interval
 DIVISIBLE = 64.0  # roundings of an interval that can be cut
@@ -63,28 +66,28 @@ def refine(curve: Curve, node: Floats, tolerance: float = TOLERANCE) -> tuple[Fl
     values = curve(node)
     table = _finer(node, values)
     left = np.arange(node.size - 1)
-    for _ in range(ROUNDS):
+    for probes in (FIRST_PROBES, *[PROBES] * ROUNDS):
         # A curve may jump: a side of almost no length makes a draw's density do so.
         left = left[divisible(node[left], node[left + 1])]
         if left.size == 0:
             break
-        # Thirds, not halves: a bend may leave the middle where it was, but not both thirds.
         start, end = node[left], node[left + 1]
-        points = start + np.multiply.outer(np.array([1 / 3, 2 / 3]), end - start)
+        points = start + np.multiply.outer(probes, end - start)
         shape = (*values.shape[:-1], *points.shape)
         true = curve(points.ravel()).reshape(shape)
         linear = read(*table, points.ravel()).reshape(shape)
         wrong = _off(true, linear, SAFETY * tolerance, LOG_ODDS_TOLERANCE)
-        where = np.repeat(left + 1, 2)
+        where = np.repeat(left + 1, probes.size)
         node = np.insert(node, where, points.T.ravel())
         values = np.insert(
             values, where, true.swapaxes(-1, -2).reshape(*true.shape[:-2], -1), axis=-1
         )
         table = _finer(node, values)
-        # All three parts of a wrong interval stay, and its neighbours, whose cubics have changed;
-        # each has moved right by two for each before it.
-        moved = (left + 2 * np.arange(left.size))[wrong]
-        left = np.unique(np.clip(moved[:, None] + np.arange(-1, 4), 0, node.size - 2))
+        # All parts of a wrong interval stay, and its neighbours, whose cubics have changed; each
+        # has moved right by the new nodes of all before it.
+        moved = (left + probes.size * np.arange(left.size))[wrong]
+        stay = np.arange(-1, probes.size + 2)
+        left = np.unique(np.clip(moved[:, None] + stay, 0, node.size - 2))
     return table
 
 

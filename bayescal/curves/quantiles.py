@@ -196,8 +196,9 @@ def _refined(
         chord = np.outer(three[:, 0], 1.0 - share) + np.outer(three[:, 2], share)
         if (np.abs(table - chord) > slack[:, None]).any():
             return None
-        halves = 0.5 * (table[:, :-2:2] + table[:, 2::2])
-        if np.abs(probability(halves) - probability(table[:, 1::2])).max() < tolerance:
+        before, after = table[:, :-2:2], table[:, 2::2]
+        off = np.abs(0.5 * (before + after) - table[:, 1::2])
+        if (off * _steepest(before, after)).max() < tolerance:
             return inner
         if parts == MOST_PARTS:
             return None
@@ -205,6 +206,21 @@ def _refined(
         finer = np.empty((inner.shape[0], parts - 1))
         finer[:, 1::2], finer[:, ::2] = inner, at(np.arange(1, parts, 2) / parts)
         inner = finer
+
+
+def _steepest(first: Floats, last: Floats) -> Floats:
+    """
+    Return the largest derivative of the probability by log-odds between two log-odds.
+
+    Where all of a probability's way from 0 to 1 is between two nodes it says nothing at either of
+    how far it is off between them.
+    """
+    nearest = np.where(
+        np.sign(first) == np.sign(last), np.minimum(np.abs(first), np.abs(last)), 0.0
+    )
+    p = probability(-nearest)
+    steepest: Floats = p * (1.0 - p)
+    return steepest
 
 
 def _near(

@@ -10,7 +10,7 @@ from bayescal.bayes import probability
 from bayescal.curves import interpolation
 from bayescal.export.curves import ExportedCurves
 from bayescal.export.thinning import thin
-from bayescal.validation import Floats, as_scores_of
+from bayescal.validation import SMALLEST_PROBABILITY, Floats, as_scores_of
 
 TOLERANCE = 1e-4  # in probability, of all that is exported
 THINNING = 0.4 * TOLERANCE  # what is missed by leaving nodes out
@@ -19,6 +19,8 @@ SATURATED = 40.0
 UNITS = 1 << 16  # scores, between which lines of one scale are as good as those of another
 FINER = (1.0, 4.0, 16.0)  # times, one after the other, until what is missed is little enough
 CHECKED = 500  # scores of each kind at which a table is held against the curves
+# Of probabilities: those nearer to 0 and 1 than the inner ones are read as these.
+ENDS = (0.0, SMALLEST_PROBABILITY, 1.0 - SMALLEST_PROBABILITY, 1.0)
 NARROW = 1e-6  # in spreads: between such knots a curve jumps
 
 
@@ -103,8 +105,7 @@ def _tabulate(curves: ExportedCurves, share: float) -> Table:
 def _knots(curves: ExportedCurves, node: Floats, values: Floats, share: float) -> Knots:
     problem, scale = curves.problem, curves.drawn_in
     fine = scale.scores(np.union1d(node, np.linspace(node[0], node[-1], UNITS)))
-    ends = [0.0, 1.0] if curves.bounded else []
-    score = np.union1d(problem.shown(fine), ends)
+    score = np.union1d(problem.shown(fine), ENDS if curves.bounded else [])
     at = np.clip(scale.of(as_scores_of(score, problem.scores_are)), node[0], node[-1])
     log_odds = np.clip(interpolation.read(node, values, at), -SATURATED, SATURATED)
     kept = thin(score, log_odds, share * THINNING)
