@@ -467,12 +467,13 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         scores, labels, topics, sample_weight
-            The new documents, in the form that `fit` takes them; labels must be those fitted.
+            The new documents, in the form that `fit` takes them. Their labels are of `classes_`,
+            maybe of one of the two alone: the population answers for what is missing.
 
         Raises
         ------
         ValueError
-            If a topic is there already, or the labels are not those fitted.
+            If a topic is there already, or a label is none of `classes_`.
 
         Warns
         -----
@@ -482,14 +483,10 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "posterior_")
         scores_are = topic_documents.read_scores_are(self.posterior_)
         data = read_topics(
-            scores, labels, topics, sample_weight, positive=self.positive, scores_are=scores_are
+            scores, labels, topics, sample_weight, classes=self.classes_, scores_are=scores_are
         )
         if known := sorted(set(data.names.tolist()) & set(self.topics_.tolist())):
             raise ValueError(f"topics {', '.join(map(repr, known))} are fitted already: fit again.")
-        if data.classes.tolist() != self.classes_.tolist():
-            raise ValueError(
-                f"labels must be {self.classes_.tolist()}, got {data.classes.tolist()}."
-            )
         families = tuple(FAMILIES[name] for name in self.families_)
         with workers(self.n_jobs, self.memory), small_arrays():
             tree = extend_tree(self.posterior_, data, families, generator(self.random_state))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayescal.labels import encode_labels
+from bayescal.labels import encode_labels, match_labels
 from bayescal.robust import rounding, units_of
 from bayescal.score_checks import Direction, direction
 from bayescal.validation import Floats, as_scores, as_scores_of, as_weights, check_same_length
@@ -225,6 +225,7 @@ def read_topics(
     sample_weight: ArrayLike | None = None,
     *,
     positive: Any = None,
+    classes: NDArray[Any] | None = None,
     scores_are: str = "scores",
 ) -> TopicScores:
     """
@@ -242,6 +243,8 @@ def read_topics(
         How many documents each stands for.
     positive : label, optional
         The positive class; by default the second in sorted order.
+    classes : array of shape (2,), optional
+        The negative and the positive class where they are known: labels may lack one then.
     scores_are : {"scores", "log_odds", "probabilities"}
         What the scores are; of probabilities the log-odds are returned.
 
@@ -249,7 +252,7 @@ def read_topics(
     ------
     ValueError
         As `read_cells`, and if a document has two rows of one topic, if labels or weights do not
-        belong to the scores, or are not of two classes over all topics.
+        belong to the scores, or labels are not of two classes over all topics, or of those known.
     """
     if hasattr(scores, "columns"):
         if labels is not None:
@@ -265,7 +268,10 @@ def read_topics(
         raise ValueError("labels must hold at least one label of each class, got none.")
     weight = _weights(sample_weight, cells.shape)
     weight = None if weight is None else weight[known]
-    classes, is_positive = encode_labels(flat[known], weight, "labels", positive)
+    if classes is None:
+        classes, is_positive = encode_labels(flat[known], weight, "labels", positive)
+    else:
+        is_positive = match_labels(flat[known], classes, "labels")
     score = as_scores_of(cells.score[known], scores_are)
     data = TopicScores(cells.names, cells.code[known], score, is_positive, classes, weight)
     if weight is None:

@@ -1,5 +1,7 @@
 """TopicCalibrator: forms of input, pooling, new topics, files, bad input."""
 
+from copy import copy
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -217,8 +219,23 @@ def test_added_topics_are_nearly_what_fitting_them_gives():
     np.testing.assert_allclose(added, whole[~first], atol=0.05)
     with pytest.raises(ValueError, match="topics 3 are fitted already"):
         later.add_topics(scores[topics == 3], labels[topics == 3], topics[topics == 3])
-    with pytest.raises(ValueError, match=r"labels must be .0, 1., got .2, 3."):
+    with pytest.raises(ValueError, match=r"labels must hold 0, 1 only, got 2"):
         later.add_topics(scores[topics == 3], labels[topics == 3] + 2, topics[topics == 3] + 20)
+
+
+@pytest.mark.parametrize(("label", "documents"), [(0, 15), (1, 3)])
+def test_a_topic_added_may_lack_a_class(fitted, label, documents):
+    """As of a topic that nobody has found a positive of yet."""
+    some = np.flatnonzero(label == LABELS)[:documents]
+    later = copy(fitted).add_topics(SCORES[some], LABELS[some], ["late"] * some.size)
+    assert later.flagged_["late"] == f"no documents of class {1 - label} that count: {ANSWERED}"
+    where = np.array([-1.0, 1.5, 4.0])
+    late, unknown = (
+        later.predict_proba(where, [topic] * 3)[:, 1] for topic in ("late", "never seen")
+    )
+    assert np.all(np.diff(late) > 0.0)
+    # Documents of one class tell how rare the other is.
+    assert late[1] < 0.95 * unknown[1] if label == 0 else late[1] > 1.2 * unknown[1]
 
 
 def test_files(fitted, tmp_path):

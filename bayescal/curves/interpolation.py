@@ -22,7 +22,7 @@ TOLERANCE = 1e-4  # in probability
 SAFETY = 0.3  # share of a tolerance that is allowed at the points tried
 LOG_ODDS_TOLERANCE = 1e-3  # relative to 1 + |log-odds|, where probabilities have not saturated
 SATURATED = 40.0
-# Where the first intervals are tried, in which a spike hides more easily, and those they are cut to.
+# Where intervals are tried: the first ones, in which a spike hides more easily, and their parts.
 # Thirds, not halves: a bend may leave the middle where it was, but not both thirds.
 FIRST_PROBES, PROBES = np.arange(1, 4) / 4, np.arange(1, 3) / 3
 ROUNDS = 30
