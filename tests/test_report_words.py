@@ -172,6 +172,19 @@ def test_documents_spread_out_keep_their_mean_and_have_no_gaps(single):
     assert (smooth[between] > 1e-4).all()
 
 
+def test_documents_are_spread_out_alike_in_any_units(single):
+    (problem,) = single[0].fitted_problems().values()
+    score, nodes = np.array([0.0, 1.0]), np.linspace(-3.0, 4.0, 129)
+    usual, tiny = (
+        smooth_shares(
+            replace(problem, documents=Documents.of(unit * score, np.array([False, True]))),
+            unit * nodes,
+        )
+        for unit in (1.0, 1e-8)
+    )
+    np.testing.assert_allclose(tiny, usual, atol=1e-12)
+
+
 FITTED = {
     "combined": {},
     "probabilities": {"scores_are": "probabilities"},

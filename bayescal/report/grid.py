@@ -139,7 +139,8 @@ def _spread_out(documents: Documents, nodes: Floats) -> Floats:
     pilot = _kernel(cells, cells, np.full(CELLS, width)) @ share
     held = share > 0.0
     typical = np.exp(share[held] @ np.log(pilot[held]))
-    wider = np.clip(np.sqrt(typical / np.maximum(pilot, 1e-300)), 1.0, WIDEST)
+    # Beyond the farthest document the pilot is next to nothing, in whatever units scores are.
+    wider = np.maximum(np.sqrt(typical / np.maximum(pilot, typical / WIDEST**2)), 1.0)
     density: Floats = _kernel(nodes, cells, width * wider) @ share
     return density
 
