@@ -68,7 +68,8 @@ class CalibratedClassifier(
         `ScoreCalibrator()` by default; a `TopicCalibrator`; "sigmoid", "isotonic" or
         "temperature", which are scikit-learn's; or any object with fit and with predict_proba, or
         a predict that gives probabilities, of one column of scores, such as LogisticRegression.
-        Copies are fitted, on labels 0 and 1.
+        Copies are fitted, on labels 0 and 1. Ours with ``scores_are="auto"`` are told "scores":
+        margins and log-odds are calibrated, also where they all lie between 0 and 1.
     cv : int, splitter or iterable of splits, optional
         How to split documents into folds; 5 stratified folds by default.
     ensemble : bool or "auto"

@@ -25,6 +25,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from bayescal import CalibratedClassifier, ScoreCalibrator, TopicCalibrator
+from bayescal.score_checks import ScoresWarning
 
 pytestmark = pytest.mark.one_era
 
@@ -38,6 +39,15 @@ XL, YL = make_multilabel_classification(240, n_classes=4, random_state=3)
 
 def calibrator_of(classifier, k=0):
     return classifier.calibrated_classifiers_[0].calibrators[k]
+
+
+class Squeezed(LinearSVC):
+    """Margins that lie between 0 and how far they reach."""
+
+    reach = 1.0
+
+    def decision_function(self, X):
+        return self.reach * special.expit(super().decision_function(X))
 
 
 class TestBinary:
@@ -67,10 +77,27 @@ class TestBinary:
             **ScoreCalibrator().get_params(),
             "random_state": calibrator_of(classifier).random_state,
             "positive": classifier.classes_[1],
+            "scores_are": "scores",
         }
         lower, upper = classifier.predict_interval(X).T
         p = classifier.predict_proba(X)[:, 1]
         assert ((lower < p) & (p < upper)).mean() > 0.95
+
+    def test_margins_between_0_and_1_are_no_probabilities(self, monkeypatch):
+        """By themselves such scores, whose labels say nothing against it, are taken for these."""
+        margin = special.expit(SVC.fit(X, Y).decision_function(X))
+        with pytest.warns(ScoresWarning, match="all scores lie in"):
+            alone = ScoreCalibrator(random_state=0).fit(margin, Y)
+        squeezed = FrozenEstimator(Squeezed().fit(X, Y))
+        classifier = CalibratedClassifier(squeezed, random_state=0).fit(X, Y)
+        seed = calibrator_of(classifier).random_state
+        told = ScoreCalibrator(scores_are="scores", random_state=seed).fit(margin, Y)
+        found = classifier.predict_proba(X)
+        np.testing.assert_allclose(found, told.predict_proba(margin), 1e-12)
+        assert np.abs(found - alone.predict_proba(margin)).max() > 0.01
+        # Later ones beyond 1 are scores like others.
+        monkeypatch.setattr(Squeezed, "reach", 1.5)
+        assert np.isfinite(classifier.predict_proba(X)).all()
 
     def test_log_probabilities_do_not_round(self):
         far = X[:1] + 1e4 * SVC.fit(X, Y).coef_

@@ -20,6 +20,7 @@ from bayescal.classification.score_maps import ColumnMaps, JointMap, PooledMap, 
 from bayescal.classification.targets import BINARY, MULTICLASS, Target, check_both_sides
 from bayescal.score_calibrator import ScoreCalibrator
 from bayescal.score_checks import without_scores_warnings
+from bayescal.settings import AUTO
 from bayescal.topic_calibrator import TopicCalibrator
 from bayescal.validation import Floats
 
@@ -109,7 +110,7 @@ def calibrate(
     ValueError
         If a part lacks documents of a class; topics that are pooled may lack them.
     """
-    calibrator = _told_classes(calibrator, target)
+    calibrator = _told_what_is_known(calibrator, target)
     problems = [_problem(calibrator, part, target) for part in parts]
     copies = iter(seeded_copies(calibrator, sum(len(p.jobs) for p in problems), random_state))
     jobs = [
@@ -168,11 +169,17 @@ def _knows_classes(calibrator: Any, target: Target) -> bool:
     return isinstance(calibrator, ScoreCalibrator) and target.kind == BINARY
 
 
-def _told_classes(calibrator: Any, target: Target) -> Any:
-    """Return a calibrator that knows which of two classes is the positive one, if it can."""
-    if not _knows_classes(calibrator, target):
+def _told_what_is_known(calibrator: Any, target: Target) -> Any:
+    """Return a calibrator that knows what scores are, and of two classes which is positive."""
+    if not isinstance(calibrator, ScoreCalibrator | TopicCalibrator):
         return calibrator
-    return clone(calibrator).set_params(positive=target.names.tolist()[1])
+    told = clone(calibrator)
+    if calibrator.scores_are == AUTO:
+        # Margins of a few documents may all lie between 0 and 1, and are no probabilities.
+        told.set_params(scores_are="scores")
+    if _knows_classes(calibrator, target):
+        told.set_params(positive=target.names.tolist()[1])
+    return told
 
 
 def _is_joint(calibrator: Any) -> bool:
