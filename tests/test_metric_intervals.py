@@ -82,6 +82,12 @@ def test_weights_and_seeds():
     assert weighed.value == pytest.approx(one.value)
 
 
+def test_documents_of_no_weight_are_not_drawn():
+    y, p, weight = [1, 0, 1], [0.2, 0.5, 0.9], [0.0, 0.0, 2.0]
+    found = bootstrap_interval(brier_score, y, p, sample_weight=weight, resamples=50, rng=0)
+    np.testing.assert_allclose(found.draws, 0.01)
+
+
 def test_intervals_refuse():
     with pytest.raises(ValueError, match="level must lie between"):
         bootstrap_interval(brier_score, [0, 1], [0.1, 0.9], level=90)

@@ -46,6 +46,11 @@ def test_a_weight_is_a_repetition(name):
     assert metric(Y, P) != pytest.approx(repeated, rel=1e-4)
 
 
+def test_smooth_error_of_probabilities_that_are_as_wrong_as_can_be():
+    for n in (1, 50):
+        assert metrics.smooth_calibration_error(np.ones(n), np.zeros(n)) == pytest.approx(1.0)
+
+
 @pytest.mark.parametrize("name", METRICS)
 @pytest.mark.parametrize("change", [{"y_true": Y[:3]}, {"y_prob": P * 2}, {"y_true": Y + 1}])
 def test_bad_input_is_refused(name, change):

@@ -77,10 +77,8 @@ def score_decomposition(
     >>> round(parts.miscalibration, 3), round(parts.discrimination, 3), parts.uncertainty
     (0.06, 0.125, 0.25)
     """
-    outcomes = read_outcomes(y_true, y_prob, sample_weight)
-    weight = outcomes.counts
-    kept = np.flatnonzero(weight > 0.0)
-    truth, p, weight = outcomes.truth[kept], outcomes.p[kept], weight[kept]
+    outcomes = read_outcomes(y_true, y_prob, sample_weight).counted()
+    truth, p, weight = outcomes.truth, outcomes.p, outcomes.counts
     levels = levels_of(outcomes)
     best = np.clip(recalibrate(levels.y, levels.weight), 0.0, 1.0)[levels.of]
     base_rate = np.full(p.size, np.average(truth, weights=weight))

@@ -27,6 +27,10 @@ class Outcomes(NamedTuple):
         weight = None if self.weight is None else self.weight[index]
         return Outcomes(self.truth[index], self.p[index], weight)
 
+    def counted(self) -> Outcomes:
+        """Return the documents that count: a weight of 0 leaves one out."""
+        return self if self.weight is None else self.take(np.flatnonzero(self.weight > 0.0))
+
 
 def read_outcomes(
     y_true: ArrayLike, y_prob: ArrayLike, sample_weight: ArrayLike | None = None

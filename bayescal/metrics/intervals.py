@@ -95,7 +95,7 @@ def bootstrap_interval(
     check_fraction(level=level)
     check_count("resamples", resamples)
     check_choice("kind", kind, KINDS)
-    outcomes = read_outcomes(y_true, y_prob, sample_weight)
+    outcomes = read_outcomes(y_true, y_prob, sample_weight).counted()
     value = float(metric(outcomes.truth, outcomes.p, sample_weight=outcomes.weight))
     rng, size = generator(rng), outcomes.p.size
     draws = np.empty(resamples)

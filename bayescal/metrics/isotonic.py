@@ -31,13 +31,10 @@ class Levels(NamedTuple):
 
 def levels_of(outcomes: Outcomes) -> Levels:
     """Return the distinct probabilities; documents that tie in one are one point of the fit."""
-    weighed = outcomes.counts
-    kept = np.flatnonzero(weighed > 0.0)
-    truth, p, _ = outcomes if kept.size == weighed.size else outcomes.take(kept)
-    weighed = weighed[kept]
-    distinct, of = np.unique(p, return_inverse=True)
-    weight = _sums(of, weighed)
-    return Levels(distinct, weight, _sums(of, weighed * truth) / weight, of)
+    counted = outcomes.counted()
+    distinct, of = np.unique(counted.p, return_inverse=True)
+    weight = _sums(of, counted.counts)
+    return Levels(distinct, weight, _sums(of, counted.counts * counted.truth) / weight, of)
 
 
 def recalibrate(y: Floats, weight: Floats) -> Floats:

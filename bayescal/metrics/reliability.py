@@ -108,9 +108,7 @@ def reliability_curve(
     """
     check_choice("method", method, ("corp", *STRATEGIES))
     check_fraction(level=level)
-    outcomes = read_outcomes(y_true, y_prob, sample_weight)
-    if outcomes.weight is not None:
-        outcomes = outcomes.take(np.flatnonzero(outcomes.weight > 0.0))
+    outcomes = read_outcomes(y_true, y_prob, sample_weight).counted()
     fit = _corp if method == "corp" else _binned
     curve, refit = fit(outcomes, n_bins, method)
     limits: tuple[Floats | None, Floats | None] = (None, None)

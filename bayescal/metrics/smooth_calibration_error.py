@@ -73,6 +73,9 @@ def smooth_calibration_error(
 
     if excess(0.0) <= 0.0:
         return 0.0
+    # Probabilities of 0 whose labels are all 1 are off by 1, but for rounding.
+    if excess(1.0) >= 0.0:
+        return 1.0
     return float(optimize.brentq(excess, 0.0, 1.0, xtol=1e-7))
 
 
