@@ -7,6 +7,7 @@ times as long as to draw the topic's own.
 
 from __future__ import annotations
 
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,8 @@ from numpy.typing import NDArray
 # Of the elements there are, how many there is room for beyond: of many arrays that are appended
 # one by one each element is copied once.
 SPARE = 1.0
+# Of two threads that continue one array the second must see that the first has.
+_claiming = Lock()
 
 
 class _Room:
@@ -55,11 +58,12 @@ def append(old: NDArray[Any], new: NDArray[Any], axis: int) -> NDArray[Any]:
     """
     before, after = old.shape[axis], old.shape[axis] + new.shape[axis]
     kind = np.result_type(old, new)
-    room = _behind(old, axis)
-    if room is None or room.array.shape[axis] < after or room.array.dtype != kind:
-        room = _furnish(old, new, axis, kind)
+    with _claiming:
+        room = _behind(old, axis)
+        if room is None or room.array.shape[axis] < after or room.array.dtype != kind:
+            room = _furnish(old, new, axis, kind)
+        room.filled = after
     _along(room.array, axis, before, after)[...] = new
-    room.filled = after
     return _along(np.asarray(room), axis, 0, after)
 
 
