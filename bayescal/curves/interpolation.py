@@ -24,7 +24,7 @@ LOG_ODDS_TOLERANCE = 1e-3  # relative to 1 + |log-odds|, where probabilities hav
 SATURATED = 40.0
 # Where intervals are tried: the first ones, in which a spike hides more easily, and their parts.
 # Thirds, not halves: a bend may leave the middle where it was, but not both thirds.
-FIRST_PROBES, PROBES = np.arange(1, 4) / 4, np.arange(1, 3) / 3
+QUARTERS, THIRDS = np.arange(1, 4) / 4, np.arange(1, 3) / 3
 ROUNDS = 30
 FINER = 8  # parts of the finer table in an interval
 DIVISIBLE = 64.0  # roundings of an interval that can be cut
@@ -43,7 +43,14 @@ def first_nodes(low: float, high: float, centre: float, spread: float) -> Floats
     return kept
 
 
-def refine(curve: Curve, node: Floats, tolerance: float = TOLERANCE) -> tuple[Floats, Floats]:
+def refine(
+    curve: Curve,
+    node: Floats,
+    tolerance: float = TOLERANCE,
+    *,
+    safety: float = SAFETY,
+    first_probes: Floats = QUARTERS,
+) -> tuple[Floats, Floats]:
     """
     Return nodes and a smooth curve there, cutting intervals until the table is good enough.
 
@@ -55,6 +62,10 @@ def refine(curve: Curve, node: Floats, tolerance: float = TOLERANCE) -> tuple[Fl
         Ascending scores, the first nodes.
     tolerance : float
         In probability.
+    safety : float
+        Share of it that is allowed at the points tried.
+    first_probes : array
+        Where the first intervals are tried, as shares of them; their parts are at thirds.
 
     Returns
     -------
@@ -66,7 +77,7 @@ def refine(curve: Curve, node: Floats, tolerance: float = TOLERANCE) -> tuple[Fl
     values = curve(node)
     table = _finer(node, values)
     left = np.arange(node.size - 1)
-    for probes in (FIRST_PROBES, *[PROBES] * ROUNDS):
+    for probes in (first_probes, *[THIRDS] * ROUNDS):
         # A curve may jump: a side of almost no length makes a draw's density do so.
         left = left[divisible(node[left], node[left + 1])]
         if left.size == 0:
@@ -76,7 +87,7 @@ def refine(curve: Curve, node: Floats, tolerance: float = TOLERANCE) -> tuple[Fl
         shape = (*values.shape[:-1], *points.shape)
         true = curve(points.ravel()).reshape(shape)
         linear = read(*table, points.ravel()).reshape(shape)
-        wrong = _off(true, linear, SAFETY * tolerance, LOG_ODDS_TOLERANCE)
+        wrong = _off(true, linear, safety * tolerance, LOG_ODDS_TOLERANCE)
         where = np.repeat(left + 1, probes.size)
         node = np.insert(node, where, points.T.ravel())
         values = np.insert(

@@ -20,6 +20,8 @@ from bayescal.validation import Floats
 
 # The table reaches so many times as far from the centre as the scores fitted.
 FARTHER = 4.0
+# What is drawn is drawn along this table, which has to be the same for files of every version.
+SAFETY, FIRST_PROBES = 0.4, interpolation.THIRDS
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,9 @@ class DensityLogOdds:
     def _table(self) -> tuple[Floats, Floats]:
         ends = [self.centre + FARTHER * (end - self.centre) for end in self.score_range]
         first = interpolation.first_nodes(ends[0], ends[1], self.centre, self.spread)
-        return interpolation.refine(self.densities.predictive, first)
+        return interpolation.refine(
+            self.densities.predictive, first, safety=SAFETY, first_probes=FIRST_PROBES
+        )
 
 
 @dataclass(frozen=True)
