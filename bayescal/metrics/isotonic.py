@@ -30,11 +30,10 @@ class Levels(NamedTuple):
 
 
 def levels_of(outcomes: Outcomes) -> Levels:
-    """Return the distinct probabilities; documents that tie in one are one point of the fit."""
-    counted = outcomes.counted()
-    distinct, of = np.unique(counted.p, return_inverse=True)
-    weight = _sums(of, counted.counts)
-    return Levels(distinct, weight, _sums(of, counted.counts * counted.truth) / weight, of)
+    """Return the distinct probabilities of documents that count; those that tie are one point."""
+    distinct, of = np.unique(outcomes.p, return_inverse=True)
+    weight = _sums(of, outcomes.counts)
+    return Levels(distinct, weight, _sums(of, outcomes.counts * outcomes.truth) / weight, of)
 
 
 def recalibrate(y: Floats, weight: Floats) -> Floats:
