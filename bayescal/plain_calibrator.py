@@ -20,7 +20,7 @@ from bayescal.learned_prior.names import LEARNED, VAGUE
 from bayescal.prior_knowledge import kept_population, read_prior_knowledge
 from bayescal.results import diagnostics, provenance, storage
 from bayescal.results.calibration import Calibration, read_calibration
-from bayescal.results.tree import Results
+from bayescal.results.tree import ProblemResults
 from bayescal.score_checks import score_problems, warn_of_scores
 from bayescal.score_fitting import fit_results
 from bayescal.settings import AUTO, DEPRECATED, read_settings, resolve_inference, resolve_scores
@@ -193,8 +193,8 @@ class PlainCalibrator:
     @classmethod
     def from_results(cls, results: xr.DataTree) -> Self:
         """Return the calibrator that made a tree of results, `results_`."""
-        parameters, classes = provenance.read(results)
-        found = Results.of_tree(results)
+        found = ProblemResults.of_tree(results)
+        parameters, classes = provenance.read(found.attrs)
         # Files of earlier versions say nothing of it, and had the package's own priors. Of a
         # population that was no path a file holds nothing but the population itself.
         if parameters.setdefault("prior_knowledge", VAGUE) is None:
@@ -213,20 +213,20 @@ class PlainCalibrator:
         old = now.pop("guard")
         return now if old == DEPRECATED else now | {"scale_floor": old}
 
-    def _set_results(self, results: Results, classes: NDArray[Any]) -> None:
+    def _set_results(self, results: ProblemResults, classes: NDArray[Any]) -> None:
         calibration = self._read_calibration(results)
         checked = diagnostics.diagnose(results.groups) if results.has_posterior else None
         self.classes_ = classes
         self.inference_ = resolve_inference(self.inference, self.program)
-        self._results: Results = results
+        self._results: ProblemResults = results
         self.mle_ = calibration.fits
         self.diagnostics_ = checked
         self._calibration = calibration
 
-    def _read_calibration(self, results: Results) -> Calibration:
+    def _read_calibration(self, results: ProblemResults) -> Calibration:
         return read_calibration(results.groups, told=self._told(results))
 
-    def _told(self, results: Results) -> bool:
+    def _told(self, results: ProblemResults) -> bool:
         """Return whether somebody said what the scores are: the user, or what is known before."""
         return self.scores_are != AUTO or kept_population(results.groups) is not None
 

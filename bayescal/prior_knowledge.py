@@ -14,7 +14,8 @@ from bayescal.families import Family
 from bayescal.learned_prior.names import LEARNED, VAGUE, names_priors_of_parts
 from bayescal.parts.places import Groups
 from bayescal.results import provenance, storage, topic_documents
-from bayescal.results.population import families_of_tree, read_kept
+from bayescal.results.groups import Results
+from bayescal.results.population import families_in, read_kept
 from bayescal.results.topics import read_population, read_scale
 
 HISTORY = "TopicCalibrator"  # what makes populations, as files name it
@@ -84,26 +85,31 @@ class Population:
 
     def __init__(self, history: Any) -> None:
         if isinstance(history, str | Path):
-            self._tree = _read_file(history)
+            self._results = _read_file(history)
         else:
-            self._tree = _read_fitted(history)
+            self._results = _read_fitted(history)
 
     @classmethod
-    def of_tree(cls, tree: xr.DataTree) -> Self:
-        """Return the population that a tree of results holds, which is that of no topics."""
+    def of_results(cls, results: Results) -> Self:
+        """Return the population that results hold, which are those of no topics."""
         population = cls.__new__(cls)
-        population._tree = tree
+        population._results = results
         return population
 
     @property
-    def tree(self) -> xr.DataTree:
+    def results(self) -> Results:
         """Return the results of its fit, without topics."""
-        return self._tree
+        return self._results
+
+    @property
+    def tree(self) -> xr.DataTree:
+        """Return the same as a tree."""
+        return self._results.tree
 
     @property
     def of_families(self) -> tuple[Family, ...]:
         """Return the families of its densities."""
-        return families_of_tree(self._tree)
+        return families_in(self._results.groups)
 
     @property
     def families(self) -> tuple[str, ...]:
@@ -113,23 +119,23 @@ class Population:
     @property
     def scores_are(self) -> str:
         """Return what the history's scores are."""
-        return topic_documents.read_scores_are(self._tree)
+        return topic_documents.read_scores_are(self._results.groups)
 
     @property
     def units(self) -> dict[str, float]:
         """Return the centre and the spread of all scores of the history."""
-        return dict(zip(("centre", "spread"), read_scale(self._tree), strict=True))
+        return dict(zip(("centre", "spread"), read_scale(self._results.groups), strict=True))
 
     @property
     def draws(self) -> tuple[int, int]:
         """Return how many chains there are, and draws of each."""
-        sizes = self._tree["population"].sizes
+        sizes = self._results.groups["population"].sizes
         return sizes["chain"], sizes["draw"]
 
     @property
     def parameters(self) -> dict[str, Any]:
         """Return the parameters of the TopicCalibrator that it is of."""
-        return provenance.read(self._tree)[0]
+        return provenance.read(self._results.attrs)[0]
 
     def __copy__(self) -> Self:
         return self
@@ -173,8 +179,8 @@ def read_prior_knowledge(estimator: Any) -> Population | None:
 
 def kept_population(groups: Groups) -> Population | None:
     """Return the population that results were fitted around; None for the package's own priors."""
-    tree = read_kept(groups)
-    return None if tree is None else Population.of_tree(tree)
+    kept = read_kept(groups)
+    return None if kept is None else Population.of_results(kept)
 
 
 def _check_left_to(population: Population, estimator: Any) -> None:
@@ -197,17 +203,17 @@ def _check_left_to(population: Population, estimator: Any) -> None:
             )
 
 
-def _read_file(path: str | Path) -> xr.DataTree:
+def _read_file(path: str | Path) -> Results:
     if not Path(path).is_file():
         raise FileNotFoundError(f"{MAY_BE}; there is no file {str(path)!r}.")
-    tree = storage.read_tree(path)
-    return _population(tree, f"{path} holds a {tree.attrs[provenance.ESTIMATOR]}")
+    found = Results.of_tree(storage.read_tree(path))
+    return _population(found, f"{path} holds a {found.attrs[provenance.ESTIMATOR]}")
 
 
-def _read_fitted(history: Any) -> xr.DataTree:
+def _read_fitted(history: Any) -> Results:
     tree = getattr(history, "posterior_", None)
     if isinstance(tree, xr.DataTree):
-        return _population(tree, f"got {history!r}")
+        return _population(Results.of_tree(tree), f"got {history!r}")
     if hasattr(type(history), "population_"):
         raise ValueError(
             f"{MAY_BE}; got {history!r}, which is not fitted. If it was, scikit-learn has cloned it"
@@ -216,14 +222,14 @@ def _read_fitted(history: Any) -> xr.DataTree:
     raise ValueError(f"{MAY_BE}; got {history!r}.")
 
 
-def _population(tree: xr.DataTree, what: str) -> xr.DataTree:
-    """Return a tree of topics without these, if it has a population."""
-    if tree.attrs.get(provenance.ESTIMATOR) != HISTORY:
+def _population(found: Results, what: str) -> Results:
+    """Return results of topics without these, if they have a population."""
+    if found.attrs.get(provenance.ESTIMATOR) != HISTORY:
         raise ValueError(f"{MAY_BE}; {what}.")
-    pooling = provenance.read(tree)[0]["pooling"]
+    pooling = provenance.read(found.attrs)[0]["pooling"]
     if pooling != "partial":
         raise ValueError(f"{MAY_BE}; {what} of pooling={pooling!r}, which has no population.")
     # A single topic is fitted by itself, whatever the pooling, and its base rate has one prior.
-    if np.all(np.ptp(read_population(tree).rate, axis=1) == 0.0):
+    if np.all(np.ptp(read_population(found.groups).rate, axis=1) == 0.0):
         raise ValueError(f"{MAY_BE}; {what} of one topic, which makes no population.")
-    return topic_documents.of_population(tree)
+    return topic_documents.of_population(found)

@@ -18,10 +18,10 @@ from bayescal.parts.places import MODE, POSTERIOR, flat, places, plain_place
 from bayescal.parts.stack import fit_parts, read_curves
 from bayescal.prior_knowledge import Population
 from bayescal.results.population import draw_of_population, groups_of_topic, kept_groups, read_kept
-from bayescal.results.tree import Results, build_results, read_documents, reading_of
+from bayescal.results.tree import ProblemResults, build_results, read_documents, reading_of
 from bayescal.settings import Settings
 from bayescal.small_arrays import small_arrays
-from bayescal.topic_fitting import extend_tree
+from bayescal.topic_fitting import extend_results
 from bayescal.topic_scores import TopicScores
 
 
@@ -30,7 +30,7 @@ def fit_results(
     data: BinaryScores,
     attrs: dict[str, str],
     population: Population | None = None,
-) -> Results:
+) -> ProblemResults:
     """
     Return the results of one problem: maximum likelihood, and the posterior if one is wanted.
 
@@ -79,7 +79,7 @@ def draw_prior(settings: Settings, tree: xr.DataTree, draws: int) -> xr.Dataset:
     groups = flat(tree)
     population = read_kept(groups)
     if population is not None:
-        return draw_of_population(population, draws)
+        return draw_of_population(population.groups, draws)
     data, posterior = read_documents(groups), groups[POSTERIOR]
     if settings.inference != "exact":
         return settings.by_program.prior(data, posterior, draws, settings.rng)
@@ -92,7 +92,7 @@ def draw_prior(settings: Settings, tree: xr.DataTree, draws: int) -> xr.Dataset:
 
 def _fit_around(
     population: Population, settings: Settings, data: BinaryScores, attrs: dict[str, str]
-) -> Results:
+) -> ProblemResults:
     """Return the results of one more topic of a population, whose own draws stay as they are."""
     families, units = population.of_families, population.units
     data = replace(data, units=(units["centre"], units["spread"]))
@@ -101,8 +101,8 @@ def _fit_around(
     )
     # The one topic is done here: to send it to another process would take longer.
     with workers(1), small_arrays():
-        tree = extend_tree(population.tree, _as_topic(data), families, settings.rng)
-    groups = groups_of_topic(tree) | kept_groups(population.tree)
+        extended = extend_results(population.results, _as_topic(data), families, settings.rng)
+    groups = groups_of_topic(extended.groups) | kept_groups(population.results)
     return build_results(data, fits, groups=groups, attrs=attrs)
 
 

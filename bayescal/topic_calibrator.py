@@ -22,22 +22,24 @@ from bayescal.fitted.problem import Problems
 from bayescal.fitted.topic_problem import Topics
 from bayescal.html.jupyter import FittedHTML
 from bayescal.parallel import workers
-from bayescal.parts.places import COMBINATION, flat
+from bayescal.parts.lapses import read_lapse
+from bayescal.parts.places import COMBINATION
 from bayescal.randomness import generator
 from bayescal.results import provenance, storage, topic_documents
 from bayescal.results.calibration import KINDS
 from bayescal.results.diagnostics import Diagnostics, diagnose_topics, warn_of_problems
+from bayescal.results.groups import Results
 from bayescal.results.lazy import Last, is_lazy, read_lazily
 from bayescal.results.parquet import predict_parquet
 from bayescal.results.representations import topics_html
 from bayescal.results.summaries import topic_table
 from bayescal.results.topic_curves import POINT, Priors, TopicCurves
-from bayescal.results.topic_parts import combination_table, read_topics_lapse
+from bayescal.results.topic_parts import combination_table
 from bayescal.results.topics import at_topics
 from bayescal.score_checks import warn_of_scores
 from bayescal.settings import AUTO
 from bayescal.small_arrays import small_arrays
-from bayescal.topic_fitting import extend_tree, fit_tree
+from bayescal.topic_fitting import extend_results, fit_topic_results
 from bayescal.topic_scores import read_cells, read_topics
 from bayescal.topic_settings import families_of, for_topics, read_topic_options
 from bayescal.validation import Floats, check_choice, check_fraction
@@ -250,8 +252,8 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         # NUTS is left to PyMC, which knows how many cores it shares out.
         limit = small_arrays() if options.sampler is None else nullcontext()
         with workers(self.n_jobs, self.memory), limit:
-            tree = fit_tree(data, options, attrs)
-        self._set_results(tree, data.classes)
+            results = fit_topic_results(data, options, attrs)
+        self._set_results(results, data.classes)
         warn_of_problems(self.diagnostics_)
         warn_of_scores(self._scores_warnings())
         return self
@@ -394,7 +396,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
             If a column is missing or in the way, if there are other files in `out`, or if the call
             to resume had other scores or settings.
         """
-        check_is_fitted(self, "posterior_")
+        check_is_fitted(self, "topics_")
         check_fraction(level=level)
         with workers(self.n_jobs):
             return predict_parquet(
@@ -438,7 +440,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         ValueError
             If `draws` is not between 1 and the number of draws.
         """
-        check_is_fitted(self, "posterior_")
+        check_is_fitted(self, "topics_")
         curves, index = self._curves, None
         if draws is not None:
             if not 1 <= draws <= curves.draws:
@@ -480,8 +482,8 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         ConvergenceWarning
             If the draws of the topics added, or of the population, are not to be trusted.
         """
-        check_is_fitted(self, "posterior_")
-        scores_are = topic_documents.read_scores_are(self.posterior_)
+        check_is_fitted(self, "topics_")
+        scores_are = topic_documents.read_scores_are(self._results.groups)
         data = read_topics(
             scores, labels, topics, sample_weight, classes=self.classes_, scores_are=scores_are
         )
@@ -489,11 +491,11 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"topics {', '.join(map(repr, known))} are fitted already: fit again.")
         families = tuple(FAMILIES[name] for name in self.families_)
         with workers(self.n_jobs, self.memory), small_arrays():
-            tree = extend_tree(self.posterior_, data, families, generator(self.random_state))
+            results = extend_results(self._results, data, families, generator(self.random_state))
         added = slice(self.topics_.size, None)
-        self._set_results(tree, self.classes_)
+        self._set_results(results, self.classes_)
         # The draws of all topics would take longer to look through than to add some.
-        warn_of_problems(diagnose_topics(at_topics(flat(tree), added)))
+        warn_of_problems(diagnose_topics(at_topics(results.groups, added)))
         warn_of_scores(self._scores_warnings())
         return self
 
@@ -516,39 +518,45 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         ConvergenceWarning
             If the draws of any part are not to be trusted; see `diagnostics_`.
         """
-        check_is_fitted(self, "posterior_")
+        check_is_fitted(self, "topics_")
         check_fraction(level=level)
         warn_of_problems(self.diagnostics_)
-        return topic_table(self.posterior_, self.classes_, level)
+        return topic_table(self._results.groups, self.classes_, level)
+
+    @property
+    def posterior_(self) -> xr.DataTree:
+        """The tree of results, which is made when somebody asks for it."""
+        check_is_fitted(self, "topics_")
+        return self._results.tree
 
     @property
     def diagnostics_(self) -> Diagnostics:
         """Whether the draws of all topics can be used, and what to do if not."""
-        check_is_fitted(self, "posterior_")
+        check_is_fitted(self, "topics_")
         if self._diagnostics is None:
-            self._diagnostics = diagnose_topics(flat(self.posterior_))
+            self._diagnostics = diagnose_topics(self._results.groups)
         return self._diagnostics
 
     @property
     def families_(self) -> tuple[str, ...]:
         """The families of densities fitted; `summary` and class densities are of the first."""
-        check_is_fitted(self, "posterior_")
-        combined = COMBINATION in self.posterior_
+        check_is_fitted(self, "topics_")
+        combined = COMBINATION in self._results.groups
         return tuple(each.name for each in families_of(self, "partial" if combined else "none"))
 
     @property
     def combination_(self) -> pd.DataFrame:
         """The parts of the combination: weight of the population, and the log scores behind it."""
-        check_is_fitted(self, "posterior_")
-        if COMBINATION not in self.posterior_:
+        check_is_fitted(self, "topics_")
+        if COMBINATION not in self._results.groups:
             raise AttributeError(f"parts={self.parts!r} are not combined; use 'combined'.")
-        return combination_table(self.posterior_)
+        return combination_table(self._results.groups)
 
     @property
     def lapse_(self) -> Floats:
         """Posterior draws of the lapse rate of all topics, shape (draws,); all 0 of no lapses."""
-        check_is_fitted(self, "posterior_")
-        drawn = read_topics_lapse(self.posterior_)
+        check_is_fitted(self, "topics_")
+        drawn = read_lapse(self._results.groups)
         return np.zeros(self.draws * self.chains) if drawn is None else drawn
 
     @property
@@ -565,10 +573,10 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         AttributeError
             If pooling is not "partial": there is no population then.
         """
-        check_is_fitted(self, "posterior_")
+        check_is_fitted(self, "topics_")
         if self.pooling != "partial":
             raise AttributeError(f"pooling={self.pooling!r} has no population; use 'partial'.")
-        return self.from_results(topic_documents.of_population(self.posterior_))
+        return self._of(topic_documents.of_population(self._results))
 
     def fitted_problems(self) -> Problems:
         """
@@ -579,10 +587,10 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         sklearn.exceptions.NotFittedError
             If nothing was fitted yet.
         """
-        check_is_fitted(self, "posterior_")
+        check_is_fitted(self, "topics_")
         families = tuple(FAMILIES[name] for name in self.families_)
         return Topics(
-            tree=self.posterior_,
+            results=self._results,
             labels=self.classes_,
             families=families,
             pooling=self.pooling,
@@ -596,7 +604,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
 
     def save(self, path: str | Path) -> Path:
         """Write the fitted calibrator to a netCDF file; `bayescal.load` reads it."""
-        check_is_fitted(self, "posterior_")
+        check_is_fitted(self, "topics_")
         return storage.write_tree(self.posterior_, path)
 
     def report(
@@ -703,9 +711,13 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
     @classmethod
     def from_results(cls, tree: xr.DataTree) -> TopicCalibrator:
         """Return the calibrator that made a tree of results, `posterior_`."""
-        parameters, classes = provenance.read(tree)
+        return cls._of(Results.of_tree(tree))
+
+    @classmethod
+    def _of(cls, results: Results) -> TopicCalibrator:
+        parameters, classes = provenance.read(results.attrs)
         calibrator = cls(**parameters)
-        calibrator._set_results(tree, classes)
+        calibrator._set_results(results, classes)
         return calibrator
 
     def __sklearn_tags__(self) -> Any:
@@ -729,15 +741,16 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         elsewhere = ("n_jobs", "memory")
         return {k: v for k, v in self.get_params(deep=False).items() if k not in elsewhere}
 
-    def _set_results(self, tree: xr.DataTree, classes: NDArray[Any]) -> None:
-        self.posterior_, self.classes_ = tree, classes
+    def _set_results(self, results: Results, classes: NDArray[Any]) -> None:
+        self._results, self.classes_ = results, classes
         self._diagnostics = None
         point = self.point or POINT
-        self._curves = TopicCurves(tree, FAMILIES[self.families_[0]], point)
-        self.topics_: NDArray[Any] = tree["topics"].to_dataset()["topic"].values
-        documents = tree["topics"]["documents"].transpose("topic", "klass").values
+        topics = results.groups["topics"]
+        self.topics_: NDArray[Any] = topics["topic"].values
+        self._curves = TopicCurves(results, FAMILIES[self.families_[0]], point)
+        documents = topics["documents"].transpose("topic", "klass").values
         self.score_problems_, reversed_topics = topic_documents.read_problems(
-            tree, classes, given=self.scores_are != AUTO
+            results.groups, classes, given=self.scores_are != AUTO
         )
         lacking = {
             name: f"no documents of class {', '.join(map(repr, classes[counts == 0].tolist()))}"
@@ -760,25 +773,25 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
 
     def _checked_prior(self, prior: Priors | None) -> Priors | None:
         """Return the prior, once it is known to name no topic by mistake."""
-        check_is_fitted(self, "posterior_")
+        check_is_fitted(self, "topics_")
         if isinstance(prior, Mapping) and (unknown := set(prior) - set(self.topics_.tolist())):
             shown = ", ".join(sorted(map(repr, unknown))[:5])
             raise ValueError(f"prior must name topics that were fitted, got {shown}.")
         return prior
 
     def _fitted_html(self) -> str | None:
-        if not hasattr(self, "posterior_"):
+        if not hasattr(self, "topics_"):
             return None
         problems = (*self.score_problems_, *self.diagnostics_.problems)
         return topics_html(
-            self.posterior_, problems, self.classes_, self.pooling, len(self.flagged_)
+            self._results.groups, problems, self.classes_, self.pooling, len(self.flagged_)
         )
 
     def _read(
         self, read: Callable[..., Floats], scores: Any, topics: Any, last: Last | None = None
     ) -> Floats:
         """Return what the curves say: at once, or lazily of dask arrays."""
-        check_is_fitted(self, "posterior_")
+        check_is_fitted(self, "topics_")
         read = partial(read, strict=self.new_topics == "error")
         if is_lazy(scores, topics):
             lazy: Floats = read_lazily(self._curves, read, scores, topics, last)

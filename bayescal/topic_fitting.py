@@ -1,4 +1,4 @@
-"""From scores of many topics to the tree of results, and further topics added to one."""
+"""From scores of many topics to their results, and further topics added to these."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from bayescal.engines.pooled.sampled import Sampler
 from bayescal.engines.pooled.unpooled import fit_unpooled
 from bayescal.families import Family
 from bayescal.parts.of_topics import densities_place, prefix_of
-from bayescal.parts.places import flat
 from bayescal.results import topic_documents, topic_log_odds, topic_parts
+from bayescal.results.groups import Results
 from bayescal.results.topics import (
     build_topics,
     join_topics,
@@ -74,9 +74,9 @@ class TopicOptions:
     lapse: float | None
 
 
-def fit_tree(data: TopicScores, options: TopicOptions, attrs: dict[str, str]) -> xr.DataTree:
+def fit_topic_results(data: TopicScores, options: TopicOptions, attrs: dict[str, str]) -> Results:
     """
-    Return the tree of all topics: of one family, or of the combination of several.
+    Return the results of all topics: of one family, or of the combination of several.
 
     Parameters
     ----------
@@ -153,29 +153,27 @@ def fit_tree(data: TopicScores, options: TopicOptions, attrs: dict[str, str]) ->
         shape = options.chains, options.draws
         groups |= topic_parts.combination_groups(combination, data.names, reach, shape)
     groups |= topic_documents.build(data, options.scores_are)
-    tree = xr.DataTree.from_dict(groups)
-    tree.attrs.update(attrs)
-    return tree
+    return Results(groups, attrs)
 
 
-def extend_tree(
-    tree: xr.DataTree, data: TopicScores, families: Families, rng: np.random.Generator
-) -> xr.DataTree:
-    """Return a tree with further topics around its population, each as if it were the only one."""
+def extend_results(
+    results: Results, data: TopicScores, families: Families, rng: np.random.Generator
+) -> Results:
+    """Return results with further topics around the population, each as if it were the only one."""
     topics = _by_topic(data)
-    groups = flat(tree)
+    groups = dict(results.groups)
     densities = []
     for family in families:
         prefix = prefix_of(family, families)
-        population, scale = read_population(tree, prefix), read_scale(tree)
+        population, scale = read_population(groups, prefix), read_scale(groups)
         found = add_topics(topics, family, population, rng, scale)
         unpooled = fit_unpooled(topics, family.name)
         groups |= join_topics(groups, prefix, found, data.names, _counts(data), unpooled)
         base = population.rate.mean(axis=1)
         densities.append(DensitiesOfTopics(family, found.sides, (base[0], base[1]), scale[0]))
     if len(families) > 1:
-        base_weight, weight = topic_parts.weights_of_population(tree)
-        along = topic_parts.read_recalibration(tree)
+        base_weight, weight = topic_parts.weights_of_population(groups)
+        along = topic_parts.read_recalibration(groups)
         # As many draws as those of densities that weights are learnt from.
         along = along.take(np.arange(min(MOST_DRAWS, along.size)))
         direct, weights = extend_combination(
@@ -184,14 +182,12 @@ def extend_tree(
             rng,
             base_weight=base_weight,
             recalibrate=along.predictive,
-            fitted=topic_log_odds.read(tree),
+            fitted=topic_log_odds.read(groups),
             population=weight,
         )
         groups |= topic_parts.joined_groups(groups, direct, weights, data.names)
     groups |= topic_documents.join(groups, data)
-    out = xr.DataTree.from_dict(groups)
-    out.attrs.update(tree.attrs)
-    return out
+    return Results(groups, results.attrs)
 
 
 def _counts(data: TopicScores) -> NDArray[Any]:

@@ -46,7 +46,7 @@ def test_the_default_is_the_combination(fitted):
 
 
 def test_points_are_weighted_means_of_the_parts(fitted):
-    curve = read_topic(fitted.posterior_, 2)
+    curve = read_topic(flat(fitted.posterior_), 2)
     weight = fitted.posterior_["combination"]["weight"].sel(topic="earn").values
     mean = sum(
         w * special.expit(part.predictive(NEW)) for w, part in zip(weight, curve.parts, strict=True)
@@ -65,19 +65,19 @@ def test_a_topic_s_own_share_of_positives_as_prior_changes_nothing():
     fitted = TopicCalibrator(draws=100, random_state=0).fit(
         scores[kept], labels[kept], topics[kept]
     )
-    own = read_topic(fitted.posterior_, 0)
+    own = read_topic(flat(fitted.posterior_), 0)
     again = own.with_prior(own.parts[0].prior)
     for mine, moved in zip(own.parts, again.parts, strict=True):
         # Of the recalibrated curve too, although the history's share of positives is another one;
         # up to the Monte Carlo error of the share, which each family of densities draws anew.
         np.testing.assert_allclose(mine.predictive(NEW), moved.predictive(NEW), atol=0.1)
     # The negative: that of the other topics moves log-odds a lot.
-    other = read_topic(fitted.posterior_, 1).parts[0].prior
+    other = read_topic(flat(fitted.posterior_), 1).parts[0].prior
     assert np.abs(own.predictive(NEW) - own.with_prior(other).predictive(NEW)).min() > 0.5
 
 
 def test_bands_hold_draws_of_every_part_in_proportion_to_its_weight(fitted):
-    curve = read_topic(fitted.posterior_, 0)
+    curve = read_topic(flat(fitted.posterior_), 0)
     counts = np.bincount(curve.which, minlength=len(PARTS)) / curve.size
     np.testing.assert_allclose(counts, curve.weight, atol=1.0 / curve.size)
     low, high = fitted.predict_interval(NEW, ["corn"] * NEW.size).T
@@ -90,7 +90,7 @@ def test_bands_hold_draws_of_every_part_in_proportion_to_its_weight(fitted):
 
 
 def test_draws_of_one_topic_say_nothing_of_anothers_parts(fitted):
-    first, second = (read_topic(fitted.posterior_, topic) for topic in (1, 2))
+    first, second = (read_topic(flat(fitted.posterior_), topic) for topic in (1, 2))
     alike = (first.weight * second.weight).sum()
     error = np.sqrt(0.25 / first.size)
     assert abs((first.which == second.which).mean() - alike) < 4.0 * error
@@ -99,7 +99,7 @@ def test_draws_of_one_topic_say_nothing_of_anothers_parts(fitted):
 
 
 def test_densities_are_those_of_their_families_alone(fitted):
-    curve = read_topic(fitted.posterior_, 0)
+    curve = read_topic(flat(fitted.posterior_), 0)
     alone = TopicCalibrator(family="asymmetric_laplace", draws=250, random_state=1).fit(*made())
     ours = special.expit(curve.parts[0].predictive(NEW))
     theirs = alone.predict_proba(NEW, ["corn"] * NEW.size)[:, 1]
@@ -113,7 +113,7 @@ def test_log_odds_of_topics_with_many_documents_are_those_of_a_calibrator_of_the
     mine = topics == "corn"
     alone = ScoreCalibrator(parts="monotone", draws=250, random_state=0)
     alone.fit(scores[mine], labels[mine])
-    ours = special.expit(read_topic(fitted.posterior_, 0).parts[3].predictive(NEW))
+    ours = special.expit(read_topic(flat(fitted.posterior_), 0).parts[3].predictive(NEW))
     np.testing.assert_allclose(ours, alone.predict_proba(NEW)[:, 1], atol=0.05)
 
 
@@ -125,7 +125,7 @@ def test_log_odds_of_topics_with_few_documents_are_drawn_to_those_of_the_others(
     fitted.fit(scores[kept], labels[kept], topics[kept])
 
     def width(topic):
-        curve = read_topic(fitted.posterior_, topic).parts[3]
+        curve = read_topic(flat(fitted.posterior_), topic).parts[3]
         return np.ptp(np.quantile(curve.log_odds(np.array([1.5])), [0.1, 0.9]))
 
     alone = ScoreCalibrator(parts="monotone", draws=250, random_state=0)

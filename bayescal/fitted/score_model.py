@@ -5,7 +5,7 @@ from __future__ import annotations
 from bayescal.engines.data import BinaryScores
 from bayescal.engines.monotone.outlines import Outlines
 from bayescal.engines.pooled.hyperparameters import read_hyperparameters
-from bayescal.fitted.topic_model import describe_tree
+from bayescal.fitted.topic_model import describe_results
 from bayescal.formulas import densities, lapses
 from bayescal.formulas.block import Block
 from bayescal.formulas.mathml import formula
@@ -66,7 +66,7 @@ def describe_around(population: Population) -> list[Block]:
     return [
         Block("Inference", HOW["exact"]),
         Block("Prior knowledge", AROUND),
-        *describe_tree(population.tree, population.of_families, "partial", given),
+        *describe_results(population.results.groups, population.of_families, "partial", given),
     ]
 
 

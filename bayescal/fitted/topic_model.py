@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import xarray as xr
 
 from bayescal.engines.exact.hyperparameters import resolve
 from bayescal.engines.pooled.hyperparameters import TopicHyperparameters
@@ -18,9 +17,10 @@ from bayescal.formulas.log_odds import PIECES
 from bayescal.formulas.mathml import formula, letter
 from bayescal.formulas.numbers import in_text
 from bayescal.formulas.population import combination, log_odds_population, population
+from bayescal.parts.lapses import read_lapse
 from bayescal.parts.monotone import MONOTONE
+from bayescal.parts.places import Groups
 from bayescal.parts.recalibrated import recalibration_block
-from bayescal.results.topic_parts import read_topics_lapse
 from bayescal.results.topics import read_scale
 
 POOLED = {
@@ -45,17 +45,17 @@ OF_LOG_ODDS = (
 )
 
 
-def describe_tree(
-    tree: xr.DataTree,
+def describe_results(
+    groups: Groups,
     families: Sequence[Family],
     pooling: str,
     given: TopicHyperparameters,
 ) -> list[Block]:
-    """Return the model of a tree of topics, part by part; arguments as of `describe`."""
-    drawn = read_topics_lapse(tree)
+    """Return the model of results of topics, part by part; arguments as of `describe`."""
+    drawn = read_lapse(groups)
     fixed = 0.0 if drawn is None else float(drawn[0])
     learnt = drawn is not None and bool(np.any(drawn != fixed))
-    return describe(families, pooling, read_scale(tree), given, None if learnt else fixed)
+    return describe(families, pooling, read_scale(groups), given, None if learnt else fixed)
 
 
 def describe(

@@ -7,15 +7,15 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import xarray as xr
 from numpy.typing import NDArray
 
 from bayescal.engines.pooled.hyperparameters import TopicHyperparameters
 from bayescal.families import Family
 from bayescal.fitted.documents import Documents
 from bayescal.fitted.problem import FittedProblem, Problems, numbers_of
-from bayescal.parts.places import COMBINATION, flat, places
+from bayescal.parts.places import COMBINATION, places
 from bayescal.results.diagnostics import Diagnostics, problems_by_topic
+from bayescal.results.groups import Results
 from bayescal.results.summaries import topic_table
 from bayescal.results.topic_calibration import topic_calibration
 from bayescal.results.topic_parts import combination_table
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Topics:
     """
-    All topics of a tree that `results.topics.build_topics` made.
+    All topics of results that `topic_fitting.fit_topic_results` returned.
 
     What is read of all of them at once is kept for the next topic.
 
     Attributes
     ----------
-    tree : xarray.DataTree
-        The results.
+    results : Results
+        What was found.
     labels : array of shape (2,)
         The negative and the positive class.
     families : tuple of Family
@@ -57,7 +57,7 @@ class Topics:
         By topic, what is wrong with its documents.
     """
 
-    tree: xr.DataTree
+    results: Results
     labels: NDArray[Any]
     families: tuple[Family, ...]
     pooling: str
@@ -75,12 +75,12 @@ class Topics:
 
     def read(self, position: int | None) -> TopicProblem:
         """Return the topic at a position; for None one without documents, as of the population."""
-        calibration = topic_calibration(self.tree, self.families[0], position)
+        calibration = topic_calibration(self.results.groups, self.families[0], position)
         fits = calibration.fits
         return TopicProblem(
             name="" if position is None else str(self.names[position]),
             labels=self.labels,
-            tree=self.tree,
+            tree=self.results.tree,
             # Plots and reports ask on the internal scale.
             calibration=replace(calibration, scores_are="scores"),
             point=self.point,
@@ -96,24 +96,24 @@ class Topics:
     @cached_property
     def names(self) -> list[Any]:
         """Return the names of the topics."""
-        names: list[Any] = self.tree["topics"].to_dataset()["topic"].values.tolist()
+        names: list[Any] = self.results.groups["topics"]["topic"].values.tolist()
         return names
 
     @cached_property
     def problems_of_draws(self) -> list[tuple[str, ...]]:
         """Return what is wrong with the draws of each topic."""
-        return problems_by_topic(self.tree)
+        return problems_by_topic(self.results.groups)
 
     @cached_property
     def efficiency(self) -> NDArray[np.float64]:
         """Return the effective share of each topic's draws, (topics, classes)."""
-        efficiency = self.tree["topics"].to_dataset()["efficiency"]
+        efficiency = self.results.groups["topics"]["efficiency"]
         return np.asarray(efficiency.transpose("topic", "klass").values)
 
     def parameters(self, level: float) -> dict[Any, pd.DataFrame]:
         """Return the rows of the summary, by topic."""
         if level not in self._parameters:
-            table = topic_table(self.tree, self.labels, level)
+            table = topic_table(self.results.groups, self.labels, level)
             self._parameters.clear()
             self._parameters[level] = dict(iter(table.groupby(level="topic", sort=False)))
         return self._parameters[level]
@@ -142,7 +142,7 @@ class TopicProblem(FittedProblem):
     @property
     def model(self) -> str:
         """Return the names of the parts."""
-        return ", ".join(place.name for place in places(flat(self.tree)))
+        return ", ".join(place.name for place in places(self.topics.results.groups))
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -166,9 +166,8 @@ class TopicProblem(FittedProblem):
     @property
     def parts(self) -> pd.DataFrame | None:
         """Return the weights of a combination's parts, and the log scores behind them."""
-        if COMBINATION not in self.tree:
-            return None
-        return combination_table(self.tree, self.position)
+        groups = self.topics.results.groups
+        return combination_table(groups, self.position) if COMBINATION in groups else None
 
     def parameters(self, level: float) -> pd.DataFrame:
         """Return estimates unpooled, pooled and of the population; rows (class, parameter)."""
@@ -179,10 +178,12 @@ class TopicProblem(FittedProblem):
 
     def describe(self, *, several: bool) -> list[Block]:
         """Return the model of all topics in words and formulas."""
-        from bayescal.fitted.topic_model import describe_tree
+        from bayescal.fitted.topic_model import describe_results
 
         topics = self.topics
-        return describe_tree(self.tree, topics.families, topics.pooling, topics.hyperparameters)
+        return describe_results(
+            topics.results.groups, topics.families, topics.pooling, topics.hyperparameters
+        )
 
     @property
     def prior_moved(self) -> float | None:

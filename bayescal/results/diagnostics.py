@@ -10,7 +10,7 @@ import xarray as xr
 
 from bayescal.parts.kinds import findings, worst
 from bayescal.parts.of_topics import HYPERPARAMETERS
-from bayescal.parts.places import POSTERIOR, Groups, flat, places
+from bayescal.parts.places import POSTERIOR, Groups, places
 
 RHAT_LIMIT = 1.01
 ESS_LIMIT = 400.0
@@ -85,12 +85,12 @@ def diagnose_topics(groups: Groups) -> Diagnostics:
     return replace(chains, problems=(*chains.problems, *found.problems))
 
 
-def problems_by_topic(tree: xr.DataTree) -> list[tuple[str, ...]]:
+def problems_by_topic(groups: Groups) -> list[tuple[str, ...]]:
     """Return what is wrong with the draws of each topic, what topics share among it."""
-    found = findings(flat(tree))
+    found = findings(groups)
     return [
         tuple(each.text() for each in found if each.topics is None or each.topics[k])
-        for k in range(tree["topics"].sizes["topic"])
+        for k in range(groups["topics"].sizes["topic"])
     ]
 
 

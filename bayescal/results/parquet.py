@@ -17,6 +17,7 @@ from bayescal.bayes import probability
 from bayescal.families import FAMILIES
 from bayescal.parallel import in_parallel
 from bayescal.results import storage
+from bayescal.results.groups import Results
 from bayescal.results.topic_curves import TopicCurves
 from bayescal.topic_scores import read_cells
 from bayescal.validation import Floats
@@ -102,7 +103,7 @@ def predict_parquet(
     # On disk once: a worker reads it once, whatever the number of pieces.
     calibrator = folder / CALIBRATOR
     if not calibrator.exists():
-        storage.write_tree(curves.tree, calibrator)
+        storage.write_tree(curves.results.tree, calibrator)
     wanted = Piece(
         rows=None,
         schema=dataset.schema,
@@ -172,7 +173,7 @@ def _with_answers(batch: pa.RecordBatch, piece: Piece, schema: pa.Schema) -> pa.
 @lru_cache(maxsize=1)
 def _curves_at(path: Path, family: str, point: str, written: int) -> TopicCurves:
     """Return the curves in a file; the time when it was written tells it from others."""
-    return TopicCurves(storage.read_tree(path), FAMILIES[family], point)
+    return TopicCurves(Results.of_tree(storage.read_tree(path)), FAMILIES[family], point)
 
 
 def _dataset(source: Path, wanted: tuple[str, ...]) -> Any:
@@ -200,7 +201,7 @@ def _check_target(out: Path) -> None:
 
 
 def _digest(curves: TopicCurves) -> str:
-    datasets = [node.dataset for node in curves.tree.subtree]
+    datasets = [node.dataset for node in curves.results.tree.subtree]
     return unfinished.digest(
         part
         for dataset in datasets

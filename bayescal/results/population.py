@@ -1,8 +1,8 @@
 """A population of topics in the results of one problem: kept there, and what was drawn around it.
 
 A problem fitted around a population has the groups of any other one, its parts being those of
-`parts.around_population`, and the population's own tree in the group prior_knowledge: a file of it
-needs no other file to be read, or to learn from further documents.
+`parts.around_population`, and the population's own groups below prior_knowledge: a file of it needs
+no other file to be read, or to learn from further documents.
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ from bayescal.parts.of_topics import (
     RECALIBRATED_OF_TOPICS,
     prefix_of,
 )
-from bayescal.parts.places import COMBINATION, DRAWS, LAPSE, Groups, flat, place_of, places
+from bayescal.parts.places import COMBINATION, DRAWS, LAPSE, Groups, place_of, places
 from bayescal.parts.stack import ORDER
+from bayescal.results.groups import Results
 from bayescal.results.topic_parts import order_of
 from bayescal.results.topics import read_population, read_scale
 from bayescal.validation import Floats
@@ -34,19 +35,19 @@ from bayescal.validation import Floats
 FOLDER = "prior_knowledge"
 
 
-def families_of_tree(tree: xr.DataTree) -> tuple[Family, ...]:
-    """Return the families of densities that a tree of topics holds, in their order."""
-    found = places(flat(tree))
+def families_in(groups: Groups) -> tuple[Family, ...]:
+    """Return the families of densities that results of topics hold, in their order."""
+    found = places(groups)
     return tuple(FAMILIES[each.name] for each in found if each.kind == DENSITIES_OF_TOPICS)
 
 
-def kept_groups(population: xr.DataTree) -> dict[str, xr.Dataset]:
-    """Return a population's tree as groups of another one, its provenance among them."""
-    groups = {f"{FOLDER}/{path}": group for path, group in flat(population).items()}
+def kept_groups(population: Results) -> dict[str, xr.Dataset]:
+    """Return a population's results as groups of others, their provenance among them."""
+    groups = {f"{FOLDER}/{path}": group for path, group in population.groups.items()}
     return {FOLDER: xr.Dataset(attrs=dict(population.attrs)), **groups}
 
 
-def read_kept(groups: Groups) -> xr.DataTree | None:
+def read_kept(groups: Groups) -> Results | None:
     """Return the population that a problem was fitted around; None if there was none."""
     if FOLDER not in groups:
         return None
@@ -54,21 +55,19 @@ def read_kept(groups: Groups) -> xr.DataTree | None:
     own = {
         path.removeprefix(start): each for path, each in groups.items() if path.startswith(start)
     }
-    population = xr.DataTree.from_dict(own)
-    population.attrs.update(groups[FOLDER].attrs)
-    return population
+    return Results(own, groups[FOLDER].attrs)
 
 
-def groups_of_topic(tree: xr.DataTree) -> dict[str, xr.Dataset]:
+def groups_of_topic(groups: Groups) -> dict[str, xr.Dataset]:
     """
-    Return the only topic of a tree as the parts of one problem, with their weights.
+    Return the only topic of results as the parts of one problem, with their weights.
 
     Parameters
     ----------
-    tree : xarray.DataTree
+    groups : mapping of str to Dataset
         A population with one topic added to it.
     """
-    families, groups = families_of_tree(tree), flat(tree)
+    families = families_in(groups)
     out: dict[str, xr.Dataset] = {}
     for family in families:
         prefix = prefix_of(family, families)
@@ -76,7 +75,7 @@ def groups_of_topic(tree: xr.DataTree) -> dict[str, xr.Dataset]:
         out |= {
             **place.note(),
             place.draws[0]: drawn_densities(_only(groups[f"{prefix}posterior"]), family),
-            place.constants: xr.Dataset({"centre": read_scale(tree)[0]}),
+            place.constants: xr.Dataset({"centre": read_scale(groups)[0]}),
             place.evidence: _health(_only(groups[f"{prefix}topics"])),
         }
     if COMBINATION not in groups:
@@ -86,19 +85,19 @@ def groups_of_topic(tree: xr.DataTree) -> dict[str, xr.Dataset]:
     weights.attrs = {**groups[COMBINATION].attrs, ORDER: order}
     lapses = {LAPSE: groups[LAPSE]} if LAPSE in groups else {}
     # Labels left out are predicted with the mean of what base rates are from.
-    base_rate = read_population(tree).rate.mean(axis=1)
+    base_rate = read_population(groups).rate.mean(axis=1)
     recalibrated = _recalibrated(groups, base_rate)
     return out | recalibrated | _monotone(groups) | {COMBINATION: weights} | lapses
 
 
-def draw_of_population(population: xr.DataTree, draws: int) -> xr.Dataset:
+def draw_of_population(population: Groups, draws: int) -> xr.Dataset:
     """
     Return one chain of draws of a topic that nobody has labelled, evenly chosen.
 
     Parameters
     ----------
-    population : xarray.DataTree
-        Without topics.
+    population : mapping of str to Dataset
+        Its groups, without topics.
     draws : int
         How many, at most as many as the population has.
 
@@ -107,8 +106,8 @@ def draw_of_population(population: xr.DataTree, draws: int) -> xr.Dataset:
     xarray.Dataset
         mode, left_width and right_width of the first family's densities, and prior, P(+).
     """
-    family = families_of_tree(population)[0]
-    drawn = drawn_densities(population["population"].to_dataset(), family)
+    family = families_in(population)[0]
+    drawn = drawn_densities(population["population"], family)
     one = drawn.stack(sample=DRAWS, create_index=False).drop_vars(DRAWS)
     kept = np.linspace(0, one.sizes["sample"] - 1, draws).astype(np.intp)
     chain = one.isel(sample=kept).rename(sample="draw").expand_dims(chain=[0])

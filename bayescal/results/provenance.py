@@ -66,10 +66,10 @@ def check_made_by(estimator: str, tree: xr.DataTree, path: str | Path) -> None:
         raise ValueError(f"{path} holds a {other}: bayescal.load reads it.")
 
 
-def read(tree: xr.DataTree) -> tuple[dict[str, Any], NDArray[Any]]:
+def read(attrs: Mapping[Any, Any]) -> tuple[dict[str, Any], NDArray[Any]]:
     """Return the estimator's parameters and classes from a tree's attributes."""
-    parameters = json.loads(tree.attrs["bayescal_parameters"])
-    classes = json.loads(tree.attrs["bayescal_classes"])
+    parameters = json.loads(attrs["bayescal_parameters"])
+    classes = json.loads(attrs["bayescal_classes"])
     return parameters, np.array(classes["values"], dtype=np.dtype(classes["dtype"]))
 
 

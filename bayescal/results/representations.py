@@ -13,7 +13,7 @@ from scipy import special
 from bayescal.bayes import probability
 from bayescal.html.svg import curve_picture, interval_picture
 from bayescal.html.tables import paragraph, side_by_side, table
-from bayescal.parts.places import COMBINATION
+from bayescal.parts.places import COMBINATION, Groups
 from bayescal.results.calibration import Calibration
 
 LEVEL = 0.9
@@ -113,7 +113,7 @@ class _Curve:
 
 
 def topics_html(
-    tree: xr.DataTree,
+    groups: Groups,
     problems: Sequence[str],
     classes: NDArray[Any],
     pooling: str,
@@ -124,8 +124,8 @@ def topics_html(
 
     Parameters
     ----------
-    tree : xarray.DataTree
-        Its results.
+    groups : mapping of str to Dataset
+        Of its results.
     problems : sequence of str
         What is wrong with its scores and draws.
     classes : array of shape (2,)
@@ -135,11 +135,11 @@ def topics_html(
     flagged : int
         With how many topics something is wrong.
     """
-    topics = tree["topics"].to_dataset()
+    topics = groups["topics"]
     documents = topics["documents"].transpose("klass", "topic").values
     order = np.argsort(documents[1], kind="stable")[:TOPICS]
     names = [str(name) for name in topics["topic"].values[order].tolist()]
-    mode = tree["posterior"]["theta"].sel(klass="positive").isel(topic=order)
+    mode = groups["posterior"]["theta"].sel(klass="positive").isel(topic=order)
     draws = mode.transpose("topic", "chain", "draw").values
     draws = draws.reshape(order.size, draws.shape[1] * draws.shape[2])
     tails = [0.5 - LEVEL / 2.0, 0.5 + LEVEL / 2.0]

@@ -12,7 +12,7 @@ from bayescal.curves.densities import SIDES
 from bayescal.engines.data import KLASS
 from bayescal.parts import part_of
 from bayescal.parts.densities import rows_of_classes
-from bayescal.parts.places import DRAWS, MODE, POSTERIOR, flat, places
+from bayescal.parts.places import DRAWS, MODE, POSTERIOR, Groups, flat, places
 from bayescal.results.diagnostics import CHAINS
 from bayescal.results.tree import read_fits
 
@@ -73,12 +73,12 @@ def _of_chains(draws: xr.DataArray) -> tuple[float, float]:
     return rhat, ess
 
 
-def topic_table(tree: xr.DataTree, classes: NDArray[Any], level: float) -> pd.DataFrame:
+def topic_table(groups: Groups, classes: NDArray[Any], level: float) -> pd.DataFrame:
     """Return estimates unpooled, pooled and of the population; see `TopicCalibrator.summary`."""
     import pandas as pd
 
     tails = [0.5 - level / 2.0, 0.5 + level / 2.0]
-    posterior, topics = tree["posterior"].to_dataset(), tree["topics"].to_dataset()
+    posterior, topics = groups["posterior"], groups["topics"]
     parts = []
     for name in SIDES:
         draws = posterior[name].transpose(..., *DRAWS)
@@ -91,7 +91,7 @@ def topic_table(tree: xr.DataTree, classes: NDArray[Any], level: float) -> pd.Da
             "pooled": draws.mean(DRAWS),
             "lower": (draws.dims[:-2], lower),
             "upper": (draws.dims[:-2], upper),
-            "population": tree["population"][name].median(DRAWS),
+            "population": groups["population"][name].median(DRAWS),
         }
         frame = xr.Dataset(columns).drop_vars(DRAWS, errors="ignore").to_dataframe().reset_index()
         parts.append(frame.assign(parameter=name))

@@ -1,4 +1,4 @@
-"""What a tree of many topics says of their scores: log-odds and intervals, topic by topic."""
+"""What results of many topics say of their scores: log-odds and intervals, topic by topic."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import xarray as xr
 from numpy.typing import NDArray
 from scipy.special import log_expit
 
@@ -16,8 +15,9 @@ from bayescal.bayes import log_probabilities, probabilities, probability
 from bayescal.curves.class_prior import Prior
 from bayescal.families import Family
 from bayescal.results.calibration import Calibration
+from bayescal.results.groups import Results
 from bayescal.results.topic_calibration import topic_calibration
-from bayescal.results.topics import take_topics
+from bayescal.results.topics import at_topics
 from bayescal.topic_scores import Cells
 from bayescal.validation import Floats
 
@@ -38,15 +38,15 @@ class TopicCurves:
 
     Attributes
     ----------
-    tree : xarray.DataTree
-        What `results.topics.build_topics` returns.
+    results : Results
+        What `topic_fitting.fit_topic_results` returns.
     family : Family
-        Of the densities, unless the tree holds a combination.
+        Of the densities, unless there is a combination.
     point : str
         The point estimate, see `ScoreCalibrator`.
     """
 
-    tree: xr.DataTree
+    results: Results
     family: Family
     point: str = POINT
 
@@ -120,14 +120,14 @@ class TopicCurves:
     @property
     def draws(self) -> int:
         """Return the number of posterior draws."""
-        sizes = self.tree["posterior"].sizes
+        sizes = self.results.groups["posterior"].sizes
         return sizes["chain"] * sizes["draw"]
 
     def of(self, names: Sequence[Any]) -> TopicCurves:
         """Return the curves of some topics alone; those that were not fitted are left out."""
         positions = [self._known[name] for name in names if name in self._known]
-        some = take_topics(self.tree, np.array(positions, dtype=np.intp))
-        return replace(self, tree=some)
+        some = at_topics(self.results.groups, np.array(positions, dtype=np.intp))
+        return replace(self, results=Results(some, self.results.attrs))
 
     def check_known(self, names: Sequence[Any]) -> None:
         """Raise ValueError if a topic was not fitted."""
@@ -163,7 +163,9 @@ class TopicCurves:
         if kept is None:
             if len(self._kept) >= MOST_KEPT:
                 self._kept.clear()
-            kept = self._kept[position] = topic_calibration(self.tree, self.family, position)
+            kept = self._kept[position] = topic_calibration(
+                self.results.groups, self.family, position
+            )
         return kept
 
     @cached_property
@@ -173,5 +175,5 @@ class TopicCurves:
     @cached_property
     def _known(self) -> dict[Any, int]:
         """Where each topic is among those fitted."""
-        names = self.tree["topics"].dataset["topic"].values.tolist()
+        names = self.results.groups["topics"]["topic"].values.tolist()
         return {name: k for k, name in enumerate(names)}

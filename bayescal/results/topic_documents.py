@@ -1,4 +1,4 @@
-"""What is kept of every topic's documents in the tree of results, which does not hold their scores.
+"""What is kept of every topic's documents in results, which do not hold their scores.
 
 The smallest and the largest score, and whether positives lie above negatives.
 """
@@ -12,7 +12,8 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayescal.parts.places import Groups
-from bayescal.results.topics import append_topics, take_topics
+from bayescal.results.groups import Results
+from bayescal.results.topics import append_topics, at_topics
 from bayescal.score_checks import SAY_WHAT_THEY_ARE, Direction, topic_problems
 from bayescal.topic_scores import TopicScores
 
@@ -42,48 +43,49 @@ def _of_topics(data: TopicScores) -> dict[str, Any]:
     }
 
 
-def read_scores_are(tree: xr.DataTree) -> str:
-    """Return what users' scores are; of probabilities the tree has the log-odds."""
-    return str(tree[GROUP].attrs["scores_are"])
+def read_scores_are(groups: Groups) -> str:
+    """Return what users' scores are; of probabilities the results have the log-odds."""
+    return str(groups[GROUP].attrs["scores_are"])
 
 
 def read_problems(
-    tree: xr.DataTree, classes: NDArray[Any], *, given: bool
+    groups: Groups, classes: NDArray[Any], *, given: bool
 ) -> tuple[tuple[str, ...], dict[Any, str]]:
     """
     Return what is wrong with the scores of all topics, and of single ones.
 
     Parameters
     ----------
-    tree : xarray.DataTree
+    groups : mapping of str to Dataset
         The results.
     classes : array of shape (2,)
         The negative and the positive class.
     given : bool
         Whether the user said what the scores are.
     """
-    group = tree[GROUP].to_dataset()
+    group = groups[GROUP]
     names = group["topic"].values.tolist()
     pairs = zip(group["auc"].values.tolist(), group["variance"].values.tolist(), strict=True)
     directions = [None if np.isnan(auc) else Direction(auc, variance) for auc, variance in pairs]
     problems, of_topics = topic_problems(names, directions, classes.tolist())
-    low, high = read_range(tree, None)
+    low, high = read_range(groups, None)
     inside = 0.0 <= low < high <= 1.0
     return (*problems, *([SAY_WHAT_THEY_ARE] if inside and not given else [])), of_topics
 
 
-def read_range(tree: xr.DataTree, topic: int | None) -> tuple[float, float]:
+def read_range(groups: Groups, topic: int | None) -> tuple[float, float]:
     """Return a topic's smallest and largest score, by its position; of None those of all."""
-    variables = tree[GROUP].dataset.variables
+    variables = groups[GROUP].variables
     low, high = variables["lowest"].values, variables["highest"].values
     if topic is not None and low[topic] <= high[topic]:
         return float(low[topic]), float(high[topic])
-    others = tree[GROUP].attrs.get(REACH, [])
+    others = groups[GROUP].attrs.get(REACH, [])
     return float(np.nanmin([*low, *others])), float(np.nanmax([*high, *others]))
 
 
-def of_population(tree: xr.DataTree) -> xr.DataTree:
-    """Return a tree without its topics: what is known of the next one, with how far scores went."""
-    population = take_topics(tree, np.empty(0, dtype=np.intp))
-    population[GROUP].attrs[REACH] = list(read_range(tree, None))
-    return population
+def of_population(results: Results) -> Results:
+    """Return results without topics: what is known of the next one, with how far scores went."""
+    groups = at_topics(results.groups, np.empty(0, dtype=np.intp))
+    reach = list(read_range(results.groups, None))
+    groups[GROUP] = groups[GROUP].assign_attrs({REACH: reach})
+    return Results(groups, results.attrs)

@@ -81,10 +81,10 @@ def join(groups: Groups, added: LogOddsOfTopics, names: NDArray[Any]) -> dict[st
     }
 
 
-def read(tree: xr.DataTree) -> LogOddsOfTopics:
+def read(groups: Groups) -> LogOddsOfTopics:
     """Return what further topics are drawn around; it holds no topics' draws."""
     constants, evidence, drawn = (
-        tree[name].dataset.variables for name in (PART.constants, PART.evidence, DRAWN)
+        groups[name].variables for name in (PART.constants, PART.evidence, DRAWN)
     )
     population = [drawn[name].values.ravel() for name in NAMES]
     slope = drawn["new_slope"].transpose("segment", *DRAWS).values
@@ -104,17 +104,17 @@ def read(tree: xr.DataTree) -> LogOddsOfTopics:
     )
 
 
-def read_curve(tree: xr.DataTree, topic: int | None) -> MonotoneDraws:
+def read_curve(groups: Groups, topic: int | None) -> MonotoneDraws:
     """Return a topic's curve, by its position; of None that of a topic without documents."""
     # Variables, not arrays with coordinates: thousands of topics are read one by one.
-    own, constants = (tree[name].dataset.variables for name in (DRAWN, PART.constants))
-    rates = tree["population" if topic is None else "posterior"].dataset.variables["rate"]
+    own, constants = (groups[name].variables for name in (DRAWN, PART.constants))
+    rates = groups["population" if topic is None else "posterior"].variables["rate"]
     prefix = "new_" if topic is None else ""
     drawn = [rates, *(own[f"{prefix}{name}"] for name in CURVE)]
     rate, intercept, slope = (
         (each if topic is None else each.isel(topic=topic)).values for each in drawn
     )
-    check_finite(whose(tree, PART.name, topic), rate, intercept, slope)
+    check_finite(whose(groups, PART.name, topic), rate, intercept, slope)
     return MonotoneDraws(
         pieces=_pieces(constants),
         intercept=intercept.ravel(),

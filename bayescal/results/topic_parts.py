@@ -24,7 +24,7 @@ from bayescal.parts.lapses import lapse_groups, read_lapse
 from bayescal.parts.monotone import read_log_odds
 from bayescal.parts.of_topics import RECALIBRATED_OF_TOPICS as RECALIBRATION
 from bayescal.parts.of_topics import prefix_of, shown_of_topics
-from bayescal.parts.places import COMBINATION, LAPSE, Groups
+from bayescal.parts.places import COMBINATION, Groups
 from bayescal.parts.stack import BEYOND, HELD, ORDER, reach_of, stored
 from bayescal.results import topic_log_odds
 from bayescal.results.topic_documents import read_range
@@ -85,19 +85,19 @@ def combination_groups(
     }
 
 
-def read_topic(tree: xr.DataTree, topic: int | None) -> CombinedDraws:
+def read_topic(groups: Groups, topic: int | None) -> CombinedDraws:
     """Return a topic's curve, by its position; of None that of a topic without documents."""
-    combination = tree[COMBINATION].to_dataset()
-    densities = _densities(tree, topic)
+    combination = groups[COMBINATION]
+    densities = _densities(groups, topic)
     # The curve is one for all topics, but what it says of a topic is for the topic's own P(+).
-    along = replace(read_recalibration(tree), prior=densities[0].prior)
-    recalibrated = RecalibratedDraws(_base(tree, densities, combination), along)
-    direct = topic_log_odds.read_curve(tree, topic)
+    along = replace(read_recalibration(groups), prior=densities[0].prior)
+    recalibrated = RecalibratedDraws(_base(groups, densities, combination), along)
+    direct = topic_log_odds.read_curve(groups, topic)
     weight = combination["population_weight"] if topic is None else combination["weight"][topic]
     parts: tuple[PartCurves, ...] = (*densities, recalibrated, direct)
     order = order_of(combination, weight.values)
-    reach = reach_of(combination, read_range(tree, topic))
-    return combine(parts, weight.values, read_topics_lapse(tree), order, reach)
+    reach = reach_of(combination, read_range(groups, topic))
+    return combine(parts, weight.values, read_lapse(groups), order, reach)
 
 
 def order_of(combination: xr.Dataset, weight: Floats) -> int:
@@ -115,19 +115,14 @@ def order_of(combination: xr.Dataset, weight: Floats) -> int:
     return crc32(np.rint(1234.5678 * weight).astype("<i8").tobytes())
 
 
-def read_topics_lapse(tree: xr.DataTree) -> Floats | None:
-    """Return the draws of all topics' lapse rate, (draws,); None where there are no lapses."""
-    return read_lapse({LAPSE: tree[LAPSE].to_dataset()} if LAPSE in tree else {})
-
-
-def combination_table(tree: xr.DataTree, topic: int | None = None) -> pd.DataFrame:
+def combination_table(groups: Groups, topic: int | None = None) -> pd.DataFrame:
     """
     Return weight, log score and its standard error of each part.
 
     The weight is a topic's, by its position, or that of topics without labels of their own; log
     scores are of all topics.
     """
-    combination = tree[COMBINATION].to_dataset()
+    combination = groups[COMBINATION]
     weight = combination["population_weight"]
     if topic is not None:
         weight = combination["weight"].isel(topic=topic, drop=True)
@@ -135,33 +130,30 @@ def combination_table(tree: xr.DataTree, topic: int | None = None) -> pd.DataFra
     return table[["weight", "elpd", "se"]].to_dataframe()
 
 
-def read_recalibration(tree: xr.DataTree) -> MonotoneDraws:
+def read_recalibration(groups: Groups) -> MonotoneDraws:
     """Return the curve of all topics along the densities' log-odds."""
-    groups = {
-        path: tree[path].to_dataset() for path in (*RECALIBRATION.draws, RECALIBRATION.constants)
-    }
     return read_log_odds(groups, RECALIBRATION)
 
 
-def weights_of_population(tree: xr.DataTree) -> tuple[Floats, Floats]:
+def weights_of_population(groups: Groups) -> tuple[Floats, Floats]:
     """Return the weights of the densities that are recalibrated, and those of the parts."""
-    combination = tree[COMBINATION].to_dataset()
+    combination = groups[COMBINATION]
     return combination["base_weight"].values, combination["population_weight"].values
 
 
-def _densities(tree: xr.DataTree, topic: int | None) -> tuple[ClassDraws, ...]:
+def _densities(groups: Groups, topic: int | None) -> tuple[ClassDraws, ...]:
     families = [FAMILIES[name] for name in DENSITIES]
     return tuple(
-        read_curve(tree, family, topic, prefix_of(family, families)) for family in families
+        read_curve(groups, family, topic, prefix_of(family, families)) for family in families
     )
 
 
 def _base(
-    tree: xr.DataTree, densities: tuple[ClassDraws, ...], combination: xr.Dataset
+    groups: Groups, densities: tuple[ClassDraws, ...], combination: xr.Dataset
 ) -> DensityLogOdds:
     low, high = combination["reach"].values.tolist()
     weight = combination["base_weight"].values
-    return mixture_log_odds(densities, weight, read_scale(tree), (low, high))
+    return mixture_log_odds(densities, weight, read_scale(groups), (low, high))
 
 
 def joined_groups(

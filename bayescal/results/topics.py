@@ -1,4 +1,4 @@
-"""Results of many topics: a tree with the dimension topic, and each topic's curve."""
+"""Results of many topics: groups with the dimension topic, and each topic's curve."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from bayescal.engines.pooled.engine import TopicPosterior, densities_of
 from bayescal.engines.pooled.population import NAMES
 from bayescal.families import Family
 from bayescal.parts.of_topics import RATE_NAMES
-from bayescal.parts.places import DRAWS, Groups, flat
+from bayescal.parts.places import DRAWS, Groups
 from bayescal.results.room import append
 from bayescal.validation import Floats
 
@@ -178,19 +178,12 @@ def _of_topics(
     )
 
 
-def read_population(tree: xr.DataTree, prefix: str = "") -> Population:
+def read_population(groups: Groups, prefix: str = "") -> Population:
     """Return the draws of the population's hyperparameters."""
-    variables = tree[prefix + "population"].dataset.variables
+    variables = groups[prefix + "population"].variables
     of_class = np.stack([variables[name].transpose("klass", *DRAWS).values for name in NAMES], -1)
     rate = np.stack([variables[name].transpose(*DRAWS).values.ravel() for name in RATE_NAMES])
     return Population(of_class.reshape(len(KLASS), -1, len(NAMES)), rate)
-
-
-def take_topics(tree: xr.DataTree, positions: NDArray[np.intp]) -> xr.DataTree:
-    """Return a tree with the topics at some positions alone."""
-    taken = xr.DataTree.from_dict(at_topics(flat(tree), positions))
-    taken.attrs.update(tree.attrs)
-    return taken
 
 
 def at_topics(groups: Groups, positions: NDArray[np.intp] | slice) -> dict[str, xr.Dataset]:
@@ -201,14 +194,13 @@ def at_topics(groups: Groups, positions: NDArray[np.intp] | slice) -> dict[str, 
     }
 
 
-def read_scale(tree: xr.DataTree) -> tuple[float, float]:
+def read_scale(groups: Groups) -> tuple[float, float]:
     """Return the centre and the spread of all scores fitted."""
-    return float(tree["topics"]["centre"]), float(tree["topics"]["spread"])
+    known = groups["topics"].variables
+    return float(known["centre"]), float(known["spread"])
 
 
-def read_curve(
-    tree: xr.DataTree, family: Family, topic: int | None, prefix: str = ""
-) -> ClassDraws:
+def read_curve(groups: Groups, family: Family, topic: int | None, prefix: str = "") -> ClassDraws:
     """
     Return a topic's curve by densities, by its position; of None that of one without documents.
 
@@ -221,7 +213,7 @@ def read_curve(
     """
     # Variables, not arrays with coordinates: thousands of topics are read one by one.
     group = "population" if topic is None else "posterior"
-    variables = tree[prefix + group].dataset.variables
+    variables = groups[prefix + group].variables
 
     def draws(name: str, *dims: str) -> Floats:
         variable = variables[name]
@@ -231,15 +223,15 @@ def read_curve(
         return values
 
     sides, rate = np.stack([draws(name, "klass") for name in SIDES], axis=1), draws("rate")
-    check_finite(whose(tree, family.name, topic), sides, rate)
-    return curve_of(sides, rate.ravel(), family, read_scale(tree)[0])
+    check_finite(whose(groups, family.name, topic), sides, rate)
+    return curve_of(sides, rate.ravel(), family, read_scale(groups)[0])
 
 
-def whose(tree: xr.DataTree, part: str, topic: int | None) -> str:
+def whose(groups: Groups, part: str, topic: int | None) -> str:
     """Return in words what draws are of: a part, for a topic by its position, or for none."""
     if topic is None:
         return f"the part {part!r} for topics without documents"
-    name = tree["topics"].dataset.variables["topic"][topic]
+    name = groups["topics"].variables["topic"][topic]
     return f"the part {part!r} for topic {name.values.item()!r}"
 
 

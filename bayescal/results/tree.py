@@ -11,9 +11,8 @@ need in engine_constants beside them, and how well they were made in evidence.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 import xarray as xr
@@ -22,48 +21,28 @@ from bayescal.engines.data import KLASS, BinaryScores
 from bayescal.engines.maximum_likelihood import ClassFits
 from bayescal.families import FAMILIES, Fit, ScaleFloor
 from bayescal.parts.part import Reading
-from bayescal.parts.places import POSTERIOR, Groups, flat, places
+from bayescal.parts.places import POSTERIOR, Groups, places
 from bayescal.parts.stack import raw_groups
+from bayescal.results.groups import Results
 from bayescal.results.pickling import Packed, pack, unpack
 
 
 @dataclass(frozen=True)
-class Results:
-    """
-    What a fit found.
+class ProblemResults(Results):
+    """What a fit of one problem found; groups of draws in raw score units may be absent."""
 
-    Attributes
-    ----------
-    groups : mapping of str to Dataset
-        The groups of its tree by their paths; those of draws in raw score units may be absent.
-    attrs : mapping
-        Provenance: versions, seed, arguments.
-    """
-
-    groups: Groups
-    attrs: Mapping[str, Any] = field(default_factory=dict)
+    @property
+    def shown(self) -> dict[str, xr.Dataset]:
+        """Return the groups that the tree shows, with draws in raw score units."""
+        return raw_groups(self.groups, reading_of(self.groups)) | dict(self.groups)
 
     @classmethod
-    def of_tree(cls, tree: xr.DataTree) -> Results:
-        """Return the results that a tree holds."""
-        return cls(flat(tree), {str(name): each for name, each in tree.attrs.items()})
-
-    @cached_property
-    def tree(self) -> xr.DataTree:
-        """The tree, with draws in raw score units; made when it is asked for."""
-        tree = xr.DataTree.from_dict(
-            raw_groups(self.groups, reading_of(self.groups)) | dict(self.groups)
-        )
-        tree.attrs.update(self.attrs)
-        return tree
-
-    @classmethod
-    def of_packed(cls, packed: dict[str, Packed], attrs: Mapping[str, Any]) -> Results:
+    def of_packed(cls, packed: dict[str, Packed], attrs: Mapping[str, Any]) -> Self:
         """Return the results that were pickled."""
         return cls(unpack(packed), attrs)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Results.of_packed, (pack(self.groups), self.attrs)
+        return type(self).of_packed, (pack(self.groups), self.attrs)
 
     @property
     def has_posterior(self) -> bool:
@@ -77,7 +56,7 @@ def build_results(
     *,
     groups: Mapping[str, xr.Dataset] | None = None,
     attrs: Mapping[str, Any] | None = None,
-) -> Results:
+) -> ProblemResults:
     """
     Return the results of a fit.
 
@@ -108,7 +87,7 @@ def build_results(
         ),
         "maximum_likelihood": _fits_to_dataset(fits),
     }
-    return Results(datasets, attrs or {})
+    return ProblemResults(datasets, attrs or {})
 
 
 def reading_of(groups: Groups) -> Reading:
