@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
 import xarray as xr
 
 from bayescal.curves.curves import check_finite
+from bayescal.engines.coordinates import coordinates
 from bayescal.parts.places import DRAWS, LAPSE, Groups
 from bayescal.validation import Floats
 
@@ -17,8 +17,7 @@ def lapse_groups(drawn: Floats | None, shape: tuple[int, int]) -> dict[str, xr.D
     if drawn is None:
         return {}
     variable = (DRAWS, drawn.reshape(shape), {"long_name": LONG_NAME})
-    coords = {name: np.arange(size) for name, size in zip(DRAWS, shape, strict=True)}
-    return {LAPSE: xr.Dataset({LAPSE: variable}, coords)}
+    return {LAPSE: xr.Dataset({LAPSE: variable}, coordinates(chain=shape[0], draw=shape[1]))}
 
 
 def read_lapse(groups: Groups) -> Floats | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
+from bayescal.engines.coordinates import coordinates
 from bayescal.engines.data import KLASS
 from bayescal.engines.exact.components import Component
 from bayescal.engines.exact.mixture import MixtureDraws
@@ -93,5 +94,4 @@ def _dataset(variables: dict[str, Floats], shape: tuple[int, int]) -> xr.Dataset
         name: (dims[: value.ndim + 1], value.reshape(*shape, *value.shape[1:]))
         for name, value in variables.items()
     }
-    coords = {"chain": np.arange(shape[0]), "draw": np.arange(shape[1]), "klass": list(KLASS)}
-    return xr.Dataset(arrays, coords)
+    return xr.Dataset(arrays, coordinates(chain=shape[0], draw=shape[1], klass=KLASS))

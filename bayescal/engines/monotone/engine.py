@@ -9,6 +9,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from bayescal.engines.coordinates import coordinates
 from bayescal.engines.data import BinaryScores
 from bayescal.engines.monotone.basis import Pieces
 from bayescal.engines.monotone.density import Prior
@@ -83,11 +84,7 @@ class LogOddsFit:
             "slope": (("chain", "draw", "segment"), found.slopes.reshape(*shape, -1)),
             "prior": (("chain", "draw"), self.base.reshape(shape)),
         }
-        coords = {
-            "chain": np.arange(chains),
-            "draw": np.arange(draws),
-            "segment": np.arange(found.slopes.shape[1]),
-        }
+        coords = coordinates(chain=chains, draw=draws, segment=found.slopes.shape[1])
         return xr.Dataset(variables, coords, {"description": DESCRIPTION})
 
     def constants(self) -> xr.Dataset:
