@@ -40,7 +40,7 @@ from bayescal.score_checks import warn_of_scores
 from bayescal.settings import AUTO
 from bayescal.small_arrays import small_arrays
 from bayescal.topic_fitting import extend_results, fit_topic_results
-from bayescal.topic_scores import read_cells, read_topics
+from bayescal.topic_scores import check_alike, read_cells, read_topics
 from bayescal.topic_settings import families_of, for_topics, read_topic_options
 from bayescal.validation import Floats, check_choice, check_fraction
 
@@ -475,7 +475,8 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         Raises
         ------
         ValueError
-            If a topic is there already, or a label is none of `classes_`.
+            If a topic is there already, its name is of another type than those of the others, or a
+            label is none of `classes_`.
 
         Warns
         -----
@@ -487,6 +488,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         data = read_topics(
             scores, labels, topics, sample_weight, classes=self.classes_, scores_are=scores_are
         )
+        check_alike(data.names, self.topics_)
         if known := sorted(set(data.names.tolist()) & set(self.topics_.tolist())):
             raise ValueError(f"topics {', '.join(map(repr, known))} are fitted already: fit again.")
         families = tuple(FAMILIES[name] for name in self.families_)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -265,7 +266,8 @@ def read_topics(
     flat = given.ravel()
     known = ~_missing(flat)
     if not known.any():
-        raise ValueError("labels must hold at least one label of each class, got none.")
+        wanted = "one label of each class" if classes is None else "one label"
+        raise ValueError(f"labels must hold at least {wanted}, got none.")
     weight = _weights(sample_weight, cells.shape)
     weight = None if weight is None else weight[known]
     if classes is None:
@@ -331,12 +333,37 @@ def _names(topics: ArrayLike) -> NDArray[Any]:
         raise ValueError("topics must hold at least one topic, got none.")
     if isinstance(topics, np.ndarray) and topics.dtype.kind in "Uiu":
         return topics
-    kinds = {type(value).__name__ for value in np.asarray(topics, dtype=object).tolist()}
-    if len(kinds) > 1 or values.dtype.kind not in "UiuO":
+    # As they came: numpy makes text of numbers among text, and floats of some among missing ones.
+    kinds = {type(value) for value in np.asarray(topics, dtype=object).tolist()}
+    if all(issubclass(each, str) for each in kinds):
+        return values if values.dtype.kind == "U" else values.astype(object).astype(str)
+    if bool not in kinds and all(issubclass(each, Integral) for each in kinds):
+        return values if values.dtype.kind in "iu" else values.astype(np.int64)
+    shown = ", ".join(sorted(each.__name__ for each in kinds))
+    raise ValueError(f"topics must be all strings or all whole numbers, got {shown}.")
+
+
+def check_alike(names: NDArray[Any], fitted: NDArray[Any]) -> None:
+    """
+    Refuse names that can be none of those fitted, for they are of another type.
+
+    Else the population would answer for topic "7" where 7 was fitted.
+
+    Raises
+    ------
+    ValueError
+        If some are strings and the others whole numbers.
+    """
+    wanted, got = _kind_of(fitted), _kind_of(names)
+    if names.size and fitted.size and got != wanted:
         raise ValueError(
-            f"topics must be all strings or all whole numbers, got {', '.join(sorted(kinds))}."
+            f"topics must be {wanted}, as those fitted are (such as {fitted.tolist()[0]!r}), got"
+            f" {got} (such as {names.tolist()[0]!r})."
         )
-    return values.astype(str) if values.dtype.kind == "O" else values
+
+
+def _kind_of(names: NDArray[Any]) -> str:
+    return "whole numbers" if names.dtype.kind in "iu" else "strings"
 
 
 def _missing(labels: NDArray[Any]) -> NDArray[np.bool_]:

@@ -238,6 +238,27 @@ def test_a_topic_added_may_lack_a_class(fitted, label, documents):
     assert late[1] < 0.95 * unknown[1] if label == 0 else late[1] > 1.2 * unknown[1]
 
 
+def test_topics_of_another_type_than_those_fitted(fitted):
+    """The population would answer for them, and a file could not hold both."""
+    message = "topics must be strings, as those fitted are .* got whole numbers \\(such as 7\\)"
+    some = slice(0, 24)
+    with pytest.raises(ValueError, match=message):
+        fitted.add_topics(SCORES[some], LABELS[some], [7] * 24)
+    with pytest.raises(ValueError, match=message):
+        fitted.predict_proba([0.0], [7])
+    with pytest.raises(ValueError, match="must hold at least one label, got none"):
+        fitted.add_topics(SCORES[some], [None] * 24, ["late"] * 24)
+
+
+def test_a_population_takes_topics_of_either_type(fitted, tmp_path):
+    some = slice(0, 24)
+    names = np.array([7] * 24, dtype=object)
+    numbered = fitted.population_.add_topics(SCORES[some], LABELS[some], names)
+    again = TopicCalibrator.load(numbered.save(tmp_path / "numbered.nc"))
+    assert again.topics_.tolist() == [7]
+    np.testing.assert_array_equal(again.predict_proba([0.0], [7]), numbered.predict_proba([0], [7]))
+
+
 def test_files(fitted, tmp_path):
     path = fitted.save(tmp_path / "topics.nc")
     again = TopicCalibrator.load(path)
@@ -312,6 +333,8 @@ TABLE = pd.DataFrame({"score": [0.0, 1.0], "label": [0, 1], "topic": ["a", "a"]}
         (([0.0, 1.0], [0], ["a", "a"]), "labels must have the shape of scores"),
         (([0.0, 1.0], [0, 1], ["a", 1]), "all strings or all whole numbers, got int, str"),
         (([0.0, 1.0], [0, 1], [1.5, 2.5]), "all strings or all whole numbers, got float"),
+        (([0.0, 1.0], [0, 1], [None, None]), "all strings or all whole numbers, got NoneType"),
+        (([0.0, 1.0], [0, 1], [True, False]), "all strings or all whole numbers, got bool"),
         (([], [], []), "at least one"),
         (([0.0, np.nan], [0, 1], ["a", "a"]), "finite"),
         (([0.0, 1.0], [np.nan, np.nan], ["a", "a"]), "at least one label of each class, got none"),

@@ -18,7 +18,7 @@ from bayescal.results.calibration import Calibration
 from bayescal.results.groups import Results
 from bayescal.results.topic_calibration import topic_calibration
 from bayescal.results.topics import at_topics
-from bayescal.topic_scores import Cells
+from bayescal.topic_scores import Cells, check_alike
 from bayescal.validation import Floats
 
 Reader = Callable[[Calibration, Floats], Floats]
@@ -149,6 +149,7 @@ class TopicCurves:
     ) -> Floats:
         out = np.empty((cells.score.size, *more))
         names = cells.names.tolist()
+        check_alike(cells.names, self._names)
         if strict:
             self.check_known(names)
         for name, rows in zip(names, cells.rows(), strict=True):
@@ -175,5 +176,9 @@ class TopicCurves:
     @cached_property
     def _known(self) -> dict[Any, int]:
         """Where each topic is among those fitted."""
-        names = self.results.groups["topics"]["topic"].values.tolist()
-        return {name: k for k, name in enumerate(names)}
+        return {name: k for k, name in enumerate(self._names.tolist())}
+
+    @property
+    def _names(self) -> NDArray[Any]:
+        names: NDArray[Any] = self.results.groups["topics"]["topic"].values
+        return names

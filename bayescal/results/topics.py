@@ -151,6 +151,9 @@ def append_topics(old: xr.Dataset, new: Mapping[str, Any], names: NDArray[Any]) 
 def _join(old: xr.Variable, new: xr.Variable) -> xr.Variable:
     """Return a variable of further topics too, of numbers without a copy of those there are."""
     if isinstance(old, xr.IndexVariable):
+        # Without topics nothing says of which type names are.
+        if not old.size:
+            return new
         return xr.Variable.concat([old, new], "topic")  # type: ignore[no-untyped-call,no-any-return]
     joined = append(old.values, new.values, old.dims.index("topic"))
     return xr.Variable(old.dims, joined, old.attrs)
