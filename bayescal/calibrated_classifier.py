@@ -200,9 +200,10 @@ class CalibratedClassifier(
         ----------
         X : array-like, sparse matrix, DataFrame or list of n documents
             Documents in the form that the classifier takes.
-        prior : float, distribution, or sequence, optional
+        prior : float, distribution, sequence, mapping or Series, optional
             For two classes, the share of positives among the documents to predict, see
-            `ScoreCalibrator.decision_function`; else a share for each class or label.
+            `ScoreCalibrator.decision_function`, or the shares of both; else a share for each class
+            or label. Several are in the order of `classes_`, or by name.
 
         Returns
         -------

@@ -86,7 +86,12 @@ class PlainCalibrator:
         self.random_state = random_state
         self.progressbar = progressbar
 
-    def fit(self, scores: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        scores: ArrayLike,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """
         Fit the calibrator to scores and labels.
 

@@ -11,6 +11,11 @@ def generator(random_state: Any) -> np.random.Generator:
     """
     Return a Generator from an int, a Generator, a RandomState, a SeedSequence or None.
 
+    Raises
+    ------
+    ValueError
+        If it is anything else, or a negative number.
+
     Examples
     --------
     >>> int(generator(1).integers(10)) == int(generator(1).integers(10))
@@ -18,4 +23,10 @@ def generator(random_state: Any) -> np.random.Generator:
     """
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(2**31))
-    return np.random.default_rng(random_state)
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError):
+        raise ValueError(
+            "random_state must be a whole number from 0 on, a numpy Generator, RandomState or"
+            f" SeedSequence, or None; got {random_state!r}."
+        ) from None

@@ -161,7 +161,8 @@ def score_problems(
     inside = score.min() >= 0.0 and score.max() <= 1.0
     if score.min() == score.max():
         return (
-            f"all scores are {score[0]:g}, so nothing is learnt: every document gets the base rate;"
+            f"all scores are {score[0]:g}, so nothing is learnt: documents with that score get the"
+            " base rate, and for others nothing but the prior speaks;"
             " check that these are the classifier's scores",
         )
     found = direction(score, positive, weight)

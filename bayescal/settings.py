@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -113,14 +113,14 @@ def read_settings(estimator: Any) -> Settings:
         check_count(name, getattr(estimator, name))
     inference = resolve_inference(estimator.inference, estimator.program)
     parts = resolve_parts(asked_parts, family, inference)
-    families = _families(family, inference)
+    families = _families(family, inference, monotone=bool(estimator.monotone))
     combined, lapse = len(parts) > 1 or parts == (COMBINED,), read_lapse(estimator.lapse)
     options = Options(
         families=families,
         warps=_read_warp(estimator.warp),
         averaging=_averaging(estimator.averaging, parts),
         monotone=bool(estimator.monotone),
-        hyperparameters=dict(estimator.hyperparameters or {}),
+        hyperparameters=_read_hyperparameters(estimator.hyperparameters),
         combined=combined,
         draws=int(estimator.draws),
         chains=int(estimator.chains),
@@ -268,12 +268,29 @@ def resolve_parts(parts: str | Sequence[str], family: str, inference: str) -> tu
     return (COMBINED if combined else DENSITIES_PART.name,)
 
 
-def _families(family: str, inference: str) -> tuple[Family, ...]:
+def _families(family: str, inference: str, *, monotone: bool) -> tuple[Family, ...]:
     if family in FAMILIES:
         return (FAMILIES[family],)
     if family == AUTO and inference != "exact":
         return (FAMILIES[REFERENCE],)
-    return tuple(FAMILIES[each] for each in (AVERAGED if family == AVERAGE else DENSITIES))
+    several = [FAMILIES[each] for each in (AVERAGED if family == AVERAGE else DENSITIES)]
+    # Draws of others would all be rejected.
+    return tuple(each for each in several if not monotone or _why_never_monotone(each) is None)
+
+
+def _why_never_monotone(family: Family) -> str | None:
+    """Return why log-odds of a family's densities always fall somewhere; None if they need not."""
+    if family.symmetric:
+        return (
+            "an asymmetric family: log-odds of two symmetric densities always fall somewhere unless"
+            " their scales are equal"
+        )
+    if family.mirrored is not None:
+        return (
+            "another family: far out on its outer side a Gaussian lies below the other class's"
+            " exponential, so that log-odds always fall there"
+        )
+    return None
 
 
 def _averaging(asked: str, parts: tuple[str, ...]) -> str:
@@ -281,6 +298,14 @@ def _averaging(asked: str, parts: tuple[str, ...]) -> str:
     if asked != AUTO:
         return asked
     return "stacking" if parts == (DENSITIES_PART.name,) else "evidence"
+
+
+def _read_hyperparameters(given: Any) -> dict[str, Any]:
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise ValueError(f"hyperparameters must be a dict of numbers by name, got {given!r}.")
+    return dict(given)
 
 
 def _read_warp(warp: Any) -> tuple[float, ...] | None:
@@ -349,19 +374,6 @@ def _check_exact_only(
             "monotone=True needs other parts: densities averaged over monotone curves may fall"
             f" somewhere, and log-odds that follow them; got parts={estimator.parts!r}."
         )
-    if options.monotone and len(options.families) == 1:
-        _check_may_be_monotone(options.families[0])
-
-
-def _check_may_be_monotone(family: Family) -> None:
-    if family.symmetric:
-        raise ValueError(
-            "monotone=True needs an asymmetric family: log-odds of two symmetric densities always"
-            f" fall somewhere unless their scales are equal; got family={family.name!r}."
-        )
-    if family.mirrored is not None:
-        raise ValueError(
-            "monotone=True needs another family: far out on its outer side a Gaussian lies below"
-            " the other class's exponential, so that log-odds always fall there; got"
-            f" family={family.name!r}."
-        )
+    for family in options.families:
+        if options.monotone and (why := _why_never_monotone(family)):
+            raise ValueError(f"monotone=True needs {why}; got family={family.name!r}.")

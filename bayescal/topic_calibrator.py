@@ -76,7 +76,8 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         given, else "densities".
     new_topics : {"population", "error"}
         What predictions do for a topic that was not fitted: "population" answers as for a topic
-        without documents, with wide bands; "error" raises.
+        without documents, with wide bands (of topics that are not pooled, by the priors alone);
+        "error" raises.
     inference : {"exact", "nuts"}
         The fast engine, or PyMC's NUTS on the program models/topics.py, the same model: minutes in
         place of seconds; for partial pooling and one family ("auto": "asymmetric_laplace"). There
@@ -406,7 +407,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
                 score=score,
                 topic=topic,
                 level=level,
-                strict=self.new_topics == "error",
+                strict=self._strict,
                 resume=resume,
             )
 
@@ -446,9 +447,8 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
             if not 1 <= draws <= curves.draws:
                 raise ValueError(f"draws must be from 1 to {curves.draws}, got {draws}.")
             index = generator(random_state).choice(curves.draws, draws, replace=False)
-        strict = self.new_topics == "error"
         return curves.sample(
-            read_cells(scores, topics), index, strict=strict, prior=self._checked_prior(prior)
+            read_cells(scores, topics), index, strict=self._strict, prior=self._checked_prior(prior)
         )
 
     def add_topics(
@@ -602,7 +602,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
             found=self.diagnostics_,
             score_problems=self.score_problems_,
             flagged=self.flagged_,
-        ).problems(with_new=self.new_topics == "population")
+        ).problems(with_new=not self._strict)
 
     def save(self, path: str | Path) -> Path:
         """Write the fitted calibrator to a netCDF file; `bayescal.load` reads it."""
@@ -773,6 +773,11 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
             f" unlike in the others: check the labels of {shown} (flagged_)",
         )
 
+    @property
+    def _strict(self) -> bool:
+        """Whether topics that were not fitted are an error."""
+        return self.new_topics == "error"
+
     def _checked_prior(self, prior: Priors | None) -> Priors | None:
         """Return the prior, once it is known to name no topic by mistake."""
         check_is_fitted(self, "topics_")
@@ -794,7 +799,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
     ) -> Floats:
         """Return what the curves say: at once, or lazily of dask arrays."""
         check_is_fitted(self, "topics_")
-        read = partial(read, strict=self.new_topics == "error")
+        read = partial(read, strict=self._strict)
         if is_lazy(scores, topics):
             lazy: Floats = read_lazily(self._curves, read, scores, topics, last)
             return lazy

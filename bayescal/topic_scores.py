@@ -13,7 +13,14 @@ from numpy.typing import ArrayLike, NDArray
 from bayescal.labels import encode_labels, match_labels
 from bayescal.robust import rounding, units_of
 from bayescal.score_checks import Direction, direction
-from bayescal.validation import Floats, as_scores, as_scores_of, as_weights, check_same_length
+from bayescal.validation import (
+    Floats,
+    as_reals,
+    as_scores,
+    as_scores_of,
+    as_weights,
+    check_same_length,
+)
 
 COLUMNS = ("score", "label", "topic")
 # Of the topics' usual spread, beyond which that of all scores together is no unit for most topics.
@@ -177,7 +184,7 @@ def read_cells(scores: Any, topics: ArrayLike | None = None) -> Cells:
     """
     if hasattr(scores, "columns"):
         return _of_table(scores, topics)
-    values = np.asarray(scores, dtype=np.float64)
+    values = as_reals(scores, "scores")
     if values.ndim == 2:
         names = names_of_columns(scores, topics)
         names, rank = np.unique(names, return_inverse=True)

@@ -34,7 +34,7 @@ def as_scores(scores: ArrayLike, name: str = "scores") -> Floats:
     >>> as_scores([[1], [2]])
     array([1., 2.])
     """
-    values = _as_reals(scores, name)
+    values = as_reals(scores, name)
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim != 1:
@@ -128,7 +128,7 @@ def as_weights(
     """
     if sample_weight is None:
         return None
-    weight = _as_reals(sample_weight, name)
+    weight = as_reals(sample_weight, name)
     if weight.ndim == 0:
         weight = np.full(n, weight)
     if weight.shape != (n,):
@@ -229,7 +229,20 @@ def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
         raise ValueError(f"{name} must be one of {expected}, got {value!r}.")
 
 
-def _as_reals(values: ArrayLike, name: str) -> Floats:
+def as_reals(values: ArrayLike, name: str) -> Floats:
+    """
+    Return numbers as a float64 array of the same shape.
+
+    Raises
+    ------
+    ValueError
+        If they are text, dates, complex or masked.
+
+    Examples
+    --------
+    >>> as_reals([1, 2], "scores")
+    array([1., 2.])
+    """
     if np.ma.is_masked(values):
         raise ValueError(f"{name} must not be masked: leave those documents out.")
     try:

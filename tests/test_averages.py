@@ -168,6 +168,9 @@ def test_a_mixture_survives_saving(settings, tmp_path):
         ({"draws": 0}, "draws must be a positive whole number, got 0"),
         ({"draws": True}, "draws must be a positive whole number, got True"),
         ({"hyperparameters": {"theta_scale": -1.0}}, "theta_scale must be positive"),
+        ({"hyperparameters": "theta_scale"}, "hyperparameters must be a dict of numbers by name"),
+        ({"random_state": "x"}, "random_state must be a whole number from 0 on, .* got 'x'"),
+        ({"random_state": -1}, "random_state must be a whole number from 0 on, .* got -1"),
     ],
 )
 def test_settings_that_are_none(settings, message):

@@ -239,6 +239,27 @@ class TestSeveralClasses:
         classifier = CalibratedClassifier(SVC, QUICK).fit(X3, Y3)
         assert len({calibrator_of(classifier, k).random_state for k in range(3)}) == 3
 
+    @pytest.mark.parametrize("by_name", [dict, pd.Series])
+    def test_priors_of_classes_by_name_in_any_order(self, by_name):
+        three = CalibratedClassifier(SVC, QUICK).fit(X3, Y3)
+        named = by_name({"oil": 0.5, "corn": 0.2, "gold": 0.3})
+        expected = three.predict_proba(X3, prior=[0.2, 0.3, 0.5])
+        np.testing.assert_array_equal(three.predict_proba(X3, prior=named), expected)
+        with pytest.raises(
+            ValueError, match="one value for each of 'corn', 'gold', 'oil', by name"
+        ):
+            three.predict_proba(X3, prior=by_name({"oil": 0.5, "corn": 0.5}))
+
+    @pytest.mark.parametrize("prior", [[0.9, 0.1], np.array([0.9, 0.1]), {1: 0.1, 0: 0.9}])
+    def test_priors_of_both_of_two_classes_are_no_draws(self, prior):
+        two = CalibratedClassifier(SVC, QUICK).fit(X3, (Y3 == "oil").astype(int))
+        expected = two.predict_proba(X3, prior=0.1)
+        np.testing.assert_array_equal(two.predict_proba(X3, prior=prior), expected)
+        with pytest.raises(ValueError, match="2 numbers that sum to 1, as those of classes"):
+            calibrator_of(two, 0).predict_proba([0.0], prior=[0.9, 0.1])
+        with pytest.raises(ValueError, match=r"prior must lie between .* got 0\.0"):
+            two.predict_proba(X3, prior=[0.3, 0.2, 0.0])
+
     def test_prior_of_each_class(self):
         classifier = CalibratedClassifier(SVC, QUICK).fit(X3, Y3)
         shifted = classifier.predict_proba(X3, prior=[0.9, 0.05, 0.05])

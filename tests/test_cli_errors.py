@@ -97,7 +97,10 @@ CALLS = {
         "fit scores.csv --split-column topic",
         "'topic'.*or 'test' in every row, got 'a'",
     ),
-    "scores as labels": ("fit scores.csv --label-column score", "'score'.*two classes, got 5"),
+    "scores as labels": (
+        "fit scores.csv --label-column score",
+        "--score-column and --label-column must name different columns, got 'score' for both",
+    ),
     "one label": ("fit scores.csv --label-column weight", "'weight'.*only one class.*got only .*1"),
     "no program": ("fit scores.csv --model none", "--model: there is no program 'none'"),
     "no program file": ("fit scores.csv --model none.py", "--model: .*no program file 'none.py'"),

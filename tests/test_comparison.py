@@ -100,6 +100,8 @@ def test_leave_one_out_refuses():
     with pytest.raises(ValueError, match="needs a posterior"):
         leave_one_out(ScoreCalibrator(inference="mle").fit(scores, y))
     one = ScoreCalibrator("gaussian").fit(scores, y)
+    with pytest.raises(TypeError, match=r"a dict of fitted calibrators by name, got .* list"):
+        compare_calibrators([])
     with pytest.raises(ValueError, match="at least two"):
         compare_calibrators({"a": one})
     other = ScoreCalibrator("gaussian").fit(scores[:30], y[:30])

@@ -257,6 +257,7 @@ def test_draws_are_refused():
         (DRAWS * 2, "from 0 to 1"),
         (DRAWS * np.nan, "from 0 to 1"),
         (THREE[:, :, :2], "must sum to 1"),
+        (np.stack([DRAWS[:, 0], 1.0 - DRAWS[:, 0]], axis=1), "as predict_proba returns them"),
     ):
         with pytest.raises(ValueError, match=message):
             decide(draws, COSTS)

@@ -128,6 +128,10 @@ def test_a_classifiers_columns_are_topics():
     )
     p = fitted.predict_proba(X)
     assert [table["selected"][name] for name in names] == (p >= 0.5).sum(axis=0).tolist()
+    # Names are in words; numbers stand for them.
+    numbers = np.repeat([int(name) for name in names], 300)
+    of_numbers = rates_by_topic(fitted, raw.T.ravel(), numbers, probability=0.5, random_state=0)
+    pd.testing.assert_frame_equal(of_numbers, table)
 
 
 def test_blocks_of_documents_add_up(one, monkeypatch):
@@ -202,5 +206,5 @@ def test_wrong_topics_and_calibrators(topics):
     strict = TopicCalibrator(family="laplace", new_topics="error", **FEW).fit(
         score, np.arange(180) % 4 == 0, topic
     )
-    with pytest.raises(ValueError, match=r"topics that were fitted, got 'z' \(1 unknown\)"):
+    with pytest.raises(ValueError, match=r"got 'z' \(1 unknown\) where there are 'a', 'b', 'c'"):
         rates_by_topic(strict, [1.0, 2.0], ["a", "z"], threshold=0.0)

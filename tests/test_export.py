@@ -100,6 +100,10 @@ def exported(calibrator, path, scores, *, format, column="score", **options):
     return RUN[format](path, scores, column)
 
 
+def target(folder, format):
+    return folder / f"corn{FORMATS[format].suffix}"
+
+
 def test_every_format_is_run_here():
     assert set(FORMATS) == set(RUN)
 
@@ -107,7 +111,7 @@ def test_every_format_is_run_here():
 @pytest.mark.parametrize("format", RUN)
 def test_a_file_agrees_with_the_calibrator_near_and_far(calibrator, format, tmp_path):
     scores = scores_for(calibrator)
-    found = exported(calibrator, tmp_path / "corn.py", scores, format=format, column='my "s"')
+    found = exported(calibrator, target(tmp_path, format), scores, format=format, column='my "s"')
     assert found.shape == (3, scores.size)
     np.testing.assert_allclose(found, exact(calibrator, scores), atol=ERROR, rtol=0.0)
 
@@ -116,9 +120,9 @@ def test_a_file_agrees_with_the_calibrator_near_and_far(calibrator, format, tmp_
 def test_probabilities_are_taken_as_they_are(format, tmp_path):
     calibrator = fit("probabilities")
     scores = scores_for(calibrator)
-    found = exported(calibrator, tmp_path / "corn.py", scores, format=format)
+    found = exported(calibrator, target(tmp_path, format), scores, format=format)
     np.testing.assert_allclose(found, exact(calibrator, scores), atol=ERROR, rtol=0.0)
-    outside = RUN[format](tmp_path / "corn.py", np.array([-0.1, 1.1]), "score")
+    outside = RUN[format](target(tmp_path, format), np.array([-0.1, 1.1]), "score")
     assert np.isnan(outside).all()
 
 
@@ -146,14 +150,14 @@ def test_bands_that_turn_far_out_faster_than_nodes_follow_are_exported(tmp_path)
 
 @pytest.mark.parametrize("format", RUN)
 def test_what_is_missing_stays_missing(calibrator, format, tmp_path):
-    found = exported(calibrator, tmp_path / "corn.py", np.array([np.nan, 0.0]), format=format)
+    found = exported(calibrator, target(tmp_path, format), np.array([np.nan, 0.0]), format=format)
     assert np.isnan(found).all(axis=0).tolist() == [True, False]
 
 
 @pytest.mark.parametrize("format", ["python", "json", "onnx"])
 def test_infinite_scores_have_the_answer_of_the_ends(calibrator, format, tmp_path):
     ends = np.array([-np.inf, -1e140, 1e140, np.inf])
-    found = exported(calibrator, tmp_path / "corn.py", ends, format=format)
+    found = exported(calibrator, target(tmp_path, format), ends, format=format)
     assert (found[:, [0, 3]] == found[:, [1, 2]]).all()
 
 
@@ -180,7 +184,7 @@ def test_settings_of_calibrators_and_of_calls_are_kept(options, asked, tmp_path)
 def test_without_a_band_there_is_one_curve(format, tmp_path):
     calibrator = fit(inference="mle")
     scores = scores_for(calibrator)
-    found = exported(calibrator, tmp_path / "corn.py", scores, format=format, level=None)
+    found = exported(calibrator, target(tmp_path, format), scores, format=format, level=None)
     assert found.shape == (1, scores.size)
     np.testing.assert_allclose(found, exact(calibrator, scores, None), atol=ERROR, rtol=0.0)
 
@@ -192,7 +196,7 @@ def test_scores_far_from_zero_or_tiny_are_told_apart(centre, tmp_path):
     scores = centre + abs(centre) ** 0.5 * 1e-3 * rng.normal(2.0 * y)
     calibrator = ScoreCalibrator("gaussian", draws=50, random_state=0).fit(scores, y)
     for format in ("python", "sql"):
-        found = exported(calibrator, tmp_path / "corn.py", scores, format=format)
+        found = exported(calibrator, target(tmp_path, format), scores, format=format)
         np.testing.assert_allclose(found, exact(calibrator, scores), atol=ERROR, rtol=0.0)
 
 
@@ -300,6 +304,13 @@ def test_an_unknown_topic_is_refused(topics, topic, tmp_path):
         ("a.py", {"level": 90}, ValueError, "level must lie between 0 and 1"),
         ("a.py", {"prior": 1.0}, ValueError, "prior must lie between 0 and 1"),
         ("a.py", {"column": ""}, ValueError, "column must be the name of a column"),
+        (
+            "a.json",
+            {},
+            ValueError,
+            "must not end in '.json' for format='python': give format='json'",
+        ),
+        ("a.py", {"format": "sql"}, ValueError, "or a name that ends in '.sql'"),
         ("no/a.py", {}, FileNotFoundError, "there is no folder .*no; make it first"),
         (".", {}, IsADirectoryError, "is a folder: give the path of a file in it"),
     ],

@@ -82,11 +82,27 @@ def test_data_that_speak_against_it_are_an_error(data):
     with pytest.raises(ValueError, match=r"monotone=True kept \d+ of \d+ draws"):
         ScoreCalibrator(monotone=True, draws=50).fit(np.tile(-scores, 30), np.tile(positive, 30))
     with pytest.raises(ValueError, match="needs an asymmetric family"):
+        ScoreCalibrator("gaussian", monotone=True).fit(scores, positive)
+    with pytest.raises(ValueError, match="needs an asymmetric family"):
         ScoreCalibrator("laplace", monotone=True).fit(scores, positive)
     with pytest.raises(ValueError, match=r"log-odds always fall there; got family='hybrid'"):
         ScoreCalibrator("hybrid", monotone=True).fit(scores, positive)
     with pytest.raises(ValueError, match="monotone=True needs inference='exact'"):
         ScoreCalibrator(inference="mle", monotone=True).fit(scores, positive)
+
+
+@pytest.mark.parametrize("family", ["auto", "average"])
+def test_families_that_always_fall_somewhere_are_left_out_of_several(family):
+    """Of Gaussians beside others next to no draws are kept, even where both classes are such."""
+    rng = np.random.default_rng(0)
+    positive = rng.random(200) < 0.2
+    scores = rng.normal(2.0 * positive)
+    found = ScoreCalibrator(family, monotone=True, draws=100, random_state=0).fit(scores, positive)
+    x = np.linspace(-10.0, 12.0, 300)
+    assert np.diff(found.sample_proba(x), axis=1).min() > -1e-12
+    families = found.posterior_["parts/densities/engine_draws"]["family"]
+    names = families.attrs["flag_meanings"].split()
+    assert names == [name for name in names if "asymmetric" in name]
 
 
 def test_log_odds_of_the_hybrid_always_fall_somewhere(data):

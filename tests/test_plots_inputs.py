@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
 
 from bayescal import ScoreCalibrator, TopicCalibrator
 from bayescal import plots as all_plots
@@ -23,6 +25,7 @@ from bayescal.plots import (
 )
 from bayescal.plots.optional import require
 from bayescal.plots.posterior import plot_rank, plot_sbc_ecdf
+from bayescal.report import write_report
 
 SCORES, LABELS = [-3.0, -2.0, -1.0, 0.5, 1.0, 2.0], [0, 0, 0, 1, 0, 1]
 OF_DOCUMENTS = [
@@ -94,6 +97,16 @@ def test_wrong_documents(display, documents, message, calibrator, ax):
 def test_wrong_arguments(display, options, calibrator, ax):
     with pytest.raises(ValueError, match=f"{next(iter(options))} must"):
         display.from_estimator(calibrator, ax=ax, **options)
+
+
+def test_what_is_no_calibrator_is_named():
+    pipeline = make_pipeline(LogisticRegression())
+    with pytest.raises(
+        TypeError, match=r"got .* type Pipeline. Pass its last step, pipeline\[-1\]"
+    ):
+        ProbabilityDisplay.from_estimator(pipeline)
+    with pytest.raises(TypeError, match="got an object of type list"):
+        write_report([], "page.html")
 
 
 @pytest.mark.parametrize("display", OF_SCORES)

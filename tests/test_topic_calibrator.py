@@ -336,6 +336,7 @@ TABLE = pd.DataFrame({"score": [0.0, 1.0], "label": [0, 1], "topic": ["a", "a"]}
         (([0.0, 1.0], [0, 1], [None, None]), "all strings or all whole numbers, got NoneType"),
         (([0.0, 1.0], [0, 1], [True, False]), "all strings or all whole numbers, got bool"),
         (([], [], []), "at least one"),
+        ((["0.5", "1"], [0, 1], ["a", "a"]), "scores must be real numbers"),
         (([0.0, np.nan], [0, 1], ["a", "a"]), "finite"),
         (([0.0, 1.0], [np.nan, np.nan], ["a", "a"]), "at least one label of each class, got none"),
         (([0.0, 1.0], [1, 1], ["a", "b"]), "both classes"),

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from bayescal.classification.calibration import CalibratedPair
 from bayescal.classification.calibrators import no_posterior
 from bayescal.classification.held_out import with_labels
+from bayescal.classification.priors import priors_of
 from bayescal.classification.probabilities import (
     interval_of_draws,
     log_odds_of_classes,
@@ -174,16 +175,4 @@ def _mean_draws(
 
 
 def _priors(pairs: Pairs, prior: Any) -> Priors:
-    """Return a class prior for each column of scores, or None for each."""
-    columns, kind = pairs[0].reach.low.size, pairs[0].kind
-    if prior is None:
-        return [None] * columns
-    if kind == BINARY:
-        return [prior]
-    if not hasattr(prior, "__len__") or len(prior) != columns:
-        raise ValueError(
-            f"prior must hold one value for each of the {columns} classes or labels, got {prior!r}."
-        )
-    if kind == MULTICLASS and abs(sum(prior) - 1.0) > 1e-6:
-        raise ValueError(f"prior must sum to 1 over the classes, got {sum(prior):g}.")
-    return list(prior)
+    return priors_of(pairs[0].kind, pairs[0].classes, prior)

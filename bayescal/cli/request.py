@@ -9,6 +9,7 @@ from typing import Any
 from bayescal.cli import options
 from bayescal.cli.calibrators import TOPIC, say_what_is_not_used
 from bayescal.cli.command import Call
+from bayescal.cli.errors import UsageError
 from bayescal.cli.fitting import Calibrated
 from bayescal.cli.left_out import LeftOut
 from bayescal.cli.options import TableFormat
@@ -49,6 +50,11 @@ class Fitting(Settings, Rows):
         """
         self.check()
         check_folder(self.out)
+        if self.score_column == self.label_column:
+            raise UsageError(
+                "--score-column and --label-column must name different columns, got"
+                f" {self.score_column!r} for both."
+            )
         table = read_scores(
             self.scores,
             self.positive,

@@ -142,10 +142,18 @@ def compare_calibrators(
 
     Raises
     ------
+    TypeError
+        If they have no names.
     ValueError
         If there are fewer than two, or they were fitted to different documents.
     """
     import arviz_stats
+
+    if not isinstance(calibrators, Mapping):
+        raise TypeError(
+            "calibrators must be a dict of fitted calibrators by name, got an object of type"
+            f" {type(calibrators).__name__}."
+        )
 
     if len(calibrators) < 2:
         raise ValueError(f"calibrators must be at least two to compare, got {len(calibrators)}.")

@@ -285,20 +285,29 @@ def _by_topic(
     if topics is None:
         if problems.by_topic:
             raise ValueError(
-                "topics must hold the topic of each score, of a calibrator with topics; got None."
+                "topics must hold the topic of each score, or the class that it is for, one of"
+                f" {_shown(problems)}; got None."
             )
         return [("", given)]
     if not problems.by_topic:
         raise ValueError("topics must be None for a calibrator without topics.")
-    names, code = np.unique(np.asarray(topics), return_inverse=True)
+    found, code = np.unique(np.asarray(topics), return_inverse=True)
     check_same_length("scores", len(given), "topics", code.size)
-    if unknown := [name for name in names.tolist() if not problems.answers(name)]:
+    # Classes go by their names in words, whatever the labels are.
+    names = [name if problems.answers(name) else str(name) for name in found.tolist()]
+    if unknown := [name for name in names if not problems.answers(name)]:
         shown = ", ".join(map(repr, unknown[:MOST_NAMES]))
         raise ValueError(
-            f"topics must hold topics that were fitted, got {shown} ({len(unknown)} unknown): leave"
-            " their rows out."
+            f"topics must hold topics that were fitted, got {shown} ({len(unknown)} unknown) where"
+            f" there are {_shown(problems)}: leave their rows out."
         )
-    return [(name, given[code == k]) for k, name in enumerate(names.tolist())]
+    return [(name, given[code == k]) for k, name in enumerate(names)]
+
+
+def _shown(problems: Any) -> str:
+    """Return the first names of all problems."""
+    names = list(problems)
+    return ", ".join(map(repr, names[:MOST_NAMES])) + ", ..." * (len(names) > MOST_NAMES)
 
 
 def _collection(

@@ -11,6 +11,7 @@ from bayescal.validation import Floats
 
 BLOCK_ELEMENTS = 1 << 22
 SUM_TOLERANCE = 1e-6
+FEW = 8  # draws of two documents that may sum to 1 by chance
 
 
 def as_draws(draws: ArrayLike, name: str = "draws") -> Floats:
@@ -27,7 +28,8 @@ def as_draws(draws: ArrayLike, name: str = "draws") -> Floats:
     Raises
     ------
     ValueError
-        If the shape is another one, a value lies outside [0, 1], or classes do not sum to 1.
+        If the shape is another one, a value lies outside [0, 1], classes do not sum to 1, or many
+        draws of two documents do, as only probabilities of two classes would.
     """
     p = np.asarray(draws, dtype=np.float64)
     if p.ndim not in (2, 3) or 0 in p.shape:
@@ -38,6 +40,11 @@ def as_draws(draws: ArrayLike, name: str = "draws") -> Floats:
     # Written so that nan fails too.
     if not (p.min() >= 0.0 and p.max() <= 1.0):
         raise ValueError(f"{name} must hold probabilities from 0 to 1, got others.")
+    if p.ndim == 2 and p.shape[1] == 2 and len(p) > FEW and _sum_to_one(p):
+        raise ValueError(
+            f"{name} must have shape (draws, documents), as sample_proba returns them; got"
+            f" {p.shape} of which all rows sum to 1, as predict_proba returns them."
+        )
     if p.ndim == 3:
         worst = np.abs(p.sum(axis=2) - 1.0).max()
         if worst > SUM_TOLERANCE:
@@ -46,6 +53,10 @@ def as_draws(draws: ArrayLike, name: str = "draws") -> Floats:
                 " each draw."
             )
     return p
+
+
+def _sum_to_one(p: Floats) -> bool:
+    return bool(np.abs(p.sum(axis=1) - 1.0).max() <= SUM_TOLERANCE)
 
 
 def as_binary_draws(draws: ArrayLike) -> Floats:

@@ -97,7 +97,7 @@ def together(topics: Sequence[BinaryScores]) -> BinaryScores:
 
 def read_binary_scores(
     scores: ArrayLike,
-    y: ArrayLike,
+    y: ArrayLike | None,
     sample_weight: ArrayLike | None,
     scores_are: str = "scores",
     positive: Any = None,
@@ -113,7 +113,7 @@ def read_binary_scores(
     if y is None:
         raise ValueError(
             "y must hold the labels: a calibrator requires y to be passed, but the target y is"
-            " None."
+            " None. Of a table pass two columns, fit(table['score'], table['label'])."
         )
     values = as_scores_of(scores, scores_are)
     check_same_length("scores", values.size, "y", len(np.asarray(y)))

@@ -10,7 +10,7 @@ from typing import Any
 from bayescal.curves.class_prior import Prior
 from bayescal.export import formats
 from bayescal.export.content import Format, make_content
-from bayescal.fitted.problem import Calibrator, FittedProblem
+from bayescal.fitted.problem import Calibrator, FittedProblem, problems_of
 from bayescal.validation import check_choice
 from bayescal.whole_file import check_target, whole_file
 
@@ -48,7 +48,8 @@ def export(
     calibrator : ScoreCalibrator, TopicCalibrator or what `bayescal.load` returns
         Fitted.
     path : str or Path
-        Where to write the file, whose folder must exist; a file that is there is replaced.
+        Where to write the file, whose folder must exist; a file that is there is replaced. A name
+        that ends as those of another format do is refused.
     format : {"python", "json", "sql", "onnx"}
         "python" is a module with a function `predict` that needs numpy alone; "json" holds the
         knots and says how to read them; "sql" is a list of expressions for SELECT, with EXP as
@@ -96,6 +97,7 @@ def export(
     if not isinstance(column, str) or not column:
         raise ValueError(f"column must be the name of a column of scores, got {column!r}.")
     target = check_target(path)
+    _check_suffix(target, format)
     content = make_content(_problem(calibrator, topic), level, prior, column)
     written = FORMATS[format].render(content)
     with whole_file(target) as temporary:
@@ -103,9 +105,19 @@ def export(
     return target
 
 
+def _check_suffix(target: Path, format: str) -> None:
+    """Refuse a name that promises another format."""
+    for each in FORMATS.values():
+        if target.suffix == each.suffix and each.name != format:
+            raise ValueError(
+                f"path must not end in {each.suffix!r} for format={format!r}: give"
+                f" format={each.name!r}, or a name that ends in {FORMATS[format].suffix!r}."
+            )
+
+
 def _problem(calibrator: Calibrator, topic: Any) -> FittedProblem:
     """Return the problem of a topic, or the only one."""
-    problems = calibrator.fitted_problems()
+    problems = problems_of(calibrator)
     if not problems.by_topic:
         if topic is not None:
             raise ValueError(f"topic must be None, got {topic!r}: the calibrator has no topics.")

@@ -58,12 +58,15 @@ class Format:
         What users call it.
     what : str
         What it is, in a few words.
+    suffix : str
+        What names of its files end in.
     render : callable
         From a content to the bytes of its file.
     """
 
     name: str
     what: str
+    suffix: str
     render: Callable[[Content], bytes]
 
 

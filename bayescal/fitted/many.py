@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from bayescal.fitted.problem import Calibrator, FittedProblem, Problems
+from bayescal.fitted.problem import Calibrator, FittedProblem, Problems, problems_of
 
 
 def problems_of_each(calibrators: Mapping[Any, Calibrator]) -> Problems:
@@ -23,7 +23,7 @@ def problems_of_each(calibrators: Mapping[Any, Calibrator]) -> Problems:
 
     @lru_cache(maxsize=1)  # who goes through all looks at the first one before
     def read(position: int) -> FittedProblem:
-        (problem,) = calibrators[names[position]].fitted_problems().values()
+        (problem,) = problems_of(calibrators[names[position]]).values()
         return replace(problem, name=str(names[position]))
 
     return Problems(names, read, by_topic=True)

@@ -252,6 +252,27 @@ class Calibrator(Protocol):
         ...
 
 
+def problems_of(calibrator: Any) -> Problems:
+    """
+    Return the problems of a fitted calibrator.
+
+    Raises
+    ------
+    TypeError
+        If it is none of bayescal's.
+    sklearn.exceptions.NotFittedError
+        If nothing was fitted yet.
+    """
+    if hasattr(calibrator, "fitted_problems"):
+        problems: Problems = calibrator.fitted_problems()
+        return problems
+    last = " Pass its last step, pipeline[-1]." if hasattr(calibrator, "named_steps") else ""
+    raise TypeError(
+        "calibrator must be a fitted calibrator or classifier of bayescal, got an object of type"
+        f" {type(calibrator).__name__}.{last}"
+    )
+
+
 def summary_of(problems: Problems, level: float) -> pd.DataFrame:
     """Return the parameters of all problems; of more than the unnamed one, by name first."""
     import pandas as pd

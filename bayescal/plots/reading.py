@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from bayescal.curves.class_prior import Prior
 from bayescal.fitted.documents import Documents
-from bayescal.fitted.problem import Calibrator, FittedProblem
+from bayescal.fitted.problem import Calibrator, FittedProblem, problems_of
 from bayescal.labels import match_labels
 from bayescal.validation import as_weights, check_same_length
 
@@ -61,7 +61,7 @@ def read_problem(
 
 
 def _find(calibrator: Calibrator, topic: Any) -> FittedProblem:
-    problems = calibrator.fitted_problems()
+    problems = problems_of(calibrator)
     names = list(problems)
     if not problems.by_topic:
         if topic is not None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from bayescal.fitted.documents import Documents
 from bayescal.fitted.many import problems_of_each
-from bayescal.fitted.problem import Calibrator, FittedProblem, Problems
+from bayescal.fitted.problem import Calibrator, FittedProblem, Problems, problems_of
 from bayescal.formulas.block import Block
 from bayescal.report.answer import Answer, answer_of
 from bayescal.report.grid import Size
@@ -158,7 +158,7 @@ def _off(topics: list[dict[str, Any]]) -> tuple[int, int]:
 
 def _problems_of(source: Source) -> Problems:
     if not isinstance(source, Mapping):
-        return source.fitted_problems()
+        return problems_of(source)
     if not source:
         raise ValueError("calibrators must hold at least one fitted calibrator, got none.")
     return problems_of_each(source)

@@ -31,4 +31,4 @@ def render(content: Content) -> bytes:
     return (json.dumps(document, indent=1) + "\n").encode()
 
 
-FORMAT = Format("json", "knots to interpolate, for any language", render)
+FORMAT = Format("json", "knots to interpolate, for any language", ".json", render)

@@ -114,4 +114,4 @@ def _require_onnx() -> Any:
         ) from err
 
 
-FORMAT = Format("onnx", "a graph for ONNX runtimes, in double precision", render)
+FORMAT = Format("onnx", "a graph for ONNX runtimes, in double precision", ".onnx", render)

@@ -85,4 +85,4 @@ def _source(name: str, knots: Knots) -> str:
     return f"{name.upper()} = np.array([\n{indent(chr(10).join(rows), '    ')}\n])"
 
 
-FORMAT = Format("python", "a module of Python that needs numpy alone", render)
+FORMAT = Format("python", "a module of Python that needs numpy alone", ".py", render)

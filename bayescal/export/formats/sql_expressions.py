@@ -56,4 +56,4 @@ def _number(value: float) -> str:
     return f"({text})" if value < 0.0 else text
 
 
-FORMAT = Format("sql", "expressions of one column, for SELECT", render)
+FORMAT = Format("sql", "expressions of one column, for SELECT", ".sql", render)
