@@ -28,7 +28,7 @@ LEVEL = 0.9
 # middle of so many draws in order: stratified, few scores do the work of many.
 NEW_SCORES, STRATUM = 250, 21
 # Positives, and data sets of each shape: all methods but the parts on all of them.
-REPEATS = {3: 32, 5: 32, 10: 32, 20: 16, 50: 16, 100: 12, 1000: 8}
+REPEATS = {3: 64, 5: 64, 10: 64, 20: 48, 50: 48, 100: 48, 1000: 24}
 QUICK_REPEATS = {3: 2, 20: 2}
 # Bayesian logistic regression is among ours here.
 OTHERS = {name: method for name, method in PEERS.items() if name != "Bayes logistic"}

@@ -55,6 +55,7 @@ def write_report(found: pd.DataFrame, out: Path) -> None:
         bars(found),
         ratios=_by_size(table.assign(ratio=np.log(table["kl"] / table["peer"])), "ratio", np.exp),
         differences=_with_errors(default, "difference", ["shape"], "n", 1),
+        of_vague=_with_errors(against_vague(found), "change", ["against"], "n", 1),
         coverages=_with_errors(default, "coverage", ["shape"], "n", 2),
         mean_coverages=_by_size(banded, "coverage"),
         widths=_by_size(banded, "width"),
@@ -94,6 +95,31 @@ def versus(found: pd.DataFrame, peer: str) -> pd.DataFrame:
     grouped = rows.groupby([*CELL, "method"], sort=False)
     errors = grouped["difference"].sem().rename("difference error")
     return grouped[["peer", "difference"]].mean().join(errors)
+
+
+def against_vague(found: pd.DataFrame) -> pd.DataFrame:
+    """
+    Return by n how much larger the default's divergence is than with vague priors, in per cent.
+
+    The mean over shapes of log(mean divergence / mean divergence with vague priors), and its
+    standard error by the delta method, data set by data set.
+    """
+    both = found[found["method"].isin(["default", "vague"])]
+    each = both.pivot(index=[*CELL, "repeat"], columns="method", values="kl")
+    cells = each.groupby(CELL, sort=False)
+    mean, relative = cells.mean(), each / cells.transform("mean")
+    change = np.log(mean["default"] / mean["vague"])
+    error = (relative["default"] - relative["vague"]).groupby(CELL, sort=False).sem()
+    table = 100.0 * pd.DataFrame({"change": change, "change error": error})
+    by_size = table.groupby("n", sort=False)
+    shapes = by_size.size()
+    out = pd.DataFrame(
+        {
+            "change": by_size["change"].mean(),
+            "change error": by_size["change error"].agg(np.linalg.norm) / shapes,
+        }
+    )
+    return out.reset_index().assign(against="vague")
 
 
 def allowance(rows: pd.DataFrame, slack: float = SLACK) -> pd.Series[float]:
