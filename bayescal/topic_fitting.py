@@ -18,7 +18,7 @@ from bayescal.engines.pooled.combined import (
     combine_topics,
     extend_combination,
 )
-from bayescal.engines.pooled.engine import fit_topics
+from bayescal.engines.pooled.engine import TopicPosterior, fit_topics
 from bayescal.engines.pooled.hyperparameters import TopicHyperparameters
 from bayescal.engines.pooled.sampled import Sampler
 from bayescal.engines.pooled.unpooled import fit_unpooled
@@ -107,26 +107,7 @@ def fit_topic_results(data: TopicScores, options: TopicOptions, attrs: dict[str,
     groups: dict[str, xr.Dataset] = {}
     densities = []
     for family in families:
-        if options.sampler is not None:
-            found = options.sampler(
-                topics,
-                family,
-                rng,
-                draws=options.draws,
-                chains=options.chains,
-                scale=scale,
-                hyperparameters=given,
-            )
-        else:
-            found = fit_topics(
-                topics,
-                family,
-                rng,
-                draws=draws,
-                pooling=options.pooling,
-                scale=scale,
-                hyperparameters=given,
-            )
+        found = _fit_family(topics, family, scale, options)
         of_family = build_topics(
             found,
             data.names,
@@ -154,6 +135,31 @@ def fit_topic_results(data: TopicScores, options: TopicOptions, attrs: dict[str,
         groups |= topic_parts.combination_groups(combination, data.names, reach, shape)
     groups |= topic_documents.build(data, options.scores_are)
     return Results(groups, attrs)
+
+
+def _fit_family(
+    topics: list[BinaryScores], family: Family, scale: tuple[float, float], options: TopicOptions
+) -> TopicPosterior:
+    """Return the draws of one family's densities, by the fast engine or by a sampler."""
+    if options.sampler is not None:
+        return options.sampler(
+            topics,
+            family,
+            options.rng,
+            draws=options.draws,
+            chains=options.chains,
+            scale=scale,
+            hyperparameters=options.hyperparameters,
+        )
+    return fit_topics(
+        topics,
+        family,
+        options.rng,
+        draws=options.draws * options.chains,
+        pooling=options.pooling,
+        scale=scale,
+        hyperparameters=options.hyperparameters,
+    )
 
 
 def extend_results(

@@ -148,9 +148,9 @@ ROWS = [
     if family in ASYMMETRIC
 ] + [
     Row(family, name, theta, scale, scale)
-    for family in SYMMETRIC_OF.values()
+    for family in PARAMETERS
     for name, (theta, scale, _) in SHAPES.items()
-    if "skew" not in name
+    if family not in ASYMMETRIC and "skew" not in name
 ]
 
 

@@ -10,6 +10,7 @@ from scipy import integrate, stats
 
 from bayescal import families
 from bayescal.families import FAMILIES, Family
+from bayescal.families._functions import two_sided_family
 from tests.references import (
     ASYMMETRIC,
     HALF_WIDTH,
@@ -76,6 +77,15 @@ def test_record_holds_the_functions_of_the_module(name):
     assert all(getattr(family, field) is getattr(module, field) for field in FUNCTIONS)
     with pytest.raises(dataclasses.FrozenInstanceError):
         family.name = "another"
+
+
+def test_every_family_has_rows_in_the_table():
+    assert {row.family for row in ROWS} == set(PARAMETERS)
+
+
+def test_sides_that_nothing_fits_are_refused():
+    with pytest.raises(ValueError, match=r"powers must be 1 .* and 2 .*, got \(3, 3\)"):
+        two_sided_family("cubic", (3, 3), {"theta": "mode", "sigma": "scale"})
 
 
 def test_positives_have_the_mirror_images_of_the_negatives_densities():

@@ -129,6 +129,7 @@ def topics_table(many: Sequence[Calibrated], level: float, how: str) -> Group:
     how : str
         How they were fitted, for the title.
     """
+    shown = many[:MOST_TOPICS]
     flagged = [flag.partition(":")[0] for flag in flags(many)[:MOST_TOPICS]]
     marks = _marks(flagged)
     banded = any(one.curve.band is not None for one in many)
@@ -138,7 +139,7 @@ def topics_table(many: Sequence[Calibrated], level: float, how: str) -> Group:
     add_columns(table, ["positives", "negatives", "mean P"])
     add_columns(table, ["undecided", f"mean width of\n{band}"] if banded else [])
     add_columns(table, ["note"] if marks else [], justify="left")
-    for one, flag in zip(many, flagged, strict=False):
+    for one, flag in zip(shown, flagged, strict=True):
         negatives, positives = one.problem.counts
         cells = [str(positives), str(negatives), share(one.curve.probability.mean())]
         cells += _undecided_cells(one) if banded else []

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bayescal.families import _density
-from bayescal.families._family import Family, Fit, Parametrisation
+from bayescal.families._family import HALF_WIDTH, Family, Fit, Parametrisation
 from bayescal.families._maximum_likelihood import maximise_likelihood
 from bayescal.families._scale_floor import ScaleFloorOption
 from bayescal.validation import Floats, check_positive
@@ -74,7 +74,17 @@ def two_sided_family(name: str, powers: tuple[int, int], parameters: dict[str, s
         Names and meanings: the mode's, then a scale's or two. An exponential side's is an inverse
         scale and comes before a sigma; otherwise the left side's comes first. One scale alone is
         that of both sides.
+
+    Raises
+    ------
+    ValueError
+        If a side is neither exponential nor Gaussian.
     """
+    if not set(powers) <= set(HALF_WIDTH):
+        raise ValueError(
+            f"powers must be 1 for an exponential side and 2 for a Gaussian one, got {powers}:"
+            " densities and fits of other sides are not there."
+        )
     symmetric = len(parameters) == 2
     mirrored = None
     if powers[0] != powers[1]:

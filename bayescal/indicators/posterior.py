@@ -205,6 +205,11 @@ def conflict(first: ScorePosterior, second: ScorePosterior) -> Floats:
     Returns
     -------
     array of shape (n,)
+
+    Raises
+    ------
+    ValueError
+        If they are of different numbers of documents.
     """
     check_same_length("first", first.mean.size, "second", second.mean.size)
     return ratio(first.mean - second.mean, np.hypot(first.deviation, second.deviation))

@@ -31,7 +31,7 @@ def maximum_likelihood(
         A name in `bayescal.families.FAMILIES`.
     candidates, scale_floor
         Of the fit: see `bayescal.families.asymmetric_laplace.fit`. The paper's are "bennett" and
-        None; with topics as large as its ten both make no difference that its table would show.
+        None. For the paper's ten topics, which are large, neither changes its table.
     """
     data = BinaryScores(scores, np.asarray(labels) == 1)
     fits = fit_classes(FAMILIES[family], data, candidates=candidates, scale_floor=scale_floor)
@@ -39,5 +39,5 @@ def maximum_likelihood(
 
 
 def raw(scores: Floats, labels: Labels, new: Floats) -> Floats:
-    """Return the new scores as they are: right if they are log-odds and naive Bayes is."""
+    """Return the new scores as they are: right only if they are calibrated log-odds."""
     return new

@@ -74,7 +74,7 @@ def reliability_curve(
         "corp" is isotonic regression, which needs no bins; the others are bins of equal width and
         bins with equal numbers of documents, as in scikit-learn's `calibration_curve`.
     n_bins : int
-        Number of bins.
+        Number of bins; "corp" has none.
     band : {"consistency", "confidence"} or None
         "consistency" is where the curve would lie, at each point with probability `level`, if the
         probabilities were calibrated (labels are drawn from them); "confidence" is the bootstrap
@@ -84,8 +84,8 @@ def reliability_curve(
     resamples : int
         Data sets drawn for the band.
     sample_weight : array-like of shape (n,), optional
-        How much each document counts. For bands it stays one document, whose label is drawn once:
-        repeat documents that are several.
+        How much each document counts. A weight does not make a document several in the resampling
+        of bands, where its label is drawn once: repeat the rows of such documents.
     rng : int, Generator, RandomState or None
         Seeds the band.
 

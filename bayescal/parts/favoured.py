@@ -20,8 +20,8 @@ from bayescal.validation import Floats
 GROUP = "populations"
 # Documents of the rarer class from which on labels decide: log-loss is the same (docs/prior.md).
 ENOUGH = 50.0
-# How many times as probable it is, before any label, that scores are like those of no population:
-# with fewer, simulated scores, which are no classifier's, lose more (docs/defaults.md).
+# Prior odds that scores are like those of no population. With smaller odds more is lost on
+# simulated scores, which are no classifier's (docs/defaults.md).
 LIKE_NONE = 9.0
 # A part that is less probable would change nothing, and cost its time.
 NEGLIGIBLE = 0.02

@@ -18,7 +18,7 @@ from bayescal.engines.classifier_weights.prior import Scales, WeightsPrior
 from bayescal.validation import Floats
 
 MOST_STEPS = 60
-# What a further Newton step would gain: the log density is off by half of that.
+# The Newton decrement: the log density is off by about half of it.
 SMALLEST_DECREMENT = 1e-6
 SMALLEST_SIZE = 1e-8
 LOG_TWO_PI = math.log(2.0 * math.pi)

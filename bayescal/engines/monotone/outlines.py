@@ -1,4 +1,4 @@
-"""What modes tell of one problem's log-odds on several warps and around several priors."""
+"""Laplace approximations of one problem's log-odds, each made once and kept."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Outlines:
         pieces : Pieces, optional
             Knots and reference instead of those at quantiles of the two classes.
         """
-        # An outline holds its pieces, so that no others can be where these are.
+        # A kept outline keeps its pieces alive, so that no others get their identity.
         key = (centre, spread, asinh_scale, prior, n_segments, pieces and id(pieces))
         if key not in self._known:
             x = standardise(self.data.score, centre, spread, asinh_scale)

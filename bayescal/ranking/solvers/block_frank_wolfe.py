@@ -48,7 +48,7 @@ class BlockFrankWolfe(Solver):
         super().__init__(problem, rng)
         n, d = problem.n_queries, problem.n_features
         planes = max(1, min(PLANES, CACHE_BYTES // (8 * n * d)))
-        # As of C = n, from which those of another C differ by a factor.
+        # Stored for C = n; those of another C are C / n times as large.
         self.combined = np.zeros((n, d))
         self.combined_loss = np.zeros(n)
         # All start as the perfect ranking, whose plane is 0.
