@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -398,13 +398,15 @@ class CombinedClassifier(
         ------
         ValueError
             If the combiner has no posterior.
+        sklearn.exceptions.NotFittedError
+            If nothing was fitted yet.
         """
         import pandas as pd
 
         check_fraction(level=level)
         tables = {
             str(name): coefficient_table(each, self._names, level)
-            for name, each in zip(self._columns, self._posteriors(), strict=True)
+            for name, each in self._posteriors_by_name()
         }
         table: pd.DataFrame = pd.concat(tables, names=["problem"])
         return table
@@ -415,7 +417,7 @@ class CombinedClassifier(
         trees = {
             # A slash would open a path.
             str(name).replace("/", "|"): tree_of(each, self._names, self._provenance(name))
-            for name, each in zip(self._columns, self._posteriors(AttributeError), strict=True)
+            for name, each in self._posteriors_by_name(AttributeError)
         }
         if self._kind == BINARY:
             return next(iter(trees.values()))
@@ -426,7 +428,7 @@ class CombinedClassifier(
         """How well the draws were made; of several classes or labels by their names."""
         found = {
             str(name): diagnose(each, self._names)
-            for name, each in zip(self._columns, self._posteriors(AttributeError), strict=True)
+            for name, each in self._posteriors_by_name(AttributeError)
         }
         return next(iter(found.values())) if self._kind == BINARY else found
 
@@ -503,10 +505,16 @@ class CombinedClassifier(
         found = [each for each in self._combined if isinstance(each, Bayesian)]
         if len(found) < len(self._combined):
             raise error(
-                f"combiner {self.combiner!r} has no posterior, so no intervals or draws: use"
-                " 'bayes'."
+                f"combiner {self.combiner!r} has no posterior, so no intervals, draws, plots or"
+                " reports: use 'bayes' or 'local_bayes'."
             )
         return found
+
+    def _posteriors_by_name(
+        self, error: type[Exception] = ValueError
+    ) -> Iterator[tuple[Any, Bayesian]]:
+        found = self._posteriors(error)
+        yield from zip(self._columns, found, strict=True)
 
     def _sample(self, inputs: list[Inputs]) -> Floats:
         pairs = zip(self._posteriors(), inputs, strict=True)

@@ -248,7 +248,10 @@ def as_reals(values: ArrayLike, name: str) -> Floats:
     try:
         array = np.asarray(values)
         # numpy would read text as numbers and drop imaginary parts.
-        floats = None if array.dtype.kind in "cUSMm" else array.astype(np.float64, copy=False)
+        other = array.dtype.kind in "cUSTMm" or (
+            array.dtype.kind == "O" and any(isinstance(each, str | bytes) for each in array.flat)
+        )
+        floats = None if other else array.astype(np.float64, copy=False)
     except (TypeError, ValueError):
         floats = None
     if floats is None:

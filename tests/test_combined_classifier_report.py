@@ -9,6 +9,7 @@ import pytest
 from scipy import special
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.datasets import make_classification
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
@@ -199,6 +200,28 @@ class TestWithoutPosterior:
             getattr(other, what)()
         for name in ("posterior_", "diagnostics_"):
             assert not hasattr(other, name)
+
+    def test_reports_need_one(self, tmp_path):
+        X, y = problem()
+        other = CombinedClassifier(PAIR, combiner="logistic", cv=3).fit(X, y)
+        with pytest.raises(AttributeError, match=r"no posterior, so no .*reports: use 'bayes'"):
+            other.report(tmp_path / "report.html")
+        assert not list(tmp_path.iterdir())
+
+    @pytest.mark.parametrize(
+        "ask",
+        [
+            lambda combined: combined.weights(),
+            lambda combined: combined.posterior_,
+            lambda combined: combined.diagnostics_,
+            lambda combined: combined.fitted_problems(),
+            lambda combined: combined.summary(),
+            lambda combined: combined.predict_interval([[0.0]]),
+        ],
+    )
+    def test_neither_is_there_one_before_the_fit(self, ask):
+        with pytest.raises(NotFittedError, match="CombinedClassifier instance is not fitted"):
+            ask(CombinedClassifier(PAIR))
 
     def test_labels_and_documents_come_together(self, binary, tmp_path):
         X, _ = problem()

@@ -1,12 +1,15 @@
 """Drift: the Bayes factor is the one of its formula, a martingale, and finds what changed."""
 
+import pickle
 from itertools import product
 
 import numpy as np
 import pytest
 from scipy import special, stats
+from sklearn.exceptions import NotFittedError
+from sklearn.naive_bayes import GaussianNB
 
-from bayescal import ScoreCalibrator
+from bayescal import CalibratedClassifier, CombinedClassifier, ScoreCalibrator, TopicCalibrator
 from bayescal.drift import CHANGES, Change, DriftMonitor
 from bayescal.drift.evidence import not_yet
 from studies.drift import PointCurve, draw
@@ -284,7 +287,33 @@ class TestInterface:
 
     def test_a_calibrator_without_posterior_is_refused(self):
         fitted = ScoreCalibrator(inference="mle").fit([0.0, 1.0, 2.0], [0, 1, 1])
-        with pytest.raises(ValueError, match="needs a posterior"):
+        with pytest.raises(ValueError, match="a monitor needs a posterior and its calibrator has"):
             DriftMonitor(fitted)
-        with pytest.raises(ValueError, match="not fitted"):
+        with pytest.raises(NotFittedError, match="ScoreCalibrator instance is not fitted"):
             DriftMonitor(ScoreCalibrator())
+
+    @pytest.mark.parametrize(
+        "make",
+        [
+            lambda s, y: CalibratedClassifier(GaussianNB(), cv=2).fit(s[:, None], y),
+            lambda s, y: CombinedClassifier([("nb", GaussianNB())], cv=2).fit(s[:, None], y),
+            lambda s, y: TopicCalibrator(family="gaussian", draws=50).fit(s, y, np.arange(60) % 2),
+            lambda s, y: 5,
+        ],
+        ids=["CalibratedClassifier", "CombinedClassifier", "TopicCalibrator", "int"],
+    )
+    def test_what_cannot_be_monitored_is_named(self, make):
+        other = make(*stream(np.random.default_rng(0), 60))
+        name = type(other).__name__
+        message = f"must be a fitted ScoreCalibrator, got {name}: of a classifier give the Score"
+        with pytest.raises(ValueError, match=message):
+            DriftMonitor(other)
+
+    def test_a_pickled_monitor_goes_on_as_it_would_have(self, calibrator):
+        rng = np.random.default_rng(4)
+        monitor = DriftMonitor(calibrator, draws=20).update(*stream(rng, 30))
+        again = pickle.loads(pickle.dumps(monitor))
+        later = stream(rng, 30)
+        np.testing.assert_array_equal(
+            again.update(*later).log_bayes_factors_, monitor.update(*later).log_bayes_factors_
+        )

@@ -1,8 +1,10 @@
 """What online combiners refuse, by its message, and that nothing is learnt then."""
 
 import copy
+import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from bayescal.experts.online_combiner import OnlineCombiner
@@ -111,7 +113,14 @@ BAD = {
     ),
     "a column": ("wma", (P[:, 0], Y), {}, r"P must have shape \(n, experts\) or .*got \(20,\)"),
     "no documents": ("wma", (P[:0], Y[:0]), {}, "at least one document and expert"),
-    "words": ("wma", ([["a", "b", "c"]], Y[:1]), {}, "P must be an array of numbers"),
+    "words": ("wma", ([["a", "b", "c"]], Y[:1]), {}, "P must be real numbers, got "),
+    "probabilities as text": ("wma", (P.astype(str), Y), {}, "P must be real numbers, got "),
+    "indicators as text": (
+        "eg",
+        (P, Y),
+        {"indicators": ON.astype(str)},
+        "indicators must be real numbers, got ",
+    ),
     "nan where no expert may sleep": (
         "bmx",
         (NAN, Y),
@@ -206,3 +215,40 @@ def test_constant_experts_cannot_come_later():
 @pytest.mark.parametrize("rule", RULES)
 def test_the_smallest_beta(rule):
     assert np.isfinite(OnlineCombiner(rule, beta=1e-100).fit(P, Y).predict_proba(P)).all()
+
+
+NAMED = pd.DataFrame(P, columns=["nb", "lr", "svm"])
+REFUSED = {
+    "another order": (NAMED[["lr", "nb", "svm"]], "must be in the same order"),
+    "another name": (NAMED.rename(columns={"nb": "tree"}), "unseen at fit time:\n- tree"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_experts_keep_their_names(case):
+    other, message = REFUSED[case]
+    combiner = OnlineCombiner("wma").partial_fit(NAMED, Y, classes=[0, 1])
+    assert combiner.feature_names_in_.tolist() == ["nb", "lr", "svm"]
+    before = copy.deepcopy(vars(combiner))
+    with pytest.raises(ValueError, match=message):
+        combiner.predict_proba(other)
+    with pytest.raises(ValueError, match=message):
+        combiner.partial_fit(other, Y)
+    np.testing.assert_equal(vars(combiner), before)
+    combiner.partial_fit(NAMED, Y)
+    # Fitted anew, it takes whatever names there are.
+    assert combiner.fit(other, Y).feature_names_in_.tolist() == other.columns.tolist()
+    assert not hasattr(combiner.fit(P, Y), "feature_names_in_")
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_pickled_combiner_goes_on_as_it_would_have(rule):
+    combiner = fitted(rule)
+    again = pickle.loads(pickle.dumps(combiner))
+    indicators = ON if RULES[rule].takes_indicators else None
+    for each in (combiner, again):
+        each.partial_fit(P, 1 - Y, indicators=indicators)
+    np.testing.assert_array_equal(
+        again.predict_proba(P, indicators=indicators),
+        combiner.predict_proba(P, indicators=indicators),
+    )

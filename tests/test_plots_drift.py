@@ -58,3 +58,8 @@ def test_what_is_written_is_drawn_again(monitor, ax, tmp_path):
 def test_a_monitor_that_has_seen_nothing_is_refused(monitor, ax):
     with pytest.raises(ValueError, match="has seen no document yet"):
         DriftDisplay.from_estimator(DriftMonitor(monitor.calibrator), ax=ax)
+
+
+def test_a_calibrator_is_no_monitor(monitor, ax):
+    with pytest.raises(ValueError, match="must be a DriftMonitor, got ScoreCalibrator: make one"):
+        DriftDisplay.from_estimator(monitor.calibrator, ax=ax)

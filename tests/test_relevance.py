@@ -1,6 +1,7 @@
 """Calibrated relevance: what drawn labels say, exactly and by simulation, and when to stop."""
 
 import itertools
+import pickle
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from bayescal.ranking.drawn_relevance import (
     recall_by_rank,
     stopping_rank,
 )
+from bayescal.score_checks import ScoresWarning
 
 pytestmark = pytest.mark.one_era
 
@@ -174,6 +176,7 @@ def test_wrong_documents_are_named(change, match):
     [
         (TopicCalibrator(pooling="none"), "pooling='partial'"),
         (TopicCalibrator(new_topics="error"), "new_topics='population'"),
+        (TopicCalibrator(positive=False), "must leave positive at None, got positive=False: "),
         ("sigmoid", "must be a TopicCalibrator"),
     ],
 )
@@ -198,3 +201,50 @@ def test_wrong_calibrators_are_named(calibrator, match):
 def test_wrong_wishes_are_named(fitted, answer, asked, message):
     with pytest.raises(ValueError, match=f"^{message}"):
         getattr(fitted, answer)([1.0, 2.0], **asked)
+
+
+@pytest.mark.parametrize("answer", ["predict_proba", "when_to_stop", "read"])
+def test_queries_of_one_document_each_are_warned_of(fitted, answer):
+    with pytest.warns(ScoresWarning, match="each of 2 queries has a single .*qid are exchanged"):
+        getattr(fitted, answer)([5.0, 7.0], [98, 99])
+
+
+@pytest.mark.parametrize("qid", [[1, 1, 2], [1, 1, 1], None])
+@pytest.mark.filterwarnings("error::bayescal.score_checks.ScoresWarning")
+def test_one_query_of_one_document_is_no_reason_to_warn(fitted, qid):
+    fitted.predict_proba([5.0, 7.0, 9.0], qid)
+    fitted.predict_proba([5.0])
+
+
+@pytest.mark.filterwarnings("error::bayescal.score_checks.ScoresWarning")
+def test_scores_that_need_no_units_may_come_one_by_one():
+    quick = TopicCalibrator(family="gaussian", draws=50, random_state=0)
+    raw = RelevanceCalibrator(quick, units="score").fit(*queries(0, 4))
+    assert raw.predict_proba([5.0, 7.0], [98, 99]).shape == (2, 2)
+
+
+def test_warnings_advise_what_can_be_done():
+    """No parameter that only a TopicCalibrator has, and queries by their names."""
+    quick = TopicCalibrator(family="gaussian", draws=50, random_state=0)
+    scores, relevant, qid = queries(0, 8)
+    names = np.array(list("abcdefgh"))[qid]
+    with pytest.warns(ScoresWarning) as caught:
+        RelevanceCalibrator(quick).fit(-scores, relevant, names)
+    (only,) = caught
+    assert "negate the scores if larger ones stand for less relevant" in str(only.message)
+    assert "positive=" not in str(only.message)
+    turned = np.where(names == "c", -scores, scores)
+    with pytest.warns(ScoresWarning, match="in 1 of 8 queries, unlike in the rest: .* y of 'c'"):
+        RelevanceCalibrator(quick).fit(turned, relevant, names)
+    inside = (scores - scores.min()) / np.ptp(scores)
+    with pytest.warns(ScoresWarning, match="scores_are='scores', to the TopicCalibrator that"):
+        RelevanceCalibrator(quick, units="score").fit(inside, relevant, names)
+
+
+def test_a_pickled_calibrator_predicts_the_same(fitted):
+    scores, _, qid = queries(1, 2)
+    again = pickle.loads(pickle.dumps(fitted))
+    np.testing.assert_array_equal(
+        again.predict_proba(scores, qid), fitted.predict_proba(scores, qid)
+    )
+    assert again.when_to_stop(scores, qid).equals(fitted.when_to_stop(scores, qid))

@@ -130,6 +130,31 @@ def test_nothing_is_written_of_wrong_wishes(fitted, ranked, tmp_path, wrong, mat
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("spoil", ["queries", "random", "times 7"])
+def test_relevance_in_other_grades_is_refused(fitted, ranked, tmp_path, spoil):
+    scores, relevant, qid = ranked
+    y = {
+        "queries": np.unique(qid, return_inverse=True)[1] + 20,
+        "random": np.random.default_rng(0).random(scores.size),
+        "times 7": 7 * relevant,
+    }[spoil]
+    asked = relevant if spoil == "queries" else qid
+    with pytest.raises(ValueError, match=r"y must hold 0\.0, 1\.0 only, .*qid and y are exchanged"):
+        fitted.report(tmp_path / "a.html", scores, asked, y)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_with_a_threshold_other_grades_are_taken_unless_all_are_better(tmp_path):
+    scores, relevant, qid = queries(seed=0, number=6)
+    quick = TopicCalibrator(family="gaussian", draws=50, random_state=0)
+    graded = RelevanceCalibrator(quick, relevance_threshold=2, random_state=0)
+    graded.fit(scores, 3 * relevant, qid)
+    graded.report(tmp_path / "a.html", scores, qid, 4 * relevant)
+    message = "grades like those from 0 to 3 that were fitted, got 20 for the least relevant"
+    with pytest.raises(ValueError, match=message):
+        graded.report(tmp_path / "b.html", scores, relevant, qid + 20)
+
+
 @pytest.mark.docs
 @pytest.mark.one_era
 def test_a_browser_shows_the_queries(path):

@@ -1,10 +1,13 @@
 """PooledCombiner: one metaclassifier for many tasks, what it borrows, and what it refuses."""
 
+import pickle
+
 import numpy as np
 import pytest
 from scipy.special import expit
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.svm import LinearSVC
@@ -292,9 +295,10 @@ class TestBands:
 
     @pytest.mark.parametrize("name", sorted(set(KINDS) - set(POSTERIORS)))
     def test_no_posterior_no_band(self, fitted, name):
-        with pytest.raises(ValueError, match="no posterior: use specialise='pooled'"):
+        advice = "use metaclassifier 'weights', or 'tree' with specialise='pooled'"
+        with pytest.raises(ValueError, match=f"no posterior: {advice}"):
             fitted[name].predict_interval(X, TASK)
-        with pytest.raises(ValueError, match="no population: use specialise='pooled'"):
+        with pytest.raises(ValueError, match=f"no population: {advice}"):
             fitted[name].population()
 
 
@@ -307,7 +311,32 @@ def test_folds_hold_every_class_of_every_task():
             assert np.ptp(counts) <= 1
 
 
+@pytest.mark.parametrize("name", POSTERIORS)
+def test_a_pickled_combiner_predicts_the_same(fitted, name):
+    again = pickle.loads(pickle.dumps(fitted[name]))
+    np.testing.assert_array_equal(
+        again.predict_interval(X, TASK), fitted[name].predict_interval(X, TASK)
+    )
+
+
 class TestRefusals:
+    @pytest.mark.parametrize(
+        ("method", "arguments"),
+        [
+            ("add_tasks", (X, TASK)),
+            ("decision_function", (X, TASK)),
+            ("predict_proba", (X, TASK)),
+            ("predict", (X, TASK)),
+            ("decide", (X, TASK, "f1")),
+            ("predict_interval", (X, TASK)),
+            ("sample_proba", (X, TASK)),
+            ("population", ()),
+        ],
+    )
+    def test_not_fitted(self, method, arguments):
+        with pytest.raises(NotFittedError, match="PooledCombiner instance is not fitted"):
+            getattr(PooledCombiner(), method)(*arguments)
+
     @pytest.mark.parametrize(
         ("x", "y", "task", "message"),
         [

@@ -36,6 +36,7 @@ BAD_SCORES = {
     "a matrix": (np.ones((3, 2)), r"must have shape \(n,\) or \(n, 1\), .* got \(3, 2\)"),
     "a cube": (np.ones((3, 1, 1)), r"must have shape \(n,\) or \(n, 1\), .* got \(3, 1, 1\)"),
     "words": (["spam", "ham"], r"must be real numbers, got \['spam', 'ham'\]"),
+    "numbers as text": (np.array(["0.5", "1"], dtype=object), "must be real numbers, got"),
     "ragged": ([[1.0], [1.0, 2.0]], r"must be real numbers, got \[\[1.0\], \[1.0, 2.0\]\]"),
     "complex list": ([1j, 2.0], r"must be real numbers, got \[1j, 2.0\]"),
     "a set": ({1.0, 2.0}, r"must be real numbers, got \{1.0, 2.0\}"),

@@ -6,7 +6,7 @@ import copy
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -81,10 +81,14 @@ class DriftMonitor:
     whenever one looks, however long the stream is. The probability is over curves from the
     posterior too. A monitor that took one curve for certain would in time find fault with any.
 
+    Pickle or joblib keeps a monitor with all that it has seen.
+
     Parameters
     ----------
     calibrator : ScoreCalibrator
-        Fitted, with a posterior. Updates of it later do not change the monitor.
+        Fitted, with a posterior. Nothing else is monitored: of a classifier give the
+        `ScoreCalibrator` of its scores, of topics or classes one monitor each. Updates of it later
+        do not change the monitor.
     alpha : float
         Probability of ever raising a false alarm.
     draws : int
@@ -108,6 +112,8 @@ class DriftMonitor:
 
     Raises
     ------
+    sklearn.exceptions.NotFittedError
+        If the calibrator is not fitted.
     ValueError
         If an argument is not as described, or the calibrator has no posterior.
 
@@ -146,8 +152,7 @@ class DriftMonitor:
         self.calibrator = copy.copy(calibrator)  # a later update must not change what was promised
         self.alpha = alpha
         self.draws = draws
-        # Asked of any score: a calibrator without a posterior says so itself.
-        curves = calibrator.sample_proba([0.0]).shape[0]
+        curves = _number_of_curves(calibrator)
         self._few = np.unique(np.linspace(0, curves - 1, min(draws, curves)).astype(np.intp))
         self._weight = np.full(curves, 1.0 / curves)
         kinds = CHANGES if changes is None else changes
@@ -236,3 +241,28 @@ class DriftMonitor:
         self._history.append([*each, of_any])
         if self._raised is None and of_any >= -math.log(self.alpha):
             self._raised = self.documents_
+
+
+def _number_of_curves(calibrator: Any) -> int:
+    """Return how many curves the posterior has of a calibrator that may be monitored."""
+    if not hasattr(calibrator, "mle_"):
+        _refuse(calibrator)
+    try:
+        return int(calibrator.sample_proba([0.0]).shape[0])  # of any score
+    except ValueError as err:
+        raise ValueError(
+            "a monitor needs a posterior and its calibrator has none: fit that with"
+            " inference='exact'."
+        ) from err
+
+
+def _refuse(calibrator: Any) -> NoReturn:
+    """Say what may be monitored, or of an estimator that was not fitted that it was not."""
+    if hasattr(calibrator, "fit"):
+        from sklearn.utils.validation import check_is_fitted
+
+        check_is_fitted(calibrator)
+    raise ValueError(
+        f"calibrator must be a fitted ScoreCalibrator, got {type(calibrator).__name__}: of a"
+        " classifier give the ScoreCalibrator of its scores, of topics or classes one for each."
+    )

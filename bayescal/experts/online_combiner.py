@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bayescal.experts.advice import Advice, squared_error
 from bayescal.experts.classes import known_classes, read_classes, read_labels
@@ -28,7 +28,8 @@ class OnlineCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     An expert is anything that gives probabilities of documents. A combiner's probabilities are a
     mixture of theirs, sum_e p_e pi_e, with p_e from weights that change by a rule after each label.
     Whatever documents come, and in whatever order, its losses are bounded by those of the best
-    expert, or of the best mixture: see `bayescal.experts.bounds`.
+    expert, or of the best mixture: see `bayescal.experts.bounds`. Pickle or joblib keeps a combiner
+    with what it has learnt.
 
     Parameters
     ----------
@@ -70,6 +71,8 @@ class OnlineCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         How many rounds changed weights, in all passes.
     n_features_in_ : int
         Number of experts that are given.
+    feature_names_in_ : array of shape (experts,)
+        Their names, if P is a DataFrame with names of columns; later ones must have the same.
     n_indicators_ : int
         Number of indicators that are given; 0 without.
 
@@ -143,7 +146,7 @@ class OnlineCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 beta += self.eta * (1.0 - beta)
             runs.append(rule.run(log_weights, given.advice, label, beta))
             log_weights = runs[-1].log_weights
-        self._forget(known, given)
+        self._forget(known, given, P)
         # What a later pass says of a document is no prediction: it has heard the label.
         self._count(given.advice, label, runs[0])
         self.n_updates_ = sum(int(run.updated.sum()) for run in runs)
@@ -181,16 +184,18 @@ class OnlineCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ------
         ValueError
             If an argument is not as described, or has another number of experts or indicators than
-            before. Nothing is learnt then.
+            before, or other names of experts. Nothing is learnt then.
         """
         rule = self._checked_rule()
         fresh = not hasattr(self, "classes_")
+        if not fresh:
+            self._read_names(P, reset=False)
         known = known_classes(getattr(self, "classes_", None), classes)
         given = self._read(known, P, awake, indicators)
         label = read_labels(y, known, len(given.advice.awake))
         if fresh:
             run = rule.run(given.equal_weights, given.advice, label, float(self.beta))
-            self._forget(known, given)
+            self._forget(known, given, P)
         else:
             self._check_as_before(given)
             run = rule.run(self._log_weights, given.advice, label, self.beta_)
@@ -216,10 +221,13 @@ class OnlineCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Raises
         ------
+        sklearn.exceptions.NotFittedError
+            If nothing was learnt yet.
         ValueError
-            If an argument is not as described.
+            If an argument is not as described, or experts have other names than before.
         """
         check_is_fitted(self, "classes_")
+        self._read_names(P, reset=False)
         given = self._read(self.classes_, P, awake, indicators)
         self._check_as_before(given)
         shares = RULES[self.rule].shares(self._log_weights, given.advice)
@@ -269,6 +277,10 @@ class OnlineCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         how: dict[str, Any] = {"rule": self.rule, "constant_experts": self.constant_experts}
         return read_given(P, classes.size, awake, indicators, **how)
 
+    def _read_names(self, P: ArrayLike, *, reset: bool) -> None:  # noqa: N803
+        """Take the names of experts over, or check that they are as before."""
+        validate_data(self, P, reset=reset, skip_check_array=True, ensure_2d=False)
+
     def _check_as_before(self, given: Given) -> None:
         for name, before, now in (
             ("experts", self.n_features_in_, given.experts),
@@ -281,8 +293,9 @@ class OnlineCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                     " others."
                 )
 
-    def _forget(self, classes: NDArray[Any], given: Given) -> None:
+    def _forget(self, classes: NDArray[Any], given: Given, P: ArrayLike) -> None:  # noqa: N803
         """Set everything to what it is before the first round."""
+        self._read_names(P, reset=True)
         self.classes_, self.beta_ = classes, float(self.beta)
         self.n_features_in_, self.n_indicators_ = given.experts, given.indicators
         self.n_rounds_ = self.n_updates_ = self.mistakes_ = 0

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayescal.experts.advice import Advice
 from bayescal.experts.rules import RULES
-from bayescal.validation import Floats, check_same_length
+from bayescal.validation import Floats, as_reals, check_same_length
 
 ROUNDING = 1e-6
 Bools = NDArray[np.bool_]
@@ -84,14 +84,15 @@ def read_probabilities(P: ArrayLike, classes: int) -> Floats:  # noqa: N803
     Raises
     ------
     ValueError
-        If the shape is another one, a probability is outside [0, 1] or they do not sum to 1.
+        If they are no numbers, the shape is another one, a probability is outside [0, 1] or they do
+        not sum to 1.
 
     Examples
     --------
     >>> read_probabilities([[0.25, np.nan]], 2).tolist()
     [[[0.75, 0.25], [nan, nan]]]
     """
-    values = _as_floats(P, "P")
+    values = as_reals(P, "P")
     _check_unit("P", values, "make them of scores by a calibrator, such as ScoreCalibrator")
     if values.ndim == 2 and classes == 2:
         values = np.stack([1.0 - values, values], axis=2)
@@ -159,8 +160,8 @@ def read_indicators(indicators: ArrayLike | None, n: int, *, rule: str, takes: b
     Raises
     ------
     ValueError
-        If the rule takes none and there are some; if the shape is another one; if one is outside
-        [0, 1] or nan; if a document has none that is on.
+        If the rule takes none and there are some; if they are no numbers or the shape is another
+        one; if one is outside [0, 1] or nan; if a document has none that is on.
     """
     if indicators is None:
         return np.ones((n, 1))
@@ -168,7 +169,7 @@ def read_indicators(indicators: ArrayLike | None, n: int, *, rule: str, takes: b
         raise ValueError(
             f"rule {rule!r} takes no indicators: leave them out, or take 'winbmx' or 'eg'."
         )
-    values = _as_floats(indicators, "indicators")
+    values = as_reals(indicators, "indicators")
     if values.ndim != 2 or values.shape[1] == 0:
         raise ValueError(f"indicators must have shape (n, indicators), got {values.shape}.")
     check_same_length("P", n, "indicators", len(values))
@@ -215,13 +216,6 @@ def make_advice(
             " out, or set constant_experts=True."
         )
     return Advice(said, awake, indicators)
-
-
-def _as_floats(values: ArrayLike, name: str) -> Floats:
-    try:
-        return np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as err:
-        raise ValueError(f"{name} must be an array of numbers: {err}.") from err
 
 
 def _check_unit(name: str, values: Floats, advice: str) -> None:

@@ -75,9 +75,14 @@ class DriftDisplay(Display):
         ImportError
             If matplotlib is not installed.
         ValueError
-            If the monitor has seen no document.
+            If it is no monitor, or has seen no document.
         """
         require("matplotlib")
+        if not isinstance(monitor, DriftMonitor):
+            raise ValueError(
+                f"monitor must be a DriftMonitor, got {type(monitor).__name__}: make one of a"
+                " calibrator, DriftMonitor(calibrator), and update it with the labels that come."
+            )
         if not monitor.documents_:
             raise ValueError("the monitor has seen no document yet: call its update first.")
         table, alarm = monitor.log_bayes_factors_, monitor.alarm_

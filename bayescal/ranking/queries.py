@@ -9,7 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bayescal.labels import of_each_class
 from bayescal.validation import Floats, Integers, as_scores, check_same_length
+
+EXCHANGED = "give y in the grades that were fitted, and see whether qid and y are exchanged"
 
 
 @dataclass(frozen=True)
@@ -124,6 +127,47 @@ def as_grades(y: ArrayLike, n: int | None = None) -> Floats:
     grades = as_scores(y, "y")
     if n is not None:
         check_same_length("y", grades.size, "scores", n)
+    return grades
+
+
+def match_grades(y: ArrayLike, n: int, fitted: Floats, *, only: bool) -> Floats:
+    """
+    Return relevance grades of further documents, which must be like those that were fitted.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Grades.
+    n : int
+        The number of documents.
+    fitted : array of shape (grades,)
+        The grades fitted, rising.
+    only : bool
+        Whether there are no others. Else a threshold tells what any grade means, and documents are
+        refused that are all better than the best one fitted.
+
+    Raises
+    ------
+    ValueError
+        If they are not n finite numbers, or not like those that were fitted.
+
+    Examples
+    --------
+    >>> match_grades([1, 1], 2, np.array([0.0, 1.0]), only=True)
+    array([1., 1.])
+    >>> match_grades([20, 21], 2, np.array([0.0, 1.0]), only=True)
+    Traceback (most recent call last):
+    ...
+    ValueError: y must hold 0.0, 1.0 only, got 20.0: give y in the grades that were fitted, and ...
+    """
+    grades = as_grades(y, n)
+    if only:
+        of_each_class(grades, fitted, advice=f": {EXCHANGED}")
+    elif grades.min() > fitted[-1]:
+        raise ValueError(
+            f"y must hold grades like those from {fitted[0]:g} to {fitted[-1]:g} that were fitted,"
+            f" got {grades.min():g} for the least relevant document: {EXCHANGED}."
+        )
     return grades
 
 

@@ -22,9 +22,16 @@ from bayescal.ranking.queries import (
     group_by_query,
     relevance_threshold_of,
 )
-from bayescal.ranking.queries_as_topics import drawn_queries, new_topics, read_calibrator
+from bayescal.ranking.queries_as_topics import (
+    drawn_queries,
+    lone_documents,
+    new_topics,
+    query_problems,
+    read_calibrator,
+)
 from bayescal.ranking.reading import Estimate, Reading, Wanted, estimate, read_ranking
 from bayescal.ranking.within_query import standardise
+from bayescal.score_checks import warn_of_scores, without_scores_warnings
 from bayescal.topic_calibrator import TopicCalibrator
 from bayescal.validation import (
     Floats,
@@ -51,7 +58,8 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
     their query's spread, and calibrated with queries as topics (`TopicCalibrator`): every query has
     class densities, log-odds and a base rate around those of a population, which answers for the
     next query. Its draws differ as queries do, so that counts of relevant documents, recall and
-    average precision of a new query have honest intervals.
+    average precision of a new query have honest intervals. A fitted one is kept by pickle or
+    joblib.
 
     Parameters
     ----------
@@ -70,6 +78,8 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
         Fitted to the queries, whose names there are their positions in `queries_`.
     queries_ : list
         Identifiers of the queries fitted.
+    grades_ : array of shape (grades,)
+        The grades fitted, rising.
     relevance_threshold_ : float
         The least grade that was relevant.
 
@@ -119,6 +129,11 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
         ------
         ValueError
             If an argument is not as described, or all documents have the same relevance.
+
+        Warns
+        -----
+        ScoresWarning
+            If relevant documents have the smaller scores, or each query has a single document.
         """
         check_choice("units", self.units, UNITS)
         calibrator = read_calibrator(self.calibrator, self.random_state)
@@ -134,9 +149,12 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
             )
         queries = group_by_query(qid, values.size)
         in_units = self._in_units(values, queries)
-        self.calibrator_ = calibrator.fit(in_units, relevant, topics=queries.code)
-        self.queries_ = queries.names
+        with without_scores_warnings():
+            self.calibrator_ = calibrator.fit(in_units, relevant, topics=queries.code)
+        self.queries_, self.grades_ = queries.names, np.unique(grades)
         self.relevance_threshold_ = threshold
+        problems = query_problems(self.calibrator_, in_units, relevant, queries)
+        warn_of_scores((*self._without_units(queries), *problems))
         return self
 
     def predict_proba(self, scores: ArrayLike, qid: Any = None) -> Floats:
@@ -150,6 +168,19 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
             the units of each.
         qid : sequence of shape (documents,) of hashable values, optional
             The query of each document. By default they are all of one query.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If nothing was fitted yet.
+        ValueError
+            If an argument is not as described.
+
+        Warns
+        -----
+        ScoresWarning
+            If there are several queries, each with a single document, and scores are taken in units
+            of their query.
         """
         values, new, _ = self._as_new(scores, qid)
         return self.calibrator_.predict_proba(values, new)
@@ -336,7 +367,8 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
         scores, qid
             See `predict_proba`.
         y : array-like of shape (documents,), optional
-            Relevance of the documents, in the grades that were fitted.
+            Relevance of the documents, in the grades that were fitted; with `relevance_threshold`
+            also in others.
         recall, probability
             See `when_to_stop`.
         level : float
@@ -365,11 +397,15 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
     def _in_units(self, values: Floats, queries: Queries) -> Floats:
         return values if self.units == "score" else standardise(values, queries)
 
+    def _without_units(self, queries: Queries) -> tuple[str, ...]:
+        return () if self.units == "score" else lone_documents(queries)
+
     def _as_new(self, scores: ArrayLike, qid: Any) -> tuple[Floats, Integers, Queries]:
         """Return scores in their units, topics that were not fitted for all, and the queries."""
         check_is_fitted(self, "calibrator_")
         values = as_scores(scores)
         queries = group_by_query(qid, values.size)
+        warn_of_scores(self._without_units(queries), stacklevel=4)
         return self._in_units(values, queries), new_topics(values.size), queries
 
     def _by_query(

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import binom
 
 from bayescal.ranking.drawn_relevance import average_precision_of, enough_read, recall_by_rank
-from bayescal.ranking.queries import as_grades
+from bayescal.ranking.queries import match_grades
 from bayescal.ranking.reading import Estimate, Reading, Wanted
 from bayescal.report.answer import BY_CHANCE, Answer
 from bayescal.report.packing import numbers
@@ -103,7 +103,7 @@ def write_relevance_report(
     """Write the report; see `RelevanceCalibrator.report`."""
     target = check_target(path)
     readings = calibrator.read(scores, qid, **asdict(wanted))
-    judged = _judge(readings, y, calibrator.relevance_threshold_)
+    judged = _judge(calibrator, readings, y)
     described = [_described(name, readings[name], judged.get(name)) for name in readings]
     rows = [
         Row(index, str(name), _cells(reading, judged.get(name)))
@@ -127,13 +127,15 @@ def write_relevance_report(
 
 
 def _judge(
-    readings: dict[Hashable, Reading], y: ArrayLike | None, threshold: float
+    calibrator: RelevanceCalibrator, readings: dict[Hashable, Reading], y: ArrayLike | None
 ) -> dict[Hashable, Judged]:
     """Return what is judged, by query; nothing where no judgements are given."""
     if y is None:
         return {}
     documents = sum(reading.document.size for reading in readings.values())
-    relevant = as_grades(y, documents) >= threshold
+    only = calibrator.relevance_threshold is None
+    grades = match_grades(y, documents, calibrator.grades_, only=only)
+    relevant = grades >= calibrator.relevance_threshold_
     return {name: judge(relevant[reading.document]) for name, reading in readings.items()}
 
 

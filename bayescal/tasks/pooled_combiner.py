@@ -42,7 +42,8 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     trusted: the same columns in all tasks, however different their documents and words. Inputs are
     normalised within each task, one metaclassifier is fitted to the documents of all tasks, and it
     is then specialised to each task by the task's own labels (Bennett's LABEL). A task with few
-    positives borrows from the others, and one without labels lives on them alone.
+    positives borrows from the others, and one without labels lives on them alone. A fitted one is
+    kept by pickle or joblib.
 
     Parameters
     ----------
@@ -169,6 +170,8 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Raises
         ------
+        sklearn.exceptions.NotFittedError
+            If nothing was fitted yet.
         ValueError
             If a task is there already, or has a single document.
         """
@@ -190,10 +193,13 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Raises
         ------
+        sklearn.exceptions.NotFittedError
+            If nothing was fitted yet.
         ValueError
             If a task is not there.
         """
-        return self._model.log_odds(*self._read(X, task))
+        columns, code = self._read(X, task)
+        return self._model.log_odds(columns, code)
 
     def predict_proba(self, X: Any, task: ArrayLike) -> Floats:  # noqa: N803
         """
@@ -205,6 +211,11 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Scores and indicators.
         task : array-like of shape (n,)
             Tasks that were fitted or added.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError, ValueError
+            See `decision_function`.
         """
         return probabilities(self.decision_function(X, task))
 
@@ -218,6 +229,11 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Scores and indicators.
         task : array-like of shape (n,)
             Tasks that were fitted or added.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError, ValueError
+            See `decision_function`.
         """
         taken = self.decision_function(X, task) > 0.0
         return np.asarray(self.classes_[taken.astype(np.intp)])
@@ -234,6 +250,13 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Tasks that were fitted or added.
         measure : {"error", "f1", "cost_1_10", "cost_10_1"}
             What each task's threshold is best by.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If nothing was fitted yet.
+        ValueError
+            If a task is not there, or there is no such measure.
         """
         check_choice("measure", measure, tuple(MEASURES))
         columns, code = self._read(X, task)
@@ -248,7 +271,7 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         kind: str = "pointwise",
     ) -> Floats:
         """
-        Return posterior intervals of P(+), shape (n, 2), for specialise="pooled".
+        Return posterior intervals of P(+), shape (n, 2), of weights or a pooled tree.
 
         They hold what is unknown of the tasks' leaves or weights, and of what these have in common;
         of the tree itself they hold nothing.
@@ -266,8 +289,10 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Raises
         ------
+        sklearn.exceptions.NotFittedError
+            If nothing was fitted yet.
         ValueError
-            If there is no posterior, or an argument is out of range.
+            If there is no posterior, a task is not there, or an argument is out of range.
         """
         check_fraction(level=level)
         check_choice("kind", kind, INTERVALS)
@@ -276,7 +301,7 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def sample_proba(self, X: Any, task: ArrayLike) -> Floats:  # noqa: N803
         """
-        Return P(+) of posterior draws, shape (draws, n), for specialise="pooled".
+        Return P(+) of posterior draws, shape (draws, n), of weights or a pooled tree.
 
         Parameters
         ----------
@@ -284,12 +309,20 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Scores and indicators.
         task : array-like of shape (n,)
             Tasks that were fitted or added.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If nothing was fitted yet.
+        ValueError
+            If there is no posterior, or a task is not there.
         """
-        return probability(self._model.sample(*self._read(X, task)))
+        columns, code = self._read(X, task)
+        return probability(self._model.sample(columns, code))
 
     def population(self, level: float = 0.9) -> pd.DataFrame:
         """
-        Return the posterior of what tasks have in common, for specialise="pooled".
+        Return the posterior of what tasks have in common, of weights or a pooled tree.
 
         Parameters
         ----------
@@ -302,6 +335,13 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Of a tree a row for each leaf: tasks, documents, positives; p, the share of positives in
             the population, and m, how many documents it is worth, with intervals. Of weights a row
             for the intercept, each input, and tau, how far tasks are from the population.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If nothing was fitted yet.
+        ValueError
+            If there is no population, or the level is out of range.
         """
         check_is_fitted(self, "tasks_")
         check_fraction(level=level)

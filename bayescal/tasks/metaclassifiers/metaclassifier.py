@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+WITH_POSTERIOR = "use metaclassifier 'weights', or 'tree' with specialise='pooled'"
+
+
 class TaskModel(ABC):
     """A metaclassifier fitted to all tasks, and specialised to each."""
 
@@ -31,12 +34,26 @@ class TaskModel(ABC):
         """
 
     def sample(self, columns: Floats, task: Integers) -> Floats:
-        """Return log-odds of posterior draws, shape (draws, n)."""
-        raise ValueError("this metaclassifier has no posterior: use specialise='pooled'.")
+        """
+        Return log-odds of posterior draws, shape (draws, n).
+
+        Raises
+        ------
+        ValueError
+            If there is no posterior.
+        """
+        raise ValueError(f"this metaclassifier has no posterior: {WITH_POSTERIOR}.")
 
     def population(self, names: list[str], level: float) -> pd.DataFrame:
-        """Return the posterior of what tasks have in common; names are the columns'."""
-        raise ValueError("this metaclassifier has no population: use specialise='pooled'.")
+        """
+        Return the posterior of what tasks have in common; names are the columns'.
+
+        Raises
+        ------
+        ValueError
+            If there is no population.
+        """
+        raise ValueError(f"this metaclassifier has no population: {WITH_POSTERIOR}.")
 
 
 class Metaclassifier(ABC):
