@@ -4,6 +4,7 @@ import importlib
 import re
 import subprocess
 import sys
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -103,6 +104,25 @@ def test_every_notebook_and_study_is_there(site):
     notebooks = {f"notebooks/{path.stem}.html" for path in (ROOT / "notebooks").glob("*.ipynb")}
     studies = {f"validation/{path.stem}.html" for path in (ROOT / "docs/validation").glob("*.md")}
     assert notebooks | studies <= set(site)
+
+
+@pytest.mark.docs
+@pytest.mark.one_era
+def test_the_first_page_says_what_to_take_as_the_readme_does(site):
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    table = readme.partition("| you have | take |\n|---|---|\n")[2].partition("\n\n")[0]
+    wanted = [line.strip("| ").partition(" | ")[0] for line in table.splitlines()]
+    assert len(wanted) > 10
+    shown = unescape(re.sub("<[^>]+>", "", site["index.html"]))
+    assert [words for words in wanted if words not in shown] == []
+
+
+@pytest.mark.docs
+@pytest.mark.one_era
+def test_links_of_the_readme_lead_to_pages_of_the_site(site):
+    leads_to = re.findall(r'href="([^"]+)"', site["index.html"])
+    assert {"prior.html", "when_not_to_use.html"} <= set(leads_to)
+    assert not [link for link in leads_to if "docs/" in link or link.endswith(".md")]
 
 
 @pytest.mark.docs
