@@ -15,6 +15,7 @@ from bayescal.classification.folds import Documents
 from bayescal.classification.targets import read_target
 from bayescal.combining.binary_problems import binary_problems, splits_of
 from bayescal.combining.combiners import COMBINERS, read_combiner
+from bayescal.combining.combiners.linear_svm import linear_svc
 from bayescal.combining.combiners.local_kernel import LocalKernelSVM, product_features
 from bayescal.combining.inputs import Inputs, Labelled
 from bayescal.combining.measures import MEASURES, best_threshold, loss_of
@@ -178,6 +179,15 @@ class TestCombiners:
         ].all()
         best = fit("best_by_class", labelled(X, y, folds=3))
         assert set(best.best.values()) == {0}
+
+    def test_inputs_that_differ_by_rounding_alone_have_no_cost_to_match(self):
+        """With a C of 1e32 libsvm goes on for ever."""
+        X = np.tile([0.3, -1.2], (60, 1))
+        z = Standardiser.of(X).apply(X)
+        length = float((z**2).sum(axis=1).mean())
+        assert 0.0 <= length < 1e-20
+        assert linear_svc(length, 0).C == 1.0
+        assert linear_svc(1e-20, 0).C == 1.0
 
     def test_the_linear_svm_is_svm_lights(self):
         X, y, _ = views(120, RNG(0))

@@ -9,7 +9,12 @@ from matplotlib.figure import Figure
 
 from bayescal import ScoreCalibrator
 from bayescal.bayes import probability
-from bayescal.plots import DecisionDisplay, LogOddsDisplay, ProbabilityDisplay
+from bayescal.plots import (
+    ClassDensityDisplay,
+    DecisionDisplay,
+    LogOddsDisplay,
+    ProbabilityDisplay,
+)
 from tests.cli_tools import replace_sampler
 
 SCORES = np.array([-3.0, -2.0, -1.5, -1.0, 0.0, 0.5, 1.0, 2.0])
@@ -88,6 +93,9 @@ def test_posterior_mode_is_named_so(ax):
     display = ProbabilityDisplay.from_estimator(calibrator, ax=ax)
     assert display.line_.get_label() == "posterior mode"
     assert display.band_ is None
+    densities = ClassDensityDisplay.from_estimator(calibrator)
+    assert len(densities.lines_) == 2
+    assert densities.draws_ == densities.modes_ == []
 
 
 def test_default_range_covers_the_scores(mle, ax):

@@ -69,6 +69,18 @@ def test_em_weights_are_repetitions():
     )
 
 
+@pytest.mark.parametrize(("p", "prior"), [([1.0, 0.0], 1.0), ([0.0, 1.0], 0.0)])
+def test_em_leaves_out_documents_of_no_weight_however_impossible(p, prior):
+    assert prior_by_em(p, 0.5, sample_weight=[1.0, 0.0]).prior == prior
+
+
+def test_infinite_log_ratios_meet_draws_that_round_to_1():
+    posterior = prior_posterior(np.full((5, 2), 37.0), a=50.0, b=1e-3, rng=0)
+    assert (posterior.draws == 1.0).any()
+    found = posterior.probabilities(np.tile([-np.inf, np.inf], (5, 1)))
+    assert ((found >= 0.0) & (found <= 1.0)).all()
+
+
 def test_em_says_when_a_class_is_absent():
     assert prior_by_em([0.01, 0.02, 0.1], 0.5).prior == pytest.approx(0, abs=1e-6)
     assert prior_by_em([1.0, 1.0], 0.5).prior == pytest.approx(1, abs=1e-6)

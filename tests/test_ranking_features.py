@@ -169,6 +169,14 @@ class TestFiles:
         with pytest.raises(ValueError, match="got 3 documents and the group sizes sum to 4"):
             load_ranking(path, group_sizes=sizes)
 
+    @pytest.mark.parametrize("suffix", [".xz", ".gz", ".bz2"])
+    def test_files_that_are_not_packed_as_they_are_named(self, tmp_path, suffix):
+        (tmp_path / f"a{suffix}").write_text("1 qid:1 1:0.5")
+        with pytest.raises(ValueError, match="must hold lines like"):
+            load_ranking(tmp_path / f"a{suffix}")
+        with pytest.raises(FileNotFoundError):
+            load_ranking(tmp_path / f"none{suffix}")
+
     @pytest.mark.parametrize(
         ("lines", "options", "message"),
         [
@@ -177,6 +185,7 @@ class TestFiles:
             ("1 qid:1 1:0.5 1:0.7\n", {}, "must hold lines like '1 qid:7 1:0.5 3:1.25'.*unique"),
             ("1 qid:1 5:0.5\n", {"n_features": 2}, "at most n_features features numbered from 1"),
             ("score,label\n", {}, "must hold lines like"),
+            ("", {}, "must hold documents with their queries, got none"),
         ],
     )
     def test_bad_files(self, tmp_path, lines, options, message):

@@ -73,6 +73,23 @@ def write_mulan(folder, name, *, documents=60, packed=True, seed=0):
     (folder / f"{name}.xml").write_text(XML.format(named))
 
 
+ARFF = """@relation r
+@attribute w1 {0,1}
+@attribute w2 {0, 1}
+@attribute L {0,1}
+@data
+{0 1,2 1}
+{1 1}
+"""
+
+
+def read_arff(folder, train, test=ARFF):
+    (folder / "x.xml").write_text("<labels><label name='L'/></labels>")
+    (folder / "x-train.arff").write_text(train)
+    (folder / "x-test.arff").write_text(test)
+    return read_mulan(folder, "x")
+
+
 class TestReader:
     @pytest.mark.parametrize("packed", [True, False])
     def test_words_and_labels(self, tmp_path, packed):
@@ -96,6 +113,39 @@ class TestReader:
             read_mulan(tmp_path, "enron")
         (tmp_path / "enron.xml").write_text("no XML")
         with pytest.raises(ValueError, match=r"enron\.xml must be an XML file of labels"):
+            read_mulan(tmp_path, "enron")
+        (tmp_path / "enron.xml").write_text("<labels><label/></labels>")
+        with pytest.raises(ValueError, match=r"must hold labels, each with a name; got \[None\]"):
+            read_mulan(tmp_path, "enron")
+
+    @pytest.mark.parametrize(
+        "changed",
+        [
+            ("{0 1,2 1}", " {0 1,2 1}  "),
+            ("{0 1,2 1}", "{0 '1', 2 1}"),
+            ("@attribute w1", "@attribute\tw1"),
+            ("@data", "% a comment\n\n@data"),
+        ],
+    )
+    def test_blanks_and_comments_mean_nothing(self, tmp_path, changed):
+        found = read_arff(tmp_path, ARFF.replace(*changed))
+        assert found.train.toarray().tolist() == [[1.0, 0.0], [0.0, 1.0]]
+        assert found.train_labels.tolist() == [[True], [False]]
+
+    @pytest.mark.parametrize("row", ["{-1 1}", "{9 1}", "{1 2}", "{a b}", "{1 ?}", "1,0,1", "{0 1"])
+    def test_rows_that_are_not_sparse_words(self, tmp_path, row):
+        with pytest.raises(ValueError, match=r"a row of x-train\.arff must be sparse, .* got"):
+            read_arff(tmp_path, ARFF.replace("{1 1}", row))
+
+    def test_both_parts_have_the_same_attributes(self, tmp_path):
+        other = ARFF.replace("w1", "w3")
+        with pytest.raises(ValueError, match=r"x-test\.arff must have the attributes of x-train"):
+            read_arff(tmp_path, ARFF, other)
+
+    def test_a_file_that_is_not_packed(self, tmp_path):
+        write_mulan(tmp_path, "enron")
+        (tmp_path / "enron-train.arff.xz").write_text("no archive")
+        with pytest.raises(ValueError, match=r"enron-train\.arff\.xz must be a file packed by xz"):
             read_mulan(tmp_path, "enron")
 
 

@@ -348,6 +348,8 @@ class TestRefusals:
             (X, Y, [None, *TASK[1:]], "every document, got None for document 0"),
             (np.where(X > 9.0, np.nan, X), Y, TASK, "contains NaN"),
             (X, np.zeros(len(X)), TASK, "both classes"),
+            (X, Y, ["a", np.nan] * 360, "every document, got nan for document 1"),
+            (X, Y, np.array(["a", 1] * 360, dtype=object), "all text or all numbers, got int, str"),
         ],
     )
     def test_data(self, x, y, task, message):
@@ -371,6 +373,23 @@ class TestRefusals:
     def test_parameters(self, metaclassifier, specialise, message):
         with pytest.raises(ValueError, match=message):
             PooledCombiner(metaclassifier, specialise=specialise).fit(X, Y, TASK)
+
+    def test_a_refused_fit_leaves_what_was_fitted_as_it_was(self):
+        combiner = PooledCombiner(random_state=0).fit(X, Y, TASK)
+        before = combiner.predict(X, TASK)
+        with pytest.raises(ValueError, match="every task must have documents of both classes"):
+            combiner.fit(X[:, :1], np.where(Y, "yes", "no"), np.arange(len(X)))
+        np.testing.assert_array_equal(combiner.predict(X, TASK), before)
+
+    @pytest.mark.parametrize("metaclassifier", ["tree", LogisticRegression()])
+    def test_a_single_positive_cannot_be_held_out(self, metaclassifier):
+        combiner = PooledCombiner(metaclassifier, specialise="general", random_state=0)
+        with pytest.raises(ValueError, match="at least two documents of each class over all tasks"):
+            combiner.fit(np.arange(8.0)[:, None], np.arange(8) == 0, ["a"] * 8)
+
+    def test_one_fold_holds_nothing_out(self):
+        with pytest.raises(ValueError, match="whole number of folds, at least 2, got 1"):
+            PooledCombiner(cv=1).fit(X, Y, TASK)
 
     def test_tasks_that_are_not_there(self, fitted):
         with pytest.raises(ValueError, match="task 'rye' is not there: give its documents"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import lzma
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-NAMESPACE = "{http://mulan.sourceforge.net/labels}"
-ATTRIBUTE = "@attribute "
+ATTRIBUTE, DATA = "@attribute", "@data"
+COMMENT = "%"
+NAME = re.compile(ATTRIBUTE + r"\s+('[^']*'|\"[^\"]*\"|\S+)", re.IGNORECASE)
+ENTRY = re.compile(r"\s*(\d+)\s+['\"]?([01])['\"]?\s*")
 
 
 @dataclass(frozen=True)
@@ -57,54 +60,98 @@ def read_mulan(folder: str | Path, name: str) -> LabelledWords:
     FileNotFoundError
         If a file is not there.
     ValueError
-        If the file of labels is no XML, or a label is no attribute.
+        If the file of labels is no XML or holds none, a label is no attribute, a row is not sparse
+        or holds other values than 0 and 1, or both parts do not have the same attributes in the
+        same order.
 
     References
     ----------
     G. Tsoumakas et al., Mulan: a Java library for multi-label learning, JMLR 2011.
     """
     home = Path(folder)
-    try:
-        tree = ElementTree.parse(home / f"{name}.xml")
-    except ElementTree.ParseError as err:
-        raise ValueError(f"{name}.xml must be an XML file of labels: {err}.") from err
-    labels = tuple(each.attrib["name"] for each in tree.iter(f"{NAMESPACE}label"))
-    train, train_labels = _part(home, f"{name}-train.arff", labels)
-    test, test_labels = _part(home, f"{name}-test.arff", labels)
-    return LabelledWords(labels, train, test, train_labels, test_labels)
-
-
-def _part(
-    folder: Path, name: str, labels: tuple[str, ...]
-) -> tuple[sparse.csr_matrix, NDArray[np.bool_]]:
-    """Return the words and the labels of a file: both are attributes that are 0 or 1."""
-    lines = _text(folder, name).splitlines()
-    names = [_name(line) for line in lines if line.lower().startswith(ATTRIBUTE)]
+    labels = _labels(home / f"{name}.xml")
+    files = [f"{name}-{part}.arff" for part in ("train", "test")]
+    lines = [_lines(home, file) for file in files]
+    names, others = (
+        [_name(line, file) for line in part if _starts(line, ATTRIBUTE)]
+        for part, file in zip(lines, files, strict=True)
+    )
+    if others != names:
+        raise ValueError(f"{files[1]} must have the attributes of {files[0]}, in the same order.")
     if missing := sorted(set(labels) - set(names)):
-        raise ValueError(f"every label must be an attribute of {name}, got none of {missing[0]!r}.")
-    rows = [_attributes(line) for line in lines if line.startswith("{")]
-    matrix = sparse.lil_matrix((len(rows), len(names)))
+        raise ValueError(
+            f"every label must be an attribute of {files[0]}, got none of {missing[0]!r}."
+        )
+    of_labels = np.array([names.index(label) for label in labels])
+    words = np.setdiff1d(np.arange(len(names)), of_labels)
+    train, test = (_matrix(part, file, len(names)) for part, file in zip(lines, files, strict=True))
+    return LabelledWords(
+        labels,
+        train[:, words].tocsr(),
+        test[:, words].tocsr(),
+        train[:, of_labels].toarray() > 0.0,
+        test[:, of_labels].toarray() > 0.0,
+    )
+
+
+def _labels(path: Path) -> tuple[str, ...]:
+    """Return the names in a file of labels, whatever namespace it is written in."""
+    try:
+        tree = ElementTree.parse(path)
+    except ElementTree.ParseError as err:
+        raise ValueError(f"{path.name} must be an XML file of labels: {err}.") from err
+    found = [each.get("name") for each in tree.iter() if each.tag.rpartition("}")[2] == "label"]
+    labels = tuple(name for name in found if name)
+    if not labels or len(labels) < len(found):
+        raise ValueError(f"{path.name} must hold labels, each with a name; got {found}.")
+    return labels
+
+
+def _matrix(lines: list[str], file: str, columns: int) -> sparse.csc_matrix:
+    """Return the rows below @data."""
+    start = next((k for k, line in enumerate(lines) if _starts(line, DATA)), len(lines))
+    rows = [_row(line, file, columns) for line in lines[start + 1 :]]
+    matrix = sparse.lil_matrix((len(rows), columns))
     for i, row in enumerate(rows):
         matrix[i, row] = 1.0
-    columns = matrix.tocsc()
-    of_labels = [names.index(label) for label in labels]
-    words = np.setdiff1d(np.arange(len(names)), of_labels)
-    return columns[:, words].tocsr(), columns[:, of_labels].toarray() > 0.0
+    return matrix.tocsc()
 
 
-def _text(folder: Path, name: str) -> str:
+def _lines(folder: Path, name: str) -> list[str]:
+    """Return the lines of a file that say something."""
     packed = folder / f"{name}.xz"
-    content = (
-        lzma.decompress(packed.read_bytes()) if packed.exists() else (folder / name).read_bytes()
-    )
-    return content.decode("utf-8")
+    try:
+        content = (
+            lzma.decompress(packed.read_bytes())
+            if packed.exists()
+            else (folder / name).read_bytes()
+        )
+    except lzma.LZMAError as err:
+        raise ValueError(f"{packed.name} must be a file packed by xz: {err}.") from err
+    lines = (line.strip() for line in content.decode("utf-8").splitlines())
+    return [line for line in lines if line and not line.startswith(COMMENT)]
 
 
-def _name(line: str) -> str:
-    return line[len(ATTRIBUTE) :].rsplit(" ", 1)[0].strip("'\"")
+def _starts(line: str, keyword: str) -> bool:
+    return line.lower().split(maxsplit=1)[0] == keyword
 
 
-def _attributes(line: str) -> list[int]:
+def _name(line: str, file: str) -> str:
+    found = NAME.match(line)
+    if found is None:
+        raise ValueError(f"an attribute of {file} must have a name, got {line[:60]}.")
+    return found[1].strip("'\"")
+
+
+def _row(line: str, file: str, columns: int) -> list[int]:
+    """Return the attributes of a document that are 1."""
     # A document without words is an empty pair of braces.
-    pairs = [pair.split() for pair in line.strip("{}").split(",") if pair.strip()]
-    return [int(index) for index, value in pairs if value == "1"]
+    found = [ENTRY.fullmatch(each) for each in line[1:-1].split(",") if each.strip()]
+    pairs = [(int(each[1]), each[2]) for each in found if each is not None]
+    sparse_row = line.startswith("{") and line.endswith("}") and len(pairs) == len(found)
+    if not sparse_row or any(index >= columns for index, _ in pairs):
+        raise ValueError(
+            f"a row of {file} must be sparse, as in {{0 1,7 1}}, with attributes from 0 to"
+            f" {columns - 1} that are 0 or 1; got {line[:60]}."
+        )
+    return [index for index, value in pairs if value == "1"]

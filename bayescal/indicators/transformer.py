@@ -157,8 +157,8 @@ class ReliabilityIndicators(TransformerMixin, BaseEstimator):  # type: ignore[mi
         ValueError
             If a classifier gives nan or an infinite score, by its name.
         """
-        X = self._validated(X)  # noqa: N806
-        return scores_of(self._all.members, X)
+        validated = self._validated(X)
+        return scores_of(self._all.members, validated)
 
     def transform(self, X: Any) -> Floats:  # noqa: N803
         """
@@ -180,7 +180,8 @@ class ReliabilityIndicators(TransformerMixin, BaseEstimator):  # type: ignore[mi
         X : array or sparse matrix of shape (documents, features)
             As in `fit`.
         """
-        return self._all.scores_and_indicators(self._validated(X))
+        validated = self._validated(X)
+        return self._all.scores_and_indicators(validated)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """

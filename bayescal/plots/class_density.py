@@ -173,11 +173,12 @@ class ClassDensityDisplay(ProblemDisplay):
     def _draw_posterior(self, ax: Axes, one: xr.Dataset, k: int, name: str) -> None:
         colour = CLASS_COLOURS[k]
         x = one["score"].values
-        curves = [np.column_stack([x, curve]) for curve in one["draws"].values]
-        lines = require("matplotlib.collections").LineCollection(
-            curves, colors=colour, linewidths=0.6, alpha=0.35
-        )
-        self.draws_.append(ax.add_collection(lines, autolim=False))
+        if "draws" in one:
+            curves = [np.column_stack([x, curve]) for curve in one["draws"].values]
+            lines = require("matplotlib.collections").LineCollection(
+                curves, colors=colour, linewidths=0.6, alpha=0.35
+            )
+            self.draws_.append(ax.add_collection(lines, autolim=False))
         look: Look = {
             "color": colour,
             "linestyle": CLASS_DASHES[k],
@@ -185,7 +186,8 @@ class ClassDensityDisplay(ProblemDisplay):
             "label": name,
         }
         self.lines_ += ax.plot(x, one["predictive"].values, **look)
-        self.modes_.append(_draw_mode(ax, one["mode"].values, colour))
+        if "mode" in one:
+            self.modes_.append(_draw_mode(ax, one["mode"].values, colour))
 
     def _height(self, *, mle: bool, histogram: bool) -> float:
         """Return the height of what the data say; draws and maximum likelihood may pass it."""

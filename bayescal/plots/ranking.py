@@ -98,6 +98,10 @@ class RankingDisplay(Display):
             If an argument is not as described.
         """
         require("matplotlib")
+        if not hasattr(calibrator, "when_to_stop"):
+            raise ValueError(
+                f"calibrator must be a fitted RelevanceCalibrator, got {type(calibrator).__name__}."
+            )
         values = as_scores(scores)
         order = np.argsort(-values, kind="stable")
         low, high = calibrator.predict_interval(values, level=level)[order].T

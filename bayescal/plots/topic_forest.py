@@ -115,6 +115,11 @@ class TopicForestDisplay(Display):
         ValueError
             If an argument is not as described, or a topic was not fitted.
         """
+        if not hasattr(calibrator, "add_topics"):
+            raise ValueError(
+                "calibrator must be a fitted TopicCalibrator, whose topics are shown; got"
+                f" {type(calibrator).__name__}."
+            )
         check_is_fitted(calibrator)
         check_choice("parameter", parameter, tuple(PARAMETERS))
         check_choice("klass", klass, KLASS)

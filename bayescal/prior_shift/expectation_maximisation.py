@@ -78,6 +78,9 @@ def prior_by_em(
     """
     p, old, binary = _read_probabilities(y_prob, prior)
     weight = as_weights(sample_weight, p.shape[0])
+    if weight is not None:
+        # Documents that do not count may be impossible where the others' prior is 0 or 1.
+        p, weight = p[weight > 0.0], weight[weight > 0.0]
     share = np.full(p.shape[0], 1.0 / p.shape[0]) if weight is None else weight / weight.sum()
     ratio = p / old
     ratio /= ratio.max(axis=1, keepdims=True)
@@ -92,8 +95,8 @@ def _read_probabilities(y_prob: ArrayLike, prior: ArrayLike) -> tuple[Floats, Fl
         p = np.stack([1.0 - p, p], axis=1)
     if p.ndim != 2 or p.size == 0 or not (p.min() >= 0.0 and p.max() <= 1.0):
         raise ValueError(
-            "y_prob must hold probabilities of shape (n,) or (n, classes), got shape"
-            f" {np.shape(y_prob)}."
+            "y_prob must hold probabilities from 0 to 1, of shape (n,) or (n, classes), got shape"
+            f" {np.shape(y_prob)}, or values outside."
         )
     if np.abs(p.sum(axis=1) - 1.0).max() > 1e-6:
         raise ValueError("y_prob of all classes must sum to 1: normalise each row.")

@@ -57,9 +57,12 @@ class PriorPosterior:
         Parameters
         ----------
         log_ratio : array-like of shape (draws, documents)
-            log p(s|+) - log p(s|-) of the same draws that this posterior was found with.
+            log p(s|+) - log p(s|-) of the same draws that this posterior was found with; infinite
+            ones are taken for 36 and -36.
         """
-        moved = np.asarray(log_ratio, dtype=np.float64) + special.logit(self.draws)[:, None]
+        # A draw may round to 0 or 1, whose logit is infinite, and so may a ratio be, the other way.
+        ratio = np.clip(np.asarray(log_ratio, dtype=np.float64), -FARTHEST, FARTHEST)
+        moved = ratio + special.logit(self.draws)[:, None]
         return np.asarray(special.expit(moved))
 
 

@@ -81,11 +81,15 @@ def load_ranking(
             X, y, qid = load_svmlight_file(  # noqa: N806
                 source, n_features=n_features, zero_based=False, query_id=True
             )
-        except (ValueError, OverflowError) as err:
+        except (FileNotFoundError, PermissionError, IsADirectoryError):
+            raise
+        except (ValueError, OverflowError, OSError, EOFError, lzma.LZMAError) as err:
             raise ValueError(
                 f"{path} must hold lines like '1 qid:7 1:0.5 3:1.25', with at most n_features"
                 f" features numbered from 1: {err}"
             ) from err
+    if y.size == 0:
+        raise ValueError(f"{path} must hold documents with their queries, got none.")
     if group_sizes is not None:
         sizes = np.loadtxt(group_sizes, dtype=np.int64, ndmin=1)
         qid = qid_from_group_sizes(sizes)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from bayescal.bayes import probabilities, probability
 from bayescal.classification.probabilities import interval_of_draws
@@ -16,13 +16,12 @@ from bayescal.labels import encode_labels
 from bayescal.randomness import generator
 from bayescal.tasks.known_tasks import KnownTasks, normalised
 from bayescal.tasks.metaclassifiers import read_metaclassifier
-from bayescal.tasks.task_data import TaskData, deal_folds
+from bayescal.tasks.task_data import TaskData, check_folds, deal_folds
 from bayescal.tasks.task_names import check_both_classes, read_task_names
 from bayescal.validation import (
     Floats,
     Integers,
     check_choice,
-    check_count,
     check_fraction,
     check_same_length,
 )
@@ -134,23 +133,26 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ------
         ValueError
             If lengths differ, inputs are not finite, a task has one class only, or a parameter is
-            not as described.
+            not as described. What was fitted before then stays as it was.
         """
         kind = read_metaclassifier(self.metaclassifier, self.specialise, self.memory)
-        check_count("cv", self.cv)
-        columns = validate_data(self, X, dtype=np.float64)
+        check_folds(self.cv)
+        columns = check_array(X, dtype=np.float64, estimator=self)
         check_same_length("y", len(np.asarray(y)), "X", len(columns))
-        self.classes_, positive = encode_labels(y)
+        classes, positive = encode_labels(y)
         names, code = read_task_names(task, len(columns))
         check_both_classes(names, code, positive)
         rng = generator(self.random_state)
-        self._tasks = KnownTasks.of(columns, names, code)
-        own = normalised(columns, code, self._tasks.scales)
+        tasks = KnownTasks.of(columns, names, code)
+        own = normalised(columns, code, tasks.scales)
         data = TaskData(own, positive, code, names.size)
         fold = deal_folds(code, positive, self.cv, rng)
-        self._model = kind.fit(data, rng)
-        held_out = kind.held_out(data, fold, self._model, rng)
-        self.tasks_ = names
+        model = kind.fit(data, rng)
+        held_out = kind.held_out(data, fold, model, rng)
+        # Last, so that a fit that is refused leaves the one before as it was.
+        validate_data(self, X, skip_check_array=True)
+        self.classes_, self.tasks_ = classes, names
+        self._tasks, self._model = tasks, model
         self.scores_ = held_out
         self.thresholds_ = _thresholds(probability(held_out), data)
         return self

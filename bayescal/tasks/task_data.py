@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +39,21 @@ class TaskData:
     def take(self, rows: NDArray[np.bool_]) -> TaskData:
         """Return some of the documents; the tasks keep their numbers."""
         return TaskData(self.columns[rows], self.positive[rows], self.task[rows], self.tasks)
+
+
+def check_folds(cv: Any) -> None:
+    """
+    Raise ValueError unless a number of folds is a whole number from 2 on.
+
+    Examples
+    --------
+    >>> check_folds(1)
+    Traceback (most recent call last):
+    ...
+    ValueError: cv must be a whole number of folds, at least 2, got 1.
+    """
+    if isinstance(cv, bool) or not isinstance(cv, int | np.integer) or cv < 2:
+        raise ValueError(f"cv must be a whole number of folds, at least 2, got {cv!r}.")
 
 
 def deal_folds(

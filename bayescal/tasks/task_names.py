@@ -22,7 +22,8 @@ def read_task_names(task: ArrayLike, n: int) -> tuple[NDArray[np.generic], Integ
     Raises
     ------
     ValueError
-        If there is not one name per document, or one is missing (nan, None).
+        If there is not one name per document, one is missing (nan, None), or names are of types
+        that have no order.
 
     Examples
     --------
@@ -30,21 +31,27 @@ def read_task_names(task: ArrayLike, n: int) -> tuple[NDArray[np.generic], Integ
     >>> names.tolist(), code.tolist()
     (['acq', 'corn'], [1, 0, 1])
     """
+    import pandas as pd
+
+    # As they came: numpy makes text of a missing name among text.
+    given = np.asarray(task, dtype=object)
     values = np.asarray(task)
     if values.ndim != 1:
         raise ValueError(
             f"task must have shape (n,), one name a document, got shape {values.shape}."
         )
     check_same_length("task", values.size, "X", n)
-    nameless = np.flatnonzero([value is None or value is np.nan for value in values.tolist()])
-    if values.dtype.kind == "f":
-        nameless = np.flatnonzero(np.isnan(values))
+    nameless = np.flatnonzero(pd.isna(given))
     if nameless.size:
         raise ValueError(
-            f"task must name the task of every document, got {values[nameless[0]]} for document"
+            f"task must name the task of every document, got {given[nameless[0]]} for document"
             f" {nameless[0]}."
         )
-    names, code = np.unique(values, return_inverse=True)
+    try:
+        names, code = np.unique(values, return_inverse=True)
+    except TypeError:
+        kinds = ", ".join(sorted({type(each).__name__ for each in given}))
+        raise ValueError(f"task names must be all text or all numbers, got {kinds}.") from None
     return names, code.astype(np.intp)
 
 

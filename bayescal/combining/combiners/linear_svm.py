@@ -7,6 +7,9 @@ from sklearn.svm import SVC
 from bayescal.combining.combiners.stacking import Stacking
 
 CACHE = 500.0  # megabytes of kernel values
+# libsvm takes smaller inner products for none at all, and with a C to match it does not end. Inputs
+# that differ by rounding alone have such.
+SHORTEST = 1e-12
 
 
 def linear_svc(length: float, seed: int) -> SVC:
@@ -20,7 +23,7 @@ def linear_svc(length: float, seed: int) -> SVC:
     >>> linear_svc(5.0, 0).C
     0.2
     """
-    cost = 1.0 / length if length > 0.0 else 1.0
+    cost = 1.0 / length if length > SHORTEST else 1.0
     return SVC(kernel="linear", C=cost, cache_size=CACHE, random_state=seed)
 
 

@@ -79,10 +79,21 @@ class Metaclassifier(ABC):
             Of all documents.
         rng : numpy.random.Generator
             For the fits.
+
+        Raises
+        ------
+        ValueError
+            If all documents of a class are in one fold.
         """
         out = np.empty(data.positive.size)
         for held in np.unique(fold):
             rows = fold == held
-            without = self.fit(data.take(~rows), rng)
+            others = data.take(~rows)
+            if others.positive.all() or not others.positive.any():
+                raise ValueError(
+                    "y must have at least two documents of each class over all tasks: thresholds"
+                    " are learnt from documents held out, by models of the others."
+                )
+            without = self.fit(others, rng)
             out[rows] = without.log_odds(data.columns[rows], data.task[rows])
         return out
