@@ -435,7 +435,7 @@ class TestOtherCalibrators:
     def test_they_have_no_intervals(self, calibrator, labels):
         classifier = CalibratedClassifier(SVC, calibrator).fit(X3, labels)
         for call in (classifier.predict_interval, classifier.sample_proba):
-            with pytest.raises(ValueError, match="has no posterior, so no intervals or draws"):
+            with pytest.raises(ValueError, match="no intervals, draws, plots or reports"):
                 call(X3)
         with pytest.raises(AttributeError, match="has no posterior"):
             _ = classifier.posterior_

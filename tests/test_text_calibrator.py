@@ -126,6 +126,7 @@ class TestTextCalibrator:
         ("texts", "labels", "message"),
         [
             ("corn", ["a"], "got one str: put it into a list"),
+            (pd.DataFrame({"text": ["corn"]}), ["a"], "pass one of its columns, 'text'"),
             ([], [], "at least one document"),
             ([b"corn", "oil"], [0, 1], "type str, got bytes as document 1"),
             (["corn", None], [0, 1], "type str, got NoneType as document 2"),

@@ -167,7 +167,10 @@ def posterior_draws(
 def no_posterior(calibrator: Any) -> str:
     """Return the sentence for those who ask a point estimate for its uncertainty."""
     name = getattr(calibrator, "method", None) or type(calibrator).__name__
-    return f"calibrator {name} has no posterior, so no intervals or draws: use ScoreCalibrator()."
+    return (
+        f"calibrator {name} has no posterior, so no intervals, draws, plots or reports: use"
+        " ScoreCalibrator()."
+    )
 
 
 def _why_no_calibrator(calibrator: Any) -> str:

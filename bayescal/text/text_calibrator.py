@@ -191,6 +191,9 @@ class TextCalibrator(CalibratedClassifier):
 def _as_documents(texts: Iterable[str]) -> list[str]:
     if isinstance(texts, str):
         raise ValueError("X must be a sequence of documents, got one str: put it into a list.")
+    if hasattr(texts, "columns"):
+        names = ", ".join(map(repr, texts.columns))
+        raise ValueError(f"X must hold documents, got a table: pass one of its columns, {names}.")
     documents = list(texts)
     if not documents:
         raise ValueError("X must hold at least one document, got none.")
