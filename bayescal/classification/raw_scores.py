@@ -119,19 +119,35 @@ class Reach:
     @classmethod
     def of(cls, scores: Floats) -> Reach:
         """Return the reach of the scores calibrated on, shape (n, columns)."""
-        finite = np.isfinite(scores)
-        lowest = np.where(finite, scores, np.inf).min(axis=0)
-        highest = np.where(finite, scores, -np.inf).max(axis=0)
-        # Of probabilities that are all 0 or 1 nothing says how far apart those are.
-        lowest, highest = (np.where(np.isfinite(end), end, 0.0) for end in (lowest, highest))
+        low, high = infinite_as(scores)
         return cls(
-            np.where((scores == -np.inf).any(axis=0), lowest - np.log(2.0), -FARTHEST),
-            np.where((scores == np.inf).any(axis=0), highest + np.log(2.0), FARTHEST),
+            np.where((scores == -np.inf).any(axis=0), low, -FARTHEST),
+            np.where((scores == np.inf).any(axis=0), high, FARTHEST),
         )
 
     def clip(self, scores: Floats) -> Floats:
         """Return scores within reach; nan stays, for the calibrators to refuse."""
         return np.clip(scores, self.low, self.high)
+
+
+def infinite_as(scores: Floats) -> tuple[Floats, Floats]:
+    """
+    Return what stands for minus and plus infinity in each column of scores, shape (n, columns).
+
+    A probability of 0 stands for half of the smallest one above 0, and alike at 1.
+
+    Examples
+    --------
+    >>> low, high = infinite_as(np.array([[-np.inf], [2.0], [3.0]]))
+    >>> low.round(2).tolist(), high.round(2).tolist()
+    ([1.31], [3.69])
+    """
+    finite = np.isfinite(scores)
+    lowest = np.where(finite, scores, np.inf).min(axis=0)
+    highest = np.where(finite, scores, -np.inf).max(axis=0)
+    # Of probabilities that are all 0 or 1 nothing says how far apart those are.
+    lowest, highest = (np.where(np.isfinite(end), end, 0.0) for end in (lowest, highest))
+    return lowest - np.log(2.0), highest + np.log(2.0)
 
 
 def _log_odds(estimator: Any, documents: Any, kind: str) -> Floats:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bayescal.classification.raw_scores import infinite_as
 from bayescal.validation import Floats
 
 
@@ -14,8 +15,7 @@ class Ends:
     """
     Finite numbers in place of minus and plus infinity, for each column of scores.
 
-    A probability of 0 stands for half of the smallest one above 0 among the scores that a combiner
-    learns from, and alike at 1. Finite scores stay as they are.
+    They are those of the scores that a combiner learns from. Finite scores stay as they are.
 
     Attributes
     ----------
@@ -36,12 +36,7 @@ class Ends:
     @classmethod
     def of(cls, scores: Floats) -> Ends:
         """Return those of scores to learn from, shape (n, columns)."""
-        finite = np.isfinite(scores)
-        # Of probabilities that are all 0 or 1 nothing says how far apart those are.
-        some = finite.any(axis=0)
-        lowest = np.where(some, np.where(finite, scores, np.inf).min(axis=0), 0.0)
-        highest = np.where(some, np.where(finite, scores, -np.inf).max(axis=0), 0.0)
-        return cls(lowest - np.log(2.0), highest + np.log(2.0))
+        return cls(*infinite_as(scores))
 
     def finite(self, scores: Floats) -> Floats:
         """Return scores of which none is infinite; nan stays."""

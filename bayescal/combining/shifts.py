@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bayescal.combining.standardiser import Standardiser
+from bayescal.combining.standardiser import WithinRange
 from bayescal.engines.classifier_weights.design import interactions
 from bayescal.validation import Floats
 
@@ -29,17 +29,13 @@ class Shifts:
 
     Attributes
     ----------
-    standardiser : Standardiser
+    scale : WithinRange
         Of the documents fitted.
-    low, high : array of shape (indicators,)
-        The smallest and the largest standardised value there.
     axes : array of shape (indicators, moderators)
         What makes moderators of standardised indicators; without columns, weights shift nowhere.
     """
 
-    standardiser: Standardiser
-    low: Floats
-    high: Floats
+    scale: WithinRange
     axes: Floats
 
     @classmethod
@@ -64,10 +60,9 @@ class Shifts:
         >>> z.shape, round(float((z**2).sum(axis=1).mean()), 2)
         ((50, 3), 1.0)
         """
-        standardiser = Standardiser.of(indicators, weight)
-        columns = standardiser.apply(indicators)
-        none = np.empty((columns.shape[1], 0))
-        found = cls(standardiser, columns.min(axis=0), columns.max(axis=0), none)
+        scale = WithinRange.of(indicators, weight)
+        columns = scale.apply(indicators)
+        found = cls(scale, np.empty((columns.shape[1], 0)))
         if not (of_weights and columns.shape[1]):
             return found
         share = np.ones(len(columns)) if weight is None else weight
@@ -81,7 +76,7 @@ class Shifts:
 
     def columns(self, indicators: Floats) -> Floats:
         """Return what shifts the log-odds of documents."""
-        return np.clip(self.standardiser.apply(indicators), self.low, self.high)
+        return self.scale.apply(indicators)
 
     def moderators(self, indicators: Floats) -> Floats:
         """Return what shifts the classifiers' weights at documents, shape (n, moderators)."""

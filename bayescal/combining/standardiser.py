@@ -47,3 +47,41 @@ class Standardiser:
     def apply(self, columns: Floats) -> Floats:
         """Return standardised columns."""
         return np.asarray((columns - self.mean) / self.scale)
+
+
+@dataclass(frozen=True)
+class WithinRange:
+    """
+    Standardised columns, kept within the range that they had in the documents learnt from.
+
+    A column that hardly varies there has a tiny standard deviation: documents to come would be far
+    out by it, and whatever weight the column has would be multiplied.
+
+    Attributes
+    ----------
+    standardiser : Standardiser
+        Mean and standard deviation of every column.
+    low, high : array of shape (columns,)
+        The smallest and the largest standardised value.
+
+    Examples
+    --------
+    >>> WithinRange.of(np.array([[1.0], [3.0]])).apply(np.array([[2.0], [99.0]]))
+    array([[0.],
+           [1.]])
+    """
+
+    standardiser: Standardiser
+    low: Floats
+    high: Floats
+
+    @classmethod
+    def of(cls, columns: Floats, weight: Floats | None = None) -> WithinRange:
+        """Return that of documents, shape (n, columns); weights count documents."""
+        standardiser = Standardiser.of(columns, weight)
+        own = standardiser.apply(columns)
+        return cls(standardiser, own.min(axis=0), own.max(axis=0))
+
+    def apply(self, columns: Floats) -> Floats:
+        """Return standardised columns."""
+        return np.clip(self.standardiser.apply(columns), self.low, self.high)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayescal.combining.standardiser import Standardiser
+from bayescal.combining.standardiser import WithinRange
 from bayescal.tasks.task_data import POPULATION
 from bayescal.tasks.task_names import read_task_names
 from bayescal.validation import Floats, Integers
@@ -24,14 +24,14 @@ class KnownTasks:
     ----------
     names : list
         Of the tasks: first those fitted, then those added without labels.
-    scales : list of Scale
+    scales : list of WithinRange
         Of the inputs of each task.
     fitted : int
         How many were fitted.
     """
 
     names: list[Any]
-    scales: list[Scale]
+    scales: list[WithinRange]
     fitted: int
 
     @classmethod
@@ -83,43 +83,12 @@ class KnownTasks:
         return normalised(columns, place, self.scales), number
 
 
-@dataclass(frozen=True)
-class Scale:
-    """
-    The scale of a task's inputs.
-
-    Attributes
-    ----------
-    standardiser : Standardiser
-        Mean and standard deviation of every column.
-    low, high : array of shape (columns,)
-        The smallest and the largest standardised value. Those of documents to come are kept within:
-        a column that hardly varies has a tiny standard deviation, by which weights of other tasks
-        would be multiplied.
-    """
-
-    standardiser: Standardiser
-    low: Floats
-    high: Floats
-
-    @classmethod
-    def of(cls, columns: Floats) -> Scale:
-        """Return that of a task's documents, shape (n, columns)."""
-        standardiser = Standardiser.of(columns)
-        own = standardiser.apply(columns)
-        return cls(standardiser, own.min(axis=0), own.max(axis=0))
-
-    def apply(self, columns: Floats) -> Floats:
-        """Return normalised columns."""
-        return np.clip(self.standardiser.apply(columns), self.low, self.high)
-
-
-def scales_of(columns: Floats, task: Integers, tasks: int) -> list[Scale]:
+def scales_of(columns: Floats, task: Integers, tasks: int) -> list[WithinRange]:
     """Return the scale of every task."""
-    return [Scale.of(columns[rows]) for rows in _rows_by_task(task, tasks)]
+    return [WithinRange.of(columns[rows]) for rows in _rows_by_task(task, tasks)]
 
 
-def normalised(columns: Floats, task: Integers, scales: Sequence[Scale]) -> Floats:
+def normalised(columns: Floats, task: Integers, scales: Sequence[WithinRange]) -> Floats:
     """
     Return columns less their mean, over their standard deviation, both within the task.
 
@@ -132,7 +101,7 @@ def normalised(columns: Floats, task: Integers, scales: Sequence[Scale]) -> Floa
         Inputs.
     task : array of shape (n,) of int
         Whose scale each document has.
-    scales : sequence of Scale
+    scales : sequence of WithinRange
         Of each task.
 
     Examples
