@@ -1,5 +1,6 @@
 """TopicCalibrator: forms of input, pooling, new topics, files, bad input."""
 
+import pickle
 from copy import copy
 
 import numpy as np
@@ -257,6 +258,17 @@ def test_a_population_takes_topics_of_either_type(fitted, tmp_path):
     again = TopicCalibrator.load(numbered.save(tmp_path / "numbered.nc"))
     assert again.topics_.tolist() == [7]
     np.testing.assert_array_equal(again.predict_proba([0.0], [7]), numbered.predict_proba([0], [7]))
+
+
+def test_a_pickle_holds_results_and_provenance_but_no_tree(fitted):
+    assert fitted.posterior_ is fitted.posterior_  # made once, and kept
+    again = pickle.loads(pickle.dumps(fitted))
+    assert "tree" not in vars(again._results)
+    assert again.posterior_.attrs == fitted.posterior_.attrs
+    assert again.posterior_.identical(fitted.posterior_)
+    np.testing.assert_array_equal(
+        again.predict_proba(SCORES, TOPICS), fitted.predict_proba(SCORES, TOPICS)
+    )
 
 
 def test_files(fitted, tmp_path):
