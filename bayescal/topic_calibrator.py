@@ -42,7 +42,7 @@ from bayescal.small_arrays import small_arrays
 from bayescal.topic_fitting import extend_results, fit_topic_results
 from bayescal.topic_scores import check_alike, read_cells, read_topics
 from bayescal.topic_settings import families_of, for_topics, read_topic_options
-from bayescal.validation import Floats, check_choice, check_fraction
+from bayescal.validation import Floats, check_choice, check_fraction, first_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -766,11 +766,10 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
     def _scores_warnings(self) -> tuple[str, ...]:
         if not self._reversed:
             return self.score_problems_
-        shown = ", ".join(map(repr, self._reversed[:5]))
-        shown += ", ..." if len(self._reversed) > 5 else ""
         return (
             f"positives lie below negatives in {len(self._reversed)} of {self.topics_.size} topics,"
-            f" unlike in the others: check the labels of {shown} (flagged_)",
+            f" unlike in the others: check the labels of {first_of(self._reversed)}"
+            " (flagged_)",
         )
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -227,6 +228,18 @@ def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
     if not isinstance(value, str) or value not in choices:
         expected = ", ".join(repr(choice) for choice in choices)
         raise ValueError(f"{name} must be one of {expected}, got {value!r}.")
+
+
+def first_of(names: Collection[Any], most: int = 5) -> str:
+    """
+    Return the first few of some names, for a message.
+
+    Examples
+    --------
+    >>> first_of(["corn", "oil", "rye"], 2)
+    "'corn', 'oil', ..."
+    """
+    return ", ".join(map(repr, list(names)[:most])) + ", ..." * (len(names) > most)
 
 
 def as_reals(values: ArrayLike, name: str) -> Floats:

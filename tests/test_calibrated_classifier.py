@@ -255,6 +255,8 @@ class TestSeveralClasses:
         two = CalibratedClassifier(SVC, QUICK).fit(X3, (Y3 == "oil").astype(int))
         expected = two.predict_proba(X3, prior=0.1)
         np.testing.assert_array_equal(two.predict_proba(X3, prior=prior), expected)
+        with pytest.raises(ValueError, match=r"prior must sum to 1 over the classes, got 0\.6"):
+            two.predict_proba(X3, prior={0: 0.3, 1: 0.3})
         with pytest.raises(ValueError, match="2 numbers that sum to 1, as those of classes"):
             calibrator_of(two, 0).predict_proba([0.0], prior=[0.9, 0.1])
         with pytest.raises(ValueError, match=r"prior must lie between .* got 0\.0"):

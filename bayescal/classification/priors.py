@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal.classification.score_maps import Priors
-from bayescal.classification.targets import BINARY, MULTICLASS
-from bayescal.curves.class_prior import SUM_TOLERANCE, sum_to_one
+from bayescal.classification.targets import BINARY, MULTILABEL
+from bayescal.curves.class_prior import sum_to_one
 
 
 def priors_of(kind: str, names: NDArray[Any], prior: Any) -> Priors:
@@ -40,21 +40,21 @@ def priors_of(kind: str, names: NDArray[Any], prior: Any) -> Priors:
     if prior is None:
         return [None] * (1 if kind == BINARY else names.size)
     # A Series for two classes may hold draws of one.
-    if isinstance(prior, Mapping) or (
+    named = isinstance(prior, Mapping) or (
         hasattr(prior, "to_dict") and (kind != BINARY or len(prior) == names.size)
-    ):
+    )
+    if named:
         prior = _in_order(dict(prior.items()), names.tolist())
-    if kind == BINARY:
-        both = np.shape(prior) == (2,) and sum_to_one(prior)
-        return [prior[1] if both else prior]
+    elif kind == BINARY and not (np.shape(prior) == (2,) and sum_to_one(prior)):
+        return [prior]
     if not hasattr(prior, "__len__") or len(prior) != names.size:
         raise ValueError(
             f"prior must hold one value for each of the {names.size} classes or labels, got"
             f" {prior!r}."
         )
-    if kind == MULTICLASS and abs(sum(prior) - 1.0) > SUM_TOLERANCE:
+    if kind != MULTILABEL and not sum_to_one(prior):
         raise ValueError(f"prior must sum to 1 over the classes, got {sum(prior):g}.")
-    return list(prior)
+    return [prior[1]] if kind == BINARY else list(prior)
 
 
 def _in_order(by_name: dict[Any, Any], names: list[Any]) -> list[Any]:

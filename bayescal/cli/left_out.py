@@ -13,11 +13,11 @@ from rich.text import Text
 from bayescal.cli.errors import UsageError
 from bayescal.cli.layout import add_columns, counted, new_table, titled
 from bayescal.cli.problems import Problem, missing_class
+from bayescal.validation import first_of
 
 # Why each topic that could not be fitted was left out, by its name.
 LeftOut = Mapping[str, str]
 NONE: LeftOut = MappingProxyType({})
-MOST_NAMES = 5  # in a line
 
 
 def fittable(problems: Sequence[Problem]) -> tuple[list[Problem], dict[str, str]]:
@@ -80,9 +80,8 @@ def rows_left_out(
     if not gone.any():
         return gone, ""
     names = list(dict.fromkeys(topics[gone].tolist()))
-    shown = ", ".join(map(repr, names[:MOST_NAMES])) + (", ..." if len(names) > MOST_NAMES else "")
     of_rows = counted(int(gone.sum()), "row")
     return gone, (
-        f"{of_rows} of {counted(len(names), 'topic')} that the fit left out ({shown}):"
+        f"{of_rows} of {counted(len(names), 'topic')} that the fit left out ({first_of(names)}):"
         f" {left_out[names[0]]}"
     )

@@ -14,12 +14,11 @@ from scipy import special
 from bayescal.decisions import at_threshold, thresholds
 from bayescal.decisions.cuts import Cuts, cuts_at, ranked
 from bayescal.randomness import generator
-from bayescal.validation import Floats, check_count, check_fraction, check_same_length
+from bayescal.validation import Floats, check_count, check_fraction, check_same_length, first_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
-MOST_NAMES = 5  # in a message
 # Of so many documents, and of those with the largest scores, every threshold is tried; beyond them
 # thresholds that take at least this share more.
 ALL_TRIED, STEP = 1000, 1e-3
@@ -286,7 +285,7 @@ def _by_topic(
         if problems.by_topic:
             raise ValueError(
                 "topics must hold the topic of each score, or the class that it is for, one of"
-                f" {_shown(problems)}; got None."
+                f" {first_of(problems)}; got None."
             )
         return [("", given)]
     if not problems.by_topic:
@@ -296,18 +295,11 @@ def _by_topic(
     # Classes go by their names in words, whatever the labels are.
     names = [name if problems.answers(name) else str(name) for name in found.tolist()]
     if unknown := [name for name in names if not problems.answers(name)]:
-        shown = ", ".join(map(repr, unknown[:MOST_NAMES]))
         raise ValueError(
-            f"topics must hold topics that were fitted, got {shown} ({len(unknown)} unknown) where"
-            f" there are {_shown(problems)}: leave their rows out."
+            f"topics must hold topics that were fitted, got {first_of(unknown)} ({len(unknown)}"
+            f" unknown) where there are {first_of(problems)}: leave their rows out."
         )
     return [(name, given[code == k]) for k, name in enumerate(names)]
-
-
-def _shown(problems: Any) -> str:
-    """Return the first names of all problems."""
-    names = list(problems)
-    return ", ".join(map(repr, names[:MOST_NAMES])) + ", ..." * (len(names) > MOST_NAMES)
 
 
 def _collection(

@@ -40,23 +40,22 @@ def as_draws(draws: ArrayLike, name: str = "draws") -> Floats:
     # Written so that nan fails too.
     if not (p.min() >= 0.0 and p.max() <= 1.0):
         raise ValueError(f"{name} must hold probabilities from 0 to 1, got others.")
-    if p.ndim == 2 and p.shape[1] == 2 and len(p) > FEW and _sum_to_one(p):
+    if p.shape[1:] == (2,) and len(p) > FEW and _off_one(p) <= SUM_TOLERANCE:
         raise ValueError(
             f"{name} must have shape (draws, documents), as sample_proba returns them; got"
             f" {p.shape} of which all rows sum to 1, as predict_proba returns them."
         )
-    if p.ndim == 3:
-        worst = np.abs(p.sum(axis=2) - 1.0).max()
-        if worst > SUM_TOLERANCE:
-            raise ValueError(
-                f"{name} of all classes must sum to 1, got sums up to {worst:.2g} off: normalise"
-                " each draw."
-            )
+    if p.ndim == 3 and (off := _off_one(p)) > SUM_TOLERANCE:
+        raise ValueError(
+            f"{name} of all classes must sum to 1, got sums up to {off:.2g} off: normalise each"
+            " draw."
+        )
     return p
 
 
-def _sum_to_one(p: Floats) -> bool:
-    return bool(np.abs(p.sum(axis=1) - 1.0).max() <= SUM_TOLERANCE)
+def _off_one(p: Floats) -> float:
+    """Return by how much sums over the last axis are off 1, at most."""
+    return float(np.abs(p.sum(axis=-1) - 1.0).max())
 
 
 def as_binary_draws(draws: ArrayLike) -> Floats:

@@ -11,10 +11,9 @@ from bayescal.curves.class_prior import Prior
 from bayescal.export import formats
 from bayescal.export.content import Format, make_content
 from bayescal.fitted.problem import Calibrator, FittedProblem, problems_of
-from bayescal.validation import check_choice
+from bayescal.validation import check_choice, first_of
 from bayescal.whole_file import check_target, whole_file
 
-MOST_NAMES = 5  # of topics, in a message
 # By name; every file of the folder holds one.
 FORMATS: dict[str, Format] = {
     each.name: each
@@ -124,6 +123,5 @@ def _problem(calibrator: Calibrator, topic: Any) -> FittedProblem:
         return next(iter(problems.values()))
     names = list(problems)
     if topic not in names:
-        shown = ", ".join(map(repr, names[:MOST_NAMES])) + ", ..." * (len(names) > MOST_NAMES)
-        raise ValueError(f"topic must be one of those fitted, {shown}; got {topic!r}.")
+        raise ValueError(f"topic must be one of those fitted, {first_of(names)}; got {topic!r}.")
     return problems[topic]

@@ -13,14 +13,13 @@ from bayescal.ranking.drawn_relevance import draw_relevance
 from bayescal.ranking.queries import Queries
 from bayescal.score_checks import SAY_WHAT_THEY_ARE, direction, pooled_direction, topic_problems
 from bayescal.topic_calibrator import TopicCalibrator
-from bayescal.validation import Floats, Integers
+from bayescal.validation import Floats, Integers, first_of
 
 # Draws of a whole query: its labels are drawn once for each.
 DRAWS = 2000
 MOST_ELEMENTS = 1 << 24  # draws x documents at once
 FEWEST_DRAWS = 200
 NEW = -1  # no query fitted has this name
-MOST_NAMES = 5
 
 
 def read_calibrator(calibrator: TopicCalibrator | None, random_state: Any) -> TopicCalibrator:
@@ -91,10 +90,9 @@ def query_problems(
             " scores if larger ones stand for less relevant documents, or look at y"
         )
     if alone:
-        shown = ", ".join(map(repr, list(alone)[:MOST_NAMES])) + ", ..." * (len(alone) > MOST_NAMES)
         problems.append(
             f"relevant documents have smaller scores than others in {len(alone)} of"
-            f" {len(queries.names)} queries, unlike in the rest: look at y of {shown}"
+            f" {len(queries.names)} queries, unlike in the rest: look at y of {first_of(alone)}"
         )
     if SAY_WHAT_THEY_ARE in calibrator.score_problems_:
         problems.append(f"{SAY_WHAT_THEY_ARE}, to the TopicCalibrator that calibrator= takes")

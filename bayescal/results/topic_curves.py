@@ -178,7 +178,7 @@ class TopicCurves:
         """Where each topic is among those fitted."""
         return {name: k for k, name in enumerate(self._names.tolist())}
 
-    @property
+    @cached_property
     def _names(self) -> NDArray[Any]:
         names: NDArray[Any] = self.results.groups["topics"]["topic"].values
         return names
