@@ -8,31 +8,58 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bayescal.calibrated_classifier import CalibratedClassifier as CalibratedClassifier
-    from bayescal.combined_classifier import CombinedClassifier as CombinedClassifier
-    from bayescal.experts.online_combiner import OnlineCombiner as OnlineCombiner
-    from bayescal.loading import load as load
-    from bayescal.prior_knowledge import Population as Population
-    from bayescal.score_calibrator import ScoreCalibrator as ScoreCalibrator
-    from bayescal.topic_calibrator import TopicCalibrator as TopicCalibrator
+    from bayescal.calibrators.calibrated_classifier import (
+        CalibratedClassifier as CalibratedClassifier,
+    )
+    from bayescal.calibrators.loading import load as load
+    from bayescal.calibrators.score_calibrator import ScoreCalibrator as ScoreCalibrator
+    from bayescal.calibrators.topic_calibrator import TopicCalibrator as TopicCalibrator
+    from bayescal.combining.combined_classifier import CombinedClassifier as CombinedClassifier
+    from bayescal.combining.online.online_combiner import OnlineCombiner as OnlineCombiner
+    from bayescal.fitting.parts.configured import MAP as MAP
+    from bayescal.fitting.parts.configured import NUTS as NUTS
+    from bayescal.fitting.parts.configured import Densities as Densities
+    from bayescal.fitting.parts.configured import Identity as Identity
+    from bayescal.fitting.parts.configured import Learned as Learned
+    from bayescal.fitting.parts.configured import Logistic as Logistic
+    from bayescal.fitting.parts.configured import Monotone as Monotone
+    from bayescal.fitting.parts.configured import Recalibrated as Recalibrated
+    from bayescal.fitting.population import Population as Population
 
 __version__ = "0.1.0"
 
+_CONFIGURED = "bayescal.fitting.parts.configured"
 _HOMES = {
-    "CalibratedClassifier": "bayescal.calibrated_classifier",
-    "CombinedClassifier": "bayescal.combined_classifier",
-    "OnlineCombiner": "bayescal.experts.online_combiner",
-    "Population": "bayescal.prior_knowledge",
-    "ScoreCalibrator": "bayescal.score_calibrator",
-    "TopicCalibrator": "bayescal.topic_calibrator",
-    "load": "bayescal.loading",
+    "CalibratedClassifier": "bayescal.calibrators.calibrated_classifier",
+    "CombinedClassifier": "bayescal.combining.combined_classifier",
+    "Densities": _CONFIGURED,
+    "Identity": _CONFIGURED,
+    "Learned": _CONFIGURED,
+    "Logistic": _CONFIGURED,
+    "MAP": _CONFIGURED,
+    "Monotone": _CONFIGURED,
+    "NUTS": _CONFIGURED,
+    "OnlineCombiner": "bayescal.combining.online.online_combiner",
+    "Population": "bayescal.fitting.population",
+    "Recalibrated": _CONFIGURED,
+    "ScoreCalibrator": "bayescal.calibrators.score_calibrator",
+    "TopicCalibrator": "bayescal.calibrators.topic_calibrator",
+    "load": "bayescal.calibrators.loading",
 }
 
 __all__ = [
+    "MAP",
+    "NUTS",
     "CalibratedClassifier",
     "CombinedClassifier",
+    "Densities",
+    "Identity",
+    "Learned",
+    "Logistic",
+    "Monotone",
     "OnlineCombiner",
     "Population",
+    "Recalibrated",
     "ScoreCalibrator",
     "TopicCalibrator",
     "__version__",

@@ -3,7 +3,6 @@
 python -m benchmarks.defaults [--topics]
 """
 
-import pickle
 import subprocess
 import sys
 import time
@@ -25,7 +24,6 @@ BATCHES, BATCH_BAR, FIRST_BAR = (1, 32, 33, 500, 2000), 0.01, 0.06
 # Topics, documents of each, positives of each, processes: bar in seconds.
 TOPICS = {(10, 200, 5, 1): 1.5, (90, 9603, 100, 2): 10.0, (1000, 200, 10, 2): 60.0}
 ADD_BAR = 0.05
-PICKLES, PICKLE_BAR = (120, 531, 2000), 300_000  # scores; bytes
 INTERVALS_BAR, COMMAND_BAR = 2.0, 1.0
 
 
@@ -102,16 +100,6 @@ def intervals():
     told("intervals of three classes, 20,000", time.process_time() - start, INTERVALS_BAR)
 
 
-def pickles():
-    """Measure what fitted calibrators take when they are kept or sent."""
-    for n in PICKLES:
-        fitted = ScoreCalibrator(random_state=0)
-        size = len(pickle.dumps(fitted.fit(*scores_of(n, n // 5, np.random.default_rng(0)))))
-        verdict = "holds" if size <= PICKLE_BAR else "MISSED"
-        name = f"pickle of a default fit of {n:,} scores"
-        print(f"{name:62} {size:10,} bytes   bar {PICKLE_BAR:,} bytes  {verdict}")
-
-
 def command():
     """Time `bayescal fit` of 500 scores as a whole process."""
     compile_package()
@@ -149,7 +137,6 @@ def main():
     batches()
     classifiers()
     intervals()
-    pickles()
     command()
     smallest = dict(list(TOPICS.items())[:1])
     topics(TOPICS if "--topics" in sys.argv else smallest)

@@ -10,8 +10,8 @@ from functools import partial
 import numpy as np
 from sklearn.linear_model import SGDClassifier
 
-from bayescal.experts.online_combiner import OnlineCombiner
-from bayescal.experts.rules import RULES
+from bayescal.combining.online.online_combiner import OnlineCombiner
+from bayescal.combining.online.rules import RULES
 from benchmarks.timing import ratios
 
 ROUNDS, BATCH, EXPERTS, INDICATORS = 20_000, 1_000, 10, 70

@@ -10,12 +10,12 @@ from functools import partial
 
 import numpy as np
 
-from bayescal.datasets import fetch_reuters21578
-from bayescal.indicators import ReliabilityIndicators
-from bayescal.reproduce.corpus_scores import count_words
+from bayescal.combining.indicators import ReliabilityIndicators
 from bayescal.text import make_classifier
 from bayescal.text.classifiers import CLASSIFIERS
 from benchmarks.timing import report
+from studies.papers.corpora import fetch_reuters21578
+from studies.papers.sigir2003.scores import count_words
 
 BAR = 3.0  # the dissertation's Table 5.2 has 2.84 for nearest neighbours alone
 

@@ -4,9 +4,9 @@ import tracemalloc
 
 from sklearn.isotonic import IsotonicRegression
 
-from bayescal.engines.data import BinaryScores
-from bayescal.engines.maximum_likelihood import fit_classes
 from bayescal.families import FAMILIES
+from bayescal.fitting.engines.maximum_likelihood import fit_classes
+from bayescal.fitting.scores import BinaryScores
 from benchmarks.data import million
 from benchmarks.timing import report
 

@@ -16,12 +16,11 @@ from scipy import special
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 
-from bayescal.datasets import load_reuters_scores
-from bayescal.datasets.reuters_scores import CLASSIFIERS, TOPICS
-from bayescal.engines.monotone.density import Prior
-from bayescal.engines.monotone.posterior import draw_monotone
+from bayescal.fitting.engines.monotone.density import Prior
+from bayescal.fitting.engines.monotone.posterior import draw_monotone
 from bayescal.metrics import losses
-from bayescal.robust import centre_and_spread
+from bayescal.support.robust import centre_and_spread
+from bayescal.text.reuters_scores import CLASSIFIERS, TOPICS, load_reuters_scores
 
 # Densities of positive and negative scores.
 SHAPES = {

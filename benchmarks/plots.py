@@ -6,8 +6,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from bayescal import ScoreCalibrator, TopicCalibrator, plots
-from bayescal.datasets import load_reuters_scores
-from bayescal.plots.style import SIZE
+from bayescal.plots.display import SIZE
+from bayescal.text.reuters_scores import load_reuters_scores
 
 BAR = 1.0
 RUNS = 3

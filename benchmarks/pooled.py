@@ -8,10 +8,10 @@ import time
 
 import numpy as np
 
-from bayescal import programs
-from bayescal.engines.data import BinaryScores
-from bayescal.engines.pooled.engine import fit_topics
+from bayescal.distributions import programs
 from bayescal.families import FAMILIES
+from bayescal.fitting.engines.pooled.engine import fit_topics
+from bayescal.fitting.scores import BinaryScores
 from benchmarks.topics import peak
 
 FEW_TOPICS = 4

@@ -8,10 +8,10 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 
 from bayescal import ScoreCalibrator
-from bayescal.engines.data import BinaryScores
-from bayescal.engines.exact.engine import fit_densities
 from bayescal.families import FAMILIES
-from bayescal.families._sorted import deviation_sums, sort_scores
+from bayescal.families._profile import deviation_sums, sort_scores
+from bayescal.fitting.engines.exact.engine import fit_densities
+from bayescal.fitting.scores import BinaryScores
 from benchmarks.data import million
 from benchmarks.timing import ratios, report
 

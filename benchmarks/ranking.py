@@ -8,11 +8,10 @@ import time
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
-from bayescal.ranking import ClassifierRanker, LambdaRanker, SVMMAPRanker
-from bayescal.ranking.baselines import BASELINES
-from bayescal.ranking.losses import LOSSES
-from bayescal.ranking.losses.average_precision import search_blocks, search_table
+from bayescal.ranking import SVMMAPRanker
+from bayescal.ranking.losses import LOSSES, search_blocks, search_table
 from bayescal.ranking.problem import RankingProblem
+from studies.papers.svm_map.baselines import BASELINES, ClassifierRanker, LambdaRanker
 
 QUERIES, DOCUMENTS, FEATURES, RELEVANT = 50, 1000, 100, 30
 # Seconds of processor time.

@@ -3,8 +3,8 @@
 import time
 
 from bayescal import ScoreCalibrator
-from bayescal.drift import DriftMonitor
 from bayescal.families import FAMILIES
+from bayescal.monitoring import DriftMonitor
 from benchmarks.data import million
 from benchmarks.timing import report
 

@@ -17,7 +17,7 @@ sys.path.insert(0, str(ROOT))
 
 from bayescal import __version__  # noqa: E402
 
-project, author, copyright = "bayescal", "the bayescal authors", "the bayescal authors"
+project, author, copyright = "bayescal", "the bayescal developers", "the bayescal developers"
 version = release = __version__
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton"]
 exclude_patterns = ["_build"]
@@ -59,13 +59,13 @@ napoleon_use_ivar = True
 
 
 def leave_out(_app: Any, what: str, name: str, *_: Any) -> bool | None:
-    """Leave out what scikit-learn adds to every estimator for the routing of metadata."""
+    """Leave out the methods for metadata routing that scikit-learn adds to every estimator."""
     routed = what == "class" and name.startswith("set_") and name.endswith("_request")
     return True if routed or name == "get_metadata_routing" else None
 
 
 def keep_text(*event: Any) -> None:
-    """Keep what would be markup: bars of |x - theta|, names that share a line."""
+    """Escape text that Sphinx would read as markup, such as the bars of |x - theta|."""
     lines: list[str] = event[-1]
     example = False
     for k, line in enumerate(lines):
@@ -77,7 +77,7 @@ def keep_text(*event: Any) -> None:
 
 
 def command_line(_app: Any, docname: str, source: list[str]) -> None:
-    """Put what the commands say of themselves into the page on the command line."""
+    """Insert the commands' help into the page on the command line."""
     if docname == "reference/command_line":
         import click
         from typer.cli import get_docs_for_click
@@ -93,21 +93,33 @@ def command_line(_app: Any, docname: str, source: list[str]) -> None:
 
 
 def bring_notebooks(_app: Any, _config: Any) -> None:
-    """Copy the notebooks to where Sphinx looks for sources."""
+    """Copy the notebooks into the source folder of Sphinx."""
     shutil.rmtree(DOCS / "notebooks", ignore_errors=True)
     shutil.copytree(ROOT / "notebooks", DOCS / "notebooks")
 
 
+def bring_papers(_app: Any, _config: Any) -> None:
+    """Copy the pages of the published experiments to where Sphinx looks for sources."""
+    shutil.rmtree(DOCS / "papers", ignore_errors=True)
+    for page in (ROOT / "studies/papers").glob("*/README.md"):
+        code = shutil.ignore_patterns("*.py", "__pycache__")
+        shutil.copytree(page.parent, DOCS / "papers" / page.parent.name, ignore=code)
+
+
 def mend_links(_app: Any, docname: str, source: list[str]) -> None:
-    """Point links between notebooks and pages, right in the repository, to the copies."""
+    """Point links to notebooks and experiments, right in the repository, to the copies."""
     if docname.startswith("notebooks/"):
         source[0] = source[0].replace("](../docs/", "](../")
+    elif docname.startswith("papers/"):
+        source[0] = source[0].replace("](../../../docs/", "](../../")
     else:
+        source[0] = source[0].replace("](../studies/papers/", "](papers/")
+        source[0] = source[0].replace("](../../studies/papers/", "](../papers/")
         source[0] = source[0].replace("](../notebooks/", "](notebooks/")
 
 
 def write_formula(translator: Any, node: Any) -> None:
-    """Write a formula in its TeX: what would draw it comes from the network."""
+    """Write a formula as TeX, because renderers are fetched from the network."""
     tag = "pre" if isinstance(node, nodes.math_block) else "code"
     text = translator.encode(node.astext())
     translator.body.append(f'<{tag} class="formula">{text}</{tag}>')
@@ -118,6 +130,7 @@ def setup(app: Any) -> None:
     """Connect the hooks."""
     app.add_html_math_renderer("tex", (write_formula, None), (write_formula, None))
     app.connect("config-inited", bring_notebooks)
+    app.connect("config-inited", bring_papers)
     app.connect("source-read", mend_links)
     app.connect("autodoc-skip-member", leave_out)
     app.connect("autodoc-process-docstring", keep_text)

@@ -1,13 +1,25 @@
-"""All studies, and the index of what they wrote: python -m studies [--quick]."""
+"""The studies of `make validate`, and all pages of docs/validation.
+
+python -m studies [--quick]     measure, and write the pages
+python -m studies --pages       write all pages again from their tables, measuring nothing
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 
 from studies import (
+    combining,
     coverage,
     drift,
+    ensembles,
+    fresh_classifiers,
     history,
+    populations,
+    relevance,
     reuters,
     robustness,
     sbc,
@@ -16,9 +28,14 @@ from studies import (
     topics,
     topics_coverage,
     topics_diagnostics,
+    unseen_report,
+    weight_shifts,
+    word_weights,
 )
 from studies.command import Options, main
-from studies.reporting import write_index
+from studies.problems import page as problems
+from studies.reporting import fill, write_index, write_page
+from tools.mutations import table as mutations
 
 STUDIES = (
     sbc,
@@ -35,12 +52,52 @@ STUDIES = (
 )
 
 
+def mutations_page(folder: Path) -> str:
+    """Return the page about faults put into the package."""
+    rows = mutations.read(folder / "mutations.csv")
+    return fill("mutations", folder, table=mutations.table(rows))
+
+
+PAGES: dict[str, Callable[[Path], str]] = {
+    "sbc": sbc.page,
+    "coverage": coverage.page,
+    "synthetic": synthetic.page,
+    "robustness": robustness.page,
+    "reuters": partial(reuters.page, name="reuters"),
+    "reuters_choose": partial(reuters.page, name="reuters_choose"),
+    "topics": topics.page,
+    "topics_coverage": topics_coverage.page,
+    "topics_diagnostics": topics_diagnostics.page,
+    "history": history.page,
+    "problems": problems.page,
+    "unseen": partial(unseen_report.page, name="unseen"),
+    "unseen_topics": partial(unseen_report.topics_page, name="unseen_topics"),
+    "fresh": partial(unseen_report.page, name="fresh"),
+    "fresh_topics": partial(unseen_report.topics_page, name="fresh_topics"),
+    "fresh_classifiers": fresh_classifiers.page,
+    "populations": populations.page,
+    "ensembles": ensembles.page,
+    "scale_floor": scale_floor.page,
+    "combining": combining.page,
+    "weight_shifts": weight_shifts.page,
+    "relevance": relevance.page,
+    "drift": drift.page,
+    "word_weights": word_weights.page,
+    "mutations": mutations_page,
+}
+"""Functions that return a page, given the folder of its tables, in the order of the index."""
+
+
 def run(options: Options) -> None:
-    """Run all studies, then write README.md."""
-    for study in STUDIES:
-        study.run(options)
-    reuters.run(replace(options, choose=True))
-    write_index(options.out)
+    """Run the studies of `make validate`, then write README.md."""
+    if options.pages:
+        for name, page in PAGES.items():
+            write_page(name, options.out, page(options.out))
+    else:
+        for study in STUDIES:
+            study.run(options)
+        reuters.run(replace(options, choose=True))
+    write_index(options.out, PAGES)
 
 
 if __name__ == "__main__":

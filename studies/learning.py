@@ -1,4 +1,4 @@
-"""Populations of what scores mean, learnt from the library of real problems."""
+"""Populations of log-odds, learned from the library of real problems."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from pathlib import Path
 
 import numpy as np
 
-from bayescal.learned_prior import LogOddsPopulation, learn_population
-from bayescal.learned_prior.learning import FEWEST
-from bayescal.validation import Floats, as_scores_of
+from bayescal.fitting.engines.monotone.engine import LogOddsPopulation
+from bayescal.fitting.learned_prior import FEWEST, learn_population
+from bayescal.support.validation import Floats, as_scores_of
 from studies.problems.library import Problem, problems
 from studies.unseen_samples import generator, names_of, rarer_share
 
 SCORES, LOG_ODDS, PROBABILITIES = "scores", "log_odds", "probabilities"
-# Classifiers whose scores mean much the same, and what scores a user may say these are.
+# Classifiers with similar scores, and their values of scores_are.
 Kinds = Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]
 KINDS: Kinds = {
     "margins": (("linear_svm",), (SCORES,)),
@@ -30,18 +30,18 @@ KINDS: Kinds = {
     ),
     "shares": (("random_forest", "nearest_neighbours"), (PROBABILITIES,)),
 }
-# Of each data set and classifier; most of them have a few classes, some have dozens.
+# Classes of each data set and classifier; some have dozens.
 CLASSES = 6
 POSITIVES, MOST = 30, 1_200  # documents of a problem, of the rarer class and in all
 LARGEST_SHARE = 0.6
 SEED = 3
-# Groups of data sets, each judged by what was learnt on the others; and how they are dealt.
+# Groups of data sets, each judged with populations of the others; and the seed of the split.
 GROUPS, DEALT = 3, 0
 Learnt = tuple[Floats, np.ndarray]
 
 
 def groups_of(data_sets: Sequence[str]) -> list[list[str]]:
-    """Return the data sets dealt at random to groups, none of them empty if there are enough."""
+    """Return random groups of the data sets, none of them empty if there are enough."""
     dealt = generator(DEALT, *data_sets).permutation(len(data_sets))
     return [[data_sets[k] for k in dealt[group::GROUPS]] for group in range(GROUPS)]
 
@@ -50,7 +50,7 @@ def populations_of(
     folder: Path, data_sets: Collection[str] | None = None, kinds: Kinds = KINDS
 ) -> list[LogOddsPopulation]:
     """
-    Return the populations of all kinds that have posed problems enough.
+    Return the populations of all kinds that have enough problems.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def populations_of(
         The library.
     data_sets : collection of str, optional
         To learn from; by default all.
-    kinds : mapping of str to (classifiers, what their scores may be said to be)
+    kinds : mapping of str to (classifiers, values of scores_are)
         Which classifiers share a population.
     """
     samples: dict[str, list[Learnt]] = {name: [] for name in kinds}
@@ -76,7 +76,7 @@ def populations_of(
 
 
 def _chosen(folder: Path) -> Iterator[Problem]:
-    """Yield some classes of each data set and classifier: the commonest, and others at random."""
+    """Yield some classes of each data set and classifier: the most frequent, and random others."""
     for names, group in groupby(problems(folder), lambda each: (each.data_set, each.classifier)):
         first, *others = sorted(group, key=lambda each: -rarer_share(each.positive))
         drawn = generator(SEED, *names).permutation(len(others))[: CLASSES - 1]
@@ -84,7 +84,7 @@ def _chosen(folder: Path) -> Iterator[Problem]:
 
 
 def _sample(problem: Problem) -> Learnt | None:
-    """Return a plain random sample on the calibrators' scale; None if it is all of one class."""
+    """Return a random sample on the calibrators' scale, or None if one class is missing."""
     n = min(
         round(POSITIVES / rarer_share(problem.positive)),
         MOST,

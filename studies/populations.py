@@ -1,4 +1,4 @@
-"""How many populations of log-odds there should be: what they say of data sets left out.
+"""The number of populations of log-odds, by their log score on data sets left out.
 
 python -m studies.populations [--quick] [--problems FOLDER]
 
@@ -15,17 +15,20 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bayescal.engines.data import read_binary_scores
-from bayescal.engines.monotone.engine import vague_log_evidence
-from bayescal.engines.monotone.outlines import Outlines
-from bayescal.engines.monotone.population import LogOddsPopulation, log_evidence_around
-from bayescal.log_sum import log_sum_exp
-from bayescal.parallel import spread_over
-from bayescal.parts.monotone import ENDS
+from bayescal.fitting.engines.monotone.engine import (
+    LogOddsPopulation,
+    Outlines,
+    log_evidence_around,
+    vague_log_evidence,
+)
+from bayescal.fitting.parts.monotone import ENDS
+from bayescal.fitting.scores import read_binary_scores
+from bayescal.support.bayes import log_sum_exp
+from bayescal.support.parallel import spread_over
 from studies.command import Options, main
 from studies.learning import KINDS, PROBABILITIES, SCORES, Kinds, internal, populations_of
 from studies.problems.library import EmptyLibraryError, Problem
-from studies.reporting import by_column, with_error, write_page, write_table
+from studies.reporting import by_column, fill, with_error, write_page, write_table
 from studies.unseen import CLASSES, EVERY, SEED, chosen
 from studies.unseen_samples import draw_sample, names_of
 
@@ -35,7 +38,7 @@ Row = dict[str, Any]
 
 
 def sharing(groups: Collection[Collection[str]]) -> Kinds:
-    """Return kinds of classifiers that share a population, named by their classifiers."""
+    """Return groups of classifiers that share a population, named by their classifiers."""
     said = {each: scores_are for names, scores_are in KINDS.values() for each in names}
     return {
         ", ".join(group): (
@@ -72,14 +75,13 @@ def run(options: Options) -> None:
     rows = pd.DataFrame(row for rows in spread_over(options.jobs, measure, tasks) for row in rows)
     means = by_set(rows)
     write_table(means.reset_index(), options.out, "populations")
-    write_page(
-        "populations",
-        options.out,
-        [],
-        table=_differences(means),
-        gains=_gains(means),
-        sizes=", ".join(map(str, sizes)),
-    )
+    write_page("populations", options.out, page(options.out))
+
+
+def page(folder: Path) -> str:
+    """Return the page: log scores less that of the shipped grouping."""
+    means = pd.read_csv(folder / "populations.csv", index_col=["n", "data_set"])
+    return fill("populations", folder, table=_differences(means))
 
 
 def measure(
@@ -120,16 +122,16 @@ def log_score(populations: Sequence[LogOddsPopulation], problem: Problem, n: int
     """
     Return the natural log of p(labels | scores) of a sample, populations being equally likely.
 
-    Populations of scores of another sort than the problem's are left out; if there are none at
-    all, it is that of vague priors.
+    Populations of another sort of scores are excluded; without any population the priors are
+    vague.
     """
     sample = draw_sample(problem, n)
     assert sample is not None  # noqa: S101
     data, _ = read_binary_scores(internal(problem, sample.scores), sample.labels, None, SCORES)
     if not populations:
         return vague_log_evidence(Outlines(data), ENDS)
-    told = PROBABILITIES if problem.score_kind == "probability" else SCORES
-    known = [each for each in populations if told in each.scores_are]
+    scores_are = PROBABILITIES if problem.score_kind == "probability" else SCORES
+    known = [each for each in populations if scores_are in each.scores_are]
     return float(
         log_sum_exp(log_evidence_around(Outlines(data), known), axis=0) - np.log(len(known))
     )
@@ -141,20 +143,13 @@ def by_set(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _differences(means: pd.DataFrame) -> str:
-    return _table(means.sub(means[SHIPPED], axis=0).drop(columns=SHIPPED))
-
-
-def _gains(means: pd.DataFrame) -> str:
-    return _table(means[[SHIPPED]].sub(means[VAGUE], axis=0))
-
-
-def _table(found: pd.DataFrame) -> str:
-    told = [
+    apart = means.sub(means[SHIPPED], axis=0).drop(columns=SHIPPED)
+    rows = [
         {"populations": name, "n": n, "nats": with_error(part[name].mean(), part[name].sem(), 2)}
-        for n, part in found.groupby("n", sort=False)
-        for name in found
+        for n, part in apart.groupby("n", sort=False)
+        for name in apart
     ]
-    return by_column(pd.DataFrame(told), "nats", ["populations"], "n")
+    return by_column(pd.DataFrame(rows), "nats", ["populations"], "n")
 
 
 if __name__ == "__main__":

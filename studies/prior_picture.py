@@ -1,4 +1,4 @@
-"""What priors say of P(+|s) before any label: docs/prior.png and docs/learned_prior.png.
+"""Pictures of priors on P(+|s): docs/prior.png and docs/learned_prior.png.
 
 python -m studies.prior_picture [FOLDER]
 """
@@ -14,20 +14,20 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from bayescal import TopicCalibrator
-from bayescal.bayes import probability
-from bayescal.curves.class_draws import ClassDraws
-from bayescal.curves.monotone_draws import MonotoneDraws
-from bayescal.engines.data import BinaryScores
-from bayescal.engines.exact import engine as densities
-from bayescal.engines.monotone import prior_draws as monotone
-from bayescal.engines.monotone.basis import Pieces
-from bayescal.engines.monotone.density import Prior
 from bayescal.families import FAMILIES
-from bayescal.learned_prior import LogOddsPopulation, shipped_populations
-from bayescal.parts.densities import ASINH_SCALES
-from bayescal.settings import DENSITIES
-from bayescal.validation import Floats
-from bayescal.warps import IDENTITY
+from bayescal.families.warps import IDENTITY
+from bayescal.fitting.curves.class_draws import ClassDraws
+from bayescal.fitting.curves.log_odds_draws import MonotoneDraws
+from bayescal.fitting.engines.exact import engine as densities
+from bayescal.fitting.engines.monotone import engine as monotone
+from bayescal.fitting.engines.monotone.density import Pieces, Prior
+from bayescal.fitting.engines.monotone.engine import LogOddsPopulation
+from bayescal.fitting.learned_prior import shipped_populations
+from bayescal.fitting.parts.configured import ASINH_SCALES
+from bayescal.fitting.scores import BinaryScores
+from bayescal.fitting.settings import DENSITIES
+from bayescal.support.bayes import probability
+from bayescal.support.validation import Floats
 from studies.history import history
 
 DRAWS, SHOWN = 4000, 12
@@ -42,7 +42,7 @@ SHOWN_SCORES = {
 
 
 class Panel(NamedTuple):
-    """Draws of P(+|s), of shape (draws, scores), at some scores, and what these are."""
+    """Draws of P(+|s) of shape (draws, scores), with their scores and the axis label."""
 
     scores: Floats
     curves: Floats
@@ -82,19 +82,19 @@ def picture(panels: Mapping[str, Panel]) -> Figure:
 def of_densities() -> Floats:
     """Return P_k(+|s) by draws of both classes' densities and the base rate; (draws, scores)."""
     nothing = BinaryScores(np.empty(0), np.empty(0, dtype=bool), units=(0.0, 1.0))
-    found = densities.draw_prior(
+    results = densities.draw_prior(
         tuple(FAMILIES[name] for name in DENSITIES),
         nothing,
         np.random.default_rng(0),
         draws=DRAWS,
         asinh_scales=ASINH_SCALES,
     )
-    curves = ClassDraws(found.of_class(0), found.of_class(1), found.prior)
+    curves = ClassDraws(results.of_class(0), results.of_class(1), results.prior)
     return probability(curves.log_odds(SPREADS))
 
 
 def of_log_odds() -> Floats:
-    """Return the same by draws of log-odds in nine straight pieces, knots a fifth of a unit off."""
+    """Return draws of piecewise linear log-odds with nine pieces."""
     pieces = Pieces(np.linspace(-1.6, 1.6, 8), 0.0)
     intercept, slope = monotone.draw_prior(Prior(), pieces, DRAWS, np.random.default_rng(0))
     half = np.full(DRAWS, 0.5)
@@ -103,7 +103,7 @@ def of_log_odds() -> Floats:
 
 
 def of_population(population: LogOddsPopulation) -> Panel:
-    """Return the same of scores of a kind, in the classifier's own units."""
+    """Return draws around a shipped population, in the classifier's own units."""
     pieces, rng = population.pieces, np.random.default_rng(0)
     intercept, slope = monotone.draw_prior(population.prior, pieces, DRAWS, rng)
     scale = population.centre, population.spread, population.asinh_scale
@@ -114,7 +114,7 @@ def of_population(population: LogOddsPopulation) -> Panel:
 
 
 def of_history() -> Floats:
-    """Return the same of a topic that nobody has labelled, around a population of nine."""
+    """Return draws for an unlabelled topic, around a population of nine."""
     population = history("linear_svm", "corn")
     scores = population.units["centre"] + population.units["spread"] * SPREADS
     fitted = TopicCalibrator.from_results(population.tree)

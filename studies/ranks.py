@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal import programs
-from bayescal.bayes import log_odds
-from bayescal.engines.data import KLASS, BinaryScores
-from bayescal.engines.exact.engine import fit_densities
+from bayescal.distributions import programs
 from bayescal.families import FAMILIES
-from bayescal.validation import Floats
+from bayescal.fitting.engines.exact.engine import fit_densities
+from bayescal.fitting.scores import KLASS, BinaryScores
+from bayescal.support.bayes import log_odds
+from bayescal.support.validation import Floats
 
 STANDARD = {"centre": 0.0, "spread": 1.0}
 
@@ -33,7 +33,7 @@ class Parameters:
     Attributes
     ----------
     family : str
-        Whose parameters.
+        Name of the family.
     values : tuple of arrays of shape (draws, 2)
         In the family's order; negative class first.
     prior : array of shape (draws,)
@@ -62,7 +62,7 @@ class Parameters:
 
 @dataclass(frozen=True)
 class DataSet:
-    """Scores, whether each is positive, and the parameters (one draw) behind them."""
+    """Scores, labels, and the parameters (one draw) that generated them."""
 
     score: Floats
     positive: NDArray[np.bool_]
@@ -90,14 +90,14 @@ def simulate(family: str, n: int, count: int, seed: int) -> list[DataSet]:
 
 
 def exact(data: DataSet, draws: int, rng: np.random.Generator, **wrong: float) -> Parameters:
-    """Return draws of the exact engine, under hyperparameters other than the data's if given."""
+    """Return draws of the exact engine, with wrong hyperparameters if given."""
     name = data.truth.family
     scores = BinaryScores(data.score, data.positive)
     hyperparameters = STANDARD | wrong
-    found = fit_densities(
+    results = fit_densities(
         (FAMILIES[name],), scores, rng, draws=draws, hyperparameters=hyperparameters
     )
-    return read_posterior(name, found.dataset(1, draws))
+    return read_posterior(name, results.dataset(1, draws))
 
 
 def read_posterior(family: str, posterior: Any) -> Parameters:
@@ -113,13 +113,13 @@ def half_of_the_data(data: DataSet, draws: int, rng: np.random.Generator) -> Par
 
 def sides_swapped(data: DataSet, draws: int, rng: np.random.Generator) -> Parameters:
     """Return draws with the scales of the two sides exchanged: a wrong engine."""
-    found = exact(data, draws, rng)
-    theta, left, right = found.values
-    return replace(found, values=(theta, right, left))
+    results = exact(data, draws, rng)
+    theta, left, right = results.values
+    return replace(results, values=(theta, right, left))
 
 
 def quantities(parameters: Parameters, data: DataSet) -> dict[str, Floats]:
-    """Return everything that is ranked, by name; each of shape (draws,)."""
+    """Return all ranked quantities by name, each of shape (draws,)."""
     names = FAMILIES[parameters.family].parameters
     out = {"prior": parameters.prior}
     for k, klass in enumerate(KLASS):
@@ -145,3 +145,53 @@ def rank_truths(sets: list[DataSet], engine: Engine, draws: int, seed: int) -> d
         true = quantities(data.truth, data)
         rows.append({name: int((drawn[name] < true[name][0]).sum()) for name in drawn})
     return {name: np.array([row[name] for row in rows]) for name in rows[0]}
+
+
+TUNE = 300
+# Thinning; NUTS on these posteriors needs 2 to 4 draws for one effective draw.
+THIN = 8
+
+
+class CompiledNuts:
+    """
+    An engine that samples the program named like a family.
+
+    pm.sample would compile the gradient again for every data set: here the data are shared
+    variables and PyMC's step method is driven by hand, tuned anew for each data set.
+    """
+
+    def __init__(self, family: str) -> None:
+        import pymc as pm
+        import pytensor
+
+        self._score = pytensor.shared(np.zeros(2), name="scores")
+        self._label = pytensor.shared(np.zeros(2, dtype=np.int64), name="labels")
+        self._model = programs.load(family).model(self._score, self._label, **STANDARD)
+        self._family = family
+        with self._model:
+            self._step = pm.NUTS(target_accept=0.9)
+        names = (*FAMILIES[family].parameters, "prior")
+        outputs = self._model.replace_rvs_by_values([self._model[name] for name in names])
+        self._read = self._model.compile_fn(outputs, inputs=self._model.value_vars)
+
+    def __call__(self, data: DataSet, draws: int, rng: np.random.Generator) -> Parameters:
+        """Return nearly independent draws."""
+        self._score.set_value(data.score)
+        self._label.set_value(data.positive.astype(np.int64))
+        self._step.reset_tuning()
+        if hasattr(self._step, "setup_chain"):  # PyMC 6
+            self._step.setup_chain(rng, TUNE, draws * THIN)
+        else:
+            self._step.set_rng(rng)
+        start = self._model.initial_point()
+        point = {name: value + rng.uniform(-1, 1, np.shape(value)) for name, value in start.items()}
+        for _ in range(TUNE):
+            point, _ = self._step.step(point)
+        self._step.stop_tuning()
+        rows = []
+        for _ in range(draws):
+            for _ in range(THIN):
+                point, _ = self._step.step(point)
+            rows.append(self._read(point))
+        *values, prior = (np.stack(column) for column in zip(*rows, strict=True))
+        return Parameters(self._family, tuple(values), prior)

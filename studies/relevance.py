@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Iterator
 from itertools import permutations
 from pathlib import Path
@@ -15,15 +14,14 @@ from sklearn.preprocessing import StandardScaler
 
 from bayescal import ScoreCalibrator, TopicCalibrator
 from bayescal.ranking import RelevanceCalibrator, average_precision, standardise_within_queries
-from bayescal.reproduce.markdown import markdown_table
-from bayescal.reproduce.svm_map.collections import Collection, read_collections
-from bayescal.validation import Floats
-from studies.command import DOCS
-from studies.reporting import Bar, with_error, write_page, write_table
+from bayescal.support.validation import Floats
+from studies.command import Options, main
+from studies.papers.svm_map.experiment import Collection, read_collections
+from studies.reporting import Bar, fill, markdown, with_error, write_bars, write_page, write_table
 
 RECALLS, PROBABILITY = (0.5, 0.8), 0.9
-LOWEST = 0.86  # what a bar asks of coverage, two standard errors allowed
-READ = 20  # documents, of the count of relevant ones below
+LOWEST = 0.86  # the bar of coverage, two standard errors allowed
+READ = 20  # rank below which relevant documents are counted
 OURS = "RelevanceCalibrator"
 
 Judged = tuple[Floats, np.ndarray, np.ndarray]
@@ -31,14 +29,14 @@ Fit = Callable[[Judged], Callable[[Floats, np.ndarray], Floats]]
 
 
 def calibrator(units: str = "query") -> RelevanceCalibrator:
-    """Return ours, with as many draws as counts of documents need."""
+    """Return our calibrator, with enough draws for counts of documents."""
     return RelevanceCalibrator(
         TopicCalibrator(draws=500, random_state=0), units=units, random_state=0
     )
 
 
 def pooled(units: str) -> Fit:
-    """Return ours as a method."""
+    """Return our calibrator as a method."""
 
     def fit(judged: Judged) -> Callable[[Floats, np.ndarray], Floats]:
         fitted = calibrator(units).fit(*judged)
@@ -48,7 +46,7 @@ def pooled(units: str) -> Fit:
 
 
 def one_curve(make: Callable[[], object], units: str) -> Fit:
-    """Return a method that takes all documents for those of one query."""
+    """Return a method that treats all documents as those of one query."""
 
     def in_units(scores: Floats, qid: np.ndarray) -> Floats:
         return standardise_within_queries(scores, qid) if units == "query" else scores
@@ -62,7 +60,7 @@ def one_curve(make: Callable[[], object], units: str) -> Fit:
 
 
 def base_rate(judged: Judged) -> Callable[[Floats, np.ndarray], Floats]:
-    """Return the share of relevant documents, whatever the score."""
+    """Return the share of relevant documents for every score."""
     share = float(judged[1].mean())
     return lambda scores, _: np.full(scores.size, share)
 
@@ -80,14 +78,14 @@ METHODS: dict[str, Fit] = {
 
 
 def rotations(collection: Collection) -> Iterator[tuple[np.ndarray, ...]]:
-    """Yield masks of thirds of the queries, to rank, calibrate and test, in all orders."""
+    """Yield masks of thirds of the queries for ranking, calibration and test, in all orders."""
     order = np.random.default_rng(0).permutation(collection.queries)
     thirds = [np.isin(collection.qid, part) for part in np.array_split(order, 3)]
     yield from permutations(thirds)
 
 
 def measure(collection: Collection) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return log-losses by query and method, and what was foretold of each query beside it."""
+    """Return log-losses by query and method, and predictions for each query with the truth."""
     losses, foretold = [], []
     for train, calibrate, test in rotations(collection):
         ranker = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
@@ -112,20 +110,20 @@ def _log_losses(p: Floats, new: Judged) -> pd.Series:
 
 def _foretold(fitted: RelevanceCalibrator, new: Judged) -> pd.DataFrame:
     scores, relevant, qid = new
-    found: dict[str, pd.Series] = {}
+    results: dict[str, pd.Series] = {}
     ranked = {q: relevant[qid == q][np.argsort(-scores[qid == q])] for q in pd.unique(qid)}
     for recall in RECALLS:
         table = fitted.when_to_stop(scores, qid, recall=recall, probability=PROBABILITY)
         stops = table["stop"]
-        found[f"recall {recall}"] = pd.Series(
+        results[f"recall {recall}"] = pd.Series(
             {q: own[: stops[q]].sum() >= recall * own.sum() - 1e-9 for q, own in ranked.items()}
         )
-        found[f"read {recall}"] = stops / table["documents"]
+        results[f"read {recall}"] = stops / table["documents"]
         needed = {
             q: np.searchsorted(own.cumsum(), recall * own.sum() - 1e-9) + 1
             for q, own in ranked.items()
         }
-        found[f"needed {recall}"] = pd.Series(needed) / table["documents"]
+        results[f"needed {recall}"] = pd.Series(needed) / table["documents"]
     precision = fitted.expected_average_precision(scores, qid)
     below = fitted.relevant_below(scores, qid, rank=READ)
     true = (
@@ -133,9 +131,9 @@ def _foretold(fitted: RelevanceCalibrator, new: Judged) -> pd.DataFrame:
         pd.Series({q: own[READ:].sum() for q, own in ranked.items()}),
     )
     for name, said, truth in zip(("precision", "below"), (precision, below), true, strict=True):
-        found[f"{name} covered"] = (said["lower"] <= truth) & (truth <= said["upper"])
-        found[f"{name} said"], found[f"{name} true"] = said["mean"], truth
-    return pd.DataFrame(found).astype(float)
+        results[f"{name} covered"] = (said["lower"] <= truth) & (truth <= said["upper"])
+        results[f"{name} said"], results[f"{name} true"] = said["mean"], truth
+    return pd.DataFrame(results).astype(float)
 
 
 def _mean_of_queries(frame: pd.DataFrame, column: str) -> tuple[float, float]:
@@ -144,10 +142,13 @@ def _mean_of_queries(frame: pd.DataFrame, column: str) -> tuple[float, float]:
     return float(each.mean()), float(each.std() / np.sqrt(each.size))
 
 
-def run(data: Path, out: Path) -> None:
-    """Measure all collections, and write the page."""
+def run(options: Options) -> None:
+    """Measure all collections; write page and tables."""
+    if options.data is None or not options.data.is_dir():
+        raise ValueError(f"--data must be the folder of ranking data, got {options.data}.")
+    out = options.out
     rows, bars, losses = [], [], {}
-    for collection in read_collections(data):
+    for collection in read_collections(options.data):
         table, foretold = measure(collection)
         losses[collection.name] = table
         for recall in RECALLS:
@@ -164,15 +165,17 @@ def run(data: Path, out: Path) -> None:
                 if column != "query"
             }
         )
-    frame = pd.DataFrame(rows)
-    write_table(frame, out, "relevance")
-    write_page(
-        "relevance",
-        out,
-        bars,
-        losses=markdown_table(_loss_table(losses)),
-        foretold=markdown_table(frame.set_index("data").T.reset_index(names="")),
-        methods=str(len(METHODS)),
+    write_table(pd.DataFrame(rows), out, "relevance")
+    write_table(_loss_table(losses), out, "relevance_losses")
+    write_bars(bars, out, "relevance")
+    write_page("relevance", out, page(out))
+
+
+def page(folder: Path) -> str:
+    """Return the page: predictions for queries beside the truth."""
+    frame = pd.read_csv(folder / "relevance.csv", dtype=str)
+    return fill(
+        "relevance", folder, table=markdown(frame.set_index("data").T.reset_index(names=""))
     )
 
 
@@ -192,16 +195,5 @@ def _loss_table(losses: dict[str, pd.DataFrame]) -> pd.DataFrame:
     return pd.DataFrame(out).reset_index(names="method")
 
 
-def main() -> None:
-    """Run what the command line asks for."""
-    parser = argparse.ArgumentParser(description=str(__doc__).partition(":")[0])
-    parser.add_argument("--data", type=Path, required=True, help="folder of ranking data")
-    parser.add_argument("--out", type=Path, default=DOCS, help=f"folder (default {DOCS})")
-    given = parser.parse_args()
-    if not given.data.is_dir():
-        parser.error(f"--data must be the folder of ranking data, there is no {given.data}")
-    run(given.data, given.out)
-
-
 if __name__ == "__main__":
-    main()
+    main("relevance")

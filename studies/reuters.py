@@ -6,46 +6,74 @@ python -m studies.reuters --choose     within the calibration split: to choose d
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from bayescal.datasets.reuters_scores import CLASSIFIERS, TOPICS
+from bayescal import Densities
 from bayescal.metrics import losses
-from bayescal.parallel import spread_over
-from bayescal.reproduce.small_data import splits
-from bayescal.reproduce.subsets import few_positives
-from studies import figures
+from bayescal.support.parallel import spread_over
+from bayescal.text.reuters_scores import CLASSIFIERS, TOPICS
 from studies.command import Options, main
+from studies.papers.sigir2003.experiment import few_positives, splits
+from studies.papers.sigir2003.figures import lines
 from studies.peers import PEERS, Method, Settings, accepted, calibrator
-from studies.reporting import Bar, markdown, with_error, write_figure, write_page, write_table
-from studies.subsets import random_half
+from studies.reporting import (
+    Bar,
+    by_column,
+    fill,
+    with_error,
+    with_errors,
+    write_bars,
+    write_figure,
+    write_page,
+    write_table,
+)
 
-# Where there are no more, half of each topic's documents: the whole calibration split would leave
-# nothing to repeat.
+
+def random_half(label: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.bool_]:
+    """
+    Return a mask of half of either class.
+
+    Examples
+    --------
+    >>> int(random_half(np.repeat([1, 0], [10, 40]), np.random.default_rng(0)).sum())
+    25
+    """
+    mask = np.zeros(label.size, dtype=bool)
+    for value in (0, 1):
+        where = np.flatnonzero(label == value)
+        mask[rng.choice(where, where.size // 2, replace=False)] = True
+    return mask
+
+
+# Half of each topic's documents; the whole calibration split would leave nothing to repeat.
 ALL = 10**6
 SIZES = (3, 5, 10, 20, 30, 50, 100, ALL)
 PUBLISHED_SIZES = (3, 5, 10, 20, 50, 100)
 FEWER_DRAWS = {"draws": 250}
 OURS: dict[str, Settings] = {
     "A.Laplace MLE": {"inference": "mle"},
-    "A.Laplace": {"family": "asymmetric_laplace"} | FEWER_DRAWS,
-    "A.Laplace, mean": {"family": "asymmetric_laplace", "point": "mean"} | FEWER_DRAWS,
-    "A.Laplace, median": {"family": "asymmetric_laplace", "point": "median"} | FEWER_DRAWS,
-    "A.Gaussian": {"family": "asymmetric_gaussian"} | FEWER_DRAWS,
-    "Laplace": {"family": "laplace"} | FEWER_DRAWS,
-    "average, stacked": {"family": "average"} | FEWER_DRAWS,
-    "average, evidence": {"family": "average", "averaging": "evidence"} | FEWER_DRAWS,
+    "A.Laplace": {"parts": "asymmetric_laplace"} | FEWER_DRAWS,
+    "A.Laplace, mean": {"parts": "asymmetric_laplace", "point": "mean"} | FEWER_DRAWS,
+    "A.Laplace, median": {"parts": "asymmetric_laplace", "point": "median"} | FEWER_DRAWS,
+    "A.Gaussian": {"parts": "asymmetric_gaussian"} | FEWER_DRAWS,
+    "Laplace": {"parts": "laplace"} | FEWER_DRAWS,
+    "average, stacked": {"parts": "average"} | FEWER_DRAWS,
+    "average, evidence": {"parts": Densities("average", averaging="evidence")} | FEWER_DRAWS,
     "monotone": {"parts": "monotone"} | FEWER_DRAWS,
     "logistic": {"parts": "logistic"} | FEWER_DRAWS,
     "recalibrated": {"parts": "recalibrated"} | FEWER_DRAWS,
     "default": {"prior_knowledge": "vague"} | FEWER_DRAWS,
 }
 PARTS = ("A.Laplace", "monotone", "logistic", "recalibrated")
-"""What the default combines, alone."""
+"""Parts of the default by themselves."""
 RIVALS = ("Platt", "isotonic", "beta", "Venn-Abers")
-"""What users would take instead: the default is to be better on nearly all cells."""
+"""Common alternatives; the default should be better in nearly all cells."""
 SHOWN = (*RIVALS, "A.Laplace", "monotone", "default")
-"""What the figure has room for."""
+"""Methods in the figure and in the table of the page."""
 PUBLISHED = {
     "linear_svm": {
         "Platt": (3472, 2799, 2404, 2120, 1968, 1915),
@@ -62,7 +90,7 @@ PUBLISHED = {
         "A.Laplace": (4790, 4313, 4059, 3939, 3819, 3701),
     },
 }
-"""The figures to beat, n+ = SIZES: peers, and a prototype of the asymmetric Laplace posterior."""
+"""Published totals at PUBLISHED_SIZES: peers, and a prototype of the asymmetric Laplace."""
 
 
 def run(options: Options) -> None:
@@ -81,16 +109,34 @@ def run(options: Options) -> None:
     grouped = bits.groupby(["classifier", "n"], sort=False)
     table = pd.DataFrame({"mean": grouped.mean().stack(), "error": grouped.sem().stack()})
     table = table.rename_axis(["classifier", "n", "method"]).reset_index()
+    table["published"] = [published(*each) for each in table[["classifier", "n", "method"]].values]
     write_table(table, options.out, name)
     labels = ("positives per topic", "log-loss (bits)")
     shown = table[table["method"].isin(SHOWN)]
     write_figure(
-        figures.lines(shown, "n", "method", "classifier", labels, columns=2, tick=tick, log=True),
+        lines(shown, "n", "method", "classifier", labels, columns=2, tick=tick, log=True),
         options.out,
         name,
     )
-    bars = [] if options.choose else _bars(bits)
-    write_page(name, options.out, bars, table=_wide(table, options), repeats=str(repeats))
+    if not options.choose:
+        write_bars(_bars(bits), options.out, name)
+    write_page(name, options.out, page(options.out, name))
+
+
+def page(folder: Path, name: str) -> str:
+    """Return the page: total log-loss of the figure's methods."""
+    table = pd.read_csv(folder / f"{name}.csv")
+    shown = table[table["method"].isin(SHOWN)]
+    texts = with_errors(shown["mean"], shown["error"], 0)
+    sizes = shown["n"].map(size_name)
+    shown = shown.assign(text=texts, size=sizes)
+    return fill(name, folder, table=by_column(shown, "text", ["classifier", "method"], "size"))
+
+
+def published(classifier: str, n: int, method: str) -> float:
+    """Return the published total, nan if there is none."""
+    totals = dict(zip(PUBLISHED_SIZES, PUBLISHED[classifier].get(method, ()), strict=False))
+    return float(totals.get(n, np.nan))
 
 
 def totals(
@@ -112,32 +158,18 @@ def totals(
     return out
 
 
-def _wide(table: pd.DataFrame, options: Options) -> str:
-    rows = []
-    for (classifier, method), part in table.groupby(["classifier", "method"], sort=False):
-        row = {"scores": classifier, "method": method}
-        published = {} if options.choose else PUBLISHED[str(classifier)]
-        for each in part.to_dict("records"):
-            text = with_error(each["mean"], each["error"], 0)
-            if method in published and each["n"] in PUBLISHED_SIZES:
-                text += f" ({published[str(method)][PUBLISHED_SIZES.index(each['n'])]})"
-            row[size_name(each["n"])] = text
-        rows.append(row)
-    return markdown(pd.DataFrame(rows))
-
-
 def size_name(n: int) -> str:
-    """Return how tables call a number of positives."""
+    """Return the label of a number of positives in tables."""
     return f"n+ = {n}" if n < ALL else "half of all"
 
 
 def tick(n: int) -> str:
-    """Return the same as briefly as axes need it."""
+    """Return the label of a number of positives on axes."""
     return str(n) if n < ALL else "half"
 
 
 def _bars(bits: pd.DataFrame) -> list[Bar]:
-    """Return: the default no worse than Platt, the best peer, the best part and the prototype."""
+    """Return bars: the default against Platt, the best peer, the best part and the prototype."""
     out = []
     sizes = bits.index.unique("n")
     for classifier, n in [(classifier, n) for classifier in CLASSIFIERS for n in sizes]:
@@ -167,7 +199,7 @@ def _bars(bits: pd.DataFrame) -> list[Bar]:
 
 
 def _cells(bits: pd.DataFrame, peer: str) -> Bar:
-    """Return: the default's mean better than a peer's in seven of eight cells."""
+    """Return a bar: the default's mean is lower than a peer's in seven of eight cells."""
     means = bits.groupby(["classifier", "n"]).mean()
     better = int((means["default"] < means[peer]).sum())
     least = -(-7 * len(means) // 8)

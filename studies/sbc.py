@@ -6,18 +6,18 @@ python -m studies.sbc [--quick]
 from __future__ import annotations
 
 from functools import cache, partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from bayescal.families import FAMILIES
-from bayescal.parallel import spread_over
-from studies import figures
+from bayescal.support.parallel import spread_over
 from studies.command import Options, main
-from studies.envelope import least_uniform, p_value
-from studies.nuts import CompiledNuts
+from studies.envelope import least_uniform, p_value, rank_panels, rejections
 from studies.ranks import (
+    CompiledNuts,
     DataSet,
     Engine,
     exact,
@@ -26,13 +26,21 @@ from studies.ranks import (
     sides_swapped,
     simulate,
 )
-from studies.reporting import Bar, markdown, write_figure, write_page, write_table
+from studies.reporting import (
+    Bar,
+    by_column,
+    fill,
+    write_bars,
+    write_figure,
+    write_page,
+    write_table,
+)
 
 DOCUMENTS = 40
 DRAWS = 99
 NUTS_DRAWS = 39
 CHUNK = 50
-# Probability that a right engine is called wrong, a family: over all its quantities.
+# Probability that the check rejects a correct engine, by family over all quantities.
 LEVEL = 0.01
 ASYMMETRIC = ("asymmetric_gaussian", "asymmetric_laplace", "hybrid")
 
@@ -48,7 +56,7 @@ Ranks = dict[str, np.ndarray]
 
 
 def wrong_engines(family: str) -> dict[str, Engine]:
-    """Return the wrong engines that are wrong for the family: equal sides cannot be swapped."""
+    """Return the wrong engines of the family; equal sides cannot be swapped."""
     names = list(WRONG) if family in ASYMMETRIC else list(WRONG)[:2]
     return {name: WRONG[name] for name in names}
 
@@ -68,7 +76,7 @@ def run(options: Options) -> None:
         ranks = _ranks(sets, exact, options)
         bars.append(_bar(f"{family}: exact engine", ranks, DRAWS, uniform=True))
         rows.append(_rows(family, "exact", ranks, DRAWS))
-        figure = figures.rank_panels(ranks, DRAWS, LEVEL / len(ranks))
+        figure = rank_panels(ranks, DRAWS, LEVEL / len(ranks))
         write_figure(figure, options.out, f"sbc_{family}")
         for name, engine in wrong_engines(family).items():
             ranks = _ranks(sets, engine, options)
@@ -78,9 +86,9 @@ def run(options: Options) -> None:
         ranks = _nuts_ranks(sets[: options.size(100, 4)], family, options)
         bars.append(_bar(f"{family}: NUTS", ranks, NUTS_DRAWS, uniform=True))
         rows.append(_rows(family, "NUTS", ranks, NUTS_DRAWS))
-        figure = figures.rank_panels(ranks, NUTS_DRAWS, LEVEL / len(ranks))
+        figure = rank_panels(ranks, NUTS_DRAWS, LEVEL / len(ranks))
         write_figure(figure, options.out, f"sbc_nuts_{family}")
-    write_figure(figures.rejections(rejected, DRAWS, LEVEL), options.out, "sbc_rejected")
+    write_figure(rejections(rejected, DRAWS, LEVEL), options.out, "sbc_rejected")
     _write(options, pd.concat(rows), bars)
 
 
@@ -141,25 +149,24 @@ def _rows(family: str, engine: str, ranks: Ranks, draws: int) -> pd.DataFrame:
 
 def _write(options: Options, table: pd.DataFrame, bars: list[Bar]) -> None:
     write_table(table, options.out, "sbc")
-    shown = table[table["engine"].isin(["exact", "NUTS"])]
-    shown = shown.assign(column=shown["engine"] + ", " + shown["family"])
-    wide = shown.pivot_table(index="quantity", columns="column", values="p", sort=False)
-    texts = wide.map(lambda p: "" if np.isnan(p) else f"{p:.3f}").reset_index()
-    images = "\n\n".join(
-        f"![Ranks, {engine}, {family}](sbc_{prefix}{family}.png)"
-        for engine, prefix in (("exact engine", ""), ("NUTS", "nuts_"))
-        for family in sorted(FAMILIES)
-    )
-    write_page(
+    write_bars(bars, options.out, "sbc")
+    write_page("sbc", options.out, page(options.out))
+
+
+def page(folder: Path) -> str:
+    """Return the page: adjusted p-values by family and engine."""
+    table = pd.read_csv(folder / "sbc.csv")
+    grouped = table.groupby(["engine", "family"], sort=False)["p"]
+    adjusted = (grouped.min() * grouped.size()).clip(upper=1.0).map("{:.4f}".format)
+    return fill(
         "sbc",
-        options.out,
-        bars,
-        table=markdown(texts),
-        images=images,
-        documents=str(DOCUMENTS),
-        draws=str(DRAWS),
-        nuts_draws=str(NUTS_DRAWS),
-        level=str(LEVEL),
+        folder,
+        table=by_column(adjusted.rename("p").reset_index(), "p", ["engine"], "family"),
+        documents=DOCUMENTS,
+        sets=f"{table['data sets'].max():,}",
+        draws=DRAWS,
+        nuts_draws=NUTS_DRAWS,
+        level=LEVEL,
     )
 
 

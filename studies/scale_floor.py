@@ -8,21 +8,22 @@ proportion), score the rest of the split. The test split is not read.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 
-from bayescal.bayes import class_prior
-from bayescal.datasets import load_reuters_scores
-from bayescal.datasets.reuters_scores import CLASSIFIERS, TOPICS
-from bayescal.engines.data import BinaryScores
-from bayescal.engines.maximum_likelihood import ClassFits
 from bayescal.families import FAMILIES, Family, automatic_floor
+from bayescal.fitting.engines.maximum_likelihood import ClassFits
+from bayescal.fitting.scores import BinaryScores
 from bayescal.metrics import losses
-from bayescal.parallel import spread_over
-from bayescal.reproduce.subsets import few_positives
-from bayescal.validation import Floats
+from bayescal.support.bayes import class_prior
+from bayescal.support.parallel import spread_over
+from bayescal.support.validation import Floats
+from bayescal.text.reuters_scores import CLASSIFIERS, TOPICS, load_reuters_scores
 from studies.command import Options, main
-from studies.reporting import markdown, write_page, write_table
+from studies.papers.sigir2003.experiment import few_positives
+from studies.reporting import by_column, fill, write_page, write_table
 
 FACTORS = (1e-12, 0.1, 0.3, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0)
 POSITIVES = (3, 10, 30, 100)
@@ -41,12 +42,18 @@ def run(options: Options) -> None:
     columns = ["classifier", "family", "n", "factor", "mean", "error"]
     table = pd.DataFrame(rows, columns=columns)
     write_table(table, options.out, "scale_floor")
-    texts = table.assign(
-        text=[f"{m:.4g} ± {e:.2g}" for m, e in zip(table["mean"], table["error"], strict=True)]
+    write_page("scale_floor", options.out, page(options.out))
+
+
+def page(folder: Path) -> str:
+    """Return the page: held-out bits of the asymmetric Laplace by factor."""
+    table = pd.read_csv(folder / "scale_floor.csv")
+    shown = table[table["family"] == "asymmetric_laplace"]
+    texts = [f"{m:.4g} ± {e:.2g}" for m, e in zip(shown["mean"], shown["error"], strict=True)]
+    shown = shown.assign(text=texts, factor=shown["factor"].map("{:g}".format))
+    return fill(
+        "scale_floor", folder, table=by_column(shown, "text", ["classifier", "n"], "factor")
     )
-    wide = texts.pivot(index=["classifier", "family", "n"], columns="factor", values="text")
-    wide.columns = pd.Index([f"{factor:g}" for factor in wide.columns])
-    write_page("scale_floor", options.out, [], table=markdown(wide.reset_index()))
 
 
 def held_out_bits(classifier: str, family: str, n_positive: int, repeats: int) -> np.ndarray:

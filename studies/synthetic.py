@@ -5,18 +5,28 @@ python -m studies.synthetic [--quick]
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy import special
 
-from bayescal.parallel import spread_over
-from bayescal.validation import Floats
-from studies import figures
+from bayescal.support.parallel import spread_over
+from bayescal.support.validation import Floats
 from studies.command import Options, main
+from studies.papers.sigir2003.figures import lines
 from studies.peers import PEERS, Method, Settings, accepted, calibrator
-from studies.reporting import Bar, markdown, with_error, write_figure, write_page, write_table
+from studies.reporting import (
+    Bar,
+    by_column,
+    fill,
+    with_error,
+    write_bars,
+    write_figure,
+    write_page,
+    write_table,
+)
 from studies.truths import TRUTHS, Truth
 
 SIZES = (20, 50, 100)
@@ -24,14 +34,14 @@ TEST = 2000
 CHUNK = 10
 FEWER_DRAWS = {"draws": 250}
 OURS: dict[str, Settings] = {
-    "A.Laplace": {"family": "asymmetric_laplace"} | FEWER_DRAWS,
-    "A.Laplace, mean": {"family": "asymmetric_laplace", "point": "mean"} | FEWER_DRAWS,
-    "A.Laplace, median": {"family": "asymmetric_laplace", "point": "median"} | FEWER_DRAWS,
-    "A.Gaussian": {"family": "asymmetric_gaussian"} | FEWER_DRAWS,
-    "Laplace": {"family": "laplace"} | FEWER_DRAWS,
-    "Gaussian": {"family": "gaussian"} | FEWER_DRAWS,
-    "average": {"family": "average"} | FEWER_DRAWS,
-    # These scores are no classifier's.
+    "A.Laplace": {"parts": "asymmetric_laplace"} | FEWER_DRAWS,
+    "A.Laplace, mean": {"parts": "asymmetric_laplace", "point": "mean"} | FEWER_DRAWS,
+    "A.Laplace, median": {"parts": "asymmetric_laplace", "point": "median"} | FEWER_DRAWS,
+    "A.Gaussian": {"parts": "asymmetric_gaussian"} | FEWER_DRAWS,
+    "Laplace": {"parts": "laplace"} | FEWER_DRAWS,
+    "Gaussian": {"parts": "gaussian"} | FEWER_DRAWS,
+    "average": {"parts": "average"} | FEWER_DRAWS,
+    # These scores come from no classifier.
     "default": {"prior_knowledge": "vague"} | FEWER_DRAWS,
 }
 PUBLISHED = {
@@ -40,7 +50,7 @@ PUBLISHED = {
     "A.Laplace": ((0.043, 0.030, 0.013), (0.057, 0.039, 0.022), (0.044, 0.027, 0.022)),
     "Bayes logistic": ((0.081, 0.065, 0.052), (0.037, 0.020, 0.007), (0.045, 0.025, 0.018)),
 }
-"""The figures to beat, by method, truth and size: prototypes and peers, 60 sets each."""
+"""Published figures by method, truth and size: prototypes and peers, 60 sets each."""
 
 
 def divergence(true: Floats, estimate: Floats) -> float:
@@ -90,42 +100,39 @@ def run(options: Options) -> None:
     parts = spread_over(options.jobs, divergences, tasks)
     rows: list[dict[str, Any]] = []
     for i, (name, n) in enumerate(cases):
-        found = pd.concat(parts[i * chunks : (i + 1) * chunks])
-        mean, error = found.mean(), found.sem()
+        results = pd.concat(parts[i * chunks : (i + 1) * chunks])
+        mean, error = results.mean(), results.sem()
         rows += [
             {"truth": name, "n": n, "method": m, "mean": mean[m], "error": error[m]}
             for m in methods
         ]
     table = pd.DataFrame(rows)
+    keys = table[["method", "truth", "n"]].values
+    table["published"] = [_published(*key) if key[0] in PUBLISHED else np.nan for key in keys]
     write_table(table, options.out, "synthetic")
     labels = ("documents", "mean KL (nats)")
-    # Temperature has no intercept, and is far off: in the table only.
+    # Temperature has no intercept and a much larger divergence: only in the table.
     shown = table[table["method"] != "temperature"]
-    figure = figures.lines(shown, "n", "method", "truth", labels, columns=3, log=True)
+    figure = lines(shown, "n", "method", "truth", labels, columns=3, log=True)
     write_figure(figure, options.out, "synthetic")
-    sets = f"{chunks * CHUNK:,}"
-    write_page("synthetic", options.out, _bars(table), table=_wide(table), sets=sets)
+    write_bars(_bars(table), options.out, "synthetic")
+    write_page("synthetic", options.out, page(options.out))
+
+
+def page(folder: Path) -> str:
+    """Return the page: mean divergence of all methods."""
+    table = pd.read_csv(folder / "synthetic.csv")
+    cell = table["truth"] + ", " + table["n"].astype(str)
+    texts = table.assign(text=table["mean"].map("{:.4f}".format), cell=cell)
+    return fill("synthetic", folder, table=by_column(texts, "text", ["method"], "cell"))
 
 
 def _published(method: str, truth: str, n: int) -> float:
     return PUBLISHED[method][list(TRUTHS).index(truth)][SIZES.index(n)]
 
 
-def _wide(table: pd.DataFrame) -> str:
-    rows = []
-    for method, part in table.groupby("method", sort=False):
-        row = {"method": method}
-        for each in part.to_dict("records"):
-            text = with_error(each["mean"], each["error"], 4)
-            if method in PUBLISHED:
-                text += f" ({_published(str(method), each['truth'], each['n']):.3f})"
-            row[f"{each['truth']}, {each['n']}"] = text
-        rows.append(row)
-    return markdown(pd.DataFrame(rows))
-
-
 def _bars(table: pd.DataFrame) -> list[Bar]:
-    """Return: the default no worse than any peer, and than the prototype, by two errors."""
+    """Return bars: the default against the best peer and the prototype, two errors allowed."""
     out = []
     for truth, n in [(truth, n) for truth in TRUTHS for n in SIZES]:
         part = table[(table["truth"] == truth) & (table["n"] == n)]

@@ -5,21 +5,32 @@ python -m studies.topics [--quick]
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from bayescal import TopicCalibrator
-from bayescal.datasets.reuters_scores import CLASSIFIERS, TOPICS
 from bayescal.metrics import losses
-from bayescal.parallel import spread_over
-from bayescal.reproduce.subsets import few_positives
-from bayescal.validation import Floats
-from studies import figures
+from bayescal.support.parallel import spread_over
+from bayescal.support.validation import Floats
+from bayescal.text.reuters_scores import CLASSIFIERS, TOPICS
 from studies.command import Options, main
+from studies.papers.sigir2003.experiment import few_positives
+from studies.papers.sigir2003.figures import lines
 from studies.peers import PEERS, Labels, calibrator
-from studies.reporting import Bar, markdown, with_error, write_figure, write_page, write_table
+from studies.reporting import (
+    Bar,
+    by_column,
+    fill,
+    with_error,
+    with_errors,
+    write_bars,
+    write_figure,
+    write_page,
+    write_table,
+)
 from studies.reuters import SIZES, size_name, splits, tick
 
 POOLED = {
@@ -33,7 +44,7 @@ UNPOOLED = {
     "default, unpooled": calibrator(prior_knowledge="vague", draws=250),
 }
 NOT_WORSE = (("pooled", "default, unpooled"), ("A.Laplace, pooled", "A.Laplace, unpooled"))
-# Pooled with n+ positives per topic is to be no worse than Platt with ten times as many.
+# Pooled with n+ positives per topic should be no worse than Platt with ten times as many.
 TEN_TIMES = {3: 30, 5: 50, 10: 100}
 # In the prototype, one repeat each.
 PROTOTYPE = {("linear_svm", 3): 2162, ("linear_svm", 10): 1933} | {
@@ -55,11 +66,18 @@ def run(options: Options) -> None:
     table = table.rename_axis(["classifier", "n", "method"]).reset_index()
     write_table(table, options.out, "topics")
     labels = ("positives per topic", "log-loss (bits)")
-    figure = figures.lines(
-        table, "n", "method", "classifier", labels, columns=2, tick=tick, log=True
-    )
+    figure = lines(table, "n", "method", "classifier", labels, columns=2, tick=tick, log=True)
     write_figure(figure, options.out, "topics")
-    write_page("topics", options.out, bars(bits), table=_wide(table), repeats=str(repeats))
+    write_bars(bars(bits), options.out, "topics")
+    write_page("topics", options.out, page(options.out))
+
+
+def page(folder: Path) -> str:
+    """Return the page: total log-loss of all methods."""
+    table = pd.read_csv(folder / "topics.csv")
+    texts = with_errors(table["mean"], table["error"], 0)
+    texts = table.assign(text=texts, size=table["n"].map(size_name))
+    return fill("topics", folder, table=by_column(texts, "text", ["classifier", "method"], "size"))
 
 
 def totals(classifier: str, n_positive: int, repeat: int) -> dict[str, float]:
@@ -86,7 +104,7 @@ def totals(classifier: str, n_positive: int, repeat: int) -> dict[str, float]:
 
 
 def bars(bits: pd.DataFrame) -> list[Bar]:
-    """Return: no worse than Platt with ten times the positives, unpooled, and the prototype."""
+    """Return bars: against Platt with ten times the positives, unpooled, and the prototype."""
     out = []
     cells = dict(iter(bits.groupby(["classifier", "n"], sort=False)))
     for (classifier, n), part in cells.items():
@@ -123,17 +141,6 @@ def _mean(excess: Floats) -> tuple[float, float]:
 def _difference(one: Any, other: Any) -> tuple[float, float]:
     """Return the difference of two means of different subsets, and its standard error."""
     return float(one.mean() - other.mean()), float(np.hypot(one.sem(), other.sem()))
-
-
-def _wide(table: pd.DataFrame) -> str:
-    rows = []
-    for (classifier, method), part in table.groupby(["classifier", "method"], sort=False):
-        cells = {
-            size_name(each["n"]): with_error(each["mean"], each["error"], 0)
-            for each in part.to_dict("records")
-        }
-        rows.append({"scores": classifier, "method": method} | cells)
-    return markdown(pd.DataFrame(rows))
 
 
 if __name__ == "__main__":

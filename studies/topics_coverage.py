@@ -5,36 +5,44 @@ python -m studies.topics_coverage [--quick]
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 
 from bayescal import TopicCalibrator
-from bayescal.engines.data import BinaryScores
-from bayescal.engines.pooled.base_rates import LOG_CONCENTRATION, LOGIT_RATE, rates_given
-from bayescal.engines.pooled.engine import fit_topics
-from bayescal.engines.pooled.population import NAMES, Hyperprior, draw_unseen
 from bayescal.families import FAMILIES
+from bayescal.fitting.engines.pooled.engine import fit_topics
+from bayescal.fitting.engines.pooled.population import (
+    DENSITY_NAMES,
+    LOG_CONCENTRATION,
+    LOGIT_RATE,
+    Hyperprior,
+    draw_unseen,
+    rates_given,
+)
+from bayescal.fitting.results.topics import curve_of
+from bayescal.fitting.scores import BinaryScores
 from bayescal.metrics import losses
-from bayescal.parallel import spread_over
-from bayescal.results.topics import curve_of
-from bayescal.validation import Floats
+from bayescal.support.parallel import spread_over
+from bayescal.support.validation import Floats
 from studies.command import Options, main
 from studies.peers import calibrator
-from studies.reporting import Bar, markdown, with_error, write_page, write_table
+from studies.reporting import Bar, fill, markdown, with_error, write_bars, write_page, write_table
 
 FAMILY = FAMILIES["asymmetric_laplace"]
 TOPICS, LEVELS = 10, (0.5, 0.9)
 # Widths of bands; those below 1 belong to wrong engines.
 BANDS = {"as it is": 1.0, "30 % too narrow": 0.7, "half as wide": 0.5}
-# Of standardised scores; bands are looked at without a glance at the truth.
+# Standardised scores, chosen without the truth.
 SCORES = np.linspace(-3.0, 3.0, 13)
 POSITIVES = (3, 10, 30)
 NEGATIVES_EACH = 4  # to a positive
 NEW_DOCUMENTS = 1000
-# Of modes and log widths, when topics have nothing in common; when they are alike, a tenth.
+# Spreads of modes and log widths of topics with nothing in common; alike ones have a tenth.
 WIDE = np.array([5.0, 1.0])
 LARGEST_COST = 0.02
-# Columns of log-losses by what is compared: around a population, and unpooled.
+# Columns of log-losses: pooled and unpooled.
 PAIRS = {"asymmetric Laplace": ("pooled", "unpooled"), "default": ("combined", "default unpooled")}
 
 Sides = Floats  # (2, 3, topics): mode, left and right of negatives and positives
@@ -54,14 +62,24 @@ def run(options: Options) -> None:
     covered, lost = summarise_coverage(coverage), summarise_costs(costs)
     write_table(covered, options.out, "topics_coverage")
     write_table(lost, options.out, "topics_nothing_in_common")
-    write_page(
+    bars = [*coverage_bars(covered), *cost_bars(lost)]
+    write_bars(bars, options.out, "topics_coverage")
+    write_page("topics_coverage", options.out, page(options.out))
+
+
+def page(folder: Path) -> str:
+    """Return the page: what pooling costs, and the coverage of bands as they are."""
+    covered = pd.read_csv(folder / "topics_coverage.csv")
+    right = covered[covered["band"] == "as it is"].to_dict("records")
+    return fill(
         "topics_coverage",
-        options.out,
-        [*coverage_bars(covered), *cost_bars(lost)],
-        coverage=_coverage_shown(covered),
-        costs=_costs_shown(lost),
-        sets=str(sets),
-        topics=str(TOPICS),
+        folder,
+        table=_costs_shown(pd.read_csv(folder / "topics_nothing_in_common.csv")),
+        coverage=", ".join(
+            f"{with_error(row['mean'], row['error'], 3)}"
+            f" ({row['topic']} topics, {row['level']:.0%} band)"
+            for row in right
+        ),
     )
 
 
@@ -89,15 +107,15 @@ def cover(seed: int) -> pd.DataFrame:
         BinaryScores(np.concatenate(pair), np.repeat([False, True], [each.size for each in pair]))
         for pair in zip(*classes, strict=True)
     ]
-    found = fit_topics(topics, FAMILY, rng, draws=1000, pooling="partial", scale=(0.0, 1.0))
+    results = fit_topics(topics, FAMILY, rng, draws=1000, pooling="partial", scale=(0.0, 1.0))
     known = np.mean(
         [
-            _covered(found.sides[:, :, t], found.rate[t], sides[:, :, t], rates[t])
+            _covered(results.sides[:, :, t], results.rate[t], sides[:, :, t], rates[t])
             for t in range(TOPICS)
         ],
         axis=0,
     )
-    new = _covered(found.new_sides, found.new_rate, sides[:, :, -1], rates[-1])
+    new = _covered(results.new_sides, results.new_rate, sides[:, :, -1], rates[-1])
     rows = [
         (topic, band, level, inside[b, i], seed)
         for topic, inside in (("known", known), ("new", new))
@@ -151,8 +169,8 @@ def cost(width: float, n_positive: int, seed: int) -> dict[str, float]:
         return losses(log_odds, label == 1).log_loss / score.size
 
     for name, pooling, model in (
-        ("pooled", "partial", {"family": FAMILY.name}),
-        ("unpooled", "none", {"family": FAMILY.name}),
+        ("pooled", "partial", {"parts": FAMILY.name}),
+        ("unpooled", "none", {"parts": FAMILY.name}),
         ("combined", "partial", {"parts": "combined"}),
     ):
         fitted = TopicCalibrator(pooling, **model, draws=250, random_state=seed).fit(*train)
@@ -160,7 +178,7 @@ def cost(width: float, n_positive: int, seed: int) -> dict[str, float]:
         if name == "pooled":
             group = fitted.posterior_["population"].to_dataset()
             spread = float(fitted.posterior_["topics"]["spread"])
-            tau = np.exp(group[NAMES[1]].sel(klass="negative").values)
+            tau = np.exp(group[DENSITY_NAMES[1]].sel(klass="negative").values)
             out["tau"] = float(np.median(tau)) * spread / width
     log_odds = np.empty(score.size)
     alone = calibrator(prior_knowledge="vague", draws=250, random_state=seed)
@@ -203,7 +221,7 @@ def summarise_costs(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def coverage_bars(table: pd.DataFrame) -> list[Bar]:
-    """Return: bands as they are hold what they say, narrower ones are found out."""
+    """Return bars: bands have nominal coverage, and narrower ones do not."""
     out = []
     for row in table.to_dict("records"):
         right = row["band"] == "as it is"
@@ -220,7 +238,7 @@ def coverage_bars(table: pd.DataFrame) -> list[Bar]:
 
 
 def cost_bars(table: pd.DataFrame) -> list[Bar]:
-    """Return: pooling of topics with nothing in common notices, and costs little."""
+    """Return bars: pooling costs topics with nothing in common little, and tau is large."""
     out = []
     for row in table[table["width"] == 1.0].to_dict("records"):
         where = f"nothing in common, {row['n']} positives"
@@ -243,13 +261,6 @@ def cost_bars(table: pd.DataFrame) -> list[Bar]:
             )
         )
     return out
-
-
-def _coverage_shown(table: pd.DataFrame) -> str:
-    shown = table.assign(
-        coverage=[with_error(*each, 3) for each in table[["mean", "error"]].values]
-    )
-    return markdown(shown[["topic", "band", "level", "coverage"]])
 
 
 def _costs_shown(table: pd.DataFrame) -> str:

@@ -7,26 +7,27 @@ from __future__ import annotations
 
 import time
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from bayescal import TopicCalibrator
-from bayescal.datasets.reuters_scores import CLASSIFIERS, TOPICS
-from bayescal.engines.nuts import OPTIONS
-from bayescal.parallel import spread_over
-from bayescal.parts.of_topics import HYPERPARAMETERS
-from bayescal.reproduce.subsets import few_positives
-from bayescal.results.diagnostics import (
+from bayescal.fitting.engines.program import OPTIONS
+from bayescal.fitting.parts.of_topics import HYPERPARAMETERS
+from bayescal.fitting.results.diagnostics import (
     ESS_LIMIT,
     RHAT_LIMIT,
     ConvergenceWarning,
     of_chains,
 )
-from bayescal.validation import Floats
+from bayescal.support.parallel import spread_over
+from bayescal.support.validation import Floats
+from bayescal.text.reuters_scores import CLASSIFIERS, TOPICS
 from studies.command import Options, main
+from studies.papers.sigir2003.experiment import few_positives
 from studies.peers import Labels
-from studies.reporting import Bar, markdown, write_page, write_table
+from studies.reporting import Bar, fill, markdown, write_bars, write_page, write_table
 from studies.reuters import splits
 
 EVERYTHING = 10_000
@@ -41,15 +42,20 @@ def run(options: Options) -> None:
     tasks = [(classifier, n, draws) for classifier in CLASSIFIERS for n in SIZES]
     table = pd.DataFrame(spread_over(options.jobs, measure, tasks))
     write_table(table, options.out, "topics_diagnostics")
-    write_page(
+    write_bars(bars(table), options.out, "topics_diagnostics")
+    write_page("topics_diagnostics", options.out, page(options.out))
+
+
+def page(folder: Path) -> str:
+    """Return the page: diagnostics of all cases."""
+    return fill(
         "topics_diagnostics",
-        options.out,
-        bars(table),
-        table=_shown(table),
-        chains=str(CHAINS),
-        draws=f"{draws:,}",
+        folder,
+        table=_shown(pd.read_csv(folder / "topics_diagnostics.csv")),
+        chains=CHAINS,
+        draws=f"{DRAWS:,}",
         tune=f"{OPTIONS['tune']:,}",
-        target_accept=str(OPTIONS["target_accept"]),
+        target_accept=OPTIONS["target_accept"],
     )
 
 
@@ -77,16 +83,16 @@ def measure(classifier: str, n_positive: int, draws: int) -> dict[str, float | s
         calibrator.fit(score, label, topics)
     seconds = time.perf_counter() - start
     tree = calibrator.posterior_
-    found = of_chains(tree, tree["population"].to_dataset()[list(HYPERPARAMETERS)])
+    results = of_chains(tree, tree["population"].to_dataset()[list(HYPERPARAMETERS)])
     everything = calibrator.diagnostics_
     return {
         "classifier": classifier,
         "n": n_positive,
         "documents": score.size,
-        "divergences": found.divergences,
-        "rhat": found.rhat or np.nan,
-        "ess_bulk": found.ess_bulk,
-        "ess_tail": found.ess_tail,
+        "divergences": results.divergences,
+        "rhat": results.rhat or np.nan,
+        "ess_bulk": results.ess_bulk,
+        "ess_tail": results.ess_tail,
         "rhat_topics": everything.rhat or np.nan,
         "seconds": seconds,
     }

@@ -17,24 +17,23 @@ import numpy as np
 import pandas as pd
 
 from bayescal import ScoreCalibrator
-from bayescal.learned_prior import write_populations
+from bayescal.fitting.learned_prior import write_populations
 from bayescal.metrics import losses
-from bayescal.parallel import spread_over
-from bayescal.score_checks import without_scores_warnings
-from bayescal.validation import Floats
+from bayescal.support.parallel import spread_over
+from bayescal.support.score_checks import without_scores_warnings
+from bayescal.support.validation import Floats
 from studies.command import Options, main
 from studies.learning import groups_of, populations_of
-from studies.peers import Settings
+from studies.peers import DEFAULT, OURS, Settings, ours_for, peers_for
 from studies.problems.library import EmptyLibraryError, Problem, problems
-from studies.unseen_methods import DEFAULT, OURS, ours_for, peers_for
 from studies.unseen_report import write_report
 from studies.unseen_samples import Documents, Sample, draw_sample, generator, names_of, rarer_share
 
 SIZES, QUICK_SIZES = (3, 5, 10, 20, 50, 100, 200), (3, 50)
-# Of each data set and classifier; the short version takes one class, of every other data set.
+# Classes of each data set and classifier; the short version uses every other data set.
 CLASSES, EVERY = 3, 2
 SEED = 0
-# So many documents for each of the sample make the curve that bands should hold.
+# A reference curve needs this many times the documents of the sample.
 BIG = 4
 LEVEL = 0.9
 DECILES = np.arange(1, 10) / 10.0
@@ -57,7 +56,7 @@ Curves = tuple[Floats, dict[str, Floats]]
 
 
 class Fitted(Protocol):
-    """What a calibrator of one class answers."""
+    """Predictions of a calibrator of one class."""
 
     def decision_function(self, scores: Floats) -> Floats:
         """Return log-odds."""
@@ -72,18 +71,18 @@ def run(options: Options) -> None:
     with TemporaryDirectory() as folder:
         tasks = []
         for k, judged in enumerate(groups_of(list(sample))):
-            # Else the default would know what scores of the data sets judged mean.
+            # The prior must not be learned from the data sets under test.
             others = [name for name in sample if name not in judged]
             path = Path(folder) / f"without_{k}.json"
             write_populations(populations_of(options.problems, others), path)
             ours = {name: {"prior_knowledge": path} | each for name, each in OURS.items()}
             tasks += [(problem, sizes, ours) for name in judged for problem in sample[name]]
-        found = [row for rows in spread_over(options.jobs, measure, tasks) for row in rows]
-    write_report("unseen", pd.DataFrame(found), options.out)
+        results = [row for rows in spread_over(options.jobs, measure, tasks) for row in rows]
+    write_report("unseen", pd.DataFrame(results), options.out)
 
 
 def sample_of(options: Options) -> tuple[dict[str, list[Problem]], Sequence[int]]:
-    """Return the problems of each data set that are measured on, and the sizes of samples."""
+    """Return the problems of each data set in the study, and the sizes of samples."""
     classes, step = options.size(CLASSES, 1), options.size(1, EVERY)
     of_sets = groupby(chosen(options.problems, classes, SEED), lambda each: each.data_set)
     sample = {name: list(group) for name, group in islice(of_sets, 0, None, step)}
@@ -94,10 +93,9 @@ def sample_of(options: Options) -> tuple[dict[str, list[Problem]], Sequence[int]
 
 def chosen(folder: Path, classes: int, seed: int) -> Iterator[Problem]:
     """
-    Yield so many classes of each data set and classifier, or all there are.
+    Yield a number of classes of each data set and classifier, or all of them.
 
-    One is that of the most documents, which alone may have enough for large samples; the others
-    are drawn at random.
+    The first is the class with most documents, which large samples need; the others are random.
     """
     for names, group in groupby(problems(folder), lambda each: (each.data_set, each.classifier)):
         first, *others = sorted(group, key=lambda each: -rarer_share(each.positive))
@@ -144,7 +142,7 @@ def curve_of_all(problem: Problem, settings: Settings) -> Curves:
 
 
 def with_curve_of_others(of_all: Curves, sample: Sample, settings: Settings) -> Curves:
-    """Return the same with the curve of the documents not sampled, where these are many enough."""
+    """Return the curves with that of the documents not sampled, if there are enough of them."""
     at, curves = of_all
     scores, positive = sample.others
     if not is_big(sample) or np.unique(positive).size < 2:
@@ -153,37 +151,37 @@ def with_curve_of_others(of_all: Curves, sample: Sample, settings: Settings) -> 
 
 
 def is_big(sample: Sample) -> bool:
-    """Return whether the problem has `BIG` times the sample's documents, which make a curve."""
+    """Return whether the problem has `BIG` times the sample's documents."""
     return sample.others[1].size >= (BIG - 1) * sample.labels.size
 
 
 def rows_of(
     problem: Problem, n_positive: int, sample: Sample, ours: Mapping[str, Fitted], truth: Curves
 ) -> list[Row]:
-    """Return what `measure` does for one sample: peers are fitted to it here, ours were before."""
+    """Return the rows of one sample; ours are fitted already, peers are fitted here."""
     new = np.concatenate([scores for scores, _ in sample.judged.values()])
-    found = [
+    results = [
         losses_of(name, method(sample.scores, sample.labels, new), sample.judged)
         for name, method in peers_for(problem.score_kind).items()
     ]
     at, curves = truth
     for name, fitted in ours.items():
-        found.append(losses_of(name, fitted.decision_function(new), sample.judged))
+        results.append(losses_of(name, fitted.decision_function(new), sample.judged))
         if is_big(sample):
-            found[-1][0] |= coverage(fitted.predict_interval(at, LEVEL), curves)
+            results[-1][0] |= coverage(fitted.predict_interval(at, LEVEL), curves)
     where: Row = dict(zip(("data_set", "class", "classifier"), names_of(problem), strict=True))
     where |= {"kind": KINDS[problem.classifier], "n": n_positive}
-    return [where | row for of_method in found for row in of_method]
+    return [where | row for of_method in results for row in of_method]
 
 
 def fit(settings: Settings, scores: Floats, labels: Any) -> ScoreCalibrator:
-    """Return a calibrator fitted to scores, whatever they look like."""
+    """Return a calibrator fitted to scores, without warnings about them."""
     with without_scores_warnings():
         return ScoreCalibrator(random_state=0, **settings).fit(scores, labels.astype(np.int64))
 
 
 def losses_of(method: str, log_odds: Floats, judged: dict[str, Documents]) -> list[Row]:
-    """Return a row for each time, of the log-odds of all their documents one after the other."""
+    """Return the losses at each time, given the log-odds of all documents in order."""
     ends = np.cumsum([positive.size for _, positive in judged.values()])[:-1]
     rows = []
     for (when, (_, positive)), part in zip(judged.items(), np.split(log_odds, ends), strict=True):
@@ -194,12 +192,12 @@ def losses_of(method: str, log_odds: Floats, judged: dict[str, Documents]) -> li
 
 
 def coverage(band: Floats, curves: Mapping[str, Floats]) -> Row:
-    """Return shares of deciles where the band holds a curve: of all scores, of positives'."""
-    found = {}
+    """Return shares of deciles (all scores, positives' scores) where the band contains a curve."""
+    results = {}
     for name, curve in curves.items():
         inside = (band[:, 0] <= curve) & (curve <= band[:, 1])
-        found[name], found[f"{name}, positives"] = inside.reshape(2, -1).mean(axis=1).tolist()
-    return found
+        results[name], results[f"{name}, positives"] = inside.reshape(2, -1).mean(axis=1).tolist()
+    return results
 
 
 if __name__ == "__main__":

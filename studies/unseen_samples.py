@@ -1,4 +1,4 @@
-"""Samples of a problem of the library, as someone would label documents, and others to judge by."""
+"""Random samples of a problem of the library, and other documents to test on."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from bayescal.validation import Floats
+from bayescal.support.validation import Floats
 from studies.problems.folds import Bools, Ints
 from studies.problems.library import Problem
-from studies.unseen_tables import LATER, SAME
+from studies.unseen_report import LATER, SAME
 
 LARGEST_SHARE = 0.6
 MOST_NEW = 2_000
@@ -20,7 +20,7 @@ Documents = tuple[Floats, Bools]
 @dataclass(frozen=True)
 class Sample:
     """
-    Documents of a problem to fit to, and others.
+    A random sample of a problem, and its other documents.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class EmptyLibraryError(ValueError):
 
 
 def draw_sample(problem: Problem, n_positive: int) -> Sample | None:
-    """Return a plain random sample with so many documents of the rarer class expected, if small."""
+    """Return a random sample with an expected number of the rarer class, None if too large."""
     n = round(n_positive / rarer_share(problem.positive))
     if n > LARGEST_SHARE * problem.score.size:
         return None
@@ -63,7 +63,7 @@ def names_of(problem: Problem) -> tuple[str, str, str]:
 
 
 def generator(number: int, *names: str) -> np.random.Generator:
-    """Return random numbers that depend on the names and the number, on nothing else there is."""
+    """Return a generator seeded by the names and the number only."""
     return np.random.default_rng([number, *"\n".join(names).encode()])
 
 
@@ -74,7 +74,7 @@ def rarer_share(positive: Bools) -> float:
 
 
 def plain_random(positive: Bools, n: int, rng: np.random.Generator) -> Bools:
-    """Return a mask of n documents drawn at random, again until both classes are there."""
+    """Return a mask of n random documents, redrawn until both classes occur."""
     while True:
         mask = np.zeros(positive.size, dtype=np.bool_)
         mask[rng.choice(positive.size, n, replace=False)] = True
@@ -97,6 +97,6 @@ def new_documents(problem: Problem, left: Bools, rng: np.random.Generator) -> di
 
 
 def at_most(score: Any, positive: Bools, rng: np.random.Generator) -> Documents:
-    """Return `MOST_NEW` of the documents, drawn at random, or all where there are fewer."""
+    """Return `MOST_NEW` random documents, or all if there are fewer."""
     kept: Ints = rng.permutation(score.size)[:MOST_NEW]
     return score[kept].astype(np.float64), positive[kept]

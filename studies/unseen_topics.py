@@ -16,11 +16,11 @@ import numpy as np
 import pandas as pd
 
 from bayescal import TopicCalibrator
-from bayescal.parallel import spread_over
-from bayescal.score_checks import without_scores_warnings
-from bayescal.validation import Floats
+from bayescal.support.parallel import spread_over
+from bayescal.support.score_checks import without_scores_warnings
+from bayescal.support.validation import Floats
 from studies.command import Options, main
-from studies.peers import Settings
+from studies.peers import DEFAULT, POOLED, Settings, ours_for
 from studies.problems.library import EmptyLibraryError, Problem, problems
 from studies.unseen import (
     QUICK_SIZES,
@@ -33,13 +33,12 @@ from studies.unseen import (
     rows_of,
     with_curve_of_others,
 )
-from studies.unseen_methods import DEFAULT, POOLED, ours_for
+from studies.unseen_report import write_topics_report
 from studies.unseen_samples import Sample, draw_sample, generator
-from studies.unseen_topics_report import write_report
 
 # Margins, log-odds and probabilities: multinomial naive Bayes is of texts, Gaussian of tables.
 CLASSIFIERS = ("linear_svm", "naive_bayes", "gaussian_naive_bayes", "random_forest")
-# Of a collection; fewer are not worth pooling, nor are they if few have documents for a sample.
+# Most and least topics of a collection, and least topics with enough documents for a sample.
 TOPICS, LEAST_TOPICS = 10, 3
 # The short version takes every other collection.
 EVERY = 2
@@ -48,7 +47,7 @@ Collection = list[Problem]
 
 @dataclass(frozen=True)
 class OneTopic:
-    """A topic of several, asked as `studies.unseen.Fitted` is."""
+    """One topic of a fitted calibrator, with the interface of `studies.unseen.Fitted`."""
 
     calibrator: TopicCalibrator
     topic: str
@@ -65,7 +64,7 @@ class OneTopic:
 
 def run(options: Options) -> None:
     """Measure all methods on a sample of the library; write page, tables and figure."""
-    write_report("unseen_topics", measured(options), options.out)
+    write_topics_report("unseen_topics", measured(options), options.out)
 
 
 def measured(options: Options) -> pd.DataFrame:
@@ -76,8 +75,8 @@ def measured(options: Options) -> pd.DataFrame:
         raise EmptyLibraryError(options.problems)
     sizes = QUICK_SIZES if options.quick else SIZES
     tasks = [(collection, sizes) for collection in sample]
-    found = [row for rows in spread_over(options.jobs, measure, tasks) for row in rows]
-    return pd.DataFrame(found)
+    results = [row for rows in spread_over(options.jobs, measure, tasks) for row in rows]
+    return pd.DataFrame(results)
 
 
 def collections(folder: Path, topics: int, seed: int) -> Iterator[Collection]:
@@ -105,7 +104,7 @@ def measure(collection: Collection, sizes: Sequence[int]) -> list[Row]:
         `LEAST_TOPICS` topics have none at all.
     """
     settings = ours_for(collection[0].score_kind, {DEFAULT: {}})[DEFAULT]
-    # The learnt prior knows these data sets.
+    # The learned prior was learned from these data sets.
     alone = settings | {"prior_knowledge": "vague"}
     curves = {each.class_name: curve_of_all(each, alone) for each in collection}
     rows = []

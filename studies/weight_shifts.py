@@ -18,28 +18,104 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from bayescal.combining.calibrated_scores import calibrate_scores
-from bayescal.combining.combiners.bayes import Bayes
-from bayescal.combining.inputs import Inputs, Labelled
+from bayescal.combining.combiners.bayes import Bayes, calibrate_scores
+from bayescal.combining.nested import Inputs, Labelled
 from bayescal.metrics import losses
-from bayescal.parallel import spread_over
-from bayescal.reproduce.corpus_scores import count_words
-from bayescal.reproduce.nested_inputs import nested_inputs
-from bayescal.reproduce.strive import BASE, seen, without_indicators
+from bayescal.support.parallel import spread_over
 from bayescal.text import DecisionTree, make_classifier
 from studies.command import Options, main
+from studies.papers.sigir2003.scores import count_words
+from studies.papers.strive.methods import BASE, nested_inputs, seen, without_indicators
 from studies.problems import tables, texts
 from studies.problems.data_set import DataSet
 from studies.problems.folds import Bools
 from studies.problems.sources import load
+from studies.reporting import (
+    Bar,
+    by_column,
+    fill,
+    with_error,
+    with_errors,
+    write_bars,
+    write_page,
+    write_table,
+)
 from studies.unseen_samples import generator, plain_random, rarer_share
-from studies.weight_shifts_report import PLAIN, SHIFTED_BIAS, SHIFTED_WEIGHTS, write_report
+
+PLAIN = "bayes, no indicators"
+SHIFTED_BIAS = "bayes, indicators"
+SHIFTED_WEIGHTS = "local_bayes, indicators"
+# Bars allow this share, or so many standard errors.
+SHARE, ERRORS = 0.02, 2.0
+
+
+def write_report(results: pd.DataFrame, out: Path) -> None:
+    """
+    Write weight_shifts.md and a table in CSV.
+
+    Parameters
+    ----------
+    results : pandas.DataFrame
+        Columns data_set, class, n, method, bits, indicators: what `studies.weight_shifts.measure`
+        returns.
+    out : Path
+        The folder to write to.
+    """
+    write_table(results.drop(columns="class"), out, "weight_shifts")
+    write_bars(bars(compare(results, PLAIN)), out, "weight_shifts")
+    write_page("weight_shifts", out, page(out))
+
+
+def page(folder: Path) -> str:
+    """Return the page: log-loss as a share of that without indicators, and of the bias alone."""
+    results = pd.read_csv(folder / "weight_shifts.csv")
+    indicators = results[results["method"].isin([SHIFTED_BIAS, SHIFTED_WEIGHTS])]
+    pairs = ((results, PLAIN), (indicators, SHIFTED_BIAS))
+    parts = [compare(rows, against).assign(against=against) for rows, against in pairs]
+    table = pd.concat(parts)
+    table = table[table["method"] != table["against"]]
+    texts = table.assign(text=with_errors(table["ratio"], table["ratio error"], 3))
+    return fill(
+        "weight_shifts",
+        folder,
+        sets=results["data_set"].nunique(),
+        most=results["indicators"].max(),
+        least=results["indicators"].min(),
+        table=by_column(texts, "text", ["method", "against"], "n"),
+    )
+
+
+def compare(results: pd.DataFrame, baseline: str) -> pd.DataFrame:
+    """
+    Return each method's log-loss as a share of another's, by size.
+
+    The ratio is the geometric mean over data sets, with the standard error of its logarithm.
+    """
+    out = []
+    for n, part in results.groupby("n", sort=True):
+        wide = part.pivot_table("bits", "data_set", "method", sort=False)
+        logs = np.log(wide.div(wide[baseline], axis="index"))
+        ratio = pd.DataFrame({"ratio": np.exp(logs.mean()), "ratio error": logs.sem()})
+        out.append(ratio.rename_axis("method").reset_index().assign(n=n))
+    return pd.concat(out)
+
+
+def bars(table: pd.DataFrame) -> list[Bar]:
+    """Return bars by size: indicators that shift log-odds cost little."""
+    out = []
+    for _, row in table[table["method"] == SHIFTED_BIAS].iterrows():
+        limit = 1.0 + max(SHARE, ERRORS * row["ratio error"])
+        claim = f"n+ = {row['n']}: log-loss with indicators as a share of that without"
+        measured = with_error(row["ratio"], row["ratio error"], 3)
+        out.append(Bar(claim, measured, f"≤ {limit:.3f}", bool(row["ratio"] <= limit)))
+    return out
+
 
 SIZES, QUICK_SIZES = (50, 200), (20,)
 NAMES = (*tables.NAMES, *(name for name in texts.NAMES if name != "questions"))
 QUICK_NAMES = ("german",)
 MOST_NEW = 2_000
-# By the names of the table: a Bayesian combination, and whether it sees indicators.
+# A Bayesian combination by its name in the table, and whether it sees indicators.
 COMBINATIONS = {
     PLAIN: (Bayes(), False),
     SHIFTED_BIAS: (Bayes(), True),
@@ -61,8 +137,8 @@ def run(options: Options) -> None:
         raise ValueError(f"--data must be the folder of the public data, got {options.data}.")
     names = QUICK_NAMES if options.quick else NAMES
     sizes = QUICK_SIZES if options.quick else SIZES
-    found = spread_over(options.jobs, measure, [(options.data, name, sizes) for name in names])
-    write_report(pd.DataFrame([row for rows in found for row in rows]), options.out)
+    results = spread_over(options.jobs, measure, [(options.data, name, sizes) for name in names])
+    write_report(pd.DataFrame([row for rows in results for row in rows]), options.out)
 
 
 def measure(data: Path, name: str, sizes: Sequence[int]) -> list[Row]:
@@ -90,7 +166,7 @@ def measure(data: Path, name: str, sizes: Sequence[int]) -> list[Row]:
         some = np.flatnonzero(plain_random(positive, n, rng))
         new = rng.permutation(truth.size)[:MOST_NEW]
         labelled, inputs = _inputs_of(data_set, some, positive[some], new)
-        # The same calibrated scores for all: what differs is how they are weighed.
+        # All combinations get the same calibrated scores; only weights differ.
         calibrated = calibrate_scores(labelled, 0)
         for method, (combiner, shown) in COMBINATIONS.items():
             known = seen(labelled, shown)
@@ -105,7 +181,7 @@ def measure(data: Path, name: str, sizes: Sequence[int]) -> list[Row]:
 
 
 def _inputs_of(data_set: DataSet, some: Any, positive: Bools, new: Any) -> tuple[Labelled, Inputs]:
-    """Return what classifiers and indicators say of a sample, in folds, and of test documents."""
+    """Return scores and indicators of a sample, in folds, and of test documents."""
     if data_set.kind == "table":
         classifiers, best, text = OF_TABLES, "forest", False
         train, test = data_set.train[some], data_set.test[new]

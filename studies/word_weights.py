@@ -1,4 +1,4 @@
-"""What decides the paper's pattern for the SVM: words, their weights, C, length of documents.
+"""Words, weights, C and document length behind the paper's pattern for the SVM.
 
 python -m studies.word_weights [--quick]    needs Reuters-21578; about ten minutes
 """
@@ -12,19 +12,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bayescal.datasets import fetch_reuters21578
-from bayescal.datasets.reuters_scores import TOPICS
 from bayescal.families import asymmetric_laplace
-from bayescal.methods import METHODS, Method
-from bayescal.methods.densities import maximum_likelihood
-from bayescal.reproduce.corpus_scores import WORD, TopicScores, score_topics
-from bayescal.reproduce.decisions import decide
-from bayescal.reproduce.published import PUBLISHED
-from bayescal.reproduce.reuters import classifiers
-from bayescal.reproduce.table import MEASURES, totals_table
 from bayescal.text.classifiers import linear_svm
+from bayescal.text.reuters_scores import TOPICS
 from studies.command import Options, main
-from studies.reporting import markdown, with_error, write_page, write_table
+from studies.papers.corpora import fetch_reuters21578
+from studies.papers.methods import METHODS, Method, maximum_likelihood
+from studies.papers.sigir2003.experiment import classifiers
+from studies.papers.sigir2003.scores import WORD, TopicScores, decide, score_topics
+from studies.papers.sigir2003.table import MEASURES, PUBLISHED, totals_table
+from studies.reporting import fill, markdown, with_error, write_page, write_table
 
 WORDS = {"inner": WORD, "letters": r"(?u)\b\w\w+\b"}
 LENGTHS = {"as is": False, "1": True}
@@ -71,16 +68,15 @@ def run(options: Options) -> None:
         write_table(pd.DataFrame(rows), options.out, "word_weights")
     folds = over_folds(corpus, topics, options.jobs, options.size(FOLD_SEEDS, 2))
     write_table(folds, options.out, "word_weights_folds")
-    report(options.out)
+    write_page("word_weights", options.out, page(options.out))
 
 
-def report(out: Path) -> None:
-    """Write the page from the tables."""
-    table, folds = (pd.read_csv(out / f"word_weights{which}.csv") for which in ("", "_folds"))
+def page(folder: Path) -> str:
+    """Return the page: what training and test documents show of every setting."""
+    table, folds = (pd.read_csv(folder / f"word_weights{which}.csv") for which in ("", "_folds"))
     shown = table.sort_values(["words", "documents of length", "cv errors"])
-    pieces = {"training": markdown(training(shown)), "test": markdown(tested(shown))}
-    write_page(
-        "word_weights", out, [], chosen=chosen(table), folds=markdown(spread(folds)), **pieces
+    return fill(
+        "word_weights", folder, chosen=chosen(table), table=markdown(tested(shown)), **spread(folds)
     )
 
 
@@ -93,21 +89,21 @@ def row(
     length: str,
     cost: float,
 ) -> dict[str, Any]:
-    """Return what training documents show of a setting, then what test documents do."""
+    """Return the figures of a setting on training documents and on test documents."""
     svm = linear_svm(weights=weights, normalise=LENGTHS[length], cost=cost)
     scores = score_topics(corpus, topics, {"linear_svm": svm}, jobs=jobs, word=WORDS[words])
-    given = {"words": words, "weights": weights, "documents of length": length, "C": cost}
+    arguments = {"words": words, "weights": weights, "documents of length": length, "C": cost}
     totals = totals_table(decide(methods(), scores)).set_index("method")
     test = {
         f"{method} {measure}": float(totals.loc[method, measure])
         for method in totals.index
         for measure in ("log_loss", "squared_error", "errors")
     }
-    return given | of_training(scores) | test
+    return arguments | of_training(scores) | test
 
 
 def methods() -> dict[str, Method]:
-    """Return the paper's methods, and its A.Laplace to the letter."""
+    """Return the paper's methods, and A.Laplace with the paper's candidates for the mode."""
     letter = partial(
         maximum_likelihood, family="asymmetric_laplace", candidates="bennett", scale_floor=None
     )
@@ -115,7 +111,7 @@ def methods() -> dict[str, Method]:
 
 
 def of_training(scores: list[TopicScores]) -> dict[str, float]:
-    """Return cross-validated errors at 0, and what the paper's figure 4 shows of earn."""
+    """Return cross-validated errors at 0, and the figures of earn in the paper's figure 4."""
     wrong = sum(int(((s.scores > 0) != (s.labels == 1)).sum()) for s in scores)
     first = scores[0]
     heights = []
@@ -142,17 +138,14 @@ def over_folds(
     return pd.concat(parts)[["seed", "method", *MEASURES]]
 
 
-def spread(folds: pd.DataFrame) -> pd.DataFrame:
-    """Return each method's mean loss less LogReg's over splits, with standard errors, as text."""
-    rows = []
+def spread(folds: pd.DataFrame) -> dict[str, str]:
+    """Return the mean log-loss and errors of A.Laplace less LogReg's over splits, as text."""
     wide = folds.pivot(index="seed", columns="method", values=list(MEASURES))
-    for method in ("A.Gauss", "Laplace", "A.Laplace", "LR+Noise"):
-        cells = {"method": method}
-        for measure in MEASURES:
-            excess = wide[measure][method] - wide[measure]["LogReg"]
-            cells[measure.replace("_", " ")] = with_error(excess.mean(), excess.sem(), 1)
-        rows.append(cells)
-    return pd.DataFrame(rows)
+    apart = {each: wide[each]["A.Laplace"] - wide[each]["LogReg"] for each in MEASURES}
+    return {
+        f"split_{name}": with_error(apart[name].mean(), apart[name].sem(), 1)
+        for name in ("log_loss", "errors")
+    }
 
 
 def chosen(table: pd.DataFrame) -> str:
@@ -162,16 +155,6 @@ def chosen(table: pd.DataFrame) -> str:
     return " and ".join(
         f"`{row['weights']}` with C = {row['C']:g}" for _, row in inner[fits].iterrows()
     )
-
-
-def training(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the columns of training documents as text."""
-    shown = table[["words", "weights", "documents of length", "C", "cv errors"]].copy()
-    shown["C"] = [f"{value:g}" for value in table["C"]]
-    lows, highs = table["least margin"], table["largest margin"]
-    shown["margins"] = [f"{a:.1f} to {b:.1f}" for a, b in zip(lows, highs, strict=True)]
-    shown["largest density"] = [f"{value:.2f}" for value in table["largest density"]]
-    return shown
 
 
 def tested(table: pd.DataFrame) -> pd.DataFrame:

@@ -1,6 +1,9 @@
 """What the tests of the command line share."""
 
 import json
+from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -9,16 +12,30 @@ from typer.testing import CliRunner
 
 from bayescal import ScoreCalibrator
 from bayescal.cli.app import app
+from studies.papers import __main__ as papers
 
 MLE = ("--inference", "mle")
 NUTS = ("--inference", "nuts", "--draws", "200")
 
 
-def run(*arguments, code=0):
-    """Call the command line and expect an exit code."""
+def run(*arguments, code=0, app=app):
+    """Call a command line, by default bayescal's, and expect an exit code."""
     result = CliRunner().invoke(app, [str(argument) for argument in arguments])
     assert result.exit_code == code, (result.output, result.exception)
     return result
+
+
+def run_paper(*arguments, code=0):
+    """Repeat a published experiment and expect an exit code; return what it printed."""
+    out, err = StringIO(), StringIO()
+    found = 0
+    with redirect_stdout(out), redirect_stderr(err):
+        try:
+            papers.main([str(argument) for argument in arguments])
+        except SystemExit as end:
+            found = end.code
+    assert found == code, (out.getvalue(), err.getvalue())
+    return SimpleNamespace(stdout=out.getvalue(), stderr=err.getvalue())
 
 
 def make_frame(n=40, seed=0, **columns):
@@ -65,7 +82,7 @@ def fitted(frame, **options):
 
 def replace_sampler(monkeypatch):
     """Replace NUTS by `scatter_draws`; programs, models and all the rest stay real."""
-    monkeypatch.setattr("bayescal.engines.nuts.draw_posterior", scatter_draws)
+    monkeypatch.setattr("bayescal.fitting.engines.program.draw_posterior", scatter_draws)
 
 
 def scatter_draws(model, rng, *, draws, chains, **_):

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bayescal.datasets import fetch_reuters21578
-from bayescal.datasets.reuters21578 import PATH_VARIABLE
+from studies.papers.corpora import PATH_VARIABLE, fetch_reuters21578
 
 # Documents a topic in the ModApte split, train and test, as Lewis's distribution has them.
 TOPIC_COUNTS = {

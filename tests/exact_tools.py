@@ -2,9 +2,9 @@
 
 from types import SimpleNamespace
 
-from bayescal.engines.exact.deviations import DeviationSums
-from bayescal.engines.exact.engine import efficiency
-from bayescal.engines.exact.posterior import ClassPosterior
+from bayescal.fitting.engines.exact.class_posterior import ClassPosterior
+from bayescal.fitting.engines.exact.engine import efficiency
+from bayescal.fitting.engines.exact.joint_density import DeviationSums
 
 
 def draw_class(x, weight, powers, prior, draws, rng):

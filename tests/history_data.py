@@ -17,7 +17,7 @@ def history(family="auto", apart=3.0, topics=8, positives=40, negatives=80, draw
     names = np.repeat([f"topic {k}" for k in range(topics)], negatives + positives)
     shift = np.repeat(rng.normal(0.0, 0.3, topics), negatives + positives)
     scores = rng.normal(apart * labels + shift)
-    calibrator = TopicCalibrator(family=family, draws=draws, random_state=0, **settings)
+    calibrator = TopicCalibrator(parts=family, draws=draws, random_state=0, **settings)
     return calibrator.fit(scores, labels, names)
 
 

@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 from scipy import sparse
 
-from bayescal.indicators import ReliabilityIndicators
+from bayescal.combining.indicators import ReliabilityIndicators
 from bayescal.text import make_classifier
 from bayescal.text.classifiers import CLASSIFIERS
 

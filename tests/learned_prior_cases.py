@@ -11,12 +11,12 @@ import scipy.stats as st
 from scipy import special
 from scipy.interpolate import PPoly
 
-from bayescal import programs
-from bayescal.engines import nuts
-from bayescal.engines.data import BinaryScores
-from bayescal.engines.monotone.population import LogOddsPopulation
-from bayescal.engines.program_model import build_model
-from bayescal.learned_prior import shipped_populations
+from bayescal.distributions import programs
+from bayescal.fitting.engines import program
+from bayescal.fitting.engines.monotone.engine import LogOddsPopulation
+from bayescal.fitting.engines.program import build_model
+from bayescal.fitting.learned_prior import shipped_populations
+from bayescal.fitting.scores import BinaryScores
 
 CHAINS = 4
 POPULATIONS = {each.name: each for each in shipped_populations()}
@@ -121,7 +121,7 @@ def sample(name, *, draws, tune, seed=1):
         "reference": centre + spread * pieces.reference,
     }
     model = build_model(programs.load("monotone_log_odds"), warped, given)
-    drawn = nuts.draw_posterior(
+    drawn = program.draw_posterior(
         model,
         np.random.default_rng(seed),
         draws=draws,

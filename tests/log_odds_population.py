@@ -6,14 +6,18 @@ import numpy as np
 import pymc as pm
 import scipy.stats as st
 
-from bayescal import _compat
-from bayescal.engines.data import BinaryScores
-from bayescal.engines.monotone.basis import Pieces
-from bayescal.engines.pooled.drawing import Health
-from bayescal.engines.pooled.hyperposterior import draw_hyperposterior
-from bayescal.engines.pooled.log_odds import LogOddsOfTopics, draw_log_odds
-from bayescal.engines.pooled.log_odds_population import HYPERPRIOR, draw_unseen
-from bayescal.warps import IDENTITY
+from bayescal.families.warps import IDENTITY
+from bayescal.fitting.engines.monotone.density import Pieces
+from bayescal.fitting.engines.pooled.drawing import Health
+from bayescal.fitting.engines.pooled.hyperposterior import draw_hyperposterior
+from bayescal.fitting.engines.pooled.log_odds import (
+    HYPERPRIOR,
+    LogOddsOfTopics,
+    draw_log_odds,
+    draw_unseen,
+)
+from bayescal.fitting.engines.program import sample_groups
+from bayescal.fitting.scores import BinaryScores
 
 PIECES = Pieces(np.array([-0.5, 0.6]), 0.1)
 CHAINS = 4
@@ -84,7 +88,7 @@ def sample(*, draws, tune, seed=1):
             draws=draws, tune=tune, chains=CHAINS, cores=1, random_seed=seed, target_accept=0.95,
             progressbar=False, compute_convergence_checks=False,
         )  # fmt: skip
-    groups = _compat.datasets(result, ("posterior", "sample_stats"))
+    groups = sample_groups(result, ("posterior", "sample_stats"))
     found = groups["posterior"].stack(sample=("chain", "draw"))
     points = np.stack([found[f"point_{k}"].values for k in range(4)], axis=-1)
     slopes = np.moveaxis(found["slope"].values, 1, 0)

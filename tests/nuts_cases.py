@@ -12,12 +12,13 @@ from functools import cache, partial
 
 import numpy as np
 
-from bayescal import ScoreCalibrator, programs
-from bayescal.engines import nuts
-from bayescal.engines.data import BinaryScores
-from bayescal.engines.monotone.basis import Pieces, place_pieces
-from bayescal.engines.program_model import build_model
+from bayescal import NUTS, ScoreCalibrator
+from bayescal.distributions import programs
 from bayescal.families import FAMILIES
+from bayescal.fitting.engines import program as nuts
+from bayescal.fitting.engines.monotone.density import Pieces, place_pieces
+from bayescal.fitting.engines.program import build_model
+from bayescal.fitting.scores import BinaryScores
 from tests import (
     learned_prior_cases,
     log_odds_population,
@@ -71,11 +72,9 @@ def sample_densities(family, n_positive, *, draws, tune, seed=1, program=None):
     options = {"target_accept": 0.95, "tune": tune}
     calibrator = ScoreCalibrator(
         family,
-        "nuts",
-        program=program,
+        NUTS(program, sampler_options=options),
         draws=draws,
         chains=CHAINS,
-        sampler_options=options,
         random_state=seed,
     ).fit(scores, positive)
     divergent = calibrator.diagnostics_.divergences / (CHAINS * draws)

@@ -4,8 +4,8 @@ import numpy as np
 from scipy import special
 
 from bayescal import ScoreCalibrator, TopicCalibrator
-from bayescal.engines.pooled import updating
-from bayescal.engines.pooled.population import NAMES
+from bayescal.fitting.engines.pooled import drawing
+from bayescal.fitting.engines.pooled.population import DENSITY_NAMES
 from tests.pooled_tools import CHAINS, data, sampled
 
 FAMILY = "asymmetric_laplace"
@@ -48,7 +48,7 @@ def history(topic, seed):
     """Return the other nine topics, fitted together."""
     scores, labels, topics = data()
     past = topics != topic
-    calibrator = TopicCalibrator(family=FAMILY, draws=250, random_state=seed, hyperparameters=UNITS)
+    calibrator = TopicCalibrator(parts=FAMILY, draws=250, random_state=seed, hyperparameters=UNITS)
     return calibrator.fit(scores[past], labels[past], topics[past])
 
 
@@ -79,12 +79,12 @@ def forget_the_evidence(monkeypatch):
     def alike(log_evidence):
         return np.full(log_evidence.size, 1.0 / log_evidence.size), 1.0
 
-    monkeypatch.setattr(updating, "weigh", alike)
+    monkeypatch.setattr(drawing, "weigh", alike)
 
 
 def _changed(prior, change):
     tree = prior.population_.posterior_.copy()
     group = tree["population"].to_dataset()
-    there = change(group[list(NAMES)]).transpose(*group[NAMES[0]].dims)
+    there = change(group[list(DENSITY_NAMES)]).transpose(*group[DENSITY_NAMES[0]].dims)
     tree["population"] = group.assign(there)
     return prior.from_results(tree)

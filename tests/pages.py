@@ -10,13 +10,14 @@ import numpy as np
 import pandas as pd
 
 ROOT = Path(__file__).parent.parent
-COPIED = ROOT / "docs/notebooks"  # where a build of the site puts the notebooks
+COPIED = {ROOT / "docs/notebooks", ROOT / "docs/papers"}  # by a build of the site
 BLOCK = re.compile(r"^( *)```(\S*)\n(.*?)^\1```$", flags=re.DOTALL | re.MULTILINE)
 
 PAGES = {
     page.relative_to(ROOT).as_posix(): page.read_text(encoding="utf-8")
-    for page in [*ROOT.glob("*.md"), *ROOT.glob("models/*.md"), *sorted(ROOT.glob("docs/**/*.md"))]
-    if COPIED not in page.parents
+    for pattern in ("*.md", "models/*.md", "docs/**/*.md", "studies/papers/*/README.md")
+    for page in sorted(ROOT.glob(pattern))
+    if COPIED.isdisjoint(page.parents)
 }
 
 

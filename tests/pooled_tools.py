@@ -5,11 +5,11 @@ from functools import cache
 
 import numpy as np
 
-from bayescal.engines.data import BinaryScores
-from bayescal.engines.pooled.population import NAMES, OF_SHARE, Hyperprior
-from bayescal.engines.pooled.sampled import Sampler
-from bayescal.engines.pooled.topics import draw_population
 from bayescal.families import FAMILIES
+from bayescal.fitting.engines.pooled.engine import draw_population
+from bayescal.fitting.engines.pooled.nuts import Sampler
+from bayescal.fitting.engines.pooled.population import DENSITY_NAMES, OF_SHARE, Hyperprior
+from bayescal.fitting.scores import BinaryScores
 
 TOPICS, POSITIVES = 10, (3, 20)
 # Families that the program of many topics is sampled with.
@@ -53,7 +53,9 @@ def problems():
 
 def estimated(family):
     """Return which hyperparameters the family has."""
-    return [k for k in range(len(NAMES)) if not (FAMILIES[family].symmetric and k in OF_SHARE)]
+    return [
+        k for k in range(len(DENSITY_NAMES)) if not (FAMILIES[family].symmetric and k in OF_SHARE)
+    ]
 
 
 def engine(family, klass, draws=RUN_DRAWS):
@@ -70,7 +72,9 @@ def engine(family, klass, draws=RUN_DRAWS):
 def halve(name, power, monkeypatch):
     """Give the engine a hyperprior half as wide in one hyperparameter: a wrong engine."""
     right = Hyperprior.of(power)
-    scale = [s / 2 if each == name else s for each, s in zip(NAMES, right.scale, strict=True)]
+    scale = [
+        s / 2 if each == name else s for each, s in zip(DENSITY_NAMES, right.scale, strict=True)
+    ]
     monkeypatch.setattr(Hyperprior, "of", lambda power: replace(right, scale=tuple(scale)))
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from bayescal import ScoreCalibrator, TopicCalibrator
+from bayescal import Densities, Monotone, ScoreCalibrator, TopicCalibrator
 from bayescal.families import FAMILIES
-from bayescal.parts.places import flat, places
+from bayescal.fitting.parts.part import flat, places
 
 FILE = Path(__file__).parent / "reference" / "same_numbers.json"
 SHOWN = [-4.0, -1.0, 0.0, 0.7, 2.0, 9.0]
@@ -24,26 +24,32 @@ TOPICS = np.tile(["a", "b", "c", "d"], 13)
 MODELS = {
     "combined": {},
     "combined, log-odds": {"scores_are": "log_odds"},
-    "combined, monotone": {"monotone": True},
-    "combined, hyperparameters": {"hyperparameters": {"n_segments": 3, "theta_scale": 2.0}},
+    "combined, monotone": {"parts": ["combined", Densities(monotone=True)]},
+    "combined, hyperparameters": {
+        "parts": [
+            "combined",
+            Densities(hyperparameters={"theta_scale": 2.0}),
+            Monotone(n_segments=3),
+        ]
+    },
     "combined, median": {"point": "median"},
-    "average": {"family": "average"},
-    "average, evidence": {"family": "average", "averaging": "evidence"},
+    "average": {"parts": "average"},
+    "average, evidence": {"parts": Densities("average", averaging="evidence")},
     "monotone": {"parts": "monotone"},
-    "monotone, warp": {"parts": "monotone", "warp": 2.0},
+    "monotone, warp": {"parts": Monotone(warp=2.0)},
     "logistic": {"parts": "logistic"},
     "recalibrated": {"parts": "recalibrated"},
-    "average, monotone": {"family": "average", "monotone": True},
-    "gaussian, warp": {"family": "gaussian", "warp": "average"},
-    **{f"{name}, exact": {"family": name} for name in FAMILIES},
-    **{f"{name}, mle": {"family": name, "inference": "mle"} for name in FAMILIES},
+    "average, monotone": {"parts": Densities("average", monotone=True)},
+    "gaussian, warp": {"parts": Densities("gaussian", warp="average")},
+    **{f"{name}, exact": {"parts": name} for name in FAMILIES},
+    **{f"{name}, mle": {"parts": name, "inference": "mle"} for name in FAMILIES},
 }
 POOLED = {
     "topics": {},
     "topics apart": {"pooling": "none"},
     "topics together": {"pooling": "complete"},
-    "topics, gaussian": {"family": "gaussian"},
-    "topics, laplace": {"family": "laplace"},
+    "topics, gaussian": {"parts": "gaussian"},
+    "topics, laplace": {"parts": "laplace"},
 }
 
 

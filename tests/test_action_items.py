@@ -10,34 +10,30 @@ from sklearn.metrics import roc_auc_score
 
 from bayescal.combining.measures import MEASURES as CUTS
 from bayescal.combining.measures import loss_of
-from bayescal.reproduce.action_items import comparisons, experiment, published, table
-from bayescal.reproduce.action_items.corpus import (
+from bayescal.text import cross_val_scores
+from studies.papers.action_items import experiment
+from studies.papers.action_items.experiment import roc_area_error
+from studies.papers.action_items.trials import (
+    CHOSEN,
+    CLASSIFIERS,
+    METHODS,
     TEST,
     TRAINING,
-    Sentences,
-    read_files,
-    read_sentences,
-    together,
-    without_repetitions,
-)
-from bayescal.reproduce.action_items.roc_area import roc_area_error
-from bayescal.reproduce.action_items.trials import (
-    CHOSEN,
-    METHODS,
     Outcomes,
+    Sentences,
     Trial,
-    cross_validation,
-    run_trials,
-    trial_inputs,
-)
-from bayescal.reproduce.action_items.views import (
-    CLASSIFIERS,
     base_classifiers,
     count,
+    cross_validation,
+    read_files,
+    read_sentences,
+    run_trials,
+    together,
+    trial_inputs,
+    without_repetitions,
 )
-from bayescal.reproduce.strive import Decided
-from bayescal.text import cross_val_scores
-from tests.cli_tools import run
+from studies.papers.strive.methods import Decided
+from tests.cli_tools import run_paper
 
 pytestmark = pytest.mark.one_era
 
@@ -74,7 +70,7 @@ def outcomes():
     """Return the methods of the dissertation, which take less time than ours, in two trials."""
     with pytest.MonkeyPatch.context() as patch:
         kept = {name: how for name, how in CHOSEN.items() if how.combiner != "bayes"}
-        patch.setattr("bayescal.reproduce.action_items.trials.CHOSEN", kept)
+        patch.setattr("studies.papers.action_items.trials.CHOSEN", kept)
         return run_trials(cross_validation(made_sentences(160, 0), 2))
 
 
@@ -224,7 +220,7 @@ def made_outcomes(errors, trials=10, n=100):
 
 class TestTable:
     def test_measures_are_those_of_each_trial(self, outcomes):
-        values = table.measure(outcomes)
+        values = experiment.measure(outcomes)
         for name, found in outcomes.found.items():
             for k, (decided, truth) in enumerate(zip(found, outcomes.truths, strict=True)):
                 assert -values[name]["error"][k] == (decided.taken["error"] != truth).mean()
@@ -237,17 +233,17 @@ class TestTable:
     def test_intervals_cover_the_mean_as_often_as_they_say(self):
         rng = np.random.default_rng(0)
         samples = rng.normal(0.8, 0.05, size=(4000, 10))
-        inside = [abs(each.mean() - 0.8) < table.half_width(each) for each in samples]
+        inside = [abs(each.mean() - 0.8) < experiment.half_width(each) for each in samples]
         assert np.mean(inside) == pytest.approx(0.95, abs=0.012)
 
     def test_marks_are_of_paired_tests_against_whole_groups(self):
-        values = table.measure(made_outcomes({"SVM, n-grams": 10, "Stack-S (norm)": 5}))
+        values = experiment.measure(made_outcomes({"SVM, n-grams": 10, "Stack-S (norm)": 5}))
         # Without another stacking method as good Stack-S (norm) is better than all groups.
-        assert table.marks(values, "Stack-S (norm)", "error") == "BDSR"
-        assert table.marks(values, "SVM, n-grams", "error") == "BDR"
-        assert table.marks(values, "kNN, words", "error") == ""
+        assert experiment.marks(values, "Stack-S (norm)", "error") == "BDSR"
+        assert experiment.marks(values, "SVM, n-grams", "error") == "BDR"
+        assert experiment.marks(values, "kNN, words", "error") == ""
         # What has no ROC area is not beaten by it.
-        assert table.marks(values, "Stack-S (norm)", "ROC") == "BSR"
+        assert experiment.marks(values, "Stack-S (norm)", "ROC") == "BSR"
 
     def test_a_mean_that_is_better_by_chance_has_no_mark(self):
         rng = np.random.default_rng(3)
@@ -255,14 +251,14 @@ class TestTable:
         assert one.mean() > two.mean()
         assert ttest_rel(one, two).pvalue > 0.05
         values = {name: {"ROC": two} for name in (*CLASSIFIERS, *METHODS)}
-        assert table.marks(values | {"bayes": {"ROC": one}}, "bayes", "ROC") == ""
+        assert experiment.marks(values | {"bayes": {"ROC": one}}, "bayes", "ROC") == ""
         far = values | {"bayes": {"ROC": one + 0.5}}
-        assert table.marks(far, "bayes", "ROC") == "BDSR"
+        assert experiment.marks(far, "bayes", "ROC") == "BDSR"
 
     def test_as_printed(self):
-        long = table.table_of(made_outcomes({"Majority": 2}))
-        printed = table.as_printed(long).set_index("method")
-        assert list(printed) == list(table.MEASURES)
+        long = experiment.table_of(made_outcomes({"Majority": 2}))
+        printed = experiment.measures_as_printed(long).set_index("method")
+        assert list(printed) == list(experiment.MEASURES)
         assert printed.loc["Majority", "error"] == "0.0310 BDSR"
         assert printed.loc["Majority", "ROC"] == printed.loc["SVM, words", "log-loss"] == "-"
         assert 0.6 < float(printed.loc["SVM, words", "ROC"].split(" ± ")[0]) < 0.9
@@ -270,7 +266,7 @@ class TestTable:
 
     def test_one_trial_has_the_error_of_its_area_and_no_marks(self):
         made = made_outcomes({"SVM, words": 1}, trials=1)
-        long = table.table_of(made).set_index(["method", "measure"])
+        long = experiment.table_of(made).set_index(["method", "measure"])
         assert set(long["marks"]) == {""}
         known = long["half_width"].dropna().reset_index()
         assert set(known["measure"]) == {"ROC"}
@@ -304,7 +300,7 @@ class TestRocAreaError:
 
 class TestGains:
     def test_those_published(self):
-        gains = comparisons.gains(table.measure(made_outcomes({}))).set_index("kind")
+        gains = experiment.gains(experiment.measure(made_outcomes({}))).set_index("kind")
         assert gains.loc["STRIVE-S (norm) over Stack-S (norm)", "ROC_published"] == pytest.approx(
             0.9145 - 0.8996
         )
@@ -320,8 +316,8 @@ class TestGains:
         )
 
     def test_those_here(self):
-        errors = dict.fromkeys(comparisons.WORDS, 30) | {"bayes": 12, "SVM, n-grams": 15}
-        gains = comparisons.gains(table.measure(made_outcomes(errors))).set_index("kind")
+        errors = dict.fromkeys(experiment.WORDS, 30) | {"bayes": 12, "SVM, n-grams": 15}
+        gains = experiment.gains(experiment.measure(made_outcomes(errors))).set_index("kind")
         assert gains.loc["n-grams over words, of sentences", "error"] == pytest.approx(0.1132)
         assert gains.loc["bayes over Stack-S (norm)", "error"] == pytest.approx(0.076)
         assert gains.loc["Majority over the best classifier", "error"] == pytest.approx(-0.046)
@@ -329,31 +325,33 @@ class TestGains:
         assert gains.loc["bayes over Stack-S (norm)", "ROC"] > 0.0
 
     def test_as_printed(self):
-        gains = comparisons.gains(table.measure(made_outcomes({"bayes": 12}, trials=3)))
-        printed = comparisons.as_printed(gains).set_index("kind")
+        gains = experiment.gains(experiment.measure(made_outcomes({"bayes": 12}, trials=3)))
+        printed = experiment.gains_as_printed(gains).set_index("kind")
         assert printed.loc["bayes over Stack-S (norm)", "error"] == "+0.0733 ± 0.0287"
         assert printed.loc["bayes over Stack-S (norm)", "error, published"] == "-"
-        one = comparisons.gains(table.measure(made_outcomes({"bayes": 12}, trials=1)))
-        shown = comparisons.as_printed(one).set_index("kind")
+        one = experiment.gains(experiment.measure(made_outcomes({"bayes": 12}, trials=1)))
+        shown = experiment.gains_as_printed(one).set_index("kind")
         assert shown.loc["bayes over Stack-S (norm)", "error"] == "+0.0800"
 
     def test_all_names_are_known(self):
-        known = {*CLASSIFIERS, *METHODS, *published.PUBLISHED, comparisons.BEST}
-        for comparison in comparisons.COMPARISONS:
+        known = {*CLASSIFIERS, *METHODS, *experiment.PUBLISHED, experiment.BEST_CLASSIFIER}
+        for comparison in experiment.COMPARISONS:
             assert {*comparison.first, *comparison.second} <= known
 
 
 class TestPublished:
     def test_every_combination_is_made_again(self):
-        assert set(published.COMBINED) <= {*METHODS, "BestSelect"}
-        assert {*CLASSIFIERS} <= set(published.PUBLISHED)
-        assert {len(row) for row in published.PUBLISHED.values()} == {len(published.MEASURES)}
-        assert len(published.PUBLISHED) == 27
+        assert set(experiment.COMBINED) <= {*METHODS, "BestSelect"}
+        assert {*CLASSIFIERS} <= set(experiment.PUBLISHED)
+        assert {len(row) for row in experiment.PUBLISHED.values()} == {
+            len(experiment.PUBLISHED_MEASURES)
+        }
+        assert len(experiment.PUBLISHED) == 27
 
     def test_what_the_text_says_of_it(self):
         ranking = {
-            name: row[published.MEASURES.index("ROC")]
-            for name, row in published.PUBLISHED.items()
+            name: row[experiment.PUBLISHED_MEASURES.index("ROC")]
+            for name, row in experiment.PUBLISHED.items()
             if row[-1] is not None
         }
         assert max(ranking, key=ranking.get) == "STRIVE-S (norm)"
@@ -380,7 +378,7 @@ class TestCommand:
         monkeypatch.setattr(experiment, "run_trials", made)
         out = folder / "out"
         options = ["--data", folder, "--out", out, "--folds", "3"]
-        shown = run("reproduce", "action-items", *options).stdout
+        shown = run_paper("action_items", *options).stdout
         sizes = [[(t.train.positive.size, t.new.positive.size) for t in trials] for trials in asked]
         assert sizes[0] == [(80, 40)] * 3
         assert sum(new for _, new in sizes[1]) == 170
@@ -398,13 +396,13 @@ class TestCommand:
         assert page.count("| bayes | ") == 3
         assert page.count("| bayes over Stack-S (norm) | ") == 3
         gains = pd.read_csv(out / "action_items_gains.csv")
-        assert len(gains) == 3 * len(comparisons.COMPARISONS)
+        assert len(gains) == 3 * len(experiment.COMPARISONS)
 
     @pytest.mark.slow
     def test_all_of_it(self, folder):
         out = folder / "out"
         options = ["--data", folder, "--out", out, "--jobs", "1", "--folds", "2"]
-        shown = run("reproduce", "action-items", *options).stdout
+        shown = run_paper("action_items", *options).stdout
         measured = pd.read_csv(out / "action_items.csv")
         mean = measured.set_index(["sentences", "method", "measure"])["mean"]
         for part in ("training file", "both files", "test file"):
@@ -424,6 +422,6 @@ class TestCommand:
         ],
     )
     def test_wrong_use(self, tmp_path, options, message):
-        done = run("reproduce", "action-items", "--out", tmp_path / "out", *options, code=2)
+        done = run_paper("action_items", "--out", tmp_path / "out", *options, code=2)
         assert message in " ".join(done.stderr.split())
         assert not (tmp_path / "out").exists()

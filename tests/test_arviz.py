@@ -10,15 +10,15 @@ from arviz_stats import compare, loo, summary
 from matplotlib import pyplot as plt
 from scipy import special
 
-from bayescal import ScoreCalibrator
-from bayescal.comparison import leave_one_out
-from bayescal.density_shapes import raw_shapes
-from bayescal.engines.data import BinaryScores
-from bayescal.engines.exact.engine import draw_prior
+from bayescal import Densities, Monotone, ScoreCalibrator
+from bayescal.calibrators import leave_one_out
 from bayescal.families import FAMILIES
-from bayescal.parts.densities import ASINH_SCALES
-from bayescal.parts.places import flat
-from bayescal.results.calibration import read_calibration
+from bayescal.families.draws import raw_shapes
+from bayescal.fitting.engines.exact.engine import draw_prior
+from bayescal.fitting.parts.configured import ASINH_SCALES
+from bayescal.fitting.parts.part import flat
+from bayescal.fitting.results.calibration import read_calibration
+from bayescal.fitting.scores import BinaryScores
 
 
 def data(n, seed=0):
@@ -46,7 +46,7 @@ SURE = pytest.mark.filterwarnings("ignore:Estimated shape parameter")
 
 
 @SURE
-@pytest.mark.parametrize("model", [{"family": "gaussian"}, {"parts": "logistic"}])
+@pytest.mark.parametrize("model", [{"parts": "gaussian"}, {"parts": "logistic"}])
 def test_loo_is_the_log_score_of_labels_left_out(model):
     scores, y = data(25)
     fitted = ScoreCalibrator(**model, random_state=0).fit(scores, y)
@@ -94,9 +94,9 @@ def test_documents_that_all_draws_are_sure_of_do_not_break_the_smoothing():
 def test_compare_ranks_calibrators_of_either_kind():
     scores, y = data(300, seed=3)
     models = {
-        "gaussian": {"family": "gaussian"},
+        "gaussian": {"parts": "gaussian"},
         "logistic": {"parts": "logistic"},
-        "laplace": {"family": "laplace", "warp": 1.0},
+        "laplace": {"parts": Densities("laplace", warp=1.0)},
     }
     trees = {
         name: ScoreCalibrator(random_state=0, **own).fit(scores, y).to_arviz(["log_likelihood"])
@@ -147,10 +147,8 @@ def test_the_prior_of_a_mixture_is_in_raw_score_units():
 
 
 def test_the_prior_of_monotone_log_odds():
-    settings = {"hyperparameters": {"intercept_scale": 2.0, "n_segments": 3}, "warp": "none"}
-    fitted = ScoreCalibrator(parts="monotone", draws=50, random_state=0, **settings).fit(
-        SCORES, LABELS
-    )
+    monotone = Monotone(3, warp="none", hyperparameters={"intercept_scale": 2.0})
+    fitted = ScoreCalibrator(monotone, draws=50, random_state=0).fit(SCORES, LABELS)
     tree = fitted.to_arviz(["prior"], draws=4000, random_state=0)
     size = tree["prior"].sizes["draw"]
     assert size == 200  # no more than the posterior has

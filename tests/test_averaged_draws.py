@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from bayescal.curves.averaged_draws import average, spread_over_scores
+from bayescal.fitting.curves.averaged_draws import average, spread_over_scores
 
 RNG = np.random.default_rng
 

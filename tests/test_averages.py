@@ -5,15 +5,13 @@ import pytest
 import scipy.stats as st
 from scipy import special
 
-from bayescal import ScoreCalibrator, load
-from bayescal.engines.data import BinaryScores
-from bayescal.engines.exact.components import build_components
-from bayescal.engines.exact.hyperparameters import resolve
-from bayescal.engines.exact.stacking import loo_log_density
-from bayescal.engines.stacking import stack
+from bayescal import Densities, Logistic, Monotone, ScoreCalibrator, load
 from bayescal.families import FAMILIES
-from bayescal.settings import AVERAGED
-from bayescal.warps import IDENTITY, log_jacobian, warp
+from bayescal.families.warps import IDENTITY, log_jacobian, warp
+from bayescal.fitting.engines.exact.mixture import build_components, loo_log_density, resolve
+from bayescal.fitting.engines.stacking import stack
+from bayescal.fitting.scores import BinaryScores
+from bayescal.fitting.settings import AVERAGED
 
 RNG = np.random.default_rng(12)
 SCORES = np.concatenate([RNG.standard_t(3, 40) - 1, 1 + RNG.gumbel(size=9)])
@@ -52,7 +50,7 @@ def test_evidence_of_a_warp_is_a_density_of_raw_scores():
 
 def test_draws_follow_the_posterior_probabilities():
     calibrator = ScoreCalibrator(
-        "average", warp="average", averaging="evidence", draws=5000, random_state=0
+        Densities("average", warp="average", averaging="evidence"), draws=5000, random_state=0
     ).fit(SCORES, POSITIVE)
     posterior = (
         calibrator.posterior_["parts/densities/engine_draws"]
@@ -76,9 +74,9 @@ def test_draws_follow_the_posterior_probabilities():
 
 
 def test_one_family_of_the_average_is_that_family_s_posterior():
-    calibrator = ScoreCalibrator("average", warp="none", draws=10_000, random_state=0).fit(
-        SCORES, POSITIVE
-    )
+    calibrator = ScoreCalibrator(
+        Densities("average", warp="none"), draws=10_000, random_state=0
+    ).fit(SCORES, POSITIVE)
     alone = ScoreCalibrator("laplace", draws=10_000, random_state=1).fit(SCORES, POSITIVE)
     posterior = (
         calibrator.posterior_["parts/densities/engine_draws"]
@@ -94,7 +92,7 @@ def test_one_family_of_the_average_is_that_family_s_posterior():
 
 
 def test_family_probability_is_the_ratio_of_evidences():
-    both = ScoreCalibrator("average", warp="none", random_state=0).fit(SCORES, POSITIVE)
+    both = ScoreCalibrator(Densities("average", warp="none"), random_state=0).fit(SCORES, POSITIVE)
     alone = {
         name: ScoreCalibrator(name, draws=10, chains=1).fit(SCORES, POSITIVE).log_evidence_["True"]
         for name in AVERAGED
@@ -143,10 +141,17 @@ def test_a_wrong_family_cannot_dominate():
     assert calibrator.family_weight_.loc["False", ["gaussian", "asymmetric_gaussian"]].sum() > 0.5
 
 
-@pytest.mark.parametrize("settings", [{"warp": 2.0}, {"family": "average", "warp": "average"}])
-def test_a_mixture_survives_saving(settings, tmp_path):
-    fitted = ScoreCalibrator(**settings, random_state=0).fit(SCORES, POSITIVE)
+@pytest.mark.parametrize(
+    "parts",
+    [
+        ["combined", Densities(warp=2.0), Monotone(warp=2.0)],
+        Densities("average", warp="average"),
+    ],
+)
+def test_a_mixture_survives_saving(parts, tmp_path):
+    fitted = ScoreCalibrator(parts, random_state=0).fit(SCORES, POSITIVE)
     again = load(fitted.save(tmp_path / "fit.nc"))
+    assert again.parts == parts
     x = np.linspace(-9, 9, 50)
     assert np.array_equal(again.predict_proba(x), fitted.predict_proba(x))
     assert np.array_equal(again.predict_interval(x), fitted.predict_interval(x))
@@ -158,17 +163,29 @@ def test_a_mixture_survives_saving(settings, tmp_path):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"family": "average", "inference": "nuts"}, "family='average' needs inference='exact'"),
-        ({"warp": 2.0, "inference": "mle"}, "warp=2.0 needs inference='exact'"),
-        ({"warp": 0.0}, "warp must be positive and finite, got 0.0"),
-        ({"warp": "log"}, "warp must be one of 'auto', 'none', 'average', got 'log'"),
-        ({"warp": True}, "warp must be 'auto', 'none', 'average' or a positive number, got True"),
-        ({"averaging": "bic"}, "averaging must be one of"),
+        ({"parts": "average", "inference": "nuts"}, "family='average' needs inference='exact'"),
+        (
+            {"parts": Densities(warp=2.0), "inference": "mle"},
+            "Densities: warp=2.0 needs inference='exact'",
+        ),
+        ({"parts": Densities(warp=0.0)}, "warp must be positive and finite, got 0.0"),
+        (
+            {"parts": Monotone(warp="log")},
+            "Monotone: warp must be one of 'auto', 'none', 'average', got 'log'",
+        ),
+        ({"parts": Logistic(warp=True)}, "Logistic: warp must be 'auto', .* got True"),
+        ({"parts": Densities(averaging="bic")}, "averaging must be one of"),
         ({"point": "mode"}, "point must be one of 'predictive', 'mean', 'median'"),
         ({"draws": 0}, "draws must be a positive whole number, got 0"),
         ({"draws": True}, "draws must be a positive whole number, got True"),
-        ({"hyperparameters": {"theta_scale": -1.0}}, "theta_scale must be positive"),
-        ({"hyperparameters": "theta_scale"}, "hyperparameters must be a dict of numbers by name"),
+        (
+            {"parts": Densities(hyperparameters={"theta_scale": -1.0})},
+            "theta_scale must be positive",
+        ),
+        (
+            {"parts": Densities(hyperparameters="theta_scale")},
+            "hyperparameters must be a dict of numbers by name",
+        ),
         ({"random_state": "x"}, "random_state must be a whole number from 0 on, .* got 'x'"),
         ({"random_state": -1}, "random_state must be a whole number from 0 on, .* got -1"),
     ],
@@ -180,7 +197,9 @@ def test_settings_that_are_none(settings, message):
 
 @pytest.mark.parametrize("family", ["gaussian", "hybrid"])
 def test_summary_of_a_warped_family_has_mode_and_widths_of_each_class(family):
-    calibrator = ScoreCalibrator(family, warp="average", random_state=0).fit(SCORES, POSITIVE)
+    calibrator = ScoreCalibrator(Densities(family, warp="average"), random_state=0).fit(
+        SCORES, POSITIVE
+    )
     table, fits = calibrator.summary(), calibrator.mle_
     for label, fit in (("False", fits.negative), ("True", fits.positive)):
         own = FAMILIES[family].of_class(label == "True")

@@ -5,15 +5,15 @@ import pytest
 from scipy import stats as st
 from sklearn.metrics import brier_score_loss, log_loss
 
-from bayescal.bayes import (
+from bayescal.metrics import losses
+from bayescal.support.bayes import (
     class_prior,
     log_odds,
     log_probabilities,
     probabilities,
     probability,
 )
-from bayescal.labels import encode_labels
-from bayescal.metrics import losses
+from bayescal.support.validation import encode_labels
 
 RNG = np.random.default_rng(4)
 LOG_ODDS = RNG.normal(0, 3, 200)

@@ -30,7 +30,7 @@ def calibrator():
 
 @pytest.fixture(scope="module")
 def curves(calibrator):
-    return calibrator._calibration.draws
+    return calibrator._fitted.calibration.draws
 
 
 def test_densities_alone_turn_back(curves):
@@ -80,7 +80,7 @@ def test_scores_among_others_and_alone_are_the_same(calibrator):
 
 
 def test_a_file_and_another_class_prior_keep_it(calibrator, curves, tmp_path):
-    again = load(calibrator.save(tmp_path / "one.nc"))._calibration.draws
+    again = load(calibrator.save(tmp_path / "one.nc"))._fitted.calibration.draws
     assert again.reach == curves.reach == (LOW, HIGH)
     shifted = curves.with_prior(np.full(curves.size, 0.5))
     assert np.all(shifted.log_odds(BELOW) <= shifted.log_odds(np.array([LOW])))

@@ -25,7 +25,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from bayescal import CalibratedClassifier, ScoreCalibrator, TopicCalibrator
-from bayescal.score_checks import ScoresWarning
+from bayescal.support.score_checks import ScoresWarning
 
 pytestmark = pytest.mark.one_era
 

@@ -183,7 +183,7 @@ class TestFolds:
         rare = YL.copy()
         rare[:, 1] = 0
         rare[[3, 50], 1] = 1  # in two of three folds
-        topics = TopicCalibrator(family="gaussian", draws=50, random_state=0)
+        topics = TopicCalibrator(parts="gaussian", draws=50, random_state=0)
         base = OneVsRestClassifier(LinearSVC())
         refuse("holds no document with label 1", base, X=XL, Y=rare, cv=3, ensemble=True)
         pooled = CalibratedClassifier(base, topics, cv=3, ensemble=True).fit(XL, rare)

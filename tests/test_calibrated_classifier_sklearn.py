@@ -90,7 +90,7 @@ def test_more_processes_give_the_same_bits():
 
 
 def test_grid_search_reaches_estimator_and_calibrator():
-    grid = {"estimator__C": [0.01, 1.0], "calibrator__family": ["gaussian", "laplace"]}
+    grid = {"estimator__C": [0.01, 1.0], "calibrator__parts": ["gaussian", "laplace"]}
     search = GridSearchCV(
         CalibratedClassifier(LinearSVC(), QUICK, cv=3, random_state=0),
         grid,
@@ -101,8 +101,8 @@ def test_grid_search_reaches_estimator_and_calibrator():
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()
     best = search.best_estimator_
     assert (
-        best.calibrated_classifiers_[0].calibrators[0].family
-        == (search.best_params_["calibrator__family"])
+        best.calibrated_classifiers_[0].calibrators[0].parts
+        == (search.best_params_["calibrator__parts"])
     )
 
 

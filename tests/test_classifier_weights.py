@@ -7,11 +7,10 @@ import pytest
 from scipy import special, stats
 
 from bayescal.combining.combiners import bayes
-from bayescal.engines.classifier_weights import engine
-from bayescal.engines.classifier_weights.design import Design, interactions
-from bayescal.engines.classifier_weights.engine import draw_weights, fit_modes, follow
-from bayescal.engines.classifier_weights.prior import WeightsPrior
-from bayescal.results.diagnostics import ConvergenceWarning
+from bayescal.fitting.engines.classifier_weights import engine
+from bayescal.fitting.engines.classifier_weights.engine import draw_weights, fit_modes, follow
+from bayescal.fitting.engines.classifier_weights.model import Design, WeightsPrior, interactions
+from bayescal.fitting.results.diagnostics import ConvergenceWarning
 from tests.nuts_reference import LEAST_EFFECTIVE, LIMIT, from_independent, stored
 from tests.weights_cases import CENTRE, NAMES, case
 

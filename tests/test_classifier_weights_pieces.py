@@ -4,17 +4,30 @@ import numpy as np
 import pytest
 from scipy import integrate, optimize, special, stats
 
-from bayescal.engines.classifier_weights.corrections import features, log_mean
-from bayescal.engines.classifier_weights.design import Design, interactions
-from bayescal.engines.classifier_weights.engine import draw_weights, fit_modes
-from bayescal.engines.classifier_weights.grid import Place, resolve
-from bayescal.engines.classifier_weights.mode import Population, find_mode
-from bayescal.engines.classifier_weights.prior import Scales, WeightsPrior, centre_of_weights
+from bayescal.fitting.engines.classifier_weights.engine import (
+    GridPoint,
+    draw_weights,
+    features,
+    fit_modes,
+    log_mean,
+    resolve,
+)
+from bayescal.fitting.engines.classifier_weights.model import (
+    Design,
+    Scales,
+    WeightsPopulation,
+    WeightsPrior,
+    centre_of_weights,
+    find_mode,
+    interactions,
+)
 from tests.weights_cases import CENTRE, NAMES, case
 
 
 def joint(name, scales=None):
-    return Population(case(name).designs(), CENTRE, WeightsPrior(), scales or Scales(0.2, 0.3, 0.0))
+    return WeightsPopulation(
+        case(name).designs(), CENTRE, WeightsPrior(), scales or Scales(0.2, 0.3, 0.0)
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -36,7 +49,7 @@ def test_the_evidence_is_the_integral_of_one_coefficient():
     rng = np.random.default_rng(0)
     positive = np.arange(12) < 3
     design = Design(np.c_[np.ones(12), np.zeros((12, 2))], -1.0, positive, np.ones(12))
-    model = Population([design], np.full(2, 0.5), WeightsPrior(), Scales(0.2, 1.0, 0.0))
+    model = WeightsPopulation([design], np.full(2, 0.5), WeightsPrior(), Scales(0.2, 1.0, 0.0))
 
     def density(b):
         log_odds = np.where(positive, 1.0, -1.0) * (b - 1.0)
@@ -93,7 +106,7 @@ class TestGrid:
 
         def evaluate(at, near):
             asked.append(at)
-            return Place(-0.5 * float((((at - centre) / sd) ** 2).sum()) - 7.0, at)
+            return GridPoint(-0.5 * float((((at - centre) / sd) ** 2).sum()) - 7.0, at)
 
         places = resolve(evaluate, sd.size)
         share = special.softmax([place.log_mass for place in places])
@@ -105,12 +118,12 @@ class TestGrid:
     def test_neighbours_start_from_what_was_found_beside_them(self):
         def evaluate(at, near):
             assert near is None or np.abs(near - at).max() <= 1.0 + 1e-9
-            return Place(-0.5 * float(at @ at), at)
+            return GridPoint(-0.5 * float(at @ at), at)
 
         assert len(resolve(evaluate, 2)) > 9
 
     def test_prior_ends_are_never_left(self):
-        places = resolve(lambda at, _: Place(2.0 * at[0], at[0]), 1)
+        places = resolve(lambda at, _: GridPoint(2.0 * at[0], at[0]), 1)
         assert max(place.found for place in places) == 3.0
 
 

@@ -8,17 +8,17 @@ import pytest
 from typer.main import get_command
 
 import bayescal
-from bayescal import programs
 from bayescal.cli import commands
 from bayescal.cli.app import app
 from bayescal.cli.commands import demo
-from bayescal.cli.demo_topics import APART, PLATT, POOLED, topics_losses
+from bayescal.cli.commands.demo import APART, PLATT, POOLED, topics_losses
+from bayescal.distributions import programs
 from bayescal.families import FAMILIES
 from tests.cli_tools import MLE, make_frame, read, run, summary_of, write
 from tests.report_data import data_of
 
 COMMANDS = ("demo", "fit", "predict", "compare", "decide", "report", "export", "models")
-GROUPS = ("reproduce", "text")
+GROUPS = ("text",)
 HEAVY = ("pandas", "pymc", "pytensor", "matplotlib", "sklearn", "xarray", "scipy")
 
 

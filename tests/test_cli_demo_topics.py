@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from bayescal.cli.demo_topics import sample
-from bayescal.datasets import load_reuters_scores
+from bayescal.cli.commands.demo import sample
+from bayescal.text.reuters_scores import load_reuters_scores
 
 pytestmark = pytest.mark.one_era
 

@@ -57,6 +57,10 @@ CALLS = {
     "no such file": ("fit none.csv", "there is no file none.csv; expected a .csv, .tsv"),
     "folder for a file": ("fit folder.csv", "folder.csv is a folder: expected a .csv"),
     "suffix": ("fit scores.txt", r"a \.csv, \.tsv, .* or \.parquet file, got scores\.txt"),
+    "family of no densities": (
+        "fit scores.csv --family gaussian --parts monotone,logistic",
+        "--family needs densities or combined among --parts, got --family gaussian with",
+    ),
     "family": ("fit scores.csv --family cauchy", "--family must be one of .*, got 'cauchy'"),
     "inference": ("fit scores.csv --inference vi", "--inference.*'vi'.*'exact'"),
     "level": ("fit scores.csv --level 90", "--level must lie between 0 and 1.*, got 90"),
@@ -362,7 +366,7 @@ def test_a_folder_that_cannot_be_written_is_found_before_the_fit(work, monkeypat
     def refuse(*_, **__):
         raise PermissionError("[Errno 13] Permission denied: 'out'")
 
-    monkeypatch.setattr("bayescal.cli.unpooled.calibrate_one", None)
+    monkeypatch.setattr("bayescal.cli.fitting.calibrate_one", None)
     monkeypatch.setattr("tempfile.mkdtemp", refuse)
     before = snapshot(work)
     for call in (
@@ -383,7 +387,7 @@ def test_bugs_end_with_their_traceback_and_code_1(work, monkeypatch):
     def fail(*_):
         raise RuntimeError("a bug")
 
-    monkeypatch.setattr("bayescal.cli.unpooled.calibrate_one", fail)
+    monkeypatch.setattr("bayescal.cli.fitting.calibrate_one", fail)
     before = snapshot(work)
     result = run("fit", "scores.csv", "--inference", "mle", "--out", "out")
     assert result.exit_code == 1
@@ -395,7 +399,7 @@ def test_interrupting_is_no_error(work, monkeypatch):
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("bayescal.cli.unpooled.calibrate_one", interrupt)
+    monkeypatch.setattr("bayescal.cli.fitting.calibrate_one", interrupt)
     result = run("fit", "scores.csv", "--inference", "mle", "--out", "out")
     assert (result.exit_code, result.stdout) == (130, "")
     assert not (work / "out").exists()

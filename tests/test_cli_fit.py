@@ -7,9 +7,10 @@ import pandas as pd
 import pytest
 
 import bayescal
-from bayescal import ScoreCalibrator
+from bayescal import Densities, ScoreCalibrator
+from bayescal.cli.settings import Settings, parts_of
+from bayescal.fitting import fitted_scores
 from bayescal.metrics import losses
-from bayescal.plain_calibrator import PlainCalibrator
 from tests.cli_tools import (
     MLE,
     NUTS,
@@ -260,12 +261,12 @@ def test_bad_draws_are_told_on_stderr(topics, fake_nuts, recwarn):
 
 
 def test_other_warnings_are_told_on_stderr(scores, monkeypatch):
-    def fit(self, *_, **__):
+    def fit(*arguments):
         warnings.warn("a word of caution", UserWarning, stacklevel=1)
-        return original(self, *_, **__)
+        return original(*arguments)
 
-    original = PlainCalibrator.fit
-    monkeypatch.setattr(PlainCalibrator, "fit", fit)
+    original = fitted_scores.fit_scores
+    monkeypatch.setattr(fitted_scores, "fit_scores", fit)
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         result = run("fit", scores, *MLE)
@@ -299,7 +300,7 @@ def test_programs_of_the_user_run(scores, fake_nuts, tmp_path):
     mine.write_text(run("models", "asymmetric_laplace").stdout, encoding="utf-8")
     run("fit", scores, *NUTS, "--model", mine, "--out", tmp_path / "out")
     assert summary_of(tmp_path / "out")["arguments"]["model"] == str(mine)
-    assert bayescal.load(tmp_path / "out/posterior.nc").program == str(mine)
+    assert bayescal.load(tmp_path / "out/posterior.nc").inference.program == str(mine)
 
 
 def test_model_of_the_package_implies_its_family(scores, fake_nuts, tmp_path):
@@ -326,3 +327,20 @@ def test_errors_and_warnings_of_processes_name_the_topic(tmp_path):
     other = run(*arguments, "--family", "gaussian", *MLE, "--jobs", 2)
     assert other.stderr == alone.stderr
     assert run(*arguments, "--jobs", 0, code=2).stderr.count("--jobs must be at least 1, got 0")
+
+
+@pytest.mark.parametrize(
+    ("parts", "family", "model", "expected"),
+    [
+        ("auto", None, None, "auto"),
+        ("auto", "gaussian", None, Densities("gaussian")),
+        ("auto", None, "laplace", Densities("laplace")),
+        ("auto", None, "mine.py", "auto"),
+        ("monotone, logistic", None, None, ["monotone", "logistic"]),
+        ("densities,monotone", "gaussian", None, [Densities("gaussian"), "monotone"]),
+        ("combined", "gaussian", None, ["combined", Densities("gaussian")]),
+    ],
+)
+def test_options_make_parts(parts, family, model, expected):
+    names = Settings(parts=parts).part_names
+    assert parts_of(names, family, model) == expected

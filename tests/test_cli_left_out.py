@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bayescal.cli import unpooled
+from bayescal.cli import fitting
 from tests.cli_tools import MLE, make_frame, make_topics, read, run, summary_of, write
 from tests.report_data import data_of
 
@@ -84,14 +84,14 @@ def test_pooled_it_has_the_populations_answer(folder, tmp_path):
 
 
 def test_what_a_calibrator_refuses_is_left_out_too(folder, monkeypatch):
-    original = unpooled.calibrate_one
+    original = fitting.calibrate_one
 
     def refuse(problem, *others):
         if problem.topic == "NA":
             raise ValueError("such scores have no curve")
         return original(problem, *others)
 
-    monkeypatch.setattr(unpooled, "calibrate_one", refuse)
+    monkeypatch.setattr(fitting, "calibrate_one", refuse)
     text = run("fit", folder / "scores.csv", *MLE, *BY_TOPIC).stdout
     assert "2 topics left out of the fit" in text
     assert "such scores have no curve" in text

@@ -122,7 +122,7 @@ def test_rows_are_weighted(tmp_path):
     frame = make_topics().assign(weight=lambda f: np.arange(len(f)) % 3)
     options = ("--family", "laplace", "--weight-column", "weight", "--out", tmp_path / "out")
     run("fit", write(frame, tmp_path / "s.csv"), *POOL, *options)
-    expected = TopicCalibrator(family="laplace", draws=100, random_state=0)
+    expected = TopicCalibrator(parts="laplace", draws=100, random_state=0)
     columns = (frame[name].to_numpy() for name in ("score", "label", "topic", "weight"))
     score, _, topic, _ = arguments = tuple(columns)
     found = read(tmp_path / "out/probabilities.csv")["log_odds"]
@@ -165,7 +165,7 @@ def test_labels_the_other_way_round(tmp_path):
         (("--pool",), "--pool needs topics: name their column with --topic-column"),
         ((*POOL, *MLE), "--pool needs --inference exact, got mle"),
         ((*POOL, "--model", "laplace"), "--pool takes no program, got --model laplace"),
-        ((*POOL, "--family", "monotone"), "--family with --pool must be one of"),
+        ((*POOL, "--family", "hybrid"), "--family with --pool must be one of"),
     ],
 )
 def test_what_cannot_be_pooled(tmp_path, options, message):

@@ -48,7 +48,7 @@ def test_predict_for_another_prior_with_another_band(scores, frame, tmp_path):
     run("predict", tmp_path / "out", scores, *options, "--out", tmp_path / "new.csv")
     table = pd.read_csv(tmp_path / "new.csv")
     calibrator = bayescal.load(tmp_path / "out/posterior.nc")
-    assert calibrator.family == "average"
+    assert calibrator.parts == bayescal.Densities("average")
     shifted = calibrator.predict_proba(frame["score"], prior=0.01)[:, 1]
     np.testing.assert_allclose(table["probability"], shifted)
     assert (table["probability"] < calibrator.predict_proba(frame["score"])[:, 1]).all()

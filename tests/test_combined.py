@@ -4,14 +4,13 @@ import numpy as np
 import pytest
 from scipy import special
 
-from bayescal import ScoreCalibrator, load
-from bayescal.bayes import probability
-from bayescal.engines.combined import MOST_DOCUMENTS, pick_documents
-from bayescal.engines.data import BinaryScores
-from bayescal.engines.exact.engine import fit_densities
-from bayescal.engines.exact.leave_one_out import leave_one_out_of_densities
+from bayescal import MAP, Identity, Logistic, Monotone, ScoreCalibrator, load
 from bayescal.families import FAMILIES
+from bayescal.fitting.engines.exact.engine import fit_densities, leave_one_out_of_densities
+from bayescal.fitting.engines.stacking import MOST_DOCUMENTS, pick_documents
+from bayescal.fitting.scores import BinaryScores
 from bayescal.metrics import losses
+from bayescal.support.bayes import probability
 
 pytestmark = pytest.mark.one_era
 
@@ -30,7 +29,7 @@ def test_default_is_the_weighted_mean_of_its_parts(calibrator):
     weight = calibrator.combination_["weight"]
     assert list(weight.index) == ["densities", "monotone", "logistic", "recalibrated"]
     assert weight.sum() == pytest.approx(1.0)
-    parts = calibrator._calibration.draws.parts
+    parts = calibrator._fitted.calibration.draws.parts
     # Beyond the scores fitted no part turns back.
     ends = SCORES.min(), SCORES.max()
     inside = [probability(part.predictive(np.clip(X, *ends))) for part in parts]
@@ -39,7 +38,7 @@ def test_default_is_the_weighted_mean_of_its_parts(calibrator):
         each[ends[0] > X] = np.minimum(each, at_or_in)[ends[0] > X]
         each[ends[1] < X] = np.maximum(each, at_or_in)[ends[1] < X]
     # More than 32 scores are read off a table.
-    rate, base = calibrator._calibration.draws.mean_lapse
+    rate, base = calibrator._fitted.calibration.draws.mean_lapse
     mixture = (1.0 - rate) * (weight.to_numpy() @ said) + rate * base
     assert calibrator.predict_proba(X)[:, 1] == pytest.approx(mixture, abs=1e-4)
     assert np.abs(said[0] - said[1]).max() > 0.04
@@ -64,7 +63,7 @@ def test_bands_hold_the_draws_of_both_parts(calibrator):
 
 
 def test_draws_do_not_depend_on_what_else_is_asked_for(calibrator):
-    draws, scores = calibrator._calibration.draws, np.linspace(-4.0, 4.0, 1003)
+    draws, scores = calibrator._fitted.calibration.draws, np.linspace(-4.0, 4.0, 1003)
     all_of_them = draws.log_odds(scores)
     for few in (1, 2, 7, 15, 16, 255, 500, 1001):
         assert np.array_equal(draws.log_odds(scores[:few]), all_of_them[:, :few])
@@ -171,7 +170,7 @@ def test_logistic_is_monotone_of_one_piece():
     curves = special.logit(fitted.sample_proba(X, 50, 0))
     assert np.abs(np.diff(curves, 2, axis=1)).max() < 1e-6
     several = ScoreCalibrator(parts="monotone", random_state=0).fit(SCORES, POSITIVE)
-    curves = several._calibration.draws.log_odds(X)[:50]
+    curves = several._fitted.calibration.draws.log_odds(X)[:50]
     assert np.diff(curves, axis=1).min() > 0
     assert np.abs(np.diff(curves, 2, axis=1)).max() > 0.01
 
@@ -187,7 +186,7 @@ HARD = {
 }
 
 
-@pytest.mark.filterwarnings("ignore::bayescal.score_checks.ScoresWarning")
+@pytest.mark.filterwarnings("ignore::bayescal.support.score_checks.ScoresWarning")
 @pytest.mark.parametrize("name", HARD)
 def test_hard_data(name):
     scores, positive = HARD[name]
@@ -231,14 +230,21 @@ def test_a_weight_of_two_repeats_the_document():
         ({"parts": 3}, "parts must be one of 'auto', .* got 3"),
         ({"parts": ["logistic", "logistic"]}, r"each once; got \['logistic', 'logistic'\]"),
         ({"parts": []}, "parts must be 'auto', 'combined', a part or several of densities"),
-        ({"parts": ["combined", "monotone"]}, "parts must be 'auto', 'combined', a part or sev"),
+        (
+            {"parts": ["combined", "monotone"]},
+            r"beside parts .* got \['combined', 'monotone'\]",
+        ),
+        ({"parts": ["combined", Identity()]}, "'combined' beside parts with options, such as"),
         ({"parts": "trees"}, "parts must be one of 'auto', 'combined', .* got 'trees'"),
         ({"parts": "combined", "inference": "nuts"}, "parts='combined' needs inference='exact'"),
         ({"parts": "monotone", "inference": "mle"}, "parts='monotone' needs inference='exact'"),
-        ({"program": "logistic", "inference": "map"}, "it holds no theta.*parts='monotone'"),
-        ({"hyperparameters": {"walk": 1.0}}, "got 'walk'"),
-        ({"hyperparameters": {"walk_scale": -1.0}}, "walk_scale must be positive"),
-        ({"parts": "logistic", "hyperparameters": {"theta_scale": 1.0}}, "got 'theta_scale'"),
+        ({"inference": MAP("logistic")}, "it holds no theta.*parts='monotone'"),
+        ({"parts": Monotone(hyperparameters={"walk": 1.0})}, "of Monotone are .* got 'walk'"),
+        (
+            {"parts": ["combined", Monotone(hyperparameters={"walk_scale": -1.0})]},
+            "walk_scale must be positive",
+        ),
+        ({"parts": Logistic(hyperparameters={"theta_scale": 1.0})}, "got 'theta_scale'"),
     ],
 )
 def test_settings_that_are_none(settings, message):
@@ -270,12 +276,3 @@ def test_some_parts_are_weighed_among_themselves():
     ).fit(SCORES, POSITIVE)
     assert list(with_scores.combination_.index) == ["monotone", "identity"]
     assert np.isfinite(with_scores.predict_interval(X)).all()
-
-
-@pytest.mark.parametrize("name", ["combined", "monotone", "logistic", "recalibrated"])
-def test_families_that_named_parts_still_work_and_say_so(name):
-    settings = {"draws": 50, "chains": 2, "random_state": 0}
-    with pytest.warns(FutureWarning, match=f"family='{name}' is parts='{name}' now"):
-        old = ScoreCalibrator(family=name, **settings).fit(SCORES, POSITIVE)
-    new = ScoreCalibrator(parts=name, **settings).fit(SCORES, POSITIVE)
-    assert np.array_equal(old.predict_proba(X), new.predict_proba(X))

@@ -15,7 +15,6 @@ from sklearn.naive_bayes import GaussianNB
 
 from bayescal import CombinedClassifier
 from bayescal.decisions import rates_by_topic, thresholds_by_topic
-from bayescal.export import export
 from bayescal.plots import (
     DecisionDisplay,
     LogOddsDisplay,
@@ -23,6 +22,7 @@ from bayescal.plots import (
     ProbabilityDisplay,
     ReliabilityDisplay,
 )
+from bayescal.report.export.writing import export
 from tests.report_data import data_of
 
 pytestmark = pytest.mark.one_era

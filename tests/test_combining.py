@@ -11,16 +11,20 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import SVC
 
-from bayescal.classification.folds import Documents
-from bayescal.classification.targets import read_target
-from bayescal.combining.binary_problems import binary_problems, splits_of
+from bayescal.calibrators.classifier.folds import TrainingDocuments
+from bayescal.calibrators.classifier.targets import read_target
 from bayescal.combining.combiners import COMBINERS, read_combiner
-from bayescal.combining.combiners.linear_svm import linear_svc
-from bayescal.combining.combiners.local_kernel import LocalKernelSVM, product_features
-from bayescal.combining.inputs import Inputs, Labelled
+from bayescal.combining.combiners.stacking import LocalKernelSVM, linear_svc, product_features
 from bayescal.combining.measures import MEASURES, best_threshold, loss_of
-from bayescal.combining.nested import Problem, fit_nested
-from bayescal.combining.standardiser import Standardiser
+from bayescal.combining.nested import (
+    BinaryProblem,
+    Inputs,
+    Labelled,
+    WithinRange,
+    binary_problems,
+    fit_nested,
+    splits_of,
+)
 from bayescal.metrics import losses
 from tests.combining_tools import ByHeart, Column, views
 
@@ -73,10 +77,10 @@ class TestMeasures:
             assert cut[name] == pytest.approx(MEASURES[name].log_odds, abs=0.8)
 
 
-class TestStandardiser:
+class TestWithinRange:
     def test_columns_get_mean_0_and_sd_1(self):
         columns = RNG(0).normal(5.0, 3.0, (40, 3))
-        z = Standardiser.of(columns).apply(columns)
+        z = WithinRange.of(columns).apply(columns)
         np.testing.assert_allclose(z.mean(axis=0), 0.0, atol=1e-12)
         np.testing.assert_allclose(z.std(axis=0), 1.0)
         # The dissertation's division by the root mean square does not do that.
@@ -86,14 +90,16 @@ class TestStandardiser:
     def test_weights_are_repetitions(self):
         columns = RNG(0).normal(size=(4, 2))
         weight = np.array([2.0, 0.0, 1.0, 3.0])
-        one = Standardiser.of(columns, weight)
-        other = Standardiser.of(np.repeat(columns, weight.astype(int), axis=0))
-        np.testing.assert_allclose(one.mean, other.mean)
-        np.testing.assert_allclose(one.scale, other.scale)
+        one = WithinRange.of(columns, weight)
+        other = WithinRange.of(np.repeat(columns, weight.astype(int), axis=0))
+        np.testing.assert_allclose(one.scaler.mean_, other.scaler.mean_)
+        np.testing.assert_allclose(one.scaler.scale_, other.scaler.scale_)
 
     def test_a_column_of_equal_numbers_stays_finite(self):
-        z = Standardiser.of(np.full((5, 1), 0.1)).apply(np.array([[0.1], [1.1]]))
+        scale = WithinRange.of(np.full((5, 1), 0.1))
+        z = scale.scaler.transform(np.array([[0.1], [1.1]]))
         np.testing.assert_allclose(z, [[0.0], [1.0]], atol=1e-12)
+        np.testing.assert_allclose(scale.apply(np.array([[1.1]])), [[0.0]], atol=1e-12)
 
 
 class TestFolds:
@@ -113,7 +119,7 @@ class TestFolds:
     def test_a_document_held_out_twice_is_refused(self):
         (problem,) = binary_problems(read_target([0, 1, 0, 1], 4))
         splits = [([0, 1, 2], [3]), ([0, 1], [2, 3])]
-        with pytest.raises(ValueError, match="no document out twice"):
+        with pytest.raises(ValueError, match="cv must test no document twice"):
             splits_of(problem, 1, splits, np.zeros((4, 1)), {})
 
     def test_what_is_said_of_a_document_was_fitted_without_it(self):
@@ -122,8 +128,8 @@ class TestFolds:
         target = read_target(y, 60)
         splits = splits_of(target, 1, 5, X, {})
         classifiers = {"heart": ByHeart(), "nb": GaussianNB()}
-        documents = {name: Documents(X, target, {}) for name in classifiers}
-        (found,) = fit_nested(classifiers, None, [Problem(documents, splits)], None, None)
+        documents = {name: TrainingDocuments(X, target, {}) for name in classifiers}
+        (found,) = fit_nested(classifiers, None, [BinaryProblem(documents, splits)], None, None)
         np.testing.assert_array_equal(found.rows, np.arange(60))
         # By heart it knows the documents that it was fitted on, and held-out ones not at all.
         assert abs(roc_auc_score(y, found.labelled.inputs.scores[:, 0]) - 0.5) < 0.25
@@ -183,7 +189,7 @@ class TestCombiners:
     def test_inputs_that_differ_by_rounding_alone_have_no_cost_to_match(self):
         """With a C of 1e32 libsvm goes on for ever."""
         X = np.tile([0.3, -1.2], (60, 1))
-        z = Standardiser.of(X).apply(X)
+        z = WithinRange.of(X).apply(X)
         length = float((z**2).sum(axis=1).mean())
         assert 0.0 <= length < 1e-20
         assert linear_svc(length, 0).C == 1.0

@@ -7,13 +7,13 @@ import xarray as xr
 from scipy import special, stats
 
 from bayescal import ScoreCalibrator
-from bayescal.comparison import (
+from bayescal.calibrators import (
     compare_calibrators,
     leave_one_out,
     paired_bootstrap,
     paired_sign_test,
 )
-from bayescal.engines.pareto import smooth
+from bayescal.fitting.engines.importance import smooth
 
 
 def data(n, seed=0):
@@ -22,7 +22,7 @@ def data(n, seed=0):
     return rng.normal(2.0 * y, 1.0), y
 
 
-@pytest.mark.parametrize("model", [{"family": "gaussian"}, {"parts": "logistic"}])
+@pytest.mark.parametrize("model", [{"parts": "gaussian"}, {"parts": "logistic"}])
 def test_leave_one_out_is_that_of_fits_without_the_document(model):
     scores, y = data(25)
     fitted = ScoreCalibrator(**model, point="mean", random_state=0).fit(scores, y)

@@ -8,8 +8,7 @@ import pytest
 
 from bayescal import ScoreCalibrator
 from bayescal.families import FAMILIES
-from studies.coverage import CASES, LEVELS, SCORES, under_prior, under_truth
-from studies.intervals import ours
+from studies.coverage import CASES, LEVELS, SCORES, ours, under_prior, under_truth
 from studies.ranks import simulate
 from studies.truths import TRUTHS
 
@@ -35,7 +34,7 @@ def test_bands_cover_under_their_own_model(family, n):
 
 def test_bands_of_the_estimator_cover_a_truth_of_their_family():
     truth = TRUTHS["asymmetric Laplace"]
-    methods = {"A.Laplace": ours(family="asymmetric_laplace", draws=250), "narrow": narrow}
+    methods = {"A.Laplace": ours(parts="asymmetric_laplace", draws=250), "narrow": narrow}
     found = under_truth(truth, 50, 60, seed=(3,), methods=methods)
     coverage = found[found["level"] == 0.9].groupby("method")["coverage"].mean()
     assert coverage["A.Laplace"] > 0.84

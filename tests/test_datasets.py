@@ -7,8 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bayescal.datasets import load_reuters_scores
-from bayescal.datasets.reuters_scores import CLASSIFIERS, TOPICS
+from bayescal.text.reuters_scores import CLASSIFIERS, TOPICS, load_reuters_scores
 from tests.corpus import TOPIC_COUNTS
 
 
@@ -54,7 +53,7 @@ def test_unknown_names(arguments, message):
 def test_at_most_a_megabyte():
     from importlib.resources import files
 
-    assert len(files("bayescal.datasets").joinpath("reuters_scores.npz").read_bytes()) < 1e6
+    assert len(files("bayescal.text").joinpath("reuters_scores.npz").read_bytes()) < 1e6
 
 
 def test_is_the_source_to_rounding():

@@ -8,11 +8,11 @@ from sklearn.multiclass import OneVsRestClassifier
 
 from bayescal import CalibratedClassifier, ScoreCalibrator, TopicCalibrator
 from bayescal.decisions import (
-    cuts,
     precision_at,
     rates_by_topic,
     recall_at,
     threshold_for_recall,
+    thresholds,
     thresholds_by_topic,
 )
 from bayescal.decisions.by_topic import ALL_TRIED, STEP, _tried
@@ -36,7 +36,7 @@ def one():
 def topics():
     parts = [(*made(60, seed), np.full(60, name)) for seed, name in enumerate(["b", "a", "c"])]
     score, y, topic = map(np.concatenate, zip(*parts, strict=True))
-    return TopicCalibrator(family="laplace", **FEW).fit(score, y, topic), score, topic
+    return TopicCalibrator(parts="laplace", **FEW).fit(score, y, topic), score, topic
 
 
 @pytest.mark.parametrize("threshold", [-9.0, 0.3, 1.5, 99.0])
@@ -138,7 +138,7 @@ def test_blocks_of_documents_add_up(one, monkeypatch):
     score = np.round(made(60, 1)[0], 1)  # ties, some of them cut by blocks
     draws = (one.sample_proba(score) > 0.4).astype(float)  # labels are certain
     whole = threshold_for_recall(score, draws, 0.7, rng=0)
-    monkeypatch.setattr(cuts, "BLOCK_ELEMENTS", 7 * len(draws))
+    monkeypatch.setattr(thresholds, "BLOCK_ELEMENTS", 7 * len(draws))
     assert threshold_for_recall(score, draws, 0.7, rng=0) == whole
 
 
@@ -203,7 +203,7 @@ def test_wrong_topics_and_calibrators(topics):
     mle = ScoreCalibrator(inference="mle").fit(*made(40, 0))
     with pytest.raises(ValueError, match=r"intervals need a posterior.*inference='exact'"):
         thresholds_by_topic(mle, [1.0], recall=0.9)
-    strict = TopicCalibrator(family="laplace", new_topics="error", **FEW).fit(
+    strict = TopicCalibrator(parts="laplace", new_topics="error", **FEW).fit(
         score, np.arange(180) % 4 == 0, topic
     )
     with pytest.raises(ValueError, match=r"got 'z' \(1 unknown\) where there are 'a', 'b', 'c'"):

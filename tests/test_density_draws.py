@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from bayescal.curves.class_draws import ClassDraws
-from bayescal.density_draws import density_draws
 from bayescal.families import FAMILIES
+from bayescal.families.draws import density_draws
+from bayescal.fitting.curves.class_draws import ClassDraws
 
 SCORES = np.linspace(-6.0, 7.0, 41)
 CENTRE, ASINH_SCALES = 0.5, np.array([np.inf, 2.0])

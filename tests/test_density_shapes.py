@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from bayescal.density_draws import density_draws
-from bayescal.density_shapes import raw_shapes
 from bayescal.families import FAMILIES
+from bayescal.families.draws import density_draws, raw_shapes
 
 DRAWS = 400
 ASINH_SCALES = [np.inf, 3.0, 1.0, 0.3]

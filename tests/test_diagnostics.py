@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from bayescal.parts.places import flat, plain_place
-from bayescal.results.diagnostics import ConvergenceWarning, diagnose, warn_of_problems
+from bayescal.fitting.parts.part import flat, plain_place
+from bayescal.fitting.results.diagnostics import ConvergenceWarning, diagnose, warn_of_problems
 
 RNG = np.random.default_rng(1)
 

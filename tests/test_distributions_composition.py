@@ -21,8 +21,8 @@ from pymc.testing import (
 )
 from scipy import special, stats
 
-from bayescal._compat import drawn
 from bayescal.distributions import AsymmetricGaussian, AsymmetricLaplace, Hybrid, _symbolic
+from bayescal.distributions._symbolic import drawn
 
 ENDS = (-np.inf, np.inf)
 REFERENCE_RNG = np.random.default_rng(2003)

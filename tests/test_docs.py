@@ -6,12 +6,12 @@ from tests.pages import PAGES
 
 
 def test_the_page_on_decisions_names_all_there_is():
-    from bayescal import comparison, decisions, prior_shift
+    from bayescal import calibrators, decisions, monitoring
 
     page = PAGES["docs/decisions.md"]
     functions = {
         name
-        for room in (decisions, prior_shift, comparison)
+        for room in (decisions, monitoring, calibrators)
         for name, value in vars(room).items()
         if callable(value) and not name.startswith("_") and not isinstance(value, type)
     }

@@ -10,8 +10,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.naive_bayes import GaussianNB
 
 from bayescal import CalibratedClassifier, CombinedClassifier, ScoreCalibrator, TopicCalibrator
-from bayescal.drift import CHANGES, Change, DriftMonitor
-from bayescal.drift.evidence import not_yet
+from bayescal.monitoring import CHANGES, Change, DriftMonitor
+from bayescal.monitoring.drift import not_yet
 from studies.drift import PointCurve, draw
 from studies.truths import TRUTHS
 from tests.drift_tools import KnownCurves, alarmed, stream
@@ -297,7 +297,7 @@ class TestInterface:
         [
             lambda s, y: CalibratedClassifier(GaussianNB(), cv=2).fit(s[:, None], y),
             lambda s, y: CombinedClassifier([("nb", GaussianNB())], cv=2).fit(s[:, None], y),
-            lambda s, y: TopicCalibrator(family="gaussian", draws=50).fit(s, y, np.arange(60) % 2),
+            lambda s, y: TopicCalibrator(parts="gaussian", draws=50).fit(s, y, np.arange(60) % 2),
             lambda s, y: 5,
         ],
         ids=["CalibratedClassifier", "CombinedClassifier", "TopicCalibrator", "int"],

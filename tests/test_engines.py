@@ -6,13 +6,11 @@ import pytest
 from scipy import integrate, special
 from scipy import stats as st
 
-from bayescal import programs
-from bayescal.engines._bfgs import minimise
-from bayescal.engines.data import BinaryScores
-from bayescal.engines.maximum_a_posteriori import ParameterSpace, find_mode
-from bayescal.engines.nuts import draw_posterior
-from bayescal.engines.program_model import build_model
+from bayescal.distributions import programs
 from bayescal.families import FAMILIES
+from bayescal.fitting.engines.maximum_a_posteriori import ParameterSpace, find_mode, minimise
+from bayescal.fitting.engines.program import build_model, draw_posterior
+from bayescal.fitting.scores import BinaryScores
 
 SCORE = np.array([-3.0, -1.5, -1.0, -0.2, 0.1, 0.8, 2.5, 4.0])
 POSITIVE = np.array([0, 0, 0, 0, 1, 0, 1, 1], dtype=bool)

@@ -8,15 +8,16 @@ import scipy.stats as st
 import xarray as xr
 
 from bayescal import ScoreCalibrator
-from bayescal.engines.data import BinaryScores
-from bayescal.engines.exact.cells import cover
-from bayescal.engines.exact.deviations import DeviationSums
-from bayescal.engines.exact.draws import LogLinear, log_mean_exponential
-from bayescal.engines.exact.engine import efficiency, fit_densities
-from bayescal.engines.exact.joint import Prior
-from bayescal.engines.exact.posterior import _accepted
-from bayescal.engines.exact.width_integral import WidthIntegral
 from bayescal.families import FAMILIES
+from bayescal.fitting.engines.exact.class_posterior import (
+    LogLinearDensities,
+    _accepted,
+    cover,
+    log_mean_exponential,
+)
+from bayescal.fitting.engines.exact.engine import efficiency, fit_densities
+from bayescal.fitting.engines.exact.joint_density import DensityPrior, DeviationSums, WidthIntegral
+from bayescal.fitting.scores import BinaryScores
 from tests.exact_tools import draw_class
 
 pytestmark = pytest.mark.one_era
@@ -103,7 +104,7 @@ def brute_force(x, powers):
 def test_evidence_and_moments_are_those_of_brute_force(name, powers):
     x = SAMPLES[name]
     evidence, (mean, square, share, width) = brute_force(x, powers)
-    found = draw_class(x, None, powers, Prior(), DRAWS, np.random.default_rng(1))
+    found = draw_class(x, None, powers, DensityPrior(), DRAWS, np.random.default_rng(1))
     assert found.log_evidence == pytest.approx(evidence, abs=1e-3)
     sd = np.sqrt(square - mean**2)
     assert found.theta.mean() == pytest.approx(mean, abs=5 * sd / np.sqrt(DRAWS) + 1e-3)
@@ -112,7 +113,7 @@ def test_evidence_and_moments_are_those_of_brute_force(name, powers):
     assert found.width.mean() == pytest.approx(width, rel=0.03)
     # The negative: the other family's evidence is another.
     wrong = (3 - powers[0], 3 - powers[1])
-    other = draw_class(x, None, wrong, Prior(), 100, np.random.default_rng(1))
+    other = draw_class(x, None, wrong, DensityPrior(), 100, np.random.default_rng(1))
     assert abs(other.log_evidence - evidence) > 5e-3
 
 
@@ -120,7 +121,7 @@ def test_evidence_and_moments_are_those_of_brute_force(name, powers):
     ("powers", "symmetric"), [*((p, False) for p in POWERS), ((1, 1), True), ((2, 2), True)]
 )
 def test_without_scores_the_prior_answers(powers, symmetric):
-    prior = Prior(theta_scale=3.0, share_alpha=2.0, share_beta=4.0, symmetric=symmetric)
+    prior = DensityPrior(theta_scale=3.0, share_alpha=2.0, share_beta=4.0, symmetric=symmetric)
     found = draw_class(np.zeros(0), None, powers, prior, 20_000, np.random.default_rng(5))
     assert found.log_evidence == pytest.approx(0.0, abs=1e-4)
     assert st.kstest(found.theta, st.norm(0, 3).cdf).pvalue > 1e-3
@@ -135,7 +136,7 @@ def test_without_scores_the_prior_answers(powers, symmetric):
 @pytest.mark.parametrize("n", [1, 3, 20, 300, 20_000])
 def test_proposals_are_efficient_and_draws_independent(n, powers):
     x = np.concatenate([RNG.gumbel(size=n), 8 + 0.1 * RNG.normal(size=n // 3)])
-    found = draw_class(x, None, powers, Prior(), 4000, np.random.default_rng(2))
+    found = draw_class(x, None, powers, DensityPrior(), 4000, np.random.default_rng(2))
     assert found.resolved
     assert found.efficiency > 0.98
     # Far out in a Gaussian side's share a proposal may weigh three times as much as most.
@@ -150,20 +151,20 @@ def test_proposals_are_efficient_and_draws_independent(n, powers):
 def test_a_weight_is_a_power_of_the_likelihood(powers):
     x = SAMPLES["eight"]
     weight = np.array([1.0, 2.0, 0.0, 3.0, 1.0, 1.0, 2.0, 1.0])
-    weighted = draw_class(x, weight, powers, Prior(), 100, np.random.default_rng(1))
-    repeated = draw_class(np.repeat(x, weight.astype(int)), None, powers, Prior(), 100,
+    weighted = draw_class(x, weight, powers, DensityPrior(), 100, np.random.default_rng(1))
+    repeated = draw_class(np.repeat(x, weight.astype(int)), None, powers, DensityPrior(), 100,
                           np.random.default_rng(1))  # fmt: skip
     assert weighted.log_evidence == pytest.approx(repeated.log_evidence, abs=1e-6)
     # Halves have no repetition, but the brute force has powers.
-    half = draw_class(x, np.full(8, 0.5), powers, Prior(), 100, np.random.default_rng(1))
+    half = draw_class(x, np.full(8, 0.5), powers, DensityPrior(), 100, np.random.default_rng(1))
     assert repeated.log_evidence < half.log_evidence < 0
 
 
 @each_power
 def test_mirrored_scores_have_the_mirrored_posterior(powers):
     x, rng = SAMPLES["eight"], np.random.default_rng
-    one = draw_class(x, None, powers, Prior(share_alpha=3.0), 4000, rng(1))
-    other = draw_class(-x, None, powers[::-1], Prior(share_beta=3.0), 4000, rng(2))
+    one = draw_class(x, None, powers, DensityPrior(share_alpha=3.0), 4000, rng(1))
+    other = draw_class(-x, None, powers[::-1], DensityPrior(share_beta=3.0), 4000, rng(2))
     assert one.log_evidence == pytest.approx(other.log_evidence, abs=1e-4)
     assert st.ks_2samp(one.theta, -other.theta).pvalue > 1e-3
     assert st.ks_2samp(one.left_share, 1 - other.left_share).pvalue > 1e-3
@@ -174,7 +175,7 @@ def test_mirrored_scores_have_the_mirrored_posterior(powers):
 def test_several_modes_are_all_drawn():
     # Two tight clumps far apart: the mode of the density may stand at either.
     x = np.r_[np.linspace(-0.01, 0.01, 5), 6 + np.linspace(-0.01, 0.01, 5)]
-    found = draw_class(x, None, (1, 1), Prior(), 8000, np.random.default_rng(4))
+    found = draw_class(x, None, (1, 1), DensityPrior(), 8000, np.random.default_rng(4))
     near, far = (np.abs(found.theta - at) < 0.5 for at in (0.0, 6.0))
     _, (mean, square, *_) = brute_force(x, (1, 1))
     assert min(near.mean(), far.mean()) > 0.004
@@ -217,7 +218,7 @@ class TestPieces:
     def test_draws_of_a_log_linear_density(self):
         edge = np.array([-1.0, 0.0, 2.0])
         log_edge = np.array([-3.0, 0.5, -60.0])
-        density_of = LogLinear(edge, np.stack([log_edge, 0 * log_edge]))
+        density_of = LogLinearDensities(edge, np.stack([log_edge, 0 * log_edge]))
         rows = np.zeros(50_000, dtype=int)
         draws, log_density = density_of.draw(np.random.default_rng(0), rows)
         grid = np.linspace(-1, 2, 300_001)
@@ -239,7 +240,7 @@ class TestPieces:
         assert found == pytest.approx(expected, abs=1e-6)
 
     def test_cells_say_when_they_are_too_few(self, monkeypatch):
-        monkeypatch.setattr("bayescal.engines.exact.cells.MOST_CELLS", 20)
+        monkeypatch.setattr("bayescal.fitting.engines.exact.class_posterior.MOST_CELLS", 20)
         cells = cover(lambda t: -0.5 * t**2, np.linspace(-10, 10, 11), np.zeros(0))
         assert not cells.good
 

@@ -7,7 +7,7 @@ other sampled the program in models/ by its gradients, at length (tests/nuts_ref
 import numpy as np
 import pytest
 
-from bayescal import ScoreCalibrator
+from bayescal import Densities, ScoreCalibrator
 from bayescal.families import FAMILIES
 from tests.nuts_cases import POSITIVES, of_densities, two_classes
 from tests.nuts_reference import LEAST_EFFECTIVE, LIMIT, from_independent, stored
@@ -16,9 +16,8 @@ from tests.nuts_reference import LEAST_EFFECTIVE, LIMIT, from_independent, store
 def apart(family, n_positive, hyperparameters=None):
     """Return how many standard errors the exact engine is from NUTS: (statistic, quantity)."""
     scores, positive, new = two_classes(n_positive)
-    calibrator = ScoreCalibrator(
-        family, draws=10_000, hyperparameters=hyperparameters, random_state=2
-    )
+    densities = Densities(family, hyperparameters=hyperparameters)
+    calibrator = ScoreCalibrator(densities, draws=10_000, random_state=2)
     drawn = of_densities(calibrator.fit(scores, positive), new)
     reference = stored(f"{family}, {n_positive} positives")
     return from_independent(drawn.reshape(-1, drawn.shape[-1]), reference)

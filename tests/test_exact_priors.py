@@ -5,14 +5,16 @@ import pytest
 import scipy.stats as st
 from scipy import special
 
-from bayescal import programs
-from bayescal.engines.data import BinaryScores
-from bayescal.engines.exact.conjugate import ConjugateDensity
-from bayescal.engines.exact.deviations import DeviationSums
-from bayescal.engines.exact.engine import fit_densities
-from bayescal.engines.exact.hybrid import HybridDensity
-from bayescal.engines.exact.joint import Prior
+from bayescal.distributions import programs
 from bayescal.families import FAMILIES
+from bayescal.fitting.engines.exact.engine import fit_densities
+from bayescal.fitting.engines.exact.joint_density import (
+    ConjugateDensity,
+    DensityPrior,
+    DeviationSums,
+    HybridDensity,
+)
+from bayescal.fitting.scores import BinaryScores
 from tests.test_programs import to_value
 
 RNG = np.random.default_rng(21)
@@ -66,7 +68,7 @@ def test_joint_density_is_the_program_s(family):
             for rv in model.free_RVs
         }
         names = ("theta_scale", "width_shape", "width_scale", "share_alpha", "share_beta")
-        prior = Prior(**{n: hyper[n] for n in names if n in hyper}, symmetric=symmetric)
+        prior = DensityPrior(**{n: hyper[n] for n in names if n in hyper}, symmetric=symmetric)
         expected = st.beta(hyper["prior_alpha"], hyper["prior_beta"]).logpdf(prior_positive)
         expected += st.bernoulli(prior_positive).logpmf(POSITIVE).sum()
         for k, which in enumerate((~POSITIVE, POSITIVE)):

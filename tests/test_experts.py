@@ -8,8 +8,8 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from bayescal.experts.online_combiner import OnlineCombiner
-from bayescal.experts.rules import RULES
+from bayescal.combining.online.online_combiner import OnlineCombiner
+from bayescal.combining.online.rules import RULES
 from tests import experts_reference as reference
 
 pytestmark = pytest.mark.one_era

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import nnls
 
-from bayescal.experts import (
+from bayescal.combining.online import (
     best_mixture,
     blum_mansour_loss,
     exponentiated_gradient_loss,
@@ -15,8 +15,7 @@ from bayescal.experts import (
     weighted_majority_mistakes,
     winnow_mistakes,
 )
-from bayescal.experts.advice import Advice
-from bayescal.experts.rules import RULES
+from bayescal.combining.online.rules import RULES, Advice
 from tests import experts_reference as reference
 
 pytestmark = pytest.mark.one_era

@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bayescal.experts.online_combiner import OnlineCombiner
-from bayescal.experts.rules import RULES
+from bayescal.combining.online.online_combiner import OnlineCombiner
+from bayescal.combining.online.rules import RULES
 
 pytestmark = pytest.mark.one_era
 

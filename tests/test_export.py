@@ -13,8 +13,9 @@ from scipy import special, stats
 from sklearn.exceptions import NotFittedError
 
 from bayescal import ScoreCalibrator, TopicCalibrator
-from bayescal.export import FORMATS, table
-from bayescal.export.thinning import thin
+from bayescal.report.export import knots as table
+from bayescal.report.export.knots import thin
+from bayescal.report.export.writing import FORMATS
 from tests.cli_tools import make_topics, run
 
 ERROR = 1e-4
@@ -88,11 +89,16 @@ def scores_for(calibrator, points=400):
     return np.append(special.expit(scores), [0.0, 1.0]) if probabilities else scores
 
 
-def exact(calibrator, scores, level=0.9, prior=None):
-    point = calibrator.predict_proba(scores, prior=prior)[:, 1]
-    if level is None:
-        return point[None]
-    return np.vstack([point, calibrator.predict_interval(scores, level, prior=prior).T])
+def exact(calibrator, scores, level=0.9, prior=None, topics=()):
+    """Return points and bands in batches so small that they are evaluated without a table."""
+    rows = []
+    for batch in np.array_split(scores, scores.size // 32 + 1):
+        where = [[topic] * batch.size for topic in topics]
+        curves = [calibrator.predict_proba(batch, *where, prior=prior)[:, 1]]
+        if level is not None:
+            curves += [*calibrator.predict_interval(batch, *where, level=level, prior=prior).T]
+        rows.append(np.stack(curves))
+    return np.concatenate(rows, axis=1)
 
 
 def exported(calibrator, path, scores, *, format, column="score", **options):
@@ -168,9 +174,9 @@ def test_infinite_scores_have_the_answer_of_the_ends(calibrator, format, tmp_pat
         ({"point": "median"}, {"level": 0.5}),
         ({"parts": "monotone"}, {"prior": 0.01}),
         ({"parts": "densities"}, {"prior": stats.beta(2.0, 8.0)}),
-        ({"family": "gaussian", "point": "mean"}, {"level": None}),
+        ({"parts": "gaussian", "point": "mean"}, {"level": None}),
         ({"inference": "mle"}, {"level": None}),
-        ({"inference": "map", "family": "gaussian"}, {"level": None, "prior": 0.5}),
+        ({"inference": "map", "parts": "gaussian"}, {"level": None, "prior": 0.5}),
     ],
 )
 def test_settings_of_calibrators_and_of_calls_are_kept(options, asked, tmp_path):
@@ -283,11 +289,10 @@ def topics():
 def test_a_topic_is_exported(topics, tmp_path):
     scores = np.concatenate([np.linspace(-6.0, 6.0, 300), [-1e3, 1e3, -1e6, 1e6]])
     topics.export(tmp_path / "a.json", "b/x", format="json", prior=0.2)
-    names = ["b/x"] * scores.size
-    point = topics.predict_proba(scores, names, prior=0.2)[:, 1]
-    band = topics.predict_interval(scores, names, prior=0.2)
     found = run_json(tmp_path / "a.json", scores, "score")
-    np.testing.assert_allclose(found, np.vstack([point, band.T]), atol=ERROR, rtol=0.0)
+    np.testing.assert_allclose(
+        found, exact(topics, scores, prior=0.2, topics=["b/x"]), atol=ERROR, rtol=0.0
+    )
     assert json.loads((tmp_path / "a.json").read_text())["topic"] == "b/x"
 
 
@@ -323,7 +328,7 @@ def test_wrong_calls_are_refused(calibrator, path, options, error, match, tmp_pa
 
 @pytest.mark.parametrize("inference", ["mle", "map"])
 def test_a_band_needs_a_posterior(inference, tmp_path):
-    calibrator = fit(inference=inference, family="gaussian")
+    calibrator = fit(inference=inference, parts="gaussian")
     with pytest.raises(ValueError, match=f"'{inference}' has none: pass level=None"):
         calibrator.export(tmp_path / "a.py")
 

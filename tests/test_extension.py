@@ -8,13 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bayescal import ScoreCalibrator, load, loading
-from bayescal.comparison import compare_calibrators, leave_one_out
+from bayescal import Densities, ScoreCalibrator, load
+from bayescal.calibrators import compare_calibrators, leave_one_out, loading
 from bayescal.families import FAMILIES
-from bayescal.parts import PARTS
-from bayescal.parts.places import flat, places
+from bayescal.fitting.parts.combination import PARTS
+from bayescal.fitting.parts.part import flat, places
+from bayescal.fitting.results.diagnostics import ConvergenceWarning
 from bayescal.plots import ClassDensityDisplay, LogOddsDisplay
-from bayescal.results.diagnostics import ConvergenceWarning
 from tests.cli_tools import run
 from tests.report_data import data_of
 from tests.spoiling import all_the_same, reread, with_spoilt_draws
@@ -35,8 +35,8 @@ TOY = "base_rate"
 MODELS = {
     "part alone": {"parts": TOY},
     "part of several": {"parts": ["densities", TOY]},
-    "family": {"family": FAMILY.name},
-    "family in the combination": {"parts": "combined", "family": FAMILY.name},
+    "family": {"parts": FAMILY.name},
+    "family in the combination": {"parts": ["combined", Densities(FAMILY.name)]},
 }
 
 
@@ -135,7 +135,7 @@ def test_it_is_chosen_on_the_command_line(options, tmp_path):
     out = tmp_path / "out"
     run("fit", scores, *options, "--draws", 50, "--out", out)
     fitted = load(out)
-    assert options[1] in (fitted.family, ",".join(map(str, fitted.parts)))
+    assert fitted.parts == (Densities(FAMILY.name) if "--family" in options else ["densities", TOY])
     run("predict", out, scores, "--out", tmp_path / "predicted.csv")
     predicted = pd.read_csv(tmp_path / "predicted.csv")
     assert predicted["probability"].to_numpy() == pytest.approx(fitted.predict_proba(SCORES)[:, 1])

@@ -9,7 +9,7 @@ import pytest
 from scipy import optimize, stats
 
 from bayescal.families import asymmetric_gaussian, hybrid
-from bayescal.families._sorted import deviation_sums, sort_scores
+from bayescal.families._profile import deviation_sums, sort_scores
 from tests.references import (
     ASYMMETRIC,
     MIRRORED,

@@ -51,7 +51,7 @@ def test_before_a_fit_there_are_none(calibrator):
 
 
 def test_problems_of_topics_are_read_by_name():
-    fitted = TopicCalibrator(family="gaussian", draws=100, random_state=0)
+    fitted = TopicCalibrator(parts="gaussian", draws=100, random_state=0)
     problems = fitted.fit(SCORES, LABELS, LANGUAGE).fitted_problems()
     assert list(problems) == NAMES
     x = np.linspace(-2.0, 4.0, 5)

@@ -20,11 +20,12 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from bayescal.indicators import ReliabilityIndicators, document, models
-from bayescal.indicators.kind import ModelIndicators
-from bayescal.reproduce.corpus_scores import count_words
+from bayescal.combining.indicators import ReliabilityIndicators, all_indicators
+from bayescal.combining.indicators import words as document
+from bayescal.combining.indicators.kind import ModelIndicators
 from bayescal.text import make_classifier
 from bayescal.text.classifiers import CLASSIFIERS
+from studies.papers.sigir2003.scores import count_words
 from tests import corpus as reuters
 from tests.indicator_data import COUNTS, LABELS, NEW, fitted, make_counts, values_of
 
@@ -128,7 +129,7 @@ class TestExtension:
 
     def test_an_indicator_of_words(self, monkeypatch):
         monkeypatch.setitem(
-            document.INDICATORS, "Repeated", lambda words: words.before.tokens[:, 1]
+            document.DOCUMENT_INDICATORS, "Repeated", lambda words: words.before.tokens[:, 1]
         )
         model = ReliabilityIndicators([("gauss", GaussianNB())]).fit(COUNTS, LABELS)
         assert values_of(model, NEW)["Repeated"].tolist() == NEW.sum(axis=1).tolist()
@@ -140,7 +141,7 @@ class TestExtension:
             around=lambda learnt, features: learnt[0].decision_function(features),
             indicators={"Margin": np.abs},
         )
-        monkeypatch.setitem(models.KINDS, "logistic", margin)
+        monkeypatch.setitem(all_indicators.KINDS, "logistic", margin)
         model = ReliabilityIndicators([("it", LogisticRegression())], text=False)
         found = values_of(model.fit(COUNTS, LABELS), NEW)["Margin"]
         assert found == pytest.approx(np.abs(model.classifier_scores(NEW)[:, 0]))
@@ -166,7 +167,7 @@ class TestVotes:
         assert right[fitted().best_] == max(right.values())
 
     def test_the_best_is_judged_on_some_documents_where_there_are_many(self, monkeypatch):
-        monkeypatch.setattr("bayescal.indicators.transformer.JUDGED_ON", 4)
+        monkeypatch.setattr("bayescal.combining.indicators.transformer.JUDGED_ON", 4)
         rows = [0, 53, 106, 159]  # evenly chosen of 160
         always, never = (DummyClassifier(strategy="constant", constant=c) for c in (True, False))
         pairs = [("always", always), ("never", never)]
@@ -344,14 +345,17 @@ class TestBadInput:
     @pytest.mark.parametrize(
         ("classifiers", "message"),
         [
-            ([], "classifiers must be a list of .name, classifier. with at least one"),
+            ([], "classifiers must hold at least one .name, classifier., got none"),
             ([MultinomialNB()], "classifiers must be a list of .name, classifier."),
-            ([("a", MultinomialNB()), ("a", GaussianNB())], "names of their own, got 'a' twice"),
+            (
+                [("a", MultinomialNB()), ("a", GaussianNB())],
+                "names of their own, got 'a' more than once",
+            ),
             ([(1, MultinomialNB())], "names of classifiers must be text, got 1"),
-            ([("scaler", StandardScaler())], "'scaler' cannot be used: .* decision_function or"),
+            ([("scaler", StandardScaler())], "'scaler': .* decision_function or"),
             (
                 [("nan", Nan())],
-                "'nan' must give a finite score to every .* got nan for document 2 of",
+                "'nan' must give a finite score to every .* got nan for document 2",
             ),
         ],
     )

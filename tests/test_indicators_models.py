@@ -10,8 +10,8 @@ from sklearn.preprocessing import Normalizer
 from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from bayescal.indicators import ReliabilityIndicators
-from bayescal.indicators.neighbour_shifts import largest_shifts
+from bayescal.combining.indicators import ReliabilityIndicators
+from bayescal.combining.indicators.neighbours import largest_shifts
 from tests.indicator_data import COUNTS, LABELS, NEW, fitted, model_of, values_of
 
 pytestmark = pytest.mark.one_era

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import special
 
-from bayescal import ScoreCalibrator, TopicCalibrator
-from bayescal.indicators import ScorePosterior, conflict, conflicts, posterior_indicators
+from bayescal import Densities, ScoreCalibrator, TopicCalibrator
+from bayescal.combining.indicators import ScorePosterior, conflict, conflicts, posterior_indicators
 
 pytestmark = pytest.mark.one_era
 
@@ -26,7 +26,7 @@ def fit(n=150, seed=0, **settings):
 
 
 class TestPosteriorIndicators:
-    @pytest.mark.parametrize("settings", [{}, {"parts": "monotone"}, {"family": "gaussian"}])
+    @pytest.mark.parametrize("settings", [{}, {"parts": "monotone"}, {"parts": "gaussian"}])
     def test_are_moments_of_the_draws(self, settings):
         calibrator = fit(**settings)
         scores = NEW[1:5]  # beyond, probabilities of single draws round to 1
@@ -42,7 +42,7 @@ class TestPosteriorIndicators:
 
     def test_slopes_are_those_of_the_three_regions(self):
         """Straight log-odds: their slopes follow from the rates of both classes' sides."""
-        calibrator = fit(family="asymmetric_laplace", warp="none")
+        calibrator = fit(parts=Densities("asymmetric_laplace", warp="none"))
         draws = calibrator.posterior_["posterior"]
         beta, gamma = (draws[name].to_numpy().reshape(-1, 2) for name in ("beta", "gamma"))
         found = posterior_indicators(calibrator, [-4.0, 0.2, 4.0])

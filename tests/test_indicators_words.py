@@ -5,7 +5,7 @@ import pytest
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 
-from bayescal.indicators import ReliabilityIndicators
+from bayescal.combining.indicators import ReliabilityIndicators
 from bayescal.text import MultinomialNaiveBayes, MutualInformationSelector, nearest_neighbours
 from tests.indicator_data import COUNTS, LABELS, NEW, fitted, values_of
 

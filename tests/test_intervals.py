@@ -6,7 +6,7 @@ import pytest
 import scipy.stats as st
 
 from bayescal import ScoreCalibrator
-from bayescal.curves.intervals import highest_density, quantiles, simultaneous_tail
+from bayescal.fitting.curves.curves import highest_density, quantiles, simultaneous_tail
 
 RNG = np.random.default_rng(5)
 SCORES = np.concatenate([RNG.gumbel(-2, 1, 60), RNG.gumbel(1, 1.5, 8)])

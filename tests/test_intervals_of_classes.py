@@ -8,7 +8,7 @@ from sklearn.datasets import make_classification
 from sklearn.svm import LinearSVC
 
 from bayescal import CalibratedClassifier
-from bayescal.classification import ensemble
+from bayescal.calibrators.classifier import ensemble
 
 X, Y = make_classification(600, n_classes=3, n_informative=6, random_state=0)
 ENOUGH = 0.04  # of an interval's width, root mean square
@@ -49,7 +49,7 @@ def excess(first, second):
 
 def test_draws_of_one_class_say_nothing_of_anothers_parts(fitted):
     first, second, _ = (
-        one._calibration.draws for one in fitted.calibrated_classifiers_[0].calibrators
+        one._fitted.calibration.draws for one in fitted.calibrated_classifiers_[0].calibrators
     )
     assert abs(excess(first, second)) < 4.0 * np.sqrt(0.25 / first.size)
     # The negative: the same order of parts in both.

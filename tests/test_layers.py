@@ -1,104 +1,42 @@
 """Imports only go down, and heavy libraries stay out until they are used."""
 
 import ast
+import graphlib
 import subprocess
 import sys
+from itertools import chain
 from pathlib import Path
 
 import pytest
 
 PACKAGE = Path(__file__).parent.parent / "bayescal"
 
-# Lowest first. A room may import its own layer's and lower ones; distributions and programs stand
-# apart from the core, so that each side is the other's test oracle.
-LAYERS = {
-    "validation": 0,
-    "palette": 0,
-    "small_arrays": 0,
-    "whole_file": 0,
-    "html": 1,
-    "log_sum": 1,
-    "robust": 1,
-    "bayes": 1,
-    "quantisation": 1,
-    "randomness": 1,
-    "parallel": 1,
-    "unfinished": 1,
-    "warps": 1,
-    "monotonicity": 1,
-    "labels": 1,
-    "sign_test": 1,
-    "_compat": 1,
-    "families": 2,
-    "datasets": 2,
-    "distributions": 2,
-    "programs": 2,
-    "metrics": 2,
-    "prior_shift": 2,
-    "decisions": 2,
-    "drift": 2,
-    "locality": 2,
-    "score_checks": 2,
-    "topic_scores": 3,
-    "density_draws": 3,
-    "density_shapes": 4,
-    "engines": 4,
-    "curves": 5,
-    "formulas": 5,
-    "learned_prior": 5,
-    "parts": 6,
-    "results": 7,
-    "comparison": 8,
-    "settings": 8,
-    "topic_fitting": 8,
-    "prior_knowledge": 8,
-    "score_fitting": 9,
-    "score_updating": 9,
-    "topic_settings": 9,
-    "fitted": 9,
-    "plain_calibrator": 10,
-    "saved": 10,
-    "score_calibrator": 11,
-    "topic_calibrator": 11,
-    "loading": 12,
-    "classification": 12,
-    "methods": 12,
-    "plots": 12,
-    "report": 12,
-    "export": 12,
-    "calibrated_classifier": 13,
-    "text": 14,
-    "ranking": 14,
-    "indicators": 15,
-    "experts": 15,
-    "combining": 15,
-    "combined_classifier": 16,
-    "tasks": 16,
-    "reproduce": 17,
-    "cli": 18,
-    "__main__": 19,
-}
-CORE = {
-    "validation",
-    "log_sum",
-    "quantisation",
-    "robust",
-    "bayes",
-    "randomness",
-    "labels",
-    "score_checks",
-    "warps",
-    "monotonicity",
-    "families",
-    "density_draws",
-    "density_shapes",
-    "prior_shift",
-    "decisions",
-    "drift",
-    "locality",
-    "sign_test",
-}
-PYMC_SIDE = {"distributions", "programs"}
+# Lowest first: a folder imports only folders of lower levels. The files of fitting/ beside its own
+# folders are of two kinds: what a fit starts from, below them, and whole fits, above them.
+LEVELS = [
+    {"support"},
+    {"families", "distributions"},
+    {"metrics", "decisions"},
+    {"monitoring"},
+    {"fitting.scores"},
+    {"fitting.engines"},
+    {"fitting.curves"},
+    {"fitting.formulas"},
+    {"fitting.parts"},
+    {"fitting.learned_prior"},
+    {"fitting.results"},
+    {"fitting.settings"},
+    {"fitting.population"},
+    {"fitting.problems"},
+    {"fitting"},
+    {"report"},
+    {"calibrators"},
+    {"plots", "text", "ranking"},
+    {"combining"},
+    {"cli"},
+    {"__main__"},
+]
+LEVEL = {folder: level for level, folders in enumerate(LEVELS) for folder in folders}
 HEAVY = {
     "pymc",
     "pytensor",
@@ -109,37 +47,34 @@ HEAVY = {
     "arviz_base",
     "arviz_plots",
 }
-# At module level, which is paid at import; a function's imports are paid when it runs.
+# Imported with the folder; a function's imports are paid when it runs.
 ALLOWED_HEAVY = {
     "distributions": {"pymc", "pytensor"},
-    "score_calibrator": {"sklearn"},
-    "topic_calibrator": {"sklearn"},
-    "classification": {"sklearn"},
-    "calibrated_classifier": {"sklearn"},
-    "report": {"sklearn"},
-    "plots": {"sklearn"},
-    "text": {"sklearn"},
-    "ranking": {"sklearn"},
-    "indicators": {"sklearn"},
-    "experts": {"sklearn"},
-    "combining": {"sklearn"},
-    "combined_classifier": {"sklearn"},
-    "reproduce": {"sklearn"},
-    "tasks": {"sklearn"},
+    **{
+        folder: {"sklearn"}
+        for folder in ("calibrators", "report", "plots", "text", "ranking", "combining")
+    },
 }
-
-# Methods that hand the estimator to a room of the face, which they import when they are called.
-METHODS_OF_THE_FACE = {
-    (estimator, room)
-    for estimator in ("score_calibrator", "topic_calibrator")
-    for room in ("report", "export")
-} | {("classification", "report")}
+# Methods of estimators import these folders when they are called.
+METHODS_OF_ESTIMATORS = {("calibrators", "plots")}
 
 FILES = sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py")
 
 
-def room(path):
-    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+def module_name(path):
+    return ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(
+        ".__init__"
+    )
+
+
+MODULES = {module_name(path) for path in FILES}
+
+
+def folder_of(module):
+    """Return the entry of LEVEL that a module belongs to."""
+    parts = module.split(".")[1:]
+    inner = ".".join(parts[:2])
+    return inner if inner in LEVEL else parts[0] if parts else ""
 
 
 def imported_modules(tree, *, top_level_only):
@@ -148,48 +83,62 @@ def imported_modules(tree, *, top_level_only):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
-            if node.module == "bayescal":
-                yield from (f"bayescal.{alias.name}" for alias in node.names)
-            else:
-                yield node.module
+            submodules = [f"{node.module}.{alias.name}" for alias in node.names]
+            yield from (each if each in MODULES else node.module for each in submodules)
 
 
-def test_arrows_go_down():
-    assert [wrong for path in FILES for wrong in wrong_arrows(room(path), path.read_text())] == []
+def imports_upwards(own, source):
+    """Return the imports of a file of a folder that its level does not allow."""
+    tree = ast.parse(source)
+    at_import = set(imported_modules(tree, top_level_only=True))
+    wrong = []
+    for module in imported_modules(tree, top_level_only=False):
+        if module.partition(".")[0] != "bayescal":
+            continue
+        other = folder_of(module)
+        if other in ("", own) or other not in LEVEL:
+            continue
+        if (own, other) in METHODS_OF_ESTIMATORS and module not in at_import:
+            continue
+        if LEVEL[other] >= LEVEL[own]:
+            wrong.append(f"{own} imports {module}")
+    return wrong
+
+
+def test_imports_point_down():
+    found = [imports_upwards(folder_of(module_name(path)), path.read_text()) for path in FILES]
+    assert list(chain.from_iterable(found)) == []
 
 
 @pytest.mark.parametrize(
     ("own", "source"),
     [
-        ("families", "from bayescal.engines import inference"),
-        ("families", "def f():\n    from bayescal.results.tree import build_tree"),
+        ("families", "from bayescal.fitting.engines import stacking"),
+        ("families", "def f():\n    from bayescal.fitting.results.tree import build_tree"),
         ("decisions", "import bayescal.metrics.scores"),
         ("distributions", "from bayescal.families import FAMILIES"),
-        ("score_calibrator", "from bayescal.report.document import write"),
+        ("fitting.curves", "from bayescal.fitting.parts.part import Part"),
+        ("calibrators", "from bayescal.plots import CurveDisplay"),
     ],
 )
-def test_arrows_that_go_up_are_found(own, source):
-    assert wrong_arrows(own, source)
+def test_imports_that_point_up_are_found(own, source):
+    assert imports_upwards(own, source)
 
 
-def wrong_arrows(own, source):
-    """Return the imports of a file of a room that its layer, or its side, may not have."""
-    tree = ast.parse(source)
-    at_import = set(imported_modules(tree, top_level_only=True))
-    wrong = []
-    for module in imported_modules(tree, top_level_only=False):
-        first, _, rest = module.partition(".")
-        other = rest.partition(".")[0]
-        if first != "bayescal" or other in ("", own, "__version__"):
-            continue
-        if (own, other) in METHODS_OF_THE_FACE and module not in at_import:
-            continue
-        allowed = LAYERS[other] < LAYERS[own]
-        allowed &= own not in CORE or other in CORE
-        allowed &= own not in PYMC_SIDE or other == "_compat"
-        if not allowed:
-            wrong.append(f"{own} imports {module}")
-    return wrong
+def test_every_folder_has_a_level():
+    assert {folder_of(module_name(path)) for path in FILES} == set(LEVEL)
+
+
+def test_no_file_imports_itself_through_others():
+    graph = {module_name(path): set() for path in FILES}
+    for path in FILES:
+        for module in imported_modules(ast.parse(path.read_text()), top_level_only=False):
+            own = module_name(path)
+            called = (folder_of(own), folder_of(module)) in METHODS_OF_ESTIMATORS
+            if module in graph and module != own and not called:
+                graph[own].add(module)
+    sorter = graphlib.TopologicalSorter(graph)
+    sorter.prepare()  # raises CycleError
 
 
 def test_heavy_libraries_are_imported_where_they_are_used():
@@ -197,13 +146,9 @@ def test_heavy_libraries_are_imported_where_they_are_used():
     for path in FILES:
         modules = imported_modules(ast.parse(path.read_text()), top_level_only=True)
         heavy = {module.split(".")[0] for module in modules} & HEAVY
-        if heavy - ALLOWED_HEAVY.get(room(path), set()):
+        if heavy - ALLOWED_HEAVY.get(folder_of(module_name(path)), set()):
             found[path.relative_to(PACKAGE)] = heavy
     assert found == {}
-
-
-def test_every_room_has_a_layer():
-    assert {room(path) for path in FILES} == set(LAYERS)
 
 
 def test_programs_import_pymc_and_our_distributions_only():
@@ -217,7 +162,7 @@ def test_programs_import_pymc_and_our_distributions_only():
     ("statement", "absent"),
     [
         ("import bayescal", HEAVY | {"xarray", "rich", "typer"}),
-        ("import bayescal.families, bayescal.programs", HEAVY | {"xarray"}),
+        ("import bayescal.families, bayescal.distributions.programs", HEAVY | {"xarray"}),
         ("from bayescal import ScoreCalibrator", {"pymc", "pytensor", "matplotlib"}),
         ("import bayescal.plots", {"pymc", "pytensor", "matplotlib", "arviz_plots"}),
         ("import bayescal.cli", {"pymc", "pytensor", "matplotlib", "pandas", "sklearn"}),
@@ -233,10 +178,7 @@ def test_commands_leave_out_what_they_do_not_use(tmp_path):
     scores, folder = tmp_path / "scores.csv", str(tmp_path / "out")
     rows = "".join(f"{k % 7}.{k},{k % 7 > 3:d}\n" for k in range(40))
     scores.write_text("score,label\n" + rows)
-    absent = {
-        *("pymc", "pytensor", "arviz_base", "arviz_stats", "arviz_plots", "matplotlib"),
-        *("sklearn", "joblib", "scipy.stats", "scipy.optimize", "scipy.interpolate"),
-    }
+    absent = {"pymc", "pytensor", "arviz_base", "arviz_stats", "arviz_plots", "matplotlib"}
     # Around the learnt populations and not, and whatever reads what was fitted.
     for words in (
         ["fit", str(scores), "--draws", "50", "--out", folder],
@@ -246,7 +188,7 @@ def test_commands_leave_out_what_they_do_not_use(tmp_path):
         ["export", folder, "--format", "sql", "--out", f"{folder}/curve.sql"],
     ):
         found = modules_of_command(words)
-        assert {"bayescal.plain_calibrator", "xarray"} <= found
+        assert {"bayescal.fitting.fitted_scores", "xarray"} <= found
         assert not absent & found, words
 
 

@@ -11,25 +11,24 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 from bayescal import ScoreCalibrator, load
-from bayescal.engines.data import BinaryScores
-from bayescal.engines.monotone.basis import Pieces
-from bayescal.engines.monotone.density import Prior
-from bayescal.engines.monotone.outlines import Outlines
-from bayescal.engines.monotone.population import (
+from bayescal.fitting.engines.monotone.density import Pieces, Prior
+from bayescal.fitting.engines.monotone.engine import (
     LogOddsPopulation,
+    Outlines,
     fit_around,
     log_evidence_around,
 )
-from bayescal.learned_prior import (
+from bayescal.fitting.learned_prior import (
+    SHIPPED,
     learn_population,
     read_populations,
     shipped_populations,
     write_populations,
 )
-from bayescal.learned_prior.files import SHIPPED
+from bayescal.fitting.parts.combination import VAGUE, favoured
+from bayescal.fitting.scores import BinaryScores
+from bayescal.fitting.settings import ScoreParameters, read_settings
 from bayescal.metrics import losses
-from bayescal.parts.favoured import VAGUE, favoured
-from bayescal.settings import read_settings
 
 pytestmark = pytest.mark.one_era
 GRID = np.linspace(-3.0, 3.0, 13)
@@ -56,7 +55,7 @@ def fit_to(data, *populations, draws=4000, seed=0):
 
 def likely(data, *populations):
     """Return the names of the populations that the labels favour over the vague prior."""
-    options = replace(read_settings(ScoreCalibrator()).options, populations=populations)
+    options = replace(read_settings(ScoreParameters()).options, populations=populations)
     return [each.name for each in favoured(Outlines(data), options).options.populations]
 
 
@@ -116,7 +115,7 @@ class TestEngine:
 
     def test_its_probability_is_that_of_bayes_rule(self):
         data, near, far = documents(12), one_line(1.2), one_line(-1.0, 3.0)
-        options = replace(read_settings(ScoreCalibrator()).options, populations=(near, far))
+        options = replace(read_settings(ScoreParameters()).options, populations=(near, far))
         found = favoured(Outlines(data), options)
         *around, vague = np.exp(found.log_evidence - found.log_evidence.max())
         like_one = 0.1 * np.mean(around)
@@ -228,7 +227,9 @@ class TestCalibrator:
     def test_belief_in_it_goes_by_its_probability(self, margins, monkeypatch, beforehand):
         score, label = margins
         few = np.r_[np.flatnonzero(label)[:1], np.flatnonzero(~label)[:1]]
-        monkeypatch.setattr("bayescal.parts.favoured.LIKE_NONE", (1.0 - beforehand) / beforehand)
+        monkeypatch.setattr(
+            "bayescal.fitting.parts.combination.LIKE_NONE", (1.0 - beforehand) / beforehand
+        )
         calibrator = fitted((score[few], label[few]))
         known = float(calibrator.results_["populations"]["probability"])
         # Two labels say next to nothing, neither of populations nor, left out, of the parts.
@@ -315,7 +316,7 @@ class TestCalibrator:
         ("settings", "message"),
         [
             ({"parts": "densities"}, "ask for parts='combined'"),
-            ({"family": "gaussian"}, "ask for parts='combined'"),
+            ({"parts": "gaussian"}, "ask for parts='combined'"),
             ({"inference": "mle"}, "ask for parts='combined'"),
         ],
     )

@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 from scipy import special
 
-from bayescal.engines.data import BinaryScores
-from bayescal.engines.monotone.outlines import Outlines
-from bayescal.engines.monotone.population import log_evidence_around
+from bayescal.fitting.engines.monotone.engine import Outlines, log_evidence_around
+from bayescal.fitting.scores import BinaryScores
 from tests.learned_prior_cases import POPULATIONS, from_prior
 
 pytestmark = pytest.mark.one_era

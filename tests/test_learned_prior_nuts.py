@@ -9,10 +9,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bayescal.curves.monotone_draws import read_monotone
-from bayescal.engines.monotone.density import Prior
-from bayescal.engines.monotone.outlines import Outlines
-from bayescal.engines.monotone.population import fit_around
+from bayescal.fitting.curves.log_odds_draws import read_monotone
+from bayescal.fitting.engines.monotone.density import Prior
+from bayescal.fitting.engines.monotone.engine import Outlines, fit_around
 from tests.learned_prior_cases import POPULATIONS, case, quantities
 from tests.nuts_reference import LEAST_EFFECTIVE, LIMIT, from_independent, stored
 

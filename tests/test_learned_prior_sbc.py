@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 from scipy import special
 
-from bayescal.engines.data import BinaryScores
-from bayescal.engines.monotone.outlines import Outlines
-from bayescal.engines.monotone.population import fit_around
+from bayescal.fitting.engines.monotone.engine import Outlines, fit_around
+from bayescal.fitting.scores import BinaryScores
 from studies.sbc import LEVEL, adjusted_p
 from tests.learned_prior_cases import POPULATIONS, Lines, from_prior, raw_scores
 from tests.sizes import size

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bayescal import programs
+from bayescal.distributions import programs
 from tests.nuts_cases import CASES
 from tests.nuts_reference import from_chains, stored
 

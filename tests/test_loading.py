@@ -19,7 +19,7 @@ def test_a_file_of_scores(tmp_path):
 
 
 def test_a_file_of_topics(tmp_path):
-    calibrator = TopicCalibrator(family="laplace", draws=20, random_state=0)
+    calibrator = TopicCalibrator(parts="laplace", draws=20, random_state=0)
     path = calibrator.fit(make_topics()[["score", "label", "topic"]]).save(tmp_path / "topics.nc")
     assert isinstance(bayescal.load(path), TopicCalibrator)
     with pytest.raises(ValueError, match=r"holds a TopicCalibrator: bayescal\.load reads it"):

@@ -5,8 +5,9 @@ import pytest
 from scipy import special, stats
 from sklearn.linear_model import LinearRegression
 
-from bayescal.bayes import log_odds, probability
-from bayescal.locality import (
+from bayescal.metrics.scores import brier_score, log_loss
+from bayescal.support.bayes import log_odds, probability
+from studies.papers.locality import (
     covariance_with_truth,
     dependence,
     error_variance,
@@ -19,7 +20,6 @@ from bayescal.locality import (
     reliability_deviance,
     stochastic_map,
 )
-from bayescal.metrics.scores import brier_score, log_loss
 
 pytestmark = pytest.mark.one_era
 

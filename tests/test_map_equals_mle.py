@@ -5,12 +5,11 @@ import pymc as pm
 import pytest
 from scipy.optimize import minimize
 
-from bayescal.datasets import load_reuters_scores
-from bayescal.datasets.reuters_scores import CLASSIFIERS, TOPICS
 from bayescal.distributions import AsymmetricGaussian, AsymmetricLaplace, Hybrid
-from bayescal.engines.maximum_a_posteriori import STARTS, ParameterSpace, find_mode
 from bayescal.families import FAMILIES
-from bayescal.robust import centre_and_spread
+from bayescal.fitting.engines.maximum_a_posteriori import STARTS, ParameterSpace, find_mode
+from bayescal.support.robust import centre_and_spread
+from bayescal.text.reuters_scores import CLASSIFIERS, TOPICS, load_reuters_scores
 from tests.references import RECORDS
 from tests.sizes import size
 

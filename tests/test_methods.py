@@ -10,9 +10,17 @@ from sklearn.linear_model import LogisticRegression
 
 from bayescal import ScoreCalibrator, TopicCalibrator
 from bayescal.families import asymmetric_laplace
-from bayescal.methods import GROUPS, METHODS, Method, Problem, SeparableWarning, installed_methods
-from bayescal.methods.densities import maximum_likelihood
-from bayescal.methods.sigmoids import logistic_regression, platt
+from studies.papers.methods import (
+    GROUPS,
+    METHODS,
+    Method,
+    Problem,
+    SeparableWarning,
+    installed_methods,
+    logistic_regression,
+    maximum_likelihood,
+    platt,
+)
 
 pytestmark = pytest.mark.one_era
 
@@ -134,7 +142,7 @@ def test_the_default_is_our_calibrator_of_vague_priors_and_pooling_our_topics():
     assert found.tolist() == expected.decision_function(NEW).tolist()
     problems = [Problem(SCORES[k::3], LABELS[k::3], NEW) for k in range(3)]
     topics = np.concatenate([[str(k)] * problem.scores.size for k, problem in enumerate(problems)])
-    pooled = TopicCalibrator(family="asymmetric_laplace", random_state=0).fit(
+    pooled = TopicCalibrator(parts="asymmetric_laplace", random_state=0).fit(
         np.concatenate([p.scores for p in problems]),
         np.concatenate([p.labels for p in problems]),
         topics,

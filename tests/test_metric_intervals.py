@@ -3,12 +3,7 @@
 import numpy as np
 import pytest
 
-from bayescal.metrics import (
-    bootstrap_interval,
-    brier_score,
-    calibration_error,
-    posterior_interval,
-)
+from bayescal.metrics import bootstrap_interval, brier_score, calibration_error, posterior_interval
 
 
 def mean_square(y_true, y_prob, *, sample_weight=None):

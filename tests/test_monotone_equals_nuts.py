@@ -7,8 +7,8 @@ gradients, at length (tests/nuts_reference.py).
 import numpy as np
 import pytest
 
-from bayescal.engines.monotone.density import Prior
-from bayescal.engines.monotone.posterior import draw_monotone
+from bayescal.fitting.engines.monotone.density import Prior
+from bayescal.fitting.engines.monotone.posterior import draw_monotone
 from tests.nuts_cases import DIRECT, SHAPES, labelled, of_log_odds
 from tests.nuts_reference import LEAST_EFFECTIVE, LIMIT, from_independent, stored
 

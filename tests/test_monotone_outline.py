@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 
-from bayescal.engines.data import BinaryScores
-from bayescal.engines.monotone import proposal
-from bayescal.engines.monotone.basis import Pieces
-from bayescal.engines.monotone.density import Prior
-from bayescal.engines.monotone.outlines import Outlines
-from bayescal.engines.monotone.posterior import draw_within, outline
+from bayescal.fitting.engines.monotone import posterior
+from bayescal.fitting.engines.monotone.density import Pieces, Prior
+from bayescal.fitting.engines.monotone.engine import Outlines
+from bayescal.fitting.engines.monotone.posterior import draw_within, outline
+from bayescal.fitting.scores import BinaryScores
 
 PRIORS = {
     "vague": Prior(),
@@ -47,7 +46,7 @@ def test_a_narrow_prior_leaves_next_to_nothing_to_approximate():
 
 def test_a_scale_left_out_is_missed(monkeypatch):
     """The negative: what one scale of the walk says is not what all of them do."""
-    monkeypatch.setattr(proposal, "MOST_STEPS_OUT", 0)
+    monkeypatch.setattr(posterior, "MOST_STEPS_OUT", 0)
     assert abs(error(outlined(PRIORS["vague"]))) > WORST
 
 

@@ -6,13 +6,17 @@ import scipy.stats as st
 from arviz_stats.base import array_stats
 from scipy import special
 
-from bayescal.engines.data import BinaryScores
-from bayescal.engines.monotone.basis import Pieces, place_pieces
-from bayescal.engines.monotone.compression import TOLERANCE, ScoreSums
-from bayescal.engines.monotone.density import PosteriorDensity, Prior
-from bayescal.engines.monotone.engine import fewer_and_fewer, number_of_segments
-from bayescal.engines.monotone.importance import Mixture, StudentT, improve, sample
-from bayescal.engines.pareto import smooth
+from bayescal.fitting.engines.importance import StudentT, StudentTMixture, improve, sample, smooth
+from bayescal.fitting.engines.monotone.density import (
+    TOLERANCE,
+    Pieces,
+    PosteriorDensity,
+    Prior,
+    ScoreSums,
+    place_pieces,
+)
+from bayescal.fitting.engines.monotone.engine import fewer_and_fewer, number_of_segments
+from bayescal.fitting.scores import BinaryScores
 
 RNG = np.random.default_rng(8)
 PIECES = Pieces(np.array([-1.0, 0.5, 2.0]), 0.7)
@@ -171,7 +175,7 @@ class TestImportanceSampling:
     TARGET = st.multivariate_normal([3.0, -1.0], [[4.0, 1.9], [1.9, 1.0]])
 
     def test_a_poor_proposal_improves_itself(self):
-        first = Mixture((StudentT(np.zeros(2), 0.5 * np.eye(2)),), np.ones(1))
+        first = StudentTMixture((StudentT(np.zeros(2), 0.5 * np.eye(2)),), np.ones(1))
 
         def target(x):
             return 7.0 + self.TARGET.logpdf(x)
@@ -187,12 +191,12 @@ class TestImportanceSampling:
         assert np.cov(draws.T) == pytest.approx(self.TARGET.cov, abs=0.2)
 
     def test_a_hopeless_one_is_reported(self):
-        far = Mixture((StudentT(np.full(2, 1e4), 1e-3 * np.eye(2)),), np.ones(1))
+        far = StudentTMixture((StudentT(np.full(2, 1e4), 1e-3 * np.eye(2)),), np.ones(1))
         assert not sample(self.TARGET.logpdf, far, 100, RNG, efficiency=1.0).trusted
 
     def test_the_mixture_s_density_is_that_of_its_draws(self):
         parts = (StudentT(np.zeros(1), np.eye(1)), StudentT(np.full(1, 4.0), 0.5 * np.eye(1)))
-        mixture = Mixture(parts, np.array([0.25, 0.75]))
+        mixture = StudentTMixture(parts, np.array([0.25, 0.75]))
         grid = np.linspace(-60, 60, 240_001)
         density = np.exp(special.logsumexp(mixture.log_densities(grid[:, None]), axis=0))
         distribution = np.cumsum(density) * (grid[1] - grid[0])

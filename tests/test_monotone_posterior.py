@@ -5,10 +5,9 @@ import pytest
 import scipy.stats as st
 from scipy import special
 
-from bayescal.engines.monotone.basis import Pieces
-from bayescal.engines.monotone.density import Prior
-from bayescal.engines.monotone.posterior import draw_monotone
-from bayescal.robust import centre_and_spread
+from bayescal.fitting.engines.monotone.density import Pieces, Prior
+from bayescal.fitting.engines.monotone.posterior import draw_monotone
+from bayescal.support.robust import centre_and_spread
 
 pytestmark = pytest.mark.one_era
 
@@ -179,11 +178,11 @@ def test_what_is_wrong_is_said(monkeypatch):
     x = RNG.normal(size=3000)
     positive = RNG.random(3000) < special.expit(2 * x)
     with monkeypatch.context() as m:
-        m.setattr("bayescal.engines.monotone.compression.MOST_BINS", 2)
-        m.setattr("bayescal.engines.monotone.compression.FIRST_BINS", 2)
+        m.setattr("bayescal.fitting.engines.monotone.density.MOST_BINS", 2)
+        m.setattr("bayescal.fitting.engines.monotone.density.FIRST_BINS", 2)
         assert "compressing the scores may move" in fit(x, positive, draws=200).problem
     with monkeypatch.context() as m:
-        m.setattr("bayescal.engines.monotone.importance.WORST_K", -9.0)
+        m.setattr("bayescal.fitting.engines.importance.WORST_K", -9.0)
         assert "weights are too uneven" in fit(x, positive, draws=200).problem
 
 

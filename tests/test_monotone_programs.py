@@ -5,10 +5,15 @@ import pytest
 import scipy.stats as st
 from scipy import special
 
-from bayescal import ScoreCalibrator, programs
-from bayescal.engines.monotone.basis import Pieces, place_pieces
-from bayescal.engines.monotone.compression import ScoreSums
-from bayescal.engines.monotone.density import PosteriorDensity, Prior
+from bayescal import Logistic, Monotone, ScoreCalibrator
+from bayescal.distributions import programs
+from bayescal.fitting.engines.monotone.density import (
+    Pieces,
+    PosteriorDensity,
+    Prior,
+    ScoreSums,
+    place_pieces,
+)
 
 RNG = np.random.default_rng(21)
 SCORE = np.concatenate([RNG.normal(2, 3, 9), RNG.normal(6, 2, 5)])
@@ -138,9 +143,9 @@ def score_statistic(label, log_odds, direction):
 
 
 def test_three_pieces_of_the_calibrator_have_the_knots_of_the_program():
-    fitted = ScoreCalibrator(
-        parts="monotone", hyperparameters={"n_segments": 3}, warp="none", draws=50, random_state=0
-    ).fit(SCORE, LABEL)
+    fitted = ScoreCalibrator(Monotone(n_segments=3, warp="none"), draws=50, random_state=0).fit(
+        SCORE, LABEL
+    )
     constants = fitted.posterior_["parts/monotone/engine_constants"].to_dataset()
     place_knots = programs.load("monotone_log_odds").model.__globals__["place_knots"]
     knots, reference = place_knots(SCORE, LABEL, 3)
@@ -152,14 +157,14 @@ def test_three_pieces_of_the_calibrator_have_the_knots_of_the_program():
 
 
 @pytest.mark.parametrize(
-    ("parts", "segments", "message"),
+    ("parts", "message"),
     [
-        ("monotone", 0, "n_segments must be a positive whole number, got 0"),
-        ("monotone", 2.5, "n_segments must be a positive whole number, got 2.5"),
-        ("logistic", 3, "hyperparameters of log-odds fits are .* got 'n_segments'"),
+        (Monotone(n_segments=0), "n_segments must be a positive whole number, got 0"),
+        (Monotone(n_segments=2.5), "n_segments must be a positive whole number, got 2.5"),
+        (Logistic(hyperparameters={"n_segments": 3}), "of Logistic are .* got 'n_segments'"),
     ],
 )
-def test_other_numbers_of_pieces_are_refused(parts, segments, message):
-    calibrator = ScoreCalibrator(parts=parts, hyperparameters={"n_segments": segments})
+def test_other_numbers_of_pieces_are_refused(parts, message):
+    calibrator = ScoreCalibrator(parts)
     with pytest.raises(ValueError, match=message):
         calibrator.fit(SCORE, LABEL)

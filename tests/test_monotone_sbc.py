@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 import scipy.stats as st
 
-from bayescal import programs
-from bayescal.engines.monotone.basis import Pieces
-from bayescal.engines.monotone.density import Prior
-from bayescal.engines.monotone.posterior import draw_monotone
+from bayescal.distributions import programs
+from bayescal.fitting.engines.monotone.density import Pieces, Prior
+from bayescal.fitting.engines.monotone.posterior import draw_monotone
 
 SIMULATIONS, DRAWS, BINS, SIZE = 400, 99, 10, 40
 PIECES = Pieces(np.array([-1.0, 0.0, 1.0]), 0.0)

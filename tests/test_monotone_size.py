@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bayescal.engines.data import BinaryScores
-from bayescal.engines.monotone import engine
-from bayescal.engines.monotone.outlines import Outlines
+from bayescal.fitting.engines.monotone import engine
+from bayescal.fitting.engines.monotone.engine import Outlines
+from bayescal.fitting.scores import BinaryScores
 
 
 def test_pieces_are_given_up_before_trust_is(monkeypatch):

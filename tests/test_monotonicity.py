@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from bayescal import ScoreCalibrator
+from bayescal import Densities, ScoreCalibrator
 from bayescal.families import FAMILIES
-from bayescal.monotonicity import is_monotone
+from bayescal.families.draws import is_monotone
 
 TWO_SIDED = {
     (1, 1): FAMILIES["asymmetric_laplace"],
@@ -56,7 +56,7 @@ def data():
 def test_conditioned_draws_never_fall_and_are_the_right_share(data):
     scores, positive = data
     free = ScoreCalibrator("asymmetric_laplace", random_state=0).fit(scores, positive)
-    bound = ScoreCalibrator("asymmetric_laplace", monotone=True, random_state=1).fit(
+    bound = ScoreCalibrator(Densities("asymmetric_laplace", monotone=True), random_state=1).fit(
         scores, positive
     )
     x = np.linspace(scores.min() - 20, scores.max() + 20, 1501)
@@ -79,25 +79,30 @@ def _falls(calibrator, x):
 
 def test_data_that_speak_against_it_are_an_error(data):
     scores, positive = data
+    never = Densities(monotone=True)
     with pytest.raises(ValueError, match=r"monotone=True kept \d+ of \d+ draws"):
-        ScoreCalibrator(monotone=True, draws=50).fit(np.tile(-scores, 30), np.tile(positive, 30))
+        ScoreCalibrator(["combined", never], draws=50).fit(
+            np.tile(-scores, 30), np.tile(positive, 30)
+        )
     with pytest.raises(ValueError, match="needs an asymmetric family"):
-        ScoreCalibrator("gaussian", monotone=True).fit(scores, positive)
+        ScoreCalibrator(Densities("gaussian", monotone=True)).fit(scores, positive)
     with pytest.raises(ValueError, match="needs an asymmetric family"):
-        ScoreCalibrator("laplace", monotone=True).fit(scores, positive)
+        ScoreCalibrator(Densities("laplace", monotone=True)).fit(scores, positive)
     with pytest.raises(ValueError, match=r"log-odds always fall there; got family='hybrid'"):
-        ScoreCalibrator("hybrid", monotone=True).fit(scores, positive)
+        ScoreCalibrator(Densities("hybrid", monotone=True)).fit(scores, positive)
     with pytest.raises(ValueError, match="monotone=True needs inference='exact'"):
-        ScoreCalibrator(inference="mle", monotone=True).fit(scores, positive)
+        ScoreCalibrator(never, "mle").fit(scores, positive)
 
 
-@pytest.mark.parametrize("family", ["auto", "average"])
-def test_families_that_always_fall_somewhere_are_left_out_of_several(family):
+@pytest.mark.parametrize(
+    "parts", [["combined", Densities(monotone=True)], Densities("average", monotone=True)]
+)
+def test_families_that_always_fall_somewhere_are_left_out_of_several(parts):
     """Of Gaussians beside others next to no draws are kept, even where both classes are such."""
     rng = np.random.default_rng(0)
     positive = rng.random(200) < 0.2
     scores = rng.normal(2.0 * positive)
-    found = ScoreCalibrator(family, monotone=True, draws=100, random_state=0).fit(scores, positive)
+    found = ScoreCalibrator(parts, draws=100, random_state=0).fit(scores, positive)
     x = np.linspace(-10.0, 12.0, 300)
     assert np.diff(found.sample_proba(x), axis=1).min() > -1e-12
     families = found.posterior_["parts/densities/engine_draws"]["family"]

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from bayescal.reproduce.nested_inputs import nested_inputs
 from bayescal.text.classifiers import linear_svm, nearest_neighbours
+from studies.papers.strive.methods import nested_inputs
 
 pytestmark = pytest.mark.one_era
 

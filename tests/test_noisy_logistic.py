@@ -5,7 +5,7 @@ import pytest
 import scipy.stats as st
 from scipy import special
 
-from bayescal import programs
+from bayescal.distributions import programs
 
 RNG = np.random.default_rng(12)
 SCORE = np.concatenate([RNG.normal(-1, 1, 9), RNG.normal(1, 1, 5)])

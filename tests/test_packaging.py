@@ -34,7 +34,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(built):
     names = zipfile.ZipFile(wheel).namelist()
     assert {name.split("/")[0].split("-")[0] for name in names} == {"bayescal"}
     assert "bayescal/_models/asymmetric_laplace.py" in names
-    assert "bayescal/datasets/reuters_scores.npz" in names
+    assert "bayescal/text/reuters_scores.npz" in names
     assert "bayescal/py.typed" in names
     assert not [name for name in names if "__pycache__" in name or name.startswith("models/")]
 
@@ -52,7 +52,7 @@ def test_the_wheel_finds_its_programs(built, tmp_path):
     (wheel,) = built.glob("*.whl")
     zipfile.ZipFile(wheel).extractall(tmp_path)
     code = (
-        "import bayescal, bayescal.programs as p, bayescal.datasets as d;"
+        "import bayescal, bayescal.distributions.programs as p, bayescal.text.reuters_scores as d;"
         "print(bayescal.__file__, p.folder().name, p.available(), len(d.load_reuters_scores()))"
     )
     environment = {"PYTHONPATH": str(tmp_path), "PATH": "/usr/bin:/bin"}

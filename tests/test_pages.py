@@ -6,7 +6,7 @@ from importlib.util import find_spec
 
 import pytest
 
-from bayescal.datasets.reuters21578 import PATH_VARIABLE
+from studies.papers.corpora import PATH_VARIABLE
 from tests.corpus import corpus_path
 from tests.pages import (
     PAGES,
@@ -22,7 +22,7 @@ from tests.pages import (
 PYTHON = [page for page in PAGES if blocks_of(page)]
 SHELL = [page for page in PAGES if commands_of(page)]
 # What takes minutes, or the network: that there is such a thing is all that is tested.
-NOT_RUN = ("make", "pip", "python", "PYTHONPATH=", "bayescal reproduce", "bayescal demo")
+NOT_RUN = ("make", "pip", "python", "PYTHONPATH=", "bayescal demo")
 WRITTEN = {
     "docs/export.md": {"corn.py", "corn.json", "corn.sql"},
     "docs/report.md": {"corn.html", "topics.html", "apart.html"},

@@ -8,13 +8,8 @@ from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
 from bayescal import ScoreCalibrator
-from bayescal.bayes import probability
-from bayescal.plots import (
-    ClassDensityDisplay,
-    DecisionDisplay,
-    LogOddsDisplay,
-    ProbabilityDisplay,
-)
+from bayescal.plots import ClassDensityDisplay, DecisionDisplay, LogOddsDisplay, ProbabilityDisplay
+from bayescal.support.bayes import probability
 from tests.cli_tools import replace_sampler
 
 SCORES = np.array([-3.0, -2.0, -1.5, -1.0, 0.0, 0.5, 1.0, 2.0])
@@ -60,7 +55,9 @@ def test_curves_and_band_are_the_calibrator_s(nuts, ax):
     np.testing.assert_array_equal(points(display.mle_line_)[1], mle_curve(nuts, x))
     assert display.band_.get_label() == "80 % band"
     k = np.searchsorted(x, 0.3)
-    np.testing.assert_allclose(band_at(display.band_, x[k]), nuts.predict_interval(x[[k]], 0.8)[0])
+    # Bands of many scores are read off a table.
+    expected = nuts.predict_interval(x[[k]], 0.8)[0]
+    np.testing.assert_allclose(band_at(display.band_, x[k]), expected, atol=1e-3)
 
 
 def test_log_odds_are_the_calibrator_s(nuts, ax):
@@ -70,7 +67,7 @@ def test_log_odds_are_the_calibrator_s(nuts, ax):
     assert display.band_.get_label() == "90 % band of the whole curve"
     k = np.searchsorted(x, 0.3)
     expected = nuts.predict_interval(x[[k]], kind="simultaneous")[0]
-    np.testing.assert_allclose(probability(band_at(display.band_, x[k])), expected)
+    np.testing.assert_allclose(probability(band_at(display.band_, x[k])), expected, atol=1e-3)
 
 
 def test_prior_moves_the_curve(mle, ax):
@@ -159,7 +156,7 @@ def test_probabilities_are_shown_as_probabilities(ax):
     np.testing.assert_allclose(np.sort(display.data["document_score"]), np.sort(p))
 
 
-@pytest.mark.filterwarnings("ignore::bayescal.score_checks.ScoresWarning")
+@pytest.mark.filterwarnings("ignore::bayescal.support.score_checks.ScoresWarning")
 def test_equal_scores_still_have_a_range(ax):
     calibrator = ScoreCalibrator(inference="mle").fit(np.full(4, 2.0), [0, 1, 0, 1])
     low, high = ProbabilityDisplay.from_estimator(calibrator, ax=ax).ax_.get_xlim()
@@ -212,13 +209,12 @@ def test_decisions_without_posterior_are_all_sure(mle, ax):
 
 def test_figure_of_the_demo_shows_both_classifiers(tmp_path):
     from bayescal.cli.commands import demo
-    from bayescal.cli.problems import split_by_topic
+    from bayescal.cli.fitting import calibrate_one, split_by_topic
     from bayescal.cli.settings import Settings
-    from bayescal.cli.unpooled import calibrate_one
 
     problems = split_by_topic(demo.demo_table(0))
     mle = Settings(inference="mle")
-    calibrated = [calibrate_one(problem, mle.calibrator(), mle.level) for problem in problems]
+    calibrated = [calibrate_one(problem, mle.score_parameters(), mle.level) for problem in problems]
     demo.draw(calibrated, tmp_path / "demo.png")
     image = plt.imread(tmp_path / "demo.png")
     height, width = image.shape[:2]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from bayescal.plots.binning import balanced_edges, empirical_log_odds
+from bayescal.plots.curve import balanced_edges, empirical_log_odds
 
 
 @pytest.fixture

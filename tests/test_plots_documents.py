@@ -5,8 +5,7 @@ import pytest
 from matplotlib.figure import Figure
 from scipy import integrate, stats
 
-from bayescal import ScoreCalibrator
-from bayescal.bayes import probability
+from bayescal import Densities, ScoreCalibrator
 from bayescal.plots import (
     ClassDensityDisplay,
     ComparisonDisplay,
@@ -14,6 +13,7 @@ from bayescal.plots import (
     PredictiveCheckDisplay,
 )
 from bayescal.plots.comparison import FARTHEST
+from bayescal.support.bayes import probability
 
 FAST = {"draws": 250, "random_state": 0}
 
@@ -42,7 +42,7 @@ def ax():
 @pytest.mark.parametrize("family", ["average", "hybrid", "asymmetric_gaussian"])
 def test_distribution_function_is_the_integral_of_the_density(family, data):
     calibrator = ScoreCalibrator(family, draws=3, random_state=1).fit(*data)
-    draws = calibrator._calibration.density_draws
+    draws = calibrator._fitted.calibration.density_draws
     for density in (draws.negative.take(np.arange(4)), draws.positive.take(np.arange(4))):
         # Warped densities have polynomial tails: far out to the left, and between two scores.
         between = np.linspace(-1.0, 2.5, 4001)
@@ -163,7 +163,7 @@ def test_learning_curve_is_the_loss_of_its_fits(ax):
     test = scores_and_labels(4, 400)
     calibrators = {
         "maximum likelihood": ScoreCalibrator("gaussian", "mle"),
-        "wrong": ScoreCalibrator("laplace", "mle", scale_floor=None),
+        "wrong": ScoreCalibrator(Densities("laplace", scale_floor=None), "mle"),
     }
     display = LearningCurveDisplay.from_estimator(
         calibrators, scores, labels, test=test, sizes=[5, 100], repeats=6, ax=ax

@@ -6,7 +6,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from bayescal import ScoreCalibrator
-from bayescal.drift import DriftMonitor
+from bayescal.monitoring import DriftMonitor
 from bayescal.plots import DriftDisplay
 from tests.drift_tools import stream
 

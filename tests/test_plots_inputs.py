@@ -23,7 +23,7 @@ from bayescal.plots import (
     ProbabilityDisplay,
     TopicForestDisplay,
 )
-from bayescal.plots.optional import require
+from bayescal.plots.display import require
 from bayescal.plots.posterior import plot_rank, plot_sbc_ecdf
 from bayescal.report import write_report
 
@@ -110,25 +110,22 @@ def test_what_is_no_calibrator_is_named():
 
 
 @pytest.mark.parametrize("display", OF_SCORES)
-def test_the_signature_tells_every_option(display, calibrator, ax):
-    told = inspect.signature(display.from_estimator).parameters
-    own = [*list(inspect.signature(display.compute).parameters)[1:], "legend"]
-    assert list(told)[:6] == ["calibrator", "scores", "y", "topic", "prior", "ax"]
-    assert set(own) <= set(told)
-    defaults = {name: told[name].default for name in own}
+def test_from_estimator_takes_the_options_of_compute_and_plot(display, calibrator, ax):
+    parameters = inspect.signature(display.from_estimator).parameters
+    computed, drawn = (
+        inspect.signature(each).parameters for each in (display.compute, display.plot)
+    )
+    own = {name: each.default for name, each in (computed | drawn).items()}
+    for name in ("problem", "self"):
+        del own[name]
+    shared = ["calibrator", "scores", "y", "topic", "prior", "ax"]
+    assert list(parameters) == [*shared, *(name for name in own if name != "ax")]
+    defaults = {name: default for name, default in own.items() if name != "ax"}
+    assert {name: parameters[name].default for name in defaults} == defaults
     drawn = display.from_estimator(calibrator, ax=ax, **defaults)
     assert drawn.data.identical(display.from_estimator(calibrator, ax=ax).data)
     with pytest.raises(TypeError, match="strange"):
         display.from_estimator(calibrator, ax=ax, strange=1)
-
-
-def test_a_display_of_one_s_own_keeps_its_from_estimator(calibrator):
-    class Silent(ProbabilityDisplay):
-        @classmethod
-        def from_estimator(cls, calibrator):
-            return calibrator
-
-    assert Silent.from_estimator(calibrator) is calibrator
 
 
 @pytest.mark.parametrize("grid", [[0.0, np.nan], []])

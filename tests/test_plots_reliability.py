@@ -74,7 +74,7 @@ def test_a_calibrator_is_judged_by_what_it_predicts(ax):
 def test_a_topic_without_test_documents_is_refused(ax):
     rng = np.random.default_rng(0)
     labels, topics = np.tile([0, 0, 1, 1], 2), np.repeat(["corn", "ship"], 4)
-    calibrator = TopicCalibrator(family="gaussian", draws=50, random_state=0)
+    calibrator = TopicCalibrator(parts="gaussian", draws=50, random_state=0)
     calibrator.fit(rng.normal(labels), labels, topics)
     with pytest.raises(ValueError, match="scores must hold at least one score, got none"):
         ReliabilityDisplay.from_estimator(calibrator, [], [], topic="corn", ax=ax)

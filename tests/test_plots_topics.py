@@ -5,7 +5,6 @@ import pytest
 from matplotlib.figure import Figure
 
 from bayescal import TopicCalibrator
-from bayescal.bayes import probability
 from bayescal.plots import (
     ClassDensityDisplay,
     ComparisonDisplay,
@@ -15,6 +14,7 @@ from bayescal.plots import (
     ProbabilityDisplay,
     TopicForestDisplay,
 )
+from bayescal.support.bayes import probability
 
 NAMES = ["acq", "corn", "earn", "ship", "wheat"]
 POSITIVES = [20, 3, 0, 6, 9]

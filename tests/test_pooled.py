@@ -7,13 +7,13 @@ import pytest
 import scipy.stats as st
 from scipy import special
 
-from bayescal.engines.data import BinaryScores
-from bayescal.engines.exact.deviations import DeviationSums
-from bayescal.engines.exact.posterior import ClassPosterior
-from bayescal.engines.pooled.engine import fit_topics
-from bayescal.engines.pooled.hyperposterior import adapted
-from bayescal.engines.pooled.population import (
-    NAMES,
+from bayescal.families import FAMILIES
+from bayescal.fitting.engines.exact.class_posterior import ClassPosterior
+from bayescal.fitting.engines.exact.joint_density import DeviationSums
+from bayescal.fitting.engines.pooled.engine import draw_population, draw_topics, fit_topics
+from bayescal.fitting.engines.pooled.hyperposterior import adapted
+from bayescal.fitting.engines.pooled.population import (
+    DENSITY_NAMES,
     OF_SHARE,
     Hyperprior,
     coefficients,
@@ -21,15 +21,14 @@ from bayescal.engines.pooled.population import (
     prior_of,
     statistics,
 )
-from bayescal.engines.pooled.topics import draw_population, draw_topics
-from bayescal.families import FAMILIES
+from bayescal.fitting.scores import BinaryScores
 
 pytestmark = pytest.mark.one_era
 
 FOUR = ["asymmetric_gaussian", "asymmetric_laplace", "gaussian", "laplace"]
 BASE = np.array([0.3, 0.2, 0.4, 1.0, 0.8, -0.4])
 WIDE = BASE + np.array([0.0, 1.0, 0.0, -1.0, -1.0, 0.0])
-NEAR = BASE + 0.3 * np.random.default_rng(0).normal(size=(6, len(NAMES)))
+NEAR = BASE + 0.3 * np.random.default_rng(0).normal(size=(6, len(DENSITY_NAMES)))
 each_family = pytest.mark.parametrize("family", FOUR)
 
 
@@ -114,7 +113,7 @@ def test_a_topic_without_scores_is_a_draw_from_the_population(family):
     rng, record = np.random.default_rng(3), FAMILIES[family]
     drawn = draw_topics([(np.zeros(0), None)], record, BASE[None], 8000, rng)
     assert drawn.log_evidence == pytest.approx([0.0], abs=1e-6)
-    power, narrow = record.powers[0], BASE - 0.5 * (np.arange(len(NAMES)) == 1)
+    power, narrow = record.powers[0], BASE - 0.5 * (np.arange(len(DENSITY_NAMES)) == 1)
     for point in (BASE, narrow):
         theta, left, right = drawn.weighed(point[None]).pick(np.zeros(1000, dtype=int), rng)[:, 0]
         of_theta, of_share, of_power = population(point, family)
@@ -129,7 +128,7 @@ def test_a_topic_without_scores_is_a_draw_from_the_population(family):
 @each_family
 def test_a_topic_without_scores_has_widths_that_a_number_holds(family):
     nothing = np.tile(BASE, (500, 1))
-    nothing[:, NAMES.index("log_width")] = 700.0
+    nothing[:, DENSITY_NAMES.index("log_width")] = 700.0
     drawn = draw_unseen(nothing, FAMILIES[family], np.random.default_rng(0))
     # In raw score units, of spreads that scores may have.
     assert np.isfinite(drawn * 1e150).all()
@@ -150,7 +149,7 @@ def test_hyperparameters_are_those_of_weighted_prior_draws(family, n_topics):
     error = np.sqrt(weight**2 @ (points - mean) ** 2)
     found = draw_population(documents, FAMILIES[family], rng, draws=4000, topic_draws=2000)
     assert found.pareto_k < 0.7
-    assert found.points.shape == (4000, len(NAMES))
+    assert found.points.shape == (4000, len(DENSITY_NAMES))
     assert 1.0 / np.sum(weight**2) > 50
     difference = (found.points.mean(axis=0) - mean) / error
     assert np.abs(difference).max() < 4.0

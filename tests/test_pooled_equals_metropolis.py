@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from bayescal.engines.pooled.population import Hyperprior
+from bayescal.fitting.engines.pooled.population import Hyperprior
 from tests.nuts_reference import LIMIT, Reference, from_runs
 from tests.pooled_tools import engine, halve, of_class, quantities
 from tests.sizes import size

@@ -7,17 +7,17 @@ import numpy as np
 import pytest
 import scipy.stats as st
 
-from bayescal.engines.data import BinaryScores
-from bayescal.engines.monotone.posterior import draw_monotone
-from bayescal.engines.pooled.hyperposterior import draw_hyperposterior
-from bayescal.engines.pooled.log_odds import draw_log_odds
-from bayescal.engines.pooled.log_odds_population import (
+from bayescal.fitting.engines.monotone.posterior import draw_monotone
+from bayescal.fitting.engines.pooled.hyperposterior import draw_hyperposterior
+from bayescal.fitting.engines.pooled.log_odds import (
     HYPERPRIOR,
     coefficients,
+    draw_log_odds,
     draw_unseen,
     prior_of,
     statistics,
 )
+from bayescal.fitting.scores import BinaryScores
 from tests.log_odds_population import PIECES, documents, quantities
 from tests.nuts_reference import LEAST_EFFECTIVE, LIMIT, from_runs, stored
 

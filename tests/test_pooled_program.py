@@ -6,16 +6,16 @@ import pytest
 import scipy.stats as st
 from scipy import special
 
-from bayescal import programs
-from bayescal.engines.exact.deviations import DeviationSums
-from bayescal.engines.pooled.population import (
-    NAMES,
+from bayescal.distributions import programs
+from bayescal.families import FAMILIES
+from bayescal.fitting.engines.exact.joint_density import DeviationSums
+from bayescal.fitting.engines.pooled.population import (
+    DENSITY_NAMES,
     OF_SHARE,
     Hyperprior,
     coefficients,
     statistics,
 )
-from bayescal.families import FAMILIES
 
 FOUR = ["asymmetric_gaussian", "asymmetric_laplace", "gaussian", "laplace"]
 TOPICS = 4
@@ -32,10 +32,10 @@ def data(rng):
 def random_point(family, rng):
     """Return values of all free variables of the program, by name."""
     power, symmetric = FAMILIES[family].powers[0], FAMILIES[family].symmetric
-    point = {name: rng.normal(size=2) for name in NAMES}
+    point = {name: rng.normal(size=2) for name in DENSITY_NAMES}
     if symmetric:
         for k in OF_SHARE:
-            del point[NAMES[k]]
+            del point[DENSITY_NAMES[k]]
     else:
         point["logit_left_share"] = rng.normal(size=(2, TOPICS))
     point["theta"] = rng.normal(size=(2, TOPICS))
@@ -54,7 +54,7 @@ def of_the_engine(family, point, score, label, topic):
         population = np.array(
             [
                 point[name][k] if name in point else mean
-                for name, mean in zip(NAMES, hyperprior.mean, strict=True)
+                for name, mean in zip(DENSITY_NAMES, hyperprior.mean, strict=True)
             ]
         )
         total += hyperprior.log_density(population)

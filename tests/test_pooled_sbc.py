@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from scipy import special
 
-from bayescal.engines.exact.posterior import SMALLEST_SHARE
-from bayescal.engines.pooled.population import NAMES, Hyperprior
-from bayescal.engines.pooled.topics import draw_population
 from bayescal.families import FAMILIES
+from bayescal.fitting.engines.exact.class_posterior import SMALLEST_SHARE
+from bayescal.fitting.engines.pooled.engine import draw_population
+from bayescal.fitting.engines.pooled.population import DENSITY_NAMES, Hyperprior
 from studies.envelope import least_uniform
 from tests.sizes import size
 
@@ -61,7 +61,7 @@ def ranks(family, sets=SETS, of_sides=lambda sides: sides):
         # The smallest share is drawn more than once: a rank among equals is any of them.
         equal = (drawn == true[:, None]).sum(axis=1)
         rows.append((drawn < true[:, None]).sum(axis=1) + rng.integers(0, equal + 1))
-    return dict(zip([*NAMES, "mode", "left", "right"], np.array(rows).T, strict=True))
+    return dict(zip([*DENSITY_NAMES, "mode", "left", "right"], np.array(rows).T, strict=True))
 
 
 def adjusted_p(found):
@@ -76,7 +76,7 @@ def test_ranks_are_uniform(family):
 def test_an_engine_of_another_hyperprior_is_rejected(monkeypatch):
     simulated("asymmetric_laplace")
     right = Hyperprior.of(1)
-    halved = tuple(np.where(np.array(NAMES) == "log_shape", 0.5, 1.0) * right.scale)
+    halved = tuple(np.where(np.array(DENSITY_NAMES) == "log_shape", 0.5, 1.0) * right.scale)
     monkeypatch.setattr(Hyperprior, "of", lambda power: replace(right, scale=halved))
     assert adjusted_p(ranks("asymmetric_laplace", FEWER_SETS)) < LEVEL
 

@@ -5,12 +5,12 @@ from functools import partial
 import numpy as np
 import pytest
 
-from bayescal.engines.pooled import drawing
-from bayescal.engines.pooled.drawing import SEARCHED, some_of
-from bayescal.engines.pooled.hyperposterior import draw_hyperposterior
-from bayescal.engines.pooled.population import Hyperprior
-from bayescal.engines.pooled.topics import draw_population, draw_topics
 from bayescal.families import FAMILIES
+from bayescal.fitting.engines.pooled import drawing
+from bayescal.fitting.engines.pooled.drawing import SEARCHED, some_of
+from bayescal.fitting.engines.pooled.engine import draw_population, draw_topics
+from bayescal.fitting.engines.pooled.hyperposterior import draw_hyperposterior
+from bayescal.fitting.engines.pooled.population import Hyperprior
 
 pytestmark = pytest.mark.one_era
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp, softmax
 
-from bayescal.engines.pooled import updating
-from bayescal.engines.pooled.updating import pick_updated
-from bayescal.engines.pooled.weighing import weigh_draws
+from bayescal.fitting.engines.pooled import drawing
+from bayescal.fitting.engines.pooled.drawing import pick_updated
+from bayescal.fitting.engines.pooled.reweighting import weigh_draws
 from tests.test_pooled_pick import made, normal
 
 LIMIT = 4.5  # standard errors, the largest of nine
@@ -54,7 +54,7 @@ def off(drawn, rng):
         weight /= weight.sum()
         for power in (1, 2, 3):
             mean = weight @ value**power
-            error = np.sqrt(weight @ (value**power - mean) ** 2 / updating.POPULATIONS)
+            error = np.sqrt(weight @ (value**power - mean) ** 2 / drawing.POPULATIONS)
             worst = max(worst, abs((values[0, k] ** power).mean() - mean) / error)
     return worst, efficiency
 
@@ -69,7 +69,7 @@ def test_populations_that_the_topic_does_not_weigh_are_found(drawn, monkeypatch)
     def alike(log_evidence):
         return np.full(log_evidence.size, 1.0 / log_evidence.size), 1.0
 
-    monkeypatch.setattr(updating, "weigh", alike)
+    monkeypatch.setattr(drawing, "weigh", alike)
     assert off(drawn, np.random.default_rng(1))[0] > LIMIT
 
 

@@ -10,11 +10,18 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 
-from bayescal import CalibratedClassifier, Population, ScoreCalibrator, TopicCalibrator, load
-from bayescal.comparison import compare_calibrators, leave_one_out
+from bayescal import (
+    CalibratedClassifier,
+    Densities,
+    Population,
+    ScoreCalibrator,
+    TopicCalibrator,
+    load,
+)
+from bayescal.calibrators import compare_calibrators, leave_one_out
 from bayescal.decisions import decide
-from bayescal.parts.places import flat, places
-from bayescal.results.diagnostics import diagnose
+from bayescal.fitting.parts.part import flat, places
+from bayescal.fitting.results.diagnostics import diagnose
 from tests.history_data import GRID, history, problem
 
 pytestmark = pytest.mark.one_era
@@ -283,17 +290,12 @@ def test_it_is_compared_with_the_default_by_labels_left_out():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"family": "gaussian"}, r"family must be 'auto' with prior_knowledge, got 'gaussian'"),
+        ({"parts": "gaussian"}, r"parts must be 'auto' with prior_knowledge, got 'gaussian'"),
         ({"parts": "monotone"}, "parts must be 'auto'"),
         ({"inference": "nuts"}, "inference must be 'auto' or 'exact' with prior_knowledge"),
         ({"inference": "mle"}, "inference must be"),
-        ({"hyperparameters": {"theta_scale": 3.0}}, "hyperparameters must be None"),
-        ({"warp": "none"}, "warp must be 'auto'"),
-        ({"averaging": "evidence"}, "averaging must be"),
-        (
-            {"monotone": True, "parts": "densities", "family": "asymmetric_laplace"},
-            "must be 'auto'",
-        ),
+        ({"units": {"centre": 0.0, "spread": 3.0}}, "units must be None"),
+        ({"parts": Densities("asymmetric_laplace", monotone=True)}, "parts must be 'auto'"),
         ({"lapse": 0.01}, "lapse must be 'auto'"),
         ({"draws": 500}, "draws must be 1000 or 100 with prior_knowledge, got 500"),
         ({"scores_are": "log_odds"}, "scores_are must be 'auto' or 'scores'"),

@@ -40,7 +40,7 @@ def learnt(family="gaussian", topics=12, **truths):
     fitted = [documents(topic_truth(rng, **truths), 150, rng) for _ in range(topics)]
     scores, labels = (np.concatenate(parts) for parts in zip(*fitted, strict=True))
     names = np.repeat(np.arange(topics), 150)
-    calibrator = TopicCalibrator(family=family, draws=DRAWS, random_state=0)
+    calibrator = TopicCalibrator(parts=family, draws=DRAWS, random_state=0)
     return Population(calibrator.fit(scores, labels, names))
 
 
@@ -85,7 +85,7 @@ def test_steep_topics_make_three_positives_steeper_and_flat_ones_flatter():
     gains = []
     for seed in range(4):
         data = problem(positives=3, negatives=30, seed=seed)
-        vague = slope(around("vague", *data, family="gaussian"))
+        vague = slope(around("vague", *data, parts="gaussian"))
         # The second is the negative: the same labels around flat topics.
         gains.append([slope(around(prior, *data)) - vague for prior in (steep, flat)])
     steeper, flatter = np.array(gains).T
@@ -102,7 +102,7 @@ def test_labels_lead_from_the_population_to_the_default():
     shares = []
     for positives in (3, 30, 300):
         data = problem(positives, 3 * positives, apart=1.5)
-        vague = around("vague", *data, family="gaussian").predict_proba(GRID)[:, 1]
+        vague = around("vague", *data, parts="gaussian").predict_proba(GRID)[:, 1]
         mine = around(Population(whole), *data).predict_proba(GRID)[:, 1]
         to_vague, to_history = (np.abs(mine - each).mean() for each in (vague, alone))
         shares.append(to_vague / (to_vague + to_history))

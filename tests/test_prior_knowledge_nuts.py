@@ -10,8 +10,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from bayescal.engines.pooled.log_odds import add_log_odds
-from bayescal.engines.pooled.log_odds_population import HYPERPRIOR
+from bayescal.fitting.engines.pooled.log_odds import HYPERPRIOR, add_log_odds
 from tests import log_odds_population
 from tests.log_odds_population import PIECES, documents, quantities
 from tests.nuts_reference import LEAST_EFFECTIVE, LIMIT, from_runs, stored

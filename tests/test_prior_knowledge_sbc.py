@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from scipy import special
 
-from bayescal import ScoreCalibrator, TopicCalibrator, programs
-from bayescal.engines.data import BinaryScores
-from bayescal.engines.pooled.log_odds import add_log_odds
-from bayescal.engines.pooled.log_odds_population import HYPERPRIOR, draw_unseen
+from bayescal import ScoreCalibrator, TopicCalibrator
+from bayescal.distributions import programs
 from bayescal.families import FAMILIES
+from bayescal.fitting.engines.pooled.log_odds import HYPERPRIOR, add_log_odds, draw_unseen
+from bayescal.fitting.scores import BinaryScores
 from studies.ranks import DataSet, Parameters, exact, rank_truths
 from studies.sbc import adjusted_p
 from tests import log_odds_population
@@ -28,7 +28,7 @@ pytestmark = [
     pytest.mark.one_era,
     pytest.mark.slow,
     # Of a handful of documents some have it the wrong way round; wrong histories are told of.
-    pytest.mark.filterwarnings("ignore::bayescal.score_checks.ScoresWarning"),
+    pytest.mark.filterwarnings("ignore::bayescal.support.score_checks.ScoresWarning"),
     pytest.mark.filterwarnings("ignore:the posterior draws are not:UserWarning"),
 ]
 MANY = 300
@@ -48,7 +48,7 @@ class OneMore(DataSet):
     @cached_property
     def history(self):
         """Return those before it, fitted together."""
-        fitted = TopicCalibrator(family=FAMILY, draws=250, random_state=0, hyperparameters=UNITS)
+        fitted = TopicCalibrator(parts=FAMILY, draws=250, random_state=0, hyperparameters=UNITS)
         return fitted.fit(*self.past)
 
 

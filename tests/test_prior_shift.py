@@ -6,8 +6,8 @@ from scipy import optimize, special, stats
 
 from bayescal import ScoreCalibrator
 from bayescal.metrics import log_loss
-from bayescal.prior_shift import estimate_prior, prior_by_em, prior_posterior
-from bayescal.prior_shift.posterior import MOST_SCORES
+from bayescal.monitoring import estimate_prior, prior_by_em, prior_posterior
+from bayescal.monitoring.prior_shift import MOST_SCORES
 
 pytestmark = pytest.mark.one_era
 

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bayescal.datasets import reuters21578
+from studies.papers import corpora
 from studies.problems import fresh, making, sources
 from studies.problems.__main__ import main
 from studies.problems.classifiers import CLASSIFIERS
@@ -34,7 +34,7 @@ def data(tmp_path_factory):
 
 @pytest.fixture
 def load(data, monkeypatch):
-    monkeypatch.setattr(reuters21578, "STORIES", STORIES)
+    monkeypatch.setattr(corpora, "STORIES", STORIES)
     return lambda name: sources.load(data, name, 0)
 
 
@@ -302,14 +302,14 @@ class TestLibrary:
 
     def test_files_of_another_seed_are_not_mixed_in(self, data, tmp_path):
         making.make(data, tmp_path, ["german"], 0)
-        with pytest.raises(making.SeedError, match="was made with seed 0, not 1: give that seed"):
+        with pytest.raises(making.SeedError, match="was made with seed 0, not 1: use that seed"):
             making.make(data, tmp_path, ["german"], 1)
 
     def test_the_page_counts_problems(self, data, tmp_path):
         making.make(data, tmp_path / "made", ["vehicle"], 0)
         write(tmp_path / "made", tmp_path)
         page = (tmp_path / "problems.md").read_text(encoding="utf-8")
-        assert "library has 4 calibration problems" in page
+        assert "**Verdict.** 4 calibration problems" in page
         assert "| vehicle | 2 | 2 | 4 | 70 | 28 to 35 | same, 30 | 12 to 15 |" in page
         assert len(pd.read_csv(tmp_path / "problems.csv")) == 2
 

@@ -9,8 +9,7 @@ from scipy.optimize import minimize
 from bayescal.ranking.losses import LOSSES
 from bayescal.ranking.problem import ranking_problem
 from bayescal.ranking.queries import group_by_query
-from bayescal.ranking.solvers import SOLVERS
-from bayescal.ranking.solvers.simplex_program import solve_on_simplex
+from bayescal.ranking.solvers import SOLVERS, solve_on_simplex
 from tests.ranking_data import linear_queries
 
 pytestmark = pytest.mark.one_era
@@ -157,7 +156,7 @@ def test_gains_below_rounding_are_no_gap(solver, loss):
 
 
 def test_planes_that_do_not_fit_are_not_kept(monkeypatch):
-    from bayescal.ranking.solvers import block_frank_wolfe as module
+    from bayescal.ranking import solvers as module
 
     problem = made_problem(seed=1, noise=3.0)
     kept = solve(problem, "bcfw", 100.0)

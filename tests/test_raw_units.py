@@ -5,13 +5,13 @@ import pytest
 from arviz_stats import summary
 from scipy import special
 
-from bayescal import ScoreCalibrator, TopicCalibrator
-from bayescal.datasets import load_reuters_scores
-from bayescal.engines.data import BinaryScores
-from bayescal.engines.exact.engine import fit_densities
+from bayescal import Densities, Monotone, ScoreCalibrator, TopicCalibrator
 from bayescal.families import FAMILIES
-from bayescal.parts.places import flat, places
-from bayescal.results.calibration import read_calibration
+from bayescal.fitting.engines.exact.engine import fit_densities
+from bayescal.fitting.parts.part import flat, places
+from bayescal.fitting.results.calibration import read_calibration
+from bayescal.fitting.scores import BinaryScores
+from bayescal.text.reuters_scores import load_reuters_scores
 
 RNG = np.random.default_rng(7)
 POSITIVE = np.arange(60) >= 45
@@ -19,12 +19,12 @@ POSITIVE = np.arange(60) >= 45
 SCORES = 1000.0 + 10.0 * np.r_[RNG.standard_t(2, 45), 4.0 + RNG.gumbel(size=15)]
 MIXED = {
     "combined": {},
-    "average": {"family": "average"},
-    "gaussian": {"family": "gaussian", "warp": "average"},
-    "hybrid": {"family": "hybrid", "warp": 1.0},
+    "average": {"parts": "average"},
+    "gaussian": {"parts": Densities("gaussian", warp="average")},
+    "hybrid": {"parts": Densities("hybrid", warp=1.0)},
 }
 DIRECT = {
-    "monotone": {"parts": "monotone", "warp": 1.0},
+    "monotone": {"parts": Monotone(warp=1.0)},
     "logistic": {"parts": "logistic"},
 }
 
@@ -32,7 +32,7 @@ DIRECT = {
 @pytest.fixture(scope="module")
 def fitted():
     settings = {"draws": 100, "chains": 2, "random_state": 0}
-    every = {**MIXED, **DIRECT, "plain": {"family": "asymmetric_laplace"}}
+    every = {**MIXED, **DIRECT, "plain": {"parts": "asymmetric_laplace"}}
     return {
         name: ScoreCalibrator(**settings, **own).fit(SCORES, POSITIVE)
         for name, own in every.items()
@@ -155,7 +155,7 @@ def test_a_centre_that_is_given_is_the_centre_of_the_warp_everywhere():
     data, family = BinaryScores(SCORES, POSITIVE), FAMILIES["gaussian"]
     given = {"centre": 950.0, "spread": 10.0}
     calibrator = ScoreCalibrator(
-        "gaussian", warp=1.0, hyperparameters=given, draws=50, chains=1, random_state=3
+        Densities("gaussian", warp=1.0), units=given, draws=50, chains=1, random_state=3
     ).fit(SCORES, POSITIVE)
     rng = np.random.default_rng(3)
     found = fit_densities(

@@ -8,7 +8,7 @@ import pytest
 from scipy import special
 
 from bayescal.distributions import LogitBeta, Relative, of_beta, of_inverse_gamma
-from bayescal.distributions.bend import Units, bend, slope, unbend
+from bayescal.distributions.transforms import Units, bend, slope, unbend
 
 UNITS = [
     Units(1.0, 0.0, 0.0),

@@ -14,7 +14,7 @@ from bayescal.ranking.drawn_relevance import (
     recall_by_rank,
     stopping_rank,
 )
-from bayescal.score_checks import ScoresWarning
+from bayescal.support.score_checks import ScoresWarning
 
 pytestmark = pytest.mark.one_era
 
@@ -210,22 +210,22 @@ def test_queries_of_one_document_each_are_warned_of(fitted, answer):
 
 
 @pytest.mark.parametrize("qid", [[1, 1, 2], [1, 1, 1], None])
-@pytest.mark.filterwarnings("error::bayescal.score_checks.ScoresWarning")
+@pytest.mark.filterwarnings("error::bayescal.support.score_checks.ScoresWarning")
 def test_one_query_of_one_document_is_no_reason_to_warn(fitted, qid):
     fitted.predict_proba([5.0, 7.0, 9.0], qid)
     fitted.predict_proba([5.0])
 
 
-@pytest.mark.filterwarnings("error::bayescal.score_checks.ScoresWarning")
+@pytest.mark.filterwarnings("error::bayescal.support.score_checks.ScoresWarning")
 def test_scores_that_need_no_units_may_come_one_by_one():
-    quick = TopicCalibrator(family="gaussian", draws=50, random_state=0)
+    quick = TopicCalibrator(parts="gaussian", draws=50, random_state=0)
     raw = RelevanceCalibrator(quick, units="score").fit(*queries(0, 4))
     assert raw.predict_proba([5.0, 7.0], [98, 99]).shape == (2, 2)
 
 
 def test_warnings_advise_what_can_be_done():
     """No parameter that only a TopicCalibrator has, and queries by their names."""
-    quick = TopicCalibrator(family="gaussian", draws=50, random_state=0)
+    quick = TopicCalibrator(parts="gaussian", draws=50, random_state=0)
     scores, relevant, qid = queries(0, 8)
     names = np.array(list("abcdefgh"))[qid]
     with pytest.warns(ScoresWarning) as caught:

@@ -146,7 +146,7 @@ def test_relevance_in_other_grades_is_refused(fitted, ranked, tmp_path, spoil):
 
 def test_with_a_threshold_other_grades_are_taken_unless_all_are_better(tmp_path):
     scores, relevant, qid = queries(seed=0, number=6)
-    quick = TopicCalibrator(family="gaussian", draws=50, random_state=0)
+    quick = TopicCalibrator(parts="gaussian", draws=50, random_state=0)
     graded = RelevanceCalibrator(quick, relevance_threshold=2, random_state=0)
     graded.fit(scores, 3 * relevant, qid)
     graded.report(tmp_path / "a.html", scores, qid, 4 * relevant)

@@ -10,10 +10,10 @@ import pytest
 from scipy import special
 from sklearn.exceptions import NotFittedError
 
-from bayescal import ScoreCalibrator, TopicCalibrator
+from bayescal import NUTS, Densities, ScoreCalibrator, TopicCalibrator
 from bayescal.families import FAMILIES
 from bayescal.report import write_report
-from bayescal.report.packing import unpacked
+from bayescal.report.rendering import unpacked
 from bayescal.report.topic import prior_log_odds
 from tests.report_data import HOSTILE, NAMES, data_of, make_problem, make_topics
 
@@ -47,14 +47,14 @@ class Tags(HTMLParser):
 CALIBRATORS = {
     "combined": {},
     "probabilities": {"scores_are": "probabilities"},
-    "average": {"family": "average"},
+    "average": {"parts": "average"},
     "monotone": {"parts": "monotone"},
     "logistic": {"parts": "logistic"},
     "recalibrated": {"parts": "recalibrated"},
-    "never falling": {"family": "asymmetric_laplace", "monotone": True},
+    "never falling": {"parts": Densities("asymmetric_laplace", monotone=True)},
     "mle": {"inference": "mle"},
-    "other priors": {"family": "hybrid", "hyperparameters": {"theta_scale": 3.5}},
-} | {name: {"family": name} for name in FAMILIES}
+    "other priors": {"parts": Densities("hybrid", hyperparameters={"theta_scale": 3.5})},
+} | {name: {"parts": name} for name in FAMILIES}
 
 
 @pytest.mark.parametrize("options", CALIBRATORS.values(), ids=CALIBRATORS)
@@ -103,7 +103,7 @@ def test_the_model_is_told_in_formulas_that_parse(options):
     for line in formulas:
         assert ElementTree.fromstring(str(line)).tag == "math"
     text = " ".join("".join(ElementTree.fromstring(str(line)).itertext()) for line in formulas)
-    assert ("3.5S" in text) == (options.get("hyperparameters") is not None)
+    assert ("3.5S" in text) == ("theta_scale" in str(options))
     assert ("InverseGamma" in text) == (
         options.get("parts") not in ("monotone", "logistic") and options.get("inference") != "mle"
     )
@@ -124,7 +124,7 @@ def test_of_several_calibrators_the_model_has_no_centre_of_its_own():
 def test_what_pymc_samples_is_reported_too(fake_nuts, tmp_path):
     scores, labels = make_problem(40, seed=0)
     for program in (None, "asymmetric_laplace"):
-        calibrator = ScoreCalibrator(inference="nuts", program=program, draws=500, random_state=0)
+        calibrator = ScoreCalibrator(inference=NUTS(program), draws=500, random_state=0)
         calibrator.fit(scores, labels)
         text = calibrator.report(tmp_path / "report.html").read_text(encoding="utf-8")
         assert "No-U-Turn" in text
@@ -174,7 +174,7 @@ def test_a_table_has_what_each_part_says(tmp_path):
     weight = calibrator.combination_["weight"]
     assert list(rows) == ["combined", *weight.index]
     assert rows["combined"] == pytest.approx(calibrator.predict_proba(at)[:, 1], abs=0.01)
-    drawn = dict(zip(weight.index, calibrator._calibration.draws.parts, strict=True))
+    drawn = dict(zip(weight.index, calibrator._fitted.calibration.draws.parts, strict=True))
     for name, part in drawn.items():
         assert rows[name] == pytest.approx(special.expit(part.predictive(at)), abs=0.01), name
     alone = ScoreCalibrator("gaussian", **FAST).fit(*make_problem(80, seed=0))
@@ -233,7 +233,7 @@ def test_other_poolings_and_topics_that_lack_a_class(pooling, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"scores_are": "log_odds"}, {"parts": "monotone"}, {"family": "average"}]
+    "options", [{}, {"scores_are": "log_odds"}, {"parts": "monotone"}, {"parts": "average"}]
 )
 def test_another_prior_moves_every_draw_by_what_the_page_adds(options):
     scores, labels = make_problem(60, seed=4)
@@ -247,7 +247,7 @@ def test_another_prior_moves_every_draw_by_what_the_page_adds(options):
 
 def test_the_draws_of_the_page_are_draws_of_the_posterior(tmp_path):
     scores, labels = make_problem(60, seed=4)
-    calibrator = ScoreCalibrator(family="asymmetric_laplace", **FAST).fit(scores, labels)
+    calibrator = ScoreCalibrator(parts="asymmetric_laplace", **FAST).fit(scores, labels)
     (topic,) = data_of(calibrator.report(tmp_path / "report.html"))["topics"]
     x, draws = np.array(topic["x"]), unpacked(topic["draws"])
     all_draws = np.clip(special.logit(calibrator.sample_proba(x)), -20.0, 20.0)
@@ -257,7 +257,7 @@ def test_the_draws_of_the_page_are_draws_of_the_posterior(tmp_path):
 
 
 # The labels sort the other way round, which the report says in their own words.
-@pytest.mark.filterwarnings("ignore::bayescal.score_checks.ScoresWarning")
+@pytest.mark.filterwarnings("ignore::bayescal.support.score_checks.ScoresWarning")
 def test_text_from_the_data_stays_text(tmp_path):
     scores, labels = make_problem(40, seed=0)
     hostile = "</script><script>alert(1)</script>"

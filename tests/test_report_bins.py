@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy import special
 
-from bayescal.fitted.documents import Documents
-from bayescal.report.bins import empirical_log_odds, histogram, reliability
-from bayescal.report.grid import split_between
-from bayescal.report.packing import numbers, packed, unpacked
+from bayescal.fitting.problems.problem import Documents
+from bayescal.report.held_out import empirical_log_odds, histogram, reliability
+from bayescal.report.rendering import numbers, packed, unpacked
+from bayescal.report.topic import split_between
 from tests.report_data import make_problem
 
 

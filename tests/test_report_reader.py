@@ -7,8 +7,8 @@ import pytest
 
 from bayescal import ScoreCalibrator, TopicCalibrator
 from bayescal.decisions import precision_at, recall_at, threshold_for_recall
-from bayescal.palette import CLASS_COLOURS, MLE_COLOUR, POSTERIOR_COLOUR
 from bayescal.report import write_report
+from bayescal.support.palette import CLASS_COLOURS, MLE_COLOUR, POSTERIOR_COLOUR
 from tests.browser import browser, opened
 from tests.report_data import as_number, data_of, make_problem, make_topics
 

@@ -12,15 +12,13 @@ from scipy import special
 from bayescal import ScoreCalibrator, TopicCalibrator
 from bayescal.decisions import precision_at, recall_at, threshold_for_recall
 from bayescal.families import FAMILIES
-from bayescal.fitted.documents import Documents
-from bayescal.palette import CLASS_COLOURS, MLE_COLOUR, POSTERIOR_COLOUR
+from bayescal.fitting.problems.problem import Documents
 from bayescal.report import write_report
 from bayescal.report.answer import answer_of
-from bayescal.report.contents import gather
-from bayescal.report.grid import shares, smooth_shares
-from bayescal.report.selection import half_way, typical_scores
+from bayescal.report.document import COLUMNS, PARAMETERS, PARTS, gather
+from bayescal.report.topic import half_way, shares, smooth_shares, typical_scores
 from bayescal.report.topic_table import Cell, Row, ranked
-from bayescal.report.words import COLUMNS, PARAMETERS, PARTS
+from bayescal.support.palette import CLASS_COLOURS, MLE_COLOUR, POSTERIOR_COLOUR
 from tests.report_data import data_of, make_problem, make_topics
 
 pytestmark = pytest.mark.one_era
@@ -190,7 +188,7 @@ FITTED = {
     "probabilities": {"scores_are": "probabilities"},
     "monotone": {"parts": "monotone"},
     "mle": {"inference": "mle"},
-} | {name: {"family": name} for name in FAMILIES}
+} | {name: {"parts": name} for name in FAMILIES}
 
 
 @pytest.mark.parametrize("options", FITTED.values(), ids=FITTED)

@@ -6,16 +6,28 @@ import pytest
 from scipy import special
 from scipy.stats import binomtest
 
-from bayescal.methods import METHODS, Method, installed_methods
 from bayescal.metrics import losses
-from bayescal.reproduce import reuters as experiment
-from bayescal.reproduce.corpus_scores import TopicScores, count_words, largest_topics, score_topics
-from bayescal.reproduce.decisions import Decisions, decide
-from bayescal.reproduce.empirical import binned_log_odds
-from bayescal.reproduce.published import PUBLISHED
-from bayescal.reproduce.small_data import SIZES, learning_table, total_bits, totals_by_size, wide
-from bayescal.reproduce.table import MEASURES, marks, sign_tests, totals_table
+from studies.papers.methods import METHODS, Method, installed_methods
+from studies.papers.sigir2003 import experiment
+from studies.papers.sigir2003.experiment import (
+    SIZES,
+    learning_table,
+    total_bits,
+    totals_by_size,
+    wide,
+)
+from studies.papers.sigir2003.figures import binned_log_odds
+from studies.papers.sigir2003.scores import (
+    Decisions,
+    TopicScores,
+    count_words,
+    decide,
+    largest_topics,
+    score_topics,
+)
+from studies.papers.sigir2003.table import MEASURES, PUBLISHED, marks, sign_tests, totals_table
 from tests import corpus as reuters
+from tests.cli_tools import run_paper
 
 pytestmark = pytest.mark.one_era
 
@@ -236,7 +248,7 @@ class TestFigures:
         assert n.sum() == pytest.approx(500)
 
     def test_the_figures_show_what_they_should(self):
-        from bayescal.reproduce.figures import draw_figures
+        from studies.papers.sigir2003.figures import draw_figures
 
         by_classifier = {
             each.classifier: each for each in score(make_corpus()) if each.topic == "oil"
@@ -318,3 +330,52 @@ def test_scores_of_topics_are_what_methods_get():
 
     decide({"spy": Method("spy", "ours", one_topic=spy)}, [one])
     assert answered == [([0.0, 1.0], [0, 1], [0.0])]
+
+
+class TestCommand:
+    def test_bad_calls_end_in_one_line(self, tmp_path):
+        call = ("sigir2003", "--out", tmp_path / "out", "--data")
+        assert "no copy of Reuters" in run_paper(*call, tmp_path / "absent", code=2).stderr
+        (tmp_path / "x.tar").write_bytes(b"no tar")
+        assert "no tar archive" in run_paper(*call, tmp_path / "x.tar", code=2).stderr
+        wrong = run_paper(*call, tmp_path / "x.tar", "--methods", "some", code=2)
+        assert "argument --methods: invalid choice" in wrong.stderr
+        assert (
+            "--repeats: must be at least"
+            in run_paper("small_data", "--repeats", "0", code=2).stderr
+        )
+        assert not (tmp_path / "out").exists()
+
+    def test_writes_tables_and_figures(self, tmp_path, monkeypatch):
+        monkeypatch.setattr("studies.papers.corpora.fetch_reuters21578", lambda path: make_corpus())
+        out = tmp_path / "out"
+        call = ("sigir2003", "--out", out, "--topics", "2", "--jobs", "1")
+        shown = run_paper(*call, "--methods", "paper").stdout
+        assert "Naive Bayes: totals over 100 decisions" in shown
+        assert "paper" not in shown.split("Bold")[0].split("errors")[1]  # of ten topics only
+        assert sorted(path.name for path in out.iterdir()) == [
+            "figure_2_gaussians.png",
+            "figure_3_asymmetric_gaussians.png",
+            "figure_4_densities.png",
+            "figure_5_log_odds.png",
+            "reuters.csv",
+            "reuters.md",
+            "reuters_sign_tests.csv",
+        ]
+        assert "| method | log loss |" in (out / "reuters.md").read_text()
+        first = [(path.name, path.read_bytes()) for path in sorted(out.iterdir())]
+        run_paper(*call, "--methods", "paper")
+        assert [(path.name, path.read_bytes()) for path in sorted(out.iterdir())] == first
+
+    def test_small_data_writes_what_it_shows(self, tmp_path, monkeypatch):
+        monkeypatch.setattr("studies.papers.sigir2003.experiment.SIZES", (5,))
+        monkeypatch.setattr(
+            "studies.papers.sigir2003.experiment.installed_methods",
+            lambda: ["LR+Noise", "A.Laplace"],
+        )
+        out = tmp_path / "out"
+        shown = run_paper("small_data", "--out", out, "--repeats", "2", "--jobs", "1").stdout
+        table = pd.read_csv(out / "small_data.csv")
+        assert set(table["method"]) == {"LR+Noise", "A.Laplace"}
+        assert f"{table['mean'][0]:.0f} ± {table['error'][0]:.0f}" in shown
+        assert (out / "small_data.png").stat().st_size > 10_000

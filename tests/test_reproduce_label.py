@@ -1,4 +1,4 @@
-"""The experiment of learning across tasks: corpora, inputs, methods, protocols, table, command."""
+"""The experiment of learning across tasks: corpora, inputs, methods, methods, table, command."""
 
 import lzma
 
@@ -9,14 +9,21 @@ import pytest
 from scipy import sparse
 from sklearn.metrics import f1_score, log_loss, roc_auc_score
 
-from bayescal.datasets import read_mulan, reuters21578
-from bayescal.reproduce.label import methods, protocols
-from bayescal.reproduce.label.corpora import Corpus, multilabel, reuters
-from bayescal.reproduce.label.inputs import BASE, Task, tasks_of
-from bayescal.reproduce.label.methods import Decided, Setting
-from bayescal.reproduce.label.published import MEASURES, PUBLISHED
-from bayescal.reproduce.label.table import by_task, label_table, mark_of
-from tests.cli_tools import run
+from studies.papers import corpora
+from studies.papers.corpora import read_mulan
+from studies.papers.label import methods
+from studies.papers.label.experiment import MEASURES, PUBLISHED, by_task, label_table, mark_of
+from studies.papers.label.methods import (
+    BASE,
+    Corpus,
+    Decided,
+    Setting,
+    Task,
+    multilabel,
+    reuters,
+    tasks_of,
+)
+from tests.cli_tools import run_paper
 from tests.problems_data import STORY
 
 pytestmark = pytest.mark.one_era
@@ -45,7 +52,7 @@ TASKS = [made_task(k, corpus="ab"[k % 2]) for k in range(4)]
 
 @pytest.fixture(scope="module")
 def decided():
-    return protocols.decide_all(TASKS, "together")
+    return methods.decide_all(TASKS, "together")
 
 
 def write_mulan(folder, name, *, documents=60, packed=True, seed=0):
@@ -198,10 +205,10 @@ class TestMethods:
             np.testing.assert_array_equal(alone.log_odds, decided[name][0].log_odds)
 
     def test_slow_ones_are_taken_if_asked_for(self, monkeypatch):
-        monkeypatch.setattr(protocols, "ALONE", {})
-        monkeypatch.setattr(protocols, "TOGETHER", {})
-        assert protocols.decide_all(TASKS[:1], "together") == {}
-        (found,) = protocols.decide_all(TASKS[:1], "together", slow=True)["bayes"]
+        monkeypatch.setattr(methods, "ALONE", {})
+        monkeypatch.setattr(methods, "TOGETHER", {})
+        assert methods.decide_all(TASKS[:1], "together") == {}
+        (found,) = methods.decide_all(TASKS[:1], "together", slow=True)["bayes"]
         assert roc_auc_score(TASKS[0].truth, found.log_odds) > 0.8
 
     def test_a_method_of_all_tasks_does(self, decided):
@@ -211,11 +218,11 @@ class TestMethods:
 
     def test_test_labels_are_not_used(self, decided, monkeypatch):
         quick = {name: methods.ALONE[name] for name in ("SVM", "STRIVE-D")}
-        monkeypatch.setattr(protocols, "ALONE", quick)
+        monkeypatch.setattr(methods, "ALONE", quick)
         blind = [
             Task(t.corpus, t.topic, t.inputs, t.positive, t.fold, t.new, ~t.truth) for t in TASKS
         ]
-        again = protocols.decide_all(blind, "together")
+        again = methods.decide_all(blind, "together")
         for name, found in again.items():
             for one, other in zip(found, decided[name], strict=True):
                 np.testing.assert_array_equal(one.log_odds, other.log_odds)
@@ -234,7 +241,7 @@ class TestMethods:
 class TestProtocols:
     @pytest.mark.parametrize("name", ["tasks-left-out", "corpora-left-out"])
     def test_every_task_is_left_out_once(self, name):
-        groups = protocols.PROTOCOLS[name](TASKS, 0)
+        groups = methods.PROTOCOLS[name](TASKS, 0)
         assert sorted(k for group in groups for k in group) == [0, 1, 2, 3]
         if name == "corpora-left-out":
             assert groups == [[0, 2], [1, 3]]
@@ -247,7 +254,7 @@ class TestProtocols:
             else t
             for t in TASKS
         ]
-        before, after = (protocols.decide_all(t, "corpora-left-out") for t in (TASKS, turned))
+        before, after = (methods.decide_all(t, "corpora-left-out") for t in (TASKS, turned))
         for name, found in before.items():
             for k in (0, 2):
                 np.testing.assert_array_equal(found[k].log_odds, after[name][k].log_odds)
@@ -256,10 +263,10 @@ class TestProtocols:
     @pytest.mark.parametrize("name", ["tasks-left-out", "corpora-left-out"])
     def test_all_at_once_are_refused(self, name):
         with pytest.raises(ValueError, match=f"{name} must leave tasks to learn from"):
-            protocols.decide_all(TASKS[:1], name)
+            methods.decide_all(TASKS[:1], name)
 
     def test_answers_come_in_the_order_of_tasks(self):
-        found = protocols.decide_all(TASKS, "tasks-left-out")
+        found = methods.decide_all(TASKS, "tasks-left-out")
         assert list(found) == list(methods.WITHOUT_LABELS)
         for decided in found.values():
             for each, task in zip(decided, TASKS, strict=True):
@@ -301,7 +308,7 @@ class TestTable:
 class TestCommand:
     @pytest.fixture
     def data(self, tmp_path, monkeypatch):
-        monkeypatch.setattr(reuters21578, "STORIES", 80)
+        monkeypatch.setattr(corpora, "STORIES", 80)
         for seed, name in enumerate(("enron", "medical")):
             write_mulan(tmp_path, name, seed=seed)
         words = np.array(["corn", "wheat", "up", "down", "said", "a", "the", "mln"])
@@ -318,10 +325,10 @@ class TestCommand:
         return tmp_path
 
     def test_files(self, data, tmp_path, monkeypatch):
-        monkeypatch.setattr(protocols, "ALONE", {"SVM": methods.svm})
+        monkeypatch.setattr(methods, "ALONE", {"SVM": methods.svm})
         options = ("--data", data / "sgm", "--multilabel", data, "--topics", "1", "--jobs", "1")
         out = tmp_path / "out"
-        shown = run("reproduce", "label", *options, "--out", out).stdout
+        shown = run_paper("label", *options, "--out", out).stdout
         assert "reuters: 1 of 1 topics" in shown
         assert "5 tasks, together" in shown
         table = pd.read_csv(out / "label.csv")
@@ -331,12 +338,12 @@ class TestCommand:
     @pytest.mark.parametrize(
         ("options", "message"),
         [
-            (("--protocol", "one"), "--protocol must be one of 'together'"),
+            (("--protocol", "one"), "argument --protocol: invalid choice: 'one'"),
             (("--topics", "0"), "--topics"),
             (("--multilabel", "nowhere"), "nowhere"),
         ],
     )
     def test_refusals(self, data, tmp_path, options, message):
         given = ("--data", data / "sgm", "--topics", "1", "--out", tmp_path / "out")
-        done = run("reproduce", "label", *given, *options, code=2)
+        done = run_paper("label", *given, *options, code=2)
         assert message in done.stderr

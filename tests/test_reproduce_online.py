@@ -6,16 +6,21 @@ import pytest
 from scipy.special import expit
 
 from bayescal import ScoreCalibrator
-from bayescal.bayes import probability
 from bayescal.combining.measures import loss_of
-from bayescal.experts.online_combiner import OnlineCombiner
-from bayescal.reproduce.online import COMBINATIONS, GROUPS, ONLINE, PASSES, ExpertsOfInputs
-from bayescal.reproduce.online_rounds import rounds_table
-from bayescal.reproduce.published_online import PUBLISHED
-from bayescal.reproduce.published_strive import MEASURES
-from bayescal.reproduce.strive import BASE, decide_all
-from bayescal.reproduce.strive_table import strive_table
-from tests.cli_tools import run
+from bayescal.combining.online.online_combiner import OnlineCombiner
+from bayescal.support.bayes import probability
+from studies.papers.online.experiment import (
+    COMBINATIONS,
+    GROUPS,
+    ONLINE,
+    PASSES,
+    PUBLISHED,
+    ExpertsOfInputs,
+    rounds_table,
+)
+from studies.papers.strive.experiment import MEASURES, strive_table
+from studies.papers.strive.methods import BASE, decide_all
+from tests.cli_tools import run_paper
 from tests.test_reproduce import make_corpus
 from tests.test_strive import made_topic
 
@@ -147,16 +152,18 @@ def test_the_command(tmp_path, monkeypatch):
         return TOPICS
 
     few = {name: COMBINATIONS[name] for name in (*GROUPS["D"], "WMA")}
-    monkeypatch.setattr("bayescal.datasets.fetch_reuters21578", lambda path: make_corpus())
-    monkeypatch.setattr("bayescal.reproduce.strive.topic_inputs", rows)
-    monkeypatch.setattr("bayescal.reproduce.online.COMBINATIONS", few)
-    monkeypatch.setattr("bayescal.reproduce.online.GROUPS", {"D": GROUPS["D"], "O": ("WMA",)})
-    call = ("reproduce", "online", "--topics", "2", "--jobs", "1")
-    shown = run(*call, "--out", tmp_path / "out").stdout
+    monkeypatch.setattr("studies.papers.corpora.fetch_reuters21578", lambda path: make_corpus())
+    monkeypatch.setattr("studies.papers.strive.experiment.topic_inputs", rows)
+    monkeypatch.setattr("studies.papers.online.experiment.COMBINATIONS", few)
+    monkeypatch.setattr(
+        "studies.papers.online.experiment.GROUPS", {"D": GROUPS["D"], "O": ("WMA",)}
+    )
+    call = ("online", "--topics", "2", "--jobs", "1")
+    shown = run_paper(*call, "--out", tmp_path / "out").stdout
     assert "O online combiners of classifiers alone" in " ".join(shown.split())
     table = pd.read_csv(tmp_path / "out" / "online.csv")
     assert table["method"].tolist() == [*BASE, *few, "BestSelect"]
     rounds = pd.read_csv(tmp_path / "out" / "online_rounds.csv")
     assert f"{rounds['squared error'][0]:.0f}" in shown
     assert (tmp_path / "out" / "online.md").read_text().startswith("| method |")
-    assert "must be at least" in run(*call, "--seed", "-1", code=2).stderr
+    assert "must be at least" in run_paper(*call, "--seed", "-1", code=2).stderr

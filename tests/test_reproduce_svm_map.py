@@ -8,12 +8,22 @@ import pandas as pd
 import pytest
 
 from bayescal.ranking import SVMMAPRanker, average_precision
-from bayescal.reproduce.svm_map import trials as trials_module
-from bayescal.reproduce.svm_map.collections import Collection, read_collections, spam
-from bayescal.reproduce.svm_map.roles import Roles, deal
-from bayescal.reproduce.svm_map.table import as_printed, query_means, table_of
-from bayescal.reproduce.svm_map.trials import COSTS, contenders, run_trial, run_trials
-from tests.cli_tools import run
+from studies.papers.svm_map import experiment as trials_module
+from studies.papers.svm_map.experiment import (
+    COSTS,
+    Collection,
+    Roles,
+    as_printed,
+    contenders,
+    deal,
+    query_means,
+    read_collections,
+    run_trial,
+    run_trials,
+    spam,
+    table_of,
+)
+from tests.cli_tools import run_paper
 from tests.ranking_data import linear_queries
 
 pytestmark = pytest.mark.one_era
@@ -160,7 +170,7 @@ def test_tables_as_the_paper_prints_them():
 class TestCommand:
     def test_writes_tables(self, tmp_path):
         out = tmp_path / "out"
-        shown = run("reproduce", "svm-map", "--out", out, "--jobs", "1").stdout
+        shown = run_paper("svm_map", "--out", out, "--jobs", "1").stdout
         assert "constructed: mean average precision, 10 trials" in shown
         table = pd.read_csv(out / "svm_map.csv").set_index("model")
         assert table.loc["SVM-MAP", "map"] > table.loc["SVM-ROC", "map"] + 0.005
@@ -181,6 +191,6 @@ class TestCommand:
         ],
     )
     def test_wrong_use(self, tmp_path, options, message):
-        done = run("reproduce", "svm-map", "--out", tmp_path / "out", *options, code=2)
+        done = run_paper("svm_map", "--out", tmp_path / "out", *options, code=2)
         assert message in " ".join(done.stderr.split())
         assert not (tmp_path / "out").exists()

@@ -14,7 +14,7 @@ import xarray as xr
 from pyarrow import parquet
 
 from bayescal import TopicCalibrator
-from bayescal.results import storage
+from bayescal.fitting.results import storage
 from tests.cli_tools import read, run, summary_of, write
 from tests.scale_out_tools import FEW, made
 
@@ -91,7 +91,7 @@ def test_a_killed_command_goes_on_bit_for_bit(scores, tmp_path, monkeypatch):
     result = run("fit", changed, *OPTIONS, "--out", out, "--resume", code=2)
     assert "scores was" in result.output
 
-    fits = count(monkeypatch, "bayescal.cli.unpooled.fit_rows")
+    fits = count(monkeypatch, "bayescal.cli.fitting.fit_rows")
     run("fit", scores, *OPTIONS, "--out", out, "--resume")
     assert len(fits) == TOPICS - there
     assert not (out / ".unfinished").exists()
@@ -116,11 +116,11 @@ def test_another_run_begins_anew_unless_it_is_to_resume(scores, tmp_path, monkey
             raise KeyboardInterrupt
         return original(*_)
 
-    from bayescal.cli import unpooled
+    from bayescal.cli import fitting
 
-    original = unpooled.fit_rows
+    original = fitting.fit_rows
     with monkeypatch.context() as patched:
-        patched.setattr("bayescal.cli.unpooled.fit_rows", fail)
+        patched.setattr("bayescal.cli.fitting.fit_rows", fail)
         run("fit", scores, *OPTIONS, "--out", tmp_path / "out", code=130)
     assert len(kept_in(tmp_path / "out")) == 2
     mle = (*OPTIONS[:4], "--inference", "mle")
@@ -149,7 +149,7 @@ def test_a_killed_fit_goes_on_from_its_memory(tmp_path, monkeypatch):
     memory = tmp_path / "memory"
     kill_when(("-c", FIT, memory), lambda: len(list(memory.rglob("output.pkl"))) >= 3)
     whole = TopicCalibrator("none", **FEW).fit(*made(75))
-    draws = count(monkeypatch, "bayescal.engines.pooled.topics.ClassPosterior")
+    draws = count(monkeypatch, "bayescal.fitting.engines.pooled.engine.ClassPosterior")
     resumed = TopicCalibrator("none", memory=memory, **FEW).fit(*made(75))
     assert 0 < len(draws) < 2 * 75
     xr.testing.assert_identical(
@@ -168,11 +168,11 @@ def test_pooled_commands_resume_too(scores, tmp_path, monkeypatch):
     few = write(pd.read_csv(scores).query("topic < 4"), tmp_path / "few.csv")
     with monkeypatch.context() as patched:
         # All topics are drawn, and then it fails.
-        patched.setattr("bayescal.cli.pooled.calibrated", None)
+        patched.setattr("bayescal.cli.fitting.calibrated", None)
         with pytest.raises(AssertionError):
             run("fit", few, *options, "--out", tmp_path / "out")
     assert (tmp_path / "out/.unfinished").is_dir()
-    draws = count(monkeypatch, "bayescal.engines.pooled.topics.ClassPosterior")
+    draws = count(monkeypatch, "bayescal.fitting.engines.pooled.engine.ClassPosterior")
     run("fit", few, *options, "--out", tmp_path / "out", "--resume")
     assert draws == []
     run("fit", few, *options, "--out", tmp_path / "whole")
@@ -193,7 +193,7 @@ def tables(tmp_path):
 
 def test_parquet_goes_on_where_it_stopped(tables, monkeypatch):
     fitted, source, out = tables
-    writing = "bayescal.results.parquet._with_answers"
+    writing = "bayescal.fitting.results.parquet._with_answers"
     calls = []
 
     def fail(*_):
@@ -202,7 +202,7 @@ def test_parquet_goes_on_where_it_stopped(tables, monkeypatch):
             raise KeyboardInterrupt
         return original(*_)
 
-    from bayescal.results.parquet import _with_answers as original
+    from bayescal.fitting.results.parquet import _with_answers as original
 
     with monkeypatch.context() as patched:
         patched.setattr(writing, fail)

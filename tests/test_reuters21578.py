@@ -8,8 +8,13 @@ import threading
 import pandas as pd
 import pytest
 
-from bayescal.datasets import CorpusError, DownloadError, fetch_reuters21578, reuters21578
-from bayescal.datasets.sgml import read_stories
+from studies.papers import corpora
+from studies.papers.corpora import (
+    CorpusError,
+    DownloadError,
+    fetch_reuters21578,
+    read_stories,
+)
 from tests import corpus as reuters
 from tests.corpus import TOPIC_COUNTS
 
@@ -36,8 +41,8 @@ def corpus():
 @pytest.fixture
 def small(monkeypatch):
     """A corpus of three stories, as an archive would hold it."""
-    monkeypatch.setattr(reuters21578, "STORIES", 3)
-    monkeypatch.delenv(reuters21578.PATH_VARIABLE, raising=False)
+    monkeypatch.setattr(corpora, "STORIES", 3)
+    monkeypatch.delenv(corpora.PATH_VARIABLE, raising=False)
     return {
         "reut2-000.sgm": (story(1) + story(2, split="TEST")).encode(),
         "reut2-001.sgm": story(3, marked="NO", text="caf\xe9").encode("latin-1"),
@@ -135,7 +140,7 @@ class TestCopies:
         assert expected["split"].tolist() == ["train", "test", "unused"]
         assert expected["text"].iloc[2] == "café"
         pd.testing.assert_frame_equal(fetch_reuters21578(path=folder), expected)
-        monkeypatch.setenv(reuters21578.PATH_VARIABLE, str(archive))
+        monkeypatch.setenv(corpora.PATH_VARIABLE, str(archive))
         pd.testing.assert_frame_equal(fetch_reuters21578(), expected)
 
     def test_nothing_there(self, tmp_path):
@@ -209,7 +214,7 @@ class TestDownloads:
         pytest.importorskip("pooch")
         self.httpd, self.handler = server
         self.home, self.archive = tmp_path / "home", packed(small, tmp_path)
-        monkeypatch.setattr(reuters21578, "URL", f"http://127.0.0.1:{self.httpd.server_port}/c.tgz")
+        monkeypatch.setattr(corpora, "URL", f"http://127.0.0.1:{self.httpd.server_port}/c.tgz")
         for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
             monkeypatch.delenv(name, raising=False)
 
@@ -223,7 +228,7 @@ class TestDownloads:
         import hashlib
 
         content = self.archive.read_bytes()
-        monkeypatch.setattr(reuters21578, "SHA256", hashlib.sha256(content).hexdigest())
+        monkeypatch.setattr(corpora, "SHA256", hashlib.sha256(content).hexdigest())
         self.serve(content)
         first = fetch_reuters21578(data_home=self.home)
         self.serve(b"another answer")
@@ -243,7 +248,7 @@ class TestDownloads:
         assert self.left() == []
 
     def test_no_network(self, monkeypatch):
-        monkeypatch.setattr(reuters21578, "URL", "http://127.0.0.1:9/c.tgz")
+        monkeypatch.setattr(corpora, "URL", "http://127.0.0.1:9/c.tgz")
         with pytest.raises(DownloadError, match="Without a network name a copy with path="):
             fetch_reuters21578(data_home=self.home)
         assert self.left() == []
@@ -252,5 +257,5 @@ class TestDownloads:
         import sys
 
         monkeypatch.setitem(sys.modules, "pooch", None)
-        with pytest.raises(ImportError, match=r"bayescal\[datasets\]"):
+        with pytest.raises(ImportError, match="pip install pooch"):
             fetch_reuters21578(data_home=self.home)

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from bayescal import ScoreCalibrator
-from bayescal.robust import MAD_TO_SIGMA, centre_and_spread, median, units_of
+from bayescal.support.robust import MAD_TO_SIGMA, centre_and_spread, median, units_of
 from tests.references import relative
 
 pytestmark = pytest.mark.one_era
@@ -178,6 +178,6 @@ def test_noise_of_documents_that_say_nothing_leaves_the_others_what_they_are(mon
     assert probabilities(1e-9) == pytest.approx(expected, abs=0.02)
     # The negative: in units of the noise, priors are wrong by a factor of a billion.
     monkeypatch.setattr(
-        "bayescal.engines.data.units_of", lambda x, _, weight: centre_and_spread(x, weight)
+        "bayescal.fitting.scores.units_of", lambda x, _, weight: centre_and_spread(x, weight)
     )
     assert np.abs(probabilities(1e-9) - expected).max() > 0.05

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 import scipy.stats as st
 
-from bayescal.engines.exact.joint import Prior
 from bayescal.families import FAMILIES
+from bayescal.fitting.engines.exact.joint_density import DensityPrior
 from studies import ranks as program_ranks
 from studies.sbc import ASYMMETRIC, LEVEL, NUTS_DRAWS, WRONG, adjusted_p, nuts_ranks, wrong_engines
 from tests.exact_tools import draw_class
@@ -23,7 +23,7 @@ from tests.sizes import size
 pytestmark = pytest.mark.one_era
 
 SIMULATIONS, DRAWS, BINS = size(500, 1000), 99, 20
-PRIOR = Prior()
+PRIOR = DensityPrior()
 # Families, and whether of positives: only the hybrid's two classes differ.
 CLASSES = [(name, False) for name in sorted(FAMILIES)] + [("hybrid", True)]
 
@@ -61,7 +61,7 @@ def uniform_pvalue(rank):
 
 
 def exact(x, powers, symmetric, rng, **wrong):
-    prior = Prior(symmetric=symmetric, **wrong)
+    prior = DensityPrior(symmetric=symmetric, **wrong)
     return draw_class(x, None, powers, prior, DRAWS, rng)
 
 

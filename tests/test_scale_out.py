@@ -12,7 +12,7 @@ import xarray as xr
 from pyarrow import parquet
 
 from bayescal import TopicCalibrator
-from bayescal.parallel import in_parallel, reporting, workers
+from bayescal.support.parallel import in_parallel, reporting, workers
 from tests.scale_out_tools import FEW, Killer, dies, dies_once, made
 from tests.sizes import size
 
@@ -178,7 +178,7 @@ def test_tables_of_topics_are_kept(fitted, monkeypatch):
     def make(*_, **__):
         raise AssertionError("made again")
 
-    monkeypatch.setattr("bayescal.curves.tables.tabulate", make)
+    monkeypatch.setattr("bayescal.fitting.curves.tables.refine", make)
     np.testing.assert_array_equal(fitted.predict_interval(scores, topics), first)
 
 

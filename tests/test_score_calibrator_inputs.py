@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bayescal import ScoreCalibrator
+from bayescal import MAP, Densities, ScoreCalibrator
 from bayescal.families import FAMILIES
 
 pytestmark = pytest.mark.one_era
@@ -63,29 +63,43 @@ def test_wrong_data(arguments, message):
     ("parameters", "message"),
     [
         (
-            {"family": "weibull"},
-            "family must be one of 'auto', 'gaussian'.*got 'weibull'",
+            {"parts": "weibull"},
+            "parts must be one of 'auto', .*'gaussian'.*got 'weibull'",
+        ),
+        (
+            {"parts": Densities("weibull")},
+            "Densities: family must be one of 'auto', 'gaussian'.*got 'weibull'",
         ),
         (
             {"inference": "vi"},
             "inference must be one of 'auto', 'exact', 'nuts', 'map', 'mle', got 'vi'",
         ),
         ({"point": "mode"}, "point must be one of"),
-        ({"candidates": "all"}, "candidates must be one of 'exact', 'bennett', got 'all'"),
-        ({"scale_floor": -1.0}, "scale_floor must be 'auto', None .off. or a positive floor"),
-        ({"scale_floor": "on"}, "scale_floor must be"),
+        (
+            {"parts": Densities(candidates="all")},
+            "candidates must be one of 'exact', 'bennett', got 'all'",
+        ),
+        (
+            {"parts": Densities(scale_floor=-1.0)},
+            "scale_floor must be 'auto', None .off. or a positive floor",
+        ),
+        ({"parts": Densities(scale_floor="on")}, "scale_floor must be"),
         ({"draws": 0}, "draws must be a positive whole number, got 0"),
         ({"chains": 2.5}, "chains must be a positive whole number, got 2.5"),
-        ({"inference": "map", "hyperparameters": {"slope": 1}}, "hyperparameters of program"),
-        ({"inference": "map", "program": "nothing"}, "there is no program 'nothing'"),
-        ({"inference": "exact", "program": "laplace"}, "a program needs inference 'nuts' or 'map'"),
+        ({"inference": MAP(hyperparameters={"slope": 1})}, "hyperparameters of program"),
+        ({"inference": MAP("nothing")}, "there is no program 'nothing'"),
         (
-            {"inference": "exact", "hyperparameters": {"slope": 1}},
-            "hyperparameters of parts .* got 'slope'",
+            {"parts": Densities(hyperparameters={"slope": 1})},
+            "hyperparameters of Densities are .* got 'slope'",
         ),
-        ({"inference": "exact", "hyperparameters": {"spread": 0}}, "spread must be positive"),
+        ({"units": {"centre": 0.0, "spread": 0}}, "spread must be positive"),
+        ({"units": {"centre": np.nan, "spread": 1.0}}, "centre must be finite, got nan"),
+        ({"units": {"spread": 1.0}}, "units must be a dict of centre and spread"),
         (
-            {"inference": "exact", "family": "laplace", "hyperparameters": {"share_alpha": 1}},
+            {
+                "inference": "exact",
+                "parts": Densities("laplace", hyperparameters={"share_alpha": 1}),
+            },
             "hyperparameters of family 'laplace' are centre.*got 'share_alpha'",
         ),
     ],
@@ -126,13 +140,15 @@ HARD = {
 }
 
 
-@pytest.mark.filterwarnings("ignore::bayescal.score_checks.ScoresWarning")
+@pytest.mark.filterwarnings("ignore::bayescal.support.score_checks.ScoresWarning")
 @pytest.mark.parametrize("scale_floor", ["auto", None])
 @pytest.mark.parametrize("family", sorted(FAMILIES))
 @pytest.mark.parametrize("case", HARD)
 def test_hard_data(case, family, scale_floor):
     scores, labels = (np.asarray(values) for values in HARD[case])
-    calibrator = ScoreCalibrator(family, "mle", scale_floor=scale_floor).fit(scores, labels)
+    calibrator = ScoreCalibrator(Densities(family, scale_floor=scale_floor), "mle").fit(
+        scores, labels
+    )
     new = np.r_[scores, -1e150, 1e150, scores.mean()]
     probability = calibrator.predict_proba(new)
     assert np.isfinite(calibrator.decision_function(new)).all()
@@ -145,7 +161,7 @@ def test_hard_data(case, family, scale_floor):
         assert low < 0.5 < high
 
 
-@pytest.mark.filterwarnings("ignore::bayescal.score_checks.ScoresWarning")
+@pytest.mark.filterwarnings("ignore::bayescal.support.score_checks.ScoresWarning")
 @pytest.mark.parametrize("family", sorted(FAMILIES))
 @pytest.mark.parametrize("case", HARD)
 def test_hard_data_with_a_posterior(case, family):
@@ -161,7 +177,7 @@ def test_hard_data_with_a_posterior(case, family):
         assert low < 0.5 < high
 
 
-@pytest.mark.filterwarnings("ignore::bayescal.score_checks.ScoresWarning")
+@pytest.mark.filterwarnings("ignore::bayescal.support.score_checks.ScoresWarning")
 def test_a_million_ties():
     scores = np.repeat([0.0, 1.0], 500_000)
     labels = np.tile([0, 0, 0, 1], 250_000)

@@ -1,5 +1,8 @@
 """Scores the wrong way round, or that say nothing, or that are probabilities, are spoken of."""
 
+import warnings
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import special, stats
@@ -8,7 +11,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 import bayescal
 from bayescal import CalibratedClassifier, ScoreCalibrator, TopicCalibrator
-from bayescal.score_checks import ScoresWarning, direction, topic_problems
+from bayescal.fitting.results.diagnostics import ConvergenceWarning
+from bayescal.support.score_checks import ScoresWarning, direction, topic_problems
 from bayescal.text import TextCalibrator
 from tests.cli_tools import make_frame, make_topics, run, summary_of, write
 from tests.report_data import data_of
@@ -75,7 +79,7 @@ def test_topics_without_information_seldom_alarm():
 # ScoreCalibrator
 
 
-@pytest.mark.parametrize("options", [{"family": "gaussian"}, {"inference": "mle"}], ids=str)
+@pytest.mark.parametrize("options", [{"parts": "gaussian"}, {"inference": "mle"}], ids=str)
 def test_labels_in_the_wrong_order_are_spoken_of_and_mended_by_positive(options, tmp_path):
     calibrator = ScoreCalibrator(**FAST | options)
     with pytest.warns(ScoresWarning, match="give positive='Responsive' if .*, or negate") as caught:
@@ -164,7 +168,7 @@ def test_flows_of_the_package_are_silent():
 
 def test_topics_the_wrong_way_round(tmp_path):
     frame = make_topics()[["score", "label", "topic"]]
-    options = {"pooling": "none", "family": "laplace", "draws": 20, "random_state": 0}
+    options = {"pooling": "none", "parts": "laplace", "draws": 20, "random_state": 0}
     with pytest.warns(ScoresWarning, match="give positive=0 if that is what larger scores stand"):
         turned = TopicCalibrator(**options).fit(frame.assign(score=-frame["score"]))
     assert len(turned.score_problems_) == 1
@@ -237,3 +241,45 @@ def test_every_topic_of_a_file_is_spoken_of(tmp_path):
     refused = run("fit", scores, "--topic-column", "topic", "--pool", "--family", "laplace",
                   "--scores-are", "probabilities", code=2)  # fmt: skip
     assert "probabilities must lie between 0 and 1" in refused.stderr
+
+
+# Warnings name the line that called the package, from however deep they come
+
+
+def fit_reversed():
+    ScoreCalibrator(**FAST).fit(SCORES, LABELS)
+
+
+def fit_mle_reversed():
+    ScoreCalibrator("gaussian", "mle").fit(SCORES, LABELS)
+
+
+def predict_beyond_probabilities():
+    share = special.expit(SCORES)
+    calibrator = ScoreCalibrator(positive="Responsive", **FAST).fit(share, LABELS)
+    calibrator.predict_proba([0.5, 1.5])
+
+
+def fit_one_topic():
+    calibrator = TopicCalibrator(positive="Responsive", **FAST)
+    calibrator.fit(SCORES, LABELS, np.zeros(LABELS.size, dtype=int))
+
+
+@pytest.mark.parametrize(
+    "call", [fit_reversed, fit_mle_reversed, predict_beyond_probabilities, fit_one_topic]
+)
+def test_warnings_are_of_the_line_that_called(call):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        call()
+    assert caught
+    assert {each.filename for each in caught} == {__file__}
+
+
+def test_warnings_of_updates_are_of_the_line_that_called(monkeypatch):
+    fitted = ScoreCalibrator(positive="Responsive", **FAST).fit(SCORES, LABELS)
+    bad = replace(fitted.diagnostics_, problems=("raise draws",))
+    monkeypatch.setattr("bayescal.fitting.results.diagnostics.diagnose", lambda _: bad)
+    with pytest.warns(ConvergenceWarning, match="raise draws") as caught:
+        fitted.update([0.0], [LABELS[0]])
+    assert {each.filename for each in caught} == {__file__}

@@ -9,11 +9,11 @@ from scipy import special
 
 import bayescal
 from bayescal import ScoreCalibrator
-from bayescal.engines.data import BinaryScores
-from bayescal.engines.score_kind import as_probabilities
+from bayescal.fitting.engines.monotone.engine import as_probabilities
+from bayescal.fitting.scores import BinaryScores
 from bayescal.metrics import losses
-from bayescal.score_checks import ScoresWarning
-from bayescal.validation import as_scores_of
+from bayescal.support.score_checks import ScoresWarning
+from bayescal.support.validation import as_scores_of
 
 pytestmark = pytest.mark.one_era
 

@@ -10,10 +10,10 @@ import pytest
 import xarray as xr
 
 from bayescal import ScoreCalibrator
-from bayescal.comparison import leave_one_out
-from bayescal.parts import PARTS
-from bayescal.parts.places import flat, places
-from bayescal.results.diagnostics import ConvergenceWarning, diagnose
+from bayescal.calibrators import leave_one_out
+from bayescal.fitting.parts.combination import PARTS
+from bayescal.fitting.parts.part import flat, places
+from bayescal.fitting.results.diagnostics import ConvergenceWarning, diagnose
 from tests.spoiling import (
     all_the_same,
     named,

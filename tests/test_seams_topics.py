@@ -7,10 +7,10 @@ import pytest
 import xarray as xr
 
 from bayescal import TopicCalibrator
-from bayescal.parts.of_topics import HYPERPARAMETERS
-from bayescal.parts.places import flat
-from bayescal.parts.places import places as places_of
-from bayescal.results.diagnostics import ConvergenceWarning
+from bayescal.fitting.parts.of_topics import HYPERPARAMETERS
+from bayescal.fitting.parts.part import flat
+from bayescal.fitting.parts.part import places as places_of
+from bayescal.fitting.results.diagnostics import ConvergenceWarning
 from tests.spoiling import (
     all_the_same,
     drawn,

@@ -12,8 +12,8 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.feature_selection import SelectKBest, chi2
 from sklearn.pipeline import make_pipeline
 
-from bayescal.text import (
-    MultinomialNaiveBayes,
+from bayescal.text import MultinomialNaiveBayes
+from studies.papers.action_items.sentences import (
     PositionOctiles,
     document_predictions,
     document_scores,

@@ -7,7 +7,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.metrics import log_loss
 
 from bayescal import CombinedClassifier
-from bayescal.combining.shifts import MOST_MODERATORS, Shifts
+from bayescal.combining.combiners.bayes import MOST_MODERATORS, Shifts
 from tests.combining_tools import columns
 
 pytestmark = pytest.mark.one_era

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from bayescal.sign_test import ALTERNATIVES, sign_test
+from bayescal.metrics.sign_test import ALTERNATIVES, sign_test
 
 SMALL = list(itertools.product(range(13), repeat=2))
 # The paper's corpora have up to 1.3 million decisions: far tails, and an even split of many.

@@ -9,7 +9,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_s
 from sklearn.utils.estimator_checks import check_estimator, estimator_checks_generator
 from sklearn.utils.validation import validate_data
 
-from bayescal import ScoreCalibrator
+from bayescal import MAP, Densities, Monotone, ScoreCalibrator
 from bayescal.families import FAMILIES
 
 pytestmark = pytest.mark.one_era
@@ -54,7 +54,7 @@ def checks():
 
 
 # Its scores are random.
-@pytest.mark.filterwarnings("ignore::bayescal.score_checks.ScoresWarning")
+@pytest.mark.filterwarnings("ignore::bayescal.support.score_checks.ScoresWarning")
 @pytest.mark.parametrize(
     ("estimator", "check"),
     [pytest.param(*c, id=f"{c[0].inference}-{n}") for n, c in enumerate(checks())],
@@ -74,11 +74,29 @@ def test_one_dimensional_checks_pass_too():
 
 
 def test_clone_and_parameters():
-    calibrator = ScoreCalibrator("gaussian", "map", hyperparameters={"theta_scale": 3.0}, draws=7)
+    calibrator = ScoreCalibrator(
+        [Densities("gaussian", hyperparameters={"theta_scale": 3.0}), Monotone(n_segments=3)],
+        MAP("gaussian"),
+        draws=7,
+    )
     copy = clone(calibrator)
     assert copy.get_params() == calibrator.get_params()
     assert copy.set_params(draws=9).draws == 9
-    assert "gaussian" in repr(calibrator)
+    assert copy.parts == calibrator.parts
+    assert copy.parts[0] is not calibrator.parts[0]
+    assert "Densities(family='gaussian'" in repr(calibrator)
+
+
+def test_an_estimator_has_few_parameters():
+    assert len(ScoreCalibrator().get_params(deep=False)) <= 12
+
+
+def test_options_of_a_single_part_are_nested_parameters():
+    calibrator = ScoreCalibrator(Densities("gaussian"))
+    assert calibrator.get_params()["parts__family"] == "gaussian"
+    assert calibrator.set_params(parts__family="laplace").parts == Densities("laplace")
+    with pytest.raises(ValueError, match=r"options of Densities are family, .* got 'famly'"):
+        calibrator.set_params(parts__famly="laplace")
 
 
 @pytest.mark.parametrize("scores", [SCORES, SCORES[:, None], pd.Series(SCORES)])
@@ -90,10 +108,16 @@ def test_cross_validation(scores):
 
 
 def test_grid_search():
-    grid = {"family": list(FAMILIES), "scale_floor": ["auto", None]}
+    grid = {
+        "parts": [
+            *FAMILIES,
+            *(Densities(name, scale_floor=None) for name in FAMILIES),
+            [Densities("laplace")],
+        ]
+    }
     search = GridSearchCV(ScoreCalibrator(inference="mle"), grid, scoring="neg_brier_score", cv=3)
     search.fit(SCORES, LABELS == "yes", sample_weight=np.ones(180))
-    assert search.best_params_["family"] in FAMILIES
+    assert search.best_params_["parts"] in grid["parts"]
     assert search.predict(SCORES).shape == (180,)
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()
 

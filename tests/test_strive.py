@@ -5,25 +5,26 @@ import pandas as pd
 import pytest
 from sklearn.metrics import roc_auc_score, roc_curve
 
-from bayescal.combining.inputs import Inputs, Labelled
 from bayescal.combining.measures import MEASURES as CUTS
 from bayescal.combining.measures import loss_of
-from bayescal.reproduce.published_strive import MEASURES, PUBLISHED
-from bayescal.reproduce.strive import (
+from bayescal.combining.nested import Inputs, Labelled
+from studies.papers.strive.experiment import (
+    GROUPS,
+    MEASURES,
+    PUBLISHED,
+    by_topic,
+    micro_f1,
+    partial_roc_area,
+    significance_marks,
+    strive_table,
+)
+from studies.papers.strive.methods import (
     BASE,
     COMBINATIONS,
     Decided,
     TopicInputs,
     decide_all,
     topic_inputs,
-)
-from bayescal.reproduce.strive_table import (
-    GROUPS,
-    by_topic,
-    micro_f1,
-    partial_roc_area,
-    significance_marks,
-    strive_table,
 )
 
 pytestmark = pytest.mark.one_era

@@ -1,6 +1,8 @@
 """The studies behind docs/validation: their parts against references, each in its smallest unit."""
 
+import re
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -9,21 +11,21 @@ from scipy import special, stats
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 
-from bayescal.methods.peers import venn_abers
-from bayescal.methods.sigmoids import platt
-from studies import reuters, sbc, synthetic, weight_shifts_report
+from studies import reuters, sbc, synthetic, weight_shifts
+from studies.__main__ import PAGES
 from studies.command import Options
-from studies.coverage import OTHERS, under_truth
-from studies.coverage_report import write_report
+from studies.coverage import OTHERS, under_truth, write_report
 from studies.envelope import ecdf_difference, envelope, p_value
-from studies.logistic import PRIOR_SCALES, platt_coefficients, posterior_mean_log_odds
-from studies.peers import PEERS, accepted
-from studies.reporting import Bar, write_index, write_page
+from studies.papers.methods import platt, venn_abers
+from studies.peers import PEERS, PRIOR_SCALES, accepted, platt_coefficients, posterior_mean_log_odds
+from studies.reporting import index, write_index
 from studies.scale_floor import FACTORS, held_out_bits
 from studies.truths import TRUTHS
 
 pytestmark = pytest.mark.one_era
 
+DOCS = Path(__file__).parents[1] / "docs/validation"
+LONGEST = 60
 RNG = np.random.default_rng(3)
 SCORES, POSITIVE = TRUTHS["Gaussian, equal variances"].draw(60, RNG)
 LABELS = POSITIVE.astype(np.int64)
@@ -77,7 +79,7 @@ def test_peers_give_finite_rising_log_odds_and_keep_the_warnings(name):
 
 
 def test_settings_that_the_calibrator_does_not_know_are_left_out():
-    known = accepted({"a": {"family": "laplace"}, "b": {"family": "no such"}, "c": {"nonsense": 1}})
+    known = accepted({"a": {"parts": "laplace"}, "b": {"family": "no such"}, "c": {"nonsense": 1}})
     assert list(known) == ["a"]
 
 
@@ -143,7 +145,7 @@ def test_sbc_adjusts_for_its_quantities():
     assert sbc.adjusted_p(ranks, 99) == pytest.approx(4 * p_value(ranks["d"], 99))
 
 
-def test_pages_hold_their_tables_and_the_index_what_is_missed(tmp_path):
+def test_pages_name_missed_bars_and_the_index_counts_them(tmp_path):
     truth = TRUTHS["t4 against Gumbel"]
     fixed = under_truth(truth, 20, 2, (1,), OTHERS)
     columns = ["family", "n", "case", "level", "mean", "error", "sets"]
@@ -158,19 +160,35 @@ def test_pages_hold_their_tables_and_the_index_what_is_missed(tmp_path):
     )
     fixed.loc[0, "method"] = "default"
     write_report(own, fixed, Options(out=tmp_path))
-    write_page("scale_floor", tmp_path, [], table="| a |")
-    write_page("reuters", tmp_path, [Bar("x", "2", "≤ 1", False)], table="| b |", repeats="3")
-    write_index(tmp_path)
-    index = (tmp_path / "README.md").read_text()
-    assert "| [reuters.md](reuters.md) | x | 2 | ≤ 1 |" in index
-    # |0.94 - 0.95| is one standard error: bands that narrow are not found out, and it says so.
-    assert "laplace: bands 30 % too narrow, found out" in index
-    assert "laplace: bands cover" not in index.split("Bars that are missed")[1]
+    assert "**Bars: 2 of 3 hold**" in (tmp_path / "coverage.md").read_text(encoding="utf-8")
+    write_index(tmp_path, PAGES)
+    index = (tmp_path / "README.md").read_text(encoding="utf-8")
+    assert "| [coverage](coverage.md) | Do the bands contain the true P" in index
+    assert "| 2 of 3 |" in index
+    # |0.94 - 0.95| is one standard error: bands that narrow are not detected, and the page says so.
+    page = " ".join((tmp_path / "coverage.md").read_text(encoding="utf-8").split())
+    assert "Missed: laplace: bands 30 % too narrow, found out." in page
     assert (tmp_path / "coverage_own_model.png").stat().st_size > 10_000
 
 
+@pytest.mark.parametrize("name", PAGES)
+def test_pages_are_what_their_tables_say_and_short(name):
+    text = (DOCS / f"{name}.md").read_text(encoding="utf-8")
+    assert PAGES[name](DOCS) == text
+    assert len(text.splitlines()) <= LONGEST
+    assert "**Verdict.** " in text
+    assert all((DOCS / file).exists() for file in re.findall(r"`(\w+\.csv)`", text))
+
+
+def test_every_table_and_page_is_named():
+    assert index(DOCS, PAGES) == (DOCS / "README.md").read_text(encoding="utf-8")
+    assert {path.stem for path in DOCS.glob("*.md")} == {*PAGES, "README"}
+    pages = "".join((DOCS / f"{name}.md").read_text(encoding="utf-8") for name in PAGES)
+    assert [path.name for path in DOCS.glob("*.csv") if path.name not in pages] == []
+
+
 def test_indicators_that_cost_miss_their_bar(tmp_path):
-    study = weight_shifts_report
+    study = weight_shifts
     methods = study.PLAIN, study.SHIFTED_BIAS, study.SHIFTED_WEIGHTS
     # With 50 positives they gain a tenth in both sets, with 200 they cost it.
     shares = {50: (1.0, 0.9, 0.81), 200: (1.0, 1.1, 1.1)}
@@ -182,8 +200,8 @@ def test_indicators_that_cost_miss_their_bar(tmp_path):
     ]
     study.write_report(pd.DataFrame(rows).assign(indicators=7), tmp_path)
     page = (tmp_path / "weight_shifts.md").read_text(encoding="utf-8")
-    assert "| bayes, indicators | 0.900 ± 0.000 | 1.100 ± 0.000 |" in page
-    # Against the bias alone.
-    assert page.count("| local_bayes, indicators | 0.900 ± 0.000 | 1.000 ± 0.000 |") == 1
+    assert f"| bayes, indicators | {study.PLAIN} | 0.900 ± 0.000 | 1.100 ± 0.000 |" in page
+    row = f"| local_bayes, indicators | {study.SHIFTED_BIAS} | 0.900 ± 0.000 | 1.000 ± 0.000 |"
+    assert row in page
     verdicts = pd.read_csv(tmp_path / "weight_shifts_bars.csv")["verdict"].tolist()
     assert verdicts == ["holds", "MISSED"]

@@ -4,8 +4,14 @@ import numpy as np
 import pytest
 from scipy import integrate, special, stats
 
-from bayescal.tasks.leaf_counts import LeafCounts, m_estimate
-from bayescal.tasks.leaf_population import LOG_M, LOG_M_SD, fit_population, log_evidence
+from bayescal.combining.tasks.tree import (
+    LOG_M,
+    LOG_M_SD,
+    LeafCounts,
+    fit_population,
+    log_evidence,
+    m_estimate,
+)
 
 RNG = np.random.default_rng(0)
 LEAF, TASK = RNG.integers(4, size=300), RNG.integers(3, size=300)

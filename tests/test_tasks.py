@@ -14,9 +14,8 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from bayescal.combining.measures import best_threshold
-from bayescal.tasks import PooledCombiner
-from bayescal.tasks.known_tasks import normalised, scales_of
-from bayescal.tasks.task_data import deal_folds
+from bayescal.combining.tasks import PooledCombiner
+from bayescal.combining.tasks.metaclassifier import deal_folds, normalised, scales_of
 from bayescal.text import DecisionTree
 from tests.task_scores import made_tasks
 

@@ -11,9 +11,9 @@ from scipy import special
 from sklearn.base import clone
 
 from bayescal import ScoreCalibrator, TopicCalibrator, load
-from bayescal.engines.pooled.population import Hyperprior
-from bayescal.robust import centre_and_spread
-from bayescal.topic_scores import read_cells, read_topics
+from bayescal.fitting.engines.pooled.population import Hyperprior
+from bayescal.fitting.scores import read_cells, read_topics
+from bayescal.support.robust import centre_and_spread
 
 pytestmark = pytest.mark.one_era
 
@@ -22,7 +22,7 @@ ANSWERED = "the population answers for what is missing"
 FEW = {"draws": 200, "chains": 2, "random_state": 0}
 # What does not depend on how the parts are weighed is tested on one family; all parts together are
 # tests/test_topics_combined.py's.
-ONE = {"family": "gaussian", **FEW}
+ONE = {"parts": "gaussian", **FEW}
 
 
 def made(positives=4, negatives=30, seed=0, names=NAMES):
@@ -162,7 +162,7 @@ def test_pooling_brings_few_positives_towards_the_population(fitted):
     scores = np.delete(scores, mine[1:])
     labels, topics = np.delete(labels, mine[1:]), np.delete(topics, mine[1:])
     scores[mine[0]] = 12.0
-    calibrator = TopicCalibrator(family="asymmetric_laplace", draws=500, random_state=0)
+    calibrator = TopicCalibrator(parts="asymmetric_laplace", draws=500, random_state=0)
     table = calibrator.fit(scores, labels, topics).summary()
     row = table.loc[("earn", "1", "theta")]
     assert row["documents"] == 1
@@ -193,7 +193,7 @@ def test_topics_without_labels_get_wide_bands(pooling):
     known = np.ptp(calibrator.predict_interval([1.5], ["earn"]))
     new = np.ptp(calibrator.predict_interval([1.5], ["cocoa"]))
     assert new > known
-    strict = clone(calibrator).set_params(new_topics="error", family="laplace")
+    strict = clone(calibrator).set_params(new_topics="error", parts="laplace")
     strict.fit(SCORES, LABELS, TOPICS)
     with pytest.raises(ValueError, match="topics 'cocoa' were not fitted"):
         strict.predict_proba([1.5], ["cocoa"])
@@ -209,10 +209,10 @@ def test_topics_that_lack_a_class_are_flagged_and_answered():
 
 def test_added_topics_are_nearly_what_fitting_them_gives():
     scores, labels, topics = made(positives=10, names=np.arange(12))
-    calibrator = TopicCalibrator(family="asymmetric_laplace", random_state=0)
+    calibrator = TopicCalibrator(parts="asymmetric_laplace", random_state=0)
     whole = calibrator.fit(scores, labels, topics).predict_proba(scores, topics)[:, 1]
     first = topics < 11
-    later = TopicCalibrator(family="asymmetric_laplace", random_state=0)
+    later = TopicCalibrator(parts="asymmetric_laplace", random_state=0)
     later.fit(scores[first], labels[first], topics[first])
     later.add_topics(scores[~first], labels[~first], topics[~first])
     np.testing.assert_array_equal(later.topics_, np.arange(12))
@@ -260,10 +260,18 @@ def test_a_population_takes_topics_of_either_type(fitted, tmp_path):
     np.testing.assert_array_equal(again.predict_proba([0.0], [7]), numbered.predict_proba([0], [7]))
 
 
-def test_a_pickle_holds_results_and_provenance_but_no_tree(fitted):
+def test_names_of_topics_added_to_a_loaded_calibrator_are_saved_whole(fitted, tmp_path):
+    loaded = TopicCalibrator.load(fitted.save(tmp_path / "first.nc"))
+    name = "a name/longer than those of the file, and ü"
+    loaded.add_topics([-1.0, 0.0, 2.0], [0, 0, 1], [name] * 3)
+    again = TopicCalibrator.load(loaded.save(tmp_path / "second.nc"))
+    assert again.topics_.tolist() == [*fitted.topics_, name]
+    assert again.posterior_.equals(loaded.posterior_)
+
+
+def test_a_pickle_holds_results_and_provenance(fitted):
     assert fitted.posterior_ is fitted.posterior_  # made once, and kept
     again = pickle.loads(pickle.dumps(fitted))
-    assert "tree" not in vars(again._results)
     assert again.posterior_.attrs == fitted.posterior_.attrs
     assert again.posterior_.identical(fitted.posterior_)
     np.testing.assert_array_equal(
@@ -324,7 +332,7 @@ def test_units_of_the_scores_do_not_matter(fitted):
     ("parameters", "message"),
     [
         ({"pooling": "some"}, "pooling must be one of"),
-        ({"family": "hybrid"}, "family must be one of"),
+        ({"parts": "hybrid"}, "parts must be one of"),
         ({"new_topics": "guess"}, "new_topics must be one of"),
         ({"draws": 0}, "draws must be a positive whole number, got 0"),
     ],

@@ -8,14 +8,17 @@ import numpy as np
 import pytest
 from scipy import special
 
-from bayescal import ScoreCalibrator, TopicCalibrator, load
-from bayescal.engines.exact.hyperparameters import Hyperparameters
-from bayescal.engines.exact.joint import Prior
-from bayescal.engines.pooled import log_odds_population, population, sampled
-from bayescal.engines.pooled.base_rates import LOG_CONCENTRATION, LOGIT_RATE, draw_base_rates
+from bayescal import Densities, ScoreCalibrator, TopicCalibrator, load
 from bayescal.families import FAMILIES
-from bayescal.formulas.mathml import distributed
-from bayescal.formulas.numbers import short
+from bayescal.fitting.engines.exact.joint_density import DensityPrior
+from bayescal.fitting.engines.exact.mixture import Hyperparameters
+from bayescal.fitting.engines.pooled import log_odds, nuts, population
+from bayescal.fitting.engines.pooled.population import (
+    LOG_CONCENTRATION,
+    LOGIT_RATE,
+    draw_base_rates,
+)
+from bayescal.fitting.formulas import distributed, short
 from tests.test_topic_weights import ALL, FEW, LABELS, SCORES, TOPICS
 
 pytestmark = pytest.mark.one_era
@@ -23,8 +26,8 @@ pytestmark = pytest.mark.one_era
 POOLINGS = ("partial", "none", "complete")
 # Each so narrow that the posterior is where it is.
 SURE = 0.01
-DENSITIES = dict(zip(population.NAMES, (0.4, -1.5, 0.6, 2.5, 2.0, -0.7), strict=True))
-LOG_ODDS = dict(zip(log_odds_population.NAMES, (-0.5, -1.0, 0.3, -2.0), strict=True))
+DENSITIES = dict(zip(population.DENSITY_NAMES, (0.4, -1.5, 0.6, 2.5, 2.0, -0.7), strict=True))
+LOG_ODDS = dict(zip(population.LOG_ODDS_NAMES, (-0.5, -1.0, 0.3, -2.0), strict=True))
 RATES = {"logit_rate": -1.0, "log_documents": 4.0}
 GIVEN = {name: (value, SURE) for name, value in (DENSITIES | LOG_ODDS | RATES).items()}
 
@@ -41,8 +44,8 @@ def fitted():
 def usual():
     """Return all defaults of populations but that of log_width, which depends on the family."""
     of_both = (
-        (population.NAMES, population.Hyperprior.of(1)),
-        (log_odds_population.NAMES, log_odds_population.HYPERPRIOR),
+        (population.DENSITY_NAMES, population.Hyperprior.of(1)),
+        (population.LOG_ODDS_NAMES, log_odds.HYPERPRIOR),
     )
     found = {"logit_rate": LOGIT_RATE, "log_documents": LOG_CONCENTRATION}
     for names, hyperprior in of_both:
@@ -55,7 +58,7 @@ def usual():
     ("settings", "given"),
     [
         ({}, usual() | {"n_segments": 9}),
-        ({"family": "gaussian"}, {"log_width": (-0.5 * math.log(2.0), 1.0)}),
+        ({"parts": "gaussian"}, {"log_width": (-0.5 * math.log(2.0), 1.0)}),
         ({"pooling": "none"}, {"theta_scale": 2.0, "share_alpha": 2.0, "prior_beta": 1.0}),
         ({"pooling": "complete"}, {"width_shape": 2, "width_scale": 1, "logit_rate": (-2, 2)}),
     ],
@@ -80,7 +83,7 @@ def test_populations_are_where_they_are_said_to_be(fitted):
     assert close(np.log(alpha + beta), RATES["log_documents"])
     assert tree["parts/monotone/engine_draws"].sizes["segment"] == 3
     # The negative: without them it is elsewhere.
-    plain = TopicCalibrator(**FEW, family="laplace").fit(*ALL).posterior_["population"]
+    plain = TopicCalibrator(**FEW, parts="laplace").fit(*ALL).posterior_["population"]
     assert not close(plain["log_scale"].values, DENSITIES["log_scale"])
 
 
@@ -97,7 +100,7 @@ def test_they_are_kept_in_files_and_told_in_reports(fitted, tmp_path):
 
 def test_arrays_are_kept_as_numbers(tmp_path):
     given = {"log_scale": np.array([0.0, 0.5]), "spread": np.float64(2.0)}
-    fitted = TopicCalibrator(**FEW, family="gaussian", hyperparameters=given).fit(*ALL)
+    fitted = TopicCalibrator(**FEW, parts="gaussian", hyperparameters=given).fit(*ALL)
     again = load(fitted.save(tmp_path / "topics.nc"))
     assert again.hyperparameters == {"log_scale": [0.0, 0.5], "spread": 2.0}
     assert float(again.posterior_["topics"]["spread"]) == 2.0
@@ -130,7 +133,7 @@ def test_the_prior_of_topics_by_themselves_is_a_score_calibrators(family):
     own = Hyperparameters(0.0, 1.0, **given, **shares)
     point = population.fixed_population(FAMILIES[family], own)
     location, prior = population.prior_of(point, FAMILIES[family])
-    expected = Prior(**given, **shares, symmetric=family == "gaussian")
+    expected = DensityPrior(**given, **shares, symmetric=family == "gaussian")
     assert location == 0.0
     assert vars(prior) == pytest.approx(vars(expected))
 
@@ -138,8 +141,15 @@ def test_the_prior_of_topics_by_themselves_is_a_score_calibrators(family):
 def test_topics_by_themselves_are_as_by_score_calibrators():
     given = {"theta_scale": 0.1, "width_scale": 3.0, "prior_alpha": 30.0, "spread": 2.0}
     mine, at = TOPICS == "crude", np.linspace(-2.0, 4.0, 9)
-    settings = {"family": "gaussian", "draws": 2000, "hyperparameters": given}
-    alone = ScoreCalibrator(**settings, random_state=0).fit(SCORES[mine], LABELS[mine])
+    settings = {"parts": "gaussian", "draws": 2000, "hyperparameters": given}
+    own = {name: value for name, value in given.items() if name != "spread"}
+    centre = ScoreCalibrator("gaussian", "mle").fit(SCORES[mine], LABELS[mine]).units_["centre"]
+    alone = ScoreCalibrator(
+        Densities("gaussian", hyperparameters=own),
+        units={"centre": centre, "spread": given["spread"]},
+        draws=2000,
+        random_state=0,
+    ).fit(SCORES[mine], LABELS[mine])
     apart = TopicCalibrator("none", **settings, random_state=1).fit(*ALL)
     found, expected = apart.predict_proba(at, ["crude"] * 9), alone.predict_proba(at)
     np.testing.assert_allclose(found, expected, atol=0.02)
@@ -150,10 +160,10 @@ def test_topics_by_themselves_are_as_by_score_calibrators():
 def test_the_sampler_hands_them_to_the_program(monkeypatch):
     asked = {}
     program = SimpleNamespace(model=lambda *_, **given: asked.update(given))
-    monkeypatch.setattr(sampled.programs, "load", lambda _: program)
-    monkeypatch.setattr(sampled, "draw_posterior", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr(nuts.programs, "load", lambda _: program)
+    monkeypatch.setattr(nuts, "draw_posterior", lambda *_, **__: 1 / 0)
     given = {"log_width": (0.5, 0.2), "logit_rate": [-1, 1], "centre": 3.0}
-    calibrator = TopicCalibrator(family="laplace", inference="nuts", hyperparameters=given)
+    calibrator = TopicCalibrator(parts="laplace", inference="nuts", hyperparameters=given)
     with pytest.raises(ZeroDivisionError):
         calibrator.fit(*ALL)
     expected = {"log_width": (0.5, 0.2), "logit_rate": (-1.0, 1.0), "centre": 3.0}
@@ -177,8 +187,8 @@ def test_base_rates_are_as_fine_under_a_wide_prior():
     [
         ({}, {"theta_scale": 1.0}, "pooling='partial' and family 'asymmetric_laplace', 'gaussian'"),
         ({}, {"theta": 1.0}, r"are centre, spread, location, .*, n_segments; got 'theta'"),
-        ({"family": "gaussian"}, {"logit_share": (0, 1)}, "log_documents; got 'logit_share'"),
-        ({"family": "gaussian"}, {"n_segments": 3}, "got 'n_segments'"),
+        ({"parts": "gaussian"}, {"logit_share": (0, 1)}, "log_documents; got 'logit_share'"),
+        ({"parts": "gaussian"}, {"n_segments": 3}, "got 'n_segments'"),
         ({"pooling": "none"}, {"log_scale": (0, 1)}, "pooling='none' .* got 'log_scale'"),
         ({"pooling": "complete"}, {"prior_alpha": 1.0}, "logit_rate, .* got 'prior_alpha'"),
         ({}, {"log_scale": 0.5}, r"log_scale must be the mean and the standard .* got 0\.5"),

@@ -5,7 +5,7 @@ import pytest
 from scipy import special
 
 from bayescal import TopicCalibrator
-from bayescal.score_checks import ScoresWarning
+from bayescal.support.score_checks import ScoresWarning
 from tests.test_topic_calibrator import LABELS, SCORES, TOPICS
 
 pytestmark = pytest.mark.one_era
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.one_era
 
 @pytest.mark.parametrize("point", ["predictive", "mean", "median"])
 def test_points_are_those_of_the_draws(point):
-    fitted = TopicCalibrator(family="gaussian", point=point, draws=500, random_state=0)
+    fitted = TopicCalibrator(parts="gaussian", point=point, draws=500, random_state=0)
     fitted.fit(SCORES, LABELS, TOPICS)
     where = SCORES[:5], TOPICS[:5]
     draws, found = fitted.sample_proba(*where), fitted.predict_proba(*where)[:, 1]
@@ -30,7 +30,7 @@ def test_points_are_those_of_the_draws(point):
 def test_probabilities_are_calibrated_by_their_log_odds(tmp_path):
     p = special.expit(SCORES)
     log_odds = np.log(p) - np.log1p(-p)
-    settings = {"family": "gaussian", "draws": 100, "random_state": 0}
+    settings = {"parts": "gaussian", "draws": 100, "random_state": 0}
     told = TopicCalibrator(**settings, scores_are="probabilities").fit(p, LABELS, TOPICS)
     plain = TopicCalibrator(**settings).fit(log_odds, LABELS, TOPICS)
     again = TopicCalibrator.load(told.save(tmp_path / "topics.nc"))

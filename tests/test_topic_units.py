@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy import special
 
-from bayescal import TopicCalibrator, topic_scores
+from bayescal import TopicCalibrator
+from bayescal.fitting.results.diagnostics import ConvergenceWarning
+from bayescal.fitting.scores import read_topics
 from bayescal.metrics import losses
-from bayescal.results.diagnostics import ConvergenceWarning
-from bayescal.robust import units_of
-from bayescal.topic_scores import read_topics
+from bayescal.support.robust import units_of
 from tests.test_tiny_bulk import naive_bayes
 
 pytestmark = pytest.mark.one_era
@@ -70,7 +70,7 @@ def test_topics_beside_a_wild_one_are_calibrated(monkeypatch):
     # The wild topic's own densities are beyond any grid, which is told; the others' are not.
     with pytest.warns(ConvergenceWarning, match="for topic 5 was not resolved"):
         found = bits()
-    monkeypatch.setattr(topic_scores, "MOST_SPREADS", np.inf)
+    monkeypatch.setattr("bayescal.fitting.scores.MOST_SPREADS", np.inf)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         without = bits()

@@ -11,22 +11,20 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import LinearSVC
 
 from bayescal import CalibratedClassifier, ScoreCalibrator, TopicCalibrator
-from bayescal.engines.data import BinaryScores
-from bayescal.engines.monotone.leave_one_out import leave_one_out
-from bayescal.engines.monotone.posterior import MonotoneCurves
-from bayescal.engines.pooled import sampled
-from bayescal.engines.pooled.combined import _Documents
-from bayescal.engines.pooled.log_odds import fit_log_odds, leave_out
-from bayescal.engines.pooled.log_odds_population import prior_of
 from bayescal.families import FAMILIES
-from bayescal.topic_scores import read_topics
+from bayescal.fitting.engines.monotone.leave_one_out import leave_one_out
+from bayescal.fitting.engines.monotone.posterior import MonotoneCurves
+from bayescal.fitting.engines.pooled import nuts
+from bayescal.fitting.engines.pooled.combination import _Documents
+from bayescal.fitting.engines.pooled.log_odds import fit_log_odds, leave_out, prior_of
+from bayescal.fitting.scores import BinaryScores, read_topics
 
 pytestmark = pytest.mark.one_era
 
 FEW = {"draws": 60, "chains": 2, "random_state": 0}
 MODELS = {
     "combined": {},
-    "gaussian": {"family": "gaussian"},
+    "gaussian": {"parts": "gaussian"},
     "apart": {"pooling": "none"},
     "together": {"pooling": "complete"},
 }
@@ -104,7 +102,7 @@ def test_added_topics_are_weighted_too(plain):
 
 def test_a_topic_whose_documents_have_no_weight_is_answered_for_by_the_population():
     weight = np.where(TOPICS == "earn", 0.0, 1.5)
-    fitted = TopicCalibrator(**FEW, family="gaussian").fit(*ALL, sample_weight=weight)
+    fitted = TopicCalibrator(**FEW, parts="gaussian").fit(*ALL, sample_weight=weight)
     assert fitted.topics_.tolist() == NAMES
     assert list(fitted.flagged_) == ["earn"]
     assert fitted.summary().loc["corn"]["documents"].tolist()[:2] == [36.0, 9.0]
@@ -120,8 +118,8 @@ def test_one_document_of_weight_2_is_two_of_the_same_score():
 
 def test_the_sampler_weighs_documents(monkeypatch):
     models = []
-    monkeypatch.setattr(sampled, "draw_posterior", lambda model, *_, **__: models.append(model))
-    monkeypatch.setattr(sampled, "_posterior", lambda *_: None)
+    monkeypatch.setattr(nuts, "draw_posterior", lambda model, *_, **__: models.append(model))
+    monkeypatch.setattr(nuts, "_posterior", lambda *_: None)
     for scores, labels, topics, weight in (
         (*take(WEIGHTS > 0), WEIGHTS[WEIGHTS > 0].astype(float)),
         (*take(REPEATED), None),
@@ -132,7 +130,7 @@ def test_the_sampler_weighs_documents(monkeypatch):
             BinaryScores(scores[rows], labels[rows] == 1, None if weight is None else weight[rows])
             for rows in mine
         ]
-        sampled.Sampler()(data, FAMILIES["gaussian"], None, draws=1, chains=1, scale=(0.0, 1.0))
+        nuts.Sampler()(data, FAMILIES["gaussian"], None, draws=1, chains=1, scale=(0.0, 1.0))
     point = models[0].initial_point()
     weighted, repeated, plain = (
         float(model.compile_logp(mode="FAST_COMPILE")(point)) for model in models
@@ -235,7 +233,7 @@ def test_weights_reach_the_topics_of_a_classifier():
     labels = (features + rng.normal(size=(60, 3)) > 0.8).astype(int)
     weight = rng.integers(1, 4, 60)
     base = FrozenEstimator(OneVsRestClassifier(LinearSVC()).fit(features, labels))
-    pooled = TopicCalibrator(family="gaussian", draws=50)
+    pooled = TopicCalibrator(parts="gaussian", draws=50)
     (pair,) = (
         CalibratedClassifier(base, pooled).fit(features, labels, weight).calibrated_classifiers_
     )

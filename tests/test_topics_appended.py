@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from bayescal.results.topics import append_topics
+from bayescal.fitting.results.topics import append_topics
 
 
 def group(names, seed):

@@ -5,8 +5,8 @@ import pytest
 import scipy.stats as st
 from sklearn.base import clone
 
-from bayescal import TopicCalibrator
-from bayescal.results.diagnostics import ConvergenceWarning
+from bayescal import NUTS, TopicCalibrator
+from bayescal.fitting.results.diagnostics import ConvergenceWarning
 
 pytestmark = [
     # PyMC's energy of a trajectory that diverges while step sizes are still tuned.
@@ -35,7 +35,7 @@ def documents():
 
 def sampled(family):
     calibrator = TopicCalibrator(
-        inference="nuts", family=family, sampler_options={"tune": 300}, **SETTINGS
+        parts=family, inference=NUTS(sampler_options={"tune": 300}), **SETTINGS
     )
     # Fewer draws than an effective sample size should have.
     with pytest.warns(ConvergenceWarning, match="effective sample size of .* raise draws"):
@@ -47,7 +47,7 @@ def sampled(family):
 )
 def pair(request):
     """Return the calibrator by NUTS and by the fast engine."""
-    fast = TopicCalibrator(family=request.param, **SETTINGS).fit(*documents())
+    fast = TopicCalibrator(parts=request.param, **SETTINGS).fit(*documents())
     return sampled(request.param), fast
 
 
@@ -93,7 +93,7 @@ def test_topics_without_documents_are_draws_from_the_population(pair):
 def test_it_is_saved_and_takes_further_topics(pair, tmp_path):
     by_nuts = pair[0]
     loaded = TopicCalibrator.load(by_nuts.save(tmp_path / "topics.nc"))
-    assert loaded.inference == "nuts"
+    assert loaded.inference == NUTS(sampler_options={"tune": 300})
     assert loaded.diagnostics_ == by_nuts.diagnostics_
     np.testing.assert_array_equal(
         loaded.predict_proba(NEW, ["corn"] * 4), by_nuts.predict_proba(NEW, ["corn"] * 4)
@@ -122,7 +122,7 @@ def test_summary_and_diagnostics(pair):
     [
         ({"inference": "map"}, "inference must be one of .*'nuts', got 'map'"),
         ({"inference": "nuts", "pooling": "none"}, "without a population .* is exact"),
-        ({"inference": "nuts", "family": "hybrid"}, "family must be one of"),
+        ({"inference": "nuts", "parts": "hybrid"}, "parts must be one of"),
         (
             {"inference": "nuts", "parts": "combined"},
             "parts must be 'densities' .* no draws of the program",

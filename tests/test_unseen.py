@@ -10,7 +10,7 @@ from scipy import special
 
 from studies import fresh, unseen
 from studies.command import Options, main
-from studies.peers import PEERS
+from studies.peers import DEFAULT, OURS, PEERS, PLAIN, VAGUE, ours_for, peers_for
 from studies.problems.library import EmptyLibraryError
 from studies.unseen import (
     ALL,
@@ -25,9 +25,16 @@ from studies.unseen import (
     run,
     with_curve_of_others,
 )
-from studies.unseen_methods import DEFAULT, OURS, PLAIN, VAGUE, ours_for, peers_for
-from studies.unseen_page import COVERAGE, bars
-from studies.unseen_report import write_report
+from studies.unseen_report import (
+    COVERAGE,
+    COVERAGES,
+    LATER,
+    SAME,
+    against_best,
+    bars,
+    largest_excess,
+    write_report,
+)
 from studies.unseen_samples import (
     MOST_NEW,
     draw_sample,
@@ -36,7 +43,6 @@ from studies.unseen_samples import (
     plain_random,
     rarer_share,
 )
-from studies.unseen_tables import COVERAGES, LATER, SAME, against_best, largest_excess
 from tests.unseen_data import CLASSES, documents, problem, write_library
 
 pytestmark = pytest.mark.one_era
@@ -324,13 +330,18 @@ class TestRun:
         assert "unseen.md" in capsys.readouterr().out
         page = (tmp_path / "unseen.md").read_text(encoding="utf-8")
         assert "$" not in page
-        assert "2 problems of 1 data sets" in page
+        assert "2 of 1 data sets of the [library]" in page
         table = pd.read_csv(tmp_path / "unseen.csv")
         assert set(table["kind"]) == {"SVM", "forest, neighbours"}
         assert set(table["measure"]) == {"bits", "brier", *COVERAGES}
         shown = table[(table["measure"] == "bits") & (table["method"] == DEFAULT)]
         assert set(shown["time"]) == {SAME, LATER}
-        assert all(f"| {mean:.4f}" in page or f"**{mean:.4f}**" in page for mean in shown["mean"])
+        excess = 100 * shown["difference"] / shown["theirs"]
+        assert all(f"| {each:+.1f} ± " in page for each in excess)
+        gains = pd.read_csv(tmp_path / "unseen_gains.csv")
+        assert set(gains["by"]) == {"kind", "data_set"}
+        samples = pd.read_csv(tmp_path / "unseen_samples.csv")
+        assert samples["problems"].max() == 2
         assert (tmp_path / "unseen.png").stat().st_size > 10_000
 
     def test_the_default_knows_nothing_of_the_data_sets_that_it_is_judged_by(
@@ -366,6 +377,8 @@ class TestRun:
 
         monkeypatch.setattr(fresh, "measure", measured)
         monkeypatch.setattr(fresh, "write_report", lambda name, found, out: judged.append(name))
+        monkeypatch.setattr(fresh, "measured", lambda options: None)
+        monkeypatch.setattr(fresh, "write_topics_report", lambda name, found, out: None)
         fresh.run(Options(problems=library, out=tmp_path, jobs=1))
         assert set(judged) == {"one", "two", "fresh"}
 

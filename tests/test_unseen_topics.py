@@ -10,13 +10,21 @@ from scipy import special
 
 from bayescal import TopicCalibrator
 from bayescal.metrics import losses
-from studies import fresh_topics, unseen
+from studies import unseen
 from studies.command import Options, main
-from studies.peers import PEERS
+from studies.peers import DEFAULT, PEERS, PLAIN, POOLED
 from studies.problems.library import EmptyLibraryError
-from studies.unseen_methods import DEFAULT, PLAIN, POOLED
+from studies.unseen_report import (
+    COVERAGES,
+    LATER,
+    SAME,
+    against_default,
+    compare,
+    how_common,
+    of_kinds,
+    write_topics_report,
+)
 from studies.unseen_samples import draw_sample, rarer_share
-from studies.unseen_tables import COVERAGES, LATER, SAME, compare, of_kinds
 from studies.unseen_topics import (
     CLASSIFIERS,
     LEAST_TOPICS,
@@ -25,12 +33,6 @@ from studies.unseen_topics import (
     fit_topics,
     measure,
     run,
-)
-from studies.unseen_topics_report import (
-    OURS,
-    against_default,
-    how_common,
-    write_report,
 )
 from tests.unseen_data import CLASSES, documents, problem, write_library
 
@@ -175,7 +177,7 @@ def made(pooled=1.0, band=0.9, sets=4):
 class TestReport:
     def test_the_default_is_a_peer_of_pooled_topics(self):
         rows = made(pooled=0.5)
-        table = compare(rows, ["kind", "time", "n"], ["data_set"], "bits", OURS)
+        table = compare(rows, ["kind", "time", "n"], ["data_set"], "bits", (POOLED,))
         row = table[(table["method"] == POOLED) & (table["time"] == SAME)].iloc[0]
         assert (row["peer"], row["theirs"], row["difference"]) == (DEFAULT, 1.0, -0.5)
 
@@ -183,7 +185,7 @@ class TestReport:
         svm, forest = made(0.5), made(1.0).assign(kind="forest", classifier="random_forest")
         # Fewer topics of forests weigh as much as all topics of the SVM.
         rows = pd.concat([svm, forest[forest["class"] == "a"]])
-        table = of_kinds(against_default(rows), OURS).set_index(["kind", "time", "method"])
+        table = of_kinds(against_default(rows), (POOLED,)).set_index(["kind", "time", "method"])
         assert table.loc[("all kinds", SAME, POOLED), "difference"] == pytest.approx(-0.25)
         assert table.loc[("SVM", SAME, POOLED), "difference"] == pytest.approx(-0.5)
 
@@ -214,7 +216,7 @@ class TestReport:
         ],
     )
     def test_bars_hold_and_are_missed(self, pooled, band, missed, tmp_path):
-        write_report("unseen_topics", made(pooled, band), tmp_path)
+        write_topics_report("unseen_topics", made(pooled, band), tmp_path)
         verdicts = pd.read_csv(tmp_path / "unseen_topics_bars.csv")
         claims = verdicts.loc[verdicts["verdict"] != "holds", "claim"]
         words = {"band" if "band" in claim else claim.split()[0].strip(",") for claim in claims}
@@ -232,20 +234,18 @@ class TestRun:
         assert "unseen_topics.md" in capsys.readouterr().out
         page = (tmp_path / "unseen_topics.md").read_text(encoding="utf-8")
         assert "$" not in page
-        assert "collections of 2 data sets (one, two), 6 topics in all" in page.replace("\n", " ")
+        assert "6 topics in 2 collections of 2 data sets" in page.replace("\n", " ")
         table = pd.read_csv(tmp_path / "unseen_topics.csv")
         assert set(table["measure"]) == {"bits", "brier", *COVERAGES}
-        shown = table[(table["measure"] == "bits") & (table["method"] == POOLED)]
+        gains = pd.read_csv(tmp_path / "unseen_topics_gains.csv")
+        assert set(gains["by"]) == {"kind", "data_set", "share"}
+        shown = gains[(gains["by"] == "kind") & (gains["measure"] == "bits")]
         assert set(shown["time"]) == {SAME, LATER}
-        assert all(f"| {mean:.4f}" in page or f"**{mean:.4f}**" in page for mean in shown["mean"])
+        assert all(f"| {each:+.1f} ± " in page for each in shown["change %"])
         assert (tmp_path / "unseen_topics.png").stat().st_size > 10_000
 
-    def test_fresh_data_sets_have_a_page_of_their_own(self, tmp_path, monkeypatch):
-        asked = Options(problems=tmp_path, out=tmp_path)
-        monkeypatch.setattr(
-            fresh_topics, "measured", lambda options: made() if options is asked else None
-        )
-        fresh_topics.run(asked)
+    def test_fresh_data_sets_have_a_page_of_their_own(self, tmp_path):
+        write_topics_report("fresh_topics", made(), tmp_path)
         page = (tmp_path / "fresh_topics.md").read_text(encoding="utf-8")
         assert "$" not in page
         assert (tmp_path / "fresh_topics.png").exists()

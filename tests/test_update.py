@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from scipy import special
 
-from bayescal import ScoreCalibrator, load
-from bayescal.engines.data import BinaryScores
+from bayescal import Densities, ScoreCalibrator, load
 from bayescal.families import FAMILIES
-from bayescal.score_fitting import fit_results
-from bayescal.settings import read_settings
+from bayescal.fitting.score_fitting import fit_results
+from bayescal.fitting.scores import BinaryScores
+from bayescal.fitting.settings import read_settings
 
 RNG = np.random.default_rng(7)
 N, FIRST = 360, 120
@@ -41,7 +41,7 @@ def updated(calibrator, pieces, **arguments):
 
 def at_once(calibrator, weight=None):
     """Fit another calibrator to all documents, in the units of the first fit."""
-    parameters = calibrator.get_params() | {"hyperparameters": calibrator.units_}
+    parameters = calibrator.get_params() | {"units": calibrator.units_}
     return ScoreCalibrator(**parameters).fit(SCORES, LABELS, weight)
 
 
@@ -98,10 +98,10 @@ def test_maximum_likelihood_is_a_fit_to_all(pieces):
 
 @pytest.mark.parametrize("parts", ["combined", "monotone", "logistic"])
 def test_a_model_of_parts_is_one_fit_in_the_units_of_the_first(parts):
-    calibrator = first_fit("auto", parts=parts)
+    calibrator = first_fit(parts)
     units = tuple(calibrator.units_.values())
     updated(calibrator, PIECES["two"])
-    settings = read_settings(calibrator)
+    settings = read_settings(calibrator._parameters())
     data = BinaryScores(SCORES, POSITIVE, units=units)
     reference = ScoreCalibrator.from_results(
         fit_results(settings, data, dict(calibrator.results_.attrs)).tree
@@ -211,7 +211,7 @@ def test_probabilities_stay_probabilities():
 
 
 def assert_same_posterior_of_probabilities(calibrator, probability):
-    parameters = calibrator.get_params() | {"hyperparameters": calibrator.units_}
+    parameters = calibrator.get_params() | {"units": calibrator.units_}
     reference = ScoreCalibrator(**parameters).fit(probability, LABELS)
     inside = np.linspace(0.01, 0.99, 9)
     expected = reference.predict_proba(inside)
@@ -252,7 +252,7 @@ def test_a_forgetting_factor_that_is_none(forgetting):
 def test_a_failed_fit_changes_nothing():
     calibrator = first_fit("laplace", draws=20, chains=1)
     before = calibrator.results_
-    calibrator.set_params(hyperparameters={"no_such_thing": 1.0})
+    calibrator.set_params(parts=Densities(hyperparameters={"no_such_thing": 1.0}))
     with pytest.raises(ValueError, match="no_such_thing"):
         calibrator.update([1.0], ["spam"])
     assert calibrator.results_ is before

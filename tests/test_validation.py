@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from bayescal.families import FAMILIES
-from bayescal.validation import (
+from bayescal.support.validation import (
     as_scores,
     as_weights,
     check_choice,

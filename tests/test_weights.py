@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from bayescal import ScoreCalibrator
-from bayescal.engines.monotone.density import Prior
-from bayescal.engines.monotone.leave_one_out import leave_one_out
-from bayescal.engines.monotone.posterior import draw_monotone
+from bayescal.fitting.engines.monotone.density import Prior
+from bayescal.fitting.engines.monotone.leave_one_out import leave_one_out
+from bayescal.fitting.engines.monotone.posterior import draw_monotone
 
 GRID = np.linspace(-3.0, 5.0, 41)
 # Six standard deviations of the difference between two fits with other draws.
@@ -56,4 +56,7 @@ def test_documents_of_no_weight_are_not_among_the_scores_fitted():
     alone = fitted.fit(scores, y, weight).posterior_["posterior"]["score"].values
     beside = fitted.fit(np.r_[scores, 99.0], np.r_[y, 1], np.r_[weight, 0])
     assert beside.posterior_["posterior"]["score"].values == pytest.approx(alone)
-    assert beside._calibration.score_range == (scores[weight > 0].min(), scores[weight > 0].max())
+    assert beside._fitted.calibration.score_range == (
+        scores[weight > 0].min(),
+        scores[weight > 0].max(),
+    )

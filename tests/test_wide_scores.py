@@ -9,8 +9,8 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.preprocessing import scale
 
 from bayescal import CalibratedClassifier, ScoreCalibrator
-from bayescal.engines.monotone.density import Prior
-from bayescal.engines.monotone.posterior import draw_monotone
+from bayescal.fitting.engines.monotone.density import Prior
+from bayescal.fitting.engines.monotone.posterior import draw_monotone
 
 pytestmark = pytest.mark.one_era
 
@@ -73,7 +73,7 @@ def test_width_does_not_matter(width):
 
 @pytest.mark.parametrize("parts", ["auto", "monotone"])
 # Of such scores nothing is learnt, which the fit says.
-@pytest.mark.filterwarnings("ignore::bayescal.score_checks.ScoresWarning")
+@pytest.mark.filterwarnings("ignore::bayescal.support.score_checks.ScoresWarning")
 def test_scores_that_differ_by_rounding_alone_say_nothing(parts):
     # As boosted trees give that were trained on two positives: constant, but for a last digit.
     scores = np.full(40, -5.995729365229785)

@@ -7,8 +7,9 @@ import numpy as np
 import pymc as pm
 from scipy import special
 
-from bayescal import _compat, programs
-from bayescal.engines.classifier_weights.design import Design, interactions
+from bayescal.distributions import programs
+from bayescal.fitting.engines.classifier_weights.model import Design, interactions
+from bayescal.fitting.engines.program import sample_groups
 
 CHAINS = 4
 
@@ -94,7 +95,7 @@ def sample(name, *, draws, tune, seed=1, program="classifier_weights"):
             progressbar=False,
             compute_convergence_checks=False,
         )
-    groups = _compat.datasets(result, ("posterior", "sample_stats"))
+    groups = sample_groups(result, ("posterior", "sample_stats"))
     names = ["bias", "weight"]
     names += [] if data.indicators is None else ["shift"]
     names += [] if data.moderators is None else ["weight_shift"]

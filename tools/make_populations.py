@@ -1,4 +1,4 @@
-"""Make bayescal/learned_prior/populations.json.
+"""Make bayescal/fitting/populations.json.
 
     python -m tools.make_populations PROBLEMS
 
@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from bayescal.learned_prior import write_populations
-from bayescal.learned_prior.files import SHIPPED
+from bayescal.fitting.learned_prior import SHIPPED, write_populations
 from studies.learning import CLASSES, KINDS, MOST, POSITIVES, populations_of
 from studies.problems.library import MANIFEST
 

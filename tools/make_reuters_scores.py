@@ -1,4 +1,4 @@
-"""Make bayescal/datasets/reuters_scores.npz.
+"""Make bayescal/text/reuters_scores.npz.
 
     python tools/make_reuters_scores.py SCORES.csv
 

@@ -10,7 +10,7 @@ import typer
 
 import bayescal
 from bayescal.cli import commands
-from bayescal.cli.errors import CommandGroup
+from bayescal.cli.command import CommandGroup
 
 app = typer.Typer(
     cls=CommandGroup,

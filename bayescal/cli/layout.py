@@ -1,4 +1,4 @@
-"""How tables on the screen are laid out, and the numbers in them."""
+"""Layout of tables on the screen, and formats of the numbers in them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `fit` and `compare` ask for: scores, how to fit them, and where the results go."""
+"""Requests of `fit` and `compare`: scores, settings of the fit, and the output folder."""
 
 from __future__ import annotations
 
@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from bayescal.cli import options
-from bayescal.cli.calibrators import TOPIC, say_what_is_not_used
-from bayescal.cli.command import Call
-from bayescal.cli.errors import UsageError
-from bayescal.cli.fitting import Calibrated
-from bayescal.cli.left_out import LeftOut
+from bayescal.cli.command import Call, UsageError
+from bayescal.cli.fitting import Calibrated, LeftOut
 from bayescal.cli.options import TableFormat
 from bayescal.cli.reading import ScoreTable, read_scores
+from bayescal.cli.saved import TOPIC, say_what_is_not_used
 from bayescal.cli.settings import Settings
 from bayescal.cli.writing import check_columns_free, check_folder, save
 
@@ -40,14 +38,7 @@ class Fitting(Settings, Rows):
     table_format: options.Format = TableFormat.CSV
 
     def read(self) -> ScoreTable:
-        """
-        Check the options, and read the scores.
-
-        Raises
-        ------
-        UsageError
-            If an option or the file is not as it should be.
-        """
+        """Check the options, and read the scores."""
         self.check()
         check_folder(self.out)
         if self.score_column == self.label_column:
@@ -68,7 +59,7 @@ class Fitting(Settings, Rows):
         return table
 
     def told(self, command: str) -> dict[str, Any]:
-        """Return what the summary tells about the call, with the inference that it means."""
+        """Return the record of the call for the summary, with the resolved inference."""
         return super().told(command) | {"inference": self.inference_name}
 
     def save(self, many: Sequence[Calibrated], command: str, left_out: LeftOut) -> None:

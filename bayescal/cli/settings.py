@@ -1,16 +1,15 @@
-"""What the options of `fit` and `compare` say about the calibrators, checked before any work."""
+"""Options of `fit` and `compare` about the calibrators, checked before any work."""
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bayescal.cli import options
-from bayescal.cli.errors import UsageError, blamed_on_use
+from bayescal.cli.command import UsageError, blamed_on_use
 
 if TYPE_CHECKING:
-    from bayescal.plain_calibrator import PlainCalibrator
+    from bayescal.fitting.settings import Inference, Parts, ScoreParameters
 
 
 # How tables call what each inference gives.
@@ -21,9 +20,9 @@ SCORES_ADVICE = "Options for this: --positive, --scores-are."
 
 
 def option_advice(category: type[Warning]) -> str:
-    """Return which options help against a kind of warning."""
-    from bayescal.results.diagnostics import ConvergenceWarning
-    from bayescal.score_checks import ScoresWarning
+    """Name the options that address a kind of warning."""
+    from bayescal.fitting.results.diagnostics import ConvergenceWarning
+    from bayescal.support.score_checks import ScoresWarning
 
     if issubclass(category, ConvergenceWarning):
         return SAMPLER_ADVICE
@@ -59,16 +58,6 @@ class Settings:
     seed: options.Seed = 0
 
     @property
-    def family_name(self) -> str:
-        """Return the family, given or implied by the program."""
-        from bayescal.families import FAMILIES
-        from bayescal.settings import AUTO
-
-        if self.family is not None:
-            return self.family
-        return str(self.model) if self.model in FAMILIES else AUTO
-
-    @property
     def part_names(self) -> list[str]:
         """Return the parts asked for."""
         return [name.strip() for name in self.parts.split(",")]
@@ -76,34 +65,27 @@ class Settings:
     @property
     def inference_name(self) -> str:
         """Return the inference, given or implied by a program."""
-        from bayescal.settings import AUTO, resolve_inference
-
-        given = AUTO if self.inference is None else str(self.inference)
-        return resolve_inference(given, self.model)
+        if self.inference is not None and str(self.inference) != "auto":
+            return str(self.inference)
+        return "exact" if self.model is None else "nuts"
 
     def check(self) -> None:
-        """
-        Check what can be checked without scores; a program is loaded, which runs it.
-
-        Raises
-        ------
-        UsageError
-            If an option is out of range, or a program cannot be used.
-        """
-        from bayescal import programs
-        from bayescal.settings import SCORES_ARE, family_names, modern_names, part_names
-        from bayescal.validation import check_choice, check_fraction
+        """Check what can be checked without scores; a program is loaded, which runs it."""
+        from bayescal.distributions import programs
+        from bayescal.fitting.parts.combination import COMBINED, PARTS
+        from bayescal.fitting.parts.configured import AUTO, family_names
+        from bayescal.fitting.settings import SCORES_ARE
+        from bayescal.support.validation import check_choice, check_fraction
 
         check_at_least(1, **{"--draws": self.draws, "--chains": self.chains, "--jobs": self.jobs})
         check_at_least(0, **{"--tune": self.tune, "--seed": self.seed})
-        with warnings.catch_warnings(), blamed_on_use():
-            # Of names that have changed the fit itself warns, where warnings are shown as ours.
-            warnings.simplefilter("ignore", FutureWarning)
+        with blamed_on_use():
             for name in self.part_names:
-                check_choice("--parts", name, part_names())
-            check_choice("--family", modern_names(self.parts, self.family_name)[1], family_names())
+                check_choice("--parts", name, (AUTO, COMBINED, *PARTS))
+            check_choice("--family", self.family or AUTO, family_names())
             check_choice("--scores-are", self.scores_are, SCORES_ARE)
             check_fraction(**{"--level": self.level, "--target-accept": self.target_accept})
+        parts_of(self.part_names, self.family, self.model)
         if self.model is not None and self.inference_name in ("exact", "mle"):
             raise UsageError(
                 f"--model needs --inference nuts or map, got --model {self.model} with"
@@ -113,27 +95,49 @@ class Settings:
             with blamed_on_use("--model: "):
                 programs.load(self.model)
 
-    def calibrator(self, **others: Any) -> PlainCalibrator:
-        """Return an unfitted calibrator of one problem; `others` replace its arguments."""
-        from bayescal.plain_calibrator import PlainCalibrator
+    def score_parameters(self) -> ScoreParameters:
+        """Return the parameters of a fit of one problem."""
+        from bayescal.fitting.settings import ScoreParameters
 
-        return PlainCalibrator(**(self.arguments() | others))
+        return ScoreParameters(**self.arguments())
 
     def arguments(self) -> dict[str, Any]:
         """Return the arguments of a calibrator of one problem."""
-        arguments: dict[str, Any] = {
-            "family": self.family_name,
-            "parts": self.part_names[0] if len(self.part_names) == 1 else self.part_names,
-            "inference": self.inference_name,
-            "program": self.model,
+        return {
+            "parts": parts_of(self.part_names, self.family, self.model),
+            "inference": self._inference(),
             "scores_are": self.scores_are,
             "draws": self.draws,
             "chains": self.chains,
             "random_state": self.seed,
         }
+
+    def _inference(self) -> Inference:
+        from bayescal.fitting.parts.configured import MAP, NUTS
+
         if self.inference_name == "nuts":
-            arguments["sampler_options"] = {
-                "tune": self.tune,
-                "target_accept": self.target_accept,
-            }
-        return arguments
+            options = {"tune": self.tune, "target_accept": self.target_accept}
+            return NUTS(self.model, sampler_options=options)
+        return MAP(self.model) if self.inference_name == "map" else self.inference_name
+
+
+def parts_of(names: list[str], family: str | None, model: str | None) -> Parts:
+    """Return the parts that --parts, --family and --model ask for."""
+    from bayescal.families import FAMILIES
+    from bayescal.fitting.parts.combination import COMBINED
+    from bayescal.fitting.parts.configured import AUTO, Densities
+
+    asked = str(model) if family is None and model in FAMILIES else family
+    if asked is None or asked == AUTO:
+        return names[0] if len(names) == 1 else names
+    densities = Densities(asked)
+    if names == [AUTO]:
+        return densities
+    if COMBINED in names:
+        return [*names, densities]
+    if family is not None and Densities.name not in names:
+        raise UsageError(
+            f"--family needs densities or combined among --parts, got --family {family} with"
+            f" --parts {','.join(names)}."
+        )
+    return [densities if name == Densities.name else name for name in names]

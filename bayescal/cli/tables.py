@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.console import Group
+from rich.table import Table
 from rich.text import Text
 
-from bayescal.cli.curve import Curve, curve_at, mle_log_odds
-from bayescal.cli.fitting import Calibrated, flags
+from bayescal.cli.fitting import Calibrated, Curve, Problem, curve_at, flags, mle_log_odds
 from bayescal.cli.layout import (
     MOST_TOPICS,
     add_columns,
@@ -25,9 +25,8 @@ from bayescal.cli.layout import (
     share,
     titled,
 )
-from bayescal.cli.problems import Problem
 from bayescal.cli.settings import POINT_NAMES
-from bayescal.validation import Floats
+from bayescal.support.validation import Floats
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,7 +65,7 @@ def parameter_table(one: Calibrated, level: float) -> Group:
 
 
 def answer_table(one: Calibrated, level: float) -> Group:
-    """Return what a problem is fitted for: probabilities, with bands, at a few scores."""
+    """Return a table of probabilities with bands at a few scores."""
     where, scores = shown_scores(one.problem)
     curve = curve_at(one.fitted, scores, level)
     negatives, positives = one.problem.counts
@@ -85,7 +84,7 @@ def answer_table(one: Calibrated, level: float) -> Group:
 
 
 def _weights(one: Calibrated) -> list[str]:
-    """Return how much each part of a combination counts."""
+    """Return a table of the weights of a combination's parts."""
     if one.fitted.parts is None:
         return []
     weights = one.fitted.parts["weight"].items()
@@ -117,18 +116,7 @@ def curve_table(one: Calibrated, level: float) -> Group:
 
 
 def topics_table(many: Sequence[Calibrated], level: float, how: str) -> Group:
-    """
-    Return topics in the order given, no more than fit on a screen or two.
-
-    Parameters
-    ----------
-    many : sequence of Calibrated
-        The topics, see `most_undecided_first`.
-    level : float
-        Probability of the bands.
-    how : str
-        How they were fitted, for the title.
-    """
+    """Return topics in the order given, no more than fit on a screen or two."""
     shown = many[:MOST_TOPICS]
     flagged = [flag.partition(":")[0] for flag in flags(many)[:MOST_TOPICS]]
     marks = _marks(flagged)
@@ -154,7 +142,7 @@ def topics_table(many: Sequence[Calibrated], level: float, how: str) -> Group:
 
 
 def _undecided_cells(one: Calibrated) -> list[str]:
-    """Return how many rows are undecided, and the mean width of the band."""
+    """Count the undecided rows, and average the width of the band."""
     if one.undecided is None or one.curve.width is None:
         return ["", ""]
     return [f"{one.undecided:,d}", share(one.curve.width)]
@@ -194,3 +182,89 @@ def _inferred_cells(row: Mapping[str, float]) -> list[str]:
 
 def _title(one: Calibrated, what: str) -> str:
     return f"{one.problem.topic}: {what}" if one.problem.topic else what
+
+
+# Tables on the screen of what thresholds take and miss.
+
+
+def rates_table(
+    table: pd.DataFrame,
+    positive: str,
+    probability: float | None,
+    threshold: float | None,
+    level: float,
+) -> Group:
+    """Return precision, recall and misses at a threshold."""
+    what = f"P({positive}) is {probability:g}" if probability is not None else ""
+    what = what or f"score is {number(float(threshold or 0.0))}"
+    order = "; topics that miss most positives first" if len(table) > 1 else ""
+    shown = _table(table, ["taken", "precision", "recall", "missed"])
+    for row in _rows(table):
+        cells = [_of(row), _ranged(row, "precision"), _ranged(row, "recall"), _missed(row)]
+        shown.add_row(*_topic(table, row), *cells)
+    return titled(
+        f"Documents whose {what} or more are taken{order}",
+        shown,
+        "precision: the share of positives among the documents taken",
+        "recall: the share of all positives that is taken; missed: the number that is not",
+        *_notes(table, level, "that miss as many or fewer"),
+    )
+
+
+def thresholds_table(
+    table: pd.DataFrame, positive: str, recall: float, assurance: float | None, level: float
+) -> Group:
+    """Return thresholds for a wanted recall."""
+    sure = "" if assurance is None else f" with probability {assurance:g}"
+    order = "; topics with most to read first" if len(table) > 1 else ""
+    shown = _table(table, ["to read", "down to score", f"P({positive})\nthere", "recall"])
+    for row in _rows(table):
+        cells = [_of(row), _ranged(row, "threshold", number), share(row["probability"])]
+        shown.add_row(*_topic(table, row), *cells, _ranged(row, "recall"))
+    return titled(
+        f"Thresholds for a recall of {recall:g}{sure}{order}",
+        shown,
+        "to read: the documents of this score or more, which hold the recall",
+        *_notes(table, level, "with as many to read or fewer"),
+    )
+
+
+def _table(table: pd.DataFrame, heads: list[str]) -> Table:
+    shown = new_table()
+    if _with_topics(table):
+        add_topic_column(shown)
+    add_columns(shown, heads)
+    return shown
+
+
+def _rows(table: pd.DataFrame) -> list[dict[Any, Any]]:
+    return table.head(MOST_TOPICS).reset_index().to_dict("records")
+
+
+def _topic(table: pd.DataFrame, row: dict[Any, Any]) -> list[Text]:
+    return [Text(str(row["topic"]))] if _with_topics(table) else []
+
+
+def _with_topics(table: pd.DataFrame) -> bool:
+    return list(table.index) != [""]
+
+
+def _of(row: dict[Any, Any]) -> str:
+    return f"{row['selected']:,d} of {row['documents']:,d}"
+
+
+def _missed(row: dict[Any, Any]) -> str:
+    return f"{row['missed']:.3g} [{row['missed_lower']:.0f}, {row['missed_upper']:.0f}]"
+
+
+def _ranged(row: dict[Any, Any], name: str, shape: Any = "{:.2f}".format) -> str:
+    if row[name] != row[name]:
+        return "-"
+    return f"{shape(row[name])} [{shape(row[f'{name}_lower'])}, {shape(row[f'{name}_upper'])}]"
+
+
+def _notes(table: pd.DataFrame, level: float, of_others: str) -> list[str]:
+    return [
+        f"in brackets: {percent(level)} intervals; neither the curve nor the labels are known",
+        *more_topics(len(table), of_others),
+    ]

@@ -2,40 +2,202 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import math
 import shlex
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bayescal.cli.console import Screen
-from bayescal.cli.curve import Curve, merge_curves
-from bayescal.cli.errors import UsageError, blamed_on_use
-from bayescal.cli.fitting import Calibrated
-from bayescal.cli.frames import WRITTEN, write_frame
-from bayescal.cli.left_out import NONE, LeftOut
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Group
+
+from bayescal.cli.command import Screen, UsageError, blamed_on_use
+from bayescal.cli.fitting import (
+    HELD_OUT,
+    NONE,
+    Calibrated,
+    Curve,
+    FittedCalibrator,
+    LeftOut,
+    flags,
+    losses_table,
+    merge_curves,
+    sum_losses,
+    verdicts_by_topic,
+    verdicts_table,
+)
 from bayescal.cli.options import TableFormat
-from bayescal.cli.problems import HELD_OUT
-from bayescal.cli.record import describe, write_record
+from bayescal.cli.reading import WRITTEN, ScoreTable, write_frame
+from bayescal.cli.settings import POINT_NAMES
+from bayescal.support import unfinished
+from bayescal.support.parallel import keeps_nothing
+from bayescal.support.validation import Floats
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from bayescal.metrics import Losses
+
+# What the rows to test on say: losses, and whether the probabilities are right.
+
+
+def with_test_rows(many: Sequence[Calibrated]) -> list[Calibrated]:
+    """Return the problems that have rows to test on."""
+    return [one for one in many if one.problem.test_rows.size]
+
+
+def held_out_tables(many: Sequence[Calibrated], only: str | None = None) -> list[Group]:
+    """Return tables of losses and verdicts; none without rows to test on."""
+    tested = with_test_rows(many)
+    if not tested:
+        return []
+    rows = [by_method(one) for one in tested]
+    if only is not None:
+        rows = [("", {only: total_losses(tested)})]
+    names = [np.full(one.problem.test_rows.size, one.problem.name) for one in tested]
+    verdicts = verdicts_by_topic(*all_test_rows(tested), np.concatenate(names))
+    return [losses_table(rows), verdicts_table(verdicts)]
+
+
+def by_method(one: Calibrated) -> tuple[str, dict[str, Losses]]:
+    """Return a fitted problem as a row of `losses_table`."""
+    return one.problem.name, {POINT_NAMES[key]: value for key, value in one.losses.items()}
+
+
+def total_losses(tested: Sequence[Calibrated]) -> Losses:
+    """Return the losses of the inference, summed over problems."""
+    return sum_losses(one.losses for one in tested)[tested[0].fitted.inference]
+
+
+def all_test_rows(tested: Sequence[Calibrated]) -> tuple[Floats, NDArray[np.bool_]]:
+    """Return the probabilities of all rows to test on, and which of them are positive."""
+    probability, positive = zip(*(one.tested for one in tested), strict=True)
+    return np.concatenate(probability), np.concatenate(positive)
+
+
+# The summary of a run: what was asked for, with which versions, and what came out, as JSON.
+
+
+def write_record(record: Mapping[str, Any], folder: Path) -> None:
+    """Write a summary into a folder."""
+    from bayescal.calibrators.loading import SUMMARY
+
+    text = json.dumps(_jsonable(record), indent=2, allow_nan=False, ensure_ascii=False)
+    (folder / SUMMARY).write_text(text + "\n", encoding="utf-8")
+
+
+def read_record(path: Path) -> dict[str, Any]:
+    """Return the summary in a folder, or beside a calibrator's file; empty where there is none."""
+    from bayescal.calibrators.loading import SUMMARY
+
+    folder = path if path.is_dir() else path.parent
+    try:
+        record: dict[str, Any] = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
+        return record if isinstance(record["arguments"], dict) else {}
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+
+
+def describe(
+    many: Sequence[Calibrated], arguments: Mapping[str, Any], left_out: LeftOut
+) -> dict[str, Any]:
+    """
+    Return versions, arguments and what came out, by topic and of all together.
+
+    Diagnostics and problems of scores are those of a calibrator: they stand with the topic that it
+    is of, and with all where it is the only one.
+    """
+    from bayescal.fitting.results.tree import versions
+
+    first, files = many[0], {one.file for one in many}
+    each_its_own = len(files) == len(many)
+    topics = [
+        _topic(one, flag, arguments["level"]) | (_health(one.calibrator) if each_its_own else {})
+        for one, flag in zip(many, flags(many), strict=True)
+    ]
+    tested = with_test_rows(many)
+    return {
+        "versions": versions(),
+        "seed": arguments["seed"],
+        "arguments": dict(arguments),
+        "family": first.fitted.model,
+        "classes": dict(zip(("negative", "positive"), first.problem.table.classes, strict=True)),
+        "topics": topics,
+        "left_out": dict(left_out),
+        **(_health(first.calibrator) if len(files) == 1 else {}),
+        "losses": asdict(total_losses(tested)) if tested else None,
+        "verdict": _verdict(*all_test_rows(tested)) if tested else None,
+    }
+
+
+def _topic(one: Calibrated, flag: str, level: float) -> dict[str, Any]:
+    negatives, positives = one.problem.counts
+    test = one.problem.test_rows.size
+    return {
+        "topic": one.problem.topic,
+        "file": one.file,
+        "positives": positives,
+        "negatives": negatives,
+        "rows": {"negatives": negatives, "positives": positives, "test": test},
+        "probability": float(one.curve.probability.mean()),
+        "width": one.curve.width,
+        "undecided": one.undecided,
+        "flag": flag,
+        "parameters": _parameters(one, level),
+        "losses": {key: asdict(value) for key, value in one.losses.items()},
+        "verdict": _verdict(*one.tested) if test else None,
+    }
+
+
+def _parameters(one: Calibrated, level: float) -> dict[str, dict[str, Any]]:
+    rows: dict[Any, dict[Any, Any]] = one.fitted.parameters(level).to_dict("index")
+    parameters: dict[str, dict[str, Any]] = {}
+    for (label, parameter), values in rows.items():
+        parameters.setdefault(str(label), {})[str(parameter)] = values
+    return parameters
+
+
+def _health(calibrator: FittedCalibrator) -> dict[str, Any]:
+    found = calibrator.diagnostics_
+    return {
+        "diagnostics": None if found is None else asdict(found),
+        "score_problems": calibrator.score_problems_,
+    }
+
+
+def _verdict(probability: Floats, positive: NDArray[np.bool_]) -> dict[str, Any]:
+    from bayescal.metrics import calibration_verdict
+
+    found = calibration_verdict(positive, probability)
+    return {**asdict(found), "text": found.text}
+
+
+def _jsonable(value: Any) -> Any:
+    """Return plain data: paths as text, and null for what JSON has no number for."""
+    if isinstance(value, Mapping):
+        return {str(key): _jsonable(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_jsonable(item) for item in value]
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
 
 MOST_NAMES = 5  # of calibrators, in a line
 CURVE_COLUMNS = ("probability", "lower", "upper", "log_odds")
 
 
 def check_folder(out: Path | None) -> None:
-    """
-    Check, before any work, that a folder of results can be made.
-
-    Raises
-    ------
-    UsageError
-        If the path is a file, or goes through one.
-    """
+    """Check, before any work, that a folder of results can be made."""
     if out is None:
         return
     for part in (out, *out.parents):
@@ -47,23 +209,7 @@ def check_folder(out: Path | None) -> None:
 def check_file(
     out: Path | None, suffixes: Sequence[str] = WRITTEN, read: Path | None = None
 ) -> None:
-    """
-    Check, before any work, that a file can be written.
-
-    Parameters
-    ----------
-    out : Path or None
-        The file; None for none.
-    suffixes : sequence of str
-        What it may end in.
-    read : Path, optional
-        What the command reads, which it is not to write over.
-
-    Raises
-    ------
-    UsageError
-        If the path ends otherwise, is that file or a folder, or lies in no folder.
-    """
+    """Check, before any work, that a file can be written."""
     if out is None:
         return
     if out.suffix.lower() not in suffixes:
@@ -169,22 +315,7 @@ def write_results(
     table_format: TableFormat = TableFormat.CSV,
     left_out: LeftOut = NONE,
 ) -> None:
-    """
-    Write calibrators, probabilities and a summary.
-
-    Parameters
-    ----------
-    folder : Path
-        An existing folder.
-    many : sequence of Calibrated
-        All problems of one table; some or all may share a calibrator.
-    arguments : mapping
-        What the command was asked for; "level" and "seed" among it.
-    table_format : TableFormat
-        Of the probabilities.
-    left_out : mapping
-        Topics of the table that were not fitted, whose rows have empty cells, and why.
-    """
+    """Write calibrators, probabilities and a summary."""
     for name, calibrator in {one.file: one.calibrator for one in many}.items():
         calibrator.save(folder / name)
     frame = many[0].problem.table.frame
@@ -195,14 +326,7 @@ def write_results(
 
 
 def check_columns_free(frame: pd.DataFrame, path: Path) -> None:
-    """
-    Check that the columns to be added are not there yet.
-
-    Raises
-    ------
-    UsageError
-        If one of them is.
-    """
+    """Check that the columns to be added are not there yet."""
     for name in (*CURVE_COLUMNS, HELD_OUT):
         if name in frame.columns:
             raise UsageError(
@@ -215,3 +339,64 @@ def with_curve(frame: pd.DataFrame, curve: Curve) -> pd.DataFrame:
     ends = (None, None) if curve.band is None else curve.band.T
     columns = zip(CURVE_COLUMNS, (curve.probability, *ends, curve.log_odds), strict=True)
     return frame.assign(**{name: value for name, value in columns if value is not None})
+
+
+# `--resume`: topics are kept as they are fitted, and a run that was killed goes on.
+
+# What results do not depend on: where scores are read from, where and how results are written.
+ELSEWHERE = ("command", "scores", "jobs", "resume", "table_format")
+
+
+@contextmanager
+def unfinished_run(
+    out: Path | None, table: ScoreTable, arguments: Mapping[str, Any], *, resume: bool
+) -> Iterator[Path | None]:
+    """
+    Give a folder, inside that of the results, that keeps topics until all are fitted.
+
+    It goes when all went well, and when it keeps nothing yet; else it stays. None
+    without topics, or where nothing is to be written.
+    """
+    if resume and (out is None or table.topic is None):
+        raise UsageError("--resume needs --topic-column and --out, as the run to go on with had.")
+    if out is None or table.topic is None:
+        yield None
+        return
+    folder = out / unfinished.FOLDER
+    made = [path for path in (out, *out.parents) if not path.exists()]
+    try:
+        with blamed_on_use("--out: "):
+            unfinished.begin(folder, _record(table, arguments), resume=resume)
+        yield folder
+    except BaseException:
+        if folder.is_dir() and keeps_nothing(folder):
+            _remove(folder, made)
+        raise
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _remove(folder: Path, made: list[Path]) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    for path in made:
+        if path.is_dir() and not any(path.iterdir()):
+            path.rmdir()
+
+
+def _record(table: ScoreTable, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the inputs and options that determine a run's results."""
+    from bayescal.fitting.results.tree import versions
+
+    options = {name: value for name, value in arguments.items() if name not in ELSEWHERE}
+    arrays = (table.score, table.positive, table.test, table.topic, table.weight)
+    data = [b"" if array is None else np.ascontiguousarray(array).tobytes() for array in arrays]
+    model = options.get("model")
+    if model is not None and Path(model).is_file():
+        options["text of --model"] = hashlib.sha256(Path(model).read_bytes()).hexdigest()
+    record = {
+        "scores": unfinished.digest([repr(table.classes).encode(), *data]),
+        **options,
+        **{f"version of {name}": version for name, version in versions().items()},
+    }
+    # As it will be read again: paths and names of options as text.
+    found: dict[str, Any] = json.loads(json.dumps(record, default=str))
+    return found

@@ -1,4 +1,4 @@
-"""What decisions are judged by, and the threshold on a score that is best by it.
+"""Measures of decisions, and the threshold on a score that is best by each.
 
 Costs are written as in the dissertation (section 6.1): C(FP, FN) = FP P(false positive) + FN
 P(false negative), with joint probabilities; error is C(1, 1).
@@ -12,25 +12,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal.validation import Floats
+from bayescal.support.validation import Floats
 
 
 @dataclass(frozen=True)
 class Measure:
-    """
-    A measure of binary decisions.
+    """A measure of binary decisions."""
 
-    Attributes
-    ----------
-    loss : callable
-        Of true positives, false positives, false negatives and the number of documents; arrays
-        of any one shape. Smaller is better.
-    log_odds : float or None
-        Where calibrated log-odds are to be cut (Bayes' rule), for costs; None where the best cut
-        depends on all documents.
-    """
-
+    # (true positives, false positives, false negatives, documents) -> loss; arrays of one shape.
     loss: Callable[[Floats, Floats, Floats, float], Floats]
+    # Threshold on calibrated log-odds by Bayes' rule; None where it depends on all documents.
     log_odds: float | None = None
 
 
@@ -54,7 +45,7 @@ def cost(false_positive: float, false_negative: float) -> Measure:
 
 
 def _minus_f1(hits: Floats, wrong: Floats, missed: Floats, _: float) -> Floats:
-    # 0/0, of no positives and none predicted, counts as 0.
+    # 0/0, without positives and without predicted ones, counts as 0.
     return -2.0 * hits / np.maximum(2.0 * hits + wrong + missed, np.finfo(float).tiny)
 
 
@@ -96,17 +87,6 @@ def best_threshold(
 
     It lies in the middle between two scores, or beyond all of them where taking none, or all, is
     best. Of thresholds that are equally good it is the middle one.
-
-    Parameters
-    ----------
-    measure : str
-        A key of `MEASURES`.
-    scores : array of shape (n,)
-        Of documents whose labels they do not know.
-    positive : array of shape (n,) of bool
-        Their labels.
-    weight : array of shape (n,), optional
-        How many documents each counts for.
 
     Examples
     --------

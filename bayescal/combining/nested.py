@@ -1,44 +1,274 @@
-"""Nested folds: what members fitted without a document say of it, for a combiner to learn from.
+"""Nested folds: scores and indicators of documents by members that were fitted without them.
 
 In each fold the base classifiers, and everything that indicators need, are fitted to the training
-part alone and speak of the held-out part (dissertation, section 7.1). A combiner that saw scores
+part alone and applied to the held-out part (dissertation, section 7.1). A combiner that saw scores
 of documents that the classifiers were trained on would trust those that remember them best.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.model_selection import StratifiedKFold, check_cv
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import _safe_indexing
 from sklearn.utils.parallel import Parallel, delayed
 
-from bayescal.classification.folds import Documents, Split
-from bayescal.classification.targets import Target
-from bayescal.combining.binary_problems import fold_of, splits_of
-from bayescal.combining.ends import Ends
-from bayescal.combining.inputs import Inputs, Labelled
-from bayescal.combining.members import Members, fit_members
-from bayescal.validation import Floats
+from bayescal.calibrators.classifier.folds import Split, TrainingDocuments, checked_splits
+from bayescal.calibrators.classifier.raw_scores import infinite_as
+from bayescal.calibrators.classifier.targets import BINARY, Target
+from bayescal.support.validation import Floats
+
+
+def binary_problems(target: Target) -> list[Target]:
+    """
+    Return the target of each column by itself: its class, or label, against the rest.
+
+    Examples
+    --------
+    >>> from bayescal.calibrators.classifier.targets import read_target
+    >>> [p.y.tolist() for p in binary_problems(read_target(["a", "c", "b"], 3))]
+    [[1, 0, 0], [0, 0, 1], [0, 1, 0]]
+    """
+    if target.kind == BINARY:
+        return [target]
+    columns = target.positive.T
+    return [Target(BINARY, own.astype(np.int64), np.array([0, 1]), own[:, None]) for own in columns]
+
+
+def splits_of(
+    problem: Target, name: Any, cv: Any, features: Any, params: dict[str, Any]
+) -> list[Split]:
+    """
+    Return the folds of a binary problem: training and held-out documents of each.
+
+    A number of folds is stratified, and never more than the rarer class has documents.
+    """
+    positive = problem.positive[:, 0]
+    rarer = int(min(positive.sum(), positive.size - positive.sum()))
+    if rarer < 2:
+        raise ValueError(
+            f"class {name!r} needs at least two documents on either side, got {rarer}: one to"
+            " train on and one to judge the classifiers by. Add documents, or leave it out."
+        )
+    if isinstance(cv, int | np.integer) and not isinstance(cv, bool) and cv >= 2:
+        splitter = StratifiedKFold(min(int(cv), rarer))
+    else:
+        splitter = check_cv(cv, problem.y, classifier=True)
+    splits: Iterable[Split] = splitter.split(features, problem.y, **params)
+    return checked_splits(splits, problem, repeats=False)
+
+
+def fold_of(splits: list[Split]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the documents that are held out, in order, and the fold of each."""
+    rows = np.concatenate([held for _, held in splits])
+    fold = np.repeat(np.arange(len(splits)), [held.size for _, held in splits])
+    order = np.argsort(rows)
+    return rows[order], fold[order]
 
 
 @dataclass(frozen=True)
-class Problem:
+class Ends:
     """
-    One binary problem with what its classifiers are fitted to.
+    Finite substitutes for minus and plus infinity, for each column of scores.
 
-    Attributes
-    ----------
-    documents : dict of str to Documents
-        What each classifier is fitted to; they differ in the arguments of fit alone.
-    splits : list of (training, held-out) positions
-        The folds.
+    They are those of the scores that a combiner learns from. Finite scores stay as they are.
+
+    Examples
+    --------
+    >>> scores = np.array([[-np.inf, 1.0], [2.0, 3.0]])
+    >>> Ends.of(scores).finite(scores).round(2)
+    array([[1.31, 1.  ],
+           [2.  , 3.  ]])
     """
 
-    documents: dict[str, Documents]
-    splits: list[Split]
+    low: Floats  # (columns,): what infinite scores are replaced by
+    high: Floats  # (columns,)
+
+    @classmethod
+    def of(cls, scores: Floats) -> Ends:
+        """Return those of scores to learn from, shape (n, columns)."""
+        return cls(*infinite_as(scores))
+
+    def finite(self, scores: Floats) -> Floats:
+        """Return scores of which none is infinite; nan stays."""
+        low = np.where(np.isneginf(scores), self.low, scores)
+        return np.asarray(np.where(np.isposinf(low), self.high, low))
+
+
+@dataclass(frozen=True)
+class WithinRange:
+    """
+    Standardised columns, clipped to the range of the documents learned from.
+
+    A nearly constant column has a tiny standard deviation: without the range, new documents would
+    lie far out and multiply the column's weight.
+
+    Examples
+    --------
+    >>> WithinRange.of(np.array([[1.0], [3.0]])).apply(np.array([[2.0], [99.0]]))
+    array([[0.],
+           [1.]])
+    """
+
+    scaler: StandardScaler
+    low: Floats  # (columns,): smallest standardised values
+    high: Floats  # (columns,): largest standardised values
+
+    @classmethod
+    def of(cls, columns: Floats, weight: Floats | None = None) -> WithinRange:
+        """Return the scale of documents, (n, columns); weights count documents."""
+        scaler = StandardScaler()
+        if not columns.shape[1]:
+            return cls(scaler, np.empty(0), np.empty(0))
+        own = scaler.fit_transform(columns, sample_weight=weight)
+        return cls(scaler, own.min(axis=0), own.max(axis=0))
+
+    def apply(self, columns: Floats) -> Floats:
+        """Return standardised columns, (n, columns)."""
+        # StandardScaler refuses tables without rows or columns.
+        if not columns.size:
+            return columns
+        return np.asarray(np.clip(self.scaler.transform(columns), self.low, self.high))
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """A combiner's inputs for n documents."""
+
+    scores: Floats  # (n, classifiers): raw scores, finite, larger for likelier positives
+    indicators: Floats  # (n, indicators), possibly without columns
+
+    @property
+    def matrix(self) -> Floats:
+        """Return scores and indicators side by side, the scores first."""
+        return np.concatenate([self.scores, self.indicators], axis=1)
+
+    def take(self, rows: NDArray[np.intp]) -> Inputs:
+        """Return the inputs of some of the documents."""
+        return Inputs(self.scores[rows], self.indicators[rows])
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Documents of one binary problem for a combiner to learn from."""
+
+    inputs: Inputs  # By classifiers and indicators that were fitted without the document
+    positive: NDArray[np.bool_]  # (n,): their labels
+    weight: Floats | None  # (n,): their weights; None for 1 each
+    fold: NDArray[np.intp]  # (n,): in which fold each document was held out
+
+    def take(self, rows: NDArray[np.intp]) -> Labelled:
+        """Return some of the documents."""
+        weight = None if self.weight is None else self.weight[rows]
+        return Labelled(self.inputs.take(rows), self.positive[rows], weight, self.fold[rows])
+
+    def splits(self) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+        """Return, for each fold, the documents of the others and its own."""
+        folds = np.unique(self.fold)
+        return [(np.flatnonzero(self.fold != k), np.flatnonzero(self.fold == k)) for k in folds]
+
+
+@dataclass(frozen=True)
+class Members:
+    """Fitted classifiers and indicators of one binary problem."""
+
+    classifiers: dict[str, Any]  # fitted
+    indicators: Any  # Fitted
+    target: Target  # The binary problem
+    # Where infinite scores stand; None while the scores to combine by are not known yet
+    ends: Ends | None = None
+
+    def inputs(self, features: Any, part: Split | None = None) -> Inputs:
+        """Return the inputs of documents."""
+        documents = TrainingDocuments(features, self.target, {})
+        columns = [
+            _numbers(name, documents.score(fitted, part))
+            for name, fitted in self.classifiers.items()
+        ]
+        scores = np.concatenate(columns, axis=1)
+        if self.ends is not None:
+            scores = self.ends.finite(scores)
+        if part is not None and self.indicators is not None:
+            features = _safe_indexing(features, part[1])
+        return Inputs(scores, indicators_of(self.indicators, features, len(scores)))
+
+
+def fit_members(
+    classifiers: Mapping[str, Any],
+    indicators: Any,
+    documents: Mapping[str, TrainingDocuments],
+    part: Split | None = None,
+) -> Members:
+    """Fit classifiers, then indicators, to the training part of a split, or to all documents."""
+    rows = None if part is None else part[0]
+    fitted = {name: documents[name].fit(each, rows) for name, each in classifiers.items()}
+    first = next(iter(documents.values()))
+    return Members(fitted, _fit_indicators(indicators, fitted, first, rows), first.target)
+
+
+def indicators_of(indicators: Any, features: Any, n: int) -> Floats:
+    """Return indicators of n documents, (n, indicators); no columns without a transformer."""
+    if indicators is None:
+        return np.empty((n, 0))
+    values = indicators.transform(features)
+    if hasattr(values, "toarray"):
+        values = values.toarray()
+    values = np.asarray(values, dtype=np.float64)
+    if values.ndim != 2 or len(values) != n:
+        raise ValueError(
+            f"indicators must give a row for each of {n} documents, got shape {values.shape}."
+        )
+    wrong = np.argwhere(~np.isfinite(values))
+    if wrong.size:
+        row, column = wrong[0].tolist()
+        raise ValueError(
+            f"indicators must be finite, got {values[row, column]} in column {column} for document"
+            f" {row}."
+        )
+    return values
+
+
+def _fit_indicators(
+    indicators: Any,
+    fitted: dict[str, Any],
+    documents: TrainingDocuments,
+    rows: NDArray[np.intp] | None,
+) -> Any:
+    if indicators is None:
+        return None
+    copy = clone(indicators)
+    own = copy.get_params(deep=False)
+    # Indicators of the same classifiers take these as fitted.
+    if "prefit" in own and [name for name, _ in own["classifiers"]] == list(fitted):
+        copy.set_params(classifiers=list(fitted.items()), prefit=True)
+    features, y = documents.features, documents.target.y
+    if rows is not None:
+        features, y = _safe_indexing(features, rows), y[rows]
+    return copy.fit(features, y)
+
+
+def _numbers(name: str, scores: Floats) -> Floats:
+    bad = np.flatnonzero(np.isnan(scores[:, 0]))
+    if bad.size:
+        raise ValueError(
+            f"classifier {name!r} must give numbers, got nan for document {bad[0]}"
+            f" ({bad.size} of {len(scores)})."
+        )
+    return scores
+
+
+@dataclass(frozen=True)
+class BinaryProblem:
+    """One binary problem with what its classifiers are fitted to."""
+
+    documents: dict[str, TrainingDocuments]  # by classifier; only arguments of fit differ
+    splits: list[Split]  # The folds
 
     @classmethod
     def of(
@@ -50,72 +280,41 @@ class Problem:
         cv: Any,
         split_params: dict[str, Any],
     ) -> Self:
-        """
-        Return a binary problem split into folds.
-
-        Parameters
-        ----------
-        target : Target
-            Of two classes.
-        features : array-like of n documents
-            As the classifiers take them.
-        fit_params : mapping of str to dict
-            Further arguments of fit, of every classifier.
-        name, cv, split_params
-            See `bayescal.combining.binary_problems.splits_of`.
-        """
-        documents = {each: Documents(features, target, own) for each, own in fit_params.items()}
+        """Return a binary problem split into folds."""
+        documents = {
+            each: TrainingDocuments(features, target, own) for each, own in fit_params.items()
+        }
         return cls(documents, splits_of(target, name, cv, features, split_params))
 
     @property
-    def any_documents(self) -> Documents:
-        """Return the documents, whichever classifier they are for."""
+    def any_documents(self) -> TrainingDocuments:
+        """Return the documents of the first classifier; all have the same features and labels."""
         return next(iter(self.documents.values()))
 
 
 @dataclass(frozen=True)
 class Nested:
-    """
-    What nested folds of one binary problem give.
+    """Results of the nested folds of one binary problem."""
 
-    Attributes
-    ----------
-    members : Members
-        Classifiers and indicators fitted to all documents, for new ones.
-    labelled : Labelled
-        What a combiner learns from: the documents that a fold holds out.
-    rows : array of int
-        Which documents these are.
-    """
+    members: Members  # Classifiers and indicators fitted to all documents, for new ones
+    labelled: Labelled  # What a combiner learns from: the documents that a fold holds out
+    rows: NDArray[np.intp]  # Which documents these are
 
-    members: Members
-    labelled: Labelled
-    rows: NDArray[np.intp]
+    def place(self, values: Floats, n: int) -> Floats:
+        """Return values of the held-out documents at their rows of n, nan elsewhere."""
+        out = np.full((n, *values.shape[1:]), np.nan)
+        out[self.rows] = values
+        return out
 
 
 def fit_nested(
     classifiers: Mapping[str, Any],
     indicators: Any,
-    problems: Sequence[Problem],
+    problems: Sequence[BinaryProblem],
     weight: Floats | None,
     n_jobs: int | None,
 ) -> list[Nested]:
-    """
-    Fit classifiers and indicators of each problem, in folds and to all documents.
-
-    Parameters
-    ----------
-    classifiers : mapping of str to classifier
-        Clones are fitted.
-    indicators : transformer or None
-        Clones are fitted.
-    problems : sequence of Problem
-        Binary problems.
-    weight : array of shape (n,) or None
-        Of all documents.
-    n_jobs : int or None
-        Processes.
-    """
+    """Fit classifiers and indicators of each problem, in folds and to all documents."""
     jobs = []
     for problem in problems:
         # The fit to all documents takes longest: it goes first.
@@ -124,17 +323,17 @@ def fit_nested(
             delayed(_fit_and_hold_out)(classifiers, indicators, problem.documents, part)
             for part in problem.splits
         ]
-    found = iter(Parallel(n_jobs=n_jobs)(jobs))
+    results = iter(Parallel(n_jobs=n_jobs)(jobs))
     return [
-        _gather(problem, next(found), [next(found) for _ in problem.splits], weight)
+        _gather(problem, next(results), [next(results) for _ in problem.splits], weight)
         for problem in problems
     ]
 
 
 def _gather(
-    problem: Problem, fitted: Members, parts: Sequence[Inputs], weight: Floats | None
+    problem: BinaryProblem, fitted: Members, parts: Sequence[Inputs], weight: Floats | None
 ) -> Nested:
-    """Return what was said of all held-out documents, in their order."""
+    """Return the inputs of all held-out documents, in their order."""
     rows, fold = fold_of(problem.splits)
     order = np.argsort(np.concatenate([held for _, held in problem.splits]))
     scores = np.concatenate([part.scores for part in parts])[order]
@@ -149,7 +348,7 @@ def _gather(
 def _fit_and_hold_out(
     classifiers: Mapping[str, Any],
     indicators: Any,
-    documents: Mapping[str, Documents],
+    documents: Mapping[str, TrainingDocuments],
     part: Split,
 ) -> Inputs:
     members = fit_members(classifiers, indicators, documents, part)

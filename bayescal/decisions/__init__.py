@@ -1,24 +1,24 @@
-"""What to do, given posterior draws of probabilities.
+"""Decisions from posterior draws of probabilities.
 
 Draws have shape (draws, documents) for P(+), as `ScoreCalibrator.sample_proba` gives them, or
 (draws, documents, classes); of topics, those of one topic. Costs have shape (decisions, classes),
 or (documents, decisions, classes) where they vary.
 """
 
-from bayescal.decisions.at_threshold import AtThreshold as AtThreshold
-from bayescal.decisions.at_threshold import precision_at as precision_at
-from bayescal.decisions.at_threshold import recall_at as recall_at
 from bayescal.decisions.by_topic import rates_by_topic as rates_by_topic
 from bayescal.decisions.by_topic import thresholds_by_topic as thresholds_by_topic
-from bayescal.decisions.costs import with_abstention as with_abstention
-from bayescal.decisions.counts import PositiveCount as PositiveCount
-from bayescal.decisions.counts import count_positives as count_positives
+from bayescal.decisions.draws import PositiveCount as PositiveCount
+from bayescal.decisions.draws import count_positives as count_positives
 from bayescal.decisions.expected_cost import ABSTAIN as ABSTAIN
 from bayescal.decisions.expected_cost import Decisions as Decisions
 from bayescal.decisions.expected_cost import decide as decide
 from bayescal.decisions.expected_cost import expected_costs as expected_costs
+from bayescal.decisions.expected_cost import information_gain as information_gain
+from bayescal.decisions.expected_cost import value_of_label as value_of_label
+from bayescal.decisions.expected_cost import with_abstention as with_abstention
+from bayescal.decisions.thresholds import AtThreshold as AtThreshold
 from bayescal.decisions.thresholds import Threshold as Threshold
+from bayescal.decisions.thresholds import precision_at as precision_at
+from bayescal.decisions.thresholds import recall_at as recall_at
 from bayescal.decisions.thresholds import threshold_for_precision as threshold_for_precision
 from bayescal.decisions.thresholds import threshold_for_recall as threshold_for_recall
-from bayescal.decisions.value_of_labels import information_gain as information_gain
-from bayescal.decisions.value_of_labels import value_of_label as value_of_label

@@ -11,10 +11,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from bayescal.decisions import at_threshold, thresholds
-from bayescal.decisions.cuts import Cuts, cuts_at, ranked
-from bayescal.randomness import generator
-from bayescal.validation import Floats, check_count, check_fraction, check_same_length, first_of
+from bayescal.decisions import thresholds
+from bayescal.decisions.thresholds import Cuts, cuts_at, ranked
+from bayescal.support.randomness import generator
+from bayescal.support.validation import (
+    Floats,
+    check_count,
+    check_fraction,
+    check_same_length,
+    first_of,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,7 +31,7 @@ ALL_TRIED, STEP = 1000, 1e-3
 
 
 class Calibrator(Protocol):
-    """Anything fitted that has problems, see `bayescal.fitted.problem`."""
+    """Anything fitted that has problems, see `bayescal.fitting.problems.problem`."""
 
     def fitted_problems(self) -> Any:
         """Return the problems fitted, by topic."""
@@ -34,27 +40,17 @@ class Calibrator(Protocol):
 
 @dataclass(frozen=True)
 class Collection:
-    """
-    The documents of one topic, and what its calibrator says of them.
+    """The documents of one topic, and what its calibrator says of them."""
 
-    Attributes
-    ----------
-    topic : str or int
-        Its name; empty without topics.
-    score : array of shape (documents,)
-        As the user gave them.
-    log_odds : callable
-        Natural log-odds of the point estimate, shape (documents,), when it is called.
-    sample : callable
-        From positions of documents to posterior draws of their P(+), shape (draws, k).
-    draws : int
-        How many draws there are.
-    """
-
+    # Its name; empty without topics
     topic: Any
+    # (documents,): as the user gave them
     score: Floats
+    # Natural log-odds of the point estimate, shape (documents,), when it is called
     log_odds: Callable[[], Floats]
+    # From positions of documents to posterior draws of their P(+), shape (draws, k)
     sample: Callable[[NDArray[np.intp]], Floats]
+    # How many draws there are
     draws: int
 
     def cuts(self, values: Floats, rng: Any) -> Cuts:
@@ -135,7 +131,7 @@ def rates_by_topic(
     if probability is not None:
         check_fraction(probability=probability)
     else:
-        at_threshold.check_threshold(threshold)
+        thresholds.check_threshold(threshold)
     found = _collections(calibrator, scores, topics, prior, draws, random_state)
     rows = [_rates(each, probability, threshold, level, rng) for each, rng in found]
     return _table(rows, "missed")
@@ -218,8 +214,8 @@ def _rates(
         "documents": taken.size,
         "selected": selected,
         "score": float(one.score[taken].min()) if selected else math.nan,
-        **_with_interval("precision", at_threshold.of_precision(1.0, cuts, level)),
-        **_with_interval("recall", at_threshold.of_recall(1.0, cuts, level)),
+        **_with_interval("precision", thresholds.precision_of_cut(1.0, cuts, level)),
+        **_with_interval("recall", thresholds.recall_of_cut(1.0, cuts, level)),
         "missed": float(missed.mean()),
         "missed_lower": float(np.quantile(missed, 0.5 - level / 2.0)),
         "missed_upper": float(np.quantile(missed, 0.5 + level / 2.0)),
@@ -229,7 +225,7 @@ def _rates(
 def _threshold(
     one: Collection, recall: float, assurance: float | None, level: float, rng: Any
 ) -> dict[str, Any]:
-    found = thresholds.of_recall(one.cuts(one.score, rng), recall, assurance, level)
+    found = thresholds.threshold_of_recall(one.cuts(one.score, rng), recall, assurance, level)
     at = int(np.flatnonzero(one.score == found.threshold)[0])
     return {
         "topic": one.topic,
@@ -246,7 +242,7 @@ def _threshold(
     }
 
 
-def _with_interval(name: str, found: at_threshold.AtThreshold) -> dict[str, float]:
+def _with_interval(name: str, found: thresholds.AtThreshold) -> dict[str, float]:
     return {name: found.mean, f"{name}_lower": found.lower, f"{name}_upper": found.upper}
 
 

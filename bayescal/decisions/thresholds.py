@@ -2,14 +2,92 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from bayescal.decisions.cuts import Cuts, cuts_of
-from bayescal.validation import Floats, check_fraction
+from bayescal.decisions.draws import BLOCK_ELEMENTS, as_binary_draws
+from bayescal.support.randomness import generator
+from bayescal.support.validation import (
+    Floats,
+    as_scores,
+    check_choice,
+    check_fraction,
+    check_same_length,
+)
+
+# Documents in the order of their scores, cut at every threshold.
+
+OF = ("documents", "population")
+# From positions of documents to posterior draws of their P(+).
+Sample = Callable[[NDArray[np.intp]], Floats]
+
+
+@dataclass(frozen=True)
+class Cuts:
+    """Thresholds from the highest on: documents taken, and positives among them by draw."""
+
+    # (cuts,): the thresholds, each a score; documents of that score and above are taken
+    score: Floats
+    # (cuts,): documents taken
+    selected: NDArray[np.intp]
+    # (draws, cuts): positives among them
+    positives: Floats
+
+    @property
+    def precision(self) -> Floats:
+        """Return the share of positives among the documents taken, (draws, cuts)."""
+        return self.positives / self.selected
+
+    @property
+    def recall(self) -> Floats:
+        """Return the share of positives that are taken; 1 where a draw has none, (draws, cuts)."""
+        all_of_them = self.positives[:, -1:]
+        none = all_of_them == 0.0
+        return np.where(none, 1.0, self.positives / np.where(none, 1.0, all_of_them))
+
+
+def cuts_of(scores: ArrayLike, draws: ArrayLike, of: str, rng: Any) -> Cuts:
+    """Return all thresholds that differ in what they take."""
+    check_choice("of", of, OF)
+    values, p = as_scores(scores), as_binary_draws(draws)
+    check_same_length("scores", values.size, "documents of draws", p.shape[1])
+    order, ends = ranked(values)
+    return cuts_at(values, order, ends, lambda rows: p[:, rows], p.shape[0], of, rng)
+
+
+def ranked(values: Floats) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return documents in the order of their scores, the largest first, and where ties end."""
+    order = np.argsort(-values, kind="stable")
+    falling = values[order]
+    return order, np.flatnonzero(np.r_[falling[1:] != falling[:-1], True]) + 1
+
+
+def cuts_at(
+    values: Floats,
+    order: NDArray[np.intp],
+    ends: NDArray[np.intp],
+    sample: Sample,
+    draws: int,
+    of: str,
+    rng: Any,
+) -> Cuts:
+    """Return some thresholds, with so few draws in memory at a time that many documents fit."""
+    random = generator(rng)
+    group = np.searchsorted(ends, np.arange(order.size), side="right")
+    positives = np.zeros((draws, ends.size))
+    width = max(1, BLOCK_ELEMENTS // draws)
+    for start in range(0, order.size, width):
+        block = slice(start, start + width)
+        p = sample(order[block])
+        counted = p if of == "population" else random.random(p.shape) < p
+        here, first = np.unique(group[block], return_index=True)
+        positives[:, here] += np.add.reduceat(counted, first, axis=1, dtype=np.float64)
+    return Cuts(values[order[ends - 1]], ends, np.cumsum(positives, axis=1))
+
 
 ROUNDING = 1e-12
 
@@ -131,10 +209,12 @@ def threshold_for_recall(
     >>> threshold_for_recall([1.0, 2.0, 3.0], p, 0.9, of="population").threshold
     2.0
     """
-    return of_recall(cuts_of(scores, draws, of, rng), recall, assurance, level)
+    return threshold_of_recall(cuts_of(scores, draws, of, rng), recall, assurance, level)
 
 
-def of_recall(cuts: Cuts, recall: float, assurance: float | None, level: float) -> Threshold:
+def threshold_of_recall(
+    cuts: Cuts, recall: float, assurance: float | None, level: float
+) -> Threshold:
     """Return the highest of some thresholds at which recall is as wanted."""
     check_fraction(recall=recall)
     return _choose(cuts, cuts.recall, "recall", recall, assurance, level)
@@ -182,3 +262,136 @@ def _choose(
         selected=int(cuts.selected[at]),
         level=level,
     )
+
+
+# What a threshold that is given takes: its precision, its recall, and how sure those are.
+
+
+@dataclass(frozen=True)
+class AtThreshold:
+    """
+    Precision or recall at a threshold.
+
+    Attributes
+    ----------
+    mean : float
+        Posterior mean; nan for the precision where no document is taken.
+    lower, upper : float
+        Equal-tailed credible interval.
+    level : float
+        Probability of the interval.
+    selected : int
+        Number of documents taken, which have this score or a larger one.
+    """
+
+    mean: float
+    lower: float
+    upper: float
+    level: float
+    selected: int
+
+
+def precision_at(
+    threshold: float,
+    scores: ArrayLike,
+    draws: ArrayLike,
+    *,
+    of: str = "documents",
+    level: float = 0.9,
+    rng: Any = None,
+) -> AtThreshold:
+    """
+    Return the share of positives among documents of a score and above, with its interval.
+
+    Parameters
+    ----------
+    threshold : float
+        The threshold, in score units.
+    scores : array-like of shape (documents,)
+        Raw scores, larger for likelier positives; their labels need not be known.
+    draws : array-like of shape (draws, documents)
+        Posterior draws of their P(+), such as `ScoreCalibrator.sample_proba` returns.
+    of : {"documents", "population"}
+        See `threshold_for_precision`.
+    level : float
+        Probability of the interval.
+    rng : int, Generator, RandomState or None
+        Seeds the drawing of labels.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not as described.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> p = np.tile([0.1, 0.5, 0.9], (400, 1))
+    >>> found = precision_at(2.0, [1.0, 2.0, 3.0], p, of="population")
+    >>> round(found.mean, 2), found.selected
+    (0.7, 2)
+    """
+    cuts = cuts_of(scores, draws, of, rng)
+    return precision_of_cut(threshold, cuts, level)
+
+
+def recall_at(
+    threshold: float,
+    scores: ArrayLike,
+    draws: ArrayLike,
+    *,
+    of: str = "documents",
+    level: float = 0.9,
+    rng: Any = None,
+) -> AtThreshold:
+    """
+    Return the share of all positives that have a score or a larger one, with its interval.
+
+    Parameters
+    ----------
+    threshold, scores, draws, of, level, rng
+        See `precision_at`. A draw without any positive has recall 1.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not as described.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> p = np.tile([0.1, 0.5, 0.9], (400, 1))
+    >>> round(recall_at(2.0, [1.0, 2.0, 3.0], p, of="population").mean, 2)
+    0.93
+    """
+    cuts = cuts_of(scores, draws, of, rng)
+    return recall_of_cut(threshold, cuts, level)
+
+
+def precision_of_cut(threshold: float, cuts: Cuts, level: float) -> AtThreshold:
+    """Return the precision at a threshold among some cuts."""
+    return _at(threshold, cuts, cuts.precision, np.nan, level)
+
+
+def recall_of_cut(threshold: float, cuts: Cuts, level: float) -> AtThreshold:
+    """Return the recall at a threshold among some cuts."""
+    return _at(threshold, cuts, cuts.recall, 0.0, level)
+
+
+def check_threshold(threshold: float | None) -> None:
+    """Raise ValueError unless a threshold is a finite number."""
+    if not isinstance(threshold, int | float | np.number) or not np.isfinite(threshold):
+        raise ValueError(f"threshold must be a finite number, got {threshold!r}.")
+
+
+def _at(threshold: float, cuts: Cuts, measure: Floats, of_none: float, level: float) -> AtThreshold:
+    check_fraction(level=level)
+    check_threshold(threshold)
+    # Scores of cuts fall: so many of them are taken.
+    taken = int(np.count_nonzero(cuts.score >= threshold))
+    if not taken:
+        return AtThreshold(of_none, of_none, of_none, level, 0)
+    values = measure[:, taken - 1]
+    lower, upper = np.quantile(values, [0.5 - level / 2.0, 0.5 + level / 2.0])
+    selected = int(cuts.selected[taken - 1])
+    return AtThreshold(float(values.mean()), float(lower), float(upper), level, selected)

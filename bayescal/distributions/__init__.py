@@ -1,13 +1,37 @@
-"""PyMC distributions of scores: one mode, and a scale of its own on either side of it."""
+"""PyMC distributions of scores, with one mode and a scale on either side, and model programs.
 
-from bayescal.distributions.anchored import Anchored, NormalMode
-from bayescal.distributions.asymmetric_gaussian import AsymmetricGaussian
-from bayescal.distributions.asymmetric_laplace import AsymmetricLaplace
-from bayescal.distributions.grouped import GroupedScores
-from bayescal.distributions.hybrid import Hybrid
-from bayescal.distributions.logit_beta import LogitBeta
-from bayescal.distributions.relative import Relative, of_beta, of_inverse_gamma
-from bayescal.distributions.transforms import Standardised
+PyMC is imported with the first distribution that is used: `programs` needs none of it.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from bayescal.distributions.asymmetric_gaussian import AsymmetricGaussian as AsymmetricGaussian
+    from bayescal.distributions.asymmetric_laplace import AsymmetricLaplace as AsymmetricLaplace
+    from bayescal.distributions.hybrid import Hybrid as Hybrid
+    from bayescal.distributions.logit_beta import LogitBeta as LogitBeta
+    from bayescal.distributions.topics import GroupedScores as GroupedScores
+    from bayescal.distributions.transforms import Anchored as Anchored
+    from bayescal.distributions.transforms import NormalMode as NormalMode
+    from bayescal.distributions.transforms import Relative as Relative
+    from bayescal.distributions.transforms import Standardised as Standardised
+    from bayescal.distributions.transforms import of_beta as of_beta
+    from bayescal.distributions.transforms import of_inverse_gamma as of_inverse_gamma
+
+_MODULES = {
+    "AsymmetricGaussian": "asymmetric_gaussian",
+    "AsymmetricLaplace": "asymmetric_laplace",
+    "Hybrid": "hybrid",
+    "LogitBeta": "logit_beta",
+    "Anchored": "transforms",
+    "GroupedScores": "topics",
+    "NormalMode": "transforms",
+    "Relative": "transforms",
+    "Standardised": "transforms",
+    "of_beta": "transforms",
+    "of_inverse_gamma": "transforms",
+}
 
 __all__ = [
     "Anchored",
@@ -22,3 +46,13 @@ __all__ = [
     "of_beta",
     "of_inverse_gamma",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module 'bayescal.distributions' has no attribute {name!r}")
+    return getattr(import_module(f"bayescal.distributions.{_MODULES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_MODULES])

@@ -1,6 +1,7 @@
-"""What the distributions share: unit sides, masses beside a mode, draws by inversion, checks."""
+"""Symbolic helpers of the distributions: quantiles of sides, masses, draws by inversion, checks."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytensor.tensor as pt
@@ -15,13 +16,20 @@ from pymc.pytensorf import floatX, normalize_rng_param
 from pytensor.tensor.random.basic import uniform
 from pytensor.tensor.random.utils import normalize_size_param
 
-from bayescal._compat import drawn
+
+def drawn(op: Any, rng: Any, size: Any, *parameters: Any) -> tuple[Any, Any]:
+    """Draw from one of pytensor's distributions in a graph."""
+    # Calling the Op returns the draws alone in pytensor 2 and warns in pytensor 3 that it will
+    # stop doing so. Its node has had the same two outputs all the time.
+    next_rng, draws = op.make_node(rng, size, *parameters).outputs
+    return next_rng, draws
+
 
 SQRT2 = math.sqrt(2.0)
 
 
 def log_erfc(z):
-    """Log of erfc for z >= 0."""
+    """Return the log of erfc for z >= 0."""
     near = z < 0.5
     # erfcx carries the far tail, where erfc underflows; near 0 it rounds log(1 - small).
     log_near = pt.log1p(-pt.erf(pt.switch(near, z, 0.0)))
@@ -29,7 +37,7 @@ def log_erfc(z):
 
 
 def half_normal_quantile(tail, body):
-    """Distance with mass ``tail`` beyond it, ``body`` before it, on a Gaussian side."""
+    """Return the distance with mass ``tail`` beyond and ``body`` before it, on a Gaussian side."""
     near = body < 0.5
     # erfcinv(tail) loses digits where the tail is nearly 1; there the body is the accurate one.
     z_near = pt.erfinv(pt.switch(near, body, 0.0))
@@ -37,7 +45,7 @@ def half_normal_quantile(tail, body):
 
 
 def exponential_quantile(tail, body):
-    """Distance with mass ``tail`` beyond it, ``body`` before it, on an exponential side."""
+    """Return the distance with mass ``tail`` beyond and ``body`` before, on an exponential side."""
     near = body < 0.5
     # log(tail) loses digits where the tail is nearly 1; there the body is the accurate one.
     distance_near = -pt.log1p(-pt.switch(near, body, 0.0))
@@ -45,7 +53,7 @@ def exponential_quantile(tail, body):
 
 
 def log_mass_up_to(left, right, body, tail):
-    """Log of the mass of the left side and of the first part of the right one.
+    """Return the log of the mass of the left side and of the first part of the right one.
 
     ``left`` and ``right`` are the masses of the sides up to a common factor; ``body`` and ``tail``
     (summing to 1) are the parts of the right side before and after the point in question.
@@ -84,7 +92,7 @@ def require_positive(result, **parameters):
 
 
 def require_positive_icdf(result, value, **parameters):
-    """Do the same for a quantile, never -inf; nan where ``value`` is no probability."""
+    """Check the parameters of a quantile, which is nan where ``value`` is no probability."""
     result = check_icdf_value(result, value)
     return check_icdf_parameters(result, *_conditions(parameters), msg=_message(parameters))
 
@@ -98,7 +106,7 @@ def _message(parameters):
 
 
 class GraphRV(SymbolicRandomVariable):
-    """Draws by a graph of other draws, which subclasses give as ``graph``."""
+    """Draws by a graph of other draws, which subclasses define as ``graph``."""
 
     @classmethod
     def graph(cls, rng, size, *params):
@@ -119,13 +127,13 @@ class GraphRV(SymbolicRandomVariable):
 
 
 class InverseCdfRV(GraphRV):
-    """Draws by inversion of the distribution function, which subclasses give as ``ppf``."""
+    """Draws by inversion of the distribution function, which subclasses define as ``ppf``."""
 
     extended_signature = "[rng],[size],(),(),()->[rng],()"
 
     @staticmethod
     def ppf(q, *params):
-        """Quantile function."""
+        """Return the quantile function."""
         raise NotImplementedError
 
     @classmethod

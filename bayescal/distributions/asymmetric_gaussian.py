@@ -1,22 +1,27 @@
 """The asymmetric Gaussian distribution for PyMC."""
 
+import math
+
 import pymc as pm
 import pytensor.tensor as pt
 
-from bayescal.distributions import _asymmetric_gaussian as formulas
-from bayescal.distributions._symbolic import (
-    InverseCdfRV,
-    require_positive,
-    require_positive_icdf,
-)
+from bayescal.distributions import _symbolic
+
+LOG_TWICE_STANDARD_MODE = 0.5 * math.log(2.0 / math.pi)
 
 
-class AsymmetricGaussianRV(InverseCdfRV):
+class AsymmetricGaussianRV(_symbolic.InverseCdfRV):
     """Draws from the asymmetric Gaussian distribution."""
 
     name = "asymmetric_gaussian"
     _print_name = ("AsymmetricGaussian", "\\operatorname{AsymmetricGaussian}")
-    ppf = staticmethod(formulas.ppf)
+
+    @staticmethod
+    def ppf(q, theta, sigma_left, sigma_right):
+        """Return the quantile function."""
+        below, tail, body = _symbolic.split(q, sigma_left, sigma_right)
+        distance = _symbolic.half_normal_quantile(tail, body)
+        return theta + pt.switch(below, -sigma_left * distance, sigma_right * distance)
 
 
 class AsymmetricGaussian(pm.Continuous):
@@ -70,29 +75,60 @@ class AsymmetricGaussian(pm.Continuous):
 
     @classmethod
     def dist(cls, theta, sigma_left, sigma_right, **kwargs):
-        """Make a variable that no model knows; ``kwargs`` as for any PyMC distribution."""
+        """Return a variable outside a model; ``kwargs`` as for any PyMC distribution."""
         return super().dist([theta, sigma_left, sigma_right], **kwargs)
 
     def support_point(rv, size, theta, sigma_left, sigma_right):
-        """Where chains start: the mode."""
+        """Return the mode, where chains start."""
         return pt.full(size, theta)
 
     def logp(value, theta, sigma_left, sigma_right):
-        """Log density."""
-        result = formulas.logpdf(value, theta, sigma_left, sigma_right)
-        return require_positive(result, sigma_left=sigma_left, sigma_right=sigma_right)
+        """Return the log density."""
+        result = log_density(value, theta, sigma_left, sigma_right)
+        return _symbolic.require_positive(result, sigma_left=sigma_left, sigma_right=sigma_right)
 
     def logcdf(value, theta, sigma_left, sigma_right):
-        """Log of P(X <= value)."""
-        result = formulas.logcdf(value, theta, sigma_left, sigma_right)
-        return require_positive(result, sigma_left=sigma_left, sigma_right=sigma_right)
+        """Return the log of P(X <= value)."""
+        result = log_below(value, theta, sigma_left, sigma_right)
+        return _symbolic.require_positive(result, sigma_left=sigma_left, sigma_right=sigma_right)
 
     def logccdf(value, theta, sigma_left, sigma_right):
-        """Log of P(X > value)."""
-        result = formulas.logsf(value, theta, sigma_left, sigma_right)
-        return require_positive(result, sigma_left=sigma_left, sigma_right=sigma_right)
+        """Return the log of P(X > value)."""
+        result = log_above(value, theta, sigma_left, sigma_right)
+        return _symbolic.require_positive(result, sigma_left=sigma_left, sigma_right=sigma_right)
 
     def icdf(value, theta, sigma_left, sigma_right):
-        """Quantile function; nan where ``value`` is no probability."""
-        result = formulas.ppf(value, theta, sigma_left, sigma_right)
-        return require_positive_icdf(result, value, sigma_left=sigma_left, sigma_right=sigma_right)
+        """Return the quantile function; nan where ``value`` is no probability."""
+        result = AsymmetricGaussianRV.ppf(value, theta, sigma_left, sigma_right)
+        return _symbolic.require_positive_icdf(
+            result, value, sigma_left=sigma_left, sigma_right=sigma_right
+        )
+
+
+def log_density(value, theta, sigma_left, sigma_right):
+    """Return the log density; parameters are not checked."""
+    deviation = value - theta
+    # Switching on the scale, not on the log density, keeps every gradient finite.
+    sigma = pt.switch(deviation <= 0, sigma_left, sigma_right)
+    log_mode = LOG_TWICE_STANDARD_MODE - pt.log(sigma_left + sigma_right)
+    return log_mode - 0.5 * (deviation / sigma) ** 2
+
+
+def log_below(value, theta, sigma_left, sigma_right):
+    """Return the log of P(X <= value)."""
+    deviation = value - theta
+    below = deviation <= 0
+    # Each branch sees the mode where the other one is taken: neither overflows.
+    z_left = pt.switch(below, -deviation, 0.0) / (_symbolic.SQRT2 * sigma_left)
+    z_right = pt.switch(below, 0.0, deviation) / (_symbolic.SQRT2 * sigma_right)
+    left = _symbolic.log_erfc(z_left) - pt.log1p(sigma_right / sigma_left)
+    right = _symbolic.log_mass_up_to(
+        sigma_left, sigma_right, body=pt.erf(z_right), tail=pt.erfc(z_right)
+    )
+    return pt.switch(below, left, right)
+
+
+def log_above(value, theta, sigma_left, sigma_right):
+    """Return the log of P(X > value)."""
+    # The upper tail of X is the lower tail of -X: no 1 - cdf, so nothing cancels.
+    return log_below(-value, -theta, sigma_right, sigma_left)

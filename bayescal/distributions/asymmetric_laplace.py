@@ -3,20 +3,21 @@
 import pymc as pm
 import pytensor.tensor as pt
 
-from bayescal.distributions import _asymmetric_laplace as formulas
-from bayescal.distributions._symbolic import (
-    InverseCdfRV,
-    require_positive,
-    require_positive_icdf,
-)
+from bayescal.distributions import _symbolic
 
 
-class AsymmetricLaplaceRV(InverseCdfRV):
+class AsymmetricLaplaceRV(_symbolic.InverseCdfRV):
     """Draws from the asymmetric Laplace distribution."""
 
     name = "asymmetric_laplace"
     _print_name = ("AsymmetricLaplace", "\\operatorname{AsymmetricLaplace}")
-    ppf = staticmethod(formulas.ppf)
+
+    @staticmethod
+    def ppf(q, theta, beta, gamma):
+        """Return the quantile function."""
+        below, tail, body = _symbolic.split(q, gamma, beta)
+        distance = _symbolic.exponential_quantile(tail, body)
+        return theta + pt.switch(below, -distance / beta, distance / gamma)
 
 
 class AsymmetricLaplace(pm.Continuous):
@@ -75,27 +76,58 @@ class AsymmetricLaplace(pm.Continuous):
 
     @classmethod
     def dist(cls, theta, beta, gamma, **kwargs):
-        """Make a variable that no model knows; ``kwargs`` as for any PyMC distribution."""
+        """Return a variable outside a model; ``kwargs`` as for any PyMC distribution."""
         return super().dist([theta, beta, gamma], **kwargs)
 
     def support_point(rv, size, theta, beta, gamma):
-        """Where chains start: the mode."""
+        """Return the mode, where chains start."""
         return pt.full(size, theta)
 
     def logp(value, theta, beta, gamma):
-        """Log density."""
-        return require_positive(formulas.logpdf(value, theta, beta, gamma), beta=beta, gamma=gamma)
+        """Return the log density."""
+        return _symbolic.require_positive(
+            log_density(value, theta, beta, gamma), beta=beta, gamma=gamma
+        )
 
     def logcdf(value, theta, beta, gamma):
-        """Log of P(X <= value)."""
-        return require_positive(formulas.logcdf(value, theta, beta, gamma), beta=beta, gamma=gamma)
+        """Return the log of P(X <= value)."""
+        return _symbolic.require_positive(
+            log_below(value, theta, beta, gamma), beta=beta, gamma=gamma
+        )
 
     def logccdf(value, theta, beta, gamma):
-        """Log of P(X > value)."""
-        return require_positive(formulas.logsf(value, theta, beta, gamma), beta=beta, gamma=gamma)
+        """Return the log of P(X > value)."""
+        return _symbolic.require_positive(
+            log_above(value, theta, beta, gamma), beta=beta, gamma=gamma
+        )
 
     def icdf(value, theta, beta, gamma):
-        """Quantile function; nan where ``value`` is no probability."""
-        return require_positive_icdf(
-            formulas.ppf(value, theta, beta, gamma), value, beta=beta, gamma=gamma
+        """Return the quantile function; nan where ``value`` is no probability."""
+        return _symbolic.require_positive_icdf(
+            AsymmetricLaplaceRV.ppf(value, theta, beta, gamma), value, beta=beta, gamma=gamma
         )
+
+
+def log_density(value, theta, beta, gamma):
+    """Return the log density; parameters are not checked."""
+    deviation = value - theta
+    # Switching on the rate, not on the log density, keeps every gradient finite.
+    slope = pt.switch(deviation <= 0, beta, -gamma)
+    return slope * deviation - pt.log(1.0 / beta + 1.0 / gamma)
+
+
+def log_below(value, theta, beta, gamma):
+    """Return the log of P(X <= value)."""
+    deviation = value - theta
+    below = deviation <= 0
+    left = beta * deviation - pt.log1p(beta / gamma)
+    # Clamped to the mode where the left branch is taken: the exponential would overflow.
+    decay = -gamma * pt.switch(below, 0.0, deviation)
+    right = _symbolic.log_mass_up_to(gamma, beta, body=-pt.expm1(decay), tail=pt.exp(decay))
+    return pt.switch(below, left, right)
+
+
+def log_above(value, theta, beta, gamma):
+    """Return the log of P(X > value)."""
+    # The upper tail of X is the lower tail of -X: no 1 - cdf, so nothing cancels.
+    return log_below(-value, -theta, gamma, beta)

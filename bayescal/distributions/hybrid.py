@@ -1,26 +1,33 @@
 """The hybrid distribution for PyMC."""
 
+import math
+
 import pymc as pm
 import pytensor.tensor as pt
 from pymc.distributions.dist_math import check_icdf_parameters, check_parameters
 
-from bayescal.distributions import _hybrid as formulas
-from bayescal.distributions._symbolic import (
-    InverseCdfRV,
-    require_positive,
-    require_positive_icdf,
-)
+from bayescal.distributions import _symbolic
 
+HALF_WIDTH = math.sqrt(math.pi / 2.0)
 FACING = "facing is 1 or -1"
 
 
-class HybridRV(InverseCdfRV):
+class HybridRV(_symbolic.InverseCdfRV):
     """Draws from the hybrid distribution."""
 
     name = "hybrid"
     extended_signature = "[rng],[size],(),(),(),()->[rng],()"
     _print_name = ("Hybrid", "\\operatorname{Hybrid}")
-    ppf = staticmethod(formulas.ppf)
+
+    @staticmethod
+    def ppf(q, theta, rate, sigma, facing):
+        """Return the quantile function."""
+        gaussian_left = facing > 0
+        below, tail, body = _symbolic.split(q, *_masses(rate, sigma, gaussian_left))
+        gaussian = sigma * _symbolic.half_normal_quantile(tail, body)
+        exponential = _symbolic.exponential_quantile(tail, body) / rate
+        distance = pt.switch(pt.eq(below, gaussian_left), gaussian, exponential)
+        return theta + pt.switch(below, -distance, distance)
 
 
 class Hybrid(pm.Continuous):
@@ -51,8 +58,8 @@ class Hybrid(pm.Continuous):
     sigma : tensor_like of float
         Scale of the Gaussian side (sigma > 0).
     facing : tensor_like of float
-        1 if the exponential side is the right one, as of negatives, which lie below positives;
-        -1 if it is the left one, as of positives.
+        1 if the exponential side is the right one, for negatives, which lie below positives;
+        -1 if it is the left one, for positives.
 
     References
     ----------
@@ -77,36 +84,76 @@ class Hybrid(pm.Continuous):
 
     @classmethod
     def dist(cls, theta, rate, sigma, facing=1.0, **kwargs):
-        """Make a variable that no model knows; ``kwargs`` as for any PyMC distribution."""
+        """Return a variable outside a model; ``kwargs`` as for any PyMC distribution."""
         return super().dist([theta, rate, sigma, facing], **kwargs)
 
     def support_point(rv, size, theta, rate, sigma, facing):
-        """Where chains start: the mode."""
+        """Return the mode, where chains start."""
         return pt.full(size, theta)
 
     def logp(value, theta, rate, sigma, facing):
-        """Log density."""
-        return _checked(formulas.logpdf(value, theta, rate, sigma, facing), rate, sigma, facing)
+        """Return the log density."""
+        return _checked(log_density(value, theta, rate, sigma, facing), rate, sigma, facing)
 
     def logcdf(value, theta, rate, sigma, facing):
-        """Log of P(X <= value)."""
-        return _checked(formulas.logcdf(value, theta, rate, sigma, facing), rate, sigma, facing)
+        """Return the log of P(X <= value)."""
+        return _checked(log_below(value, theta, rate, sigma, facing), rate, sigma, facing)
 
     def logccdf(value, theta, rate, sigma, facing):
-        """Log of P(X > value)."""
-        return _checked(formulas.logsf(value, theta, rate, sigma, facing), rate, sigma, facing)
+        """Return the log of P(X > value)."""
+        return _checked(log_above(value, theta, rate, sigma, facing), rate, sigma, facing)
 
     def icdf(value, theta, rate, sigma, facing):
-        """Quantile function; nan where ``value`` is no probability."""
-        result = formulas.ppf(value, theta, rate, sigma, facing)
+        """Return the quantile function; nan where ``value`` is no probability."""
+        result = HybridRV.ppf(value, theta, rate, sigma, facing)
         result = check_icdf_parameters(result, _is_facing(facing), msg=FACING)
-        return require_positive_icdf(result, value, rate=rate, sigma=sigma)
+        return _symbolic.require_positive_icdf(result, value, rate=rate, sigma=sigma)
 
 
 def _checked(result, rate, sigma, facing):
     result = check_parameters(result, _is_facing(facing), msg=FACING)
-    return require_positive(result, rate=rate, sigma=sigma)
+    return _symbolic.require_positive(result, rate=rate, sigma=sigma)
 
 
 def _is_facing(facing):
     return pt.eq(pt.abs(facing), 1.0)
+
+
+def log_density(value, theta, rate, sigma, facing):
+    """Return the log density; parameters are not checked."""
+    forward = facing * (value - theta)
+    faced = forward > 0
+    # Each side sees the mode where the other one is taken: neither overflows.
+    fall = rate * pt.switch(faced, forward, 0.0)
+    fall += 0.5 * (pt.switch(faced, 0.0, forward) / sigma) ** 2
+    return -pt.log(1.0 / rate + HALF_WIDTH * sigma) - fall
+
+
+def log_below(value, theta, rate, sigma, facing):
+    """Return the log of P(X <= value)."""
+    deviation = value - theta
+    below, gaussian_left = deviation <= 0, facing > 0
+    left, right = _masses(rate, sigma, gaussian_left)
+    distance = pt.switch(below, -deviation, 0.0)
+    tail = pt.switch(
+        gaussian_left, _symbolic.log_erfc(distance / (_symbolic.SQRT2 * sigma)), -rate * distance
+    )
+    log_left = tail - pt.log1p(right / left)
+    distance = pt.switch(below, 0.0, deviation)
+    fall, z = -rate * distance, distance / (_symbolic.SQRT2 * sigma)
+    body = pt.switch(gaussian_left, -pt.expm1(fall), pt.erf(z))
+    tail = pt.switch(gaussian_left, pt.exp(fall), pt.erfc(z))
+    return pt.switch(below, log_left, _symbolic.log_mass_up_to(left, right, body=body, tail=tail))
+
+
+def log_above(value, theta, rate, sigma, facing):
+    """Return the log of P(X > value)."""
+    # The upper tail of X is the lower tail of -X: no 1 - cdf, so nothing cancels.
+    return log_below(-value, -theta, rate, sigma, -facing)
+
+
+def _masses(rate, sigma, gaussian_left):
+    """Return the masses left and right of the mode, up to a common factor."""
+    gaussian, exponential = HALF_WIDTH * sigma, 1.0 / rate
+    left = pt.switch(gaussian_left, gaussian, exponential)
+    return left, pt.switch(gaussian_left, exponential, gaussian)

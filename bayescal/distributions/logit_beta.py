@@ -5,8 +5,7 @@ import pytensor.tensor as pt
 from pymc.distributions.dist_math import betaln
 from pytensor.tensor.random.basic import uniform
 
-from bayescal._compat import drawn
-from bayescal.distributions._symbolic import GraphRV, require_positive
+from bayescal.distributions._symbolic import GraphRV, drawn, require_positive
 
 
 class LogitBetaRV(GraphRV):
@@ -40,7 +39,7 @@ class LogitBeta(pm.Continuous):
     Parameters
     ----------
     alpha, beta : tensor_like of float
-        As of the beta distribution (alpha > 0, beta > 0).
+        Parameters of the beta distribution (alpha > 0, beta > 0).
 
     Examples
     --------
@@ -55,15 +54,15 @@ class LogitBeta(pm.Continuous):
 
     @classmethod
     def dist(cls, alpha, beta, **kwargs):
-        """Make a variable that no model knows; ``kwargs`` as for any PyMC distribution."""
+        """Return a variable outside a model; ``kwargs`` as for any PyMC distribution."""
         return super().dist([alpha, beta], **kwargs)
 
     def support_point(rv, size, alpha, beta):
-        """Where chains start: the log-odds of the mean share."""
+        """Return the log-odds of the mean share, where chains start."""
         return pt.full(size, pt.log(alpha) - pt.log(beta))
 
     def logp(value, alpha, beta):
-        """Log density."""
+        """Return the log density."""
         density = -alpha * pt.softplus(-value) - beta * pt.softplus(value) - betaln(alpha, beta)
         return require_positive(density, alpha=alpha, beta=beta)
 

@@ -1,9 +1,258 @@
-"""A linear transform that lets samplers see parameters in units of their prior."""
+"""Transforms of parameters of populations, by which samplers see them in units of their own.
 
-from typing import Any
+`Anchored` samples the modes of groups of scores by their distance from where their scores have them
+best, `Relative` other members of a population by their distance from it, `Standardised` parameters
+in units of their prior. The first two change units smoothly along a line, by `bend`.
+"""
 
+from typing import Any, NamedTuple
+
+import numpy as np
+import pymc as pm
 import pytensor.tensor as pt
 from pymc.logprob.transforms import Transform
+from pytensor.tensor.random.basic import normal
+
+from bayescal.distributions._symbolic import GraphRV, drawn
+
+NEWTON_STEPS = 16  # to twelve digits, with units up to e^30 apart
+ENOUGH = 20.0  # data that determine a member as well as its population does
+
+
+class NormalModeRV(GraphRV):
+    """Draws of modes; the sides are for the transform only."""
+
+    name = "normal_mode"
+    extended_signature = "[rng],[size],(),(),(),(),()->[rng],()"
+    _print_name = ("NormalMode", "\\operatorname{NormalMode}")
+
+    @classmethod
+    def graph(cls, rng, size, *params):
+        """Draw from the normal distribution."""
+        mu, sigma, *_ = params
+        return drawn(normal, rng, size, mu, sigma)
+
+
+class NormalMode(pm.Continuous):
+    r"""A mode from Normal(mu, sigma), with the sides and the best mode that `Anchored` needs.
+
+    The sides and the best mode do not change its distribution. Chains start at the best mode.
+
+    Parameters
+    ----------
+    mu, sigma : tensor_like of float
+        Mean and standard deviation (sigma > 0).
+    left, right : tensor_like of float
+        Sides of the density that this is the mode of: mean distances, or Gaussian sigmas.
+    best : tensor_like of float
+        Where scores with such sides have their mode: their quantile at left/(left + right).
+
+    Examples
+    --------
+    >>> import pymc as pm
+    >>> mode = NormalMode.dist(1.0, 2.0, left=0.1, right=3.0, best=0.7)
+    >>> round(float(pm.logp(mode, 1.0).exp().eval()), 4)
+    0.1995
+    """
+
+    rv_type = NormalModeRV
+    rv_op = NormalModeRV.rv_op
+
+    @classmethod
+    def dist(cls, mu, sigma, left, right, best, **kwargs):
+        """Return a variable outside a model; ``kwargs`` as for any PyMC distribution."""
+        return super().dist([mu, sigma, left, right, best], **kwargs)
+
+    def support_point(rv, size, mu, sigma, left, right, best):
+        """Return the best mode: the mean may be thousands of its units away."""
+        return pt.full(size, best)
+
+    def logp(value, mu, sigma, left, right, best):
+        """Return the log density."""
+        return pm.logp(pm.Normal.dist(mu, sigma), value)
+
+
+class Anchored(Transform):
+    r"""
+    Sample the mode of a group of scores by its distance from its best value, in units it has there.
+
+    Where one side of a density is nearly nothing its mode stands at a wall: a step past the
+    outermost score leads into almost no likelihood, one away from it does little harm. So a mode
+    has a unit of its own to either side of its best value a given its sides l and r. Of n scores
+    and a population's scale sigma,
+
+    .. math::
+
+        \theta = a + b(z + z_0) \qquad
+        b(y) = u_+ \log(1 + e^y) - u_- \log(1 + e^{-y}) \qquad
+        z_0 = b\left(\frac{\mu - a}{\sigma}\right) / \sigma
+
+        u_\pm^{-2} = \sigma^{-2} + v_\pm^{-2} \qquad
+        v_+^{-2} = \frac{n (r + n l)}{l^2 (n r + l)} \qquad
+        v_-^{-2} = \frac{n (l + n r)}{r^2 (n l + r)}
+
+    v is the standard deviation :math:`\sqrt{lr/n}` where both sides have scores, and l, r/n at
+    the wall of a small left side. z_0 is how far the population's location pulls the mode away:
+    with one unit u for both sides z is 0 at the mean of both weighted by precisions,
+    :math:`u^2 (\mu/\sigma^2 + a/v^2)`, and without scores z is the distance from the population in
+    its scale (the non-centred form). Units change at the wall, wherever the population is, and by
+    no more than a factor e a unit.
+
+    Parameters
+    ----------
+    n : array_like of float
+        How many scores each mode has, or their total weight.
+
+    Examples
+    --------
+    The mode of one score at 0, with hardly any left side: steps right of the score are short.
+
+    >>> import numpy as np
+    >>> one = NormalMode.dist([0.0], [10.0], left=[0.001], right=[1.0], best=[0.0])
+    >>> z = np.array([-2.0, 2.0])[:, None]
+    >>> Anchored([1.0]).backward(z, *one.owner.inputs).eval().round(3).ravel().tolist()
+    [-2.177, -0.133]
+    """
+
+    name = "anchored"
+
+    def __init__(self, n: Any) -> None:
+        self.n = np.asarray(n, dtype=float)
+
+    def backward(self, value: Any, *inputs: Any) -> Any:
+        """Return the mode."""
+        best, start, units = self._frame(inputs)
+        return best + bend(value + start, units)
+
+    def forward(self, value: Any, *inputs: Any) -> Any:
+        """Return the value that the sampler sees."""
+        best, start, units = self._frame(inputs)
+        return unbend(value - best, units) - start
+
+    def log_jac_det(self, value: Any, *inputs: Any) -> Any:
+        """Return the log of the unit at the value, one for each element."""
+        _, start, units = self._frame(inputs)
+        return pt.log(slope(value + start, units))
+
+    def _frame(self, inputs):
+        # A variable's inputs are its generator, its size and its parameters.
+        mu, sigma, left, right, best = inputs[-5:]
+        up, down = _unit(self.n, sigma, left, right), _unit(self.n, sigma, right, left)
+        least = pt.minimum(up, down)
+        units = Units(least, up - least, down - least)
+        return best, bend((mu - best) / sigma, units) / sigma, units
+
+
+def _unit(n, sigma, here, there):
+    # Squared sides are not divided by: of a side of 1e-160 they are 0.
+    return here / pt.sqrt((here / sigma) ** 2 + n * (there + n * here) / (n * there + here))
+
+
+class Frame(NamedTuple):
+    """Where a population is on the line, and what its members are measured in."""
+
+    location: Any
+    scale: Any
+    above: Any = 0.0  # further mean distances of long tails from the location
+    below: Any = 0.0
+
+
+class Relative(Transform):
+    r"""
+    Sample a member of a population by its distance from the population, where data are few.
+
+    For a value v on the line with n data of its own, and the population's location m, scale s and
+    tails t on the line, a sampler sees the z of
+
+    .. math::
+
+        v = m + u y + t_+ \log(1 + e^{y - k}) - t_- \log(1 + e^{-y - k}) \qquad y = z - c m
+
+        u = s^{1 - c} \qquad c = \frac{n}{n + 20} \qquad k = \log(1 + n) / u
+
+    Without data, in the non-centred form, z and scale are independent a priori; with many data,
+    which determine v whatever the population, z is v, the centred form. Shares that may be nearly
+    nothing have an exponential tail of log-odds, hundreds long, that hardly any data say something
+    about: it has a unit of its own, or all that is not tail were a wall to it. Tails begin where a
+    share has no datum left, k away.
+
+    Positive values are first put on the line by PyMC's own transform, which this one follows: pass
+    it as ``transform=``.
+
+    Parameters
+    ----------
+    frame : callable
+        From the two parameters of the population's distribution to its location, scale and mean
+        lengths of tails on the line: `of_beta` for the log-odds of beta variables,
+        `of_inverse_gamma`.
+    n : array_like of float
+        How many data each member has, or their total weight.
+
+    References
+    ----------
+    O. Papaspiliopoulos, G. Roberts, M. Skold, "A General Framework for the Parametrization
+    of Hierarchical Models", Statistical Science 22 (2007).
+
+    M. Gorinova, D. Moore, M. Hoffman, "Automatic Reparameterisation of Probabilistic
+    Programs", ICML 2020.
+
+    Examples
+    --------
+    >>> import pymc as pm
+    >>> members = pm.InverseGamma.dist(1e4, 1e4)  # its log: about 0, give or take 0.01
+    >>> Relative(of_inverse_gamma, 0).forward(0.02, *members.owner.inputs).eval().round(1).item()
+    2.0
+    """
+
+    name = "relative"
+
+    def __init__(self, frame: Any, n: Any) -> None:
+        self.frame = frame
+        self.n = np.asarray(n, dtype=float)
+        self.centring = self.n / (self.n + ENOUGH)
+
+    def forward(self, value: Any, *inputs: Any) -> Any:
+        """Return the value that the sampler sees."""
+        location, units = self._frame(inputs)
+        return self.centring * location + unbend(value - location, units)
+
+    def backward(self, value: Any, *inputs: Any) -> Any:
+        """Return the value on the line."""
+        location, units = self._frame(inputs)
+        return location + bend(value - self.centring * location, units)
+
+    def log_jac_det(self, value: Any, *inputs: Any) -> Any:
+        """Return the log of the unit at the value, one for each element."""
+        location, units = self._frame(inputs)
+        return pt.log(slope(value - self.centring * location, units))
+
+    def _frame(self, inputs):
+        # A variable's inputs are its generator, its size and its parameters.
+        frame = self.frame(*inputs[-2:])
+        unit = frame.scale ** (1.0 - self.centring)
+        return frame.location, Units(unit, frame.above, frame.below, np.log1p(self.n) / unit)
+
+
+def of_beta(alpha: Any, beta: Any) -> Frame:
+    """
+    Return location, scale and tails of the logit of a beta variable.
+
+    Together nearly its mean and standard deviation: digamma(x) is about log(x + 1/2) - 1/x, and
+    trigamma(x) 1/(x + 1/2) + 1/x^2, whose last terms are those of a tail of mean length 1/x.
+    """
+    return Frame(
+        pt.log(alpha + 0.5) - pt.log(beta + 0.5),
+        pt.sqrt(1.0 / (alpha + 0.5) + 1.0 / (beta + 0.5)),
+        above=1.0 / beta,
+        below=1.0 / alpha,
+    )
+
+
+def of_inverse_gamma(alpha: Any, beta: Any) -> Frame:
+    """Return, nearly, location and scale of the log of an inverse-gamma variable."""
+    # Scores cut its tail, that of large values. PyTensor's own digamma has no compiled gradient.
+    location = pt.log(beta) - pt.log(alpha + 0.5) + 1.0 / alpha
+    return Frame(location, pt.sqrt(1.0 / alpha**2 + 1.0 / (alpha + 0.5)))
 
 
 class Standardised(Transform):
@@ -41,3 +290,42 @@ class Standardised(Transform):
     def log_jac_det(self, value: Any, *inputs: Any) -> Any:
         """Return the log of the scale, one for each element."""
         return pt.full_like(pt.as_tensor(value), pt.log(self.scale))
+
+
+class Units(NamedTuple):
+    """The unit of a line's middle, and how much more it is far above and far below."""
+
+    middle: Any
+    above: Any
+    below: Any
+    start: Any = 0.0  # where the line bends, on either side of 0
+
+
+def bend(value: Any, units: Units) -> Any:
+    """Return u y + u_+ log(1 + e^(y - k)) - u_- log(1 + e^(-y - k))."""
+    middle, above, below, start = units
+    tails = above * pt.softplus(value - start) - below * pt.softplus(-value - start)
+    return middle * value + tails
+
+
+def slope(value: Any, units: Units) -> Any:
+    """Return the derivative of bend in its first argument: the unit there."""
+    middle, above, below, start = units
+    return middle + above * pt.sigmoid(value - start) + below * pt.sigmoid(-value - start)
+
+
+def unbend(bent: Any, units: Units) -> Any:
+    """Return the inverse of bend, by Newton's method."""
+    mirrored = pt.switch(pt.gt(units.above, units.below), -1.0, 1.0)
+    bent, below = mirrored * bent, pt.maximum(units.above, units.below)
+    units = Units(units.middle, pt.minimum(units.above, units.below), below, units.start)
+    # Where the larger unit ends: there below e^(-y - k) is about as much as the middle and |bent|.
+    corner = pt.log(below) - units.start - pt.log(units.middle + pt.abs(bent))
+    beyond = pt.maximum(bent / (units.middle + units.above), corner)
+    value = pt.switch(bent < -below, bent / (units.middle + below), beyond)
+    for _ in range(NEWTON_STEPS):
+        step = (bend(value, units) - bent) / slope(value, units)
+        # The clipping only hides a step from PyTensor, which otherwise expands the steps along a
+        # straight line, value - (value - bent / unit), into a sum of 2^16 terms in ten seconds.
+        value = value - pt.clip(step, -np.inf, np.inf)
+    return mirrored * value

@@ -14,7 +14,7 @@ Examples
 
 from bayescal.families import asymmetric_gaussian, asymmetric_laplace, gaussian, hybrid, laplace
 from bayescal.families._family import Family, Fit, ScaleFloor, side_units
-from bayescal.families._scale_floor import ScaleFloorOption, automatic_floor
+from bayescal.families._maximum_likelihood import ScaleFloorOption, automatic_floor
 
 FAMILIES: dict[str, Family] = {
     module.FAMILY.name: module.FAMILY

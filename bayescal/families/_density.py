@@ -1,142 +1,149 @@
-r"""The densities of all families, by mode theta, scales of the left and right side, and powers.
+r"""Densities with one mode, by the mode theta and the scale and the power of either side.
 
 .. math:: p(x) = \frac{1}{Z} e^{-z^p/p}, \quad z = \frac{|x - \theta|}{\text{scale}},
           \quad Z = c_l\,\text{left} + c_r\,\text{right}
 
 with the scale and the power p of the side that x is on: 1 for an exponential, 2 for a Gaussian
-side. A side's mass is its c times its scale over Z, c = 1 or sqrt(pi/2).
+side. The mass of a side is c scale/Z, c = 1 or sqrt(pi/2).
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import special
 
-from bayescal.families._family import HALF_WIDTH
-from bayescal.validation import Floats
+from bayescal.support.validation import Floats
 
 Powers = tuple[int, int]
 Rng = np.random.Generator | int | None
+Size = int | tuple[int, ...] | None
 
+# The integral of exp(-z^p/p) over z > 0, for a side of power p: its mass over its scale and height.
+HALF_WIDTH = {1: 1.0, 2: math.sqrt(math.pi / 2.0)}
 # The mean of z and of z^2 on a side of power p.
 MEAN_DISTANCE = {1: 1.0, 2: math.sqrt(2.0 / math.pi)}
 MEAN_SQUARE = {1: 2.0, 2: 1.0}
 
 
-def logpdf(x: Floats, theta: Floats, left: Floats, right: Floats, powers: Powers) -> Floats:
-    """Return the natural log of the density."""
-    z_left, z_right = _distances(x - theta, left, right)
-    mass_left, mass_right = _masses(left, right, powers)
-    with np.errstate(over="ignore"):  # beyond 1e154 scales the log density is -infinity
-        fall = _fall(z_left, powers[0]) + _fall(z_right, powers[1])
-    return -np.log(mass_left + mass_right) - fall
+@dataclass(frozen=True)
+class TwoSided:
+    """Densities of all families, at parameters that broadcast against each other."""
 
+    # Modes and scales of the left and of the right side, in raw score units
+    theta: Floats
+    left: Floats
+    right: Floats
+    # Powers of the left and of the right side, 1 or 2
+    powers: Powers
 
-def logcdf(x: Floats, theta: Floats, left: Floats, right: Floats, powers: Powers) -> Floats:
-    """Return the natural log of P(X <= x), accurate in both tails."""
-    return _log_below(x - theta, left, right, powers)
+    def logpdf(self, x: ArrayLike) -> Floats:
+        """Return the natural log of the density."""
+        z_left, z_right = self._distances(_floats(x) - self.theta)
+        mass_left, mass_right = self._masses()
+        with np.errstate(over="ignore"):  # beyond 1e154 scales the log density is -infinity
+            fall = _fall(z_left, self.powers[0]) + _fall(z_right, self.powers[1])
+        return -np.log(mass_left + mass_right) - fall
 
+    def cdf(self, x: ArrayLike) -> Floats:
+        """Return P(X <= x); at the mode it is the mass of the left side."""
+        return np.exp(self.logcdf(x))
 
-def logsf(x: Floats, theta: Floats, left: Floats, right: Floats, powers: Powers) -> Floats:
-    """Return the natural log of P(X > x), accurate in both tails."""
-    # P(X > x) is P(-X < -x), and -X has its sides exchanged.
-    return _log_below(theta - x, right, left, powers[::-1])
+    def logcdf(self, x: ArrayLike) -> Floats:
+        """Return the natural log of P(X <= x), accurate in both tails."""
+        return self._log_below(_floats(x) - self.theta)
 
+    def logsf(self, x: ArrayLike) -> Floats:
+        """Return the natural log of P(X > x), accurate in both tails."""
+        # P(X > x) = P(-X < -x): no 1 - cdf, so nothing cancels.
+        return self._reflected()._log_below(self.theta - _floats(x))
 
-def cdf(x: Floats, theta: Floats, left: Floats, right: Floats, powers: Powers) -> Floats:
-    """Return P(X <= x); at the mode it is the mass of the left side."""
-    return np.exp(logcdf(x, theta, left, right, powers))
+    def ppf(self, q: ArrayLike) -> Floats:
+        """Return the quantile function, the inverse of `cdf`; nan for q outside [0, 1]."""
+        q = _floats(q)
+        below, above = self._shares()
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return self.theta + np.where(
+                q < below,
+                -self.left * _distance(q / below, self.powers[0]),
+                self.right * _distance((1.0 - q) / above, self.powers[1]),
+            )
 
-
-def ppf(q: Floats, theta: Floats, left: Floats, right: Floats, powers: Powers) -> Floats:
-    """Return the quantile function, the inverse of `cdf`; nan for q outside [0, 1]."""
-    below, above = _shares(left, right, powers)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return theta + np.where(
-            q < below,
-            -left * _distance(q / below, powers[0]),
-            right * _distance((1.0 - q) / above, powers[1]),
+    def rvs(self, size: Size = None, rng: Rng = None) -> Floats:
+        """Draw scores; `size` defaults to the parameters' broadcast shape."""
+        shape = _draw_shape(size, self.theta, self.left, self.right)
+        generator = np.random.default_rng(rng)
+        first, second = self.powers
+        if first < second:  # so that a seed gives the mirror images of the reflected density
+            return -self._reflected().rvs(shape, generator)
+        mass_left, mass_right = self._masses()
+        on_left = generator.random(shape) * (mass_left + mass_right) < mass_left
+        distance_left = distance_right = _draw_distance(generator, shape, first)
+        if second != first:
+            distance_right = _draw_distance(generator, shape, second)
+        return self.theta + np.where(
+            on_left, -distance_left * self.left, distance_right * self.right
         )
 
+    def mean(self) -> Floats:
+        """Return the mean, in raw score units."""
+        return self.theta + self._excess()
 
-def rvs(
-    theta: Floats,
-    left: Floats,
-    right: Floats,
-    powers: Powers,
-    *,
-    size: int | tuple[int, ...] | None = None,
-    rng: Rng = None,
-) -> Floats:
-    """Draw scores; `size` defaults to the parameters' broadcast shape."""
-    shape = _draw_shape(size, theta, left, right)
-    generator = np.random.default_rng(rng)
-    first, second = powers
-    if first < second:  # as the mirror image draws, so that a seed gives the mirror images
-        return -rvs(-theta, right, left, (second, first), size=shape, rng=generator)
-    mass_left, mass_right = _masses(left, right, powers)
-    on_left = generator.random(shape) * (mass_left + mass_right) < mass_left
-    distance_left = distance_right = _draw_distance(generator, shape, first)
-    if second != first:
-        distance_right = _draw_distance(generator, shape, second)
-    return theta + np.where(on_left, -distance_left * left, distance_right * right)
+    def variance(self) -> Floats:
+        """Return the variance, in squared score units."""
+        share_left, share_right = self._shares()
+        # Shares of second moments: no power of a tiny scale above its square, which may underflow.
+        square_left = share_left * MEAN_SQUARE[self.powers[0]] * self.left**2
+        square_right = share_right * MEAN_SQUARE[self.powers[1]] * self.right**2
+        return 0.0 * self.theta + square_left + square_right - self._excess() ** 2
 
+    def _reflected(self) -> TwoSided:
+        """Return the densities of -X."""
+        return TwoSided(-self.theta, self.right, self.left, self.powers[::-1])
 
-def mean(theta: Floats, left: Floats, right: Floats, powers: Powers) -> Floats:
-    """Return the mean, in raw score units."""
-    return theta + _excess(left, right, powers)
+    def _masses(self) -> tuple[Floats, Floats]:
+        """Return the masses of the sides for a density of height 1 at the mode."""
+        return HALF_WIDTH[self.powers[0]] * self.left, HALF_WIDTH[self.powers[1]] * self.right
 
+    def _shares(self) -> tuple[Floats, Floats]:
+        mass_left, mass_right = self._masses()
+        return mass_left / (mass_left + mass_right), mass_right / (mass_left + mass_right)
 
-def variance(theta: Floats, left: Floats, right: Floats, powers: Powers) -> Floats:
-    """Return the variance, in squared score units."""
-    share_left, share_right = _shares(left, right, powers)
-    # Shares of second moments: nothing that is a power of a tiny scale but of two.
-    square_left = share_left * MEAN_SQUARE[powers[0]] * left**2
-    square_right = share_right * MEAN_SQUARE[powers[1]] * right**2
-    return 0.0 * theta + square_left + square_right - _excess(left, right, powers) ** 2
+    def _excess(self) -> Floats:
+        """Return mean - theta."""
+        share_left, share_right = self._shares()
+        mean_left = MEAN_DISTANCE[self.powers[0]] * self.left
+        mean_right = MEAN_DISTANCE[self.powers[1]] * self.right
+        return share_right * mean_right - share_left * mean_left
 
+    def _distances(self, deviation: Floats) -> tuple[Floats, Floats]:
+        """Return the distances of x left and right of the mode in scales; one of them is 0."""
+        return np.minimum(deviation, 0.0) / -self.left, np.maximum(deviation, 0.0) / self.right
 
-def _masses(left: Floats, right: Floats, powers: Powers) -> tuple[Floats, Floats]:
-    """Return the masses of the sides for a density of height 1 at the mode."""
-    return HALF_WIDTH[powers[0]] * left, HALF_WIDTH[powers[1]] * right
-
-
-def _shares(left: Floats, right: Floats, powers: Powers) -> tuple[Floats, Floats]:
-    mass_left, mass_right = _masses(left, right, powers)
-    return mass_left / (mass_left + mass_right), mass_right / (mass_left + mass_right)
-
-
-def _excess(left: Floats, right: Floats, powers: Powers) -> Floats:
-    """Return mean - theta."""
-    share_left, share_right = _shares(left, right, powers)
-    mean_left, mean_right = MEAN_DISTANCE[powers[0]] * left, MEAN_DISTANCE[powers[1]] * right
-    return share_right * mean_right - share_left * mean_left
+    def _log_below(self, deviation: Floats) -> Floats:
+        """Return log P(X <= x), by the deviation of x from the mode."""
+        mass_left, mass_right = self._masses()
+        z_left, z_right = self._distances(deviation)
+        # log1p of the ratio: the logarithm of a share that rounds to 1 would be 0.
+        on_left = _log_tail(z_left, self.powers[0]) - np.log1p(mass_right / mass_left)
+        mass = mass_left + mass_right
+        above = mass_right / mass * _tail(z_right, self.powers[1])
+        # Where 1 - above is small it is computed as a sum, not as a difference of near-equals.
+        near = np.log((mass_left + mass_right * _body(z_right, self.powers[1])) / mass)
+        on_right = np.where(above < 0.5, np.log1p(-np.minimum(above, 0.5)), near)
+        return np.where(deviation <= 0.0, on_left, on_right)
 
 
-def _distances(deviation: Floats, left: Floats, right: Floats) -> tuple[Floats, Floats]:
-    """Return how many scales x lies left of the mode, and right of it; one of them is 0."""
-    return np.minimum(deviation, 0.0) / -left, np.maximum(deviation, 0.0) / right
+def _floats(x: ArrayLike) -> Floats:
+    return np.asarray(x, dtype=np.float64)
 
 
 def _fall(z: Floats, power: int) -> Floats:
     """Return z^p / p."""
     return z if power == 1 else 0.5 * z * z
-
-
-def _log_below(deviation: Floats, left: Floats, right: Floats, powers: Powers) -> Floats:
-    """Return log P(X <= x), by the deviation of x from the mode."""
-    mass_left, mass_right = _masses(left, right, powers)
-    z_left, z_right = _distances(deviation, left, right)
-    # log1p of the ratio: the logarithm of a share that rounds to 1 would be 0.
-    on_left = _log_tail(z_left, powers[0]) - np.log1p(mass_right / mass_left)
-    mass = mass_left + mass_right
-    above = mass_right / mass * _tail(z_right, powers[1])
-    # 1 - above, where it is small, is a sum, no difference of near-equal numbers.
-    near = np.log((mass_left + mass_right * _body(z_right, powers[1])) / mass)
-    on_right = np.where(above < 0.5, np.log1p(-np.minimum(above, 0.5)), near)
-    return np.where(deviation <= 0.0, on_left, on_right)
 
 
 def _body(z: Floats, power: int) -> Floats:
@@ -152,7 +159,7 @@ def _tail(z: Floats, power: int) -> Floats:
 def _log_tail(z: Floats, power: int) -> Floats:
     if power == 1:
         return -z
-    # log1p keeps what is left of a tail that rounds to 1.
+    # log1p keeps the digits of a tail that rounds to 1.
     near = np.log1p(-special.erf(np.minimum(z, 1.0) / math.sqrt(2.0)))
     return np.where(z < 1.0, near, math.log(2.0) + special.log_ndtr(-z))
 
@@ -168,15 +175,8 @@ def _draw_distance(generator: np.random.Generator, shape: tuple[int, ...], power
     return np.abs(generator.standard_normal(shape))
 
 
-def _draw_shape(size: int | tuple[int, ...] | None, *parameters: Floats) -> tuple[int, ...]:
-    """
-    Return the shape of random draws: `size`, or the parameters' broadcast shape.
-
-    Raises
-    ------
-    ValueError
-        If the parameters do not broadcast to `size`: one draw would serve several of them.
-    """
+def _draw_shape(size: Size, *parameters: Floats) -> tuple[int, ...]:
+    """Return the shape of random draws: `size`, or the parameters' broadcast shape."""
     own = np.broadcast_shapes(*(parameter.shape for parameter in parameters))
     if size is None:
         return own

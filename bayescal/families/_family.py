@@ -1,28 +1,28 @@
-"""What a family of densities is, and what its fit returns: frozen records of data and functions."""
+"""Records of a family of densities and of its fit: frozen data and functions."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from bayescal.validation import Floats
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bayescal.families._density import HALF_WIDTH, TwoSided
+from bayescal.support.validation import Floats, check_positive
 
 # Functions of (x or q, *parameters), of (*parameters), and of (*parameters, size=, rng=): the
-# number of parameters differs by family, so types cannot say more than what comes back.
+# number of parameters differs by family, so that types state the returned value only.
 Density = Callable[..., Floats]
 Moment = Callable[..., Floats]
 Sampler = Callable[..., Floats]
 Number = TypeVar("Number", float, Floats)
 
-# The integral of exp(-z^p/p) over z > 0, for a side of power p: its mass over its scale and height.
-HALF_WIDTH = {1: 1.0, 2: math.sqrt(math.pi / 2.0)}
-
 
 def side_units(powers: tuple[int, int]) -> tuple[float, float]:
     """
-    Return what a unit of the left and of the right side adds to the width of a density.
+    Return the contribution of a unit of the left and of the right side to a density's width.
 
     The width is the mass over the height at the mode, sqrt(pi/2) of it for each sigma; between two
     Gaussian sides that factor is left out: their width is the sum of the sigmas.
@@ -82,47 +82,7 @@ class Fit:
 
 
 @dataclass(frozen=True)
-class Parametrisation:
-    """A family's data, see `Family`, and how its parameters stand for a mode and two sides."""
-
-    name: str
-    parameters: tuple[str, ...]
-    powers: tuple[int, int]
-    symmetric: bool
-
-    @property
-    def by_side(self) -> tuple[int, int, int]:
-        """Return the positions of mode, left and right parameter; exponential sides come first."""
-        if self.symmetric:
-            return 0, 1, 1
-        return (0, 2, 1) if self.powers[0] > self.powers[1] else (0, 1, 2)
-
-    def from_sides(self, theta: Number, left: Number, right: Number) -> tuple[Number, ...]:
-        """
-        Return the family's parameters for a mode and two sides.
-
-        Sides are mean distances, 1/rate, where the power is 1, sigmas where it is 2; a symmetric
-        family takes the left one.
-        """
-        first, second = self._inverted(left, right)
-        values = (theta, first, second)
-        # Of three positions `by_side` is its own inverse.
-        return tuple(values[k] for k in self.by_side[: len(self.parameters)])
-
-    def sides(self, *parameters: Number) -> tuple[Number, Number, Number]:
-        """Return mode, left and right side of parameters; the inverse of `from_sides`."""
-        mode, left, right = self.by_side
-        first, second = self._inverted(parameters[left], parameters[right])
-        return parameters[mode], first, second
-
-    def _inverted(self, left: Number, right: Number) -> tuple[Number, Number]:
-        """Return rates for mean distances and the other way round; sigmas as they are."""
-        first, second = self.powers
-        return 1.0 / left if first == 1 else left, 1.0 / right if second == 1 else right
-
-
-@dataclass(frozen=True)
-class Family(Parametrisation):
+class Family:
     """
     A family of densities: the same functions in the same order for every family.
 
@@ -150,6 +110,10 @@ class Family(Parametrisation):
         where both classes have the same family.
     """
 
+    name: str
+    parameters: tuple[str, ...]
+    powers: tuple[int, int]
+    symmetric: bool
     logpdf: Density
     cdf: Density
     logcdf: Density
@@ -161,6 +125,66 @@ class Family(Parametrisation):
     fit: Callable[..., Fit]
     mirrored: Family | None = None
 
+    def __post_init__(self) -> None:
+        if not set(self.powers) <= set(HALF_WIDTH):
+            raise ValueError(
+                "powers must be 1 for an exponential side and 2 for a Gaussian one, got"
+                f" {self.powers}: only these powers are implemented."
+            )
+
     def of_class(self, positive: bool) -> Family:
         """Return the family of one class's densities."""
         return self.mirrored if positive and self.mirrored is not None else self
+
+    def density(self, *parameters: ArrayLike) -> TwoSided:
+        """
+        Return the density at the family's parameters, whose methods are the family's functions.
+
+        Parameters
+        ----------
+        *parameters : array-like
+            In the family's order; they broadcast against each other.
+
+        Returns
+        -------
+        TwoSided
+            By mode and sides.
+
+        Raises
+        ------
+        ValueError
+            If a scale or a rate is not positive and finite.
+        """
+        values = [np.asarray(each, dtype=np.float64) for each in parameters]
+        check_positive(**dict(zip(self.parameters[1:], values[1:], strict=True)))
+        return TwoSided(*self.sides(*values), self.powers)
+
+    @property
+    def by_side(self) -> tuple[int, int, int]:
+        """Return the positions of mode, left and right parameter; exponential sides come first."""
+        if self.symmetric:
+            return 0, 1, 1
+        return (0, 2, 1) if self.powers[0] > self.powers[1] else (0, 1, 2)
+
+    def from_sides(self, theta: Number, left: Number, right: Number) -> tuple[Number, ...]:
+        """
+        Return the family's parameters for a mode and two sides.
+
+        Sides are mean distances, 1/rate, where the power is 1, sigmas where it is 2; a symmetric
+        family takes the left one.
+        """
+        first, second = self._inverted(left, right)
+        values = (theta, first, second)
+        # A swap of two positions: `by_side` is its own inverse.
+        return tuple(values[k] for k in self.by_side[: len(self.parameters)])
+
+    def sides(self, *parameters: Number) -> tuple[Number, Number, Number]:
+        """Return mode, left and right side of parameters; the inverse of `from_sides`."""
+        mode, left, right = self.by_side
+        first, second = self._inverted(parameters[left], parameters[right])
+        return parameters[mode], first, second
+
+    def _inverted(self, left: Number, right: Number) -> tuple[Number, Number]:
+        """Convert between rates and mean distances; leave sigmas unchanged."""
+        first, second = self.powers
+        return 1.0 / left if first == 1 else left, 1.0 / right if second == 1 else right

@@ -1,28 +1,93 @@
-"""Maximum likelihood of every family.
+"""Maximum likelihood of every family, with a floor under each side's scale.
 
 Where both sides are the same the fit has a closed form. Where each has its own scale, the best
 scales are known at every candidate for the mode (`_profile.py`) and the narrowest candidate wins:
-a score (`_modes.py`) or, where a side is Gaussian, a point between two (`_between.py`).
+a score or, where a side is Gaussian, a point between two (`_mode_search.py`).
+
+With few scores the likelihood often peaks at the smallest or largest of them: one side is empty,
+its scale 0, and the calibrated probability exactly 0 or 1 beyond the mode. With one score, or all
+equal, the likelihood is unbounded. So the fit maximises over scales of at least the floor.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from numbers import Real
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bayescal.families._between import best_between
-from bayescal.families._family import HALF_WIDTH, Fit, Parametrisation, ScaleFloor
-from bayescal.families._modes import best_on_grid, best_score
-from bayescal.families._profile import Profile
-from bayescal.families._scale_floor import OFF_FRACTION, ScaleFloorOption, resolve_scale_floor
-from bayescal.families._sorted import Sums, deviation_sums, sort_scores
-from bayescal.robust import median
-from bayescal.validation import Floats, as_scores, as_weights, check_choice
+from bayescal.families._density import HALF_WIDTH
+from bayescal.families._family import Family, Fit, ScaleFloor
+from bayescal.families._mode_search import best_between, best_on_grid, best_score
+from bayescal.families._profile import Profile, Sums, deviation_sums, sort_scores
+from bayescal.support.robust import centre_and_spread, median
+from bayescal.support.validation import Floats, as_scores, as_weights, check_choice
 
 CANDIDATES = ("exact", "bennett")
+ScaleFloorOption = float | Literal["auto"] | None
+
+# Chosen by held-out log-loss on calibration data: studies/scale_floor.py.
+FLOOR_FACTOR = 1.5
+
+# "Off" still needs Bennett's "very large constant" for an inverse scale whose side is empty.
+OFF_FRACTION = 1e-12
+
+# The inverse of a smaller scale would be infinite.
+LEAST = 1e-300
+
+
+def automatic_floor(spread: float, n: float, factor: float = FLOOR_FACTOR) -> float:
+    """
+    Return the floor under each side's scale, factor * spread / sqrt(n).
+
+    It falls with n, so that it stops acting: the fit with a floor is as consistent as the free one.
+
+    Parameters
+    ----------
+    spread : float
+        The robust spread of scores (for calibration of both classes' pooled), in score units.
+    n : float
+        Number of scores, or the sum of their weights, to which the density is fitted.
+    factor : float
+        Positive.
+
+    Returns
+    -------
+    float
+        In raw score units.
+
+    Examples
+    --------
+    >>> automatic_floor(2.0, 9.0)
+    1.0
+    """
+    return factor * spread / math.sqrt(n)
+
+
+def resolve_scale_floor(
+    scale_floor: ScaleFloorOption, x: Floats, weight: Floats | None
+) -> ScaleFloor:
+    """Turn the `scale_floor` argument of a fit into a floor in raw score units."""
+    if scale_floor is None:
+        return ScaleFloor("off", max(OFF_FRACTION * centre_and_spread(x, weight)[1], LEAST), ())
+    if isinstance(scale_floor, str) and scale_floor == "auto":
+        n = float(x.size) if weight is None else float(weight.sum())
+        floor = automatic_floor(centre_and_spread(x, weight)[1], n)
+        return ScaleFloor("scale_floor", max(floor, LEAST), ())
+    if not _is_floor(scale_floor):
+        raise ValueError(
+            "scale_floor must be 'auto', None (off) or a positive floor in score units, got"
+            f" {scale_floor!r}."
+        )
+    return ScaleFloor("scale_floor", float(scale_floor), ())
+
+
+def _is_floor(value: Any) -> bool:
+    number = isinstance(value, Real) and not isinstance(value, bool)
+    return number and 0.0 < float(value) < math.inf
 
 
 @dataclass(frozen=True)
@@ -37,20 +102,13 @@ class SidesFit:
 
 
 def maximise_likelihood(
-    form: Parametrisation,
+    family: Family,
     x: ArrayLike,
     sample_weight: ArrayLike | None,
     candidates: str,
     scale_floor: ScaleFloorOption,
 ) -> Fit:
-    """
-    Return the fit of a family.
-
-    Raises
-    ------
-    ValueError
-        If scores, weights, `candidates` or `scale_floor` are not legal.
-    """
+    """Return the fit of a family."""
     check_choice("candidates", candidates, CANDIDATES)
     raw = as_scores(x, "x")
     weight = as_weights(sample_weight, raw.size)
@@ -58,23 +116,23 @@ def maximise_likelihood(
         raw, weight = raw[weight > 0.0], weight[weight > 0.0]
     total = float(raw.size) if weight is None else float(weight.sum())
     resolved = resolve_scale_floor(scale_floor, raw, weight)
-    if form.symmetric:
-        found = _fit_symmetric(form.powers[0], raw, weight, total, resolved.floor)
-    elif form.powers == (1, 2):
-        found = _reflected(_fit_sides((2, 1), -raw, weight, candidates, resolved.floor))
+    if family.symmetric:
+        best = _fit_symmetric(family.powers[0], raw, weight, total, resolved.floor)
+    elif family.powers == (1, 2):
+        best = _reflected(_fit_sides((2, 1), -raw, weight, candidates, resolved.floor))
     else:
-        found = _fit_sides(form.powers, raw, weight, candidates, resolved.floor)
-    return _as_fit(form, found, total, resolved)
+        best = _fit_sides(family.powers, raw, weight, candidates, resolved.floor)
+    return _as_fit(family, best, total, resolved)
 
 
-def _as_fit(form: Parametrisation, found: SidesFit, total: float, scale_floor: ScaleFloor) -> Fit:
-    values = form.from_sides(found.theta, found.left, found.right)
-    low = {k for k, is_below in zip(form.by_side[1:], found.below, strict=True) if is_below}
-    acted = tuple(form.parameters[k] for k in sorted(low))
-    parameters = dict(zip(form.parameters, values, strict=True))
+def _as_fit(family: Family, best: SidesFit, total: float, scale_floor: ScaleFloor) -> Fit:
+    values = family.from_sides(best.theta, best.left, best.right)
+    low = {k for k, is_below in zip(family.by_side[1:], best.below, strict=True) if is_below}
+    acted = tuple(family.parameters[k] for k in sorted(low))
+    parameters = dict(zip(family.parameters, values, strict=True))
     return Fit(
         parameters,
-        found.log_likelihood,
+        best.log_likelihood,
         total,
         ScaleFloor(scale_floor.name, scale_floor.floor, acted),
     )

@@ -35,24 +35,139 @@ array([-2.1121, -1.6121, -1.6676])
 
 from __future__ import annotations
 
-from bayescal.families._functions import two_sided_family
+from numpy.typing import ArrayLike
 
-FAMILY = two_sided_family(
+from bayescal.families._density import Rng, Size
+from bayescal.families._family import Family, Fit
+from bayescal.families._maximum_likelihood import ScaleFloorOption, maximise_likelihood
+from bayescal.support.validation import Floats
+
+
+def logpdf(x: ArrayLike, theta: ArrayLike, sigma_left: ArrayLike, sigma_right: ArrayLike) -> Floats:
+    """
+    Return the natural log of the density per score unit.
+
+    log(sqrt(2/pi)/(sigma_left + sigma_right)) - (x - theta)^2/(2 sigma^2) at scores `x`, with
+    the sigma of the side of x (Bennett 2003, section 4.2). The mode `theta` and the scales
+    `sigma_left` and `sigma_right` beside it are in score units.
+    """
+    return FAMILY.density(theta, sigma_left, sigma_right).logpdf(x)
+
+
+def cdf(x: ArrayLike, theta: ArrayLike, sigma_left: ArrayLike, sigma_right: ArrayLike) -> Floats:
+    """
+    Return P(X <= x).
+
+    2 sigma_left/s Phi((x - theta)/sigma_left) at scores `x` up to the mode, 1 - 2 sigma_right/s
+    Phi((theta - x)/sigma_right) beyond, with s = sigma_left + sigma_right. The mode `theta` and
+    the scales `sigma_left` and `sigma_right` beside it are in score units.
+    """
+    return FAMILY.density(theta, sigma_left, sigma_right).cdf(x)
+
+
+def logcdf(x: ArrayLike, theta: ArrayLike, sigma_left: ArrayLike, sigma_right: ArrayLike) -> Floats:
+    """
+    Return the natural log of P(X <= x).
+
+    The logarithm of `cdf` at scores `x`, accurate in both tails. The mode `theta` and the
+    scales `sigma_left` and `sigma_right` beside it are in score units.
+    """
+    return FAMILY.density(theta, sigma_left, sigma_right).logcdf(x)
+
+
+def logsf(x: ArrayLike, theta: ArrayLike, sigma_left: ArrayLike, sigma_right: ArrayLike) -> Floats:
+    """
+    Return the natural log of P(X > x).
+
+    The logarithm of 1 - `cdf` at scores `x`, accurate in both tails. The mode `theta` and the
+    scales `sigma_left` and `sigma_right` beside it are in score units.
+    """
+    return FAMILY.density(theta, sigma_left, sigma_right).logsf(x)
+
+
+def ppf(q: ArrayLike, theta: ArrayLike, sigma_left: ArrayLike, sigma_right: ArrayLike) -> Floats:
+    """
+    Return the quantile function, the inverse of `cdf`.
+
+    theta + sigma_left Phi^-1(q s/(2 sigma_left)) at probabilities `q` up to sigma_left/s, theta
+    - sigma_right Phi^-1((1 - q) s/(2 sigma_right)) above, with s = sigma_left + sigma_right;
+    nan outside [0, 1]. The mode `theta` and the scales `sigma_left` and `sigma_right` beside it
+    are in score units.
+    """
+    return FAMILY.density(theta, sigma_left, sigma_right).ppf(q)
+
+
+def rvs(
+    theta: ArrayLike,
+    sigma_left: ArrayLike,
+    sigma_right: ArrayLike,
+    *,
+    size: Size = None,
+    rng: Rng = None,
+) -> Floats:
+    """
+    Draw scores, in raw score units.
+
+    The mode `theta` and the scales `sigma_left` and `sigma_right` beside it are in score units.
+    `size` is the shape of the draws, by default the broadcast shape of the parameters; `rng` is
+    a generator or a seed.
+    """
+    return FAMILY.density(theta, sigma_left, sigma_right).rvs(size, rng)
+
+
+def mean(theta: ArrayLike, sigma_left: ArrayLike, sigma_right: ArrayLike) -> Floats:
+    """
+    Return the mean, in raw score units.
+
+    theta + sqrt(2/pi) (sigma_right - sigma_left). The mode `theta` and the scales `sigma_left`
+    and `sigma_right` beside it are in score units.
+    """
+    return FAMILY.density(theta, sigma_left, sigma_right).mean()
+
+
+def variance(theta: ArrayLike, sigma_left: ArrayLike, sigma_right: ArrayLike) -> Floats:
+    """
+    Return the variance, in squared score units.
+
+    (1 - 2/pi) (sigma_right - sigma_left)^2 + sigma_left sigma_right. The mode `theta` and the
+    scales `sigma_left` and `sigma_right` beside it are in score units.
+    """
+    return FAMILY.density(theta, sigma_left, sigma_right).variance()
+
+
+def fit(
+    x: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    *,
+    candidates: str = "exact",
+    scale_floor: ScaleFloorOption = "auto",
+) -> Fit:
+    """
+    Maximise the likelihood of raw scores, exactly.
+
+    The global optimum over the mode, with the scales of the dissertation's eqs. 3.21-3.22 at
+    each mode (see the module). `x` has shape (n,); `sample_weight` counts each score, 1 by
+    default, and N is its sum. `candidates` is "exact", or "bennett" for the paper's search,
+    which tries the scores and nine points in each interval between them and is never better.
+    `scale_floor` is the floor of each side's scale in score units: "auto" is 1.5 spreads of `x`
+    over sqrt(N); None is 1e-12 of the spread, which only keeps the density of equal scores
+    finite.
+    """
+    return maximise_likelihood(FAMILY, x, sample_weight, candidates, scale_floor)
+
+
+FAMILY = Family(
     "asymmetric_gaussian",
+    parameters=("theta", "sigma_left", "sigma_right"),
     powers=(2, 2),
-    parameters={
-        "theta": "Mode, in raw score units.",
-        "sigma_left": "Scale left of the mode, in score units.",
-        "sigma_right": "Scale right of the mode, in score units.",
-    },
+    symmetric=False,
+    logpdf=logpdf,
+    cdf=cdf,
+    logcdf=logcdf,
+    logsf=logsf,
+    ppf=ppf,
+    rvs=rvs,
+    mean=mean,
+    variance=variance,
+    fit=fit,
 )
-
-logpdf = FAMILY.logpdf
-cdf = FAMILY.cdf
-logcdf = FAMILY.logcdf
-logsf = FAMILY.logsf
-ppf = FAMILY.ppf
-rvs = FAMILY.rvs
-mean = FAMILY.mean
-variance = FAMILY.variance
-fit = FAMILY.fit

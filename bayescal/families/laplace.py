@@ -26,23 +26,127 @@ array([-1.6931, -0.6931, -1.6931])
 
 from __future__ import annotations
 
-from bayescal.families._functions import two_sided_family
+from numpy.typing import ArrayLike
 
-FAMILY = two_sided_family(
+from bayescal.families._density import Rng, Size
+from bayescal.families._family import Family, Fit
+from bayescal.families._maximum_likelihood import ScaleFloorOption, maximise_likelihood
+from bayescal.support.validation import Floats
+
+
+def logpdf(x: ArrayLike, theta: ArrayLike, beta: ArrayLike) -> Floats:
+    """
+    Return the natural log of the density per score unit.
+
+    log(beta/2) - beta |x - theta| at scores `x`. The mode `theta` is in raw score units, the
+    inverse scale `beta` per score unit.
+    """
+    return FAMILY.density(theta, beta).logpdf(x)
+
+
+def cdf(x: ArrayLike, theta: ArrayLike, beta: ArrayLike) -> Floats:
+    """
+    Return P(X <= x).
+
+    exp(-beta (theta - x))/2 at scores `x` up to the mode, 1 - exp(-beta (x - theta))/2 beyond.
+    The mode `theta` is in raw score units, the inverse scale `beta` per score unit.
+    """
+    return FAMILY.density(theta, beta).cdf(x)
+
+
+def logcdf(x: ArrayLike, theta: ArrayLike, beta: ArrayLike) -> Floats:
+    """
+    Return the natural log of P(X <= x).
+
+    The logarithm of `cdf` at scores `x`, accurate in both tails. The mode `theta` is in raw
+    score units, the inverse scale `beta` per score unit.
+    """
+    return FAMILY.density(theta, beta).logcdf(x)
+
+
+def logsf(x: ArrayLike, theta: ArrayLike, beta: ArrayLike) -> Floats:
+    """
+    Return the natural log of P(X > x).
+
+    The logarithm of 1 - `cdf` at scores `x`, accurate in both tails. The mode `theta` is in raw
+    score units, the inverse scale `beta` per score unit.
+    """
+    return FAMILY.density(theta, beta).logsf(x)
+
+
+def ppf(q: ArrayLike, theta: ArrayLike, beta: ArrayLike) -> Floats:
+    """
+    Return the quantile function, the inverse of `cdf`.
+
+    theta + log(2 q)/beta at probabilities `q` up to 1/2, theta - log(2 (1 - q))/beta above; nan
+    outside [0, 1]. The mode `theta` is in raw score units, the inverse scale `beta` per score
+    unit.
+    """
+    return FAMILY.density(theta, beta).ppf(q)
+
+
+def rvs(theta: ArrayLike, beta: ArrayLike, *, size: Size = None, rng: Rng = None) -> Floats:
+    """
+    Draw scores, in raw score units.
+
+    The mode `theta` is in raw score units, the inverse scale `beta` per score unit. `size` is
+    the shape of the draws, by default the broadcast shape of the parameters; `rng` is a
+    generator or a seed.
+    """
+    return FAMILY.density(theta, beta).rvs(size, rng)
+
+
+def mean(theta: ArrayLike, beta: ArrayLike) -> Floats:
+    """
+    Return the mean, in raw score units.
+
+    `theta`; it broadcasts against `beta`. The mode `theta` is in raw score units, the inverse
+    scale `beta` per score unit.
+    """
+    return FAMILY.density(theta, beta).mean()
+
+
+def variance(theta: ArrayLike, beta: ArrayLike) -> Floats:
+    """
+    Return the variance, in squared score units.
+
+    2/`beta`^2; it broadcasts against `theta`. The mode `theta` is in raw score units, the
+    inverse scale `beta` per score unit.
+    """
+    return FAMILY.density(theta, beta).variance()
+
+
+def fit(
+    x: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    *,
+    candidates: str = "exact",
+    scale_floor: ScaleFloorOption = "auto",
+) -> Fit:
+    """
+    Maximise the likelihood of raw scores, exactly.
+
+    theta is the median and beta = N/sum |x - theta| (Bennett 2003, section 5). `x` has shape
+    (n,); `sample_weight` counts each score, 1 by default, and N is its sum. `candidates`
+    changes nothing: the fit is a closed form. `scale_floor` is the floor of each side's scale
+    in score units: "auto" is 1.5 spreads of `x` over sqrt(N); None is 1e-12 of the spread,
+    which only keeps the density of equal scores finite.
+    """
+    return maximise_likelihood(FAMILY, x, sample_weight, candidates, scale_floor)
+
+
+FAMILY = Family(
     "laplace",
+    parameters=("theta", "beta"),
     powers=(1, 1),
-    parameters={
-        "theta": "Mode, in raw score units.",
-        "beta": "Inverse scale of both sides.",
-    },
+    symmetric=True,
+    logpdf=logpdf,
+    cdf=cdf,
+    logcdf=logcdf,
+    logsf=logsf,
+    ppf=ppf,
+    rvs=rvs,
+    mean=mean,
+    variance=variance,
+    fit=fit,
 )
-
-logpdf = FAMILY.logpdf
-cdf = FAMILY.cdf
-logcdf = FAMILY.logcdf
-logsf = FAMILY.logsf
-ppf = FAMILY.ppf
-rvs = FAMILY.rvs
-mean = FAMILY.mean
-variance = FAMILY.variance
-fit = FAMILY.fit

@@ -1,4 +1,4 @@
-"""What every metric is given: outcomes, probabilities of the positive class, weights."""
+"""Inputs of every metric: outcomes, probabilities of the positive class, weights."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayescal.validation import Floats, as_scores, as_weights, check_same_length
+from bayescal.support.validation import Floats, as_scores, as_weights, check_same_length
 
 
 class Outcomes(NamedTuple):
@@ -38,20 +38,6 @@ def read_outcomes(
     """
     Return checked outcomes.
 
-    Parameters
-    ----------
-    y_true : array-like of shape (n,)
-        Booleans, or 0 and 1, or -1 and 1; one class may be missing.
-    y_prob : array-like of shape (n,)
-        Probabilities of the positive class, in [0, 1].
-    sample_weight : array-like of shape (n,), optional
-        How many documents each counts for.
-
-    Raises
-    ------
-    ValueError
-        If an argument is not as described, or their lengths differ.
-
     Examples
     --------
     >>> read_outcomes([0, 1], [0.2, 0.7]).truth
@@ -63,14 +49,9 @@ def read_outcomes(
     return Outcomes(truth, p, as_weights(sample_weight, p.size))
 
 
-def as_truth(y_true: ArrayLike, name: str = "y_true") -> NDArray[np.bool_]:
+def as_truth(y_true: ArrayLike) -> NDArray[np.bool_]:
     """
     Return whether each document is positive.
-
-    Raises
-    ------
-    ValueError
-        If `y_true` is not one-dimensional, or holds anything but booleans, 0 and 1, or -1 and 1.
 
     Examples
     --------
@@ -80,7 +61,7 @@ def as_truth(y_true: ArrayLike, name: str = "y_true") -> NDArray[np.bool_]:
     values = np.asarray(y_true)
     if values.ndim != 1:
         raise ValueError(
-            f"{name} must have shape (n,), one outcome a document, got {values.shape}."
+            f"y_true must have shape (n,), one outcome a document, got {values.shape}."
         )
     if values.dtype == bool:
         return values
@@ -89,20 +70,13 @@ def as_truth(y_true: ArrayLike, name: str = "y_true") -> NDArray[np.bool_]:
         return positive
     odd = values[~np.isin(values, (0, 1))] if values.dtype.kind in "iuf" else values
     raise ValueError(
-        f"{name} must hold booleans, 0 and 1, or -1 and 1, got {odd.tolist()[0]!r}:"
+        f"y_true must hold booleans, 0 and 1, or -1 and 1, got {odd.tolist()[0]!r}:"
         " pass y == positive label."
     )
 
 
 def as_probabilities(y_prob: ArrayLike, name: str = "y_prob") -> Floats:
-    """
-    Return probabilities of the positive class as a float64 array of shape (n,).
-
-    Raises
-    ------
-    ValueError
-        If a value lies outside [0, 1] or the shape is another one.
-    """
+    """Return probabilities of the positive class as a float64 array of shape (n,)."""
     p = as_scores(y_prob, name)
     if p.min() < 0.0 or p.max() > 1.0:
         outside = p[(p < 0.0) | (p > 1.0)][0]

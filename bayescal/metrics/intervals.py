@@ -10,8 +10,14 @@ from numpy.typing import ArrayLike
 
 from bayescal.metrics.inputs import as_truth, read_outcomes
 from bayescal.metrics.scores import Metric
-from bayescal.randomness import generator
-from bayescal.validation import Floats, as_weights, check_choice, check_count, check_fraction
+from bayescal.support.randomness import generator
+from bayescal.support.validation import (
+    Floats,
+    as_weights,
+    check_choice,
+    check_count,
+    check_fraction,
+)
 
 KINDS = ("percentile", "basic")
 

@@ -1,13 +1,12 @@
 """Plots: displays after scikit-learn's, each with its data in an xarray Dataset."""
 
-from bayescal.plots.class_density import ClassDensityDisplay
+from bayescal.plots.calibration_curve import LogOddsDisplay, ProbabilityDisplay
 from bayescal.plots.comparison import ComparisonDisplay
 from bayescal.plots.decision import DecisionDisplay
+from bayescal.plots.densities import ClassDensityDisplay
 from bayescal.plots.drift import DriftDisplay
 from bayescal.plots.learning_curve import LearningCurveDisplay
-from bayescal.plots.log_odds import LogOddsDisplay
 from bayescal.plots.predictive_check import PredictiveCheckDisplay
-from bayescal.plots.probability import ProbabilityDisplay
 from bayescal.plots.ranking import RankingDisplay
 from bayescal.plots.reliability import ReliabilityDisplay
 from bayescal.plots.topic_forest import TopicForestDisplay

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import xarray as xr
+from numpy.typing import ArrayLike
 
-from bayescal.fitted.documents import Documents
-from bayescal.fitted.problem import FittedProblem
-from bayescal.palette import CLASS_COLOURS
-from bayescal.plots.curve_drawing import class_name
-from bayescal.plots.display import ProblemDisplay
-from bayescal.plots.style import REFERENCE, finish
-from bayescal.validation import check_count, check_fraction
+from bayescal.fitting.curves.curves import Prior
+from bayescal.fitting.problems.problem import Calibrator, Documents, FittedProblem
+from bayescal.plots import display
+from bayescal.plots.curve import class_name
+from bayescal.support.palette import CLASS_COLOURS
+from bayescal.support.validation import check_count, check_fraction
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,7 +30,7 @@ TICKS = (0.0001, 0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999, 0.9999)
 WIDE = 6.0
 
 
-class ComparisonDisplay(ProblemDisplay):
+class ComparisonDisplay(display.Display):
     """
     P(+ | score) by the posterior, with its interval, against P(+ | score) by maximum likelihood.
 
@@ -62,6 +62,52 @@ class ComparisonDisplay(ProblemDisplay):
     6
     """
 
+    @classmethod
+    def from_estimator(
+        cls,
+        calibrator: Calibrator,
+        scores: ArrayLike | None = None,
+        y: ArrayLike | None = None,
+        *,
+        topic: Any = None,
+        prior: Prior | None = None,
+        ax: Axes | None = None,
+        level: float = 0.9,
+        most: int = 120,
+        legend: bool = True,
+    ) -> Self:
+        """
+        Plot both estimates of a fitted calibrator.
+
+        Parameters
+        ----------
+        calibrator : ScoreCalibrator, TopicCalibrator or another with `fitted_problems`
+            Fitted.
+        scores, y : array-like of shape (n,), optional
+            Held-out documents to show in place of the fitted ones, which a TopicCalibrator does not
+            keep.
+        topic : str or int, optional
+            The topic to show, if the calibrator is a TopicCalibrator.
+        prior : float, array-like or frozen scipy.stats distribution, optional
+            See `ScoreCalibrator.decision_function`; documents are shown unchanged.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default axes of a new figure.
+        level, most
+            See `compute`.
+        legend
+            See `plot`.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If the calibrator is not fitted.
+        ValueError
+            If an argument is not as described.
+        """
+        problem = display.read_problem(calibrator, scores, y, topic=topic, prior=prior)
+        data = cls.compute(problem, level=level, most=most)
+        return cls(data).plot(ax=ax, legend=legend)
+
     @staticmethod
     def compute(problem: FittedProblem, *, level: float = 0.9, most: int = 120) -> xr.Dataset:
         """
@@ -70,7 +116,7 @@ class ComparisonDisplay(ProblemDisplay):
         Parameters
         ----------
         problem : FittedProblem
-            What is drawn: with a posterior and documents.
+            The problem to draw: with a posterior and documents.
         level : float
             Posterior probability of the intervals.
         most : int
@@ -116,7 +162,7 @@ class ComparisonDisplay(ProblemDisplay):
             Whether to draw a legend.
         """
         ax, data = self._begin(ax, SIZE), self.data
-        self.diagonal_ = ax.axline((0.0, 0.0), slope=1.0, zorder=0, **REFERENCE)
+        self.diagonal_ = ax.axline((0.0, 0.0), slope=1.0, zorder=0, **display.REFERENCE)
         self.points_: list[Line2D] = []
         self.intervals_: list[LineCollection] = []
         reach = self._reach()
@@ -143,7 +189,7 @@ class ComparisonDisplay(ProblemDisplay):
                 label=f"class {data.attrs[name]}",
             )
         self._label(ax, 1.05 * reach)
-        finish(ax, legend="upper left" if legend else None)
+        display.finish(ax, legend="upper left" if legend else None)
         return self
 
     def _reach(self) -> float:
@@ -152,10 +198,10 @@ class ComparisonDisplay(ProblemDisplay):
 
     def _label(self, ax: Axes, reach: float) -> None:
         ticks = np.array(TICKS[:: 2 if reach > WIDE else 1])
-        places = np.log(ticks) - np.log1p(-ticks)
+        positions = np.log(ticks) - np.log1p(-ticks)
         names = [f"{tick:g}" for tick in ticks]
-        ax.set_xticks(places, names, fontsize="small")
-        ax.set_yticks(places, names, fontsize="small")
+        ax.set_xticks(positions, names, fontsize="small")
+        ax.set_yticks(positions, names, fontsize="small")
         ax.set_xlim(-reach, reach)
         ax.set_ylim(-reach, reach)
         ax.set_aspect("equal")

@@ -1,21 +1,19 @@
-"""Which class to decide for, over the score and the ratio of the costs of both errors."""
+"""Regions of the decision for either class, over the score and the ratio of both costs."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
-from bayescal.curves.curves import blocks
-from bayescal.fitted.problem import FittedProblem
-from bayescal.palette import CLASS_COLOURS
-from bayescal.plots.curve_drawing import class_name, label_scores
-from bayescal.plots.display import ProblemDisplay
-from bayescal.plots.optional import require
-from bayescal.plots.style import REFERENCE, finish
-from bayescal.validation import Floats, check_fraction, check_positive
+from bayescal.fitting.curves.curves import Prior, blocks
+from bayescal.fitting.problems.problem import Calibrator, FittedProblem
+from bayescal.plots import display
+from bayescal.plots.curve import class_name, label_scores
+from bayescal.support.palette import CLASS_COLOURS
+from bayescal.support.validation import Floats, check_fraction, check_positive
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,16 +21,16 @@ if TYPE_CHECKING:
 RATIOS, SCORES = 161, 257
 
 
-class DecisionDisplay(ProblemDisplay):
+class DecisionDisplay(display.Display):
     """
     Regions of the score where deciding for the positive class costs less, by the ratio of costs.
 
     With c = cost of a false positive / cost of a false negative the expected cost is least if the
     positive class is decided for where P(+ | s) > c/(1 + c), that is where the log-odds exceed
-    log c: on a logarithmic axis the boundary is the curve of the log-odds. Of every posterior draw
-    the same holds; where at least `level` of them agree the region is plain, elsewhere hatched.
-    It shows no documents: held-out ones only widen the range of the scores. Make it with
-    `from_estimator`.
+    log c: on a logarithmic axis the boundary is the curve of the log-odds. The same holds
+    for every posterior draw; the region is plain where at least `level` of them agree and hatched
+    elsewhere. It shows no documents: held-out ones only widen the range of the scores. Make it
+    with `from_estimator`.
 
     Parameters
     ----------
@@ -58,6 +56,53 @@ class DecisionDisplay(ProblemDisplay):
     0.0
     """
 
+    @classmethod
+    def from_estimator(
+        cls,
+        calibrator: Calibrator,
+        scores: ArrayLike | None = None,
+        y: ArrayLike | None = None,
+        *,
+        topic: Any = None,
+        prior: Prior | None = None,
+        ax: Axes | None = None,
+        grid: ArrayLike | None = None,
+        cost_ratio: tuple[float, float] = (0.01, 100.0),
+        level: float = 0.9,
+        legend: bool = True,
+    ) -> Self:
+        """
+        Plot the decisions of a fitted calibrator.
+
+        Parameters
+        ----------
+        calibrator : ScoreCalibrator, TopicCalibrator or another with `fitted_problems`
+            Fitted.
+        scores, y : array-like of shape (n,), optional
+            Held-out documents to show in place of the fitted ones, which a TopicCalibrator does not
+            keep.
+        topic : str or int, optional
+            The topic to show, if the calibrator is a TopicCalibrator.
+        prior : float, array-like or frozen scipy.stats distribution, optional
+            See `ScoreCalibrator.decision_function`; documents are shown unchanged.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default axes of a new figure.
+        grid, cost_ratio, level
+            See `compute`.
+        legend
+            See `plot`.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If the calibrator is not fitted.
+        ValueError
+            If an argument is not as described.
+        """
+        problem = display.read_problem(calibrator, scores, y, topic=topic, prior=prior)
+        data = cls.compute(problem, grid=grid, cost_ratio=cost_ratio, level=level)
+        return cls(data).plot(ax=ax, legend=legend)
+
     @staticmethod
     def compute(
         problem: FittedProblem,
@@ -72,7 +117,7 @@ class DecisionDisplay(ProblemDisplay):
         Parameters
         ----------
         problem : FittedProblem
-            What is drawn.
+            The problem to draw.
         grid : array-like, optional
             Scores; by default 257 over all scores and a little beyond.
         cost_ratio : tuple of float
@@ -132,18 +177,18 @@ class DecisionDisplay(ProblemDisplay):
         name = data.attrs["curve"]
         label = f"boundary by {f'the {name}' if name else 'maximum likelihood'}"
         (self.boundary_,) = ax.plot(x, boundary, color="black", linewidth=1.6, label=label)
-        ax.axhline(1.0, **REFERENCE)
+        ax.axhline(1.0, **display.REFERENCE)
         ax.set_ylim(ratio[0], ratio[-1])
         label_scores(ax, data)
         ax.yaxis.set_major_formatter("{x:g}")
         ax.set_ylabel("cost of a false positive / of a false negative")
-        finish(ax, legend=None)
+        display.finish(ax, legend=None)
         if legend:
             self._draw_legend(ax)
         return self
 
     def _draw_legend(self, ax: Axes) -> None:
-        patch = require("matplotlib.patches").Patch
+        patch = display.require("matplotlib.patches").Patch
         data, (negative, positive) = self.data, CLASS_COLOURS
         looks = {
             f"decide for {class_name(data)}": {"facecolor": positive, "hatch": ".."},
@@ -164,18 +209,7 @@ class DecisionDisplay(ProblemDisplay):
 
 
 def agreement(problem: FittedProblem, x: Floats, log_ratio: Floats) -> Floats:
-    """
-    Return the share of draws whose log-odds exceed each log ratio of costs, (ratios, scores).
-
-    Parameters
-    ----------
-    problem : FittedProblem
-        What is drawn.
-    x : array of shape (scores,)
-        On the calibration's own scale.
-    log_ratio : array of shape (ratios,)
-        Ascending natural logarithms.
-    """
+    """Return the share of draws whose log-odds exceed each log ratio of costs, (ratios, scores)."""
     draws = problem.calibration.draws
     if draws is None:
         curve = problem.calibration.log_odds(x, problem.point)

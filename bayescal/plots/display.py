@@ -1,24 +1,185 @@
-"""What all displays have in common: a Dataset of what they draw, read, kept and written whole."""
+"""Base of all displays, their looks, and the problem of a calibrator that they draw."""
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
+from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import xarray as xr
 from numpy.typing import ArrayLike
 
-from bayescal.curves.class_prior import Prior
-from bayescal.fitted.problem import Calibrator
-from bayescal.plots.reading import read_problem
-from bayescal.plots.style import DPI, SIZE, new_axes
-from bayescal.whole_file import whole_file
+from bayescal.fitting.curves.curves import Prior
+from bayescal.fitting.problems.problem import Calibrator, Documents, FittedProblem, problems_of
+from bayescal.support.palette import (
+    DATA_COLOUR,
+    FAINT_COLOUR,
+    MLE_COLOUR,
+    OKABE_ITO,
+    POSTERIOR_COLOUR,
+)
+from bayescal.support.validation import as_weights, check_same_length, match_labels
+from bayescal.support.whole_file import whole_file
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+
+def require(module: str) -> Any:
+    """
+    Return a module of the extra `plots`.
+
+    Examples
+    --------
+    >>> require("matplotlib.figure").Figure.__name__
+    'Figure'
+    """
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as err:
+        # A module missing inside an installed library is another error.
+        library = module.split(".")[0]
+        if err.name is None or err.name.split(".")[0] != library:
+            raise
+        raise ImportError(
+            f"plots need {library.replace('_', '-')}, which is not installed:"
+            " pip install bayescal[plots]."
+        ) from err
+
+
+def read_problem(
+    calibrator: Calibrator,
+    scores: ArrayLike | None = None,
+    y: ArrayLike | None = None,
+    *,
+    topic: Any = None,
+    prior: Prior | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> FittedProblem:
+    """Return the problem of a fitted calibrator, or one topic of it."""
+    problem = _find(calibrator, topic)
+    problem = replace(problem, calibration=problem.calibration.with_prior(prior))
+    if (scores is None) != (y is None):
+        raise ValueError("scores and y must be given together: held-out scores and their labels.")
+    if scores is None or y is None:
+        return problem
+    score = problem.read(scores)
+    positive = match_labels(y, problem.labels)
+    check_same_length("scores", score.size, "y", positive.size)
+    weight = as_weights(sample_weight, score.size)
+    return replace(problem, documents=Documents.of(score, positive, weight, held_out=True))
+
+
+def _find(calibrator: Calibrator, topic: Any) -> FittedProblem:
+    problems = problems_of(calibrator)
+    names = list(problems)
+    if not problems.by_topic:
+        if topic is not None:
+            raise ValueError(
+                f"topic must be None for a {type(calibrator).__name__}, which has one; got"
+                f" {topic!r}."
+            )
+        return problems[names[0]]
+    if topic not in names:
+        shown = ", ".join(map(repr, names[:5]))
+        raise ValueError(f"topic must be one of those fitted ({shown}, ...), got {topic!r}.")
+    return problems[topic]
+
+
+# Keyword arguments of an artist. All looks are distinct without colour too.
+Look = dict[str, Any]
+
+POSTERIOR: Look = {"color": POSTERIOR_COLOUR, "linestyle": "-", "linewidth": 1.8}
+MLE: Look = {"color": MLE_COLOUR, "linestyle": (0, (5, 2)), "linewidth": 1.4}
+BAND: Look = {"color": POSTERIOR_COLOUR, "alpha": 0.22, "linewidth": 0}
+DATA: Look = {
+    "color": DATA_COLOUR,
+    "linestyle": "none",
+    "marker": "o",
+    "markersize": 3.6,
+    "elinewidth": 0.9,
+}
+REFERENCE: Look = {"color": FAINT_COLOUR, "linestyle": ":", "linewidth": 1.0}
+
+# Lines beside each other: colour, marker and dashes all tell them apart.
+MANY_LINES: tuple[Look, ...] = tuple(
+    {
+        "color": OKABE_ITO[name],
+        "marker": marker,
+        "linestyle": dashes,
+        "markersize": 4.5,
+        "linewidth": 1.5,
+    }
+    for name, marker, dashes in (
+        ("blue", "o", "-"),
+        ("vermilion", "s", "--"),
+        ("bluish green", "^", "-."),
+        ("reddish purple", "D", ":"),
+        ("orange", "v", "-"),
+        ("sky blue", "<", "--"),
+        ("black", ">", "-."),
+    )
+)
+
+# Dashes and edges of the negative and of the positive class.
+CLASS_DASHES: tuple[Any, Any] = ((0, (7, 1.5, 1.5, 1.5)), "-")
+CLASS_EDGES = (0.0, 0.9)
+
+SIZE = (5.2, 3.7)
+DPI = 200  # of figures saved as pixels
+# Beyond so many points a vector file keeps them as pixels, and they grow faint.
+MANY = 500
+
+
+def new_axes(size: tuple[float, float] = SIZE) -> Axes:
+    """Return axes of a new figure of this size in inches."""
+    axes: Axes = require("matplotlib.pyplot").subplots(figsize=size, layout="constrained")[1]
+    return axes
+
+
+def finish(ax: Axes, *, legend: str | None, corner: tuple[float, float] | None = None) -> None:
+    """Remove the upper and right spines and put a legend into a corner."""
+    ax.spines[["top", "right"]].set_visible(False)
+    if legend is not None:
+        # Translucent, so that curves behind the legend remain visible.
+        paper: Look = {"framealpha": 0.8, "edgecolor": "none", "borderpad": 0.2}
+        ax.legend(loc=legend, bbox_to_anchor=corner, fontsize="small", handlelength=2.6, **paper)
+
+
+def rug(ax: Axes, scores: Any, height: float) -> Any:
+    """Mark scores by ticks at a height; the more there are, the fainter."""
+    alpha = min(1.0, max(0.08, (MANY / max(len(scores), 1)) ** 0.5))
+    (artist,) = ax.plot(
+        scores,
+        [height] * len(scores),
+        linestyle="none",
+        marker="|",
+        markersize=6,
+        markeredgewidth=0.7,
+        color=DATA_COLOUR,
+        alpha=alpha,
+        rasterized=len(scores) > MANY,
+    )
+    return artist
+
+
+def note(ax: Axes, text: str, position: tuple[float, float], align: tuple[str, str]) -> Any:
+    """Write small text at a share of the axes' width and a value of their height."""
+    horizontal, vertical = align
+    shift = 5.0 if vertical == "bottom" else -5.0
+    return ax.annotate(
+        text,
+        position,
+        xycoords=("axes fraction", "data"),
+        xytext=(0.0, shift),
+        textcoords="offset points",
+        ha=horizontal,
+        va=vertical,
+        fontsize="small",
+        color=DATA_COLOUR,
+    )
 
 
 class Display:
@@ -77,81 +238,3 @@ class Display:
         figure: Any = self.ax_.figure
         self.figure_ = figure
         return self.ax_
-
-
-class ProblemDisplay(Display):
-    """
-    A plot of one problem: of a calibrator, or of one topic of it.
-
-    A display defines `compute`, a static method that makes the Dataset of a `FittedProblem` and
-    options, and `plot`, which draws the Dataset.
-    """
-
-    compute: Callable[..., xr.Dataset]
-    plot: Callable[..., Self]
-
-    @classmethod
-    def from_estimator(
-        cls,
-        calibrator: Calibrator,
-        scores: ArrayLike | None = None,
-        y: ArrayLike | None = None,
-        *,
-        topic: Any = None,
-        prior: Prior | None = None,
-        ax: Axes | None = None,
-        **options: Any,
-    ) -> Self:
-        """
-        Plot a fitted calibrator.
-
-        Parameters
-        ----------
-        calibrator : ScoreCalibrator, TopicCalibrator or another with `fitted_problems`
-            Fitted.
-        scores, y : array-like of shape (n,), optional
-            Held-out documents to show in place of those fitted, which a TopicCalibrator does not
-            keep.
-        topic : str or int, optional
-            The topic to show, if the calibrator is a TopicCalibrator.
-        prior : float, array-like or frozen scipy.stats distribution, optional
-            See `ScoreCalibrator.decision_function`; documents are shown as they are.
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; by default axes of a new figure.
-        **options
-            Further arguments of `compute`, for what is shown, and of `plot`, for how.
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-            If the calibrator is not fitted.
-        ValueError
-            If an argument is not as described.
-        """
-        problem = read_problem(calibrator, scores, y, topic=topic, prior=prior)
-        computed = {name: options.pop(name) for name in _options(cls.compute) if name in options}
-        return cls(cls.compute(problem, **computed)).plot(ax=ax, **options)
-
-    def __init_subclass__(cls) -> None:
-        """Show in the signature of `from_estimator` what `compute` and `plot` of a display take."""
-        if "from_estimator" in vars(cls):
-            return
-        shared = ProblemDisplay.__dict__["from_estimator"].__func__
-
-        def from_estimator(cls: type[Self], *args: Any, **options: Any) -> Any:
-            return shared(cls, *args, **options)
-
-        told = inspect.signature(shared).parameters
-        every = told | _options(cls.compute) | _options(cls.plot)
-        del every["options"]
-        signature = inspect.Signature(list(every.values()))
-        from_estimator.__signature__ = signature  # type: ignore[attr-defined]
-        from_estimator.__qualname__ = f"{cls.__qualname__}.from_estimator"
-        from_estimator.__doc__ = shared.__doc__
-        cls.from_estimator = classmethod(from_estimator)  # type: ignore[assignment]
-
-
-def _options(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
-    """Return a function's keyword-only parameters."""
-    parameters = inspect.signature(function).parameters
-    return {name: each for name, each in parameters.items() if each.kind is each.KEYWORD_ONLY}

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import xarray as xr
 
-from bayescal.drift import DriftMonitor
-from bayescal.plots.display import Display
-from bayescal.plots.optional import require
-from bayescal.plots.style import BAND, MANY_LINES, REFERENCE, finish
+from bayescal.monitoring import DriftMonitor
+from bayescal.plots import display
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-class DriftDisplay(Display):
+class DriftDisplay(display.Display):
     """
     Evidence of each kind of change after every document, beside the limit of the alarm.
 
@@ -26,14 +24,14 @@ class DriftDisplay(Display):
     ----------
     data : xarray.Dataset
         log_bayes_factor (change, document), natural logarithms; in its attributes the limit, and
-        once there was an alarm what it says.
+        after an alarm its document and the estimated change.
 
     Attributes
     ----------
     lines_ : list of matplotlib.lines.Line2D
         One for each kind of change.
     limit_ : matplotlib.lines.Line2D
-        What the evidence of any change must reach for an alarm.
+        Limit that the evidence of any change must reach for an alarm.
     alarm_ : matplotlib.lines.Line2D or None
         The document of the alarm.
     since_ : matplotlib.patches.Rectangle or None
@@ -56,10 +54,10 @@ class DriftDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls, monitor: DriftMonitor, *, ax: Axes | None = None, **options: Any
+        cls, monitor: DriftMonitor, *, ax: Axes | None = None, legend: bool = True
     ) -> Self:
         """
-        Plot what a monitor has found so far.
+        Plot the evidence of a monitor so far.
 
         Parameters
         ----------
@@ -67,8 +65,8 @@ class DriftDisplay(Display):
             After at least one document.
         ax : matplotlib.axes.Axes, optional
             Where to draw; by default axes of a new figure.
-        **options
-            Further arguments of `plot`.
+        legend : bool
+            Whether to draw a legend.
 
         Raises
         ------
@@ -77,7 +75,7 @@ class DriftDisplay(Display):
         ValueError
             If it is no monitor, or has seen no document.
         """
-        require("matplotlib")
+        display.require("matplotlib")
         if not isinstance(monitor, DriftMonitor):
             raise ValueError(
                 f"monitor must be a DriftMonitor, got {type(monitor).__name__}: make one of a"
@@ -86,15 +84,15 @@ class DriftDisplay(Display):
         if not monitor.documents_:
             raise ValueError("the monitor has seen no document yet: call its update first.")
         table, alarm = monitor.log_bayes_factors_, monitor.alarm_
-        told = {"limit": -math.log(monitor.alpha)}
+        attrs = {"limit": -math.log(monitor.alpha)}
         if alarm is not None:
-            told |= {"alarm": alarm.document, "since": alarm.since, "since_sd": alarm.since_sd}
+            attrs |= {"alarm": alarm.document, "since": alarm.since, "since_sd": alarm.since_sd}
         data = xr.Dataset(
             {"log_bayes_factor": (("change", "document"), table.to_numpy().T)},
             {"change": list(table.columns), "document": table.index.to_numpy()},
-            told,
+            attrs,
         )
-        return cls(data).plot(ax=ax, **options)
+        return cls(data).plot(ax=ax, legend=legend)
 
     def plot(self, *, ax: Axes | None = None, legend: bool = True) -> Self:
         """
@@ -107,22 +105,25 @@ class DriftDisplay(Display):
         legend : bool
             Whether to draw a legend.
         """
-        ax, told = self._begin(ax), self.data.attrs
+        ax, attrs = self._begin(ax), self.data.attrs
         evidence = self.data["log_bayes_factor"]
         document = self.data["document"].values
         self.lines_ = []
-        for name, look in zip(evidence["change"].values, MANY_LINES, strict=False):
+        for name, look in zip(evidence["change"].values, display.MANY_LINES, strict=False):
             own = {key: look[key] for key in ("color", "linestyle", "linewidth")}
             self.lines_ += ax.plot(document, evidence.sel(change=name), label=str(name), **own)
-        self.limit_ = ax.axhline(told["limit"], label="limit of the alarm", **REFERENCE)
+        self.limit_ = ax.axhline(attrs["limit"], label="limit of the alarm", **display.REFERENCE)
         self.alarm_ = self.since_ = None
-        if "alarm" in told:
-            self.alarm_ = ax.axvline(told["alarm"], color="0.3", linewidth=1.0, label="alarm")
-            reach = 2.0 * told["since_sd"]
+        if "alarm" in attrs:
+            self.alarm_ = ax.axvline(attrs["alarm"], color="0.3", linewidth=1.0, label="alarm")
+            reach = 2.0 * attrs["since_sd"]
             self.since_ = ax.axvspan(
-                max(told["since"] - reach, 1.0), told["since"] + reach, label="change", **BAND
+                max(attrs["since"] - reach, 1.0),
+                attrs["since"] + reach,
+                label="change",
+                **display.BAND,
             )
         ax.set(xlabel="document", ylabel="log Bayes factor against “as before”")
         ax.set_xlim(1, max(document[-1], 2))
-        finish(ax, legend="upper left" if legend else None)
+        display.finish(ax, legend="upper left" if legend else None)
         return self

@@ -10,27 +10,31 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
-from bayescal.labels import encode_labels, match_labels
+from bayescal.calibrators.score_calibrator import ScoreCalibrator
 from bayescal.metrics import losses
-from bayescal.palette import MLE_COLOUR, POSTERIOR_COLOUR
-from bayescal.plots.display import Display
-from bayescal.plots.optional import require
-from bayescal.plots.style import MANY_LINES, finish
-from bayescal.randomness import generator
-from bayescal.score_calibrator import ScoreCalibrator
-from bayescal.score_checks import without_scores_warnings
-from bayescal.validation import as_scores, check_count, check_same_length, name_of
+from bayescal.plots import display
+from bayescal.support.palette import MLE_COLOUR, POSTERIOR_COLOUR
+from bayescal.support.randomness import generator
+from bayescal.support.score_checks import without_scores_warnings
+from bayescal.support.validation import (
+    as_scores,
+    check_count,
+    check_same_length,
+    encode_labels,
+    match_labels,
+    name_of,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 DEFAULT_SIZES = (3, 5, 10, 20, 50, 100)
 ERRORS = 2.0  # standard errors that bars reach
-# What has a colour of its own in the other plots keeps it.
+# Colours have the same meaning as in the other plots.
 COLOURS = {"posterior": {"color": POSTERIOR_COLOUR}, "maximum likelihood": {"color": MLE_COLOUR}}
 
 
-class LearningCurveDisplay(Display):
+class LearningCurveDisplay(display.Display):
     """
     Held-out log-loss by the number of positive documents fitted, the mean over random subsets.
 
@@ -79,7 +83,7 @@ class LearningCurveDisplay(Display):
         repeats: int = 5,
         random_state: Any = 0,
         ax: Axes | None = None,
-        **options: Any,
+        legend: bool = True,
     ) -> Self:
         """
         Fit calibrators to random subsets and plot their losses.
@@ -87,7 +91,7 @@ class LearningCurveDisplay(Display):
         Parameters
         ----------
         calibrators : ScoreCalibrator or mapping of str to ScoreCalibrator
-            What to compare; several by the names that the legend shows. Clones of them are fitted.
+            Calibrators to compare, several by their names in the legend. Clones of them are fitted.
         scores, y : array-like of shape (n,)
             Scores and labels of the documents to draw subsets from.
         test : tuple of array-like, optional
@@ -102,8 +106,8 @@ class LearningCurveDisplay(Display):
             Chooses the subsets.
         ax : matplotlib.axes.Axes, optional
             Where to draw; by default axes of a new figure.
-        **options
-            Further arguments of `plot`.
+        legend : bool
+            Whether to draw a legend.
 
         Raises
         ------
@@ -112,7 +116,7 @@ class LearningCurveDisplay(Display):
         ValueError
             If an argument is not as described, or a size exceeds the positives there are.
         """
-        require("matplotlib")
+        display.require("matplotlib")
         check_count("repeats", repeats)
         named = calibrators if isinstance(calibrators, Mapping) else {"": calibrators}
         rng, values = generator(random_state), as_scores(scores)
@@ -135,15 +139,15 @@ class LearningCurveDisplay(Display):
             for r in range(repeats):
                 index = _subset(positive, size, rng)
                 for c, calibrator in enumerate(named.values()):
-                    # Of few documents drawn at random the user chose no scores.
+                    # Warnings about the scores concern the user's documents, not random subsets.
                     with without_scores_warnings():
                         fit = _of(calibrator, classes[1]).fit(values[index], labels[index])
-                    found = losses(fit.decision_function(tested[0]), tested[1])
-                    out[c, s, r] = found.log_loss / found.n
+                    loss = losses(fit.decision_function(tested[0]), tested[1])
+                    out[c, s, r] = loss.log_loss / loss.n
         dims, coords = ("calibrator", "positives", "repeat"), {"calibrator": list(named)}
         data = xr.Dataset({"log_loss": (dims, out)}, coords | {"positives": list(sizes)})
         attrs = {"positive_class": str(classes[1]), "score_name": name_of(scores)}
-        return cls(data.assign_attrs(attrs)).plot(ax=ax, **options)
+        return cls(data.assign_attrs(attrs)).plot(ax=ax, legend=legend)
 
     def plot(self, *, ax: Axes | None = None, legend: bool = True) -> Self:
         """
@@ -162,7 +166,7 @@ class LearningCurveDisplay(Display):
         error = loss.std("repeat", ddof=1) / repeats**0.5 if repeats > 1 else 0.0 * mean
         self.lines_ = []
         for k, name in enumerate(loss["calibrator"].values.tolist()):
-            look = MANY_LINES[k % len(MANY_LINES)] | COLOURS.get(name, {})
+            look = display.MANY_LINES[k % len(display.MANY_LINES)] | COLOURS.get(name, {})
             bars = ERRORS * error[k].values
             x, label = loss["positives"].values, name or None
             self.lines_.append(
@@ -174,12 +178,12 @@ class LearningCurveDisplay(Display):
         ax.set_xlabel(f"documents of class {self.data.attrs['positive_class']} fitted")
         ax.set_ylabel("held-out log-loss, bits per document")
         named = any(loss["calibrator"].values.tolist())
-        finish(ax, legend="upper right" if legend and named else None)
+        display.finish(ax, legend="upper right" if legend and named else None)
         return self
 
 
 def _of(calibrator: Any, positive: Any) -> Any:
-    """Return an unfitted copy; where labels are not in their order, ours is told the positive."""
+    """Return an unfitted copy, of a ScoreCalibrator with this positive class."""
     copy = clone(calibrator)
     return copy.set_params(positive=positive) if isinstance(copy, ScoreCalibrator) else copy
 
@@ -210,7 +214,7 @@ def _sizes(sizes: Sequence[int] | None, most: int) -> tuple[int, ...]:
 
 
 def _subset(positive: NDArray[np.bool_], size: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Return the places of `size` positives and of negatives in proportion."""
+    """Return the indices of `size` positives and of negatives in proportion."""
     ups, downs = np.flatnonzero(positive), np.flatnonzero(~positive)
     others = max(1, round(size * downs.size / ups.size))
     return np.concatenate(

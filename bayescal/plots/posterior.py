@@ -14,89 +14,29 @@ import xarray as xr
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from bayescal.plots.optional import require
-from bayescal.plots.style import MANY_LINES
-from bayescal.score_calibrator import ScoreCalibrator
-from bayescal.topic_calibrator import TopicCalibrator
+from bayescal.calibrators.score_calibrator import ScoreCalibrator
+from bayescal.calibrators.topic_calibrator import TopicCalibrator
+from bayescal.plots.display import MANY_LINES, require
 
 WithDraws = ScoreCalibrator | TopicCalibrator
-# What arviz-plots does by default lets titles overlap.
+# The default layout of arviz-plots lets titles overlap.
 FIGURE = {"backend": "matplotlib", "figure_kwargs": {"layout": "constrained"}}
 CHAIN_COLOURS = [look["color"] for look in MANY_LINES]
 SAMPLE = ("chain", "draw")
 
 
 def plot_trace(calibrator: WithDraws, var_names: Any = None, **options: Any) -> Any:
-    """
-    Plot the draws of each parameter in their order, by chain; see `arviz_plots.plot_trace`.
-
-    Parameters
-    ----------
-    calibrator : ScoreCalibrator or TopicCalibrator
-        Fitted, with a posterior.
-    var_names : str or list of str, optional
-        Names of the parameters to show; all by default.
-    **options
-        Further arguments of `arviz_plots.plot_trace`, such as coords={"klass": "positive"}.
-
-    Raises
-    ------
-    ImportError
-        If arviz-plots is not installed.
-    AttributeError
-        If there is no posterior.
-    """
+    """Plot the draws of each parameter in their order, by chain; see `arviz_plots.plot_trace`."""
     return _plot("plot_trace", calibrator, var_names, {"color": CHAIN_COLOURS} | options)
 
 
 def plot_rank(calibrator: WithDraws, var_names: Any = None, **options: Any) -> Any:
-    """
-    Plot the ranks of each chain's draws, whose curves stay within the band where chains mix.
-
-    Parameters
-    ----------
-    calibrator : ScoreCalibrator or TopicCalibrator
-        Fitted, with a posterior of several chains.
-    var_names : str or list of str, optional
-        Names of the parameters to show; all by default.
-    **options
-        Further arguments of `arviz_plots.plot_rank`.
-
-    Raises
-    ------
-    ImportError
-        If arviz-plots is not installed.
-    AttributeError
-        If there is no posterior.
-
-    References
-    ----------
-    A. Vehtari, A. Gelman, D. Simpson, B. Carpenter and P.-C. Buerkner, Rank-normalization, folding,
-    and localization: an improved R-hat, Bayesian Analysis 2021.
-    """
+    """Plot the ranks of each chain's draws, whose curves stay within the band where chains mix."""
     return _plot("plot_rank", calibrator, var_names, {"color": CHAIN_COLOURS} | options)
 
 
 def plot_pair(calibrator: WithDraws, var_names: Any = None, **options: Any) -> Any:
-    """
-    Plot the draws of every two parameters against each other; see `arviz_plots.plot_pair`.
-
-    Parameters
-    ----------
-    calibrator : ScoreCalibrator or TopicCalibrator
-        Fitted, with a posterior.
-    var_names : str or list of str, optional
-        Names of the parameters to show; all by default, which makes many panels.
-    **options
-        Further arguments of `arviz_plots.plot_pair`.
-
-    Raises
-    ------
-    ImportError
-        If arviz-plots is not installed.
-    AttributeError
-        If there is no posterior.
-    """
+    """Plot the draws of every two parameters against each other; see `arviz_plots.plot_pair`."""
     return _plot("plot_pair", calibrator, var_names, options)
 
 
@@ -108,27 +48,6 @@ def plot_sbc_ecdf(ranks: Mapping[str, ArrayLike], draws: int, **options: Any) ->
     the engine draws from the right posterior it stays within the simultaneous band, with the
     band's probability. Ranks are spread at random within their cells of width 1/(draws + 1), always
     in the same way, for they are tested as a continuous quantity.
-
-    Parameters
-    ----------
-    ranks : mapping of str to array-like of shape (simulations,)
-        For each quantity, how many of the draws lie below the truth, 0 to `draws`.
-    draws : int
-        Number of posterior draws in each simulation.
-    **options
-        Further arguments of `arviz_plots.plot_ecdf_pit`.
-
-    Raises
-    ------
-    ImportError
-        If arviz-plots is not installed.
-    ValueError
-        If a rank is not from 0 to `draws`, or there are none.
-
-    References
-    ----------
-    T. Saeilynoja, P.-C. Buerkner and A. Vehtari, Graphical test for discrete uniformity and its
-    applications in goodness-of-fit evaluation, Statistics and Computing 2022.
     """
     shares, rng = {}, np.random.default_rng(0)
     for name, each in ranks.items():

@@ -1,4 +1,4 @@
-"""Posterior predictive checks: what the fitted model would have produced, beside what there is."""
+"""Posterior predictive checks: cumulative curves of documents over those of replicates."""
 
 from __future__ import annotations
 
@@ -6,23 +6,29 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import xarray as xr
+from numpy.typing import ArrayLike
 
-from bayescal.fitted.problem import FittedProblem
-from bayescal.palette import CLASS_COLOURS, DATA_COLOUR, POSTERIOR_COLOUR
-from bayescal.plots.curve_drawing import label_scores
-from bayescal.plots.display import ProblemDisplay
-from bayescal.plots.replicates import LABELS, SCORES, replicate_labels, replicate_scores
-from bayescal.plots.style import BAND, CLASS_DASHES, Look, finish
-from bayescal.randomness import generator
-from bayescal.validation import check_choice, check_count, check_fraction
+from bayescal.fitting.curves.curves import Prior
+from bayescal.fitting.problems.problem import Calibrator, FittedProblem
+from bayescal.fitting.scores import KLASS
+from bayescal.plots import display
+from bayescal.plots.curve import label_scores
+from bayescal.support.bayes import probability
+from bayescal.support.palette import CLASS_COLOURS, DATA_COLOUR, POSTERIOR_COLOUR
+from bayescal.support.randomness import generator
+from bayescal.support.validation import Floats, check_choice, check_count, check_fraction
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+LABELS, SCORES = "labels", "scores"
+Replicates = tuple[Floats, tuple[str, ...], Floats, Floats]
+# Scores at which a draw's curve is evaluated; between them it is all but straight.
+NODES = 1000
 CURVES = ("observed", "lower", "upper")
 
 
-class PredictiveCheckDisplay(ProblemDisplay):
+class PredictiveCheckDisplay(display.Display):
     """
     A cumulative curve of the documents over the same curve of replicates drawn from the posterior.
 
@@ -60,6 +66,57 @@ class PredictiveCheckDisplay(ProblemDisplay):
     2.0
     """
 
+    @classmethod
+    def from_estimator(
+        cls,
+        calibrator: Calibrator,
+        scores: ArrayLike | None = None,
+        y: ArrayLike | None = None,
+        *,
+        topic: Any = None,
+        prior: Prior | None = None,
+        ax: Axes | None = None,
+        check: str = LABELS,
+        level: float = 0.9,
+        draws: int = 400,
+        random_state: Any = 0,
+        difference: bool = False,
+        legend: bool = True,
+    ) -> Self:
+        """
+        Plot a posterior predictive check of a fitted calibrator.
+
+        Parameters
+        ----------
+        calibrator : ScoreCalibrator, TopicCalibrator or another with `fitted_problems`
+            Fitted.
+        scores, y : array-like of shape (n,), optional
+            Held-out documents to show in place of the fitted ones, which a TopicCalibrator does not
+            keep.
+        topic : str or int, optional
+            The topic to show, if the calibrator is a TopicCalibrator.
+        prior : float, array-like or frozen scipy.stats distribution, optional
+            See `ScoreCalibrator.decision_function`; documents are shown unchanged.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default axes of a new figure.
+        check, level, draws, random_state
+            See `compute`.
+        difference, legend
+            See `plot`.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If the calibrator is not fitted.
+        ValueError
+            If an argument is not as described.
+        """
+        problem = display.read_problem(calibrator, scores, y, topic=topic, prior=prior)
+        data = cls.compute(
+            problem, check=check, level=level, draws=draws, random_state=random_state
+        )
+        return cls(data).plot(ax=ax, difference=difference, legend=legend)
+
     @staticmethod
     def compute(
         problem: FittedProblem,
@@ -75,10 +132,10 @@ class PredictiveCheckDisplay(ProblemDisplay):
         Parameters
         ----------
         problem : FittedProblem
-            What is drawn: with a posterior and documents; for check="scores" of a family that has
-            densities.
+            The problem to draw, with a posterior and documents; for check="scores" its family must
+            have densities.
         check : {"labels", "scores"}
-            What is drawn again.
+            Replicates of the labels or of the scores.
         level : float
             Share of the replicates within the band, at each score.
         draws : int
@@ -138,13 +195,13 @@ class PredictiveCheckDisplay(ProblemDisplay):
             one = data.sel(klass=klass)
             colour = POSTERIOR_COLOUR if labels else CLASS_COLOURS[k]
             name = "" if labels else f"class {data.attrs[f'{klass}_class']}, "
-            look = BAND | {"color": colour, "alpha": 0.35}
+            look = display.BAND | {"color": colour, "alpha": 0.35}
             self.bands_.append(
                 ax.fill_between(x, one["lower"], one["upper"], label=f"{name}{band}", **look)
             )
-            line: Look = {
+            line: display.Look = {
                 "color": DATA_COLOUR,
-                "linestyle": "-" if labels else CLASS_DASHES[k],
+                "linestyle": "-" if labels else display.CLASS_DASHES[k],
                 "linewidth": 1.3,
             }
             self.lines_ += ax.plot(x, one["observed"].values, label=f"{name}documents", **line)
@@ -159,5 +216,67 @@ class PredictiveCheckDisplay(ProblemDisplay):
         )
         ax.set_ylabel(f"{label},\nless the replicates' median" if difference else label)
         corner = "best" if difference else "lower left" if labels else "upper left"
-        finish(ax, legend=corner if legend else None)
+        display.finish(ax, legend=corner if legend else None)
         return self
+
+
+def replicate_labels(problem: FittedProblem, draws: int, rng: np.random.Generator) -> Replicates:
+    """
+    Return the number of positives at or above each score: documents, and replicates of labels.
+
+    Replicate r draws each label from P_k(+ | s) of one posterior draw k.
+    """
+    documents, x = problem.documents, problem.grid()
+    order = np.argsort(documents.score)[::-1]
+    score, weight = documents.score[order], documents.weight[order]
+    # How many of the documents, from the highest score down, lie at or above each x.
+    above = np.searchsorted(-score, -x, side="right")
+
+    def counted(positive: Floats) -> Floats:
+        running = np.zeros(score.size + 1)
+        np.cumsum(positive * weight, out=running[1:])
+        return running[above]
+
+    observed = counted(documents.positive[order].astype(np.float64))
+    distinct = np.unique(score)
+    nodes = distinct[np.linspace(0, distinct.size - 1, min(NODES, distinct.size)).astype(np.intp)]
+    curves = problem.sample(draws, rng).log_odds(nodes)
+    replicates = np.empty((draws, x.size))
+    for r in range(draws):
+        chance = probability(np.interp(score, nodes, curves[r]))
+        replicates[r] = counted((rng.random(score.size) < chance).astype(np.float64))
+    return x, KLASS[1:], observed[None], replicates[None]
+
+
+def replicate_scores(problem: FittedProblem, draws: int, rng: np.random.Generator) -> Replicates:
+    """
+    Return the share of each class's scores up to each: documents, and replicates of scores.
+
+    Replicate r draws n_c scores from p(s | c) of one posterior draw, as counts between the scores
+    x. Weighted documents count as their effective number, (sum w)^2 / sum w^2.
+    """
+    draws_of = problem.calibration.density_draws
+    if draws_of is None or not problem.has_posterior:
+        raise ValueError("replicates of scores need posterior draws: fit with inference='exact'.")
+    x, names, observed, replicates = problem.grid(), [], [], []
+    some = draws_of.take(rng.integers(draws_of.size, size=draws))
+    for k, density in enumerate((some.negative, some.positive)):
+        score, weight = problem.documents.of_class(bool(k))
+        if not weight.any():
+            continue
+        order = np.argsort(score)
+        running = np.append(0.0, np.cumsum(weight[order]))
+        names.append(KLASS[k])
+        observed.append(running[np.searchsorted(score[order], x, side="right")] / running[-1])
+        n = max(1, round(float(weight.sum() ** 2 / (weight**2).sum())))
+        replicates.append(_counts(density.cdf(x), n, rng) / n)
+    return x, tuple(names), np.stack(observed), np.stack(replicates)
+
+
+def _counts(cdf: Floats, n: int, rng: np.random.Generator) -> Floats:
+    """Count the scores up to each x, given every draw's distribution function."""
+    share = np.diff(cdf, axis=1, prepend=0.0, append=1.0)
+    # Rounding may leave a difference of -1e-17, which a multinomial refuses.
+    share = np.maximum(share, 0.0)
+    counts: Floats = rng.multinomial(n, share / share.sum(axis=1, keepdims=True)).cumsum(axis=1)
+    return counts[:, :-1].astype(np.float64)

@@ -8,10 +8,8 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
-from bayescal.plots.display import Display
-from bayescal.plots.optional import require
-from bayescal.plots.style import BAND, POSTERIOR, REFERENCE, finish, rug
-from bayescal.validation import as_scores, check_same_length
+from bayescal.plots import display
+from bayescal.support.validation import as_scores, check_same_length
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,7 +18,7 @@ if TYPE_CHECKING:
 ABOVE = 1.05
 
 
-class RankingDisplay(Display):
+class RankingDisplay(display.Display):
     """
     P(relevant) of one query's documents, the best one first, and after how many to stop.
 
@@ -29,7 +27,7 @@ class RankingDisplay(Display):
     Parameters
     ----------
     data : xarray.Dataset
-        probability, lower, upper (rank), and relevant (rank) where that is known.
+        probability, lower, upper (rank), and relevant (rank) if known.
 
     Attributes
     ----------
@@ -40,7 +38,7 @@ class RankingDisplay(Display):
     stop_ : matplotlib.lines.Line2D
         Between the last document to read and the next.
     rug_ : matplotlib.lines.Line2D or None
-        Ticks of the relevant documents, where they are known.
+        Ticks of the relevant documents, if known.
 
     Examples
     --------
@@ -68,7 +66,7 @@ class RankingDisplay(Display):
         probability: float = 0.9,
         level: float = 0.9,
         ax: Axes | None = None,
-        **options: Any,
+        legend: bool = True,
     ) -> Self:
         """
         Plot the ranking of one query.
@@ -80,15 +78,16 @@ class RankingDisplay(Display):
         scores : array-like of shape (documents,)
             Raw scores of all documents that are ranked for the query.
         y : array-like of shape (documents,) of bool, optional
-            Which of them are relevant, where that is known.
+            Whether each document is relevant, if known.
         recall, probability : float
-            What is to be read, see `RelevanceCalibrator.when_to_stop`.
+            The share of relevant documents to read and its probability, see
+            `RelevanceCalibrator.when_to_stop`.
         level : float
             Posterior probability of the band at each rank.
         ax : matplotlib.axes.Axes, optional
             Where to draw; by default axes of a new figure.
-        **options
-            Further arguments of `plot`.
+        legend : bool
+            Whether to draw a legend.
 
         Raises
         ------
@@ -97,7 +96,7 @@ class RankingDisplay(Display):
         ValueError
             If an argument is not as described.
         """
-        require("matplotlib")
+        display.require("matplotlib")
         if not hasattr(calibrator, "when_to_stop"):
             raise ValueError(
                 f"calibrator must be a fitted RelevanceCalibrator, got {type(calibrator).__name__}."
@@ -125,7 +124,7 @@ class RankingDisplay(Display):
                 "level": level,
             },
         )
-        return cls(data).plot(ax=ax, **options)
+        return cls(data).plot(ax=ax, legend=legend)
 
     def plot(self, *, ax: Axes | None = None, legend: bool = True) -> Self:
         """
@@ -138,15 +137,17 @@ class RankingDisplay(Display):
         legend : bool
             Whether to draw a legend.
         """
-        ax, data, told = self._begin(ax), self.data, self.data.attrs
+        ax, data, attrs = self._begin(ax), self.data, self.data.attrs
         rank = data["rank"].values
-        band = f"{100 * told['level']:g} % band"
-        self.band_ = ax.fill_between(rank, data["lower"], data["upper"], label=band, **BAND)
-        (self.line_,) = ax.plot(rank, data["probability"], label="P(relevant)", **POSTERIOR)
-        stop = f"{100 * told['recall']:g} % read, with probability {told['probability']:g}"
-        self.stop_ = ax.axvline(told["stop"] + 0.5, label=stop, **REFERENCE)
-        self.rug_ = rug(ax, rank[data["relevant"].values], ABOVE) if "relevant" in data else None
+        band = f"{100 * attrs['level']:g} % band"
+        self.band_ = ax.fill_between(rank, data["lower"], data["upper"], label=band, **display.BAND)
+        (self.line_,) = ax.plot(rank, data["probability"], label="P(relevant)", **display.POSTERIOR)
+        stop = f"{100 * attrs['recall']:g} % read, with probability {attrs['probability']:g}"
+        self.stop_ = ax.axvline(attrs["stop"] + 0.5, label=stop, **display.REFERENCE)
+        self.rug_ = (
+            display.rug(ax, rank[data["relevant"].values], ABOVE) if "relevant" in data else None
+        )
         ax.set(xlabel="rank", ylabel="P(relevant)", ylim=(-0.02, 1.1))
         ax.set_xlim(0.5, rank.size + 0.5)
-        finish(ax, legend="upper right" if legend else None, corner=(1.0, 0.95))
+        display.finish(ax, legend="upper right" if legend else None, corner=(1.0, 0.95))
         return self

@@ -8,16 +8,13 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
-from bayescal.bayes import probability
-from bayescal.curves.class_prior import Prior
-from bayescal.fitted.problem import Calibrator
+from bayescal.fitting.curves.curves import Prior
+from bayescal.fitting.problems.problem import Calibrator
 from bayescal.metrics import reliability_curve
-from bayescal.palette import DATA_COLOUR, FAINT_COLOUR
-from bayescal.plots.curve_drawing import class_name
-from bayescal.plots.display import Display
-from bayescal.plots.optional import require
-from bayescal.plots.reading import read_problem
-from bayescal.plots.style import POSTERIOR, REFERENCE, Look, finish
+from bayescal.plots import display
+from bayescal.plots.curve import class_name
+from bayescal.support.bayes import probability
+from bayescal.support.palette import DATA_COLOUR, FAINT_COLOUR
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,7 +23,7 @@ SIZE = (4.6, 5.2)
 # A data set of the band takes a millisecond or less.
 RESAMPLES = 300
 COUNT_BINS = 25
-# Of the counts above the diagram: their height, and what is between, in inches.
+# Height of the counts above the diagram, and the gap between both, in inches.
 COUNTS_HEIGHT, GAP = "16%", 0.06
 BAND_NAMES = {
     "consistency": "where calibrated\nprobabilities would lie",
@@ -34,7 +31,7 @@ BAND_NAMES = {
 }
 
 
-class ReliabilityDisplay(Display):
+class ReliabilityDisplay(display.Display):
     """
     P(+) among documents by their probability, with a band and the number of documents.
 
@@ -56,7 +53,7 @@ class ReliabilityDisplay(Display):
     band_ : matplotlib.collections.PolyCollection or None
         The band.
     counts_ax_ : matplotlib.axes.Axes or None
-        Above the diagram, in what was its room; counts on a logarithmic scale.
+        Above the diagram, within its original space; counts on a logarithmic scale.
     bars_ : matplotlib.patches.StepPatch or None
         The counts.
 
@@ -86,7 +83,13 @@ class ReliabilityDisplay(Display):
         prior: Prior | None = None,
         sample_weight: ArrayLike | None = None,
         ax: Axes | None = None,
-        **options: Any,
+        method: str = "corp",
+        n_bins: int = 10,
+        band: str | None = "consistency",
+        level: float = 0.9,
+        random_state: Any = 0,
+        counts: bool = True,
+        legend: bool = True,
     ) -> Self:
         """
         Plot the reliability of a fitted calibrator on held-out documents.
@@ -105,8 +108,10 @@ class ReliabilityDisplay(Display):
             How much each document counts.
         ax : matplotlib.axes.Axes, optional
             Where to draw; by default axes of a new figure.
-        **options
-            Further arguments of `from_predictions` and of `plot`.
+        method, n_bins, band, level, random_state
+            See `from_predictions`.
+        counts, legend
+            See `plot`.
 
         Raises
         ------
@@ -115,7 +120,7 @@ class ReliabilityDisplay(Display):
         ValueError
             If an argument is not as described.
         """
-        problem = read_problem(
+        problem = display.read_problem(
             calibrator, scores, y, topic=topic, prior=prior, sample_weight=sample_weight
         )
         documents = problem.documents
@@ -124,9 +129,15 @@ class ReliabilityDisplay(Display):
             documents.positive,
             probability(log_odds),
             name=class_name(xr.Dataset(attrs=problem.attrs)),
+            method=method,
+            n_bins=n_bins,
+            band=band,
+            level=level,
             sample_weight=documents.weight,
+            random_state=random_state,
             ax=ax,
-            **options,
+            counts=counts,
+            legend=legend,
         )
 
     @classmethod
@@ -144,10 +155,11 @@ class ReliabilityDisplay(Display):
         sample_weight: ArrayLike | None = None,
         random_state: Any = 0,
         ax: Axes | None = None,
-        **options: Any,
+        counts: bool = True,
+        legend: bool = True,
     ) -> Self:
         """
-        Plot the reliability of probabilities, whoever made them.
+        Plot the reliability of predicted probabilities.
 
         Parameters
         ----------
@@ -158,7 +170,7 @@ class ReliabilityDisplay(Display):
         pos_label : optional
             The positive label.
         name : str
-            What is predicted, for the labels of the axes.
+            Name of the predicted class, for the labels of the axes.
         method : {"corp", "uniform", "quantile"}
             Isotonic regression, or bins of equal width or of equal numbers of documents.
         n_bins : int
@@ -173,8 +185,10 @@ class ReliabilityDisplay(Display):
             Seeds the band.
         ax : matplotlib.axes.Axes, optional
             Where to draw; by default axes of a new figure.
-        **options
-            Further arguments of `plot`.
+        counts : bool
+            Whether to draw the number of documents above.
+        legend : bool
+            Whether to draw a legend.
 
         Raises
         ------
@@ -208,7 +222,7 @@ class ReliabilityDisplay(Display):
         }
         attrs = {"positive_class": name, "level": level, "band": band or "", "method": method}
         data = xr.Dataset(variables, {"prob_pred": curve.prob_pred}, attrs)
-        return cls(data).plot(ax=ax, **options)
+        return cls(data).plot(ax=ax, counts=counts, legend=legend)
 
     def plot(self, *, ax: Axes | None = None, counts: bool = True, legend: bool = True) -> Self:
         """
@@ -228,11 +242,11 @@ class ReliabilityDisplay(Display):
         self.band_ = None
         if "lower" in data:
             text = f"{100 * data.attrs['level']:g} %, {BAND_NAMES[data.attrs['band']]}"
-            grey: Look = {"color": FAINT_COLOUR, "alpha": 0.35, "linewidth": 0.0}
+            grey: display.Look = {"color": FAINT_COLOUR, "alpha": 0.35, "linewidth": 0.0}
             self.band_ = ax.fill_between(x, data["lower"], data["upper"], label=text, **grey)
-        ax.plot([0.0, 1.0], [0.0, 1.0], **REFERENCE)
+        ax.plot([0.0, 1.0], [0.0, 1.0], **display.REFERENCE)
         binned = data.attrs["method"] != "corp"
-        look: Look = POSTERIOR | (
+        look: display.Look = display.POSTERIOR | (
             {"marker": "o", "markersize": 4.0} if binned or x.size < 40 else {}
         )
         text = "share in bins" if binned else "isotonic regression"
@@ -240,29 +254,34 @@ class ReliabilityDisplay(Display):
         ax.set_xlim(-0.02, 1.02)
         ax.set_ylim(-0.02, 1.02)
         ax.set_xlabel(f"P({name}), predicted")
-        ax.set_ylabel(f"P({name}), found")
+        ax.set_ylabel(f"P({name}), observed")
         self.counts_ax_: Axes | None = None
         self.bars_: Any = None
         if counts:
             self.counts_ax_, self.bars_ = self._draw_counts(ax)
-        finish(ax, legend="lower right" if legend else None)
+        display.finish(ax, legend="lower right" if legend else None)
         return self
 
     def _draw_counts(self, ax: Axes) -> tuple[Axes, Any]:
-        # From the room of the axes themselves, so that what else is in a figure is left alone.
-        divider = require("mpl_toolkits.axes_grid1").make_axes_locatable(ax)
+        # Within the space of the axes themselves: other axes of the figure stay unchanged.
+        divider = display.require("mpl_toolkits.axes_grid1").make_axes_locatable(ax)
         above: Axes = divider.append_axes("top", COUNTS_HEIGHT, GAP, sharex=ax)
         edges = np.append(self.data["bin_low"].values, 1.0)
         count = self.data["count"].values.astype(np.float64)
         bars = above.stairs(count, edges, fill=True, baseline=0.5, color=DATA_COLOUR, alpha=0.6)
         above.set_yscale("log")
-        # Room for two words above the bars.
+        # Space for text above the bars.
         above.set_ylim(0.5, 8.0 * count.max())
         above.yaxis.set_major_formatter("{x:g}")
         above.yaxis.set_minor_formatter("")
         above.tick_params(labelbottom=False, labelsize="x-small")
         above.tick_params(which="minor", left=False)
-        look: Look = {"fontsize": "x-small", "ha": "center", "va": "top", "color": DATA_COLOUR}
+        look: display.Look = {
+            "fontsize": "x-small",
+            "ha": "center",
+            "va": "top",
+            "color": DATA_COLOUR,
+        }
         above.text(0.5, 1.0, "number of documents", transform=above.transAxes, **look)
         above.spines[["top", "right"]].set_visible(False)
         return above, bars

@@ -9,20 +9,18 @@ import numpy as np
 import xarray as xr
 from sklearn.utils.validation import check_is_fitted
 
-from bayescal.engines.data import KLASS
-from bayescal.palette import FAINT_COLOUR, MLE_COLOUR, POSTERIOR_COLOUR
-from bayescal.plots.display import Display
-from bayescal.plots.optional import require
-from bayescal.plots.style import BAND, REFERENCE, Look, finish
-from bayescal.validation import check_choice, check_fraction
+from bayescal.fitting.scores import KLASS
+from bayescal.plots import display
+from bayescal.support.palette import FAINT_COLOUR, MLE_COLOUR, POSTERIOR_COLOUR
+from bayescal.support.validation import check_choice, check_fraction
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from bayescal.topic_calibrator import TopicCalibrator
+    from bayescal.calibrators.topic_calibrator import TopicCalibrator
 
 DRAWS = ("chain", "draw")
-# What is shown, and its label with the class's name and the unit.
+# Parameters to show, and their labels with the class's name.
 PARAMETERS = {
     "theta": "mode of the scores of class {}",
     "left": "left side of the scores of class {}",
@@ -32,11 +30,11 @@ PARAMETERS = {
 }
 INNER = 0.5
 ROW, LEAST_HEIGHT, WIDTH = 0.24, 2.4, 5.6
-# Of three lines of small letters, in inches.
+# Height of three lines of small letters, in inches.
 LEGEND_HEIGHT = 0.62
 
 
-class TopicForestDisplay(Display):
+class TopicForestDisplay(display.Display):
     """
     One parameter of every topic: pooled posterior, the topic by itself, and the population.
 
@@ -86,7 +84,7 @@ class TopicForestDisplay(Display):
         topics: Sequence[Any] | None = None,
         level: float = 0.9,
         ax: Axes | None = None,
-        **options: Any,
+        legend: bool = True,
     ) -> Self:
         """
         Plot a parameter of all topics.
@@ -98,15 +96,15 @@ class TopicForestDisplay(Display):
         parameter : {"theta", "left", "right", "width", "rate"}
             The mode; the mean lengths or sigmas of the sides, or their sum; or P(+).
         klass : {"positive", "negative"}
-            Whose scores; of "rate" the class that is counted for the order.
+            The class of the scores; for "rate" the class that is counted for the order.
         topics : sequence, optional
             Only these.
         level : float
             Posterior probability of the intervals and of the strip.
         ax : matplotlib.axes.Axes, optional
             Where to draw; by default axes of a new figure, as high as the topics need.
-        **options
-            Further arguments of `plot`.
+        legend : bool
+            Whether to draw a legend.
 
         Raises
         ------
@@ -137,7 +135,7 @@ class TopicForestDisplay(Display):
             "parameter": parameter,
             "label": PARAMETERS[parameter].format(whose),
         }
-        return cls(data.assign_attrs(attrs)).plot(ax=ax, **options)
+        return cls(data.assign_attrs(attrs)).plot(ax=ax, legend=legend)
 
     def plot(self, *, ax: Axes | None = None, legend: bool = True) -> Self:
         """
@@ -157,21 +155,21 @@ class TopicForestDisplay(Display):
         if data.attrs["parameter"] not in ("theta", "rate"):
             ax.set_xscale("log")
             ax.xaxis.set_major_locator(
-                require("matplotlib.ticker").LogLocator(subs=(1.0, 2.0, 5.0))
+                display.require("matplotlib.ticker").LogLocator(subs=(1.0, 2.0, 5.0))
             )
             ax.xaxis.set_major_formatter("{x:g}")
             ax.xaxis.set_minor_formatter("")
         level = f"{100 * data.attrs['level']:g} %"
         low, middle, high = data["population"].values
-        strip = {**BAND, "color": FAINT_COLOUR, "zorder": 0, "label": f"new topic, {level}"}
+        strip = {**display.BAND, "color": FAINT_COLOUR, "zorder": 0, "label": f"new topic, {level}"}
         self.population_ = ax.axvspan(low, high, **strip)
-        ax.axvline(middle, zorder=0, **REFERENCE)
+        ax.axvline(middle, zorder=0, **display.REFERENCE)
         self._draw_topics(ax, data, rows, level)
         ax.set_yticks(rows, _row_names(data), fontsize="small")
         head = _rows_of_legend(ax, rows.size) if legend else 0.0
         ax.set_ylim(rows.size - 0.4, -0.6 - head)
         ax.set_xlabel(data.attrs["label"])
-        finish(ax, legend="upper right" if legend else None)
+        display.finish(ax, legend="upper right" if legend else None)
         return self
 
     def _draw_topics(self, ax: Axes, data: xr.Dataset, rows: Any, level: str) -> None:
@@ -179,7 +177,7 @@ class TopicForestDisplay(Display):
         low, high = self._reach()
         unpooled = np.clip(data["unpooled"].values, low, high)
         ax.set_xlim(low, high)
-        look: Look = {"color": MLE_COLOUR, "linewidth": 0.8, "alpha": 0.7}
+        look: display.Look = {"color": MLE_COLOUR, "linewidth": 0.8, "alpha": 0.7}
         self.shrinkage_ = ax.hlines(rows, unpooled, mean, **look)
         self.intervals_ = ax.hlines(
             rows, data["lower"], data["upper"], color=POSTERIOR_COLOUR, linewidth=1.2
@@ -187,11 +185,15 @@ class TopicForestDisplay(Display):
         self.inner_intervals_ = ax.hlines(
             rows, data["inner_lower"], data["inner_upper"], color=POSTERIOR_COLOUR, linewidth=3.2
         )
-        dots: Look = {"color": POSTERIOR_COLOUR, "markeredgecolor": "white", "markersize": 6.0}
+        dots: display.Look = {
+            "color": POSTERIOR_COLOUR,
+            "markeredgecolor": "white",
+            "markersize": 6.0,
+        }
         text = f"pooled: mean, 50 % and {level}"
         (self.points_,) = ax.plot(mean, rows, "o", label=text, **dots)
         inside = unpooled == data["unpooled"].values
-        diamond: Look = {"color": MLE_COLOUR, "markerfacecolor": "white", "markersize": 5.0}
+        diamond: display.Look = {"color": MLE_COLOUR, "markerfacecolor": "white", "markersize": 5.0}
         (self.apart_,) = ax.plot(
             unpooled[inside], rows[inside], "D", label="by itself, maximum likelihood", **diamond
         )
@@ -208,16 +210,16 @@ class TopicForestDisplay(Display):
         if log:
             values, unpooled = np.log(values), np.log(unpooled[unpooled > 0.0])
         low, high = values.min(), values.max()
-        room = high - low
+        reach = high - low
         if unpooled.size:
-            low = min(low, max(unpooled.min(), low - 0.5 * room))
-            high = max(high, min(unpooled.max(), high + 0.5 * room))
-        low, high = low - 0.03 * room, high + 0.03 * room
+            low = min(low, max(unpooled.min(), low - 0.5 * reach))
+            high = max(high, min(unpooled.max(), high + 0.5 * reach))
+        low, high = low - 0.03 * reach, high + 0.03 * reach
         return (float(np.exp(low)), float(np.exp(high))) if log else (float(low), float(high))
 
 
 def _rows_of_legend(ax: Axes, rows: int) -> float:
-    """Return how many rows high a legend of three lines is, above so many in the same axes."""
+    """Return the height of a three-line legend in rows, above so many rows."""
     height = ax.get_position().height * ax.figure.get_size_inches()[1]  # type: ignore[union-attr]
     share = float(min(LEGEND_HEIGHT / height, 0.5))
     return rows * share / (1.0 - share)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,9 +9,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal.ranking.losses import RankingLoss
-from bayescal.ranking.most_violated import most_violated
 from bayescal.ranking.queries import Queries
-from bayescal.validation import Floats
+from bayescal.support.validation import Floats, warn_user
+
+# The ranking of one query that violates its constraint most, as coefficients of its documents.
+#
+# The joint feature map is Psi(y) = 1/(P N) sum over pairs of y_ij (x_i - x_j), with y_ij = 1 where
+# the relevant document i stands above the non-relevant j and -1 where it stands below. Psi is a sum
+# over documents, sum_d c_d x_d, so that pairs are never made.
+
+
+def most_violated(scores: Floats, n_relevant: int, loss: RankingLoss) -> tuple[Floats, float]:
+    """
+    Return the ranking y that maximises Delta(y) + w.Psi(y) - w.Psi(y*), and its loss Delta.
+
+    Examples
+    --------
+    >>> from bayescal.ranking.losses import LOSSES
+    >>> most_violated(np.array([1.0, 0.9]), 1, LOSSES["roc"])
+    (array([ 2., -2.]), 1.0)
+    """
+    n_nonrelevant = scores.size - n_relevant
+    first = np.argsort(-scores[:n_relevant], kind="stable")
+    second = np.argsort(-scores[n_relevant:], kind="stable") + n_relevant
+    relevant_above = loss.most_violated(scores[first], scores[second])
+    nonrelevant_above = np.searchsorted(relevant_above, np.arange(n_relevant), side="right")
+    coefficients = np.empty(scores.size)
+    coefficients[first] = nonrelevant_above
+    coefficients[second] = relevant_above - n_relevant
+    coefficients *= 2.0 / (n_relevant * n_nonrelevant)
+    return coefficients, loss.value(nonrelevant_above, n_nonrelevant)
 
 
 class QueriesLeftOutWarning(UserWarning):
@@ -21,21 +47,14 @@ class QueriesLeftOutWarning(UserWarning):
 
 @dataclass(frozen=True)
 class RankingProblem:
-    """
-    Queries to learn from: features of relevant documents, then those of non-relevant ones.
+    """Queries to learn from: features of relevant documents, then those of non-relevant ones."""
 
-    Attributes
-    ----------
-    features : list of array or sparse array of shape (documents of the query, n_features)
-        The relevant documents of each query stand first. In single or double precision.
-    n_relevant : list of int
-        How many of them there are, by query.
-    loss : RankingLoss
-        The loss of a ranking.
-    """
-
+    # (documents of the query, n_features): the relevant documents of each query stand first. In
+    # single or double precision
     features: list[Any]
+    # How many of them there are, by query
     n_relevant: list[int]
+    # The loss of a ranking
     loss: RankingLoss
 
     @property
@@ -78,19 +97,7 @@ def _scores(features: Any, coef: Floats) -> Floats:
 def ranking_problem(
     features: Any, relevant: NDArray[np.bool_], queries: Queries, loss: RankingLoss
 ) -> RankingProblem:
-    """
-    Return the training problem of all queries that have relevant and non-relevant documents.
-
-    Raises
-    ------
-    ValueError
-        If there is no such query.
-
-    Warns
-    -----
-    QueriesLeftOutWarning
-        If queries are left out, with their number.
-    """
+    """Return the training problem of all queries that have relevant and non-relevant documents."""
     blocks, n_relevant = [], []
     for documents in queries.documents:
         telling = relevant[documents]
@@ -111,9 +118,8 @@ def _check_left_out(n_queries: int, n_used: int, relevant: NDArray[np.bool_]) ->
             f"{one}: {held}, in {n_queries} queries."
         )
     if n_used < n_queries:
-        warnings.warn(
+        warn_user(
             f"{n_queries - n_used} of {n_queries} queries are left out: their documents are all"
             " relevant, or none is.",
             QueriesLeftOutWarning,
-            stacklevel=5,
         )

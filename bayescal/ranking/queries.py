@@ -2,33 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+import lzma
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayescal.labels import of_each_class
-from bayescal.validation import Floats, Integers, as_scores, check_same_length
+from bayescal.support.validation import (
+    Floats,
+    Integers,
+    as_scores,
+    check_same_length,
+    of_each_class,
+)
 
 EXCHANGED = "give y in the grades that were fitted, and see whether qid and y are exchanged"
 
 
 @dataclass(frozen=True)
 class Queries:
-    """
-    Documents by query.
+    """Documents by query."""
 
-    Attributes
-    ----------
-    names : list
-        Identifier of each query, in the order of first appearance.
-    documents : list of array of int
-        Positions of each query's documents, in the order given.
-    """
-
+    # Identifier of each query, in the order of first appearance
     names: list[Hashable]
+    # Positions of each query's documents, in the order given
     documents: list[Integers]
 
     @property
@@ -42,19 +43,7 @@ class Queries:
 
 def group_by_query(qid: Any, n: int) -> Queries:
     """
-    Return which of n documents belong to which query.
-
-    Parameters
-    ----------
-    qid : sequence of shape (n,) of hashable values, or None
-        The query of each document, in any order; None stands for a single query.
-    n : int
-        The number of documents.
-
-    Raises
-    ------
-    ValueError
-        If the length is not n, or a value is missing or not hashable.
+    Return the documents of each query.
 
     Examples
     --------
@@ -116,14 +105,7 @@ def qid_from_group_sizes(sizes: ArrayLike) -> NDArray[np.intp]:
 
 
 def as_grades(y: ArrayLike, n: int | None = None) -> Floats:
-    """
-    Return relevance grades as a float64 array.
-
-    Raises
-    ------
-    ValueError
-        If they are not finite numbers, or not n of them.
-    """
+    """Return relevance grades as a float64 array."""
     grades = as_scores(y, "y")
     if n is not None:
         check_same_length("y", grades.size, "scores", n)
@@ -133,23 +115,6 @@ def as_grades(y: ArrayLike, n: int | None = None) -> Floats:
 def match_grades(y: ArrayLike, n: int, fitted: Floats, *, only: bool) -> Floats:
     """
     Return relevance grades of further documents, which must be like those that were fitted.
-
-    Parameters
-    ----------
-    y : array-like of shape (n,)
-        Grades.
-    n : int
-        The number of documents.
-    fitted : array of shape (grades,)
-        The grades fitted, rising.
-    only : bool
-        Whether there are no others. Else a threshold tells what any grade means, and documents are
-        refused that are all better than the best one fitted.
-
-    Raises
-    ------
-    ValueError
-        If they are not n finite numbers, or not like those that were fitted.
 
     Examples
     --------
@@ -175,11 +140,6 @@ def relevance_threshold_of(grades: Floats, threshold: float | None) -> float:
     """
     Return the least grade that counts as relevant: the threshold, or the larger of two grades.
 
-    Raises
-    ------
-    ValueError
-        If there are more than two grades and no threshold is named.
-
     Examples
     --------
     >>> relevance_threshold_of(np.array([0.0, 1.0, 1.0]), None)
@@ -195,3 +155,104 @@ def relevance_threshold_of(grades: Floats, threshold: float | None) -> float:
             f" {distinct.size} grades ({shown}) and no threshold."
         )
     return float(distinct[-1])
+
+
+# Files of documents with queries: svmlight lines, plain or compressed.
+
+
+@dataclass(frozen=True)
+class RankingData:
+    """
+    Documents with grades and queries.
+
+    Attributes
+    ----------
+    X : scipy.sparse.csr_matrix of shape (documents, features)
+        Features.
+    y : array of shape (documents,)
+        Grades of relevance.
+    qid : array of shape (documents,) of int
+        The query of each document.
+    """
+
+    X: Any
+    y: Floats
+    qid: Integers
+
+
+def load_ranking(
+    path: str | Path,
+    *,
+    n_features: int | None = None,
+    group_sizes: str | Path | None = None,
+) -> RankingData:
+    r"""
+    Read documents with grades, queries and features from a file of svmlight lines.
+
+    A line is `grade qid:7 1:0.5 3:1.25`: features that are left out are 0. Files that end in .gz,
+    .bz2 or .xz are decompressed as they are read.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+    n_features : int, optional
+        The number of features, where it is larger than the largest that the file names: for files
+        that belong together.
+    group_sizes : str or Path, optional
+        A file with the number of documents of each query, a number a line, in the order of the
+        documents: LightGBM's `.query` files. Lines need no qid then.
+
+    Raises
+    ------
+    ValueError
+        If the file is not of this form, has no queries, or more features than `n_features`; or if
+        the sizes do not sum to the number of documents.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "ranking.txt")
+    ...     _ = path.write_text("2 qid:7 1:0.5 3:1\n0 qid:7 2:0.25\n")
+    ...     data = load_ranking(path)
+    >>> data.X.toarray().tolist(), data.y.tolist(), data.qid.tolist()
+    ([[0.5, 0.0, 1.0], [0.0, 0.25, 0.0]], [2.0, 0.0], [7, 7])
+    """
+    from sklearn.datasets import load_svmlight_file
+
+    with _readable(Path(path)) as source:
+        try:
+            X, y, qid = load_svmlight_file(  # noqa: N806
+                source, n_features=n_features, zero_based=False, query_id=True
+            )
+        except (FileNotFoundError, PermissionError, IsADirectoryError):
+            raise
+        except (ValueError, OverflowError, OSError, EOFError, lzma.LZMAError) as err:
+            raise ValueError(
+                f"{path} must hold lines like '1 qid:7 1:0.5 3:1.25', with at most n_features"
+                f" features numbered from 1: {err}"
+            ) from err
+    if y.size == 0:
+        raise ValueError(f"{path} must hold documents with their queries, got none.")
+    if group_sizes is not None:
+        sizes = np.loadtxt(group_sizes, dtype=np.int64, ndmin=1)
+        qid = qid_from_group_sizes(sizes)
+    if qid.size != y.size:
+        kind = "a qid in" if group_sizes is None else "the group sizes"
+        raise ValueError(
+            f"every document of {path} must have a query, got {y.size} documents and {kind}"
+            f" {'sum to' if group_sizes is not None else 'lines of'} {qid.size}: add qid to the"
+            " lines, or name the file of group sizes."
+        )
+    return RankingData(X, np.asarray(y, dtype=np.float64), np.asarray(qid, dtype=np.intp))
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[str | IO[bytes]]:
+    """Yield what scikit-learn reads: it decompresses .gz and .bz2 by itself, and .xz not."""
+    if path.suffix == ".xz":
+        with lzma.open(path) as file:
+            yield file
+    else:
+        yield str(path)

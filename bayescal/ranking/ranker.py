@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
+from abc import abstractmethod
 from collections.abc import Sequence
 from copy import copy
 from typing import Any, Self
@@ -13,14 +13,84 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from bayescal.randomness import generator
 from bayescal.ranking.losses import LOSSES
+from bayescal.ranking.measures import TIES, mean_average_precision
 from bayescal.ranking.problem import ranking_problem
 from bayescal.ranking.queries import group_by_query, relevance_threshold_of
-from bayescal.ranking.scoring import RankerMixin
 from bayescal.ranking.solvers import SOLVERS, Solver
-from bayescal.ranking.tie_rules import TIES
-from bayescal.validation import Floats, as_scores, check_choice, check_count, check_positive
+from bayescal.support.randomness import generator
+from bayescal.support.validation import (
+    Floats,
+    as_scores,
+    check_choice,
+    check_count,
+    check_positive,
+    warn_user,
+)
+
+# What all rankers share: scores as predictions, mean average precision as their quality.
+
+
+class RankerMixin:
+    """
+    Predictions and quality of rankers.
+
+    A ranker has `ties` and, once fitted, `relevance_threshold_`. `fit` and `score` take `qid`; in
+    pipelines and searches that is routed by scikit-learn where
+    `set_fit_request(qid=True).set_score_request(qid=True)` asks for it.
+    """
+
+    ties: str
+    relevance_threshold_: float
+
+    @abstractmethod
+    def decision_function(self, X: Any) -> Floats:  # noqa: N803
+        """Return raw scores, larger for documents that stand higher; shape (documents,)."""
+
+    def predict(self, X: Any) -> Floats:  # noqa: N803
+        """Return the raw scores, as `decision_function` does; shape (documents,)."""
+        return self.decision_function(X)
+
+    def score(
+        self,
+        X: Any,  # noqa: N803
+        y: ArrayLike,
+        sample_weight: None = None,
+        qid: Any = None,
+    ) -> float:
+        """
+        Return the mean average precision.
+
+        Parameters
+        ----------
+        X, y, qid
+            As in `fit`.
+        sample_weight : None
+            Average precision has no weights of documents. Pipelines pass the argument.
+
+        Raises
+        ------
+        ValueError
+            If an argument is not as described, or no query has both classes.
+        """
+        if sample_weight is not None:
+            raise ValueError(
+                "sample_weight must be None: average precision has no weights of documents."
+            )
+        return mean_average_precision(
+            y,
+            self.decision_function(X),
+            qid,
+            ties=self.ties,
+            relevance_threshold=self.relevance_threshold_,
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn that sparse features are taken, and that grades are needed."""
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        return tags
 
 
 class SVMMAPRanker(RankerMixin, BaseEstimator):  # type: ignore[misc]
@@ -204,11 +274,10 @@ class SVMMAPRanker(RankerMixin, BaseEstimator):  # type: ignore[misc]
         self.dual_gap_ = found.relative_gap
         self.n_iter_ = found.n_iter
         if self.dual_gap_ > self.tol:
-            warnings.warn(
+            warn_user(
                 f"the relative duality gap is {self.dual_gap_:.2g} after {self.n_iter_} passes,"
                 f" above tol={self.tol:g}: raise max_iter or tol, lower C or the scale of features,"
                 " or take solver='cutting-plane' if features are few.",
                 ConvergenceWarning,
-                stacklevel=3,
             )
         return self

@@ -2,38 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from bayescal.randomness import generator
+from bayescal.calibrators.topic_calibrator import TopicCalibrator
 from bayescal.ranking.drawn_relevance import (
+    Estimate,
+    Reading,
+    Wanted,
     average_precision_of,
+    draw_relevance,
+    estimate,
+    read_ranking,
     stopping_rank,
 )
+from bayescal.ranking.features import standardise
 from bayescal.ranking.queries import (
     Queries,
     as_grades,
     group_by_query,
+    match_grades,
     relevance_threshold_of,
 )
-from bayescal.ranking.queries_as_topics import (
-    drawn_queries,
-    lone_documents,
-    new_topics,
-    query_problems,
-    read_calibrator,
+from bayescal.ranking.relevance_report import write_relevance_report
+from bayescal.support.randomness import generator
+from bayescal.support.score_checks import (
+    SAY_WHAT_THEY_ARE,
+    direction,
+    pooled_direction,
+    topic_problems,
+    warn_of_scores,
+    without_scores_warnings,
 )
-from bayescal.ranking.reading import Estimate, Reading, Wanted, estimate, read_ranking
-from bayescal.ranking.within_query import standardise
-from bayescal.score_checks import warn_of_scores, without_scores_warnings
-from bayescal.topic_calibrator import TopicCalibrator
-from bayescal.validation import (
+from bayescal.support.validation import (
     Floats,
     Integers,
     as_scores,
@@ -41,10 +49,107 @@ from bayescal.validation import (
     check_count,
     check_fraction,
     check_share,
+    first_of,
 )
+from bayescal.support.whole_file import check_target
 
 if TYPE_CHECKING:
     import pandas as pd
+
+# Queries as the topics of a TopicCalibrator: which calibrators answer for new ones, and draws.
+
+# Draws of a whole query: its labels are drawn once for each.
+DRAWS = 2000
+MOST_ELEMENTS = 1 << 24  # draws x documents at once
+FEWEST_DRAWS = 200
+NEW = -1  # no query fitted has this name
+
+
+def read_calibrator(calibrator: TopicCalibrator | None, random_state: Any) -> TopicCalibrator:
+    """Return an unfitted calibrator whose population answers for new queries."""
+    if calibrator is None:
+        return TopicCalibrator(random_state=random_state)
+    if not isinstance(calibrator, TopicCalibrator):
+        raise ValueError(
+            f"calibrator must be a TopicCalibrator, got {type(calibrator).__name__}: queries are"
+            " its topics."
+        )
+    if (calibrator.pooling, calibrator.new_topics) != ("partial", "population"):
+        raise ValueError(
+            "calibrator must have pooling='partial' and new_topics='population', which answers"
+            f" for new queries, got pooling={calibrator.pooling!r} and"
+            f" new_topics={calibrator.new_topics!r}."
+        )
+    if calibrator.positive not in (None, True):
+        raise ValueError(
+            f"calibrator must leave positive at None, got positive={calibrator.positive!r}: its"
+            " positives are the relevant documents; negate the scores if larger ones stand for less"
+            " relevant ones."
+        )
+    unfitted: TopicCalibrator = clone(calibrator)
+    return unfitted
+
+
+def query_problems(
+    calibrator: TopicCalibrator, values: Floats, relevant: NDArray[np.bool_], queries: Queries
+) -> tuple[str, ...]:
+    """Return the problems of the scores of judged queries, each with advice."""
+    directions = [direction(values[own], relevant[own]) for own in queries.documents]
+    together, alone = topic_problems(queries.names, directions, (False, True))
+    problems = []
+    if together:
+        pooled = pooled_direction(each for each in directions if each is not None)
+        auc = "" if pooled is None else f" (AUC {pooled.auc:.2f})"
+        problems.append(
+            f"relevant documents have smaller scores than others of their query{auc}: negate the"
+            " scores if larger ones stand for less relevant documents, or look at y"
+        )
+    if alone:
+        problems.append(
+            f"relevant documents have smaller scores than others in {len(alone)} of"
+            f" {len(queries.names)} queries, unlike in the rest: look at y of {first_of(alone)}"
+        )
+    if SAY_WHAT_THEY_ARE in calibrator.score_problems_:
+        problems.append(f"{SAY_WHAT_THEY_ARE}, to the TopicCalibrator that calibrator= takes")
+    return tuple(problems)
+
+
+def lone_documents(queries: Queries) -> tuple[str, ...]:
+    """
+    Return the problem of several queries with one document each, which have no units.
+
+    Examples
+    --------
+    >>> one_each = Queries(["a", "b"], [np.array([0]), np.array([1])])
+    >>> len(lone_documents(one_each)), lone_documents(Queries(["a"], [np.array([0])]))
+    (1, ())
+    """
+    if len(queries.names) < 2 or any(each.size > 1 for each in queries.documents):
+        return ()
+    return (
+        f"each of {len(queries.names)} queries has a single document, whose score says nothing"
+        " without those of other documents of its query: give all documents that are ranked for"
+        " each query, and see whether scores and qid are exchanged",
+    )
+
+
+def new_topics(n: int) -> Integers:
+    """Return the topics of n documents of queries that were not fitted."""
+    return np.full(n, NEW)
+
+
+def drawn_queries(
+    calibrator: TopicCalibrator, values: Floats, queries: Queries, rng: np.random.Generator
+) -> Iterator[tuple[Hashable, Integers, NDArray[np.bool_]]]:
+    """Give each new query, its documents, best first, and draws of which of these are relevant."""
+    for name, documents in zip(queries.names, queries.documents, strict=True):
+        best_first = documents[np.argsort(-values[documents], kind="stable")]
+        most = max(MOST_ELEMENTS // documents.size, FEWEST_DRAWS)
+        draws = min(DRAWS, most, calibrator.draws * calibrator.chains)
+        new = new_topics(documents.size)
+        probability = calibrator.sample_proba(values[best_first], new, draws, rng)
+        yield name, best_first, draw_relevance(probability, rng)
+
 
 UNITS = ("query", "score")
 
@@ -205,7 +310,7 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
         self, scores: ArrayLike, qid: Any = None, *, recall: float = 0.8, probability: float = 0.9
     ) -> pd.DataFrame:
         """
-        Return how many documents of each query to read, from the top, to have seen enough of them.
+        Return the number of documents to read from the top of each query for the wanted recall.
 
         Parameters
         ----------
@@ -243,7 +348,7 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
         self, scores: ArrayLike, qid: Any = None, *, level: float = 0.9
     ) -> pd.DataFrame:
         """
-        Return what is known of the average precision of each query before anyone judges it.
+        Predict the average precision of each query before it is judged.
 
         Returns
         -------
@@ -388,11 +493,25 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
         FileNotFoundError, OSError
             If there is no such folder, or the file cannot be written; nothing stays then.
         """
-        from bayescal.ranking.relevance_report import write_relevance_report
-
+        target = check_target(path)
+        wanted = Wanted(recall, probability, level)
+        readings = self.read(scores, qid, **asdict(wanted))
         return write_relevance_report(
-            self, path, scores, qid, y, wanted=Wanted(recall, probability, level), title=title
+            target,
+            readings,
+            self._relevant(y, sum(reading.document.size for reading in readings.values())),
+            self.calibrator_.posterior_,
+            fitted=len(self.queries_),
+            wanted=wanted,
+            title=title,
         )
+
+    def _relevant(self, y: ArrayLike | None, documents: int) -> NDArray[np.bool_] | None:
+        """Return True for documents judged relevant, (documents,); None without judgements."""
+        if y is None:
+            return None
+        grades = match_grades(y, documents, self.grades_, only=self.relevance_threshold is None)
+        return np.asarray(grades >= self.relevance_threshold_)
 
     def _in_units(self, values: Floats, queries: Queries) -> Floats:
         return values if self.units == "score" else standardise(values, queries)
@@ -405,7 +524,7 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "calibrator_")
         values = as_scores(scores)
         queries = group_by_query(qid, values.size)
-        warn_of_scores(self._without_units(queries), stacklevel=4)
+        warn_of_scores(self._without_units(queries))
         return self._in_units(values, queries), new_topics(values.size), queries
 
     def _by_query(
@@ -415,7 +534,7 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
         qid: Any,
         columns: list[str],
     ) -> pd.DataFrame:
-        """Return what labels drawn of each query's documents, best first, are summarised to."""
+        """Summarise labels drawn for each query's documents, best first."""
         import pandas as pd
 
         values, _, queries = self._as_new(scores, qid)

@@ -8,22 +8,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.stats import binom
 
-from bayescal.ranking.drawn_relevance import average_precision_of, enough_read, recall_by_rank
-from bayescal.ranking.queries import match_grades
-from bayescal.ranking.reading import Estimate, Reading, Wanted
+from bayescal.ranking.drawn_relevance import (
+    Estimate,
+    Reading,
+    Wanted,
+    average_precision_of,
+    enough_read,
+    recall_by_rank,
+)
 from bayescal.report.answer import BY_CHANCE, Answer
-from bayescal.report.packing import numbers
-from bayescal.report.provenance import describe_run
-from bayescal.report.rendering import render, short, write_page
+from bayescal.report.document import describe_run
+from bayescal.report.rendering import numbers, render, short, write_page
 from bayescal.report.topic_table import Cell
-from bayescal.validation import Floats
-from bayescal.whole_file import check_target
+from bayescal.support.validation import Floats
 
 if TYPE_CHECKING:
-    from bayescal.ranking.relevance import RelevanceCalibrator
+    import xarray as xr
 
 SCRIPTS = ("numbers", "svg", "tables", "figure_element", "chooser", "appearance", "ranking")
 TITLE = "Reading report"
@@ -56,21 +59,13 @@ NOT_JUDGED = Answer(
 
 @dataclass(frozen=True)
 class Judged:
-    """
-    What judgements say of the ranking of one query.
+    """Measures of the ranking of one judged query."""
 
-    Attributes
-    ----------
-    relevant : array of shape (documents,) of bool
-        Which documents are relevant, the best one first.
-    recall : array of shape (documents,)
-        The share of the relevant ones at each rank or above; 1 where there are none.
-    average_precision : float
-        Of the ranking, equal scores in the order given; nan where nothing is relevant.
-    """
-
+    # (documents,): which documents are relevant, the best one first
     relevant: NDArray[np.bool_]
+    # (documents,): the share of the relevant ones at each rank or above; 1 where there are none
     recall: Floats
+    # Of the ranking, equal scores in the order given; nan where nothing is relevant
     average_precision: float
 
     def recall_after(self, stop: int) -> float:
@@ -91,19 +86,19 @@ class Row:
 
 
 def write_relevance_report(
-    calibrator: RelevanceCalibrator,
-    path: str | Path,
-    scores: ArrayLike,
-    qid: Any,
-    y: ArrayLike | None,
+    path: Path,
+    readings: dict[Hashable, Reading],
+    relevant: NDArray[np.bool_] | None,
+    posterior: xr.DataTree,
     *,
+    fitted: int,
     wanted: Wanted,
     title: str | None,
 ) -> Path:
-    """Write the report; see `RelevanceCalibrator.report`."""
-    target = check_target(path)
-    readings = calibrator.read(scores, qid, **asdict(wanted))
-    judged = _judge(calibrator, readings, y)
+    """Write the report of `readings`; `relevant`, (documents,), are judgements of all of them."""
+    judged: dict[Hashable, Judged] = {}
+    if relevant is not None:
+        judged = {name: judge(relevant[reading.document]) for name, reading in readings.items()}
     described = [_described(name, readings[name], judged.get(name)) for name in readings]
     rows = [
         Row(index, str(name), _cells(reading, judged.get(name)))
@@ -119,29 +114,16 @@ def write_relevance_report(
         probability=f"{wanted.probability:g}",
         columns=COLUMNS + (JUDGED_COLUMNS if judged else ()),
         rows=rows,
-        facts=_facts(readings, len(calibrator.queries_)),
+        facts=_facts(readings, fitted),
         answer=_answer(readings, judged, wanted),
-        run=describe_run(calibrator.calibrator_.posterior_),
+        run=describe_run(posterior),
     )
-    return write_page(target, text)
-
-
-def _judge(
-    calibrator: RelevanceCalibrator, readings: dict[Hashable, Reading], y: ArrayLike | None
-) -> dict[Hashable, Judged]:
-    """Return what is judged, by query; nothing where no judgements are given."""
-    if y is None:
-        return {}
-    documents = sum(reading.document.size for reading in readings.values())
-    only = calibrator.relevance_threshold is None
-    grades = match_grades(y, documents, calibrator.grades_, only=only)
-    relevant = grades >= calibrator.relevance_threshold_
-    return {name: judge(relevant[reading.document]) for name, reading in readings.items()}
+    return write_page(path, text)
 
 
 def judge(relevant: NDArray[np.bool_]) -> Judged:
     """
-    Return what the relevance of documents, best first, says of their ranking.
+    Return the measures of a ranking from the relevance of its documents, best first.
 
     Examples
     --------
@@ -154,7 +136,7 @@ def judge(relevant: NDArray[np.bool_]) -> Judged:
 
 
 def _described(name: Hashable, reading: Reading, judged: Judged | None) -> dict[str, Any]:
-    """Return what the page draws of a query."""
+    """Return the data that the page draws for a query."""
     found = {key: numbers(getattr(reading, key)) for key in BY_RANK}
     found |= {"name": str(name), "documents": reading.document.size, "stop": reading.stop}
     if judged is not None:
@@ -189,7 +171,7 @@ def _cell(found: Estimate) -> Cell:
 
 
 def _facts(readings: dict[Hashable, Reading], fitted: int) -> dict[str, str]:
-    """Return what reading every query to its stop comes to."""
+    """Summarise reading every query to its stop."""
     each = list(readings.values())
     documents = sum(reading.document.size for reading in each)
     read = sum(reading.stop for reading in each)

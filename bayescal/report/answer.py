@@ -1,4 +1,4 @@
-"""What held-out documents answer to the question whether the probabilities are right."""
+"""The answer of held-out documents to the question whether the probabilities are right."""
 
 from __future__ import annotations
 
@@ -19,34 +19,20 @@ ASK_FOR_LABELS = (
 
 @dataclass(frozen=True)
 class Answer:
-    """
-    Whether the probabilities are right.
+    """Whether the probabilities are right."""
 
-    Attributes
-    ----------
-    state : {"good", "warning", "unknown", "missing"}
-        No sign that they are off; a sign; too little to tell by; no held-out documents at all.
-    headline : str
-        The answer in a sentence.
-    text : str
-        What it rests on, and what to do.
-    """
-
+    # {"good", "warning", "unknown", "missing"}: no sign that they are off; a sign; too little to
+    # tell by; no held-out documents at all
     state: str
+    # The answer in a sentence
     headline: str
+    # What it rests on, and what to do
     text: str
 
 
 def answer_of(tested: dict[str, Any] | None, off: tuple[int, int]) -> Answer:
     """
     Return the answer of all held-out documents together.
-
-    Parameters
-    ----------
-    tested : dict or None
-        What `HeldOut.reliability` says of the estimates; None where there are no such documents.
-    off : tuple of int
-        How many topics are off by themselves, of how many that have held-out documents.
 
     Examples
     --------

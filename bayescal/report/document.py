@@ -2,14 +2,360 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from bayescal.report.contents import Source, gather
-from bayescal.report.provenance import HASH_NOTE
-from bayescal.report.rendering import render, write_page
-from bayescal.validation import check_fraction
-from bayescal.whole_file import check_target
+import numpy as np
+import xarray as xr
+
+from bayescal.fitting.formulas import Block
+from bayescal.fitting.problems.problem import (
+    Calibrator,
+    Documents,
+    FittedProblem,
+    Problems,
+    problems_of,
+    problems_of_each,
+)
+from bayescal.fitting.results.tree import versions
+from bayescal.report.answer import Answer, answer_of
+from bayescal.report.held_out import HeldOut, join, predict, read_labelled, read_labelled_topics
+from bayescal.report.rendering import render, unpacked, write_page
+from bayescal.report.topic import PRIORS, Asked, Size, describe_topic
+from bayescal.report.topic_table import Row, choice_columns, fact_columns, ranked, row_of
+from bayescal.support.validation import check_fraction
+from bayescal.support.whole_file import check_target
+
+# Where a report comes from: versions, arguments, seed, and a hash of the data.
+
+HASH_NOTE = (
+    "SHA-256 over the topics in the order of the calibrator: the name in UTF-8, the scores as"
+    " little-endian float64, the labels as bytes 0 and 1."
+)
+
+SEED = {"random_state": "random_state (seed)"}
+
+
+class DataHash:
+    """A hash of the documents of many topics, taken one topic at a time."""
+
+    def __init__(self) -> None:
+        self._sum, self._topics = hashlib.sha256(), 0
+
+    def add(self, name: str, documents: Documents | None) -> None:
+        """Take in a topic; one without documents known counts for nothing."""
+        if documents is None or not documents.known:
+            return
+        self._topics += 1
+        self._sum.update(name.encode())
+        self._sum.update(documents.score.astype("<f8").tobytes())
+        self._sum.update(documents.positive.astype(np.uint8).tobytes())
+
+    def text(self) -> str:
+        """Return the hash, or that there were no documents."""
+        return self._sum.hexdigest() if self._topics else ""
+
+
+def describe_run(tree: xr.DataTree) -> dict[str, dict[str, str]]:
+    """Return the versions and the estimator's parameters behind a tree, and versions now."""
+    fitted = json.loads(tree.attrs["bayescal_versions"])
+    parameters = json.loads(tree.attrs["bayescal_parameters"])
+    return {
+        "Versions that fitted": fitted,
+        "Versions that report": versions(),
+        "Parameters of the estimator": {
+            SEED.get(name, name): _text(value) for name, value in sorted(parameters.items())
+        },
+    }
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+# All topics of a report together: their counts, their held-out predictions, a hash.
+
+NAMES = {"point": "posterior", "mle": "maximum likelihood"}
+
+
+class Totals:
+    """Totals over all topics, updated topic by topic."""
+
+    def __init__(self) -> None:
+        self._fitted, self._tested = DataHash(), DataHash()
+        self._counts: list[tuple[float, float]] = []
+        self._ends: list[tuple[float, float]] = []
+        self._held_out: list[HeldOut] = []
+
+    def add(self, problem: FittedProblem, test: Documents | None, found: HeldOut | None) -> None:
+        """Take in a topic, with its held-out documents and what it says of them."""
+        self._fitted.add(problem.name, problem.documents)
+        self._tested.add(problem.name, test)
+        self._counts.append(problem.counts)
+        if problem.documents.known:
+            score = problem.documents.score
+            self._ends.append((float(score.min()), float(score.max())))
+        if found is not None:
+            self._held_out.append(found)
+
+    def reliability(self, level: float) -> dict[str, Any] | None:
+        """Return the losses of all held-out predictions together."""
+        return join(self._held_out).reliability(level) if self._held_out else None
+
+    def facts(self, classes: list[str], tested: dict[str, Any] | None) -> dict[str, str]:
+        """Describe the data in words."""
+        negatives, positives = np.sum(self._counts, axis=0)
+        rarest = min(count for _, count in self._counts)
+        out = {
+            "Topics": f"{len(self._counts):,}",
+            "Scores fitted": f"{negatives + positives:,.6g}",
+            f"Positives (class {classes[1]})": f"{positives:,.6g}",
+            f"Negatives (class {classes[0]})": f"{negatives:,.6g}",
+        }
+        if len(self._counts) > 1:
+            out["Fewest positives of a topic"] = f"{rarest:,.6g}"
+        else:
+            del out["Topics"]
+        if self._ends:
+            low, high = np.array(self._ends).T
+            out["Scores from, to"] = f"{low.min():.4g}, {high.max():.4g}".replace(
+                "-", "\N{MINUS SIGN}"
+            )
+        held_out = sum(each.positive.size for each in self._held_out)
+        out["Scores held out"] = f"{held_out:,}" if held_out else "none given"
+        for name, found in (tested or {}).items():
+            out[f"Log-loss per held-out document, {NAMES[name]}"] = f"{found['log_loss']:.4g} bits"
+        return out
+
+    def hashes(self) -> dict[str, str]:
+        """Return the hashes of the documents fitted and held out."""
+        return {"Scores fitted": self._fitted.text(), "Scores held out": self._tested.text()}
+
+
+# What tables of a report call things: words first, the symbols of formulas after them.
+
+PEAK = "score at which the density of this class peaks"
+STEEPNESS = "how steeply the density of this class falls"
+DEVIATION = "standard deviation of the bell-shaped"
+
+PARAMETERS = {
+    "theta": PEAK,
+    "mu": PEAK,
+    "mode": PEAK,
+    "left": "typical distance from the peak of the scores below it",
+    "right": "typical distance from the peak of the scores above it",
+    "left_width": "distance below the peak that 37 % (1/e) of the scores on that side lie beyond",
+    "right_width": "distance above the peak that 37 % (1/e) of the scores on that side lie beyond",
+    "beta": f"{STEEPNESS} from its peak towards lower scores",
+    "gamma": f"{STEEPNESS} from its peak towards higher scores",
+    "rate": f"{STEEPNESS} on the side that faces the other class",
+    "sigma": f"{DEVIATION} part of the density",
+    "sigma_left": f"{DEVIATION} side below the peak",
+    "sigma_right": f"{DEVIATION} side above the peak",
+    "prior": "base rate: the share of positives among all documents",
+}
+PARTS = {
+    "combined": "all parts, weighed",
+    "densities": "densities of the scores of each class",
+    "monotone": "log-odds that rise with the score in straight pieces",
+    "logistic": "log-odds that rise along one straight line, as in Platt scaling",
+    "recalibrated": "the densities, corrected by the labels",
+    "identity": "the scores themselves, taken for probabilities",
+    "learned": "log-odds that rise as they were found to on other data sets",
+    "asymmetric_laplace": "densities of each class, exponential on both sides of a peak",
+    "gaussian": "densities of each class, bell-shaped",
+}
+GUARDS = {
+    "scale_floor": "a least width",
+    "add_one": "one document more of each class",
+}
+COLUMNS = {
+    "mle": "maximum likelihood",
+    "guard": "maximum likelihood, regularised by",
+    "median": "posterior, middle (median)",
+    "lower": "interval from",
+    "upper": "interval to",
+    "map": "posterior, likeliest (mode)",
+    "rhat": "agreement of chains (R-hat; 1 is best)",
+    "ess_bulk": "draws that count (bulk ESS)",
+    "unpooled": "this topic by itself, maximum likelihood",
+    "pooled": "with the help of the other topics, posterior mean",
+    "population": "typical topic, median",
+    "weight": "weight in the probability",
+    "elpd": "log score on labels left out (elpd; higher is better)",
+    "se": "standard error of how far that is below the best",
+}
+DIAGNOSTICS = {
+    "independent_draws": "independent draws from the posterior",
+    "draws": "draws from the posterior",
+    "ess_bulk": "draws that count, of the parameter with fewest (bulk ESS)",
+    "divergences": "draws at which the sampler went astray (divergences)",
+    "rhat": "largest disagreement of chains (R-hat; 1 is best)",
+    "efficiency": "share of proposed draws that were kept (efficiency; 1 is best)",
+    "pareto_k": "unevenness of the draws' weights (Pareto k; good below 0.7)",
+}
+
+
+def page_words() -> dict[str, dict[str, str]]:
+    """
+    Return, for each kind of name, what it is in words.
+
+    Examples
+    --------
+    >>> page_words()["parameters"]["theta"]
+    'score at which the density of this class peaks'
+    """
+    return {
+        "parameters": PARAMETERS,
+        "parts": PARTS,
+        "guards": GUARDS,
+        "columns": COLUMNS,
+        "diagnostics": DIAGNOSTICS,
+    }
+
+
+# Everything that a report says, gathered topic by topic.
+
+Source = Calibrator | Mapping[str, Calibrator]
+
+
+@dataclass(frozen=True)
+class Contents:
+    """Everything that a report says."""
+
+    # What the page draws and computes with
+    data: dict[str, Any]
+    # The topics, in the order in which a user may look at them
+    rows: list[Row]
+    # Headings of the rows' cells
+    choice_columns: tuple[str, ...]
+    fact_columns: tuple[str, ...]
+    # About the data
+    facts: dict[str, str]
+    # How many topics have one
+    problems: int
+    # Whether the probabilities are right
+    answer: Answer
+    # At which threshold, and for which recall, the tables tell what is taken
+    asked: Asked
+    # Provenance
+    run: dict[str, dict[str, str]]
+    # Of the scores fitted and held out
+    hashes: dict[str, str]
+    # The model; of several with the same settings what they have in common
+    blocks: list[Block]
+
+    @property
+    def draws(self) -> int:
+        """Return the number of draws in the page."""
+        return int(unpacked(self.data["topics"][0]["draws"]).shape[0])
+
+
+AXES = {
+    "scores": "score",
+    "log_odds": "score (log-odds)",
+    "probabilities": "log-odds of the score (a probability)",
+}
+
+
+def gather(
+    source: Source,
+    *,
+    test: Any,
+    fitted: Any,
+    level: float,
+    threshold: float | None = None,
+    recall: float = 0.9,
+) -> Contents:
+    """Return the contents of a report; see `document.write_report`."""
+    problems = _problems_of(source)
+    if not problems:
+        raise ValueError(
+            "a report needs a topic, and this calibrator has none: add one with add_topics."
+        )
+    first = next(iter(problems.values()))
+    held_out = _held_out(problems, first, test)
+    fitted = _fitted(problems, first, fitted)
+    asked = Asked(_internal(threshold, first), recall, level)
+    seen = Totals()
+    topics: list[dict[str, Any]] = []
+    rows: list[Row] = []
+    size = Size.of(len(problems))
+    for name, problem in problems.items():
+        if name in fitted:
+            problem = replace(problem, documents=fitted[name])
+        mine = held_out.get(name)
+        found = None if mine is None else predict(problem, mine)
+        topic = describe_topic(problem, found, asked, size)
+        seen.add(problem, mine, found)
+        topics.append(topic)
+        rows.append(row_of(len(rows), problem, topic, with_test=bool(held_out)))
+    tested = seen.reliability(level)
+    data = {
+        "level": level,
+        "classes": [str(label) for label in first.labels.tolist()],
+        "axis": AXES[first.scores_are],
+        "words": page_words(),
+        "recall": recall,
+        "priors": PRIORS.tolist(),
+        "topics": topics,
+        "test": tested if len(topics) > 1 else None,
+    }
+    return Contents(
+        data=data,
+        rows=ranked(rows),
+        choice_columns=choice_columns(asked),
+        fact_columns=fact_columns(with_test=bool(held_out)),
+        facts=seen.facts(data["classes"], tested),
+        problems=sum(bool(topic["problems"]) for topic in topics),
+        answer=answer_of(None if tested is None else tested["point"], _off(topics)),
+        asked=asked,
+        run=describe_run(first.tree),
+        hashes={k: v for k, v in seen.hashes().items() if v},
+        blocks=first.describe(several=isinstance(source, Mapping) and len(problems) > 1),
+    )
+
+
+def _internal(threshold: float | None, first: FittedProblem) -> float | None:
+    """Return a threshold that a user gave on the scale that the calibration works on."""
+    if threshold is None:
+        return None
+    return float(first.read([threshold], "threshold")[0])
+
+
+def _off(topics: list[dict[str, Any]]) -> tuple[int, int]:
+    found = [topic["test"]["point"]["calibrated"] for topic in topics if topic["test"]]
+    return found.count(False), len(found)
+
+
+def _problems_of(source: Source) -> Problems:
+    if not isinstance(source, Mapping):
+        return problems_of(source)
+    if not source:
+        raise ValueError("calibrators must hold at least one fitted calibrator, got none.")
+    return problems_of_each(source)
+
+
+def _held_out(problems: Problems, first: FittedProblem, test: Any) -> dict[Any, Documents]:
+    if test is None:
+        return {}
+    if problems.by_topic:
+        return read_labelled_topics(test, first, problems)
+    return {first.name: read_labelled(test, first)}
+
+
+def _fitted(problems: Problems, first: FittedProblem, given: Any) -> dict[Any, Documents]:
+    """Return the documents fitted, where the calibrator does not keep them and they are given."""
+    if given is None:
+        return {}
+    if first.documents.known:
+        raise ValueError("fitted is for a TopicCalibrator: a ScoreCalibrator keeps its scores.")
+    return read_labelled_topics(given, first, problems, "fitted")
+
 
 SCRIPTS = (
     "numbers",

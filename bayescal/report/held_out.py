@@ -1,48 +1,130 @@
-"""What calibrators say of held-out documents, and how that fared."""
+"""Predictions for held-out documents, and their losses."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import special
+from numpy.typing import ArrayLike, NDArray
+from scipy import special, stats
 
-from bayescal.fitted.documents import Documents
-from bayescal.fitted.problem import FittedProblem
-from bayescal.metrics import calibration_verdict
+from bayescal.fitting.problems.problem import Documents, FittedProblem
+from bayescal.fitting.scores import read_cells
+from bayescal.metrics import calibration_verdict, losses
 from bayescal.metrics.verdict import TELLS_NOTHING
-from bayescal.report.bins import reliability
-from bayescal.report.packing import numbers
-from bayescal.validation import Floats
+from bayescal.report.rendering import numbers
+from bayescal.support.validation import Floats, check_same_length
+
+# Documents in bins: histograms, empirical log-odds, reliability of probabilities.
+
+FEWEST_BARS, MOST_BARS = 8, 36
+LEAST, MOST = 3, 12  # bins of about equally many documents
+IN_A_BIN = 8.0  # of the rarer class
+UNCERTAIN = 3.0  # the variance of a bin's number of positives
+
+
+def histogram(documents: Documents, low: float, high: float) -> dict[str, Any]:
+    """
+    Return the number of documents of each class in even bins; those outside are left out.
+
+    There are 2 sqrt(n) bins for n documents of a class, 8 at least and 36 at most.
+    """
+    counts = []
+    for klass in (False, True):
+        mine = documents.positive == klass
+        score, weight = documents.score[mine], documents.weight[mine]
+        bars = int(np.clip(2.0 * np.sqrt(score.size), FEWEST_BARS, MOST_BARS))
+        counts.append(np.histogram(score, bars, (low, high), weights=weight)[0])
+    shown = [numbers(each) for each in counts]
+    return {"low": numbers(low, 6), "high": numbers(high, 6), "counts": shown}
+
+
+def empirical_log_odds(documents: Documents, level: float) -> dict[str, Any]:
+    """
+    Return the log-odds of documents in bins of the score, as Bennett's figures show them.
+
+    log((positives + 1/2)/(negatives + 1/2)), whose standard error is
+    sqrt(1/(positives + 1/2) + 1/(negatives + 1/2)) (Haldane, Annals of Human Genetics 1956). Bins
+    hold equally many of the rarer class.
+    """
+    rarer = documents.positive == (documents.count(True) <= documents.count(False))
+    z = float(special.ndtri(0.5 + level / 2.0))
+    out: list[tuple[float, ...]] = []
+    for rows in _bins(documents.score, documents.weight * rarer, IN_A_BIN):
+        weight, positive = documents.weight[rows], documents.positive[rows]
+        plus, minus = float(weight[positive].sum()), float(weight[~positive].sum())
+        middle = np.log(plus + 0.5) - np.log(minus + 0.5)
+        half = z * np.sqrt(1.0 / (plus + 0.5) + 1.0 / (minus + 0.5))
+        score = np.average(documents.score[rows], weights=weight)
+        found = (score, middle, middle - half, middle + half, minus, plus)
+        out.append(found)
+    return _by_name(("x", "y", "lower", "upper", "negatives", "positives"), out)
+
+
+def reliability(log_odds: Floats, positive: NDArray[np.bool_], level: float) -> dict[str, Any]:
+    """
+    Return the losses of predictions, and a reliability diagram.
+
+    Bins are about equally uncertain, each with its share of sum p (1 - p): with equally many
+    documents nearly all bins of a rare class would be at 0. The band of a bin is where the share of
+    positives lies with probability `level` if predictions are right: quantiles of a binomial
+    distribution of their mean, a little too wide, since the predictions of a bin differ.
+    """
+    p = special.expit(log_odds)
+    tails = 0.5 - level / 2.0, 0.5 + level / 2.0
+    found: list[tuple[float, ...]] = []
+    for rows in _bins(p, p * (1.0 - p), UNCERTAIN):
+        n, mean = rows.size, float(p[rows].mean())
+        low, high = np.asarray(stats.binom.ppf(tails, n, mean)) / n
+        values = (mean, positive[rows].mean(), low, high, n, positive[rows].sum())
+        found.append(values)
+    names = ("predicted", "observed", "lower", "upper", "n", "positives")
+    lost = losses(log_odds, positive)
+    return {
+        "n": lost.n,
+        "positives": int(positive.sum()),
+        "expected": numbers(p.sum()),
+        "log_loss": numbers(lost.log_loss / lost.n),
+        "brier": numbers(lost.squared_error / lost.n),
+        "errors": lost.errors,
+        "bins": _by_name(names, found),
+    }
+
+
+def _by_name(names: tuple[str, ...], rows: list[tuple[float, ...]]) -> dict[str, Any]:
+    return dict(zip(names, map(numbers, zip(*rows, strict=True)), strict=True))
+
+
+def _bins(values: Floats, weight: Floats, least: float) -> list[NDArray[np.intp]]:
+    """Return positions in bins of about equal weight, equal values together."""
+    total = float(weight.sum())
+    n = int(np.clip(total // least, LEAST, MOST))
+    order = np.argsort(values, kind="stable")
+    ordered = values[order]
+    level = np.cumsum(weight[order])
+    at = np.searchsorted(level, total * np.arange(1, n) / n)
+    # The end of each run of equal values, so that no value is on both sides of an edge.
+    ends = np.unique(np.searchsorted(ordered, ordered[np.minimum(at, values.size - 1)], "right"))
+    return [part for part in np.split(order, ends) if part.size]
 
 
 @dataclass(frozen=True)
 class HeldOut:
-    """
-    Predictions for held-out documents.
+    """Predictions for held-out documents."""
 
-    Attributes
-    ----------
-    score : array of shape (n,)
-        On the scale that the calibration works on.
-    point : array of shape (n,)
-        Natural log-odds by the posterior, or by what there is.
-    mle : array of shape (n,) or None
-        By maximum likelihood.
-    positive : array of shape (n,) of bool
-        What the documents are.
-    """
-
+    # (n,): on the scale that the calibration works on
     score: Floats
+    # (n,): natural log-odds by the posterior, or by what there is
     point: Floats
+    # (n,): by maximum likelihood
     mle: Floats | None
+    # (n,): what the documents are
     positive: NDArray[np.bool_]
 
     def reliability(self, level: float) -> dict[str, Any]:
-        """Return how each fared, see `bins.reliability`, and a verdict on the point estimate."""
+        """Return the losses and diagram of each, and a verdict on the point estimate."""
         out = {"point": {**reliability(self.point, self.positive, level), **self._verdict()}}
         if self.mle is not None:
             out["mle"] = reliability(self.mle, self.positive, level)
@@ -60,7 +142,7 @@ class HeldOut:
 
 
 def predict(problem: FittedProblem, test: Documents) -> HeldOut:
-    """Return what a problem says of held-out documents."""
+    """Return a problem's predictions for held-out documents."""
     score = test.score
     point = problem.log_odds(score)
     mle = problem.calibration.fits.log_odds(score) if problem.has_mle else None
@@ -78,3 +160,68 @@ def join(parts: Sequence[HeldOut]) -> HeldOut:
         np.concatenate(mles) if len(mles) == len(parts) else None,
         np.concatenate([part.positive for part in parts]),
     )
+
+
+# Labelled scores that a report is given besides calibrators: held out, or those fitted.
+
+SINGLE = "score", "label"
+OF_TOPICS = "score", "label", "topic"
+
+
+def read_labelled(given: Any, problem: FittedProblem, name: str = "test") -> Documents:
+    """Return the labelled scores of one problem."""
+    scores, labels = _columns(given, SINGLE, name)
+    values = problem.read(scores)
+    positive = read_positive(labels, problem.labels, values.size, name)
+    return Documents.of(values, positive, held_out=True)
+
+
+def read_labelled_topics(
+    given: Any, problem: FittedProblem, known: Iterable[Any], name: str = "test"
+) -> dict[Any, Documents]:
+    """Return the labelled scores of each topic; topics without any are left out."""
+    scores, labels, topics = _columns(given, OF_TOPICS, name)
+    cells = read_cells(scores, topics)
+    positive = read_positive(labels, problem.labels, cells.score.size, name)
+    score = problem.read(cells.score)
+    names, code = np.unique(cells.topic, return_inverse=True)
+    if unknown := sorted(set(names.tolist()) - set(known), key=str):
+        raise ValueError(
+            f"{name} must hold topics that were fitted, got {', '.join(map(repr, unknown[:5]))}"
+            f" ({len(unknown)} unknown): leave their rows out."
+        )
+    return {
+        topic: Documents.of(score[code == k], positive[code == k], held_out=True)
+        for k, topic in enumerate(names.tolist())
+    }
+
+
+def read_positive(labels: ArrayLike, classes: NDArray[Any], n: int, name: str) -> NDArray[np.bool_]:
+    """Return the mask of positive labels; labels may come as text."""
+    values = np.asarray(labels, dtype=object).ravel()
+    check_same_length(f"scores of {name}", n, "its labels", values.size)
+    negative, positive = classes.tolist()
+    found = np.array([_same(value, positive) for value in values])
+    other = ~found & ~np.array([_same(value, negative) for value in values])
+    if other.any():
+        first = int(np.flatnonzero(other)[0])
+        raise ValueError(
+            f"labels of {name} must be {negative!r} or {positive!r}, got {values[first]!r} at"
+            f" position {first} ({int(other.sum())} of {n}): leave unlabelled documents out."
+        )
+    return found
+
+
+def _same(value: Any, label: Any) -> bool:
+    return bool(value == label) or (isinstance(value, str) and value == str(label))
+
+
+def _columns(given: Any, wanted: tuple[str, ...], name: str) -> list[Any]:
+    expected = f"{name} must be a DataFrame with columns {', '.join(wanted)}, or a tuple of these"
+    if hasattr(given, "columns"):
+        if missing := [column for column in wanted if column not in given.columns]:
+            raise ValueError(f"{expected}; it lacks {', '.join(missing)}.")
+        return [np.asarray(given[column]) for column in wanted]
+    if not isinstance(given, tuple) or len(given) != len(wanted):
+        raise ValueError(f"{expected}, got {type(given).__name__}.")
+    return list(given)

@@ -9,12 +9,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup
 
-from bayescal.palette import CLASS_COLOURS, MLE_COLOUR, OKABE_ITO, POSTERIOR_COLOUR
-from bayescal.whole_file import whole_file
+from bayescal.support.palette import CLASS_COLOURS, MLE_COLOUR, OKABE_ITO, POSTERIOR_COLOUR
+from bayescal.support.validation import Floats
+from bayescal.support.whole_file import whole_file
 
 COLOURS = {
     "posterior": POSTERIOR_COLOUR,
@@ -26,20 +28,7 @@ COLOURS = {
 
 
 def render(page: str, scripts: Sequence[str], data: Any, **context: Any) -> str:
-    """
-    Return a page as text; its policy allows its own script and style and nothing else.
-
-    Parameters
-    ----------
-    page : str
-        Name of a template in `page/` that extends `base.html`.
-    scripts : sequence of str
-        Names of the scripts there that it runs, in this order.
-    data : dict
-        What they read, as JSON.
-    **context
-        What the template shows.
-    """
+    """Return a page as text; its policy allows its own script and style and nothing else."""
     environment = _environment()
     style = _colours() + _source(environment, "style.css")
     parts = (_source(environment, f"{name}.js") for name in scripts)
@@ -104,3 +93,58 @@ def _source(environment: Environment, name: str) -> str:
 def _hash(text: str) -> str:
     digest = hashlib.sha256(text.encode()).digest()
     return f"sha256-{base64.b64encode(digest).decode('ascii')}"
+
+
+# Numbers in few bytes: what a page of many topics is made of.
+
+DIGITS = 4
+LEVELS = 255
+
+
+def numbers(values: Any, digits: int = DIGITS) -> Any:
+    """
+    Return numbers with so many significant digits, as lists; None where there is none.
+
+    Examples
+    --------
+    >>> numbers([0.123456, 20.0, float("nan")])
+    [0.1235, 20, None]
+    """
+    array = np.asarray(values, dtype=np.float64)
+    if array.ndim:
+        return [numbers(each, digits) for each in array]
+    value = float(array)
+    if not np.isfinite(value):
+        return None
+    short = float(f"{value:.{digits}g}")
+    return int(short) if short.is_integer() and abs(short) < 1e15 else short
+
+
+def packed(matrix: Floats, *, by_column: bool = True) -> dict[str, Any]:
+    """
+    Return a matrix as a byte a number between the smallest and the largest, in base64.
+
+    The error is at most 1/510 of the range: of each column, or of the whole matrix.
+
+    Examples
+    --------
+    >>> unpacked(packed(np.array([[0.0, 1.0], [1.0, 3.0], [0.5, 2.0]]))).round(2)
+    array([[0. , 1. ],
+           [1. , 3. ],
+           [0.5, 2. ]])
+    """
+    axis = 0 if by_column else None
+    low, high = numbers(np.ravel(matrix.min(axis)), 5), numbers(np.ravel(matrix.max(axis)), 5)
+    width = np.broadcast_to(np.subtract(high, low), matrix.shape)
+    share = np.divide(matrix - low, width, out=np.zeros_like(matrix), where=width > 0.0)
+    data = np.rint(LEVELS * np.clip(share, 0.0, 1.0)).astype(np.uint8)
+    text = base64.b64encode(data.tobytes()).decode("ascii")
+    return {"columns": matrix.shape[1], "low": low, "high": high, "bytes": text}
+
+
+def unpacked(values: dict[str, Any]) -> Floats:
+    """Return the matrix that `packed` was given, as a page reads it."""
+    data = np.frombuffer(base64.b64decode(values["bytes"]), np.uint8)
+    low, high = np.array(values["low"]), np.array(values["high"])
+    matrix: Floats = low + (high - low) * data.reshape(-1, values["columns"]) / LEVELS
+    return matrix

@@ -2,20 +2,313 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy import special
 
-from bayescal.curves.curves import Curves, quantiles_of_log_odds
-from bayescal.fitted.problem import FittedProblem
-from bayescal.report.bins import empirical_log_odds, histogram
-from bayescal.report.by_part import by_part
-from bayescal.report.grid import Size, nodes_of, shares, smooth_shares, thinned
-from bayescal.report.held_out import HeldOut
-from bayescal.report.packing import numbers, packed
-from bayescal.report.selection import Asked, describe_selection
-from bayescal.validation import Floats
+from bayescal.decisions import precision_at, recall_at, threshold_for_recall
+from bayescal.fitting.curves.combined_draws import CombinedDraws
+from bayescal.fitting.curves.curves import Curves, quantiles_of_log_odds
+from bayescal.fitting.problems.problem import Documents, FittedProblem
+from bayescal.report.held_out import HeldOut, empirical_log_odds, histogram
+from bayescal.report.rendering import numbers, packed
+from bayescal.support.bayes import probability
+from bayescal.support.validation import Floats
+
+# What each part of a combination says alone, at a few scores.
+
+SCORES = 5
+# Probabilities that are close to 0 and 1 by any part tell little.
+CERTAIN = 0.02
+ALL = "combined"
+
+
+def by_part(problem: FittedProblem, x: Floats) -> dict[str, Any] | None:
+    """
+    Return a table of probabilities, parts in rows and scores in columns.
+
+    Its first row is the combination's. None of a model that is no combination.
+    """
+    draws, table = problem.draws, problem.parts
+    if table is None or not isinstance(draws, CombinedDraws):
+        return None
+    at = _open_scores(x, probability(problem.log_odds(x)))
+    said = {ALL: problem.log_odds(at)}
+    said |= {
+        str(name): part.predictive(at) for name, part in zip(table.index, draws.parts, strict=True)
+    }
+    return {
+        "columns": ["part", *(f"score {score:.3g}" for score in at)],
+        "rows": [[name, *numbers(probability(curve))] for name, curve in said.items()],
+    }
+
+
+def _open_scores(x: Floats, p: Floats) -> Floats:
+    """Return scores between those where all is clear; of all if nothing else is left."""
+    open_ones = x[(p > CERTAIN) & (p < 1.0 - CERTAIN)]
+    ends = open_ones if open_ones.size > 1 else x
+    return np.linspace(ends[0], ends[-1], SCORES)
+
+
+# Where a report evaluates curves, and what share of the documents stands at each place.
+
+# What is cut off of each class's scores where it has many: a far document would leave the rest of
+# the picture empty.
+CUT = 0.002
+MARGIN = 0.03
+# Cells on which documents are spread out; the widest that a cell near a far document makes the
+# spread, in units of the common one.
+CELLS = 512
+WIDEST = 8.0
+
+
+@dataclass(frozen=True)
+class Size:
+    """The numbers of nodes and draws that the file holds for a topic."""
+
+    # Scores at which curves are evaluated; at most one more for each repeated quantile less
+    nodes: int
+    # Posterior draws for what is computed in the page
+    draws: int
+
+    @classmethod
+    def of(cls, topics: int) -> Size:
+        """Return the size that keeps 100 topics below 3 MB."""
+        if topics <= 4:
+            return cls(129, 400)
+        return cls(57, 192) if topics <= 100 else cls(49, 128)
+
+
+def thinned(draws: Curves, most: int) -> Curves:
+    """Return at most so many draws, at even places of their order."""
+    index = np.linspace(0, draws.size - 1, min(most, draws.size))
+    return draws.take(np.unique(np.rint(index).astype(np.intp)))
+
+
+def nodes_of(problem: FittedProblem, n: int) -> Floats:
+    """
+    Return scores in ascending order: half evenly spaced, half where documents are.
+
+    The latter are quantiles of the scores, each class weighing one half.
+    """
+    low, high = _range(problem)
+    even = np.linspace(low, high, n - n // 2)
+    fitted = problem.documents
+    if not fitted.known:
+        return np.linspace(low, high, n)
+    parts = [fitted.score[fitted.positive == klass] for klass in (False, True)]
+    levels = (np.arange(n // 4) + 0.5) / (n // 4)
+    placed = [np.quantile(part, levels) for part in parts if part.size]
+    inside = np.clip(np.concatenate([*placed, even]), low, high)
+    # Nodes closer than that are one to the eye, and their difference is lost in 6 digits.
+    step = (high - low) / (16.0 * n)
+    return np.unique(low + step * np.rint((inside - low) / step))
+
+
+def shares(problem: FittedProblem, nodes: Floats) -> Floats:
+    """
+    Return the share of documents at each node; they sum to one.
+
+    A document between two nodes counts at both, the more the closer, so that means over documents
+    are those of straight lines between nodes. Without documents: the model's own density.
+    """
+    if problem.documents.known:
+        return split_between(problem.documents, nodes)
+    if problem.densities is None:
+        raise ValueError(
+            "a report needs the documents fitted, or class densities in place of them: give fitted,"
+            " a DataFrame of the scores and labels."
+        )
+    negative, positive = (np.exp(each) for each in problem.densities.log_densities(nodes))
+    prior = problem.densities.prior[:, None]
+    density = (prior * positive + (1.0 - prior) * negative).mean(axis=0)
+    mass = density * np.gradient(nodes)
+    out: Floats = mass / mass.sum()
+    return out
+
+
+def smooth_shares(problem: FittedProblem, nodes: Floats) -> Floats:
+    """
+    Return the share of documents at each node, as of many documents like those fitted.
+
+    The documents of each class are spread out by a Gaussian kernel, wider where they are sparse, so
+    that a curve over thresholds has no step at each document. Where the documents are not known it
+    is the model's own density, which is smooth as it is.
+    """
+    documents = problem.documents
+    if not documents.known:
+        return shares(problem, nodes)
+    density = np.zeros(nodes.size)
+    for positive in (False, True):
+        score, weight = documents.of_class(positive)
+        if weight.sum() > 0.0:
+            alike = Documents.of(score, np.full(score.size, positive), weight)
+            density += weight.sum() * _spread_out(alike, nodes)
+    mass = density * np.gradient(nodes)
+    out: Floats = mass / mass.sum()
+    return out
+
+
+def _spread_out(documents: Documents, nodes: Floats) -> Floats:
+    """Return the density of documents at nodes, by a kernel that is wide where they are sparse."""
+    cells = np.linspace(nodes[0], nodes[-1], CELLS)
+    share = split_between(documents, cells)
+    middle = share @ cells
+    deviation = np.sqrt(share @ (cells - middle) ** 2)
+    ends = np.interp([0.25, 0.75], np.cumsum(share), cells)
+    # Silverman's rule; documents that are all alike still take up some room.
+    least = (nodes[-1] - nodes[0]) / nodes.size
+    narrower = min(float(deviation), float(np.ptp(ends)) / 1.34)
+    width = max(0.9 * narrower * documents.score.size**-0.2, least)
+    pilot = _kernel(cells, cells, np.full(CELLS, width)) @ share
+    held = share > 0.0
+    typical = np.exp(share[held] @ np.log(pilot[held]))
+    # Beyond the farthest document the pilot vanishes, whatever the units of the scores.
+    wider = np.maximum(np.sqrt(typical / np.maximum(pilot, typical / WIDEST**2)), 1.0)
+    density: Floats = _kernel(nodes, cells, width * wider) @ share
+    return density
+
+
+def _kernel(at: Floats, centre: Floats, width: Floats) -> Floats:
+    """Return Gaussian densities at places, (places, centres)."""
+    z = (at[:, None] - centre) / width
+    density: Floats = np.exp(-0.5 * z**2) / (width * np.sqrt(2.0 * np.pi))
+    return density
+
+
+def split_between(documents: Documents, nodes: Floats) -> Floats:
+    """Return the share of documents at each node; see `shares`."""
+    inside = np.clip(documents.score, nodes[0], nodes[-1])
+    right = np.clip(np.searchsorted(nodes, inside, side="right"), 1, nodes.size - 1)
+    share = (inside - nodes[right - 1]) / (nodes[right] - nodes[right - 1])
+    mass = np.bincount(right, documents.weight * share, nodes.size)
+    mass += np.bincount(right - 1, documents.weight * (1.0 - share), nodes.size)
+    out: Floats = mass / mass.sum()
+    return out
+
+
+def _range(problem: FittedProblem) -> tuple[float, float]:
+    low, high = problem.calibration.score_range
+    if problem.documents.known:
+        fitted = problem.documents
+        parts = [fitted.score[fitted.positive == klass] for klass in (False, True)]
+        ends = np.array([np.quantile(part, [CUT, 1.0 - CUT]) for part in parts if part.size])
+        low, high = ends[:, 0].min(), ends[:, 1].max()
+    room = MARGIN * (high - low) or problem.scale[1]
+    return float(low - room), float(high + room)
+
+
+# What a threshold takes of one topic: precision and recall; the threshold for a wanted recall.
+
+# Draws x documents of a topic: a few hundredths of a second each time they are cut.
+MOST_ELEMENTS = 1_000_000
+# Enough for a threshold of three digits.
+MOST = 5_000
+OF = "population"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Settings of the table of thresholds in a report."""
+
+    # A score, on the scale that the calibration works on; documents of it and above are taken. None
+    # for the score at which the probability is one half
+    threshold: float | None
+    # The share of the positives that is to be taken, between 0 and 1
+    recall: float
+    # Posterior probability of the intervals
+    level: float
+
+
+def describe_selection(
+    problem: FittedProblem, x: Floats, share: Floats, test: HeldOut | None, asked: Asked, size: Size
+) -> dict[str, Any]:
+    """
+    Return precision and recall at a threshold, and the threshold for a recall, with intervals.
+
+    They are those of many documents like the ones fitted: the intervals hold what is not known of
+    the curve, not the chance in which labels fall out.
+    """
+    some = None if problem.draws is None else thinned(problem.draws, size.draws)
+    drawn = 1 if some is None else some.size
+    scores = typical_scores(x, share, min(MOST, MOST_ELEMENTS // drawn))
+    p = special.expit(problem.log_odds(scores)[None] if some is None else some.log_odds(scores))
+
+    def taken(threshold: tuple[float, ...]) -> dict[str, Any]:
+        precision, recall = (
+            measure(threshold[0], scores, p, of=OF, level=asked.level)
+            for measure in (precision_at, recall_at)
+        )
+        return {
+            "threshold": numbers(threshold),
+            "precision": numbers([precision.mean, precision.lower, precision.upper]),
+            "recall": numbers([recall.mean, recall.lower, recall.upper]),
+            "selected": numbers(precision.selected / scores.size),
+            "held_out": None if test is None else counted(test, threshold[0]),
+        }
+
+    given = asked.threshold
+    threshold = half_way(x, problem.log_odds(x)) if given is None else given
+    found = threshold_for_recall(scores, p, asked.recall, of=OF, level=asked.level)
+    return {
+        "at": None if threshold is None else taken((threshold,)),
+        "wanted": taken((found.threshold, found.lower, found.upper)),
+    }
+
+
+def half_way(x: Floats, log_odds: Floats) -> float | None:
+    """
+    Return the highest score at which a curve rises through log-odds 0; None where it never does.
+
+    Examples
+    --------
+    >>> half_way(np.array([0.0, 1.0, 2.0]), np.array([-1.0, -1.0, 3.0]))
+    1.25
+    """
+    above = log_odds > 0.0
+    rises = np.flatnonzero(above[1:] & ~above[:-1])
+    if rises.size:
+        before = int(rises[-1])
+        low, high = log_odds[before : before + 2]
+        return float(x[before] - low / (high - low) * (x[before + 1] - x[before]))
+    return float(x[0]) if above[0] else None
+
+
+def typical_scores(x: Floats, share: Floats, n: int) -> Floats:
+    """
+    Return n scores that stand for many documents, each for equally many: quantiles of shares.
+
+    The share at a node lies evenly on the stretches to halfway to the nodes on its two sides, as
+    the page has it.
+
+    Examples
+    --------
+    >>> typical_scores(np.array([0.0, 1.0]), np.array([0.5, 0.5]), 4)
+    array([0.125, 0.375, 0.625, 0.875])
+    """
+    ends = np.sort(np.concatenate([x, 0.5 * (x[1:] + x[:-1])]))
+    mass = np.repeat(0.5 * share, 2)[1:-1]
+    mass[[0, -1]] *= 2.0
+    passed = np.concatenate([[0.0], np.cumsum(mass)])
+    scores: Floats = np.interp((np.arange(n) + 0.5) / n * passed[-1], passed, ends)
+    return scores
+
+
+def counted(test: HeldOut, threshold: float) -> dict[str, Any]:
+    """Return precision and recall of held-out documents; None where there is nothing to count."""
+    taken = test.score >= threshold
+    found = int((taken & test.positive).sum())
+    return {
+        "precision": _share(found, int(taken.sum())),
+        "recall": _share(found, int(test.positive.sum())),
+    }
+
+
+def _share(part: int, whole: int) -> float | None:
+    return numbers(part / whole) if whole else None
+
 
 # Log-odds of the priors at which the point estimate is tabulated for the page, which goes
 # straight between them: for class densities exactly, for a mixture closely.
@@ -31,7 +324,7 @@ def describe_topic(
     problem: FittedProblem, test: HeldOut | None, asked: Asked, size: Size
 ) -> dict[str, Any]:
     """
-    Return what the page knows of a topic.
+    Return the page's data of a topic.
 
     Log-odds are natural; densities are per unit of score.
     """
@@ -77,7 +370,7 @@ def _bounded(log_odds: Floats) -> Floats:
 
 
 def _decisions(problem: FittedProblem, x: Floats, size: Size) -> dict[str, Any]:
-    """Return what the page needs to move costs and prior: draws, and the point for each prior."""
+    """Return the data for sliders of costs and prior: draws, and the point for each prior."""
     own = problem.log_odds(x)
     if problem.prior_moved is None:
         shifted = np.stack([problem.log_odds(x, float(special.expit(z))) - z for z in PRIORS])

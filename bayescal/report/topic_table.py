@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from bayescal.fitted.problem import FittedProblem
-from bayescal.report.selection import Asked
-from bayescal.validation import Floats
+from bayescal.fitting.problems.problem import FittedProblem
+from bayescal.report.topic import Asked
+from bayescal.support.validation import Floats
 
 FITTED = (
     "Negatives",
@@ -31,15 +31,9 @@ HELD_OUT = (
 
 @dataclass(frozen=True)
 class Cell:
-    """
-    A number with its interval, where it has one; None stands for what is not there.
+    """A number with its interval, if it has one; None for a missing value."""
 
-    Attributes
-    ----------
-    value, lower, upper : float or None
-        The number and the ends of its interval.
-    """
-
+    # The number and the ends of its interval
     value: float | None
     lower: float | None = None
     upper: float | None = None
@@ -47,30 +41,19 @@ class Cell:
 
 @dataclass(frozen=True)
 class Row:
-    """
-    A topic in the tables of topics.
+    """A topic in the tables of topics."""
 
-    Attributes
-    ----------
-    index : int
-        Its place among the topics of the calibrator.
-    name : str
-        The topic.
-    choices : tuple of Cell
-        What a user decides by, in the order of `choice_columns`.
-    facts : tuple of Cell
-        What the fit and the test say, in the order of `fact_columns`.
-    right : bool or None
-        Whether held-out documents find its probabilities right; None where there are none.
-    verdict : str
-        What is wrong with its scores and draws; empty where nothing is.
-    """
-
+    # Its place among the topics of the calibrator
     index: int
+    # The topic
     name: str
+    # What a user decides by, in the order of `choice_columns`
     choices: tuple[Cell, ...]
+    # What the fit and the test say, in the order of `fact_columns`
     facts: tuple[Cell, ...]
+    # Whether held-out documents find its probabilities right; None where there are none
     right: bool | None
+    # What is wrong with its scores and draws; empty where nothing is
     verdict: str
 
 

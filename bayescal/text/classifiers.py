@@ -9,11 +9,11 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import Binarizer
 from sklearn.svm import LinearSVC
 
+from bayescal.support.validation import check_choice
 from bayescal.text.decision_tree import DecisionTree
 from bayescal.text.mutual_information import MutualInformationSelector
 from bayescal.text.naive_bayes import BernoulliNaiveBayes, MultinomialNaiveBayes
 from bayescal.text.nearest_neighbours import NearestNeighbours
-from bayescal.validation import check_choice
 
 WORDS = 300
 # What each weighting passes to TfidfTransformer; log_tf is 1 + ln tf.

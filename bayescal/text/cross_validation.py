@@ -9,10 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.model_selection import BaseCrossValidator, StratifiedKFold
 
-from bayescal.classification.raw_scores import raw_scores as scores_by_column
-from bayescal.classification.targets import BINARY
-from bayescal.labels import encode_labels
-from bayescal.validation import Floats, as_scores, check_count
+from bayescal.calibrators.classifier.raw_scores import raw_scores as scores_by_column
+from bayescal.calibrators.classifier.targets import BINARY
+from bayescal.support.validation import Floats, as_scores, check_count, encode_labels
 
 FOLDS = 5
 
@@ -128,16 +127,7 @@ def splitter(folds: int | BaseCrossValidator, random_state: int) -> BaseCrossVal
 
 
 def check_folds(folds: int | BaseCrossValidator, labels: NDArray[Any]) -> None:
-    """
-    Raise ValueError unless every class has a document for each of the folds.
-
-    Parameters
-    ----------
-    folds : int or scikit-learn splitter
-        A splitter is taken as it is.
-    labels : array of shape (n,)
-        The class of each document.
-    """
+    """Raise ValueError unless every class has a document for each of the folds."""
     if hasattr(folds, "split"):
         return
     check_count("folds", folds)

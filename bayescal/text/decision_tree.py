@@ -9,9 +9,8 @@ from numpy.typing import ArrayLike
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from bayescal.labels import encode_labels
-from bayescal.text.log_odds_classifier import LogOddsClassifier
-from bayescal.validation import Floats
+from bayescal.support.validation import Floats, encode_labels
+from bayescal.text.naive_bayes import LogOddsClassifier
 
 
 def leaf_log_odds(tree: Any) -> Floats:

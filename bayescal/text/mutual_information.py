@@ -11,8 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from bayescal.labels import encode_labels
-from bayescal.validation import Floats, check_count, check_same_length
+from bayescal.support.validation import Floats, check_count, check_same_length, encode_labels
 
 
 def presence(counts: Any) -> Any:

@@ -12,17 +12,46 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
-from bayescal.labels import encode_labels
-from bayescal.text.log_odds_classifier import LogOddsClassifier
+from bayescal.support.bayes import probabilities
+from bayescal.support.validation import Floats, encode_labels
 from bayescal.text.mutual_information import presence
-from bayescal.validation import Floats
+
+# What classifiers of two classes share whose scores are natural log-odds.
+
+
+class LogOddsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A classifier of two classes by its log-odds, with documents sparse or not."""
+
+    classes_: NDArray[Any]
+
+    @abstractmethod
+    def decision_function(self, X: Any) -> Floats:  # noqa: N803
+        """Return natural log-odds of the positive class; shape (documents,)."""
+
+    def predict_proba(self, X: Any) -> Floats:  # noqa: N803
+        """Return probabilities of both classes, in the order of `classes_`; some may be 0."""
+        return probabilities(self.decision_function(X))
+
+    def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
+        """Return the likelier class of each document."""
+        log_odds = self.decision_function(X)
+        likelier: NDArray[Any] = self.classes_[(log_odds > 0.0).astype(np.intp)]
+        return likelier
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn what comes in: sparse or not, and two classes."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.classifier_tags.multi_class = False
+        return tags
 
 
 class LogLinear(LogOddsClassifier):
-    """What the two models share: an intercept, and log ratios that words add to it."""
+    """Base of the two models: an intercept, and log ratios that words add to it."""
 
     def fit(self, X: Any, y: ArrayLike) -> Self:  # noqa: N803
         """
@@ -66,7 +95,7 @@ class LogLinear(LogOddsClassifier):
 
     @abstractmethod
     def _features(self, counts: Any) -> Any:
-        """Return what of the counts the model sees."""
+        """Return the features of the model from counts."""
 
     @abstractmethod
     def _log_probabilities(self, counts: Any, positive: NDArray[np.bool_]) -> Floats:
@@ -74,7 +103,7 @@ class LogLinear(LogOddsClassifier):
 
     @abstractmethod
     def _log_ratios(self, log_probabilities: Floats) -> tuple[Floats, float]:
-        """Return what each word adds to the log-odds, and what every document gets."""
+        """Return the log ratio of each word, and the intercept."""
 
 
 class MultinomialNaiveBayes(LogLinear):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 from typing import Any, Self
 
@@ -12,10 +11,10 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils.validation import check_is_fitted
 
-from bayescal.calibrated_classifier import CalibratedClassifier
+from bayescal.calibrators.calibrated_classifier import CalibratedClassifier
+from bayescal.support.validation import Floats, check_same_length, warn_user
 from bayescal.text.classifiers import WORDS, make_classifier
 from bayescal.text.cross_validation import FOLDS, check_folds, splitter
-from bayescal.validation import Floats, check_same_length
 
 
 class UnknownWordsWarning(UserWarning):
@@ -119,7 +118,7 @@ class TextCalibrator(CalibratedClassifier):
                 f"classifier {self.classifier!r} is for two classes, got {classes}: give a"
                 " classifier of your own, such as OneVsRestClassifier(linear_svm())."
             )
-        if classes > 1:  # what is wrong with one class alone is said below
+        if classes > 1:  # the fit below reports a single class
             check_folds(self.folds, labels)
         super().fit(vectorizer.fit_transform(documents), labels, sample_weight, **params)
         self.vectorizer_ = vectorizer
@@ -173,11 +172,10 @@ class TextCalibrator(CalibratedClassifier):
                 " they of the same language and kind?"
             )
         if unknown.size:
-            warnings.warn(
+            warn_user(
                 f"{unknown.size} of {len(documents)} documents hold no word of the documents fitted"
                 f" (the first is number {unknown[0] + 1}): all of these get the same probability.",
                 UnknownWordsWarning,
-                stacklevel=3,
             )
         return counts
 

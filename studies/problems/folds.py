@@ -1,4 +1,4 @@
-"""Documents dealt to folds, stratified as far as several classes a document allow."""
+"""Stratified folds of documents with several classes."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ Ints = NDArray[np.int64]
 
 def deal(label: Bools, folds: int, seed: int) -> Ints:
     """
-    Return each document's fold: the documents of each class are dealt like cards.
+    Return each document's fold; the documents of each class are dealt in turn.
 
-    A document of several classes is dealt with the rarest of them, where an uneven deal would hurt
-    most; a document of none with its like. Of one class a document, this stratifies exactly.
+    A document of several classes is dealt with the rarest of them, whose folds matter most;
+    documents without a class form a group. With one class a document, this stratifies exactly.
 
     Parameters
     ----------

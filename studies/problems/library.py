@@ -1,4 +1,4 @@
-"""The library as it is read: its manifest, and its problems."""
+"""Reading the library: its manifest and its problems."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from bayescal.whole_file import whole_file
+from bayescal.support.whole_file import whole_file
 from studies.problems.folds import Bools
 
 MANIFEST = "manifest.csv"
@@ -36,9 +36,9 @@ class Problem:
     Attributes
     ----------
     data_set, class_name, classifier : str
-        Whose they are.
+        Names.
     score_kind : {"margin", "log_odds", "probability"}
-        What the scores are.
+        Kind of the scores.
     score : array of shape (n,)
         Of the documents trained with, each by a classifier that was trained without it.
     positive : array of shape (n,) of bool

@@ -1,4 +1,4 @@
-"""From data sets to files of scores: out of fold, and of test documents."""
+"""Files of scores of data sets: out of fold, and of test documents."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from bayescal.validation import Floats
-from bayescal.whole_file import whole_file
+from bayescal.support.validation import Floats
+from bayescal.support.whole_file import whole_file
 from studies.problems.classifiers import CLASSIFIERS, Classifier
 from studies.problems.data_set import DataSet
 from studies.problems.features import Views, views
@@ -31,7 +31,7 @@ class SeedError(ValueError):
 
 
 def make(data: Path | None, to: Path, names: Iterable[str], seed: int) -> None:
-    """Make the files of the data sets that are not there yet, and the manifest of all."""
+    """Make the missing files of the data sets, and the manifest of all."""
     for name in names:
         whole = load(data, name, seed)
         data_set = whole.with_enough_positives()
@@ -42,7 +42,7 @@ def make(data: Path | None, to: Path, names: Iterable[str], seed: int) -> None:
 
 
 def make_data_set(data_set: DataSet, folder: Path, seed: int) -> None:
-    """Write a file of scores for every classifier of the data set's kind that has none yet."""
+    """Write the missing files of scores of the data set's classifiers."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = {
         folder / f"{name}.npz": classifier
@@ -63,20 +63,20 @@ def make_data_set(data_set: DataSet, folder: Path, seed: int) -> None:
 
 
 def _made(path: Path, seed: int) -> bool:
-    """Return whether the file is there; one of another seed is an error."""
+    """Return whether the file exists; another seed is an error."""
     if not path.exists():
         return False
     with np.load(path) as file:
-        found = int(file["seed"])
-    if found != seed:
+        made_with = int(file["seed"])
+    if made_with != seed:
         raise SeedError(
-            f"{path} was made with seed {found}, not {seed}: give that seed, or another folder."
+            f"{path} was made with seed {made_with}, not {seed}: use that seed or another folder."
         )
     return True
 
 
 def _seen(data_set: DataSet, fold: Ints, seed: int) -> Iterator[Views]:
-    """Yield what classifiers see of each fold, trained on the others, and of the test documents."""
+    """Yield the features of each fold, learned on the others, and of the test documents."""
     train = data_set.train
     for k in range(FOLDS):
         yield views(data_set.kind, train[fold != k], train[fold == k], seed)
@@ -86,7 +86,7 @@ def _seen(data_set: DataSet, fold: Ints, seed: int) -> Iterator[Views]:
 def _scores(
     data_set: DataSet, classifier: Classifier, fold: Ints, seen: list[Views], seed: int
 ) -> tuple[Floats, Floats]:
-    """Return scores out of fold, and of the test documents."""
+    """Return scores out of fold and of test documents."""
     label = data_set.label
     scores = np.empty(label.shape)
     for k in range(FOLDS):

@@ -1,4 +1,4 @@
-"""The page about the library, docs/validation/problems.md, of what is in its folder."""
+"""The page about the library, docs/validation/problems.md, and its tables."""
 
 from __future__ import annotations
 
@@ -9,25 +9,26 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import roc_auc_score
 
-from bayescal.reproduce.markdown import markdown_table as markdown
-from bayescal.validation import Floats
+from bayescal.support.validation import Floats
 from studies.problems.folds import Bools
 from studies.problems.library import Problem, problems
-from studies.reporting import write_page, write_table
+from studies.reporting import fill, markdown, write_page, write_table
 
 
 def write(folder: Path, out: Path) -> None:
-    """Write problems.md, and problems.csv: medians of each data set's classifiers."""
+    """Write problems.md and its tables: by data set, by classifier, and by both."""
     table = pd.DataFrame([_row(each) for each in problems(folder)])
     write_table(_each_pair(table), out, "problems")
-    write_page(
-        "problems",
-        out,
-        [],
-        data_sets=markdown(_data_sets(table)),
-        classifiers=markdown(_classifiers(table)),
-        count=f"{len(table):,}",
-    )
+    write_table(_data_sets(table), out, "problems_data_sets")
+    write_table(_classifiers(table), out, "problems_classifiers")
+    write_page("problems", out, page(out))
+
+
+def page(folder: Path) -> str:
+    """Return the page: the data sets of the library."""
+    data_sets = pd.read_csv(folder / "problems_data_sets.csv")
+    count = f"{data_sets['problems'].sum():,}"
+    return fill("problems", folder, table=markdown(data_sets), count=count)
 
 
 def area(score: Any, positive: Bools) -> float:

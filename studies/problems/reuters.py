@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bayescal.datasets import fetch_reuters21578
+from studies.papers.corpora import fetch_reuters21578
 from studies.problems.data_set import DataSet
 from studies.problems.folds import Bools
 

@@ -1,7 +1,7 @@
 """All data sets, by name, in the order in which they are made: the quick ones first.
 
-Those of the library are what defaults are chosen and populations learnt on; those that are fresh
-were never used for either, and judge both.
+Defaults are chosen and populations learned on the data sets of the library; the fresh ones were
+used for neither, and judge both.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ FRESH = fresh.NAMES
 
 
 def load(data: Path | None, name: str, seed: int) -> DataSet:
-    """Return a data set; the folder of the public data is for those of the library alone."""
+    """Return a data set; only those of the library need the folder of the public data."""
     if name in FRESH:
         return fresh.load(name, seed)
     if data is None:

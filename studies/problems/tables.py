@@ -34,6 +34,6 @@ def load(data: Path, name: str, seed: int) -> DataSet:
 def _classes(label: pd.Series[str]) -> tuple[str, ...]:
     count = label.value_counts()
     if len(count) == 2:
-        # The other class is the same problem, turned round.
+        # The other class is the same problem.
         return (str(count.index[-1]),)
     return tuple(sorted(str(name) for name in count.index[count >= LEAST_DOCUMENTS]))

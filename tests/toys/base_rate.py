@@ -6,8 +6,8 @@ import numpy as np
 import xarray as xr
 from scipy import special
 
-from bayescal.curves.curves import LogOddsCurves, check_finite
-from bayescal.parts.part import Part
+from bayescal.fitting.curves.curves import LogOddsCurves, check_finite
+from bayescal.fitting.parts.part import Part
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ import numpy as np
 import xarray as xr
 
 from bayescal import ScoreCalibrator
-from bayescal.fitted.problem import Problems
-from bayescal.results import storage
-from bayescal.results.provenance import ESTIMATOR
+from bayescal.fitting.problems.problem import Problems
+from bayescal.fitting.results import storage
+from bayescal.fitting.results.tree import ESTIMATOR
 
 NAME = "ByLanguage"
 

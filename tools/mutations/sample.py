@@ -9,16 +9,16 @@ from tools.mutations.faults import Fault, faults_of
 # Name of the room, the files in it.
 ROOMS = {
     "families": ("bayescal/families",),
-    "engines": ("bayescal/engines",),
-    "results": ("bayescal/results",),
+    "engines": ("bayescal/fitting/engines",),
+    "results": ("bayescal/fitting/results",),
     "distributions": ("bayescal/distributions",),
-    "decisions": ("bayescal/decisions", "bayescal/prior_shift"),
+    "decisions": ("bayescal/decisions", "bayescal/monitoring"),
     "metrics": ("bayescal/metrics",),
     "topics": (
-        "bayescal/topic_calibrator.py",
-        "bayescal/topic_fitting.py",
-        "bayescal/topic_scores.py",
-        "bayescal/engines/pooled",
+        "bayescal/calibrators/topic_calibrator.py",
+        "bayescal/fitting/topic_fitting.py",
+        "bayescal/fitting/scores.py",
+        "bayescal/fitting/engines/pooled",
     ),
 }
 

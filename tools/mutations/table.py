@@ -15,7 +15,6 @@ from tools.mutations.trial import FOUND, SLOW
 
 # What survivors are judged to be, in the column that people fill in.
 EQUIVALENT, TESTED, LEFT = "equivalent", "test added", "left"
-NAMES = {EQUIVALENT: "equivalent", TESTED: "found now", LEFT: "left"}
 HEADER = ("room", "faults", "equivalent", "found before", "found now", "share now", "95 % interval")
 
 
@@ -28,21 +27,6 @@ def table(rows: Iterable[dict[str, str]]) -> str:
     total = sum(tried.values(), Counter())
     lines = [_line(room, counts) for room, counts in tried.items()]
     return _markdown(HEADER, [*lines, _line("all", total)])
-
-
-def survivors(rows: Iterable[dict[str, str]]) -> str:
-    """Return a table in Markdown of faults that no test found, and what they are judged to be."""
-    lines = [
-        (f"`{row['path']}`, {row['function'] or 'module'}", _code(row["before"]),
-         _code(row["after"]), NAMES[row["judged"]], row["why"])
-        for row in rows
-        if _verdict(row) != FOUND
-    ]  # fmt: skip
-    return _markdown(("where", "before", "after", "is", "why, or the test"), lines)
-
-
-def _code(text: str) -> str:
-    return f"`{text.replace('|', chr(92) + '|')}`"
 
 
 def _markdown(header: tuple[str, ...], lines: Sequence[tuple[str, ...]]) -> str:
@@ -75,5 +59,4 @@ def read(path: Path) -> Iterator[dict[str, str]]:
 
 
 if __name__ == "__main__":
-    rows = list(read(Path(sys.argv[1])))
-    print(table(rows), survivors(rows), sep="\n\n")
+    print(table(read(Path(sys.argv[1]))))

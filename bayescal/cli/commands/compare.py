@@ -8,19 +8,14 @@ from typing import Annotated
 import typer
 
 from bayescal.cli import options
-from bayescal.cli.command import command
-from bayescal.cli.console import Screen
-from bayescal.cli.errors import UsageError, blamed_on_use
-from bayescal.cli.held_out import by_method, with_test_rows
-from bayescal.cli.left_out import left_out_tables
-from bayescal.cli.losses import losses_table
+from bayescal.cli.command import Screen, UsageError, blamed_on_use, command
+from bayescal.cli.fitting import calibrate, hold_out, left_out_tables, losses_table, split_by_topic
 from bayescal.cli.options import InferenceName
-from bayescal.cli.problems import hold_out, split_by_topic
 from bayescal.cli.reading import ScoreTable
 from bayescal.cli.request import Fitting
 from bayescal.cli.tables import curve_table, parameter_table
-from bayescal.cli.unpooled import calibrate
-from bayescal.validation import check_fraction
+from bayescal.cli.writing import by_method, with_test_rows
+from bayescal.support.validation import check_fraction
 
 DEFAULT_HOLDOUT = 0.3
 

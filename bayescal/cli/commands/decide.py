@@ -9,16 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bayescal.cli import options
-from bayescal.cli.calibrators import Calibrators, read_calibrators, say_what_is_not_used
-from bayescal.cli.command import Call, command
-from bayescal.cli.decision_tables import rates_table, thresholds_table
-from bayescal.cli.errors import UsageError, blamed_on_use
-from bayescal.cli.frames import write_frame
+from bayescal.cli.command import Call, UsageError, blamed_on_use, command
 from bayescal.cli.layout import counted
-from bayescal.cli.reading import ColumnReader
+from bayescal.cli.reading import ColumnReader, write_frame
+from bayescal.cli.saved import Calibrators, read_calibrators, say_what_is_not_used
 from bayescal.cli.settings import check_at_least, option_advice
+from bayescal.cli.tables import rates_table, thresholds_table
 from bayescal.cli.writing import check_file, staged_file
-from bayescal.validation import check_fraction
+from bayescal.support.validation import check_fraction
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -11,26 +11,84 @@ import numpy as np
 import typer
 
 from bayescal.cli import options
-from bayescal.cli.command import Call, command
-from bayescal.cli.console import Screen
-from bayescal.cli.curve import mle_log_odds
-from bayescal.cli.demo_topics import POSITIVES as FEW
-from bayescal.cli.demo_topics import sample, topics_losses
-from bayescal.cli.errors import blamed_on_use
-from bayescal.cli.fitting import Calibrated
-from bayescal.cli.frames import write_frame
-from bayescal.cli.held_out import by_method
-from bayescal.cli.losses import losses_table
-from bayescal.cli.problems import Problem, split_by_topic
-from bayescal.cli.reading import ScoreTable
+from bayescal.cli.command import Call, Screen, blamed_on_use, command
+from bayescal.cli.fitting import (
+    Calibrated,
+    Problem,
+    calibrate,
+    fit_rows,
+    losses_table,
+    mle_log_odds,
+    split_by_topic,
+)
+from bayescal.cli.reading import ScoreTable, write_frame
 from bayescal.cli.settings import Settings, check_at_least
 from bayescal.cli.tables import curve_table, parameter_table
-from bayescal.cli.unpooled import calibrate, fit_rows
-from bayescal.cli.writing import check_folder, staged_folder, write_results
-from bayescal.validation import Floats
+from bayescal.cli.writing import by_method, check_folder, staged_folder, write_results
+from bayescal.support.validation import Floats
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from bayescal.metrics import Losses
+
+# The demo's topics with five positives each: Platt's method, each by itself, and pooled.
+
+FEW_POSITIVES = 5
+PLATT, APART, POOLED = "Platt", "posterior, unpooled", "posterior, pooled"
+
+
+def topics_losses(classifier: str, seed: int, screen: Screen) -> dict[str, Losses]:
+    """Return the losses on the test documents of ten topics, by method."""
+    from bayescal.calibrators.classifier.score_maps import ScikitLearnCalibrator
+    from bayescal.calibrators.score_calibrator import ScoreCalibrator
+    from bayescal.calibrators.topic_calibrator import TopicCalibrator
+    from bayescal.metrics import losses
+    from bayescal.support.score_checks import without_scores_warnings
+    from bayescal.text.reuters_scores import TOPICS, load_reuters_scores
+
+    rng = np.random.default_rng(seed)
+    fitted, test, found = [], [], {}
+    for topic in TOPICS:
+        fitted.append(sample(load_reuters_scores(classifier, topic, "calibration"), rng))
+        test.append(load_reuters_scores(classifier, topic, "test"))
+    by_topic: dict[str, list[Floats]] = {PLATT: [], APART: []}
+    with screen.progress(classifier, len(TOPICS) + 1) as step:
+        for few, new in zip(fitted, test, strict=True):
+            step.begin(str(few["topic"].iloc[0]))
+            scores, labels, others = few["score"], few["label"], new["score"].to_numpy()
+            sigmoid = ScikitLearnCalibrator("sigmoid").fit(scores.to_numpy()[:, None], labels)
+            by_topic[PLATT].append(-(sigmoid.a_ * others + sigmoid.b_))
+            with without_scores_warnings():
+                apart = ScoreCalibrator(random_state=seed).fit(scores, labels)
+            by_topic[APART].append(apart.decision_function(others))
+            step.end()
+        step.begin("all topics")
+        columns = [[each[c].to_numpy() for each in fitted] for c in ("score", "label", "topic")]
+        with without_scores_warnings():
+            pooled = TopicCalibrator(random_state=seed).fit(*map(np.concatenate, columns))
+        by_topic[POOLED] = [
+            pooled.decision_function(new["score"].to_numpy(), new["topic"].to_numpy().astype(str))
+            for new in test
+        ]
+        step.end()
+    positive = np.concatenate([new["label"].to_numpy() == 1 for new in test])
+    for method, log_odds in by_topic.items():
+        found[method] = losses(np.concatenate(log_odds), positive)
+    return found
+
+
+def sample(
+    calibration: pd.DataFrame, rng: np.random.Generator, positives: int = FEW_POSITIVES
+) -> pd.DataFrame:
+    """Return so many positive documents, and negatives in proportion."""
+    share = positives / int(calibration["label"].sum())
+    rows = [
+        rng.choice(where, round(share * where.size), replace=False)
+        for where in (np.flatnonzero(calibration["label"] == label) for label in (0, 1))
+    ]
+    return calibration.iloc[np.concatenate(rows)]
+
 
 TOPIC, POSITIVES, LEVEL = "corn", 10, 0.9
 SCORE_NAMES = {
@@ -53,7 +111,7 @@ class Demo(Call):
     seed: options.Seed = 0
 
     def told(self, command: str) -> dict[str, Any]:
-        """Return what the summary tells about the call, with the level of the bands."""
+        """Return the record of the call for the summary, with the level of the bands."""
         return super().told(command) | {"level": LEVEL}
 
 
@@ -70,7 +128,7 @@ def demo(asked: Demo) -> None:
     by itself, and pooled. Writes a report of both classifiers, too. It takes
     about half a minute on two cores.
     """
-    from bayescal.plots.optional import require
+    from bayescal.plots.display import require
 
     screen, seed, out = asked.screen, asked.seed, asked.out
     check_at_least(0, **{"--seed": seed})
@@ -91,8 +149,8 @@ def demo(asked: Demo) -> None:
     by_classifier = [(one.problem.name, _methods(one)) for one in many]
     screen.show(losses_table(by_classifier, total=False))
     screen.show(
-        f"Ten topics with {FEW} positives each, their losses together; a topic by itself is"
-        " calibrated by ScoreCalibrator, pooled ones by TopicCalibrator."
+        f"Ten topics with {FEW_POSITIVES} positives each, their losses together. ScoreCalibrator"
+        " calibrates each topic alone, TopicCalibrator pools them."
     )
     ten = [(name, topics_losses(name, seed, screen)) for name in SCORE_NAMES]
     screen.show(losses_table(ten, total=False))
@@ -105,17 +163,8 @@ def demo(asked: Demo) -> None:
 
 
 def demo_table(seed: int, positives: int = POSITIVES) -> ScoreTable:
-    """
-    Return the demo's scores of both classifiers: a sample to fit, and all test documents.
-
-    Parameters
-    ----------
-    seed : int
-        Chooses the documents to fit, the same for both classifiers.
-    positives : int
-        Positive documents to fit; negatives in proportion.
-    """
-    from bayescal.datasets import load_reuters_scores
+    """Return the demo's scores of both classifiers: a sample to fit, and all test documents."""
+    from bayescal.text.reuters_scores import load_reuters_scores
 
     frame = load_reuters_scores(topic=TOPIC)
     calibration = load_reuters_scores("naive_bayes", TOPIC, "calibration")
@@ -135,7 +184,7 @@ def demo_table(seed: int, positives: int = POSITIVES) -> ScoreTable:
 def draw(calibrated: Sequence[Calibrated], path: Path) -> None:
     """Draw the curves of the classifiers side by side into a PNG file."""
     from bayescal.plots import ProbabilityDisplay
-    from bayescal.plots.optional import require
+    from bayescal.plots.display import require
 
     figure = require("matplotlib.figure").Figure(figsize=(8.0, 3.8), dpi=200, layout="constrained")
     for one, ax in zip(calibrated, figure.subplots(1, 2, sharey=True), strict=True):
@@ -172,6 +221,8 @@ def _shown(problem: Problem) -> Floats:
 
 
 def _methods(one: Calibrated) -> dict[str, Losses]:
+    from bayescal.fitting.parts.configured import Densities
+    from bayescal.fitting.settings import ScoreParameters
     from bayescal.metrics import losses
 
     problem, rows = one.problem, one.problem.test_rows
@@ -179,8 +230,8 @@ def _methods(one: Calibrated) -> dict[str, Losses]:
     found = {}
     if problem.topic == "naive_bayes":
         found["naive Bayes as it is"] = losses(score, positive)
-    mle = Settings(inference=options.InferenceName.MLE)
-    (free,) = fit_rows(mle.calibrator(scale_floor=None), problem).fitted_problems().values()
+    without_floor = ScoreParameters(parts=Densities(scale_floor=None), inference="mle")
+    (free,) = fit_rows(without_floor, problem).fitted_problems().values()
     found["MLE without floor"] = losses(mle_log_odds(free, score), positive)
     return found | by_method(one)[1]
 

@@ -9,9 +9,8 @@ from typing import Annotated
 import typer
 
 from bayescal.cli import options
-from bayescal.cli.calibrators import load
-from bayescal.cli.command import Call, command
-from bayescal.cli.errors import blamed_on_use
+from bayescal.cli.command import Call, blamed_on_use, command
+from bayescal.cli.saved import load
 
 Out = Annotated[Path, options.option("--out", options.OUTPUT, "The file to write.", metavar="FILE")]
 FormatName = Annotated[
@@ -70,7 +69,7 @@ def export(asked: Export) -> None:
     takes the folder, or a .nc file, that bayescal fit has written. The file
     says what bayescal predict says, within 0.0001 in probability.
     """
-    from bayescal.export import export as write
+    from bayescal.report.export.writing import export as write
 
     with asked.screen.warnings(), blamed_on_use(kinds=(ValueError, OSError, ImportError)):
         written = write(

@@ -9,17 +9,19 @@ import typer
 from rich.console import Group
 
 from bayescal.cli import options
-from bayescal.cli.command import command
-from bayescal.cli.errors import UsageError, blamed_on_use
-from bayescal.cli.fitting import Calibrated, most_undecided_first
-from bayescal.cli.held_out import held_out_tables
-from bayescal.cli.left_out import NONE, left_out_tables
-from bayescal.cli.pooled import pool
-from bayescal.cli.problems import split_by_topic
+from bayescal.cli.command import UsageError, blamed_on_use, command
+from bayescal.cli.fitting import (
+    NONE,
+    Calibrated,
+    calibrate,
+    left_out_tables,
+    most_undecided_first,
+    pool,
+    split_by_topic,
+)
 from bayescal.cli.request import Fitting
-from bayescal.cli.resuming import unfinished_run
 from bayescal.cli.tables import answer_table, parameter_table, topics_table
-from bayescal.cli.unpooled import calibrate
+from bayescal.cli.writing import held_out_tables, unfinished_run
 
 # What tables call the losses of topics that were fitted together.
 POOLED = "pooled"
@@ -48,12 +50,12 @@ class Fit(Fitting):
                 f" {self.prior_knowledge}: leave out one of them."
             )
         with blamed_on_use("--prior-knowledge: "):
-            from bayescal.prior_knowledge import read_prior_knowledge
-            from bayescal.settings import read_settings
+            from bayescal.fitting.population import read_prior_knowledge
+            from bayescal.fitting.settings import read_settings
 
-            calibrator = self.calibrator()
-            read_settings(calibrator)
-            read_prior_knowledge(calibrator)
+            parameters = self.score_parameters()
+            read_settings(parameters)
+            read_prior_knowledge(parameters)
 
     def arguments(self) -> dict[str, Any]:
         """Return the arguments of a calibrator of one problem; see `Settings.arguments`."""

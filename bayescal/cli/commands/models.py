@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from bayescal.cli.errors import blamed_on_use
+from bayescal.cli.command import blamed_on_use
 
 Name = Annotated[
     str | None, typer.Argument(metavar="NAME", help="A program, or the path of a .py file.")
@@ -39,8 +39,8 @@ def _list() -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from bayescal import programs
-    from bayescal.cli.console import Screen
+    from bayescal.cli.command import Screen
+    from bayescal.distributions import programs
 
     table = Table("program", "what it is", box=box.SIMPLE_HEAD, show_lines=True, pad_edge=False)
     for name in programs.available():
@@ -52,7 +52,7 @@ def _list() -> None:
 
 
 def _print_source(name: str) -> None:
-    from bayescal import programs
+    from bayescal.distributions import programs
 
     with blamed_on_use():
         source = programs.load(name).path.read_text(encoding="utf-8")

@@ -11,18 +11,14 @@ import numpy as np
 import typer
 
 from bayescal.cli import options
-from bayescal.cli.calibrators import Calibrators, read_calibrators, say_what_is_not_used
-from bayescal.cli.command import Call, command
-from bayescal.cli.console import Screen
-from bayescal.cli.curve import Curve, curve_at, merge_curves
-from bayescal.cli.errors import blamed_on_use
-from bayescal.cli.frames import write_frame
+from bayescal.cli.command import Call, Screen, blamed_on_use, command
+from bayescal.cli.fitting import Curve, curve_at, merge_curves, verdicts_by_topic, verdicts_table
 from bayescal.cli.layout import counted
-from bayescal.cli.reading import ColumnReader
+from bayescal.cli.reading import ColumnReader, write_frame
+from bayescal.cli.saved import Calibrators, read_calibrators, say_what_is_not_used
 from bayescal.cli.settings import option_advice
-from bayescal.cli.verdicts import verdicts_by_topic, verdicts_table
 from bayescal.cli.writing import check_columns_free, check_file, staged_file, with_curve
-from bayescal.validation import Floats, check_choice, check_fraction
+from bayescal.support.validation import Floats, check_choice, check_fraction
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -108,7 +104,7 @@ def predict(asked: Predict) -> None:
 
 
 def _curve_of_rows(found: Calibrators, scores: Floats, asked: Predict) -> Curve:
-    """Return what each topic's problem says of its rows; nothing of topics left out."""
+    """Return predictions for the rows of each topic's problem, without topics left out."""
     rows, problems, curves = found.rows(), found.problems, []
     with asked.screen.progress("predict", len(rows)) as step:
         for topic, where in rows:
@@ -122,7 +118,7 @@ def _curve_of_rows(found: Calibrators, scores: Floats, asked: Predict) -> Curve:
 
 
 def _check_options(level: float, band: str, prior: float | None) -> None:
-    from bayescal.results.calibration import KINDS
+    from bayescal.fitting.results.calibration import KINDS
 
     with blamed_on_use():
         check_fraction(**{"--level": level})

@@ -11,17 +11,14 @@ import typer
 from numpy.typing import NDArray
 
 from bayescal.cli import options
-from bayescal.cli.calibrators import TOPIC, calibrators_of, load, say_what_is_not_used
-from bayescal.cli.command import Call, command
-from bayescal.cli.errors import blamed_on_use
-from bayescal.cli.frames import WRITTEN
-from bayescal.cli.reading import ColumnReader, read_scores
-from bayescal.cli.record import read_record
-from bayescal.cli.writing import check_file
-from bayescal.validation import check_fraction
+from bayescal.cli.command import Call, blamed_on_use, command
+from bayescal.cli.reading import WRITTEN, ColumnReader, read_scores
+from bayescal.cli.saved import TOPIC, calibrators_of, load, say_what_is_not_used
+from bayescal.cli.writing import check_file, read_record
+from bayescal.support.validation import check_fraction
 
 if TYPE_CHECKING:
-    from bayescal.fitted.problem import Calibrator, Problems
+    from bayescal.fitting.problems.problem import Calibrator, Problems
 
 # Scores, labels and maybe topics; what a run was asked for.
 Labelled = tuple[NDArray[Any], ...]

@@ -11,24 +11,18 @@ import numpy as np
 import typer
 
 from bayescal.cli import options
-from bayescal.cli.calibrators import say_what_is_not_used
-from bayescal.cli.command import Call, command
-from bayescal.cli.console import Screen
-from bayescal.cli.documents import Documents, read_documents
-from bayescal.cli.errors import UsageError, blamed_on_use
-from bayescal.cli.files import SINGLE
-from bayescal.cli.fitting import Calibrated, calibrated
-from bayescal.cli.held_out import held_out_tables
+from bayescal.cli.command import Call, Screen, UsageError, blamed_on_use, command
+from bayescal.cli.fitting import SINGLE, Calibrated, Problem, calibrated
 from bayescal.cli.options import TableFormat
-from bayescal.cli.problems import Problem
-from bayescal.cli.reading import ScoreTable
+from bayescal.cli.reading import Documents, ScoreTable, read_documents
+from bayescal.cli.saved import say_what_is_not_used
 from bayescal.cli.settings import Settings, check_at_least
 from bayescal.cli.tables import answer_table
-from bayescal.cli.writing import CURVE_COLUMNS, check_folder, save
+from bayescal.cli.writing import CURVE_COLUMNS, check_folder, held_out_tables, save
 
 if TYPE_CHECKING:
+    from bayescal.support.validation import Floats
     from bayescal.text import TextCalibrator
-    from bayescal.validation import Floats
 
 CLASSIFIER = "Classifier"
 SCORE, SCORED_BY = "score", "scored_by"
@@ -128,15 +122,15 @@ def _check_columns_free(docs: Documents, path: Path) -> None:
 
 
 def _check_classifier(name: str) -> None:
+    from bayescal.support.validation import check_choice
     from bayescal.text.classifiers import CLASSIFIERS
-    from bayescal.validation import check_choice
 
     with blamed_on_use():
         check_choice("--classifier", name, CLASSIFIERS)
 
 
 def _model(asked: FitText, settings: Settings, positive: str) -> TextCalibrator:
-    from bayescal.score_calibrator import ScoreCalibrator
+    from bayescal.calibrators.score_calibrator import ScoreCalibrator
     from bayescal.text import TextCalibrator
 
     return TextCalibrator(

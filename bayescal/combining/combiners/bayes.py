@@ -1,11 +1,11 @@
-r"""Ours: a Bayesian logistic model of calibrated log-odds, around those of all problems together.
+"""A Bayesian logistic model of calibrated log-odds; problems share a prior of the weights.
 
     log-odds(x) = beta_0 + b + sum_j v_j r_j(x)
                   + sum_i (w_i + sum_j u_ij z_j(x)) (lambda_i(x) - beta_0)
 
 lambda_i are the log-odds that a `ScoreCalibrator` gives classifier i, beta_0 those of the base
 rate, r_j standardised indicators. The moderators z_j, of which "bayes" has none and "local_bayes"
-has some, are principal components of these (`combining.shifts`): there weights differ between
+has some, are principal components of these (`Shifts`): there weights differ between
 documents. The weights' prior (`engines.classifier_weights.prior`) has them average the classifiers
 that are probably the best, so that few positives change little about that.
 
@@ -16,54 +16,279 @@ of the coefficients' deviation from their mode: what labels say of the level is 
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy import special
 from sklearn.utils.parallel import Parallel, delayed
 
-from bayescal.combining.calibrated_scores import CalibratedScores, calibrate_scores
-from bayescal.combining.combiners.bayesian import Bayesian, uneven
-from bayescal.combining.combiners.combiner import Combined, Combiner
-from bayescal.combining.inputs import Labelled
-from bayescal.combining.shifts import Shifts
-from bayescal.engines.classifier_weights.design import Design, interactions
-from bayescal.engines.classifier_weights.engine import (
-    Nodes,
+from bayescal.calibrators.score_calibrator import ScoreCalibrator
+from bayescal.combining.combiners.voting import Combined, Combiner
+from bayescal.combining.measures import MEASURES, best_threshold
+from bayescal.combining.nested import Inputs, Labelled, WithinRange
+from bayescal.fitting.curves.averaged_draws import AveragedDraws, average, spread_over_scores
+from bayescal.fitting.engines.classifier_weights.engine import (
+    GridModes,
     Weights,
     draw_weights,
     fit_modes,
     follow,
 )
-from bayescal.engines.classifier_weights.mode import find_mode
-from bayescal.engines.classifier_weights.prior import WeightsPrior, centre_of_weights
-from bayescal.engines.combined import log_scores
-from bayescal.results.diagnostics import ConvergenceWarning
-from bayescal.small_arrays import small_arrays
-from bayescal.validation import Floats
+from bayescal.fitting.engines.classifier_weights.model import (
+    Design,
+    WeightsPrior,
+    centre_of_weights,
+    find_mode,
+    interactions,
+)
+from bayescal.fitting.engines.stacking import log_scores
+from bayescal.fitting.results.diagnostics import ConvergenceWarning
+from bayescal.support.bayes import class_prior
+from bayescal.support.parallel import one_blas_thread
+from bayescal.support.score_checks import without_scores_warnings
+from bayescal.support.validation import Floats, warn_user
+
+CURVES = 100
+CALIBRATOR_DRAWS, CHAINS = 250, 4
+# Closer to 0 and 1, log-odds of floating-point probabilities are inaccurate.
+NEAREST = 1e-15
+
+
+@dataclass(frozen=True)
+class CalibratedScores:
+    """Calibrators of the classifiers' scores, and what they say of the documents fitted."""
+
+    calibrators: list[ScoreCalibrator]  # Of each classifier, fitted to all documents
+    base: float  # Log-odds of the base rate
+    # (n, classifiers): log-odds of the documents fitted, by calibrators of the other folds
+    held_out: Floats = field(repr=False)
+    # (curves, n, classifiers): the same of posterior draws of the curves fitted to all
+    # documents, each moved by what leaving the document's fold out moves the point estimate
+    held_out_draws: Floats = field(repr=False)
+    seed: int  # Chooses the draws
+
+    def point(self, scores: Floats) -> Floats:
+        """Return the calibrators' point estimates, log-odds of shape (n, classifiers)."""
+        return _points(self.calibrators, scores)
+
+    def draws(self, scores: Floats) -> Floats:
+        """Return log-odds of the curves' draws at scores, shape (curves, n, classifiers)."""
+        return _draws(self.calibrators, scores, self.seed)
+
+
+def calibrate_scores(labelled: Labelled, seed: int) -> CalibratedScores:
+    """Fit a calibrator to each classifier's scores, and others to those of all folds but one."""
+    scores, positive, weight = labelled.inputs.scores, labelled.positive, labelled.weight
+    counts = np.ones(positive.size) if weight is None else weight
+    everyone = np.arange(positive.size)
+    calibrators = [_fit(labelled, i, everyone, seed) for i in range(scores.shape[1])]
+    held_out = np.empty(scores.shape)
+    for rows, held in labelled.splits():
+        for i in range(scores.shape[1]):
+            held_out[held, i] = _fit(labelled, i, rows, seed).decision_function(scores[held, i])
+    draws = _draws(calibrators, scores, seed) + (held_out - _points(calibrators, scores))
+    base = float(special.logit(class_prior(float(counts @ positive), float(counts.sum()))))
+    return CalibratedScores(calibrators, base, held_out, draws, seed)
+
+
+def _fit(labelled: Labelled, i: int, rows: NDArray[np.intp], seed: int) -> ScoreCalibrator:
+    weight = None if labelled.weight is None else labelled.weight[rows]
+    # A prior of how margins and log-odds usually rise was not compared here: docs/validation.
+    calibrator = ScoreCalibrator(
+        scores_are="scores",
+        prior_knowledge="vague",
+        draws=CALIBRATOR_DRAWS,
+        chains=CHAINS,
+        random_state=seed,
+    )
+    # A classifier whose scores fall with the positive class gets little weight; no advice helps.
+    with without_scores_warnings():
+        return calibrator.fit(labelled.inputs.scores[rows, i], labelled.positive[rows], weight)
+
+
+def _points(calibrators: list[ScoreCalibrator], scores: Floats) -> Floats:
+    columns = zip(calibrators, scores.T, strict=True)
+    return np.column_stack([each.decision_function(own) for each, own in columns])
+
+
+def _draws(calibrators: list[ScoreCalibrator], scores: Floats, seed: int) -> Floats:
+    drawn = [
+        each.sample_proba(own, CURVES, np.random.default_rng([seed, i]))
+        for i, (each, own) in enumerate(zip(calibrators, scores.T, strict=True))
+    ]
+    inside = np.clip(np.stack(drawn, axis=2), NEAREST, 1.0 - NEAREST)
+    return np.asarray(special.logit(inside))
+
+
+# Each moderator costs a coefficient a classifier. The first components hold what correlated
+# indicators have in common.
+MOST_MODERATORS = 8
+# Components of less variance, as a share of all, are rounding.
+SMALLEST_VARIANCE = 1e-9
+
+
+@dataclass(frozen=True)
+class Shifts:
+    """
+    Indicators standardised, none beyond those of the documents fitted; and moderators of weights.
+
+    Moderators are the leading principal components of the standardised indicators, divided by the
+    square root of the variance of all: their squares sum to 1 on average at most. If weights depend
+    on every indicator with a coefficient of the same Gaussian prior, they depend on components
+    alike, for the prior has no direction; what is left out is of the least variance.
+    """
+
+    scale: WithinRange  # Of the documents fitted
+    # (indicators, moderators): maps standardised indicators to moderators; without columns,
+    # weights are the same for all documents.
+    axes: Floats
+
+    @classmethod
+    def of(cls, indicators: Floats, weight: Floats | None, *, of_weights: bool = False) -> Shifts:
+        """
+        Return those of the documents fitted.
+
+        Examples
+        --------
+        >>> x = np.random.default_rng(0).normal(size=(50, 3))
+        >>> shifts = Shifts.of(x, None, of_weights=True)
+        >>> z = shifts.moderators(x)
+        >>> z.shape, round(float((z**2).sum(axis=1).mean()), 2)
+        ((50, 3), 1.0)
+        """
+        scale = WithinRange.of(indicators, weight)
+        columns = scale.apply(indicators)
+        shifts = cls(scale, np.empty((columns.shape[1], 0)))
+        if not (of_weights and columns.shape[1]):
+            return shifts
+        share = np.ones(len(columns)) if weight is None else weight
+        # They have mean 0 already.
+        covariance = (columns.T * (share / share.sum())) @ columns
+        variance, axes = np.linalg.eigh(covariance)
+        leading = np.arange(variance.size)[::-1][:MOST_MODERATORS]
+        total = max(float(variance.sum()), 1.0)
+        leading = leading[variance[leading] > SMALLEST_VARIANCE * total]
+        return replace(shifts, axes=axes[:, leading] / np.sqrt(total))
+
+    def columns(self, indicators: Floats) -> Floats:
+        """Return standardised indicators, which shift the log-odds, (n, indicators)."""
+        return self.scale.apply(indicators)
+
+    def moderators(self, indicators: Floats) -> Floats:
+        """Return the moderators of the classifiers' weights, (n, moderators)."""
+        return np.asarray(self.columns(indicators) @ self.axes)
+
+    def design(self, evidence: Floats, indicators: Floats) -> Floats:
+        """Return all columns that log-odds are linear in; see `engines` for their coefficients."""
+        columns = self.columns(indicators)
+        between = interactions(evidence, columns @ self.axes)
+        return np.hstack([np.ones((len(evidence), 1)), evidence, columns, between])
+
+
+# Most documents that each draw's curve averages over.
+MOST_AVERAGED = 2000
+
+
+def uneven(weights: Weights) -> str:
+    """Return the problem of unreliable draws, with advice."""
+    return (
+        f"the posterior draws of the weights are uneven (Pareto k {weights.pareto_k:.2f}): give"
+        " fewer indicators, or more documents of each class"
+    )
+
+
+@dataclass(frozen=True)
+class Bayesian(Combined):
+    """The posterior of one problem's combination."""
+
+    calibrated: CalibratedScores  # The classifiers' calibrators
+    shifts: Shifts  # What indicators are made into
+    weights: Weights  # Draws of the coefficients
+    # (curves, d): how far each draw of calibration curves moves their mode
+    moves: Floats = field(repr=False)
+    # (n,): log-odds of the documents fitted, by coefficients of the other folds
+    cross_validated: Floats = field(repr=False)
+    prior: WeightsPrior  # What was believed of the coefficients
+
+    @property
+    def held_out(self) -> Floats:
+        """Return log-odds by calibrators and coefficients that had not seen the labels."""
+        return self.cross_validated
+
+    @property
+    def thresholds(self) -> dict[str, float]:
+        """Return Bayes' rule for costs; F1 is best where it is on the documents fitted."""
+        positive, weight = self.labelled.positive, self.labelled.weight
+        return {
+            name: best_threshold(name, self.held_out, positive, weight)
+            if measure.log_odds is None
+            else measure.log_odds
+            for name, measure in MEASURES.items()
+        }
+
+    @one_blas_thread()
+    def score(self, inputs: Inputs) -> Floats:
+        """
+        Return log-odds by the calibrators' point estimates and the coefficients' posterior means.
+
+        The mean probability of all draws would be too large where positives are rare: curves that
+        run too high weigh more in it than those that run too low.
+        """
+        evidence = self.calibrated.point(inputs.scores) - self.calibrated.base
+        columns = self.shifts.design(evidence, inputs.indicators)
+        return np.asarray(self.calibrated.base + columns @ self.weights.draws.mean(axis=0))
+
+    @one_blas_thread()
+    def sample(self, inputs: Inputs) -> Floats:
+        """Return log-odds of posterior draws, shape (draws, n)."""
+        base, draws = self.calibrated.base, self.weights.draws
+        evidence = self.calibrated.draws(inputs.scores) - base
+        columns = self.shifts.columns(inputs.indicators)
+        moderators = self.shifts.moderators(inputs.indicators)
+        head = evidence.shape[2] + 1
+        tail = head + columns.shape[1]
+        out = draws[:, head:tail] @ columns.T
+        for curve, (own, move) in enumerate(zip(evidence, self.moves, strict=True)):
+            # Draws are in random order, so that each curve may have every so many of them.
+            some = slice(curve, None, len(evidence))
+            shared = draws[some, :head] + move[:head]
+            out[some] += shared[:, :1] + shared[:, 1:] @ own.T
+            out[some] += draws[some, tail:] @ interactions(own, moderators).T
+        return np.asarray(out + base)
+
+    @cached_property
+    @one_blas_thread()
+    def curves(self) -> AveragedDraws:
+        """Return draws of P(+) among documents of a combined score, from those fitted."""
+        labelled = self.labelled
+        if labelled.weight is not None:
+            labelled = labelled.take(np.flatnonzero(labelled.weight > 0.0))
+        score = self.score(labelled.inputs)
+        rows = spread_over_scores(score, MOST_AVERAGED)
+        weight = None if labelled.weight is None else labelled.weight[rows]
+        drawn = self.sample(labelled.inputs.take(rows))
+        return average(score[rows], drawn, float(special.expit(self.calibrated.base)), weight)
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Return problems of the draws of the weights, with advice."""
+        return () if self.weights.trusted else (uneven(self.weights),)
+
 
 DRAWS = 1000
 
 
 @dataclass(frozen=True)
 class Bayes(Combiner):
-    """
-    The Bayesian combination.
+    """The Bayesian combination."""
 
-    Attributes
-    ----------
-    prior : WeightsPrior
-        Scales of bias, weights and indicators' coefficients.
-    draws : int
-        How many draws of the coefficients.
-    weight_shifts : bool
-        Whether indicators shift weights too.
-    """
-
+    # Scales of bias, weights and indicators' coefficients.
     prior: WeightsPrior = field(default_factory=WeightsPrior)
-    draws: int = DRAWS
-    weight_shifts: bool = False
+    draws: int = DRAWS  # How many draws of the coefficients
+    weight_shifts: bool = False  # Whether indicators shift weights too
     gives_log_odds: bool = True
 
     def fit(
@@ -79,7 +304,7 @@ class Bayes(Combiner):
         )
         return self.weigh(problems, calibrated, rng)
 
-    @small_arrays()
+    @one_blas_thread()
     def weigh(
         self,
         problems: Sequence[Labelled],
@@ -102,8 +327,8 @@ class Bayes(Combiner):
         centre = _centre(problems, calibrated, rng)
         nodes = fit_modes(designs, centre, self.prior)
         held_out = _cross_validated(problems, designs, nodes)
-        found = draw_weights(nodes, self.draws, rng)
-        _warn_of_draws(found)
+        drawn = draw_weights(nodes, self.draws, rng)
+        _warn_of_draws(drawn)
         return [
             Bayesian(
                 labelled,
@@ -115,7 +340,7 @@ class Bayes(Combiner):
                 self.prior,
             )
             for labelled, own, shift, weights, design, z, scores in zip(
-                problems, calibrated, shifts, found, designs, moderators, held_out, strict=True
+                problems, calibrated, shifts, drawn, designs, moderators, held_out, strict=True
             )
         ]
 
@@ -130,10 +355,10 @@ def local(*, normalise: bool = True) -> Bayes:
     return Bayes(weight_shifts=True)
 
 
-def _warn_of_draws(found: Sequence[Weights]) -> None:
-    worst = max(found, key=lambda weights: weights.pareto_k)
-    if not all(weights.trusted for weights in found):
-        warnings.warn(f"{uneven(worst)}.", ConvergenceWarning, stacklevel=5)
+def _warn_of_draws(drawn: Sequence[Weights]) -> None:
+    worst = max(drawn, key=lambda weights: weights.pareto_k)
+    if not all(weights.trusted for weights in drawn):
+        warn_user(f"{uneven(worst)}.", ConvergenceWarning)
 
 
 def _design(labelled: Labelled, calibrated: CalibratedScores, shifts: Shifts) -> Design:
@@ -150,7 +375,7 @@ def _weight(labelled: Labelled) -> Floats:
 def _centre(
     problems: Sequence[Labelled], calibrated: Sequence[CalibratedScores], rng: np.random.Generator
 ) -> Floats:
-    """Return weights of the classifiers by what they say of all problems' labels held out."""
+    """Return centres of the weights by the held-out log scores of all problems."""
     each = [
         log_scores(own.held_out.T, labelled.positive)
         for labelled, own in zip(problems, calibrated, strict=True)
@@ -160,7 +385,7 @@ def _centre(
 
 
 def _cross_validated(
-    problems: Sequence[Labelled], designs: Sequence[Design], nodes: Nodes
+    problems: Sequence[Labelled], designs: Sequence[Design], nodes: GridModes
 ) -> list[Floats]:
     """Return log-odds of each fold's documents by the mode that all other folds have."""
     model = nodes.likeliest.model
@@ -170,7 +395,7 @@ def _cross_validated(
             design.take(labelled.fold != fold)
             for design, labelled in zip(designs, problems, strict=True)
         ]
-        # Two scales that all documents have chosen know next to nothing of any of them.
+        # All documents chose the two scales, which hold almost no information on any one of them.
         points = find_mode(replace(model, designs=kept)).points
         for scores, labelled, design, point in zip(out, problems, designs, points, strict=True):
             held = labelled.fold == fold
@@ -181,7 +406,7 @@ def _cross_validated(
 def _moves(
     weights: Weights, design: Design, calibrated: CalibratedScores, moderators: Floats
 ) -> Floats:
-    """Return how far each draw of the curves moves the mode."""
+    """Return the shift of the mode by each draw of the curves, (curves, coefficients)."""
     evidence = calibrated.held_out_draws - calibrated.base
     return np.array(
         [follow(weights, design, each, interactions(each, moderators)) for each in evidence]

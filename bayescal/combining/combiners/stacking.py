@@ -1,71 +1,62 @@
 """Stacking: a scikit-learn classifier of the inputs, cross-validated for its thresholds.
 
 On the base classifiers' scores alone it is stacking; with indicators it is STRIVE ("stacked
-reliability indicator variable ensemble", dissertation, chapter 7).
+reliability indicator variable ensemble", Bennett's dissertation, chapter 7).
+
+The kernels of STRIVE-S Local (section 7.2.2) let the weights of the base scores depend on the
+inputs: K(x, z) = (<x, z> + 1) (<Px, Pz> + 1), P keeping the base scores alone, a part of the
+quadratic kernel. "selected_kernel" keeps in the first factor the inputs that a decision tree uses.
+Inputs have mean 0 and standard deviation 1; the dissertation's experiments divided by sqrt(E x^2)
+by mistake (section 7.1.4).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any
+from functools import cached_property, partial
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
-from bayescal.classification.raw_scores import raw_scores
-from bayescal.classification.targets import BINARY
-from bayescal.combining.combiners.combiner import Combined, Combiner
-from bayescal.combining.ends import Ends
-from bayescal.combining.inputs import Inputs, Labelled
-from bayescal.combining.standardiser import Standardiser
-from bayescal.validation import Floats
+from bayescal.calibrators.classifier.raw_scores import raw_scores
+from bayescal.calibrators.classifier.targets import BINARY
+from bayescal.combining.combiners.voting import Combined, Combiner
+from bayescal.combining.nested import Ends, Inputs, Labelled
+from bayescal.support.validation import Floats
+from bayescal.text.decision_tree import DecisionTree
 
-# Of the inputs' mean squared length, how many of them are scores (the first ones) and a seed: an
-# unfitted classifier.
+# (mean squared length of inputs, number of scores, which come first, seed) -> unfitted classifier.
 Make = Callable[[float, int, int], Any]
 
 
 @dataclass(frozen=True)
 class Model:
-    """
-    A fitted classifier of inputs.
+    """A fitted classifier of inputs."""
 
-    Attributes
-    ----------
-    classifier : classifier
-        Fitted.
-    standardiser : Standardiser or None
-        What inputs go through first.
-    """
-
-    classifier: Any
-    standardiser: Standardiser | None
+    classifier: Any  # Fitted
+    scaler: StandardScaler | None  # standardises inputs first
 
     def score(self, inputs: Inputs) -> Floats:
         """Return scores of documents."""
-        columns = inputs.matrix
-        if self.standardiser is not None:
-            columns = self.standardiser.apply(columns)
+        columns = inputs.matrix if self.scaler is None else self.scaler.transform(inputs.matrix)
         return raw_scores(self.classifier, columns, BINARY, 1)[:, 0]
 
 
 @dataclass(frozen=True)
 class Stacked(Combined):
-    """
-    A fitted classifier of inputs, with held-out scores.
+    """A fitted classifier of inputs, with held-out scores."""
 
-    Attributes
-    ----------
-    model : Model
-        Fitted to all documents.
-    cross_validated : array of shape (n,)
-        Scores of documents by models fitted to the other folds.
-    """
-
-    model: Model
+    model: Model  # Fitted to all documents
+    # (n,): scores of documents by models fitted to the other folds
     cross_validated: Floats = field(repr=False)
 
     @cached_property
@@ -85,30 +76,17 @@ class Stacked(Combined):
 
 @dataclass(frozen=True)
 class Stacking(Combiner):
-    """
-    Stacking by a classifier.
+    """Stacking by a classifier."""
 
-    Attributes
-    ----------
-    make : callable
-        Returns an unfitted classifier, see `Make`.
-    normalise : bool
-        Whether it gets standardised inputs.
-    gives_log_odds : bool
-        Whether its scores are log-odds.
-    takes_weights : bool
-        Whether its fit takes weights.
-    """
-
-    make: Make
-    normalise: bool = True
-    gives_log_odds: bool = False
-    takes_weights: bool = True
+    make: Make  # Returns an unfitted classifier, see `Make`
+    normalise: bool = True  # Whether it gets standardised inputs
+    gives_log_odds: bool = False  # Whether its scores are log-odds
+    takes_weights: bool = True  # Whether its fit takes weights
 
     def fit(
         self, problems: Sequence[Labelled], rng: np.random.Generator, n_jobs: int | None
     ) -> Sequence[Combined]:
-        """Return a classifier of each problem, with what its likes say of documents held out."""
+        """Return a classifier of each problem, with cross-validated scores."""
         jobs = []
         for labelled in problems:
             parts = [np.arange(labelled.positive.size), *(train for train, _ in labelled.splits())]
@@ -123,20 +101,17 @@ class Stacking(Combiner):
     def fit_model(self, labelled: Labelled, seed: int) -> Model:
         """Return the classifier fitted to some documents."""
         columns, weight = labelled.inputs.matrix, labelled.weight
-        standardiser = Standardiser.of(columns, weight) if self.normalise else None
-        if standardiser is not None:
-            columns = standardiser.apply(columns)
+        scaler = StandardScaler() if self.normalise else None
+        if scaler is not None:
+            columns = scaler.fit_transform(columns, sample_weight=weight)
         length = mean_square_length(columns, weight)
         classifier = self.make(length, labelled.inputs.scores.shape[1], seed)
         params = {} if weight is None else {"sample_weight": weight}
-        return Model(
-            classifier.fit(columns, labelled.positive.astype(np.int64), **params), standardiser
-        )
+        return Model(classifier.fit(columns, labelled.positive.astype(np.int64), **params), scaler)
 
 
 def of_classifier(classifier: Any, *, normalise: bool) -> Stacking:
     """Return stacking by a classifier of the user's own; clones of it are fitted."""
-    from sklearn.base import clone
 
     def make(length: float, scores: int, seed: int) -> Any:
         copy = clone(classifier)
@@ -172,3 +147,133 @@ def _stacked(labelled: Labelled, models: Any) -> Stacked:
     for _, held in labelled.splits():
         scores[held] = next(models).score(labelled.inputs.take(held))
     return Stacked(labelled, model, scores)
+
+
+def _make_boosting(length: float, scores: int, seed: int) -> HistGradientBoostingClassifier:
+    # Early stopping would set aside documents, which may be few.
+    return HistGradientBoostingClassifier(
+        max_iter=100, learning_rate=0.05, max_leaf_nodes=8, early_stopping=False, random_state=seed
+    )
+
+
+def boosting(*, normalise: bool = True) -> Stacking:
+    """Return stacking by gradient-boosted trees, whose scores are finer than one tree's."""
+    return Stacking(_make_boosting, normalise, gives_log_odds=True)
+
+
+CACHE = 500.0  # megabytes of kernel values
+# libsvm treats smaller inner products as 0 and does not end with a C to match. Inputs that differ
+# by rounding alone have such products.
+SHORTEST = 1e-12
+
+
+def linear_svc(length: float, seed: int) -> SVC:
+    """
+    Return an unfitted linear SVM whose C is 1 / mean <x, x>, as SVM-light chooses it.
+
+    The bias has no penalty there, as it would have in `LinearSVC`.
+
+    Examples
+    --------
+    >>> linear_svc(5.0, 0).C
+    0.2
+    """
+    cost = 1.0 / length if length > SHORTEST else 1.0
+    return SVC(kernel="linear", C=cost, cache_size=CACHE, random_state=seed)
+
+
+def _make_linear_svm(length: float, scores: int, seed: int) -> SVC:
+    return linear_svc(length, seed)
+
+
+def linear_svm(*, normalise: bool = True) -> Stacking:
+    """Return Stack-S or STRIVE-S, a linear SVM; its scores are margins."""
+    return Stacking(_make_linear_svm, normalise)
+
+
+MOST_STEPS = 2000
+
+
+def _make_logistic(length: float, scores: int, seed: int) -> LogisticRegression:
+    return LogisticRegression(max_iter=MOST_STEPS)
+
+
+def logistic(*, normalise: bool = True) -> Stacking:
+    """Return stacking by logistic regression (C = 1), the baseline with probabilities."""
+    return Stacking(_make_logistic, normalise, gives_log_odds=True)
+
+
+def _make_tree(length: float, scores: int, seed: int) -> DecisionTree:
+    return DecisionTree(random_state=seed)
+
+
+def tree(*, normalise: bool = True) -> Stacking:
+    """Return Stack-D or STRIVE-D, a tree with smoothed log-odds at its leaves."""
+    return Stacking(_make_tree, normalise, gives_log_odds=True, takes_weights=False)
+
+
+def product_features(columns: Floats, other: Floats) -> Floats:
+    """
+    Return features whose inner products are (<x, z> + 1) (<x', z'> + 1).
+
+    Examples
+    --------
+    >>> product_features(np.array([[2.0]]), np.array([[3.0]]))
+    array([[6., 2., 3., 1.]])
+    """
+    one = np.ones((len(columns), 1))
+    left, right = np.hstack([columns, one]), np.hstack([other, one])
+    return np.asarray((left[:, :, None] * right[:, None, :]).reshape(len(columns), -1))
+
+
+class LocalKernelSVM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """
+    The SVM of this kernel, by its explicit features.
+
+    Parameters
+    ----------
+    scores : int
+        How many columns, the first ones, are base scores.
+    select : bool
+        Whether the first factor has only the columns that a tree of the same documents uses.
+    random_state : int
+        Of the tree.
+    """
+
+    def __init__(self, scores: int = 1, select: bool = False, random_state: int = 0) -> None:
+        self.scores = scores
+        self.select = select
+        self.random_state = random_state
+
+    def fit(self, X: Floats, y: Any, sample_weight: Floats | None = None) -> Self:  # noqa: N803
+        """Choose the columns, and fit the SVM."""
+        self.classes_ = np.unique(y)
+        self.columns_: NDArray[np.intp] = np.arange(X.shape[1])
+        if self.select:
+            used = DecisionTree(random_state=self.random_state).fit(X, y).tree_.tree_.feature
+            self.columns_ = np.unique(used[used >= 0])
+        features = self._features(X)
+        length = mean_square_length(features, sample_weight)
+        self.svm_ = linear_svc(length, self.random_state).fit(features, y, sample_weight)
+        return self
+
+    def decision_function(self, X: Floats) -> Floats:  # noqa: N803
+        """Return margins, shape (n,)."""
+        return np.asarray(self.svm_.decision_function(self._features(X)))
+
+    def _features(self, X: Floats) -> Floats:  # noqa: N803
+        return product_features(X[:, self.columns_], X[:, : self.scores])
+
+
+def _make_kernel(length: float, scores: int, seed: int, *, select: bool) -> LocalKernelSVM:
+    return LocalKernelSVM(scores, select, seed)
+
+
+def local_kernel(*, normalise: bool = True) -> Stacking:
+    """Return stacking by the kernel of all inputs."""
+    return Stacking(partial(_make_kernel, select=False), normalise)
+
+
+def selected_kernel(*, normalise: bool = True) -> Stacking:
+    """Return stacking by the kernel of the inputs that a tree uses."""
+    return Stacking(partial(_make_kernel, select=True), normalise)

@@ -141,7 +141,7 @@ function reliabilityFigure(test, width, whose) {
   for (const bin of rowsOf(test.point.bins)) chart.dot(bin.predicted, bin.observed, "posterior");
   const legend = [
     ["dot posterior", "posterior"],
-    ["line consistency", `where a right forecast falls, ${percent()}`],
+    ["line consistency", `expected range if calibrated, ${percent()}`],
   ];
   if (test.mle) legend.splice(1, 0, ["dot mle", "maximum likelihood"]);
   const { n, positives, expected, log_loss: loss, brier } = test.point;

@@ -1,0 +1,391 @@
+"""CalibratedClassifier: any scikit-learn classifier, its probabilities calibrated, with bands."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import check_cv
+from sklearn.svm import LinearSVC
+from sklearn.utils import get_tags, indexable
+from sklearn.utils.validation import _num_samples, check_is_fitted
+
+from bayescal.calibrators.classifier import ensemble
+from bayescal.calibrators.classifier.ensemble import CalibratedPair, calibrate
+from bayescal.calibrators.classifier.fitted_classifier import FittedClassifier
+from bayescal.calibrators.classifier.folds import (
+    Scored,
+    TrainingDocuments,
+    route,
+    router_of,
+    routing_enabled,
+    score_fitted,
+    score_folds,
+    score_out_of_fold,
+)
+from bayescal.calibrators.classifier.raw_scores import check_scoring
+from bayescal.calibrators.classifier.score_maps import read_calibrator
+from bayescal.calibrators.classifier.targets import BINARY, MULTILABEL, Target, read_target
+from bayescal.fitting.problems.problem import Problems
+from bayescal.fitting.results.calibration import KINDS
+from bayescal.support.randomness import generator
+from bayescal.support.validation import Floats, as_weights, check_choice, check_fraction
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from sklearn.utils import Tags
+    from sklearn.utils.metadata_routing import MetadataRouter
+
+    from bayescal.fitting.results.diagnostics import Diagnostics
+
+ESTIMATOR = "estimator"  # the classifier's name in metadata routing
+
+
+class CalibratedClassifier(
+    FittedClassifier,
+    ClassifierMixin,  # type: ignore[misc]
+    MetaEstimatorMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+):
+    """
+    Calibrate a classifier on scores of documents that it was not trained on.
+
+    This is the counterpart of `sklearn.calibration.CalibratedClassifierCV`, with a posterior. The
+    classifier's raw scores (decision_function; else log-odds of predict_proba, never rounded to 0
+    or 1) go through a calibrator, by default `ScoreCalibrator`. With several classes each is
+    calibrated against the rest, and the probabilities are divided by their sum in every posterior
+    draw. Where a document may have several labels (y an array of 0 and 1) each label is calibrated
+    by itself, or all are pooled by a `TopicCalibrator`.
+
+    Parameters
+    ----------
+    estimator : classifier, optional
+        It has fit and decision_function or predict_proba; LinearSVC by default. One inside a
+        `sklearn.frozen.FrozenEstimator` is not fitted again: all documents calibrate it, and `cv`
+        and `ensemble` do not matter.
+    calibrator : object or str, optional
+        `ScoreCalibrator()` by default; a `TopicCalibrator`; "sigmoid", "isotonic" or
+        "temperature", which are scikit-learn's; or any object with fit and with predict_proba, or
+        a predict that gives probabilities, of one column of scores, such as LogisticRegression.
+        Copies are fitted, on labels 0 and 1. Ours with ``scores_are="auto"`` get "scores":
+        margins and log-odds are calibrated, also where they all lie between 0 and 1.
+    cv : int, splitter or iterable of splits, optional
+        How to split documents into folds; 5 stratified folds by default.
+    ensemble : bool or "auto"
+        False: the out-of-fold scores of all documents calibrate one classifier, trained on all.
+        True or "auto": a classifier for each fold is calibrated on its test part; probabilities
+        are averaged. Better for trees and other classifiers that change much with their training
+        documents, worse with few positives (docs/validation/ensembles.md).
+    n_jobs : int, optional
+        Processes that train folds and fit calibrators.
+    random_state : int, numpy Generator, RandomState or None
+        Gives each calibrator its seed; with None each keeps its own random_state.
+    positive : label, optional
+        The positive one of two classes; by default the second in sorted order.
+
+    Attributes
+    ----------
+    classes_ : array of shape (classes,), or list of arrays
+        The negative and the positive class; of several classes these in sorted order; with several
+        labels [0, 1] for each.
+    scores_ : array of shape (n,) or (n, columns)
+        The raw scores that the documents were calibrated on, by classifiers that were not trained
+        on them: of two classes for the positive one, else one for each class or label; nan for
+        documents that no fold tested.
+    labels_ : array of shape (labels,)
+        Names of the labels: those of the columns if y is a DataFrame, else 0, 1, ...
+    calibrated_classifiers_ : list
+        Pairs of a fitted `estimator` and its `calibrators`: one pair, or one for each fold.
+    posterior_ : xarray.DataTree
+        The calibrator's tree; with several classes, labels or folds it has a branch for each.
+    n_features_in_, feature_names_in_
+        Those of the estimator, if it has them.
+
+    Examples
+    --------
+    >>> from bayescal import CalibratedClassifier
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.svm import LinearSVC
+    >>> X, y = make_classification(n_samples=200, weights=[0.8], random_state=0)
+    >>> classifier = CalibratedClassifier(LinearSVC(), random_state=0).fit(X[:150], y[:150])
+    >>> classifier.predict_proba(X[150:]).shape
+    (50, 2)
+    >>> lower, upper = classifier.predict_interval(X[150:], level=0.9).T
+    >>> bool((lower < upper).all())
+    True
+
+    References
+    ----------
+    B. Zadrozny and C. Elkan, Transforming classifier scores into accurate multiclass probability
+    estimates, KDD 2002.
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        calibrator: Any = None,
+        *,
+        cv: Any = 5,
+        ensemble: bool | str = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        positive: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.calibrator = calibrator
+        self.cv = cv
+        self.ensemble = ensemble
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.positive = positive
+
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None, **params: Any) -> Self:
+        """
+        Fit the classifier and calibrate it.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or list of n documents
+            Documents in the form that the classifier takes.
+        y : array-like of shape (n,) or (n, labels)
+            Classes, or 0 and 1 for each label.
+        sample_weight : array-like of shape (n,), optional
+            Weights for the calibrators and for the classifier. With metadata routing the classifier
+            gets them only if it requests them.
+        **params
+            Metadata. Without routing `groups` goes to the splitter, and all else to the classifier.
+
+        Raises
+        ------
+        ValueError
+            If an argument is not as described; if a class lacks documents in a part of a fold; or
+            if the classifier or the calibrator takes no weights and there are some.
+        """
+        X, target = indexable(X)[0], read_target(y, _num_samples(X), self.positive)
+        estimator = self._estimator()
+        check_scoring(estimator, target.kind)
+        if not isinstance(self.ensemble, bool | np.bool_) and self.ensemble != "auto":
+            raise ValueError(f"ensemble must be True, False or 'auto', got {self.ensemble!r}.")
+        calibrator = read_calibrator(self.calibrator, weighted=sample_weight is not None)
+        fit_params, split_params = route(
+            self,
+            {ESTIMATOR: estimator},
+            sample_weight,
+            params,
+            called="{name} {kind}",
+            others="a step of it or the calibrators",
+        )
+        weight = as_weights(sample_weight, len(target.y))
+        documents = TrainingDocuments(X, target, fit_params[ESTIMATOR])
+        if isinstance(estimator, FrozenEstimator):
+            parts = score_fitted(estimator, documents)
+        else:
+            splits = check_cv(self.cv, target.y, classifier=True).split(X, target.y, **split_params)
+            # "auto" is true, as it means to scikit-learn: a frozen estimator is dealt with above.
+            score = score_folds if self.ensemble else score_out_of_fold
+            parts = score(estimator, documents, splits, n_jobs=self.n_jobs)
+        self.calibrated_classifiers_ = calibrate(
+            parts, calibrator, target, weight, random_state=self.random_state, n_jobs=self.n_jobs
+        )
+        self.scores_ = _scores_of(parts, target)
+        self._set_target(target, self.calibrated_classifiers_[0].estimator)
+        return self
+
+    def predict_proba(self, X: Any, prior: Any = None) -> Floats:
+        """
+        Return probabilities of all classes, in the order of `classes_`, or of each label.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or list of n documents
+            Documents in the form that the classifier takes.
+        prior : float, distribution, sequence, mapping or Series, optional
+            For two classes, the share of positives among the documents to predict, see
+            `ScoreCalibrator.decision_function`, or the shares of both; else a share for each class
+            or label. Several are in the order of `classes_`, or by name.
+
+        Returns
+        -------
+        array of shape (n, classes) or (n, labels)
+        """
+        return np.asarray(np.exp(self.predict_log_proba(X, prior)))
+
+    def predict_log_proba(self, X: Any, prior: Any = None) -> Floats:
+        """
+        Return natural logarithms of `predict_proba`, which stay finite where that rounds to 0 or 1.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or list of n documents
+            Documents in the form that the classifier takes.
+        prior : float, distribution, or sequence, optional
+            See `predict_proba`.
+        """
+        return ensemble.log_proba(self._pairs(), self._features(X), prior)
+
+    def decision_function(self, X: Any, prior: Any = None) -> Floats:
+        """
+        Return calibrated natural log-odds: of the positive class, or of each class or label.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or list of n documents
+            As the classifier takes them.
+        prior : float, distribution, or sequence, optional
+            See `predict_proba`.
+
+        Returns
+        -------
+        array of shape (n,) or (n, columns)
+        """
+        log_odds = ensemble.log_odds(self._pairs(), self._features(X), prior)
+        return log_odds[:, 0] if self._kind == BINARY else log_odds
+
+    def predict(self, X: Any, prior: Any = None) -> NDArray[Any]:
+        """
+        Return the likeliest class of each document; with several labels 1 where P > 1/2, else 0.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or list of n documents
+            Documents in the form that the classifier takes.
+        prior : float, distribution, or sequence, optional
+            See `predict_proba`.
+        """
+        log_p = self.predict_log_proba(X, prior)
+        if self._kind == MULTILABEL:
+            return np.asarray(log_p > -np.log(2.0), dtype=np.int64)
+        return np.asarray(np.asarray(self.classes_)[log_p.argmax(axis=1)])
+
+    def predict_interval(
+        self, X: Any, level: float = 0.9, kind: str = "pointwise", prior: Any = None
+    ) -> Floats:
+        """
+        Return posterior intervals of probabilities; lower and upper last.
+
+        Those of more than two classes, and of an ensemble, are of at most 1,000 draws, the same of
+        every document, and have seven digits: `sample_proba` has all.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or list of n documents
+            Documents in the form that the classifier takes.
+        level : float
+            Posterior probability, between 0 and 1.
+        kind : {"pointwise", "hdi", "simultaneous"}
+            See `ScoreCalibrator.predict_interval`; "simultaneous" is for two classes or several
+            labels, and not for an ensemble.
+        prior : float, distribution, or sequence, optional
+            See `predict_proba`.
+
+        Returns
+        -------
+        array of shape (n, 2) or (n, columns, 2)
+            Intervals of P(+) for two classes, else of every class or label.
+
+        Raises
+        ------
+        ValueError
+            If the calibrator has no posterior, or an argument is out of range.
+        """
+        check_fraction(level=level)
+        check_choice("kind", kind, KINDS)
+        out = ensemble.interval(self._pairs(), self._features(X), level, kind, prior)
+        return out[:, 0] if self._kind == BINARY else out
+
+    def sample_proba(
+        self, X: Any, draws: int | None = None, random_state: Any = None, prior: Any = None
+    ) -> Floats:
+        """
+        Return probabilities of posterior draws; with several classes each draw sums to 1.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or list of n documents
+            Documents in the form that the classifier takes.
+        draws : int, optional
+            How many draws to choose at random; by default all are returned, in their order.
+        random_state : int, Generator, RandomState or None
+            Chooses the draws.
+        prior : float, distribution, or sequence, optional
+            See `predict_proba`.
+
+        Returns
+        -------
+        array of shape (draws, n) or (draws, n, columns)
+            Draws of P(+) for two classes, else of every class or label.
+
+        Raises
+        ------
+        ValueError
+            If the calibrator has no posterior, or not so many draws.
+        """
+        rng = generator(random_state)
+        out = ensemble.sample(self._pairs(), self._features(X), draws, rng, prior)
+        return out[:, :, 0] if self._kind == BINARY else out
+
+    @property
+    def posterior_(self) -> xr.DataTree:
+        """The posterior of the calibrators."""
+        return ensemble.posterior(self._pairs())
+
+    @property
+    def diagnostics_(self) -> Diagnostics | dict[str, Diagnostics]:
+        """Diagnostics of the draws; of several calibrators by class, label or fold."""
+        by_name: Diagnostics | dict[str, Diagnostics] = ensemble.diagnostics(self._pairs())
+        return by_name
+
+    def fitted_problems(self) -> Problems:
+        """
+        Return the calibrators' fitted problems, for plots, reports and `bayescal.decisions`.
+
+        One problem for two classes, under the empty name; else one for each class or label, with
+        the fold in its name where there are several.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If nothing was fitted yet.
+        AttributeError
+            If a calibrator is none of this package's, and so has no posterior.
+        """
+        return ensemble.problems(self._pairs(), np.asarray(self.classes_))
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Return who may get which metadata of fit; see scikit-learn's guide."""
+        return router_of(self, {ESTIMATOR: self._estimator()})
+
+    def __sklearn_tags__(self) -> Tags:
+        tags, inner = super().__sklearn_tags__(), get_tags(self._estimator())
+        tags.input_tags = inner.input_tags
+        if inner.classifier_tags is not None:
+            tags.classifier_tags = inner.classifier_tags
+        return tags
+
+    def _held_out(self, X: Any, y: Any) -> Any:
+        return ensemble.labelled(self._pairs(), self._features(X), y)
+
+    def _features(self, X: Any) -> Any:
+        """Return documents as the classifier takes them."""
+        return X
+
+    def _estimator(self) -> Any:
+        if self.estimator is not None:
+            return self.estimator
+        default = LinearSVC(random_state=0)
+        return default.set_fit_request(sample_weight=True) if routing_enabled() else default
+
+    def _pairs(self) -> list[CalibratedPair]:
+        check_is_fitted(self, "calibrated_classifiers_")
+        return self.calibrated_classifiers_
+
+
+def _scores_of(parts: list[Scored], target: Target) -> Floats:
+    """Return each document's score by a classifier that was not trained on it; nan without one."""
+    scores = np.full(target.positive.shape, np.nan)
+    for part in parts:
+        scores[part.rows] = part.scores
+    return scores[:, 0] if target.kind == BINARY else scores

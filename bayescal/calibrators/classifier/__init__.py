@@ -1,0 +1,1 @@
+"""Parts of CalibratedClassifier: targets, raw scores, folds, score maps and pairs."""

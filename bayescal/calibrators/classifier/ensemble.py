@@ -1,0 +1,422 @@
+"""Calibrated pairs of a classifier and its score maps, and their mean probabilities and draws."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import logsumexp
+from sklearn.base import clone
+from sklearn.utils.parallel import Parallel, delayed
+
+from bayescal.calibrators.classifier.fitted_classifier import with_labels
+from bayescal.calibrators.classifier.folds import Scored
+from bayescal.calibrators.classifier.raw_scores import Reach, raw_scores
+from bayescal.calibrators.classifier.score_maps import (
+    ColumnMaps,
+    JointMap,
+    PooledMap,
+    Priors,
+    ScikitLearnCalibrator,
+    ScoreMap,
+    no_posterior,
+    seeded_copies,
+)
+from bayescal.calibrators.classifier.targets import (
+    BINARY,
+    MULTICLASS,
+    MULTILABEL,
+    Target,
+    check_both_sides,
+)
+from bayescal.calibrators.score_calibrator import ScoreCalibrator
+from bayescal.calibrators.topic_calibrator import TopicCalibrator
+from bayescal.fitting.curves.curves import blocks, highest_density, quantiles, sum_to_one
+from bayescal.fitting.parts.configured import AUTO
+from bayescal.fitting.problems.problem import FittedProblem, Problems
+from bayescal.support.score_checks import without_scores_warnings
+from bayescal.support.validation import Floats
+
+
+def priors_of(kind: str, names: NDArray[Any], prior: Any) -> Priors:
+    """
+    Return a class prior for each column of scores, or None for each.
+
+    Examples
+    --------
+    >>> priors_of("multiclass", np.array(["a", "b", "c"]), {"b": 0.7, "a": 0.1, "c": 0.2})
+    [0.1, 0.7, 0.2]
+    """
+    if prior is None:
+        return [None] * (1 if kind == BINARY else names.size)
+    # A Series for two classes may hold draws of one.
+    named = isinstance(prior, Mapping) or (
+        hasattr(prior, "to_dict") and (kind != BINARY or len(prior) == names.size)
+    )
+    if named:
+        prior = _in_order(dict(prior.items()), names.tolist())
+    elif kind == BINARY and not (np.shape(prior) == (2,) and sum_to_one(prior)):
+        return [prior]
+    if not hasattr(prior, "__len__") or len(prior) != names.size:
+        raise ValueError(
+            f"prior must hold one value for each of the {names.size} classes or labels, got"
+            f" {prior!r}."
+        )
+    if kind != MULTILABEL and not sum_to_one(prior):
+        raise ValueError(f"prior must sum to 1 over the classes, got {sum(prior):g}.")
+    return [prior[1]] if kind == BINARY else list(prior)
+
+
+def _in_order(by_name: dict[Any, Any], names: list[Any]) -> list[Any]:
+    """Return values by name in the order of the names."""
+    if set(by_name) != set(names):
+        shown = ", ".join(map(repr, by_name))
+        raise ValueError(
+            f"prior must have one value for each of {', '.join(map(repr, names))}, by name; got"
+            f" those of {shown}."
+        )
+    return [by_name[name] for name in names]
+
+
+def log_proba_of(kind: str, log_negative: Floats, log_positive: Floats) -> Floats:
+    """
+    Return log probabilities: of both classes, of all classes, or of each label.
+
+    Several classes' one-vs-rest probabilities are divided by their sum (Zadrozny and Elkan, KDD
+    2002, section 4); where all are 0, every class gets the same.
+
+    Examples
+    --------
+    >>> p = np.array([[0.2, 0.3, 0.5], [0.1, 0.1, 0.2]])
+    >>> np.exp(log_proba_of("multiclass", np.log1p(-p), np.log(p)))
+    array([[0.2 , 0.3 , 0.5 ],
+           [0.25, 0.25, 0.5 ]])
+    """
+    if kind == BINARY:
+        return np.concatenate([log_negative, log_positive], axis=1)
+    if kind != MULTICLASS:
+        return log_positive
+    total = logsumexp(log_positive, axis=1, keepdims=True)
+    lost = np.isneginf(total)
+    flat = -np.log(log_positive.shape[1])
+    return np.asarray(np.where(lost, flat, log_positive - np.where(lost, 0.0, total)))
+
+
+def log_odds_of_classes(log_p: Floats) -> Floats:
+    """
+    Return the log-odds of every class against the rest, natural logarithms.
+
+    The rest is summed class by class: 1 - p would round to 0 where p is nearly 1.
+
+    Examples
+    --------
+    >>> log_odds_of_classes(np.log([[0.2, 0.3, 0.5]])).round(2)
+    array([[-1.39, -0.85,  0.  ]])
+    """
+    rest = [logsumexp(np.delete(log_p, k, axis=1), axis=1) for k in range(log_p.shape[1])]
+    return np.asarray(log_p - np.stack(rest, axis=1))
+
+
+def on_simplex(kind: str, draws: Floats) -> Floats:
+    """Return draws of probabilities, of several classes each draw divided by its sum."""
+    if kind != MULTICLASS:
+        return draws
+    # Class by class: sums along a short last axis take as long as all else.
+    total = reduce(np.add, np.moveaxis(draws, 2, 0))[:, :, None]
+    if (total > 0.0).all():
+        return np.asarray(draws / total)
+    flat = np.full_like(draws, 1.0 / draws.shape[2])
+    return np.asarray(np.divide(draws, total, out=flat, where=total > 0.0))
+
+
+def mean_log_proba(members: list[Floats]) -> Floats:
+    """Return the log of the mean over members of their probabilities, given in logarithms."""
+    if len(members) == 1:
+        return members[0]
+    return np.asarray(logsumexp(np.stack(members), axis=0) - np.log(len(members)))
+
+
+def interval_of_draws(draws: Floats, level: float, kind: str) -> Floats:
+    """Return intervals over draws, shape (n, columns, 2); lower and upper last."""
+    tails = np.array([0.5 - level / 2.0, 0.5 + level / 2.0])
+    columns = np.moveaxis(draws, 2, 0)
+    if kind == "hdi":
+        ends = [highest_density(column, level) for column in columns]
+    else:
+        ends = [quantiles(column, tails) for column in columns]
+    return np.stack(ends).transpose(2, 0, 1)
+
+
+@dataclass(frozen=True)
+class CalibratedPair:
+    """A fitted classifier and the calibrators of its scores."""
+
+    # Fitted
+    estimator: Any
+    # Its calibrators
+    score_map: ScoreMap
+    # Of the scores calibrated on
+    reach: Reach
+    # {"binary", "multiclass", "multilabel"}: of the target
+    kind: str
+    # (2,): names of the classes or labels; of two classes the negative and the positive one
+    classes: NDArray[Any]
+    # Whether the classifier scores for the negative one
+    turned: bool
+
+    @property
+    def calibrators(self) -> list[Any]:
+        """Return the fitted calibrators: one for two classes, else one a class or label."""
+        return self.score_map.calibrators
+
+    def scores(self, documents: Any) -> Floats:
+        """Return the classifier's raw scores, shape (n, columns)."""
+        columns = self.reach.low.size
+        scores = raw_scores(self.estimator, documents, self.kind, columns, turned=self.turned)
+        return self.reach.clip(scores)
+
+    def log_proba(self, documents: Any, priors: Priors) -> Floats:
+        """Return log probabilities, shape (n, classes)."""
+        return log_proba_of(self.kind, *self.score_map.log_proba(self.scores(documents), priors))
+
+    def predict_proba(self, documents: Any) -> Floats:
+        """Return calibrated probabilities, shape (n, classes)."""
+        priors: Priors = [None] * self.reach.low.size
+        return np.asarray(np.exp(self.log_proba(documents, priors)))
+
+    def sample(self, scores: Floats, draws: int | None, rng: Any, priors: Priors) -> Floats:
+        """Return posterior draws of probabilities at scores, shape (draws, n, columns)."""
+        return on_simplex(self.kind, self.score_map.sample(scores, draws, rng, priors))
+
+
+def calibrate(
+    parts: list[Scored],
+    calibrator: Any,
+    target: Target,
+    weight: Floats | None,
+    *,
+    random_state: Any,
+    n_jobs: int | None,
+) -> list[CalibratedPair]:
+    """Return every part's classifier with calibrators fitted on its scores."""
+    calibrator = _with_known_settings(calibrator, target)
+    problems = [_jobs_of(calibrator, part, target) for part in parts]
+    copies = iter(seeded_copies(calibrator, sum(len(p.jobs) for p in problems), random_state))
+    jobs = [
+        delayed(_fit)(next(copies), *job, None if weight is None else weight[part.rows])
+        for part, problem in zip(parts, problems, strict=True)
+        for job in problem.jobs
+    ]
+    fitted = iter(Parallel(n_jobs=n_jobs)(jobs))
+    return [
+        CalibratedPair(
+            part.estimator,
+            problem.make([next(fitted) for _ in problem.jobs]),
+            problem.reach,
+            target.kind,
+            target.names,
+            target.turned,
+        )
+        for part, problem in zip(parts, problems, strict=True)
+    ]
+
+
+Job = tuple[Floats, ArrayLike, dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class CalibrationJobs:
+    """The fits that one part needs: arguments of each, and a function that maps the results."""
+
+    reach: Reach
+    jobs: list[Job]
+    make: Callable[[list[Any]], ScoreMap]
+
+
+def _jobs_of(calibrator: Any, part: Scored, target: Target) -> CalibrationJobs:
+    reach = Reach.of(part.scores)
+    scores, positive = reach.clip(part.scores), target.positive[part.rows]
+    if isinstance(calibrator, TopicCalibrator):
+        names = np.array([str(name) for name in target.columns.tolist()])
+        pooled: Job = (scores, positive.astype(np.int64), {"topics": names})
+        return CalibrationJobs(reach, [pooled], lambda fitted: PooledMap(fitted[0], names))
+    check_both_sides(target, part.rows, "the set to calibrate on, the test part of a fold,")
+    if _is_joint(calibrator) and target.kind == MULTICLASS:
+        return CalibrationJobs(
+            reach, [(scores, positive.argmax(axis=1), {})], lambda fitted: JointMap(fitted[0])
+        )
+    if _knows_classes(calibrator, target):
+        columns: list[Job] = [(scores, target.y[part.rows], {})]
+    else:
+        codes = positive.astype(np.int64)
+        columns = [(scores[:, [k]], codes[:, k], {}) for k in range(scores.shape[1])]
+    return CalibrationJobs(reach, columns, lambda fitted: ColumnMaps(fitted, target.columns))
+
+
+def _knows_classes(calibrator: Any, target: Target) -> bool:
+    """Return whether a calibrator is fitted to the classes themselves: ours, of two classes."""
+    return isinstance(calibrator, ScoreCalibrator) and target.kind == BINARY
+
+
+def _with_known_settings(calibrator: Any, target: Target) -> Any:
+    """Return a calibrator with the kind of scores and, for two classes, the positive one set."""
+    if not isinstance(calibrator, ScoreCalibrator | TopicCalibrator):
+        return calibrator
+    copy = clone(calibrator)
+    if calibrator.scores_are == AUTO:
+        # Margins of a few documents may all lie between 0 and 1, and are no probabilities.
+        copy.set_params(scores_are="scores")
+    if _knows_classes(calibrator, target):
+        copy.set_params(positive=target.names.tolist()[1])
+    return copy
+
+
+def _is_joint(calibrator: Any) -> bool:
+    return isinstance(calibrator, ScikitLearnCalibrator) and calibrator.method == "temperature"
+
+
+def _fit(
+    calibrator: Any, scores: Floats, y: ArrayLike, extra: dict[str, Any], weight: Floats | None
+) -> Any:
+    if weight is not None:
+        extra = {**extra, "sample_weight": weight}
+    # The user cannot reverse the scores of a classifier.
+    with without_scores_warnings():
+        # Others' calibrators may return nothing.
+        calibrator.fit(scores, y, **extra)
+    return calibrator
+
+
+Pairs = list[CalibratedPair]
+# Draws for intervals of several classes, which no table of scores holds, as each draw is divided by
+# its sum. Both ends of a 90 % interval then err by a thirtieth of its width; by all 4,000 draws,
+# which take four times as long, by half as much.
+INTERVAL_DRAWS = 1000
+
+
+def log_proba(pairs: Pairs, documents: Any, prior: Any) -> Floats:
+    """Return the log of the pairs' mean probability, shape (n, classes)."""
+    priors = _priors(pairs, prior)
+    return mean_log_proba([pair.log_proba(documents, priors) for pair in pairs])
+
+
+def sample(pairs: Pairs, documents: Any, draws: int | None, rng: Any, prior: Any) -> Floats:
+    """Return posterior draws of the pairs' mean probability, shape (draws, n, columns)."""
+    scores, priors = [pair.scores(documents) for pair in pairs], _priors(pairs, prior)
+    return _mean_draws(pairs, scores, draws, rng, priors)
+
+
+def interval(pairs: Pairs, documents: Any, level: float, kind: str, prior: Any) -> Floats:
+    """Return posterior intervals of the pairs' mean probability, shape (n, columns, 2)."""
+    scores, priors = [pair.scores(documents) for pair in pairs], _priors(pairs, prior)
+    if len(pairs) == 1 and pairs[0].kind != MULTICLASS:
+        return pairs[0].score_map.interval(scores[0], level, kind, priors)
+    if kind == "simultaneous":
+        raise ValueError(
+            "kind='simultaneous' is a band for one curve: several classes and ensembles have none,"
+            " use 'pointwise' or 'hdi'."
+        )
+    columns = scores[0].shape[1]
+    # One document is enough to count the draws.
+    size = _mean_draws(pairs, [one[:1] for one in scores], None, None, priors).shape[0]
+    some = INTERVAL_DRAWS if size > INTERVAL_DRAWS else None
+
+    def ends(block: slice) -> Floats:
+        # The same draws of every document, alone or among others.
+        rng = np.random.default_rng(0)
+        of_block = [one[block] for one in scores]
+        draws = _mean_draws(pairs, of_block, some, rng, priors)
+        # Seven digits are sorted twice as fast as sixteen; shortest intervals would tie.
+        draws = draws if kind == "hdi" else draws.astype(np.float32)
+        return interval_of_draws(draws, level, kind)
+
+    elements = (some or size) * columns
+    return np.concatenate([ends(block) for block in blocks(elements, scores[0].shape[0])])
+
+
+def log_odds(pairs: Pairs, documents: Any, prior: Any) -> Floats:
+    """Return natural log-odds of the pairs' mean probability, shape (n, columns)."""
+    if pairs[0].kind == MULTICLASS:
+        return log_odds_of_classes(log_proba(pairs, documents, prior))
+    priors = _priors(pairs, prior)
+    both = [pair.score_map.log_proba(pair.scores(documents), priors) for pair in pairs]
+    negative, positive = (mean_log_proba(list(side)) for side in zip(*both, strict=True))
+    return np.asarray(positive - negative)
+
+
+def posterior(pairs: Pairs) -> xr.DataTree:
+    """Return the tree of the one pair's calibrators, or a tree with a branch for each pair."""
+    trees = [pair.score_map.posterior() for pair in pairs]
+    if len(trees) == 1:
+        return trees[0]
+    return xr.DataTree(children={f"fold_{k + 1}": tree for k, tree in enumerate(trees)})
+
+
+def diagnostics(pairs: Pairs) -> Any:
+    """
+    Return the diagnostics of the one calibrator, or those of several by class, label and fold.
+    """
+    by_name = {}
+    for pair, fold in zip(pairs, _folds(pairs), strict=True):
+        alone = len(pair.calibrators) == 1
+        names = [""] if alone else map(str, pair.classes.tolist())
+        for name, calibrator in zip(names, pair.calibrators, strict=True):
+            if not hasattr(calibrator, "diagnostics_"):
+                raise AttributeError(no_posterior(calibrator))
+            by_name[_joined(name, fold)] = calibrator.diagnostics_
+    return by_name.get("", by_name)
+
+
+def problems(pairs: Pairs, classes: NDArray[Any]) -> Problems:
+    """
+    Return the calibrators' fitted problems, for plots and reports.
+
+    Of two classes there is one problem, under the empty name; else one a class or label, those of
+    several folds with the fold in their name.
+    """
+    by_name: dict[str, FittedProblem] = {}
+    for pair, fold in zip(pairs, _folds(pairs), strict=True):
+        for column, problem in pair.score_map.problems().items():
+            own = "" if pair.kind == BINARY else column
+            name = _joined(own, fold)
+            labels = classes if pair.kind == BINARY else problem.labels
+            by_name[name] = replace(problem, name=name, labels=labels)
+    names = list(by_name)
+    return Problems(names, lambda position: by_name[names[position]], by_topic=names != [""])
+
+
+def labelled(pairs: Pairs, documents: Any, y: Any) -> Any:
+    """Return scores of held-out documents with their labels, as a report takes them."""
+    if len(pairs) > 1:
+        raise ValueError(
+            "held-out documents have no one score by an ensemble: fit with ensemble=False."
+        )
+    (pair,) = pairs
+    return with_labels(pair.scores(documents), y, pair.kind, pair.classes)
+
+
+def _folds(pairs: Pairs) -> list[str]:
+    return [f"fold {k + 1}" for k in range(len(pairs))] if len(pairs) > 1 else [""]
+
+
+def _joined(*names: str) -> str:
+    return ", ".join(name for name in names if name)
+
+
+def _mean_draws(
+    pairs: Pairs, scores: list[Floats], draws: int | None, rng: Any, priors: Priors
+) -> Floats:
+    """Return the mean over pairs of their k-th draws: posteriors of different folds' scores."""
+    total = pairs[0].sample(scores[0], draws, rng, priors)
+    for pair, one in zip(pairs[1:], scores[1:], strict=True):
+        total += pair.sample(one, draws, rng, priors)
+    return total / len(pairs)
+
+
+def _priors(pairs: Pairs, prior: Any) -> Priors:
+    return priors_of(pairs[0].kind, pairs[0].classes, prior)

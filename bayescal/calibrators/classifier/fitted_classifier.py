@@ -1,0 +1,213 @@
+"""FittedClassifier, the summary, report and file that both classifiers share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from pickle import UnpicklingError
+from typing import TYPE_CHECKING, Any, Self
+
+import joblib
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal.calibrators.classifier.targets import BINARY, MULTILABEL, Target, read_target
+from bayescal.fitting.problems.problem import Problems, summary_of
+from bayescal.fitting.results.tree import ESTIMATOR, versions
+from bayescal.support.validation import Floats, check_fraction, match_labels
+from bayescal.support.whole_file import whole_file
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def with_labels(scores: Floats, y: Any, kind: str, classes: NDArray[Any]) -> Any:
+    """Return scores and labels: for two classes a pair, else a DataFrame with a topic a class."""
+    import pandas as pd
+
+    if kind == BINARY:
+        match_labels(y, classes)
+        return scores[:, 0], y
+    target = read_target(y, len(y))
+    if target.kind != kind or target.names.tolist() != classes.tolist():
+        raise ValueError(f"y must be of the classes fitted, {classes.tolist()}.")
+    return pd.concat(
+        [
+            pd.DataFrame({"score": score, "label": mine.astype(np.int64), "topic": name})
+            for name, score, mine in zip(
+                map(str, classes.tolist()), scores.T, target.positive.T, strict=True
+            )
+        ]
+    )
+
+
+CLASSIFIER = "classifier"
+
+
+def write_classifier(classifier: Any, path: str | Path) -> Path:
+    """Write a fitted classifier with its calibrators to a file, whole or not at all."""
+    content = {
+        ESTIMATOR: type(classifier).__name__,
+        "bayescal_versions": versions(),
+        CLASSIFIER: classifier,
+    }
+    with whole_file(path) as temporary:
+        joblib.dump(content, temporary, compress=3)
+    return Path(path)
+
+
+def read_classifier(path: str | Path, expected: type) -> Any:
+    """Read a file of `write_classifier`: a pickle, which runs code when it is read."""
+    source = Path(path)
+    if not source.is_file():
+        raise FileNotFoundError(f"there is no file {source}.")
+    advice = f"{source} must be a file that {expected.__name__}.save wrote"
+    try:
+        content = joblib.load(source)
+    except (ValueError, KeyError, IndexError, EOFError, OSError, UnpicklingError) as err:
+        raise ValueError(f"{advice}: it cannot be read as one ({err}).") from err
+    if not isinstance(content, dict) or ESTIMATOR not in content:
+        raise ValueError(f"{advice}, got a pickle of something else.")
+    loaded = content[CLASSIFIER]
+    if not isinstance(loaded, expected):
+        raise ValueError(f"{advice}, got a {content[ESTIMATOR]}: use {content[ESTIMATOR]}.load.")
+    return loaded
+
+
+class FittedClassifier:
+    """
+    A classifier whose probabilities have a posterior, see `fitted_problems`.
+
+    To stand before sklearn.base.BaseEstimator.
+    """
+
+    def fitted_problems(self) -> Problems:
+        """Return the fitted problems, for plots and reports."""
+        raise NotImplementedError
+
+    def _set_target(self, target: Target, first: Any) -> None:
+        """Set attributes that describe the data, and those of the first fitted classifier."""
+        self._kind, self.classes_ = target.kind, target.classes
+        if target.kind == MULTILABEL:
+            self.labels_ = target.names
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(first, name):
+                setattr(self, name, getattr(first, name))
+
+    def _held_out(self, X: Any, y: Any) -> Any:  # noqa: N803
+        """Return scores and labels of held-out documents, as `write_report` takes them."""
+        raise NotImplementedError
+
+    def summary(self, level: float = 0.9) -> pd.DataFrame:
+        """
+        Return the posterior of every parameter; see `ScoreCalibrator.summary`.
+
+        Parameters
+        ----------
+        level : float
+            Probability of the equal-tailed posterior interval.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A table as of one calibrator, with rows (class, parameter); with several classes, labels
+            or folds, these are the first level of its rows.
+
+        Raises
+        ------
+        AttributeError
+            If there is no posterior.
+        """
+        check_fraction(level=level)
+        return summary_of(self.fitted_problems(), level)
+
+    def report(
+        self,
+        path: str | Path,
+        X: Any = None,  # noqa: N803
+        y: Any = None,
+        *,
+        level: float = 0.9,
+        threshold: float | None = None,
+        recall: float = 0.9,
+        title: str | None = None,
+    ) -> Path:
+        """
+        Write a report: one HTML file with curves, bands, decisions, model and provenance.
+
+        Parameters
+        ----------
+        path : str or Path
+            Where to write the file.
+        X, y : documents and their classes, optional
+            Held-out documents, whose reliability it shows; not for calibrators of several folds.
+        level : float
+            Posterior probability of the bands at each score.
+        threshold, recall
+            See `bayescal.report.write_report`: a threshold to judge, of the score that the problem
+            has, and a recall to reach.
+        title : str, optional
+            Title of the page.
+
+        Raises
+        ------
+        ValueError
+            If an argument is not as described.
+        AttributeError
+            If there is no posterior.
+        FileNotFoundError, OSError
+            If the file cannot be written; nothing stays then.
+        """
+        from bayescal.report import write_report
+
+        if (X is None) != (y is None):
+            raise ValueError("X and y must be given together: held-out documents and classes.")
+        test = None if X is None else self._held_out(X, y)
+        return write_report(
+            self, path, test=test, level=level, threshold=threshold, recall=recall, title=title
+        )
+
+    def save(self, path: str | Path) -> Path:
+        """
+        Write all that was fitted to a file; `load` reads it.
+
+        The file is a pickle, as scikit-learn's own models are kept: it is read by the same versions
+        of the packages, and must come from someone you trust. The calibrators of a
+        `CalibratedClassifier` by themselves can be kept without a pickle:
+        `calibrated_classifiers_[0].calibrators[0].save`.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file to write.
+
+        Raises
+        ------
+        FileNotFoundError
+            If the folder does not exist.
+        sklearn.exceptions.NotFittedError
+            If nothing was fitted yet.
+        """
+        from sklearn.utils.validation import check_is_fitted
+
+        check_is_fitted(self, "classes_")
+        return write_classifier(self, path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """
+        Read what `save` wrote; it is a pickle, and runs the code it names.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file to read, written by someone you trust.
+
+        Raises
+        ------
+        FileNotFoundError
+            If there is no such file.
+        ValueError
+            If something else wrote it.
+        """
+        loaded: Self = read_classifier(path, cls)
+        return loaded

@@ -1,0 +1,201 @@
+"""Scores of documents that a classifier was not trained on: of folds, or of a fitted classifier."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import get_config
+from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.metaestimators import _safe_split
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import _check_method_params, has_fit_parameter
+
+from bayescal.calibrators.classifier.raw_scores import raw_scores
+from bayescal.calibrators.classifier.targets import Target, check_both_sides
+from bayescal.support.validation import Floats
+
+Split = tuple[NDArray[np.intp], NDArray[np.intp]]
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A fitted classifier, and raw scores of documents to calibrate it on."""
+
+    estimator: Any  # Fitted; what predictions will use
+    rows: NDArray[np.intp]  # (m,): the documents, as positions in X
+    scores: Floats  # (m, columns): their raw scores, by a classifier that was not trained on them
+
+
+@dataclass(frozen=True)
+class TrainingDocuments:
+    """Documents and labels that classifiers are fitted on."""
+
+    features: Any  # X, in any form that the classifier takes
+    target: Target  # Their labels
+    # Further arguments of the classifier's fit; those of length n are split like X
+    fit_params: dict[str, Any]
+
+    def fit(self, estimator: Any, rows: NDArray[np.intp] | None = None) -> Any:
+        """Return a clone of a classifier fitted on some documents; of None on all."""
+        copy, params = clone(estimator), self.fit_params
+        if rows is None:
+            return copy.fit(self.features, self.target.y, **params)
+        features, y = _safe_split(copy, self.features, self.target.y, rows)
+        return copy.fit(features, y, **_check_method_params(self.features, params, rows))
+
+    def score(self, fitted: Any, part: Split | None = None) -> Floats:
+        """Return raw scores of the second part by a classifier of the first; of None, of all."""
+        features = self.features
+        if part is not None:
+            # Of a precomputed kernel the columns are what the classifier was trained on.
+            features, _ = _safe_split(fitted, features, None, part[1], part[0])
+        target = self.target
+        columns = target.columns.size
+        return raw_scores(fitted, features, target.kind, columns, turned=target.turned)
+
+
+def score_fitted(estimator: Any, documents: TrainingDocuments) -> list[Scored]:
+    """Return a fitted classifier with scores of all documents, none of which it was trained on."""
+    target = documents.target
+    known = getattr(estimator, "classes_", None)
+    if isinstance(known, np.ndarray) and target.kind != "multilabel":
+        unseen = target.names[~np.isin(target.names, known)].tolist()
+        absent = known[~np.isin(known, target.names)].tolist()
+        if unseen:
+            raise ValueError(
+                f"y must hold labels that the estimator was fitted on, {known.tolist()}, got"
+                f" {', '.join(map(repr, unseen))}: leave those documents out, or fit it anew."
+            )
+        if absent:
+            raise ValueError(
+                f"y must hold every class of the fitted estimator, it lacks"
+                f" {', '.join(map(repr, absent))}: add documents of it."
+            )
+    return [Scored(estimator, np.arange(len(target.y)), documents.score(estimator))]
+
+
+def score_folds(
+    estimator: Any, documents: TrainingDocuments, splits: Iterable[Split], *, n_jobs: int | None
+) -> list[Scored]:
+    """Return, for each split, a classifier trained on one part and scores of the other."""
+    parts = checked_splits(splits, documents.target)
+    jobs = [delayed(_train_and_score)(estimator, documents, part) for part in parts]
+    return list(Parallel(n_jobs=n_jobs)(jobs))
+
+
+def score_out_of_fold(
+    estimator: Any, documents: TrainingDocuments, splits: Iterable[Split], *, n_jobs: int | None
+) -> list[Scored]:
+    """Return a classifier trained on all documents, with out-of-fold scores of its clones."""
+    parts = checked_splits(
+        splits,
+        documents.target,
+        repeats=False,
+        where=" with ensemble=False",
+        other=", or ensemble=True",
+    )
+    rows = np.concatenate([test for _, test in parts])
+    # The fit on all documents takes longest: it goes first.
+    jobs = [delayed(_train_on_all)(estimator, documents)]
+    jobs += [delayed(_train_and_score)(estimator, documents, part, keep=False) for part in parts]
+    fitted, *held_out = Parallel(n_jobs=n_jobs)(jobs)
+    scores, order = np.concatenate([part.scores for part in held_out]), np.argsort(rows)
+    return [Scored(fitted, rows[order], scores[order])]
+
+
+def checked_splits(
+    splits: Iterable[Split],
+    target: Target,
+    *,
+    repeats: bool = True,
+    where: str = "",
+    other: str = "",
+) -> list[Split]:
+    """Return splits as positions of training and test documents; optionally refuse repeats."""
+    every, out = np.arange(len(target.y)), []
+    for k, (train, test) in enumerate(splits):
+        # Splits may be masks or positions.
+        rows = every[train], every[test]
+        check_both_sides(target, rows[0], f"the training part of fold {k + 1}")
+        out.append(rows)
+    if not out:
+        raise ValueError("cv must give at least one split, got none.")
+    tested = np.concatenate([test for _, test in out])
+    if not repeats and np.unique(tested).size != tested.size:
+        raise ValueError(
+            f"cv must test no document twice{where}, for its label would count twice: use a"
+            f" splitter without repetition{other}."
+        )
+    return out
+
+
+def _train_and_score(
+    estimator: Any, documents: TrainingDocuments, part: Split, keep: bool = True
+) -> Scored:
+    fitted = documents.fit(estimator, part[0])
+    return Scored(fitted if keep else None, part[1], documents.score(fitted, part))
+
+
+def _train_on_all(estimator: Any, documents: TrainingDocuments) -> Any:
+    return documents.fit(estimator)
+
+
+# Which metadata of fit go where: to classifiers, to the splitter, to what the owner fits.
+
+
+def routing_enabled() -> bool:
+    """Return whether scikit-learn routes metadata by request."""
+    return bool(get_config()["enable_metadata_routing"])
+
+
+def router_of(owner: Any, estimators: Mapping[str, Any]) -> MetadataRouter:
+    """Return the router: sample weights for what the owner fits itself, the rest by request."""
+    fits = MethodMapping().add(caller="fit", callee="fit")
+    router = MetadataRouter(owner=owner).add_self_request(owner)
+    for name, estimator in estimators.items():
+        router.add(**{name: estimator}, method_mapping=fits)
+    return router.add(
+        splitter=owner.cv, method_mapping=MethodMapping().add(caller="fit", callee="split")
+    )
+
+
+def route(
+    owner: Any,
+    estimators: Mapping[str, Any],
+    sample_weight: Any,
+    params: dict[str, Any],
+    *,
+    called: str,
+    others: str,
+) -> tuple[dict[str, dict[str, Any]], dict[str, Any]]:
+    """
+    Return the arguments of each classifier's fit, by name, and those of the splitter's split.
+
+    With metadata routing they get what they request. Without it weights go to all classifiers,
+    `groups` to the splitter, and everything else to all classifiers.
+    """
+    if routing_enabled():
+        routed = process_routing(owner, "fit", sample_weight=sample_weight, **params)
+        return {name: dict(routed[name].fit) for name in estimators}, dict(routed.splitter.split)
+    rest = dict(params)
+    split = {"groups": rest.pop("groups")} if "groups" in rest else {}
+    fits: dict[str, dict[str, Any]] = {}
+    for name, estimator in estimators.items():
+        fits[name] = dict(rest)
+        if sample_weight is None or isinstance(estimator, FrozenEstimator):
+            continue
+        if not has_fit_parameter(estimator, "sample_weight"):
+            raise ValueError(
+                f"{called.format(name=name, kind=type(estimator).__name__)} takes no sample_weight,"
+                f" which would be ignored: switch metadata routing on to weigh {others} alone"
+                " (sklearn.set_config(enable_metadata_routing=True), set_fit_request), or give"
+                " none."
+            )
+        fits[name]["sample_weight"] = sample_weight
+    return fits, split

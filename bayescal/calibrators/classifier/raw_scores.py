@@ -1,0 +1,224 @@
+"""Raw scores of a fitted classifier: its decision_function, else log-odds of its probabilities."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import logsumexp
+from sklearn.frozen import FrozenEstimator
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.multioutput import MultiOutputClassifier
+from sklearn.pipeline import Pipeline
+
+from bayescal.calibrators.classifier.targets import BINARY, MULTICLASS, MULTILABEL
+from bayescal.support.validation import Floats
+
+# These fit a binary classifier for each label, whose own scores say more than their probabilities.
+PER_LABEL = (OneVsRestClassifier, MultiOutputClassifier)
+# Beyond so far every calibration curve has saturated.
+FARTHEST = 1e30
+
+
+def check_scoring(estimator: Any, kind: str) -> None:
+    """
+    Raise ValueError unless a classifier, fitted or not, can give scores.
+
+    Examples
+    --------
+    >>> from sklearn.cluster import KMeans
+    >>> check_scoring(KMeans(), "binary")
+    Traceback (most recent call last):
+    ...
+    ValueError: estimator must have fit and decision_function or predict_proba, KMeans has neither.
+    """
+    if isinstance(estimator, type) or not hasattr(estimator, "fit"):
+        raise ValueError(f"estimator must be a classifier instance, got {estimator!r}.")
+    if _has_scores(estimator):
+        return
+    inner, _ = last_step(estimator)
+    if kind == MULTILABEL and isinstance(inner, PER_LABEL) and _has_scores(inner.estimator):
+        return
+    raise ValueError(
+        "estimator must have fit and decision_function or predict_proba,"
+        f" {type(inner).__name__} has neither."
+    )
+
+
+def read_classifiers(classifiers: Any) -> dict[str, Any]:
+    """
+    Return checked (name, classifier) pairs as a mapping.
+
+    Examples
+    --------
+    >>> read_classifiers([])
+    Traceback (most recent call last):
+    ...
+    ValueError: classifiers must hold at least one (name, classifier), got none.
+    """
+    try:
+        pairs = [(name, classifier) for name, classifier in classifiers]
+    except (TypeError, ValueError) as err:
+        raise ValueError(
+            f"classifiers must be a list of (name, classifier), got {classifiers!r}."
+        ) from err
+    if not pairs:
+        raise ValueError("classifiers must hold at least one (name, classifier), got none.")
+    names = [name for name, _ in pairs]
+    if nameless := [name for name in names if not isinstance(name, str)]:
+        raise ValueError(f"names of classifiers must be text, got {nameless[0]!r}.")
+    if repeated := sorted({name for name in names if names.count(name) > 1}):
+        raise ValueError(
+            f"classifiers must have names of their own, got {', '.join(map(repr, repeated))} more"
+            " than once: the same classifier may come twice under two names."
+        )
+    for name, classifier in pairs:
+        try:
+            check_scoring(classifier, BINARY)
+        except ValueError as err:
+            raise ValueError(f"classifier {name!r}: {err}") from err
+    return dict(pairs)
+
+
+def raw_scores(
+    estimator: Any, documents: Any, kind: str, columns: int, *, turned: bool = False
+) -> Floats:
+    """
+    Return a fitted classifier's raw scores, shape (n, columns).
+
+    decision_function where there is one. Else natural log-odds log p - log(1 - p), through
+    predict_log_proba where there is one: log(1 - p) is taken as the log of the sum of the other
+    classes' probabilities, so that p = 1 - 1e-30 does not round to 1. A probability of exactly 0 or
+    1, as forests give, has infinite log-odds; see `Reach`.
+    """
+    if kind == MULTICLASS and _scores_pairs(estimator):
+        raise ValueError(
+            "estimator must give a score for each class, got scores of pairs of classes: of SVC set"
+            " decision_function_shape='ovr'."
+        )
+    if hasattr(estimator, "decision_function"):
+        scores = _as_matrix(estimator.decision_function(documents))
+    elif kind == MULTILABEL and isinstance(last_step(estimator)[0], PER_LABEL):
+        last, features = last_step(estimator, documents)
+        parts = [raw_scores(one, features, BINARY, 1) for one in last.estimators_]
+        scores = np.concatenate(parts, axis=1)
+    else:
+        scores = _log_odds(estimator, documents, kind)
+    if scores.ndim != 2 or scores.shape[1] != columns:
+        raise ValueError(
+            f"estimator must give {columns} column{'s' * (columns > 1)} of scores, one a class or"
+            f" label, got shape {scores.shape}."
+        )
+    return -scores if turned else scores
+
+
+@dataclass(frozen=True)
+class Reach:
+    """
+    Bounds of each column's scores, which replace infinite log-odds.
+
+    A probability of 0 stands for half the smallest one above 0 among the scores calibrated on, and
+    alike at 1; where none was 0 or 1 there, log-odds may be as large as they like.
+    """
+
+    low: Floats  # (columns,): scores beyond are moved there
+    high: Floats  # (columns,)
+
+    @classmethod
+    def of(cls, scores: Floats) -> Reach:
+        """Return the reach of the scores calibrated on, shape (n, columns)."""
+        low, high = infinite_as(scores)
+        return cls(
+            np.where((scores == -np.inf).any(axis=0), low, -FARTHEST),
+            np.where((scores == np.inf).any(axis=0), high, FARTHEST),
+        )
+
+    def clip(self, scores: Floats) -> Floats:
+        """Return scores within reach; nan stays, for the calibrators to refuse."""
+        return np.clip(scores, self.low, self.high)
+
+
+def infinite_as(scores: Floats) -> tuple[Floats, Floats]:
+    """
+    Return finite substitutes for minus and plus infinity in each column of scores.
+
+    A probability of 0 stands for half of the smallest one above 0, and alike at 1.
+
+    Examples
+    --------
+    >>> low, high = infinite_as(np.array([[-np.inf], [2.0], [3.0]]))
+    >>> low.round(2).tolist(), high.round(2).tolist()
+    ([1.31], [3.69])
+    """
+    finite = np.isfinite(scores)
+    lowest = np.where(finite, scores, np.inf).min(axis=0)
+    highest = np.where(finite, scores, -np.inf).max(axis=0)
+    # Of probabilities that are all 0 or 1 nothing says how far apart those are.
+    lowest, highest = (np.where(np.isfinite(end), end, 0.0) for end in (lowest, highest))
+    return lowest - np.log(2.0), highest + np.log(2.0)
+
+
+def _log_odds(estimator: Any, documents: Any, kind: str) -> Floats:
+    with _logarithms_of_0():
+        if hasattr(estimator, "predict_log_proba"):
+            log_proba = estimator.predict_log_proba(documents)
+        else:
+            proba = estimator.predict_proba(documents)
+            log_proba = [np.log(one) for one in proba] if isinstance(proba, list) else np.log(proba)
+        if isinstance(log_proba, list):  # several labels, two columns for each
+            return np.stack([one[:, 1] - one[:, 0] for one in log_proba], axis=1)
+        log_p = np.asarray(log_proba, dtype=np.float64)
+        if kind == BINARY:
+            return log_p[:, [1]] - log_p[:, [0]]
+        rest = np.log1p(-np.exp(log_p))
+        if kind == MULTICLASS:
+            # Where one class has nearly all, log(1 - p) cancels: the others' sum does not.
+            document, top = np.arange(len(log_p)), log_p.argmax(axis=1)
+            others = log_p.copy()
+            others[document, top] = -np.inf
+            rest[document, top] = logsumexp(others, axis=1)
+        return log_p - rest
+
+
+@contextmanager
+def _logarithms_of_0() -> Iterator[None]:
+    """Let logarithms be -inf in silence, in a classifier's own workers too."""
+    with np.errstate(divide="ignore"), warnings.catch_warnings():
+        # Workers know nothing of errstate, but scikit-learn hands them the filters.
+        warnings.filterwarnings("ignore", "divide by zero encountered in log", RuntimeWarning)
+        yield
+
+
+def _scores_pairs(estimator: Any) -> bool:
+    """Return whether the scores that a fitted classifier passes on are of pairs of classes."""
+    inner, _ = last_step(estimator)
+    # A search, a selection of features and the like pass on what their classifier gives.
+    for name in ("best_estimator_", "estimator_"):
+        if hasattr(inner, name):
+            return _scores_pairs(getattr(inner, name))
+    return getattr(inner, "decision_function_shape", None) == "ovo"
+
+
+def _has_scores(estimator: Any) -> bool:
+    return hasattr(estimator, "decision_function") or hasattr(estimator, "predict_proba")
+
+
+def _as_matrix(values: Any) -> Floats:
+    scores = np.asarray(values, dtype=np.float64)
+    return scores[:, None] if scores.ndim == 1 else scores
+
+
+def last_step(estimator: Any, documents: Any = None) -> tuple[Any, Any]:
+    """Return the classifier within pipelines and frozen ones, and documents as they reach it."""
+    while isinstance(estimator, FrozenEstimator | Pipeline):
+        if isinstance(estimator, FrozenEstimator):
+            estimator = estimator.estimator
+            continue
+        if documents is not None and len(estimator) > 1:
+            documents = estimator[:-1].transform(documents)
+        estimator = estimator[-1]
+    return estimator, documents

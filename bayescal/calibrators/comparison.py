@@ -1,0 +1,380 @@
+"""Leave-one-out log scores of fitted calibrators, by PSIS through arviz-stats."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike
+from scipy import special
+
+from bayescal.fitting.curves.combined_draws import CombinedDraws, ModelCurves
+from bayescal.fitting.curves.curves import PartCurves
+from bayescal.fitting.engines import stacking
+from bayescal.fitting.engines.importance import smooth
+from bayescal.fitting.parts.part import POSTERIOR, flat
+from bayescal.fitting.results.arviz_groups import log_scores, read_unweighted
+from bayescal.fitting.results.calibration import read_calibration
+from bayescal.fitting.results.diagnostics import diagnose, warn_of_problems
+from bayescal.fitting.scores import BinaryScores
+from bayescal.metrics.sign_test import sign_test
+from bayescal.support.randomness import generator
+from bayescal.support.validation import (
+    Floats,
+    as_scores,
+    as_weights,
+    check_count,
+    check_fraction,
+    check_same_length,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bayescal.calibrators.score_calibrator import ScoreCalibrator
+
+
+class _Part(NamedTuple):
+    """
+    One posterior: log P_k(y_i|s_i) and the log likelihood that its draws have seen of document i.
+
+    Both of shape (draws, documents); `seen` is None where nothing was fitted.
+    """
+
+    log_score: Floats
+    seen: Floats | None
+    weight: float
+
+
+def leave_one_out(calibrator: ScoreCalibrator, *, draws: int = 1000) -> Any:
+    """
+    Return the leave-one-out log score of a calibrator: sum_i log P(y_i | s_i, all others).
+
+    Every label is predicted from its score without itself, by weighing draws with the inverse of
+    what they saw of the document: of class densities p(s_i, y_i), of log-odds fits P(y_i|s_i).
+    The score is that of the label alone, so families of either kind compare.
+
+    Parameters
+    ----------
+    calibrator : ScoreCalibrator
+        Fitted with a posterior, without sample weights.
+    draws : int
+        At most so many posterior draws, evenly chosen.
+
+    Returns
+    -------
+    arviz_stats.ELPDData
+        elpd, its standard error se, elpd_i, pareto_k, for `arviz_stats.compare` and plots. Pareto k
+        above `good_k` means that a document's score is not to be trusted; arviz-stats warns.
+
+    Raises
+    ------
+    ValueError
+        If there is no posterior, or documents were weighted, which PSIS-LOO has no place for.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the draws of any part are not to be trusted; see `ScoreCalibrator.diagnostics_`.
+
+    Notes
+    -----
+    The combination is scored as the mixture that it is, its weights taken as given.
+
+    References
+    ----------
+    A. Vehtari, A. Gelman and J. Gabry, *Practical Bayesian model evaluation using leave-one-out
+    cross-validation and WAIC*, Statistics and Computing 2017.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayescal import ScoreCalibrator
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.random(100) < 0.5
+    >>> fitted = ScoreCalibrator("gaussian", random_state=0).fit(rng.normal(2.0 * y), y)
+    >>> leave_one_out(fitted).elpd_i.size
+    100
+    """
+    import arviz_stats
+
+    check_count("draws", draws)
+    groups = flat(calibrator.results_)
+    data = read_unweighted(groups, "leave_one_out")
+    curves = read_calibration(groups).draws
+    if curves is None or POSTERIOR not in groups:
+        raise ValueError("leave_one_out needs a posterior: fit with inference='exact' or 'nuts'.")
+    warn_of_problems(diagnose(groups))
+    parts = _parts(_thin(curves, draws), data)
+    smoothed = [_smooth(part) for part in parts]
+    log_weight = xr.concat([each[0] for each in smoothed], "draw")
+    k = xr.concat([each[1] for each in smoothed], "part").max("part")
+    log_score = xr.concat([_labelled(part.log_score) for part in parts], "draw")
+    tree = xr.DataTree.from_dict({"log_likelihood": xr.Dataset({"label": log_score})})
+    estimate = arviz_stats.loo(
+        tree, pointwise=True, var_name="label", reff=1.0, log_weights=log_weight, pareto_k=k
+    )
+    # arviz-stats would count all draws alike, whatever the weight of their part.
+    each = [special.logsumexp(part.log_score, axis=0) for part in parts]
+    share = [[part.weight / part.log_score.shape[0]] for part in parts]
+    estimate.p = float(special.logsumexp(each, axis=0, b=share).sum() - estimate.elpd)
+    return estimate
+
+
+def compare_calibrators(
+    calibrators: Mapping[str, ScoreCalibrator], *, draws: int = 1000
+) -> pd.DataFrame:
+    """
+    Compare calibrators fitted to the same documents by their leave-one-out log scores.
+
+    Parameters
+    ----------
+    calibrators : mapping of str to ScoreCalibrator
+        Fitted with a posterior.
+    draws : int
+        See `leave_one_out`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `arviz_stats.compare`: a row a calibrator, best first, with elpd, the difference to the
+        best, its standard error and stacking weights.
+
+    Raises
+    ------
+    TypeError
+        If they have no names.
+    ValueError
+        If there are fewer than two, or they were fitted to different documents.
+    """
+    import arviz_stats
+
+    if not isinstance(calibrators, Mapping):
+        raise TypeError(
+            "calibrators must be a dict of fitted calibrators by name, got an object of type"
+            f" {type(calibrators).__name__}."
+        )
+
+    if len(calibrators) < 2:
+        raise ValueError(f"calibrators must be at least two to compare, got {len(calibrators)}.")
+    first, *others = (
+        read_unweighted(flat(each.results_), "leave_one_out") for each in calibrators.values()
+    )
+    for name, data in zip(list(calibrators)[1:], others, strict=True):
+        if data.score.size != first.score.size or (data.positive != first.positive).any():
+            raise ValueError(
+                f"calibrators must be fitted to the same documents: {name!r} was fitted to others"
+                f" than {next(iter(calibrators))!r}."
+            )
+    scores = {name: leave_one_out(each, draws=draws) for name, each in calibrators.items()}
+    with warnings.catch_warnings():
+        # 2026-11: arviz-stats 0.8 sorts in place, which pandas 3.1 announces the end of.
+        warnings.filterwarnings("ignore", message="The inplace keyword")
+        table: pd.DataFrame = arviz_stats.compare(scores)
+    return table
+
+
+def _thin(curves: ModelCurves, draws: int) -> ModelCurves:
+    return curves.take(np.linspace(0, curves.size - 1, min(draws, curves.size)).astype(np.intp))
+
+
+def _parts(curves: ModelCurves, data: BinaryScores) -> list[_Part]:
+    if not isinstance(curves, CombinedDraws):
+        return [_part(curves, data, 1.0)]
+    weighed = zip(curves.parts, curves.weight, strict=True)
+    rate, base = curves.mean_lapse
+    parts = [_part(part, data, (1.0 - rate) * float(w)) for part, w in weighed if w > 0.0]
+    if rate > 0.0:
+        # Lapses are one more member of the mixture: the base rate, which no label sways.
+        of_label = stacking.log_scores(special.logit(base), data.positive)
+        parts.append(_Part(np.tile(of_label, (curves.size, 1)), None, rate))
+    return parts
+
+
+def _part(curves: PartCurves, data: BinaryScores, weight: float) -> _Part:
+    log_score = log_scores(curves, data)
+    return _Part(log_score, curves.seen(data, log_score), weight)
+
+
+def _smooth(part: _Part) -> tuple[xr.DataArray, xr.DataArray]:
+    """Return the log weights of a part's draws, their sum its weight, and Pareto k."""
+    if part.seen is None:
+        log_weight = np.full_like(part.log_score, -np.log(part.log_score.shape[0]))
+        k = np.full(part.log_score.shape[1], -np.inf)
+    else:
+        # The same as arviz-stats's psislw, all documents at once.
+        rows, k = smooth(-part.seen.T)
+        log_weight = rows.T
+    return _labelled(log_weight + np.log(part.weight)), xr.DataArray(k, dims="document")
+
+
+def _labelled(values: Floats) -> xr.DataArray:
+    return xr.DataArray(values[None], dims=["chain", "draw", "document"])
+
+
+# Paired comparison of the losses of two methods on the same documents.
+
+
+class PairedSigns(NamedTuple):
+    """On how many documents each method lost less, ties, and the sign test's two-sided p-value."""
+
+    a_wins: int
+    b_wins: int
+    ties: int
+    pvalue: float
+
+
+def paired_sign_test(
+    loss_a: ArrayLike, loss_b: ArrayLike, *, tolerance: float = 0.0
+) -> PairedSigns:
+    """
+    Test whether two methods win equally often, by the documents on which they differ.
+
+    Parameters
+    ----------
+    loss_a, loss_b : array-like of shape (n,)
+        Losses of the same documents, such as `bayescal.metrics.pointwise_losses` gives.
+    tolerance : float
+        Differences up to this are ties.
+
+    Raises
+    ------
+    ValueError
+        If lengths differ or a loss is not finite.
+
+    References
+    ----------
+    See `bayescal.metrics.sign_test.sign_test`.
+
+    Examples
+    --------
+    >>> paired_sign_test([0, 0, 1, 0, 0, 0], [1, 1, 1, 1, 1, 1])
+    PairedSigns(a_wins=5, b_wins=0, ties=1, pvalue=0.0625)
+    """
+    if not 0.0 <= tolerance < np.inf:
+        raise ValueError(f"tolerance must be finite and not negative, got {tolerance}.")
+    difference = _differences(loss_a, loss_b)
+    a_wins = int(np.count_nonzero(difference < -tolerance))
+    b_wins = int(np.count_nonzero(difference > tolerance))
+    ties = difference.size - a_wins - b_wins
+    return PairedSigns(a_wins, b_wins, ties, sign_test(a_wins, b_wins))
+
+
+@dataclass(frozen=True)
+class PairedDifference:
+    """
+    The difference of two mean losses.
+
+    Attributes
+    ----------
+    difference : float
+        Mean loss of A less that of B: negative where A is better.
+    lower, upper : float
+        Bootstrap interval of the difference.
+    level : float
+        Probability of the interval.
+    share_better : float
+        Share of resamples in which A loses less; half of those in which neither does.
+    method : str
+        "bootstrap of documents" or "bootstrap of groups".
+    """
+
+    difference: float
+    lower: float
+    upper: float
+    level: float
+    share_better: float
+    method: str
+
+
+def paired_bootstrap(
+    loss_a: ArrayLike,
+    loss_b: ArrayLike,
+    *,
+    level: float = 0.9,
+    resamples: int = 2000,
+    groups: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    rng: Any = None,
+) -> PairedDifference:
+    """
+    Return the difference of the mean losses of two methods, with its bootstrap interval.
+
+    Parameters
+    ----------
+    loss_a, loss_b : array-like of shape (n,)
+        Losses of the same documents.
+    level : float
+        Between 0 and 1.
+    resamples : int
+        How often documents are drawn with replacement.
+    groups : array-like of shape (n,), optional
+        What each loss belongs to, a document with many topics or a topic with many documents:
+        groups are drawn whole, for their losses go together.
+    sample_weight : array-like of shape (n,), optional
+        How many documents each counts for.
+    rng : int, Generator, RandomState or None
+        Chooses the documents.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not as described, or there are fewer than two groups.
+
+    References
+    ----------
+    B. Efron and R. J. Tibshirani, *An introduction to the bootstrap*, 1993, chapters 8 and 13.
+
+    Examples
+    --------
+    >>> interval = paired_bootstrap([0.1, 0.2, 0.1, 0.3] * 9, [0.2, 0.4, 0.1, 0.4] * 9, rng=0)
+    >>> round(interval.difference, 3), interval.upper < 0
+    (-0.1, True)
+    """
+    check_fraction(level=level)
+    check_count("resamples", resamples)
+    difference = _differences(loss_a, loss_b)
+    size = difference.size
+    weight = as_weights(sample_weight, size)
+    weight = np.ones(size) if weight is None else weight
+    total = weight * difference
+    if groups is not None:
+        names = np.asarray(groups)
+        check_same_length("groups", names.size, "losses", size)
+        _, group = np.unique(names, return_inverse=True)
+        total = np.bincount(group, weights=total).astype(np.float64)
+        weight = np.bincount(group, weights=weight).astype(np.float64)
+    if total.size < 2:
+        raise ValueError("a bootstrap needs at least two documents or groups, got one.")
+    rng, means = generator(rng), np.empty(resamples)
+    for k in range(resamples):
+        chosen = _choose(rng, weight)
+        means[k] = total[chosen].sum() / weight[chosen].sum()
+    lower, upper = np.quantile(means, [0.5 - level / 2.0, 0.5 + level / 2.0])
+    return PairedDifference(
+        difference=float(total.sum() / weight.sum()),
+        lower=float(lower),
+        upper=float(upper),
+        level=level,
+        share_better=float(np.mean(means < 0.0) + 0.5 * np.mean(means == 0.0)),
+        method=f"bootstrap of {'documents' if groups is None else 'groups'}",
+    )
+
+
+def _choose(rng: np.random.Generator, weight: Floats) -> Any:
+    """Return positions drawn with replacement, some of them of positive weight."""
+    while True:
+        chosen = rng.integers(weight.size, size=weight.size)
+        if weight[chosen].any():
+            return chosen
+
+
+def _differences(loss_a: ArrayLike, loss_b: ArrayLike) -> Floats:
+    a, b = as_scores(loss_a, "loss_a"), as_scores(loss_b, "loss_b")
+    check_same_length("loss_a", a.size, "loss_b", b.size)
+    difference: Floats = a - b
+    return difference

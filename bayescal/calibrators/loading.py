@@ -1,0 +1,130 @@
+"""Read what was saved: a calibrator's file, or a folder that `bayescal fit` wrote."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import xarray as xr
+
+from bayescal.calibrators import topic_calibrator
+from bayescal.calibrators.score_calibrator import ScoreCalibrator
+from bayescal.calibrators.topic_calibrator import TopicCalibrator
+from bayescal.fitting import fitted_scores
+from bayescal.fitting.problems.problem import Calibrator, Problems, problems_of_each
+from bayescal.fitting.results import storage, tree
+
+# Where calibrators are saved: files of one, and folders that `bayescal fit` wrote.
+
+Read = TypeVar("Read", bound=Calibrator)
+
+# What `bayescal fit` writes into a folder: the record of the run, and topics fitted together.
+SUMMARY, TOPICS_FILE = "summary.json", "topics.nc"
+
+
+class CalibratorsOfTopics(Mapping[str, Read]):
+    """
+    The calibrators of topics fitted one by one, by topic; each is read when it is asked for.
+
+    Parameters
+    ----------
+    files : mapping of str to Path
+        The file of each topic's calibrator.
+    read : callable
+        From a file to its calibrator.
+    """
+
+    def __init__(self, files: Mapping[str, Path], read: Callable[[Path], Read]) -> None:
+        self._files, self._read = files, read
+
+    def __getitem__(self, topic: str) -> Read:
+        return self._read(self._files[topic])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._files)
+
+    def __len__(self) -> int:
+        return len(self._files)
+
+    def fitted_problems(self) -> Problems:
+        """Return the problem of each topic, read when it is asked for."""
+        return problems_of_each(self)
+
+
+def read_saved(path: str | Path, read: Callable[[Path], Read]) -> Read | CalibratorsOfTopics[Read]:
+    """Return the calibrator of a file, or what a folder holds."""
+    source = Path(path)
+    if not source.is_dir():
+        return read(source)
+    if (source / TOPICS_FILE).is_file():
+        return read(source / TOPICS_FILE)
+    try:
+        record = json.loads((source / SUMMARY).read_text(encoding="utf-8"))
+        files = {topic["topic"]: source / topic["file"] for topic in record["topics"]}
+    except (OSError, ValueError, KeyError, TypeError) as err:
+        raise ValueError(
+            f"{source} must be a .nc file or a folder that bayescal fit wrote, but its"
+            f" {SUMMARY} is missing or unreadable."
+        ) from err
+    return read(files[None]) if None in files else CalibratorsOfTopics(files, read)
+
+
+# Classes by the name that their files say; each has `from_results`, which takes the tree of one.
+CALIBRATORS: dict[str, Any] = {
+    fitted_scores.NAME: ScoreCalibrator,
+    topic_calibrator.NAME: TopicCalibrator,
+}
+
+
+def load(
+    path: str | Path,
+) -> ScoreCalibrator | TopicCalibrator | CalibratorsOfTopics[ScoreCalibrator]:
+    """
+    Read fitted calibrators, whatever wrote them.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file that `ScoreCalibrator.save` or `TopicCalibrator.save` wrote, or a folder that
+        ``bayescal fit --out`` or ``bayescal text fit --out`` wrote.
+
+    Returns
+    -------
+    ScoreCalibrator, TopicCalibrator or CalibratorsOfTopics
+        What was saved; of a folder the one calibrator, that of all topics pooled, or, of topics
+        fitted one by one, a mapping from each topic's name to its ScoreCalibrator.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If it was not written by bayescal, or by a later version of it.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from bayescal import ScoreCalibrator
+    >>> calibrator = ScoreCalibrator(inference="mle").fit([-2.0, -1.0, 0.5, 1.0], [0, 0, 1, 1])
+    >>> with TemporaryDirectory() as folder:
+    ...     load(calibrator.save(f"{folder}/corn.nc")).predict([-3.0, 3.0]).tolist()
+    [0, 1]
+    """
+    return read_saved(path, _read_file)
+
+
+def calibrator_of(results: xr.DataTree, source: Path) -> Any:
+    """Return the calibrator whose file, `source`, holds a tree of results."""
+    made_by = results.attrs[tree.ESTIMATOR]
+    if made_by not in CALIBRATORS:
+        raise ValueError(
+            f"{source} holds a {made_by!r}, which is not among {', '.join(CALIBRATORS)}: import the"
+            " module that registers it first."
+        )
+    return CALIBRATORS[made_by].from_results(results)
+
+
+def _read_file(source: Path) -> Any:
+    return calibrator_of(storage.read_tree(source), source)

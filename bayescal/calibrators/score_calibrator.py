@@ -1,0 +1,875 @@
+"""ScoreCalibrator: from one classifier's raw scores to probabilities with posterior bands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import fields, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from bayescal.fitting.curves.curves import Prior
+from bayescal.fitting.engines.maximum_likelihood import ClassFits
+from bayescal.fitting.fitted_scores import NAME, FittedScores, fit_scores
+from bayescal.fitting.learned_prior import LEARNED, VAGUE
+from bayescal.fitting.parts.combination import read_lapse
+from bayescal.fitting.parts.configured import AUTO
+from bayescal.fitting.parts.part import COMBINATION, model_name
+from bayescal.fitting.problems.problem import Problems
+from bayescal.fitting.results import diagnostics, storage
+from bayescal.fitting.results import tree as provenance
+from bayescal.fitting.results.arviz_groups import GROUPS, with_arviz_groups
+from bayescal.fitting.results.calibration import KINDS
+from bayescal.fitting.results.notebook import FittedHTML, calibrator_html
+from bayescal.fitting.score_fitting import draw_prior, prequential_table
+from bayescal.fitting.settings import Inference, Parts, ScoreParameters, read_settings
+from bayescal.support.bayes import log_probabilities, probabilities
+from bayescal.support.randomness import generator
+from bayescal.support.validation import Floats, check_choice, check_count, check_fraction
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+    from matplotlib.axes import Axes
+
+FIELDS = fields(ScoreParameters)
+
+
+class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """
+    Calibrate the raw scores of a binary classifier.
+
+    A density p(s|class) is fitted to the scores s of each class, and Bayes' rule turns the two and
+    the share of positives P(+) into log-odds(s) = logit P(+) + log p(s|+) - log p(s|-). Curves of
+    log-odds that rise with the score are fitted to the labels directly. By default all of these
+    are combined. With inference "exact" or "nuts" the parameters have a posterior, and so has
+    every probability.
+
+    Parameters
+    ----------
+    parts : str, part or sequence of these
+        The models that the curve is made of: "densities", Bayes' rule with densities of both
+        classes; "monotone", log-odds that rise in straight pieces, fitted to the labels directly;
+        "logistic", log-odds in one straight line; "recalibrated", log-odds that rise with those of
+        the densities; "learned", monotone log-odds around those of other problems, see
+        `prior_knowledge`; "identity", scores that are log-odds already. Several can be given;
+        "combined" is all of them, but the identity only if `scores_are` says so, and "learned" as
+        `prior_knowledge` says. Several are averaged with the weights that best predict each label
+        from all others (stacking). The name of a family (`bayescal.families.FAMILIES`, or
+        "average") stands for densities of that family. Options of parts are those of
+        `bayescal.Densities`, `bayescal.Monotone` and `bayescal.Logistic`, which can be given in
+        place of names, and beside "combined", as in
+        ``["combined", Densities("gaussian"), Monotone(n_segments=3)]``. In a grid the values are
+        whole parts or lists; of a single part there is also ``parts__family`` and the like.
+        "auto" is "combined" for inference "exact", else "densities".
+    inference : {"auto", "exact", "nuts", "map", "mle"}, bayescal.NUTS or bayescal.MAP
+        How to fit: "exact" makes independent posterior draws without MCMC; "nuts" samples the
+        densities with PyMC; "map" finds their posterior mode; "mle" is Bennett's maximum
+        likelihood. "auto" is "exact". `NUTS` and `MAP` have options, such as a program of your own.
+    scores_are : {"auto", "scores", "log_odds", "probabilities"}
+        What the scores are. Log-odds and probabilities may be right as they are, so that the
+        combination then has the identity, "do not calibrate", as one more part; of probabilities
+        the log-odds are calibrated. "auto" is "scores"; if all lie in [0, 1] there is a
+        warning, and for inference "exact" they are taken for probabilities unless the evidence of
+        the labels is against it. A later score outside [0, 1] is then read as the nearest of 0 and
+        1, with a warning; with scores_are="probabilities" it is an error.
+    positive : label, optional
+        The positive class, for which larger scores stand; by default the second in sorted order.
+        Where it is the first, scorers of scikit-learn, which take the second for positive, would
+        score the wrong class in silence: give them y == positive as labels.
+    units : dict, optional
+        Centre and spread of the scores, which the priors are in units of, such as `units_` of
+        another calibrator; by default robust ones of the scores fitted.
+    point : {"predictive", "mean", "median"}, optional
+        What `predict_proba` returns where there is a posterior: "predictive" is Bayes' rule with
+        the posterior predictive densities, P(+ | s, data); the others are the posterior mean or
+        median of the curve at s. The default is "predictive", but "mean" with
+        Densities(monotone=True), since the mean of curves that never fall does not fall either.
+    lapse : "auto" or float
+        The share lambda of documents whose label has nothing to do with their score, for labels
+        are wrong now and then and later documents differ: P(+|s) = (1 - lambda) P_0(+|s) + lambda
+        P(+), with P_0 what the parts of a combination say. "auto" learns it from labels left out,
+        with a prior under which it is mostly close to 0 and seldom above 0.05; a number fixes
+        it, and 0 means no lapses. One part alone, and maximum likelihood, have none.
+    prior_knowledge : "learned", "vague", TopicCalibrator, Population, str or Path
+        What is known before the first label. "learned" knows what scores of classifiers were found
+        to mean on 18 data sets (`bayescal.fitting.learned_prior`): there are populations for
+        margins of linear SVMs, log-odds, naive Bayes and shares of votes. If there are fewer than
+        fifty documents of the rarer class, the combination has monotone log-odds around the
+        likeliest of these, believed in by how probable the labels make it that the scores are like
+        those of one; where that is next to impossible, all is as with "vague". Scores should be in
+        the classifier's own units. "vague" are the package's own priors, which know the centre and
+        the spread of the scores and nothing else: whatever units scores are in, probabilities are
+        the same. The path of a .json file names populations of your own. A history of problems
+        calibrated before, as a `TopicCalibrator` fitted with pooling="partial", its `population_`,
+        a `Population` of it or the path of a file of either, makes this problem one more topic
+        around its population: the posterior is that of `TopicCalibrator.add_topics`, a fit to the
+        history and to this problem, whose labels also tell which of the population's draws are
+        likely. The population is stated in raw scores. So the history has to be of the same kind of
+        classifier, trained in the same way, whose scores mean the same: the margins of linear SVMs
+        of the same C and features, say, but not margins and log-odds of naive Bayes together. What
+        the labels are called does not matter. The population decides `parts`, `units`, `lapse`,
+        `draws` and all else that says what is fitted. Copies by scikit-learn keep it as it is; as a
+        value in the grid of a GridSearchCV it has to be a `Population` or a path.
+    draws, chains : int
+        Number of posterior draws in each chain, and of chains; for "exact" all draws are
+        independent. Around a population they are as many as the population's.
+    random_state : int, numpy Generator, RandomState or None
+        Seeds the engines; the same seed gives the same bits.
+
+    Attributes
+    ----------
+    classes_ : array of shape (2,)
+        The negative and the positive class: the labels in sorted order unless `positive` is the
+        first of them.
+    score_problems_ : tuple of str
+        What is wrong with the scores fitted and what to do: positives that lie below negatives,
+        uninformative scores, scores that look like probabilities. Empty when
+        nothing is; `fit` warns of the same (`bayescal.support.score_checks.ScoresWarning`).
+    inference_ : str
+        What `inference` stands for, "auto" resolved.
+    mle_ : bayescal.fitting.engines.maximum_likelihood.ClassFits
+        The maximum-likelihood fits of both classes, for every inference.
+    posterior_ : xarray.DataTree
+        The posterior in ArviZ's schema, for "exact" and "nuts". Its group posterior holds draws in
+        raw score units: for one family its parameters; for warped densities and for several
+        families mode, left_width and right_width, as in `summary`; for log-odds fits their values
+        at some scores (log_odds). Each further part of a combination has a group of its own. The
+        groups whose names hold engine_draws and engine_constants are what predictions are made
+        from, in the engines' own coordinates. Other groups are observed_data, constant_data,
+        maximum_likelihood, evidence (for "exact") and sample_stats (for "nuts").
+    log_evidence_ : dict of str to float
+        For "exact", the natural logarithm of the density of each class's scores under the family,
+        all parameters integrated out; for several families or warps, that of their mixture with
+        equal weights.
+    family_weight_ : pandas.DataFrame
+        For "exact", the weight of each family in each class. It is a stacking weight or a posterior
+        probability, as `averaging` of `Densities` says.
+    family_probability_ : pandas.DataFrame
+        For "exact", the posterior probability of each family in each class, all being equally
+        probable a priori.
+    warp_weight_ : pandas.Series
+        For "exact", the weight of each warp of the densities, named by its c in score units.
+    monotone_probability_ : float
+        P(log-odds of the class densities never fall | data), of all draws, whether or not they are
+        kept.
+    lapse_ : array of shape (draws,)
+        Posterior draws of the lapse rate; see `lapse`.
+    combination_ : pandas.DataFrame
+        For several parts, the weight of each, its leave-one-out log score (elpd, in natural
+        logarithms) and the standard error of its difference from the best; around a population
+        both log scores are of all its history, and the weights of the problem's own labels too.
+    results_ : xarray.DataTree
+        The tree of `posterior_`, which is there for every inference; "mle" and "map" have no
+        posterior in it.
+    units_ : dict of str to float
+        Centre and spread of the scores first fitted, which priors are in units of. As `units` of
+        another calibrator they give it the same prior.
+    prequential_ : pandas.DataFrame
+        How well each `update` was foreseen, a row for each: the number (or weight) of its
+        documents, their mean log-loss in bits and mean Brier score by the predictions before it,
+        and its forgetting factor.
+    diagnostics_ : bayescal.fitting.results.diagnostics.Diagnostics or None
+        R-hat, effective sample sizes, divergences, and what to do about them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayescal import ScoreCalibrator
+    >>> scores, labels = np.array([-3.0, -2.0, -1.0, 0.5, 1.0, 2.0]), [0, 0, 0, 1, 0, 1]
+    >>> calibrator = ScoreCalibrator(inference="mle").fit(scores, labels)
+    >>> calibrator.predict_proba([-4.0, 3.0]).round(2)
+    array([[0.82, 0.18],
+           [0.31, 0.69]])
+    """
+
+    def __init__(
+        self,
+        parts: Parts = AUTO,
+        inference: Inference = AUTO,
+        *,
+        scores_are: str = AUTO,
+        positive: Any = None,
+        prior_knowledge: Any = LEARNED,
+        units: Mapping[str, float] | None = None,
+        point: str | None = None,
+        lapse: str | float = AUTO,
+        draws: int = 1000,
+        chains: int = 4,
+        random_state: Any = None,
+    ) -> None:
+        self.parts = parts
+        self.inference = inference
+        self.scores_are = scores_are
+        self.positive = positive
+        self.prior_knowledge = prior_knowledge
+        self.units = units
+        self.point = point
+        self.lapse = lapse
+        self.draws = draws
+        self.chains = chains
+        self.random_state = random_state
+
+    def fit(
+        self,
+        scores: ArrayLike,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """
+        Fit the calibrator to scores and labels.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,) or (n, 1)
+            Raw scores, larger for likelier positives; from documents the classifier was not
+            trained on (cross-validated scores).
+        y : array-like of shape (n,)
+            Labels, two classes, both present.
+        sample_weight : array-like of shape (n,), optional
+            A weight of 2 equals repeating the document, and a weight of 0 leaving it out: weights
+            are powers of the likelihood. With "mle" that holds to rounding. Where draws are made
+            it holds to their Monte Carlo error, by which two seeds differ too: with 4,000 draws its
+            standard deviation is at most 0.005 in probability for the default. The weights of
+            families that are stacked are learnt from at most 256 scores of a class, and those of
+            parts from at most 20,000 documents. If there are more, repeating documents changes
+            which of them are taken; this has moved probabilities of "average" by 0.01.
+
+        Raises
+        ------
+        ValueError
+            If an argument is not as described. The calibrator is then as it was before.
+        FileNotFoundError
+            If `prior_knowledge` is a path where there is no file.
+
+        Warns
+        -----
+        ScoresWarning
+            If something is wrong with the scores; `score_problems_` says the same.
+        ConvergenceWarning
+            If posterior draws cannot be trusted; `diagnostics_` says the same.
+        """
+        self._fitted = fit_scores(self._parameters(), scores, y, sample_weight)
+        return self
+
+    def update(
+        self,
+        scores: ArrayLike,
+        labels: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        forgetting: float = 1.0,
+    ) -> Self:
+        """
+        Learn from further labelled documents: yesterday's posterior is today's prior.
+
+        Documents are independent given the parameters, so that posterior(all) is proportional to
+        likelihood(new) posterior(old): the posterior after any number of updates, in any order, is
+        that of one fit to all documents whose prior is in the units of the first, `units_`. The
+        documents are kept with the calibrator, also in its file, and their posterior is computed
+        anew. Before that the new documents are predicted, and `prequential_` gets a row.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,) or (n, 1)
+            Raw scores of the new documents, of the same classifier and kind as those fitted.
+        labels : array-like of shape (n,)
+            Their labels, of `classes_`; one class may be missing.
+        sample_weight : array-like of shape (n,), optional
+            See `fit`.
+        forgetting : float
+            A power in (0, 1] to which the likelihood of all earlier documents is raised (a power
+            prior): their weights are multiplied by it, at every update. With g below 1 and n
+            documents an update, all documents together weigh n/(1 - g) in the long run. What weighs
+            less than 1e-12 is let go, but for the last document of a class.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If an argument is not as described. The calibrator is then as it was before.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If posterior draws are not to be trusted; `diagnostics_` says the same.
+
+        Notes
+        -----
+        The posterior of every part of a model is exact, given where its pieces are. The knots of
+        "monotone", the weights of parts and of families that are stacked, and lapses are learnt
+        from all documents anew, as in a fit. So is maximum likelihood, which has no prior: with
+        inference "mle", updates are a fit to all documents. "map" and "nuts" search or sample
+        again. Whether scores are probabilities, where nobody said so, was decided by the first
+        fit. Around a population the prior is the one that was fitted with, whatever has become of
+        its file; it does not learn from updates. Scores are not warned of again;
+        `score_problems_` is of all documents.
+
+        References
+        ----------
+        A. P. Dawid, *Statistical theory: the prequential approach*, JRSS A 1984. J. G. Ibrahim and
+        M.-H. Chen, *Power prior distributions for regression models*, Statistical Science 2000.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from bayescal import ScoreCalibrator
+        >>> rng = np.random.default_rng(0)
+        >>> y = rng.random(300) < 0.3
+        >>> s = rng.normal(2.0 * y)
+        >>> today = ScoreCalibrator("gaussian", random_state=0).fit(s[:200], y[:200])
+        >>> today = today.update(s[200:], y[200:])
+        >>> at_once = ScoreCalibrator("gaussian", units=today.units_, random_state=0)
+        >>> at_once = at_once.fit(s, y)
+        >>> np.allclose(today.predict_proba([0.0, 2.0]), at_once.predict_proba([0.0, 2.0]))
+        True
+        >>> today.prequential_["documents"].tolist()
+        [100.0]
+        """
+        self._fitted = self._fit.updated(
+            self._parameters(), scores, labels, sample_weight, forgetting=forgetting
+        )
+        return self
+
+    def decision_function(self, scores: ArrayLike, prior: Prior | None = None) -> Floats:
+        """
+        Return calibrated natural log-odds of the positive class, shape (n,).
+
+        More than 32 scores are read off a table of the posterior's curve, within 1e-4 in
+        probability; with "mle" and "map" all are evaluated.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,) or (n, 1)
+            Raw scores.
+        prior : float, array-like or frozen scipy.stats distribution, optional
+            The share of positives P(+) among the documents to predict, if it is not that of the
+            documents fitted: a number, or draws of it or a distribution on (0, 1), whose
+            uncertainty is then part of the band.
+
+        Raises
+        ------
+        ValueError
+            If `prior` is not inside (0, 1).
+        """
+        return self._fit.calibration.with_prior(prior).log_odds(scores, self._point)
+
+    def predict_proba(self, scores: ArrayLike, prior: Prior | None = None) -> Floats:
+        """
+        Return probabilities of both classes, in the order of `classes_`; shape (n, 2).
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,) or (n, 1)
+            Raw scores.
+        prior : float, array-like or frozen scipy.stats distribution, optional
+            See `decision_function`.
+        """
+        return probabilities(self.decision_function(scores, prior))
+
+    def predict_log_proba(self, scores: ArrayLike, prior: Prior | None = None) -> Floats:
+        """
+        Return natural logarithms of `predict_proba`, which stay finite where that rounds to 0.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,) or (n, 1)
+            Raw scores.
+        prior : float, array-like or frozen scipy.stats distribution, optional
+            See `decision_function`.
+        """
+        return log_probabilities(self.decision_function(scores, prior))
+
+    def predict(self, scores: ArrayLike, prior: Prior | None = None) -> NDArray[Any]:
+        """
+        Return the likelier class of each score; the negative one where both are equal.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,) or (n, 1)
+            Raw scores.
+        prior : float, array-like or frozen scipy.stats distribution, optional
+            See `decision_function`.
+        """
+        log_odds = self.decision_function(scores, prior)
+        likelier: NDArray[Any] = self.classes_[(log_odds > 0.0).astype(np.intp)]
+        return likelier
+
+    def predict_interval(
+        self,
+        scores: ArrayLike,
+        level: float = 0.9,
+        kind: str = "pointwise",
+        prior: Prior | None = None,
+    ) -> Floats:
+        """
+        Return the posterior interval of P(+|s); shape (n, 2), lower and upper.
+
+        For more than 256 scores the ends are interpolated in a table, within a tenth of the Monte
+        Carlo error: 1e-3 in probability for 4,000 draws ("hdi": all scores are evaluated).
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,) or (n, 1)
+            Raw scores.
+        level : float
+            Posterior probability of the interval at each score, between 0 and 1; for
+            "simultaneous", the probability that the whole curve lies within the band.
+        kind : {"pointwise", "hdi", "simultaneous"}
+            "pointwise" is the interval with equal tails at each score; "hdi" the shortest one at
+            each score; "simultaneous" a band for the whole curve between the smallest and the
+            largest score fitted.
+        prior : float, array-like or frozen scipy.stats distribution, optional
+            See `decision_function`.
+
+        Raises
+        ------
+        ValueError
+            If an argument is out of range, or inference is "mle" or "map", which know no interval.
+        """
+        check_fraction(level=level)
+        check_choice("kind", kind, KINDS)
+        self._posterior_draws("predict_interval")
+        return self._fit.calibration.with_prior(prior).interval(scores, level, kind)
+
+    def sample_proba(
+        self,
+        scores: ArrayLike,
+        draws: int | None = None,
+        random_state: Any = None,
+        prior: Prior | None = None,
+    ) -> Floats:
+        """
+        Return P_k(+|s) of posterior draws k; shape (draws, n).
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,) or (n, 1)
+            Raw scores.
+        draws : int, optional
+            How many draws to choose at random, without replacement; by default all are returned,
+            in their order.
+        random_state : int, Generator, RandomState or None
+            Chooses the draws.
+        prior : float, array-like or frozen scipy.stats distribution, optional
+            See `decision_function`.
+
+        Raises
+        ------
+        ValueError
+            If `draws` is not between 1 and the number of draws, or there is no posterior.
+        """
+        size = self._posterior_draws("sample_proba")
+        calibration = self._fit.calibration.with_prior(prior)
+        if draws is not None:
+            if not 1 <= draws <= size:
+                raise ValueError(f"draws must be from 1 to {size}, got {draws}.")
+            calibration = calibration.take(
+                generator(random_state).choice(size, draws, replace=False)
+            )
+        return calibration.sample(scores)
+
+    def class_densities(self, scores: ArrayLike, level: float = 0.9) -> xr.Dataset:
+        """
+        Return the densities of both classes at scores, for plots and checks.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,) or (n, 1)
+            Raw scores.
+        level : float
+            Probability of the pointwise posterior interval.
+
+        Returns
+        -------
+        xarray.Dataset
+            Densities per unit of score, with dimensions klass and score: `mle`, and where there is
+            a posterior `predictive`, `lower` and `upper`.
+        """
+        calibration = self._fit.calibration
+        check_fraction(level=level)
+        return calibration.densities(scores, level)
+
+    def summary(self, level: float = 0.9) -> pd.DataFrame:
+        """
+        Return every parameter by class: maximum likelihood beside the posterior.
+
+        Both are in raw score units (for probabilities, in units of their log-odds). Densities that
+        are warped or of several families have no parameter in common. Their rows are the mode of
+        each draw's density of raw scores, and left_width and right_width, the distances from the
+        mode beyond which 1/e, 37 %, of the scores on that side of it lie. For an exponential side
+        this is its mean distance, 1/rate; for a Gaussian one it is 0.90 sigma. For log-odds fits
+        the rows are their values where their slope changes and at the ends of the scores fitted.
+
+        Parameters
+        ----------
+        level : float
+            Probability of the equal-tailed posterior interval.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each class and parameter. Its columns are mle and guard; where there is a
+            posterior, its median, the lower and upper end of its interval, rhat and ess_bulk; and
+            for inference "map", map. There is no mean, for that of a width may not exist where
+            warps make tails heavy. guard names what moved mle off the likelihood's optimum:
+            "scale_floor", the floor under a scale that would be too small; "add_one", Bennett's
+            estimate of the class prior, (positives + 1)/(documents + 2). Draws of "exact" are
+            independent: ess_bulk is their number, and rhat is nan, for there are no chains.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If the draws of any part are not to be trusted; see `diagnostics_`.
+        """
+        fitted = self._fit
+        check_fraction(level=level)
+        diagnostics.warn_of_problems(fitted.diagnostics_)
+        return diagnostics.parameter_table(fitted.tree, fitted.classes, level)
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The negative and the positive class."""
+        return self._fit.classes
+
+    @property
+    def inference_(self) -> str:
+        """The name of the inference, "auto" resolved."""
+        return self._fit.inference
+
+    @property
+    def mle_(self) -> ClassFits:
+        """The maximum-likelihood fits of both classes."""
+        return self._fit.mle
+
+    @property
+    def diagnostics_(self) -> diagnostics.Diagnostics | None:
+        """Quality of the posterior draws, and what to do about it; None without draws."""
+        return self._fit.diagnostics_
+
+    @property
+    def score_problems_(self) -> tuple[str, ...]:
+        """Problems of the scores fitted, and what to do."""
+        return self._fit.score_problems_
+
+    @property
+    def results_(self) -> xr.DataTree:
+        """The tree of results, for every inference; without posterior for "mle" and "map"."""
+        return self._fit.tree
+
+    @property
+    def posterior_(self) -> xr.DataTree:
+        """The tree of results, where it holds a posterior."""
+        if not self._fit.results.has_posterior:
+            raise AttributeError(
+                f"inference={self.inference_!r} has no posterior; fit with inference='exact'."
+            )
+        return self.results_
+
+    def to_arviz(
+        self,
+        groups: Sequence[str] = GROUPS,
+        *,
+        draws: int = 1000,
+        random_state: Any = None,
+    ) -> xr.DataTree:
+        """
+        Return `posterior_` with groups that ArviZ's loo, compare and predictive checks read.
+
+        They are made anew at every call, so that a fit takes no time for them.
+
+        Parameters
+        ----------
+        groups : sequence of {"log_likelihood", "prior", "posterior_predictive"}
+            What to add. log_likelihood has the variable label, which is log P(y | s) of every
+            document by every draw. prior has draws of the posterior's variables from their prior,
+            in one chain. posterior_predictive has replicates of label given each document's score
+            and, where there are class densities, of score given its label.
+        draws : int
+            How many posterior draws the groups have at most, evenly chosen. A value takes 8 bytes,
+            so that 1,000 draws for 20,000 documents take 160 MB in each group.
+        random_state : int, numpy Generator, RandomState or None
+            Seeds the draws of the prior and of the replicates.
+
+        Returns
+        -------
+        xarray.DataTree
+
+        Raises
+        ------
+        AttributeError
+            If there is no posterior.
+        ValueError
+            If an argument is not as described, or log_likelihood is asked for and documents were
+            weighted, since a weighted document cannot be left out as one.
+
+        Notes
+        -----
+        ``arviz_stats.loo`` of the tree is the log score of labels left out: sum over documents of
+        log P(y_i | s_i, all others). A document left out keeps its score, which class densities
+        have seen, and loses its label; so all families compare. Draws of a combination are of
+        several posteriors. Their log likelihoods are moved, by one number for each part and
+        document, so that a document left out does not weigh the parts anew; the expected log score
+        is that of the mixture, its weights taken as given, as in
+        `bayescal.calibrators.leave_one_out`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from arviz_stats import loo
+        >>> from bayescal import ScoreCalibrator
+        >>> rng = np.random.default_rng(0)
+        >>> y = rng.random(200) < 0.5
+        >>> fitted = ScoreCalibrator("gaussian", random_state=0).fit(rng.normal(2.0 * y), y)
+        >>> tree = fitted.to_arviz(["log_likelihood"])
+        >>> bool(-0.6 < loo(tree).elpd / 200 < -0.2)  # nats per document
+        True
+        """
+        tree = self.posterior_
+        check_count("draws", draws)
+        for group in groups:
+            check_choice("groups", group, GROUPS)
+        settings = replace(read_settings(self._parameters()), rng=generator(random_state))
+        prior = partial(draw_prior, settings, tree)
+        return with_arviz_groups(tree, groups, draws, settings.rng, prior)
+
+    @property
+    def units_(self) -> dict[str, float]:
+        """Centre and spread of the scores first fitted, which priors are in units of."""
+        calibration = self._fit.calibration
+        return {"centre": calibration.centre, "spread": calibration.spread}
+
+    @property
+    def prequential_(self) -> pd.DataFrame:
+        """Predictive scores of each update's documents before the update, a row per update."""
+        return prequential_table(self._fit.results.groups)
+
+    @property
+    def log_evidence_(self) -> dict[str, float]:
+        """The log evidence of each class, by the labels' text."""
+        return diagnostics.log_evidence(self._fit.evidence(), self.classes_)
+
+    @property
+    def family_weight_(self) -> pd.DataFrame:
+        """The weight of each family, a row for each class."""
+        return diagnostics.family_weight(self._fit.evidence(), self.classes_)
+
+    @property
+    def family_probability_(self) -> pd.DataFrame:
+        """The posterior probability of each family, a row for each class."""
+        return diagnostics.family_probability(self._fit.evidence(), self.classes_)
+
+    @property
+    def warp_weight_(self) -> pd.Series[float]:
+        """The weight of each warp, by its c in score units."""
+        return diagnostics.warp_weight(self._fit.evidence())
+
+    @property
+    def combination_(self) -> pd.DataFrame:
+        """The parts of the combination: weight, and the log scores behind it."""
+        groups = self._fit.results.groups
+        if COMBINATION not in groups:
+            raise AttributeError(f"parts={self.parts!r} are not combined; use 'combined'.")
+        return groups[COMBINATION].to_dataframe()
+
+    @property
+    def lapse_(self) -> Floats:
+        """Posterior draws of the lapse rate, shape (draws,); all 0 where there are no lapses."""
+        drawn = read_lapse(self._fit.results.groups)
+        if drawn is not None:
+            return drawn
+        checked = self.diagnostics_
+        return np.zeros(self.draws * self.chains if checked is None else checked.draws)
+
+    @property
+    def monotone_probability_(self) -> float:
+        """P(log-odds never fall | data), the share of such draws before any condition."""
+        return float(self._fit.evidence()["monotone"])
+
+    def fitted_problems(self) -> Problems:
+        """
+        Return the one problem fitted, as plots and reports read it, under the empty name.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If nothing was fitted yet.
+        """
+        return self._fit.fitted_problems()
+
+    def save(self, path: str | Path) -> Path:
+        """
+        Write the fitted calibrator to a netCDF file; `bayescal.load` reads it.
+
+        Raises
+        ------
+        FileNotFoundError
+            If the folder of `path` does not exist.
+        """
+        return self._fit.save(path)
+
+    @classmethod
+    def from_results(cls, results: xr.DataTree) -> Self:
+        """Return the calibrator that made a tree of results, `results_`."""
+        fitted = FittedScores.from_results(results)
+        calibrator = cls(**vars(fitted.parameters))
+        calibrator._fitted = fitted
+        return calibrator
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """
+        Read a fitted calibrator that `save` wrote; `bayescal.load` reads any file or folder.
+
+        Raises
+        ------
+        FileNotFoundError
+            If there is no such file.
+        ValueError
+            If it was not written by a ScoreCalibrator, or by a later version of bayescal.
+        """
+        results = storage.read_tree(path)
+        provenance.check_made_by(NAME, results, path)
+        return cls.from_results(results)
+
+    def report(
+        self,
+        path: str | Path,
+        test: Any = None,
+        *,
+        level: float = 0.9,
+        threshold: float | None = None,
+        recall: float = 0.9,
+        title: str | None = None,
+    ) -> Path:
+        """
+        Write a report: one HTML file with the curves, bands, decisions, model and provenance.
+
+        Parameters
+        ----------
+        path : str or Path
+            Where to write the file.
+        test : DataFrame with columns score and label, or (scores, labels), optional
+            Held-out documents, whose reliability it shows.
+        level : float
+            Posterior probability of the bands at each score.
+        threshold, recall
+            See `bayescal.report.write_report`: a threshold to judge, and a recall to reach.
+        title : str, optional
+            Title of the page.
+
+        Raises
+        ------
+        ValueError
+            If an argument is not as described, or a held-out label is missing.
+        FileNotFoundError, OSError
+            If the file cannot be written; nothing stays then.
+        """
+        from bayescal.report import write_report
+
+        return write_report(
+            self, path, test=test, level=level, threshold=threshold, recall=recall, title=title
+        )
+
+    def export(
+        self,
+        path: str | Path,
+        *,
+        format: str = "python",
+        level: float | None = 0.9,
+        prior: Prior | None = None,
+        column: str = "score",
+    ) -> Path:
+        """
+        Write probabilities and band to a file that works without bayescal.
+
+        See `bayescal.report.export`.
+
+        Parameters
+        ----------
+        path : str or Path
+            Where to write the file.
+        format : {"python", "json", "sql", "onnx"}
+            A module of Python, knots in JSON, expressions of SQL, or a graph for ONNX runtimes.
+        level : float or None
+            Posterior probability of the pointwise interval at each score; None for no band.
+        prior : float, array-like or frozen scipy.stats distribution, optional
+            See `decision_function`.
+        column : str
+            What the scores are called where the file is used.
+
+        Raises
+        ------
+        ValueError
+            If an argument is not as described, or there is no posterior for a band.
+        FileNotFoundError, OSError
+            If the file cannot be written; nothing stays then.
+        """
+        from bayescal.report.export.writing import export
+
+        return export(self, path, format=format, level=level, prior=prior, column=column)
+
+    def __sklearn_clone__(self) -> Self:
+        """Return an unfitted copy with the same prior knowledge, which stays fitted."""
+        bare = copy(self)
+        bare.prior_knowledge = VAGUE
+        clone: Self = super(ScoreCalibrator, bare).__sklearn_clone__()
+        clone.prior_knowledge = self.prior_knowledge
+        return clone
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.one_d_array = True
+        tags.input_tags.two_d_array = False
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_fitted")
+
+    def _parameters(self) -> ScoreParameters:
+        return ScoreParameters(**{each.name: getattr(self, each.name) for each in FIELDS})
+
+    @property
+    def _fit(self) -> FittedScores:
+        """Return the fit; raise NotFittedError before it."""
+        check_is_fitted(self)
+        fitted: FittedScores = self._fitted
+        return fitted
+
+    @property
+    def _point(self) -> str:
+        return self.point or self._fit.parameters.point_estimate
+
+    def _fitted_html(self) -> str | None:
+        if not hasattr(self, "_fitted"):
+            return None
+        fitted = self._fit
+        settings = model_name(fitted.results.groups), fitted.inference, self._point
+        return calibrator_html(
+            fitted.tree, fitted.calibration, fitted.problems, fitted.classes, settings, self._draw
+        )
+
+    def _draw(self, ax: Axes) -> None:
+        from bayescal.plots import ProbabilityDisplay
+
+        ProbabilityDisplay.from_estimator(self, ax=ax)
+
+    def _posterior_draws(self, method: str) -> int:
+        fitted = self._fit
+        draws = fitted.calibration.draws
+        if not fitted.results.has_posterior or draws is None:
+            raise ValueError(
+                f"{method} needs a posterior and inference={fitted.inference!r} has none:"
+                " fit with inference='exact'."
+            )
+        return draws.size

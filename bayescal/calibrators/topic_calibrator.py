@@ -1,0 +1,810 @@
+"""The estimator for many topics: their class densities around those of a population."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils import ClassifierTags
+from sklearn.utils.validation import check_is_fitted
+
+from bayescal.families import FAMILIES
+from bayescal.fitting.curves.curves import Prior
+from bayescal.fitting.engines.pooled.hyperparameters import read_hyperparameters
+from bayescal.fitting.parts.combination import read_lapse
+from bayescal.fitting.parts.configured import AUTO, NUTS
+from bayescal.fitting.parts.part import COMBINATION
+from bayescal.fitting.problems.problem import Problems
+from bayescal.fitting.problems.topic_problem import Topics
+from bayescal.fitting.results import storage
+from bayescal.fitting.results import topics as topic_documents
+from bayescal.fitting.results import tree as provenance
+from bayescal.fitting.results.calibration import KINDS
+from bayescal.fitting.results.diagnostics import (
+    Diagnostics,
+    diagnose_topics,
+    topic_table,
+    warn_of_problems,
+)
+from bayescal.fitting.results.lazy import Last, is_lazy, read_lazily
+from bayescal.fitting.results.notebook import FittedHTML, topics_html
+from bayescal.fitting.results.parquet import predict_parquet
+from bayescal.fitting.results.topic_curves import POINT, Priors, TopicCurves
+from bayescal.fitting.results.topics import at_topics, combination_table
+from bayescal.fitting.results.tree import Results
+from bayescal.fitting.scores import check_alike, read_cells, read_topics
+from bayescal.fitting.topic_fitting import extend_results, fit_topic_results
+from bayescal.fitting.topic_settings import families_of, for_topics, read_topic_options
+from bayescal.support.parallel import one_blas_thread, workers
+from bayescal.support.randomness import generator
+from bayescal.support.score_checks import warn_of_scores
+from bayescal.support.validation import Floats, check_choice, check_fraction, first_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+NAME = "TopicCalibrator"  # what files say made them
+
+
+class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
+    """
+    Calibrate the scores of many topics at once, so that topics with few positives borrow.
+
+    P(+ | s, topic t) follows by Bayes' rule from class densities p(s | +, t) and p(s | -, t). Their
+    modes, shares and widths are draws from a population for each class, which is estimated from
+    all topics: topics with three positives borrow from the others, topics with hundreds hardly do.
+
+    To start new topics from a history, load its `population_` and call `add_topics`; for one new
+    problem there is ``ScoreCalibrator(prior_knowledge=...)``. docs/prior.md shows both.
+
+    Parameters
+    ----------
+    pooling : {"partial", "none", "complete"}
+        "partial" fits the topics around a population, "none" every topic by itself, and "complete"
+        one density for all topics.
+    parts : {"auto", "combined", "densities"} or the name of a family
+        What each topic's curve is made of. "combined" weighs asymmetric Laplace and Gaussian
+        densities around their populations, both recalibrated by one monotone curve for all topics,
+        and monotone log-odds around theirs; "densities" are asymmetric Laplace; a family,
+        "asymmetric_laplace", "laplace", "gaussian" or "asymmetric_gaussian", stands for its
+        densities. "auto" is "combined" for partial pooling by "exact", else "densities".
+    new_topics : {"population", "error"}
+        What predictions do for a topic that was not fitted: "population" answers as for a topic
+        without documents, with wide bands (of topics that are not pooled, by the priors alone);
+        "error" raises.
+    inference : {"exact", "nuts"} or bayescal.NUTS
+        The fast engine, or PyMC's NUTS on the program models/topics.py, the same model: minutes in
+        place of seconds; for partial pooling and densities of one family. `NUTS` has
+        sampler_options, further arguments of pm.sample, and progressbar. There is neither
+        "mle" nor "map": the joint density of topics and their population is highest where the
+        population has no width.
+    hyperparameters : dict, optional
+        Those of the priors that are not the default. Of the populations (pooling="partial") the
+        keyword arguments of the program models/topics.py: location, log_scale, logit_share,
+        log_concentration, log_shape and log_width of the densities, logit_rate and log_documents of
+        the base rates, each the mean and the standard deviation of a normal prior, as in
+        ``{"log_scale": (0.0, 0.5)}``; and centre and spread, the units of the scores. Of a
+        combination also intercept_location, log_intercept_scale, slope_location and
+        log_slope_scale, of the same form, of its monotone log-odds, and n_segments, the number of
+        their straight pieces. With pooling="none" they are those of `ScoreCalibrator` with class
+        densities, such as theta_scale, for every topic; with "complete" too, but for prior_alpha
+        and prior_beta: base rates still have a population, with logit_rate and log_documents.
+    scores_are : {"auto", "scores", "log_odds", "probabilities"}
+        What the scores are; of probabilities the log-odds are calibrated. "auto" is "scores", with
+        a warning if all of them lie in [0, 1].
+    positive : label, optional
+        The positive class, for which larger scores stand; by default the second in sorted order.
+    point : {"predictive", "mean", "median"}, optional
+        What `predict_proba` returns, see `ScoreCalibrator`; by default "predictive".
+    lapse : "auto" or float
+        The share of documents whose label has nothing to do with their score, the same in all
+        topics; see `ScoreCalibrator`. Only the combination has lapses.
+    draws, chains : int
+        Number of posterior draws in each chain, and of chains; with "exact" all draws are
+        independent, but for few that are repeated.
+    random_state : int, numpy Generator, RandomState or None
+        Seeds the engine; the same seed gives the same bits, whatever `n_jobs`.
+    n_jobs : int, optional
+        Workers of joblib's backend of the moment that fit topics. None takes what
+        `joblib.parallel_config` says around the fit, or all workers of the active dask.distributed
+        client, or else this process.
+    memory : str, Path or joblib.Memory, optional
+        A folder that keeps topics as they are fitted: with the same scores, parameters and seed a
+        fit that was killed goes on from there.
+
+    Attributes
+    ----------
+    topics_ : array of shape (topics,)
+        Names of the topics, in sorted order.
+    classes_ : array of shape (2,)
+        The negative and the positive class: the labels in sorted order unless `positive` is the
+        first of them.
+    flagged_ : dict
+        What is wrong with single topics, by name: those that lack documents of a class, so that the
+        population answers for what is missing (scores of a topic that are all the same do not
+        count); and those whose positives lie below their negatives, unlike in other topics.
+    score_problems_ : tuple of str
+        What is wrong with the scores of all topics, and what to do; `fit` and `add_topics` warn of
+        it and of topics the wrong way round (`bayescal.support.score_checks.ScoresWarning`).
+    families_ : tuple of str
+        The families of densities fitted.
+    combination_ : pandas.DataFrame
+        For each part of a combination, its weight for a topic without labels, its leave-one-out log
+        score over all topics (elpd, in natural logarithms) and the standard error of its difference
+        from the best. `posterior_["combination"]["weight"]` has each topic's own weights.
+    population_ : TopicCalibrator
+        The same without its topics: what is known before a document of a new topic is labelled,
+        and what `add_topics` starts new topics from.
+    posterior_ : xarray.DataTree
+        Groups posterior (chain, draw, klass, topic) and population, draws in raw score units, and
+        topics; of a combination also those of its other parts, and combination, their weights;
+        with "nuts" sample_stats. Groups whose names hold engine_draws are in the engine's own
+        coordinates.
+    diagnostics_ : bayescal.fitting.results.diagnostics.Diagnostics
+        How well the draws of every part were made, and which topics' are not to be trusted,
+        whatever the pooling and the inference; with "nuts" R-hat, effective sample sizes and
+        divergences of topics and population.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayescal import TopicCalibrator
+    >>> rng = np.random.default_rng(0)
+    >>> labels = np.tile(np.repeat([0, 1], [20, 4]), 5)
+    >>> topics = np.repeat(["corn", "crude", "earn", "grain", "ship"], 24)
+    >>> scores = rng.normal(3.0 * labels, 1.0)
+    >>> calibrator = TopicCalibrator(random_state=0).fit(scores, labels, topics)
+    >>> calibrator.predict_proba([-1.0, 4.0], ["corn", "corn"])[:, 1].round(1)
+    array([0., 1.])
+    """
+
+    _diagnostics: Diagnostics | None = None  # until someone asks for them
+
+    def __init__(
+        self,
+        pooling: str = "partial",
+        parts: str = AUTO,
+        *,
+        inference: str | NUTS = "exact",
+        hyperparameters: Mapping[str, Any] | None = None,
+        new_topics: str = "population",
+        scores_are: str = AUTO,
+        positive: Any = None,
+        point: str | None = None,
+        lapse: str | float = AUTO,
+        draws: int = 1000,
+        chains: int = 4,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        memory: Any = None,
+    ) -> None:
+        self.pooling = pooling
+        self.parts = parts
+        self.inference = inference
+        self.hyperparameters = hyperparameters
+        self.new_topics = new_topics
+        self.scores_are = scores_are
+        self.positive = positive
+        self.point = point
+        self.lapse = lapse
+        self.draws = draws
+        self.chains = chains
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.memory = memory
+
+    def fit(
+        self,
+        scores: Any,
+        labels: Any = None,
+        topics: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """
+        Fit all topics.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,) or (documents, topics), DataFrame or DataArray
+            Raw scores, larger for likelier positives. A DataFrame has the columns score, label and
+            topic.
+        labels : array-like of the shape of scores
+            Two values; nan for documents without a label. None for a DataFrame.
+        topics : array-like, optional
+            The topic of each long score: all strings or all whole numbers. Of (documents, topics)
+            the names of the columns.
+        sample_weight : array-like of the shape of scores or (documents,), a number, optional
+            A weight of 2 equals repeating the document, a weight of 0 leaving it out, as in
+            `ScoreCalibrator.fit`, up to the Monte Carlo error of the combination's log scores. Of
+            a DataFrame a weight for each row. Of (documents, topics) a weight for each score, or
+            for each document, which counts for all of its topics.
+
+        Raises
+        ------
+        ValueError
+            If an argument is not as described.
+        """
+        options = read_topic_options(self)
+        data = read_topics(
+            scores,
+            labels,
+            topics,
+            sample_weight,
+            positive=self.positive,
+            scores_are=options.scores_are,
+        )
+        options = for_topics(options, self, data.names.size)
+        attrs = provenance.describe(NAME, self._parameters(), data.classes)
+        # NUTS is left to PyMC, which knows how many cores it shares out.
+        limit = one_blas_thread() if options.sampler is None else nullcontext()
+        with workers(self.n_jobs, self.memory), limit:
+            results = fit_topic_results(data, options, attrs)
+        self._set_results(results, data.classes)
+        warn_of_problems(self.diagnostics_)
+        warn_of_scores(self._scores_warnings())
+        return self
+
+    def decision_function(
+        self, scores: Any, topics: ArrayLike | None = None, prior: Priors | None = None
+    ) -> Floats:
+        """
+        Return calibrated natural log-odds of the positive class, of the shape of the scores.
+
+        For dask arrays, and for xarray or DataFrames that hold them, the answer of this and of the
+        other methods is lazy: Dask computes it block by block when asked to.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,) or (documents, topics), DataFrame or DataArray
+            Raw scores; a long DataArray may have the topics as coordinate "topic".
+        topics : array-like, optional
+            The topic of each score, as in `fit`.
+        prior : float, array-like or frozen scipy.stats distribution, or mapping, optional
+            P(+) of the documents predicted for, if it is not that of the topic's: one for all
+            topics, or a mapping of topics that were fitted to theirs; see
+            `ScoreCalibrator.decision_function`.
+
+        Raises
+        ------
+        ValueError
+            If a topic was not fitted and `new_topics` is "error", or a prior is not inside (0, 1).
+        """
+        return self._read(
+            partial(TopicCurves.log_odds, prior=self._checked_prior(prior)), scores, topics
+        )
+
+    def predict_proba(
+        self, scores: Any, topics: ArrayLike | None = None, prior: Priors | None = None
+    ) -> Floats:
+        """
+        Return probabilities of both classes, shape (n, 2); of (documents, topics) P(+) alone.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,) or (documents, topics), DataFrame or DataArray
+            Raw scores.
+        topics : array-like, optional
+            The topic of each score, as in `fit`.
+        prior : float, array-like or frozen scipy.stats distribution, or mapping, optional
+            See `decision_function`.
+        """
+        read = partial(TopicCurves.proba, prior=self._checked_prior(prior))
+        return self._read(read, scores, topics, self._classes_last(scores))
+
+    def predict_log_proba(
+        self, scores: Any, topics: ArrayLike | None = None, prior: Priors | None = None
+    ) -> Floats:
+        """
+        Return natural logarithms of `predict_proba`, which stay finite where that rounds to 0.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,) or (documents, topics), DataFrame or DataArray
+            Raw scores.
+        topics : array-like, optional
+            The topic of each score, as in `fit`.
+        prior : float, array-like or frozen scipy.stats distribution, or mapping, optional
+            See `decision_function`.
+        """
+        read = partial(TopicCurves.log_proba, prior=self._checked_prior(prior))
+        return self._read(read, scores, topics, self._classes_last(scores))
+
+    def predict_interval(
+        self,
+        scores: Any,
+        topics: ArrayLike | None = None,
+        level: float = 0.9,
+        kind: str = "pointwise",
+        prior: Priors | None = None,
+    ) -> Floats:
+        """
+        Return the posterior interval of P(+|s); lower and upper last.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,) or (documents, topics), DataFrame or DataArray
+            Raw scores.
+        topics : array-like, optional
+            The topic of each score, as in `fit`.
+        level : float
+            Posterior probability of the interval at each score, between 0 and 1; for
+            "simultaneous", that a topic's whole curve lies within the band.
+        kind : {"pointwise", "hdi", "simultaneous"}
+            See `ScoreCalibrator.predict_interval`; a topic's curve is held where its densities are,
+            for the calibrator does not keep its scores.
+        prior : float, array-like or frozen scipy.stats distribution, or mapping, optional
+            See `decision_function`.
+        """
+        check_fraction(level=level)
+        check_choice("kind", kind, KINDS)
+        read = partial(
+            TopicCurves.interval, level=level, kind=kind, prior=self._checked_prior(prior)
+        )
+        return self._read(read, scores, topics, ("bound", ["lower", "upper"]))
+
+    def predict_parquet(
+        self,
+        source: str | Path,
+        out: str | Path,
+        *,
+        score: str = "score",
+        topic: str = "topic",
+        level: float = 0.9,
+        resume: bool = False,
+    ) -> Path:
+        """
+        Write the rows of Parquet files with columns probability, lower, upper and log_odds.
+
+        Row groups are read and written in parallel, a hundred thousand rows at a time, by the
+        workers that `n_jobs` says; they need to see both paths. Other columns are copied.
+
+        Parameters
+        ----------
+        source : str or Path
+            A Parquet file, or a folder of them.
+        out : str or Path
+            A new folder: a file a row group, in the order of the rows.
+        score, topic : str
+            Columns of raw scores and of their topics.
+        level : float
+            Posterior probability of the interval at each score, between 0 and 1.
+        resume : bool
+            Go on with a call that was killed: what it has written is not done again.
+
+        Returns
+        -------
+        Path
+            The folder written.
+
+        Raises
+        ------
+        ValueError
+            If a column is missing or in the way, if there are other files in `out`, or if the call
+            to resume had other scores or settings.
+        """
+        check_is_fitted(self, "topics_")
+        check_fraction(level=level)
+        with workers(self.n_jobs):
+            return predict_parquet(
+                self._curves,
+                source,
+                out,
+                score=score,
+                topic=topic,
+                level=level,
+                strict=self._strict,
+                resume=resume,
+            )
+
+    def sample_proba(
+        self,
+        scores: Any,
+        topics: ArrayLike | None = None,
+        draws: int | None = None,
+        random_state: Any = None,
+        prior: Priors | None = None,
+    ) -> Floats:
+        """
+        Return P_k(+|s) of posterior draws k; of the shape of the scores, draws first.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,) or (documents, topics), DataFrame or DataArray
+            Raw scores.
+        topics : array-like, optional
+            The topic of each score, as in `fit`.
+        draws : int, optional
+            How many draws to choose at random, without replacement; by default all are returned,
+            in their order.
+        random_state : int, Generator, RandomState or None
+            Chooses the draws.
+        prior : float, array-like or frozen scipy.stats distribution, or mapping, optional
+            See `decision_function`.
+
+        Raises
+        ------
+        ValueError
+            If `draws` is not between 1 and the number of draws.
+        """
+        check_is_fitted(self, "topics_")
+        curves, index = self._curves, None
+        if draws is not None:
+            if not 1 <= draws <= curves.draws:
+                raise ValueError(f"draws must be from 1 to {curves.draws}, got {draws}.")
+            index = generator(random_state).choice(curves.draws, draws, replace=False)
+        return curves.sample(
+            read_cells(scores, topics), index, strict=self._strict, prior=self._checked_prior(prior)
+        )
+
+    def add_topics(
+        self,
+        scores: Any,
+        labels: Any = None,
+        topics: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """
+        Add topics around the population as it is: each as if it were the only new one.
+
+        A new topic's posterior is that of a fit to all topics that the population was fitted to
+        and to this one. Its documents tell what is likely of its own parameters, and which of the
+        population's draws are. The new topics do not teach each other, and `population_` stays
+        as it was: where the old documents are at hand, a fit to all of them together tells more.
+
+        Parameters
+        ----------
+        scores, labels, topics, sample_weight
+            The new documents, in the form that `fit` takes them. Their labels are of `classes_`,
+            maybe of one of the two alone: the population answers for what is missing.
+
+        Raises
+        ------
+        ValueError
+            If a topic is there already, its name is of another type than those of the others, or a
+            label is none of `classes_`.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If the draws of the topics added, or of the population, are not to be trusted.
+        """
+        check_is_fitted(self, "topics_")
+        scores_are = topic_documents.read_scores_are(self._results.groups)
+        data = read_topics(
+            scores, labels, topics, sample_weight, classes=self.classes_, scores_are=scores_are
+        )
+        check_alike(data.names, self.topics_)
+        if known := sorted(set(data.names.tolist()) & set(self.topics_.tolist())):
+            raise ValueError(f"topics {', '.join(map(repr, known))} are fitted already: fit again.")
+        families = tuple(FAMILIES[name] for name in self.families_)
+        with workers(self.n_jobs, self.memory), one_blas_thread():
+            results = extend_results(self._results, data, families, generator(self.random_state))
+        added = slice(self.topics_.size, None)
+        self._set_results(results, self.classes_)
+        # The draws of all topics would take longer to look through than to add some.
+        warn_of_problems(diagnose_topics(at_topics(results.groups, added)))
+        warn_of_scores(self._scores_warnings())
+        return self
+
+    def summary(self, level: float = 0.9) -> pd.DataFrame:
+        """
+        Return mode and sides of each topic: unpooled, pooled, and of the population.
+
+        Rows (topic, class, parameter); columns documents, unpooled (maximum likelihood of the topic
+        by itself), pooled (posterior mean), lower and upper (its interval) and population (the
+        median of topics without documents), in raw score units. A side is the mean distance of its
+        scores from the mode where it is exponential, and sigma where it is Gaussian.
+
+        Parameters
+        ----------
+        level : float
+            Posterior probability of the intervals, between 0 and 1.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If the draws of any part are not to be trusted; see `diagnostics_`.
+        """
+        check_is_fitted(self, "topics_")
+        check_fraction(level=level)
+        warn_of_problems(self.diagnostics_)
+        return topic_table(self._results.groups, self.classes_, level)
+
+    @property
+    def posterior_(self) -> xr.DataTree:
+        """The tree of results, which is made when somebody asks for it."""
+        check_is_fitted(self, "topics_")
+        return self._results.tree
+
+    @property
+    def diagnostics_(self) -> Diagnostics:
+        """Whether the draws of all topics can be used, and what to do if not."""
+        check_is_fitted(self, "topics_")
+        if self._diagnostics is None:
+            self._diagnostics = diagnose_topics(self._results.groups)
+        return self._diagnostics
+
+    @property
+    def families_(self) -> tuple[str, ...]:
+        """The families of densities fitted; `summary` and class densities are of the first."""
+        check_is_fitted(self, "topics_")
+        combined = COMBINATION in self._results.groups
+        return tuple(each.name for each in families_of(self, "partial" if combined else "none"))
+
+    @property
+    def combination_(self) -> pd.DataFrame:
+        """The parts of the combination: weight of the population, and the log scores behind it."""
+        check_is_fitted(self, "topics_")
+        if COMBINATION not in self._results.groups:
+            raise AttributeError(f"parts={self.parts!r} are not combined; use 'combined'.")
+        return combination_table(self._results.groups)
+
+    @property
+    def lapse_(self) -> Floats:
+        """Posterior draws of the lapse rate of all topics, shape (draws,); all 0 of no lapses."""
+        check_is_fitted(self, "topics_")
+        drawn = read_lapse(self._results.groups)
+        return np.zeros(self.draws * self.chains) if drawn is None else drawn
+
+    @property
+    def population_(self) -> TopicCalibrator:
+        """
+        The same without its topics: what they say of the next one, to be saved and given away.
+
+        It has their population, the weights of parts and the lapse rate, but neither names nor
+        documents nor draws of any topic. It predicts for topics that nobody has labelled yet, and
+        its `add_topics` calibrates those that have some labels around what is known already.
+
+        Raises
+        ------
+        AttributeError
+            If pooling is not "partial": there is no population then.
+        """
+        check_is_fitted(self, "topics_")
+        if self.pooling != "partial":
+            raise AttributeError(f"pooling={self.pooling!r} has no population; use 'partial'.")
+        return self._of(topic_documents.of_population(self._results))
+
+    def fitted_problems(self) -> Problems:
+        """
+        Return the topics fitted by name, each a problem as plots and reports read it.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If nothing was fitted yet.
+        """
+        check_is_fitted(self, "topics_")
+        families = tuple(FAMILIES[name] for name in self.families_)
+        return Topics(
+            results=self._results,
+            labels=self.classes_,
+            families=families,
+            pooling=self.pooling,
+            point=self._curves.point,
+            hyperparameters=read_hyperparameters(self.hyperparameters, self.pooling, families),
+            inference=self.inference if isinstance(self.inference, str) else self.inference.name,
+            found=self.diagnostics_,
+            score_problems=self.score_problems_,
+            flagged=self.flagged_,
+        ).problems(with_new=not self._strict)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the fitted calibrator to a netCDF file; `bayescal.load` reads it."""
+        check_is_fitted(self, "topics_")
+        return storage.write_tree(self.posterior_, path)
+
+    def report(
+        self,
+        path: str | Path,
+        test: Any = None,
+        *,
+        fitted: Any = None,
+        level: float = 0.9,
+        threshold: float | None = None,
+        recall: float = 0.9,
+        title: str | None = None,
+    ) -> Path:
+        """
+        Write a report of all topics: one HTML file; see `ScoreCalibrator.report`.
+
+        Parameters
+        ----------
+        path : str or Path
+            Where to write the file.
+        test : DataFrame with columns score, label and topic, or (scores, labels, topics), optional
+            Held-out documents; topics may lack them.
+        fitted : DataFrame or tuple, optional
+            The documents fitted, in the same form, for histograms and expected costs: the
+            calibrator does not keep them.
+        level : float
+            Posterior probability of the bands at each score.
+        threshold, recall
+            See `bayescal.report.write_report`: a threshold to judge, and a recall to reach.
+        title : str, optional
+            Title of the page.
+        """
+        from bayescal.report import write_report
+
+        return write_report(
+            self,
+            path,
+            test=test,
+            fitted=fitted,
+            level=level,
+            threshold=threshold,
+            recall=recall,
+            title=title,
+        )
+
+    def export(
+        self,
+        path: str | Path,
+        topic: Any,
+        *,
+        format: str = "python",
+        level: float | None = 0.9,
+        prior: Prior | None = None,
+        column: str = "score",
+    ) -> Path:
+        """
+        Write a topic's probabilities to a file that works without bayescal.
+
+        See `bayescal.report.export`.
+
+        Parameters
+        ----------
+        path : str or Path
+            Where to write the file.
+        topic : label
+            One of `topics_`.
+        format : {"python", "json", "sql", "onnx"}
+            A module of Python, knots in JSON, expressions of SQL, or a graph for ONNX runtimes.
+        level : float or None
+            Posterior probability of the pointwise interval at each score; None for no band.
+        prior : float, array-like or frozen scipy.stats distribution, optional
+            See `decision_function`.
+        column : str
+            What the scores are called where the file is used.
+
+        Raises
+        ------
+        ValueError
+            If an argument is not as described, the topic was not fitted, or a band is asked for
+            and there is no posterior.
+        FileNotFoundError, OSError
+            If the file cannot be written; nothing stays then.
+        """
+        from bayescal.report.export.writing import export
+
+        return export(
+            self, path, format=format, topic=topic, level=level, prior=prior, column=column
+        )
+
+    @classmethod
+    def load(cls, path: str | Path) -> TopicCalibrator:
+        """
+        Read a fitted calibrator that `save` wrote; `bayescal.load` reads any file or folder.
+
+        Raises
+        ------
+        FileNotFoundError
+            If there is no such file.
+        ValueError
+            If it was not written by a TopicCalibrator, or by a later version of bayescal.
+        """
+        tree = storage.read_tree(path)
+        provenance.check_made_by(NAME, tree, path)
+        return cls.from_results(tree)
+
+    @classmethod
+    def from_results(cls, tree: xr.DataTree) -> TopicCalibrator:
+        """Return the calibrator that made a tree of results, `posterior_`."""
+        return cls._of(Results.of_tree(tree))
+
+    @classmethod
+    def _of(cls, results: Results) -> TopicCalibrator:
+        parameters, classes = provenance.read(results.attrs)
+        calibrator = cls(**parameters)
+        calibrator._set_results(results, classes)
+        return calibrator
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn what comes in: scores and labels, long or of documents x topics."""
+        tags = super().__sklearn_tags__()
+        tags.estimator_type = "classifier"
+        tags.classifier_tags = ClassifierTags(multi_class=False, multi_label=True)
+        tags.input_tags.one_d_array = True
+        # Labels are missing where a DataFrame holds them.
+        tags.target_tags.required = False
+        tags.target_tags.two_d_labels = tags.target_tags.multi_output = True
+        return tags
+
+    def _classes_last(self, scores: Any) -> Last | None:
+        """Return the dimension of classes that probabilities of long scores have."""
+        wide = getattr(scores, "ndim", 1) == 2 and not hasattr(scores, "columns")
+        return None if wide else ("class", self.classes_.tolist())
+
+    def _parameters(self) -> dict[str, Any]:
+        """Return the parameters that make the results, not those of where they are made."""
+        elsewhere = ("n_jobs", "memory")
+        return {k: v for k, v in self.get_params(deep=False).items() if k not in elsewhere}
+
+    def _set_results(self, results: Results, classes: NDArray[Any]) -> None:
+        self._results, self.classes_ = results, classes
+        self._diagnostics = None
+        point = self.point or POINT
+        topics = results.groups["topics"]
+        self.topics_: NDArray[Any] = topics["topic"].values
+        self._curves = TopicCurves(results, FAMILIES[self.families_[0]], point)
+        documents = topics["documents"].transpose("topic", "klass").values
+        self.score_problems_, reversed_topics = topic_documents.read_problems(
+            results.groups, classes, given=self.scores_are != AUTO
+        )
+        lacking = {
+            name: f"no documents of class {', '.join(map(repr, classes[counts == 0].tolist()))}"
+            " that count: the population answers for what is missing"
+            for name, counts in zip(self.topics_.tolist(), documents, strict=True)
+            if not counts.all()
+        }
+        self.flagged_ = reversed_topics | lacking
+        self._reversed = list(reversed_topics)
+
+    def _scores_warnings(self) -> tuple[str, ...]:
+        if not self._reversed:
+            return self.score_problems_
+        return (
+            f"positives lie below negatives in {len(self._reversed)} of {self.topics_.size} topics,"
+            f" unlike in the others: check the labels of {first_of(self._reversed)}"
+            " (flagged_)",
+        )
+
+    @property
+    def _strict(self) -> bool:
+        """Whether topics that were not fitted are an error."""
+        return self.new_topics == "error"
+
+    def _checked_prior(self, prior: Priors | None) -> Priors | None:
+        """Return the prior, once it is known to name no topic by mistake."""
+        check_is_fitted(self, "topics_")
+        if isinstance(prior, Mapping) and (unknown := set(prior) - set(self.topics_.tolist())):
+            shown = ", ".join(sorted(map(repr, unknown))[:5])
+            raise ValueError(f"prior must name topics that were fitted, got {shown}.")
+        return prior
+
+    def _fitted_html(self) -> str | None:
+        if not hasattr(self, "topics_"):
+            return None
+        problems = (*self.score_problems_, *self.diagnostics_.problems)
+        return topics_html(
+            self._results.groups,
+            problems,
+            self.classes_,
+            self.pooling,
+            len(self.flagged_),
+            self._draw,
+        )
+
+    def _draw(self, ax: Axes, topics: NDArray[Any]) -> None:
+        from bayescal.plots import TopicForestDisplay
+
+        TopicForestDisplay.from_estimator(self, topics=topics.tolist(), ax=ax)
+
+    def _read(
+        self, read: Callable[..., Floats], scores: Any, topics: Any, last: Last | None = None
+    ) -> Floats:
+        """Return values of the topics' curves, lazily if the scores are dask arrays."""
+        check_is_fitted(self, "topics_")
+        read = partial(read, strict=self._strict)
+        if is_lazy(scores, topics):
+            lazy: Floats = read_lazily(self._curves, read, scores, topics, last)
+            return lazy
+        return read(self._curves, read_cells(scores, topics))

@@ -1,1 +1,0 @@
-"""What CalibratedClassifier is made of: targets, raw scores, folds, calibrators, probabilities."""

@@ -1,1 +1,0 @@
-"""The experiments of `bayescal reproduce`, one file each, found by the command."""

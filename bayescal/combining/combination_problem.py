@@ -1,0 +1,188 @@
+"""Coefficients, diagnostics and posterior of a Bayesian combination, for plots and reports."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from bayescal.combining.combiners.bayes import Bayesian
+from bayescal.fitting.engines.maximum_likelihood import without_densities
+from bayescal.fitting.problems.problem import Documents, FittedProblem, numbers_of
+from bayescal.fitting.results.calibration import Calibration
+from bayescal.fitting.results.diagnostics import Diagnostics
+from bayescal.fitting.scores import BinaryScores
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bayescal.fitting.formulas import Block
+
+INFERENCE = "Independent draws from the posterior, without Markov chains."
+SCORE = (
+    "The score is the combined log-odds, whose curve is a straight line. The band at a score is"
+    " that of the share of positives among documents of this score; one document is less certain:"
+    " see predict_interval."
+)
+SCORE_NAME = "combined log-odds"
+
+
+@dataclass(frozen=True)
+class Combination:
+    """A Bayesian combination in one binary problem, with its names."""
+
+    posterior: Bayesian = field(repr=False)
+    classifiers: Sequence[str]
+    labels: NDArray[Any]  # the negative and the positive class
+    combiner: str
+    attrs: dict[str, str]  # provenance
+
+    @property
+    def names(self) -> list[str]:
+        """Return the names of all coefficients."""
+        indicators, moderators = self.posterior.shifts.axes.shape
+        return [
+            "bias",
+            *self.classifiers,
+            *(f"indicator {j}" for j in range(indicators)),
+            *(f"{name}, moderator {j}" for name in self.classifiers for j in range(moderators)),
+        ]
+
+    def coefficients(self, level: float) -> pd.DataFrame:
+        """Return posterior means and intervals of all coefficients."""
+        import pandas as pd
+
+        draws = self.posterior.weights.draws
+        lower, upper = np.quantile(draws, [0.5 - level / 2.0, 0.5 + level / 2.0], axis=0)
+        return pd.DataFrame(
+            {"mean": draws.mean(axis=0), "lower": lower, "upper": upper},
+            index=pd.Index(self.names, name="coefficient"),
+        )
+
+    @property
+    def diagnostics(self) -> Diagnostics:
+        """Return diagnostics of the draws of the weights and of the calibration curves."""
+        weights = self.posterior.weights
+        size = float(len(weights.draws))
+        calibrators = self.posterior.calibrated.calibrators
+        of_curves = [
+            f"calibrator of {name!r}: {problem}"
+            for name, calibrator in zip(self.classifiers, calibrators, strict=True)
+            if calibrator.diagnostics_ is not None
+            for problem in calibrator.diagnostics_.problems
+        ]
+        return Diagnostics(
+            rhat=None,
+            ess_bulk=min(size, weights.effective),
+            ess_tail=min(size, weights.effective),
+            divergences=0,
+            draws=int(size),
+            efficiency=weights.efficiency,
+            pareto_k=weights.pareto_k,
+            problems=(*self.posterior.problems, *of_curves),
+        )
+
+    @property
+    def tree(self) -> xr.DataTree:
+        """Return the posterior in ArviZ's form."""
+        # Independent draws are one chain.
+        draws, m = self.posterior.weights.draws[None], len(self.classifiers)
+        indicators, moderators = self.posterior.shifts.axes.shape
+        tail = 1 + m + indicators
+        variables: dict[str, Any] = {
+            "bias": (("chain", "draw"), draws[:, :, 0]),
+            "weight": (("chain", "draw", "classifier"), draws[:, :, 1 : 1 + m]),
+        }
+        if indicators:
+            variables["shift"] = (("chain", "draw", "indicator"), draws[:, :, 1 + m : tail])
+        if moderators:
+            shifts = draws[:, :, tail:].reshape(1, draws.shape[1], m, moderators)
+            variables["weight_shift"] = (("chain", "draw", "classifier", "moderator"), shifts)
+        dataset = xr.Dataset(variables, {"classifier": list(self.classifiers)})
+        tree = xr.DataTree.from_dict({"posterior": dataset})
+        tree.attrs = self.attrs
+        return tree
+
+    def problem(self, name: str) -> CombinationProblem:
+        """Return the fitted problem, for plots and reports."""
+        held_out, labelled = self.posterior.held_out, self.posterior.labelled
+        data = BinaryScores(held_out, labelled.positive, labelled.weight, "log_odds")
+        centre, spread = data.centre_and_spread
+        documents = Documents.of(held_out, labelled.positive, labelled.weight)
+        return CombinationProblem(
+            name=name,
+            labels=self.labels,
+            tree=self.tree,
+            calibration=Calibration(
+                fits=without_densities(data),
+                draws=self.posterior.curves,
+                centre=centre,
+                spread=spread,
+                score_range=data.score_range,
+                scores_are="scores",
+            ),
+            point="predictive",
+            documents=documents,
+            counts=(documents.count(False), documents.count(True)),
+            score_name=SCORE_NAME,
+            scores_are="log_odds",
+            inference="exact",
+            combination=self,
+            draw_diagnostics=self.diagnostics,
+        )
+
+
+@dataclass(frozen=True)
+class CombinationProblem(FittedProblem):
+    """
+    The fitted problem of a combination.
+
+    Documents are those fitted, with log-odds by combinations that had not seen their labels.
+    """
+
+    combination: Combination
+    draw_diagnostics: Diagnostics
+
+    @property
+    def model(self) -> str:
+        """Return the name of the combiner."""
+        return self.combination.combiner
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Return problems of the draws, with advice."""
+        return self.draw_diagnostics.problems
+
+    @property
+    def diagnostics(self) -> dict[str, Any]:
+        """Return the numbers that may reveal problems of the draws."""
+        return numbers_of(self.draw_diagnostics)
+
+    @property
+    def parts(self) -> None:
+        """Return None: there is one part."""
+        return
+
+    def parameters(self, level: float) -> pd.DataFrame:
+        """Return the posterior of bias, weights and shifts; rows (class, parameter)."""
+        import pandas as pd
+
+        table = self.combination.coefficients(level)
+        pairs = [(str(self.combination.labels[1]), name) for name in table.index]
+        table.index = pd.MultiIndex.from_tuples(pairs, names=["class", "parameter"])
+        return table
+
+    def describe(self, *, several: bool) -> list[Block]:
+        """Return the model in words and formulas."""
+        from bayescal.fitting.formulas import Block, classifier_weight_blocks
+
+        posterior = self.combination.posterior
+        indicators, moderators = posterior.shifts.axes.shape
+        weights = classifier_weight_blocks(
+            posterior.prior, indicators=indicators, moderators=moderators
+        )
+        return [Block("Inference", INFERENCE), Block("Score", SCORE), *weights]

@@ -1,0 +1,499 @@
+"""CombinedClassifier: several classifiers combined into one, with bands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import log_expit
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.utils import indexable
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import _num_samples, check_is_fitted
+
+from bayescal.calibrators.classifier import ensemble
+from bayescal.calibrators.classifier.fitted_classifier import FittedClassifier, with_labels
+from bayescal.calibrators.classifier.folds import route, router_of
+from bayescal.calibrators.classifier.raw_scores import read_classifiers
+from bayescal.calibrators.classifier.targets import BINARY, MULTICLASS, MULTILABEL, read_target
+from bayescal.combining.combination_problem import Combination
+from bayescal.combining.combiners import read_combiner
+from bayescal.combining.combiners.bayes import Bayesian
+from bayescal.combining.measures import MEASURES
+from bayescal.combining.nested import BinaryProblem, Inputs, binary_problems, fit_nested
+from bayescal.fitting.problems.problem import Problems
+from bayescal.fitting.results.tree import describe
+from bayescal.support.bayes import probability
+from bayescal.support.randomness import generator
+from bayescal.support.validation import Floats, as_weights, check_choice, check_fraction
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from sklearn.utils.metadata_routing import MetadataRouter
+
+    from bayescal.fitting.results.diagnostics import Diagnostics
+
+INTERVALS = ("pointwise", "hdi")
+# Documents times problems at a time: with a thousand draws each, 64 MB.
+BLOCK = 8_000
+
+
+def _gives_probabilities(estimator: CombinedClassifier) -> bool:
+    if not estimator._has_probabilities:
+        raise AttributeError(
+            f"combiner {estimator.combiner!r} gives scores and no probabilities: use 'bayes',"
+            " 'logistic', 'tree' or 'boosting', or calibrate it by CalibratedClassifier."
+        )
+    return True
+
+
+class CombinedClassifier(
+    FittedClassifier,
+    ClassifierMixin,  # type: ignore[misc]
+    MetaEstimatorMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+):
+    """
+    Combine classifiers by their scores of documents that they were not trained on.
+
+    In each fold the base classifiers, and indicators of their reliability, are fitted to the
+    training part and applied to the held-out part. A combiner is fitted to all held-out scores,
+    and the base classifiers once more to all documents (stacking; with indicators Bennett's
+    STRIVE). Each of several classes or labels is a binary problem of its own against the rest.
+
+    Parameters
+    ----------
+    classifiers : list of (str, classifier)
+        What to combine; each has fit and decision_function or predict_proba.
+    indicators : transformer, optional
+        With fit(X, y) and transform(X), whose columns the combiner gets beside the scores, such as
+        `bayescal.combining.indicators.ReliabilityIndicators`, which takes the classifiers fitted
+        here if its own have the same names.
+    combiner : str or classifier
+        "bayes", the default: calibrated log-odds weighed by a Bayesian logistic model, with bands;
+        "local_bayes": the same with weights that depend on the indicators;
+        "logistic", "linear_svm", "tree", "boosting": stacking by a classifier of that kind;
+        "local_kernel", "selected_kernel": an SVM whose weights depend on the inputs; "majority",
+        "best_by_class"; or any scikit-learn classifier to stack with.
+    cv : int, splitter or iterable of splits
+        Folds. A number means stratified folds, at most as many as a class has documents.
+    normalise : bool
+        Whether to standardise the combiner's inputs, which linear combiners need.
+    measure : str, optional
+        Measure that `predict` optimises: "error", "f1", "cost_1_10" (a missed positive costs ten
+        times a false one) or "cost_10_1". By default the sign of `decision_function` decides. With
+        several classes `predict` always returns the one of the largest score.
+    positive : label, optional
+        The positive one of two classes; by default the second in sorted order.
+    n_jobs : int, optional
+        Processes.
+    random_state : int, numpy Generator, RandomState or None
+        Seeds combiner and calibrators; base classifiers keep their own.
+
+    Attributes
+    ----------
+    classes_ : array of shape (classes,), or list of arrays
+        The negative and the positive class; of several classes these in sorted order; with several
+        labels [0, 1] for each.
+    labels_ : array of shape (labels,)
+        Names of the labels: those of the columns if y is a DataFrame, else 0, 1, ...
+    classifiers_ : list of dict of str to classifier
+        The fitted base classifiers of each binary problem.
+    base_scores_ : list of array of shape (n, classifiers)
+        Scores of documents that they were not trained on; nan where no fold held one out.
+    scores_ : array of shape (n,) or (n, columns)
+        Combined scores of the documents fitted, by combinations of other folds; log-odds where
+        there are probabilities.
+    thresholds_ : dict of str to array of shape (columns,)
+        By measure, the threshold on the combined score that is best on `scores_`; of "bayes", for
+        costs, where Bayes' rule has it.
+    posterior_ : xarray.DataTree
+        Draws of bias, weights and shifts, where the combiner has them; with several classes or
+        labels it has a branch for each.
+    n_features_in_, feature_names_in_
+        Those of the first classifier, if it has them.
+
+    References
+    ----------
+    P. N. Bennett, Building Reliable Metaclassifiers for Text Learning, 2006, chapter 7.
+
+    Examples
+    --------
+    >>> from bayescal import CombinedClassifier
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from sklearn.svm import LinearSVC
+    >>> X, y = make_classification(n_samples=300, weights=[0.8], random_state=0)
+    >>> pair = [("svm", LinearSVC()), ("naive_bayes", GaussianNB())]
+    >>> combined = CombinedClassifier(pair, random_state=0).fit(X[:200], y[:200])
+    >>> combined.predict_proba(X[200:]).shape
+    (100, 2)
+    >>> lower, upper = combined.predict_interval(X[200:], level=0.9).T
+    >>> bool((lower < upper).all())
+    True
+    """
+
+    def __init__(
+        self,
+        classifiers: Sequence[tuple[str, Any]],
+        *,
+        indicators: Any = None,
+        combiner: Any = "bayes",
+        cv: Any = 5,
+        normalise: bool = True,
+        measure: str | None = None,
+        positive: Any = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.classifiers = classifiers
+        self.indicators = indicators
+        self.combiner = combiner
+        self.cv = cv
+        self.normalise = normalise
+        self.measure = measure
+        self.positive = positive
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None, **params: Any) -> Self:
+        """
+        Fit the base classifiers, in folds and to all documents, and the combiner.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or list of n documents
+            Documents in the form that the classifiers take.
+        y : array-like of shape (n,) or (n, labels)
+            Classes, or 0 and 1 for each label.
+        sample_weight : array-like of shape (n,), optional
+            Weights for the combiner and for the classifiers. With metadata routing a classifier
+            gets them only if it requests them.
+        **params
+            Metadata. Without routing `groups` goes to the splitter, the rest to all classifiers.
+
+        Raises
+        ------
+        ValueError
+            If an argument is not as described; if a class has a single document; or if a
+            classifier or an indicator gives nan.
+        """
+        classifiers = read_classifiers(self.classifiers)
+        X, target = indexable(X)[0], read_target(y, _num_samples(X), self.positive)
+        if self.measure is not None:
+            check_choice("measure", self.measure, tuple(MEASURES))
+        weight = as_weights(sample_weight, len(target.y))
+        combiner = read_combiner(
+            self.combiner, normalise=self.normalise, weighted=weight is not None
+        )
+        fit_params, split_params = route(
+            self,
+            classifiers,
+            sample_weight,
+            params,
+            called="classifier {name!r} ({kind})",
+            others="the combiner",
+        )
+        problems = [
+            BinaryProblem.of(problem, name, X, fit_params, self.cv, split_params)
+            for problem, name in zip(binary_problems(target), target.columns.tolist(), strict=True)
+        ]
+        nested = fit_nested(classifiers, self.indicators, problems, weight, self.n_jobs)
+        labelled, rng = [each.labelled for each in nested], generator(self.random_state)
+        self._combined = combiner.fit(labelled, rng, self.n_jobs)
+        self._members = [each.members for each in nested]
+        self._columns = target.columns.tolist()
+        self.classifiers_ = [members.classifiers for members in self._members]
+        self._set_target(target, next(iter(self.classifiers_[0].values())))
+        n, pairs = len(target.y), list(zip(nested, self._combined, strict=True))
+        self.base_scores_ = [own.place(own.labelled.inputs.scores, n) for own, _ in pairs]
+        scores = np.stack([own.place(combined.held_out, n) for own, combined in pairs], axis=1)
+        self.scores_ = scores[:, 0] if target.kind == BINARY else scores
+        self.thresholds_ = {
+            name: np.array([each.thresholds[name] for each in self._combined]) for name in MEASURES
+        }
+        return self
+
+    def decision_function(self, X: Any) -> Floats:
+        """
+        Return combined scores: of the positive class, or of each class or label.
+
+        Natural log-odds where there are probabilities; with several classes these sum to 1.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or list of n documents
+            Documents in the form that the classifiers take.
+
+        Returns
+        -------
+        array of shape (n,) or (n, columns)
+        """
+        scores = self._scores(self._inputs(X))
+        if self._kind == BINARY:
+            return scores[:, 0]
+        if self._kind == MULTICLASS and self._has_probabilities:
+            return ensemble.log_odds_of_classes(self._log_proba(scores))
+        return scores
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """
+        Return the class of each document, or 0 and 1 for each label.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or list of n documents
+            Documents in the form that the classifiers take.
+        """
+        inputs, classes = self._inputs(X), np.asarray(self.classes_)
+        if self._kind == MULTICLASS:
+            return np.asarray(classes[self._scores(inputs).argmax(axis=1)])
+        measure = self.measure
+        taken = self._scores(inputs) > 0.0 if measure is None else self._decide(inputs, measure)
+        if self._kind == MULTILABEL:
+            return np.asarray(taken, dtype=np.int64)
+        return np.asarray(classes[taken[:, 0].astype(np.intp)])
+
+    def decide(self, X: Any, measure: str) -> NDArray[np.bool_]:
+        """
+        Return decisions by the thresholds that are best by a measure; True for positive.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or list of n documents
+            Documents in the form that the classifiers take.
+        measure : {"error", "f1", "cost_1_10", "cost_10_1"}
+            What the thresholds are to be best by; base classifiers that vote have their own.
+
+        Returns
+        -------
+        array of shape (n,) or (n, columns) of bool
+        """
+        check_choice("measure", measure, tuple(MEASURES))
+        taken = self._decide(self._inputs(X), measure)
+        return taken[:, 0] if self._kind == BINARY else taken
+
+    @available_if(_gives_probabilities)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Floats:
+        """
+        Return probabilities of all classes, in the order of `classes_`, or of each label.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or list of n documents
+            Documents in the form that the classifiers take.
+
+        Returns
+        -------
+        array of shape (n, classes) or (n, labels)
+        """
+        return np.asarray(np.exp(self.predict_log_proba(X)))
+
+    @available_if(_gives_probabilities)  # type: ignore[untyped-decorator]
+    def predict_log_proba(self, X: Any) -> Floats:
+        """
+        Return natural logarithms of `predict_proba`.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or list of n documents
+            Documents in the form that the classifiers take.
+        """
+        return self._log_proba(self._scores(self._inputs(X)))
+
+    def predict_interval(self, X: Any, level: float = 0.9, kind: str = "pointwise") -> Floats:
+        """
+        Return posterior intervals of probabilities; lower and upper last.
+
+        They account for the uncertainty of the calibration curves and of the weights.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or list of n documents
+            Documents in the form that the classifiers take.
+        level : float
+            Posterior probability, between 0 and 1.
+        kind : {"pointwise", "hdi"}
+            Equal tails, or the shortest.
+
+        Returns
+        -------
+        array of shape (n, 2) or (n, columns, 2)
+            Intervals of P(+) for two classes, else of every class or label.
+
+        Raises
+        ------
+        ValueError
+            If the combiner has no posterior, or an argument is out of range.
+        """
+        check_fraction(level=level)
+        check_choice("kind", kind, INTERVALS)
+        inputs = self._inputs(X)
+        n = len(inputs[0].scores)
+        parts = [
+            ensemble.interval_of_draws(
+                self._sample([own.take(rows) for own in inputs]), level, kind
+            )
+            for rows in np.array_split(np.arange(n), max(1, -(-n * len(inputs) // BLOCK)))
+        ]
+        out = np.concatenate(parts)
+        return out[:, 0] if self._kind == BINARY else out
+
+    def sample_proba(self, X: Any, draws: int | None = None, random_state: Any = None) -> Floats:
+        """
+        Return probabilities of posterior draws; with several classes each draw sums to 1.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or list of n documents
+            Documents in the form that the classifiers take.
+        draws : int, optional
+            How many draws to choose at random; by default all are returned, in their order.
+        random_state : int, Generator, RandomState or None
+            Chooses the draws.
+
+        Returns
+        -------
+        array of shape (draws, n) or (draws, n, columns)
+            Draws of P(+) for two classes, else of every class or label.
+
+        Raises
+        ------
+        ValueError
+            If the combiner has no posterior, or not so many draws.
+        """
+        out = self._sample(self._inputs(X))
+        if draws is not None:
+            if not 1 <= draws <= len(out):
+                raise ValueError(f"draws must be from 1 to {len(out)}, got {draws}.")
+            out = out[generator(random_state).choice(len(out), draws, replace=False)]
+        return out[:, :, 0] if self._kind == BINARY else out
+
+    def weights(self, level: float = 0.9) -> pd.DataFrame:
+        """
+        Return the posterior of the classifiers' weights and of the bias, for "bayes".
+
+        Parameters
+        ----------
+        level : float
+            Probability of the equal-tailed interval.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each binary problem and coefficient: "bias", the classifiers, indicators as
+            "indicator 0", ..., and for "local_bayes" what moderators add to the weights; columns
+            mean, lower, upper.
+
+        Raises
+        ------
+        ValueError
+            If the combiner has no posterior.
+        sklearn.exceptions.NotFittedError
+            If nothing was fitted yet.
+        """
+        import pandas as pd
+
+        check_fraction(level=level)
+        tables = {name: each.coefficients(level) for name, each in self._combinations().items()}
+        return pd.DataFrame(pd.concat(tables, names=["problem"]))
+
+    @property
+    def posterior_(self) -> xr.DataTree:
+        """The posterior of bias and weights; of several classes or labels a branch for each."""
+        combinations = self._combinations(AttributeError)
+        # A slash would open a path.
+        trees = {name.replace("/", "|"): each.tree for name, each in combinations.items()}
+        binary = self._kind == BINARY
+        return next(iter(trees.values())) if binary else xr.DataTree(children=trees)
+
+    @property
+    def diagnostics_(self) -> Diagnostics | dict[str, Diagnostics]:
+        """Diagnostics of the draws; of several classes or labels by their names."""
+        combinations = self._combinations(AttributeError)
+        by_name = {name: each.diagnostics for name, each in combinations.items()}
+        return next(iter(by_name.values())) if self._kind == BINARY else by_name
+
+    def fitted_problems(self) -> Problems:
+        """
+        Return the combinations as fitted problems, for plots, reports and `bayescal.decisions`.
+
+        One problem for two classes, under the empty name; else one for each class or label. Its
+        score is the combined log-odds of the problem, `decision_function` for two classes and for
+        labels, its curve is that score's own probability, and its band that of P(+) among documents
+        of the score.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If nothing was fitted yet.
+        AttributeError
+            If the combiner has no posterior.
+        """
+        combinations = list(self._combinations(AttributeError).values())
+        names = [""] if self._kind == BINARY else [str(name) for name in self._columns]
+        return Problems(
+            names, lambda k: combinations[k].problem(names[k]), by_topic=self._kind != BINARY
+        )
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Return who may get which metadata of fit; see scikit-learn's guide."""
+        return router_of(self, read_classifiers(self.classifiers))
+
+    def _held_out(self, X: Any, y: Any) -> Any:
+        classes = self.classes_ if self._kind == BINARY else self._columns
+        return with_labels(self._scores(self._inputs(X)), y, self._kind, np.asarray(classes))
+
+    @property
+    def _has_probabilities(self) -> bool:
+        return read_combiner(self.combiner, normalise=True, weighted=False).gives_log_odds
+
+    def _inputs(self, X: Any) -> list[Inputs]:
+        check_is_fitted(self, "classes_")
+        return [members.inputs(X) for members in self._members]
+
+    def _scores(self, inputs: list[Inputs]) -> Floats:
+        pairs = zip(self._combined, inputs, strict=True)
+        return np.stack([combined.score(own) for combined, own in pairs], axis=1)
+
+    def _decide(self, inputs: list[Inputs], measure: str) -> NDArray[np.bool_]:
+        pairs = zip(self._combined, inputs, strict=True)
+        return np.stack([combined.decide(own, measure) for combined, own in pairs], axis=1)
+
+    def _log_proba(self, scores: Floats) -> Floats:
+        return ensemble.log_proba_of(self._kind, log_expit(-scores), log_expit(scores))
+
+    def _posteriors(self, error: type[Exception] = ValueError) -> list[Bayesian]:
+        check_is_fitted(self, "classes_")
+        posteriors = [each for each in self._combined if isinstance(each, Bayesian)]
+        if len(posteriors) < len(self._combined):
+            raise error(
+                f"combiner {self.combiner!r} has no posterior, so no intervals, draws, plots or"
+                " reports: use 'bayes' or 'local_bayes'."
+            )
+        return posteriors
+
+    def _combinations(self, error: type[Exception] = ValueError) -> dict[str, Combination]:
+        """Return the Bayesian combinations by the names of their classes or labels."""
+        posteriors = self._posteriors(error)
+        labels = np.asarray(self.classes_) if self._kind == BINARY else np.array([0, 1])
+        classifiers = [name for name, _ in self.classifiers]
+        params = self.get_params(deep=False) | {"classifiers": classifiers}
+        return {
+            name: Combination(
+                each,
+                classifiers,
+                labels,
+                str(self.combiner),
+                describe(type(self).__name__, params | {"problem": name}, labels),
+            )
+            for name, each in zip(map(str, self._columns), posteriors, strict=True)
+        }
+
+    def _sample(self, inputs: list[Inputs]) -> Floats:
+        pairs = zip(self._posteriors(), inputs, strict=True)
+        draws = [probability(each.sample(own)) for each, own in pairs]
+        return ensemble.on_simplex(self._kind, np.stack(draws, axis=2))

@@ -1,0 +1,178 @@
+"""Combiner and Combined, the base classes of all combiners, and the two that count decisions.
+
+"best_by_class" takes the best base classifier of each problem and "majority" counts the votes of
+all; each classifier decides by its own best threshold for the measure.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal.combining.measures import MEASURES, best_threshold, loss_of
+from bayescal.combining.nested import Inputs, Labelled
+from bayescal.support.validation import Floats
+
+
+@dataclass(frozen=True)
+class Combined(ABC):
+    """A fitted combination of one binary problem."""
+
+    labelled: Labelled = field(repr=False)  # What it was fitted to
+
+    @property
+    @abstractmethod
+    def held_out(self) -> Floats:
+        """Return scores of the documents fitted, by combinations that had not seen their labels."""
+
+    @abstractmethod
+    def score(self, inputs: Inputs) -> Floats:
+        """Return scores of documents, shape (n,); those above 0 are taken by default."""
+
+    @cached_property
+    def thresholds(self) -> dict[str, float]:
+        """Return the threshold on the score that is best by each measure."""
+        positive, weight = self.labelled.positive, self.labelled.weight
+        return {name: best_threshold(name, self.held_out, positive, weight) for name in MEASURES}
+
+    def decide(self, inputs: Inputs, measure: str) -> NDArray[np.bool_]:
+        """Return decisions by the threshold that is best by a measure, (n,)."""
+        return np.asarray(self.score(inputs) >= self.thresholds[measure])
+
+
+class Combiner(ABC):
+    """A way to combine."""
+
+    gives_log_odds: bool = False  # Whether scores are log-odds, so that there are probabilities
+    takes_weights: bool = True  # Whether documents may have weights
+
+    @abstractmethod
+    def fit(
+        self, problems: Sequence[Labelled], rng: np.random.Generator, n_jobs: int | None
+    ) -> Sequence[Combined]:
+        """Return the combination of each problem."""
+
+
+Thresholds = dict[str, Floats]
+
+
+def base_thresholds(labelled: Labelled) -> Thresholds:
+    """Return the best threshold of each classifier by each measure, on held-out scores."""
+    return {
+        measure: np.array(
+            [
+                best_threshold(measure, scores, labelled.positive, labelled.weight)
+                for scores in labelled.inputs.scores.T
+            ]
+        )
+        for measure in MEASURES
+    }
+
+
+def votes(inputs: Inputs, thresholds: Floats) -> NDArray[np.bool_]:
+    """Return the decisions of each classifier, (n, classifiers)."""
+    return np.asarray(inputs.scores >= thresholds)
+
+
+# The score is that of the classifier with the fewest errors, whatever the measure.
+BY = "error"
+
+
+@dataclass(frozen=True)
+class Best(Combined):
+    """The classifier that is best by each measure."""
+
+    base_thresholds: Thresholds  # (classifiers,): of each classifier, by measure
+    best: dict[str, int]  # which classifier, by measure
+
+    @property
+    def held_out(self) -> Floats:
+        """Return scores of the documents fitted, by the classifier of the fewest errors."""
+        return self.score(self.labelled.inputs)
+
+    def score(self, inputs: Inputs) -> Floats:
+        """Return the scores of the classifier of the fewest errors, less its threshold."""
+        which = self.best[BY]
+        return np.asarray(inputs.scores[:, which] - self.base_thresholds[BY][which])
+
+    def decide(self, inputs: Inputs, measure: str) -> NDArray[np.bool_]:
+        """Return the decisions of the classifier that is best by a measure."""
+        return votes(inputs, self.base_thresholds[measure])[:, self.best[measure]]
+
+
+class BestByClass(Combiner):
+    """Best by class (dissertation, section 7.1): no score of its own, so no ROC curve."""
+
+    def fit(
+        self, problems: Sequence[Labelled], rng: np.random.Generator, n_jobs: int | None
+    ) -> Sequence[Combined]:
+        """Return the best classifiers of each problem."""
+        return [_best_of(labelled) for labelled in problems]
+
+
+def best_by_class(*, normalise: bool = True) -> BestByClass:
+    """Return the best by class, for which inputs need no normalising."""
+    return BestByClass()
+
+
+def _best_of(labelled: Labelled) -> Best:
+    thresholds = base_thresholds(labelled)
+    best = {
+        measure: int(
+            np.argmin(
+                [
+                    loss_of(measure, taken, labelled.positive, labelled.weight)
+                    for taken in votes(labelled.inputs, thresholds[measure]).T
+                ]
+            )
+        )
+        for measure in MEASURES
+    }
+    return Best(labelled, thresholds, best)
+
+
+@dataclass(frozen=True)
+class MajorityVote(Combined):
+    """The votes of the classifiers."""
+
+    base_thresholds: Thresholds  # (classifiers,): of each classifier, by measure
+    tie_breaker: Combined  # Decides where as many are for as against
+
+    @property
+    def held_out(self) -> Floats:
+        """Return shares of votes for the documents fitted."""
+        return self.score(self.labelled.inputs)
+
+    def score(self, inputs: Inputs) -> Floats:
+        """Return the share of classifiers that take a document when errors count, less one half."""
+        return np.asarray(votes(inputs, self.base_thresholds[BY]).mean(axis=1) - 0.5)
+
+    def decide(self, inputs: Inputs, measure: str) -> NDArray[np.bool_]:
+        """Return the majority's decisions; ties go to the best classifier by the measure."""
+        share = votes(inputs, self.base_thresholds[measure]).mean(axis=1)
+        tied = self.tie_breaker.decide(inputs, measure)
+        return np.asarray(np.where(share == 0.5, tied, share > 0.5))
+
+
+class Majority(Combiner):
+    """Unweighted majority of the base decisions (section 7.1; ties as in section 10.4)."""
+
+    def fit(
+        self, problems: Sequence[Labelled], rng: np.random.Generator, n_jobs: int | None
+    ) -> Sequence[Combined]:
+        """Return the vote of each problem."""
+        best = BestByClass().fit(problems, rng, n_jobs)
+        return [
+            MajorityVote(labelled, base_thresholds(labelled), each)
+            for labelled, each in zip(problems, best, strict=True)
+        ]
+
+
+def majority(*, normalise: bool = True) -> Majority:
+    """Return the majority, for which inputs need no normalising."""
+    return Majority()

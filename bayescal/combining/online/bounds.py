@@ -1,0 +1,307 @@
+"""Bounds on the mistakes and squared errors of each rule, for any sequence of documents.
+
+Sums are over rounds, errors are squared errors (1 - P(label))^2, logarithms natural. A bound holds
+for one pass, from equal weights, with one beta.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.optimize import nnls
+
+from bayescal.combining.online.reading import read_classes, read_inputs, read_labels
+from bayescal.combining.online.rules import squared_error
+from bayescal.support.validation import Floats, check_count, check_fraction
+
+
+def weighted_majority_mistakes(
+    expert_losses: ArrayLike, beta: float = 0.5, *, decisions: bool = False
+) -> float:
+    """
+    Bound the number of mistakes of rule "wma".
+
+    With L_i the sum of squared errors of expert i of n,
+
+        mistakes <= min_i (ln n + L_i ln(1/beta)) / ln(1/F).
+
+    A mistake leaves at most F of the sum of weights: F = (1 + beta)/2 for experts that give
+    probabilities of 0 and 1 only, whose L_i counts mistakes; else F = (3 + beta)/4, as the mixture
+    gave the label at most 1/2, and the squared errors then average at least 1/4.
+
+    Parameters
+    ----------
+    expert_losses : array-like of shape (experts,)
+        Sum of squared errors of each, constant experts included.
+    beta : float
+        Of the rule.
+    decisions : bool
+        Whether all experts give probabilities of 0 and 1 only.
+
+    References
+    ----------
+    Littlestone and Warmuth, The weighted majority algorithm, 1994; dissertation, equation 9.1.
+
+    Examples
+    --------
+    >>> round(weighted_majority_mistakes([10.0, 40.0], decisions=True), 2)  # 2.41 (10 + lg 2)
+    26.5
+    """
+    losses = _losses(expert_losses, beta)
+    left = (1.0 + beta) / 2.0 if decisions else (3.0 + beta) / 4.0
+    return float(_credit(losses, beta) / -np.log(left))
+
+
+def weighted_majority_loss(expert_losses: ArrayLike, beta: float = 0.5) -> float:
+    """
+    Bound the sum of squared errors of rule "wma".
+
+        L_H <= min_i (ln n + L_i ln(1/beta)) / (1 - beta).
+
+    That of choosing an expert by its share is bounded so, and the mixture's is no larger (Jensen).
+
+    Parameters
+    ----------
+    expert_losses : array-like of shape (experts,)
+        Sum of squared errors of each, constant experts included.
+    beta : float
+        Of the rule.
+
+    References
+    ----------
+    Freund and Schapire, A decision-theoretic generalization of on-line learning, 1997, theorem 2.
+
+    Examples
+    --------
+    >>> round(weighted_majority_loss([10.0, 40.0]), 2)
+    15.25
+    """
+    losses = _losses(expert_losses, beta)
+    return float(_credit(losses, beta) / (1.0 - beta))
+
+
+def winnow_mistakes(n_experts: int, infallible: int, beta: float = 0.5) -> float:
+    """
+    Bound the number of mistakes of rule "winnow" where some experts make none.
+
+    If of each document one of r experts that are never wrong is awake,
+
+        mistakes <= r ln(n) / ln(2 / (1 + beta^2)).
+
+    In a mistake at least half of the awake weight is wrong. Rescaled, experts that are right gain a
+    factor of at least 2/(1 + beta^2), of a sum of weights that stays n. Experts must give
+    probabilities of 0 and 1: a mixture of others can be wrong where most weight is right.
+
+    Parameters
+    ----------
+    n_experts : int
+        All of them, constant experts included.
+    infallible : int
+        r, of which one is awake in each round.
+    beta : float
+        Of the rule.
+
+    Examples
+    --------
+    >>> round(winnow_mistakes(10, 2), 1)
+    9.8
+    """
+    _check_experts(n_experts, infallible)
+    check_fraction(beta=beta)
+    return float(infallible * np.log(n_experts) / np.log(2.0 / (1.0 + beta**2)))
+
+
+def specialists_mistakes(n_experts: int, infallible: int) -> float:
+    """
+    Return 2 r log_{3/2}(3 n), the published bound on Winnow's mistakes with specialists.
+
+    It is of promotion by 3/2 and demotion by 1/2 without rescaling. `winnow_mistakes` is the bound
+    of the rule here, and the smaller one for its default beta.
+
+    Parameters
+    ----------
+    n_experts, infallible
+        See `winnow_mistakes`.
+
+    References
+    ----------
+    Blum, Empirical support for Winnow and weighted-majority algorithms, 1997; dissertation,
+    equation 9.2.
+
+    Examples
+    --------
+    >>> round(specialists_mistakes(10, 2), 1)
+    33.6
+    """
+    _check_experts(n_experts, infallible)
+    return float(2.0 * infallible * np.log(3.0 * n_experts) / np.log(1.5))
+
+
+def blum_mansour_loss(expert_losses: ArrayLike, beta: float = 0.5) -> Floats:
+    """
+    Bound the error of rules "bmx" and "bmxmod" under each indicator.
+
+    With L_{e,I} = sum_t I(t) L_e(t) of n experts and m indicators, and L_{H,I} alike,
+
+        L_{H,I} <= min_e (L_{e,I} + ln(n m) / ln(1/beta)) / beta.
+
+    For "bmx" L_H is the error of choosing an expert by its share, for "bmxmod" that of the mixture,
+    with indicators divided by their sum. The mixture's is never larger. For "winbmx" and
+    "winbmxmod" the sums are over rounds that changed the weights.
+
+    Parameters
+    ----------
+    expert_losses : array-like of shape (experts, indicators)
+        L_{e,I}, constant experts included.
+    beta : float
+        Of the rule.
+
+    Returns
+    -------
+    array of shape (indicators,)
+
+    References
+    ----------
+    Blum and Mansour, From external to internal regret, 2005; dissertation, equation 9.3.
+
+    Examples
+    --------
+    >>> blum_mansour_loss([[10.0, 2.0], [40.0, 1.0]]).round(1)
+    array([24.,  6.])
+    """
+    losses = np.atleast_2d(_losses(expert_losses, beta))
+    start = np.log(losses.size) / -np.log(beta)
+    return np.asarray((losses.min(axis=0) + start) / beta)
+
+
+def exponentiated_gradient_loss(
+    mixture_loss: float, n_experts: int, beta: float = 0.5, *, n_indicators: int = 1
+) -> float:
+    """
+    Bound the sum of squared errors of rule "eg".
+
+    For every fixed mixture of n experts, and so for the best one, whose squared errors sum to L_u,
+
+        L_H <= L_u / (1 - eta/2) + m ln(n) / eta,  eta = ln(1/beta) < 2.
+
+    With m indicators u is any mixture of experts for each of them, taken by the indicators' shares.
+
+    Parameters
+    ----------
+    mixture_loss : float
+        L_u of the mixture compared with.
+    n_experts : int
+        All of them, constant experts included.
+    beta : float
+        Of the rule; above e^-2, about 0.135.
+    n_indicators : int
+        m.
+
+    Raises
+    ------
+    ValueError
+        If beta is not above e^-2, where nothing is promised.
+
+    References
+    ----------
+    Kivinen and Warmuth, Exponentiated gradient versus gradient descent for linear predictors, 1997,
+    for m = 1. With indicators the sum over them of relative entropies to u falls in a round by at
+    least 2 eta a (a - b) - eta^2 a^2 / 2, where a and b are 1 - P(label) of H and of u: Hoeffding's
+    lemma holds for each indicator, and squares of their shares sum to at most 1. The rest is as
+    there.
+
+    Examples
+    --------
+    >>> round(exponentiated_gradient_loss(8.0, 2), 2)
+    13.24
+    """
+    check_fraction(beta=beta)
+    check_count("n_experts", n_experts)
+    check_count("n_indicators", n_indicators)
+    rate = -np.log(beta)
+    if rate >= 2.0:
+        raise ValueError(f"beta must be above exp(-2), about 0.135, for a bound, got {beta}.")
+    start = n_indicators * np.log(n_experts) / rate
+    return float(_losses(mixture_loss, beta) / (1.0 - rate / 2.0) + start)
+
+
+def _losses(losses: ArrayLike, beta: float) -> Floats:
+    """Return sums of errors, checked with the rule's beta."""
+    check_fraction(beta=beta)
+    values = np.asarray(losses, dtype=np.float64)
+    if values.size == 0 or not np.isfinite(values).all() or values.min() < 0.0:
+        raise ValueError(f"losses must be finite and at least 0, got {losses!r}.")
+    return values
+
+
+def _credit(losses: Floats, beta: float) -> float:
+    return float(np.log(losses.size) + losses.min() * -np.log(beta))
+
+
+def _check_experts(n_experts: int, infallible: int) -> None:
+    check_count("n_experts", n_experts)
+    check_count("infallible", infallible)
+    if infallible > n_experts:
+        raise ValueError(
+            f"infallible must be at most n_experts, got {infallible} of {n_experts} experts."
+        )
+
+
+class Mixture(NamedTuple):
+    """
+    Experts mixed by the same shares in all rounds.
+
+    Attributes
+    ----------
+    shares : array of shape (experts,)
+        At least 0, with sum 1; constant experts last.
+    loss : float
+        Sum of squared errors (1 - P(label))^2.
+    """
+
+    shares: Floats
+    loss: float
+
+
+def best_mixture(
+    P: ArrayLike,  # noqa: N803
+    y: ArrayLike,
+    *,
+    classes: ArrayLike | None = None,
+    constant_experts: bool = True,
+) -> Mixture:
+    """
+    Return the mixture that is best for documents whose labels are all known.
+
+    What `OnlineCombiner` with rule "eg" is promised to come near, see
+    `exponentiated_gradient_loss`. It minimises |A u|^2 over shares u, where A has 1 - P(label) of
+    each document and expert.
+
+    Parameters
+    ----------
+    P, y, classes, constant_experts
+        See `OnlineCombiner` and its `fit`; experts may not sleep.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not as described.
+
+    Examples
+    --------
+    >>> best = best_mixture([[0.4, 0.9], [0.1, 0.6]], [1, 0], constant_experts=False)
+    >>> best.shares.round(2), round(best.loss, 3)
+    (array([0.5, 0.5]), 0.245)
+    """
+    known = read_classes(y if classes is None else classes)
+    inputs = read_inputs(P, known.size, None, None, rule="eg", constant_experts=constant_experts)
+    advice = inputs.advice
+    of_labels = advice.of_labels(read_labels(y, known, len(advice.awake)))
+    # Without the constraint on their sum: at z = s u the least of s^2 |A u|^2 + (s - 1)^2 over s is
+    # |A u|^2 / (1 + |A u|^2), which is smallest for the same u.
+    rows = np.vstack([1.0 - of_labels, np.ones(of_labels.shape[1])])
+    unscaled, _ = nnls(rows, np.append(np.zeros(len(of_labels)), 1.0))
+    shares = unscaled / unscaled.sum()
+    return Mixture(shares, float(squared_error(of_labels @ shares).sum()))

@@ -1,0 +1,319 @@
+"""OnlineCombiner: experts weighed as labels come in, with guarantees."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import softmax
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from bayescal.combining.online import reading
+from bayescal.combining.online.rules import RULES, Advice, Rule, Run, squared_error
+from bayescal.support.validation import Floats, Integers, check_choice, check_count, check_fraction
+
+# One round can change weights by its square, which must not underflow.
+LEAST_BETA = 1e-100
+
+
+class OnlineCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """
+    Combine experts online: predict, hear the label, weigh them anew.
+
+    An expert is anything that gives probabilities of documents. A combiner's probabilities are a
+    mixture of theirs, sum_e p_e pi_e, with p_e from weights that change by a rule after each label.
+    Whatever documents come, and in whatever order, its losses are bounded by those of the best
+    expert, or of the best mixture: see `bayescal.combining.online.bounds`. Pickle or joblib keeps a
+    combiner with what it has learnt.
+
+    Parameters
+    ----------
+    rule : str
+        "eg", the default: exponentiated gradient on the mixture's squared error, with or without
+        indicators.
+        "wma": weighted majority, each weight falls by the expert's squared error.
+        "winnow": weights change only when the combiner's class is wrong; experts may sleep.
+        "bmx": Blum and Mansour's, a weight for each expert and indicator. "bmxmod": indicators
+        divided by their sum, and experts compared with the mixture's own error. "winbmx",
+        "winbmxmod": these, changed only where the log-odds of the right class are below 1.
+    beta : float
+        Between 0 and 1; the smaller, the more a round changes.
+    eta : float
+        Between 0 and 1. After each pass of `fit` but the last beta <- beta + eta (1 - beta).
+    passes : int
+        How often `fit` goes through the documents.
+    constant_experts : bool
+        Whether to add experts that are always sure: one for each class but the first. By their
+        weights a combiner moves its threshold.
+
+    Attributes
+    ----------
+    classes_ : array of shape (classes,)
+        In sorted order.
+    weights_ : array of shape (experts,) or (experts, indicators)
+        For each indicator they sum to 1; constant experts last.
+    beta_ : float
+        With which the last round was learnt, and the next one is by `partial_fit`.
+    n_rounds_ : int
+        How many documents came, each counted once.
+    loss_ : float
+        Sum over these of the mixture's squared error (1 - P(label))^2, before the label was known.
+    mistakes_ : int
+        How often its likeliest class was wrong then.
+    expert_losses_ : array of shape (experts,)
+        Sums of the experts' squared errors, over documents for which they were awake.
+    n_updates_ : int
+        How many rounds changed weights, in all passes.
+    n_features_in_ : int
+        Number of experts.
+    feature_names_in_ : array of shape (experts,)
+        Their names, if P is a DataFrame with names of columns; later ones must have the same.
+    n_indicators_ : int
+        Number of indicators; 0 without.
+
+    References
+    ----------
+    P. N. Bennett, Building Reliable Metaclassifiers for Text Learning, 2006, chapter 9.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.random(1000) < 0.3
+    >>> good = np.where(y, 0.8, 0.1)
+    >>> experts = np.column_stack([good, rng.random(1000)])
+    >>> combiner = OnlineCombiner("wma")
+    >>> for day in range(10):
+    ...     rows = slice(100 * day, 100 * day + 100)
+    ...     combiner = combiner.partial_fit(experts[rows], y[rows], classes=[False, True])
+    >>> combiner.weights_.round(3)
+    array([1., 0., 0.])
+    >>> combiner.expert_losses_.round(1)
+    array([ 18.3, 326.7, 723. ])
+    """
+
+    def __init__(
+        self,
+        rule: str = "eg",
+        *,
+        beta: float = 0.5,
+        eta: float = 0.25,
+        passes: int = 1,
+        constant_experts: bool = True,
+    ) -> None:
+        self.rule = rule
+        self.beta = beta
+        self.eta = eta
+        self.passes = passes
+        self.constant_experts = constant_experts
+
+    def fit(
+        self,
+        P: ArrayLike,  # noqa: N803
+        y: ArrayLike,
+        *,
+        classes: ArrayLike | None = None,
+        awake: ArrayLike | None = None,
+        indicators: ArrayLike | None = None,
+    ) -> Self:
+        """
+        Forget what was learnt, and go through documents in their order, `passes` times.
+
+        Parameters
+        ----------
+        P, y, awake, indicators
+            See `partial_fit`.
+        classes : array-like, optional
+            All classes; by default those in y.
+
+        Raises
+        ------
+        ValueError
+            If an argument is not as described; what was learnt before is then kept.
+        """
+        rule = self._checked_rule()
+        known = reading.read_classes(y if classes is None else classes)
+        inputs = self._read(known, P, awake, indicators)
+        label = reading.read_labels(y, known, len(inputs.advice.awake))
+        beta, log_weights = float(self.beta), inputs.equal_weights
+        runs: list[Run] = []
+        for _ in range(self.passes):
+            if runs:
+                beta += self.eta * (1.0 - beta)
+            runs.append(rule.run(log_weights, inputs.advice, label, beta))
+            log_weights = runs[-1].log_weights
+        self._forget(known, inputs, P)
+        # Later passes have seen the labels: only the first one predicts.
+        self._count(inputs.advice, label, runs[0])
+        self.n_updates_ = sum(int(run.updated.sum()) for run in runs)
+        self._log_weights, self.beta_ = log_weights, beta
+        return self
+
+    def partial_fit(
+        self,
+        P: ArrayLike,  # noqa: N803
+        y: ArrayLike,
+        *,
+        classes: ArrayLike | None = None,
+        awake: ArrayLike | None = None,
+        indicators: ArrayLike | None = None,
+    ) -> Self:
+        """
+        Learn from documents, one after the other in their order.
+
+        Parameters
+        ----------
+        P : array-like of shape (n, experts) or (n, experts, classes)
+            Experts' probabilities of all classes in sorted order; of two classes those of the
+            second may be given alone. With rule "winnow" nan means that an expert sleeps.
+        y : array-like of shape (n,)
+            Labels.
+        classes : array-like, optional
+            All classes; needed at the first call.
+        awake : array-like of shape (n, experts) of bool, optional
+            Which experts speak; by default those that are not nan.
+        indicators : array-like of shape (n, indicators), optional
+            In [0, 1], at least one of each document above 0: how far each is on. By default there
+            is one that is always on.
+
+        Raises
+        ------
+        ValueError
+            If an argument is not as described, or has another number of experts or indicators than
+            before, or other names of experts. Nothing is learnt then.
+        """
+        rule = self._checked_rule()
+        fresh = not hasattr(self, "classes_")
+        if not fresh:
+            self._read_names(P, reset=False)
+        known = reading.known_classes(getattr(self, "classes_", None), classes)
+        inputs = self._read(known, P, awake, indicators)
+        label = reading.read_labels(y, known, len(inputs.advice.awake))
+        if fresh:
+            run = rule.run(inputs.equal_weights, inputs.advice, label, float(self.beta))
+            self._forget(known, inputs, P)
+        else:
+            self._check_as_before(inputs)
+            run = rule.run(self._log_weights, inputs.advice, label, self.beta_)
+        self._count(inputs.advice, label, run)
+        self.n_updates_ += int(run.updated.sum())
+        self._log_weights = run.log_weights
+        return self
+
+    def predict_proba(
+        self,
+        P: ArrayLike,  # noqa: N803
+        *,
+        awake: ArrayLike | None = None,
+        indicators: ArrayLike | None = None,
+    ) -> Floats:
+        """
+        Return the mixture's probabilities of all classes, shape (n, classes).
+
+        Parameters
+        ----------
+        P, awake, indicators
+            See `partial_fit`.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If nothing was learnt yet.
+        ValueError
+            If an argument is not as described, or experts have other names than before.
+        """
+        check_is_fitted(self, "classes_")
+        self._read_names(P, reset=False)
+        inputs = self._read(self.classes_, P, awake, indicators)
+        self._check_as_before(inputs)
+        shares = RULES[self.rule].shares(self._log_weights, inputs.advice)
+        # Shares sum to 1 but for rounding.
+        return np.clip(inputs.advice.mixture(shares), 0.0, 1.0)
+
+    def predict(
+        self,
+        P: ArrayLike,  # noqa: N803
+        *,
+        awake: ArrayLike | None = None,
+        indicators: ArrayLike | None = None,
+    ) -> NDArray[Any]:
+        """
+        Return the likeliest class of each document; of equal ones the first.
+
+        Parameters
+        ----------
+        P, awake, indicators
+            See `partial_fit`.
+        """
+        likeliest = self.predict_proba(P, awake=awake, indicators=indicators).argmax(axis=1)
+        return np.asarray(self.classes_[likeliest])
+
+    @property
+    def weights_(self) -> Floats:
+        """Return the experts' weights, under each indicator if there are any."""
+        check_is_fitted(self, "classes_")
+        weights = np.asarray(softmax(self._log_weights, axis=0))
+        return weights if self.n_indicators_ else weights[:, 0]
+
+    def _checked_rule(self) -> Rule:
+        check_choice("rule", self.rule, tuple(RULES))
+        check_fraction(beta=self.beta, eta=self.eta)
+        if self.beta < LEAST_BETA:
+            raise ValueError(f"beta must be at least {LEAST_BETA:g}, got {self.beta}.")
+        check_count("passes", self.passes)
+        return RULES[self.rule]
+
+    def _read(
+        self,
+        classes: NDArray[Any],
+        P: ArrayLike,  # noqa: N803
+        awake: ArrayLike | None,
+        indicators: ArrayLike | None,
+    ) -> reading.OnlineInputs:
+        return reading.read_inputs(
+            P,
+            classes.size,
+            awake,
+            indicators,
+            rule=self.rule,
+            constant_experts=self.constant_experts,
+        )
+
+    def _read_names(self, P: ArrayLike, *, reset: bool) -> None:  # noqa: N803
+        """Store the names of experts, or check that they are the same as before."""
+        validate_data(self, P, reset=reset, skip_check_array=True, ensure_2d=False)
+
+    def _check_as_before(self, inputs: reading.OnlineInputs) -> None:
+        for name, before, now in (
+            ("experts", self.n_features_in_, inputs.experts),
+            ("indicators", self.n_indicators_, inputs.indicators),
+            ("experts with constant ones", len(self._log_weights), inputs.advice.awake.shape[1]),
+        ):
+            if before != now:
+                raise ValueError(
+                    f"there must be as many {name} as before, {before}, got {now}: fit anew for"
+                    " others."
+                )
+
+    def _forget(
+        self,
+        classes: NDArray[Any],
+        inputs: reading.OnlineInputs,
+        P: ArrayLike,  # noqa: N803
+    ) -> None:
+        """Reset everything to the state before the first round."""
+        self._read_names(P, reset=True)
+        self.classes_, self.beta_ = classes, float(self.beta)
+        self.n_features_in_, self.n_indicators_ = inputs.experts, inputs.indicators
+        self.n_rounds_ = self.n_updates_ = self.mistakes_ = 0
+        self.loss_, self.expert_losses_ = 0.0, np.zeros(inputs.advice.awake.shape[1])
+
+    def _count(self, advice: Advice, label: Integers, run: Run) -> None:
+        """Add up what was lost in rounds whose labels were new."""
+        mixture, rows = advice.mixture(run.shares), np.arange(label.size)
+        experts = np.where(advice.awake, squared_error(advice.of_labels(label)), 0.0)
+        self.n_rounds_ += label.size
+        self.loss_ += float(squared_error(mixture[rows, label]).sum())
+        self.mistakes_ += int((mixture.argmax(axis=1) != label).sum())
+        self.expert_losses_ = self.expert_losses_ + experts.sum(axis=0)

@@ -1,0 +1,313 @@
+"""Advice of experts, and the rules that update the experts' weights round by round."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp, softmax
+
+from bayescal.support.validation import Floats, Integers
+
+
+@dataclass(frozen=True)
+class Advice:
+    """Experts' probabilities for n documents; document t is round t of the online game."""
+
+    # (n, experts, classes): each expert's probabilities of all classes; zeros where it sleeps
+    probabilities: Floats
+    awake: NDArray[np.bool_]  # (n, experts): which experts speak; of each document at least one
+    # (n, indicators): in [0, 1], the degree to which each is on; at least one above 0 a document.
+    indicators: Floats
+
+    def of_labels(self, label: Integers) -> Floats:
+        """Return each expert's probability of the true class, (n, experts)."""
+        return np.asarray(self.probabilities[np.arange(label.size), :, label])
+
+    def mixture(self, shares: Floats) -> Floats:
+        """Return probabilities of all classes, experts weighed by shares; shape (n, classes)."""
+        return np.asarray(np.matmul(shares[:, None, :], self.probabilities)[:, 0, :])
+
+
+def squared_error(of_labels: Floats) -> Floats:
+    """
+    Return (1 - P(label))^2, the loss of experts and mixtures; in [0, 1].
+
+    Examples
+    --------
+    >>> squared_error(np.array([1.0, 0.5, 0.0]))
+    array([0.  , 0.25, 1.  ])
+    """
+    return np.asarray((1.0 - of_labels) ** 2)
+
+
+def blocks(n: int, log_beta: float) -> Iterator[slice]:
+    """
+    Yield runs of rounds in which no weight changes by more than a factor of e^600.
+
+    Exponents of an update are at most 2 in size, so that weights relative to the largest of the
+    block's start can be updated without their logarithms, whatever beta is.
+
+    Examples
+    --------
+    >>> [(each.start, each.stop) for each in blocks(5, -150.0)]
+    [(0, 2), (2, 4), (4, 5)]
+    """
+    size = int(np.clip(300.0 / -log_beta, 1.0, 256.0))
+    for start in range(0, n, size):
+        yield slice(start, min(start + size, n))
+
+
+@dataclass(frozen=True)
+class Run:
+    """The result of n rounds."""
+
+    log_weights: Floats  # (experts, indicators): after the last round
+    # (n, experts): shares of the experts in each round, before its label was known
+    shares: Floats
+    updated: NDArray[np.bool_]  # (n,): in which rounds the weights were changed
+
+
+class Rule(ABC):
+    """An update rule."""
+
+    # Whether there is a weight for each expert and indicator; else one for each expert
+    takes_indicators: ClassVar[bool] = False
+    lets_sleep: ClassVar[bool] = False  # Whether experts may leave documents out
+
+    @abstractmethod
+    def shares(self, log_weights: Floats, advice: Advice) -> Floats:
+        """Return the experts' shares of the mixture for each document, (n, experts)."""
+
+    @abstractmethod
+    def run(self, log_weights: Floats, advice: Advice, label: Integers, beta: float) -> Run:
+        """Play n rounds: predict, observe the label, update the weights."""
+
+
+def shares_of_awake(log_weights: Floats, awake: NDArray[np.bool_]) -> Floats:
+    """
+    Return p_e = A_e w_e / sum of A w: the weights of the experts that are awake, summing to 1.
+
+    Examples
+    --------
+    >>> awake = np.array([[True, True, True], [True, True, False]])
+    >>> shares_of_awake(np.log([1.0, 1.0, 2.0]), awake)
+    array([[0.25, 0.25, 0.5 ],
+           [0.5 , 0.5 , 0.  ]])
+    """
+    return np.asarray(softmax(np.where(awake, log_weights, -np.inf), axis=1))
+
+
+def shares_by_indicators(log_weights: Floats, indicators: Floats) -> Floats:
+    """
+    Return p_e, proportional to the sum over indicators of I w_{e,I}, summing to 1.
+
+    Examples
+    --------
+    >>> log_weights = np.log([[1.0, 3.0], [1.0, 1.0]])
+    >>> shares_by_indicators(log_weights, np.array([[1.0, 0.0], [0.0, 0.5]]))
+    array([[0.5 , 0.5 ],
+           [0.75, 0.25]])
+    """
+    level = log_weights.max(axis=0)
+    of_experts = on_scale(indicators, level) @ np.exp(log_weights - level).T
+    return np.asarray(of_experts / of_experts.sum(axis=1, keepdims=True))
+
+
+def on_scale(indicators: Floats, level: Floats) -> Floats:
+    """
+    Return I e^level of each document but for a factor, the largest being 1; shape (n, indicators).
+
+    What the largest weight of an indicator was divided by comes back here, where it cannot
+    underflow: an indicator that is on alone counts fully however small its weights are.
+
+    Examples
+    --------
+    >>> on_scale(np.array([[1.0, 0.0], [0.5, 0.5]]), np.array([-1000.0, 0.0])).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    with np.errstate(divide="ignore"):
+        exponents = np.log(indicators) + level
+    return np.asarray(np.exp(exponents - exponents.max(axis=1, keepdims=True)))
+
+
+@dataclass(frozen=True)
+class BlumMansour(Rule):
+    """
+    BMX and its variants: an expert gains under an indicator by what it loses less.
+
+    w_{e,I} <- w_{e,I} beta^(I (L_e - beta L_H)) with squared errors L_e of the experts. L_H is
+    sum_e p_e L_e, what choosing an expert by its share would lose.
+
+    Blum and Mansour 2005; dissertation, algorithms 9.4.5 to 9.4.7. There p_e is w'_e / W with
+    W = sum_e w'_e; as printed W adds up w'_e before it is complete, and shares would not sum to 1.
+    """
+
+    takes_indicators: ClassVar[bool] = True
+    # BMXmod: indicators are divided by their sum, so that all documents have the same weight,
+    # and L_H is the squared error of the mixture.
+    modified: bool = False
+    # Rounds change weights only where the mixture's log-odds of the right class are below it:
+    # 1 in WinBMX, infinite in BMX
+    margin: float = np.inf
+
+    def shares(self, log_weights: Floats, advice: Advice) -> Floats:
+        """Return the experts' weights under the indicators that are on, summing to 1."""
+        return shares_by_indicators(log_weights, advice.indicators)
+
+    def run(self, log_weights: Floats, advice: Advice, label: Integers, beta: float) -> Run:
+        """Play the rounds one after the other."""
+        own, log_beta = log_weights.copy(), np.log(beta)
+        indicators = advice.indicators
+        if self.modified:
+            indicators = indicators / indicators.sum(axis=1, keepdims=True)
+        of_labels = advice.of_labels(label)
+        losses = squared_error(of_labels)
+        enough = 1.0 / (1.0 + np.exp(-self.margin))
+        shares = np.empty(of_labels.shape)
+        updated = np.zeros(label.size, dtype=np.bool_)
+        for rows in blocks(label.size, log_beta):
+            level = own.max(axis=0)
+            weights = np.exp(own - level)
+            on = on_scale(indicators[rows], level)
+            for t, on_here in enumerate(on, start=rows.start):
+                of_experts = weights @ on_here
+                share = of_experts / of_experts.sum()
+                shares[t] = share
+                right = share @ of_labels[t]
+                if right >= enough and self.margin < np.inf:
+                    continue
+                loss = (1.0 - right) ** 2 if self.modified else share @ losses[t]
+                step = np.multiply.outer(log_beta * (losses[t] - beta * loss), indicators[t])
+                own += step
+                weights *= np.exp(step, out=step)
+                updated[t] = True
+        return Run(own, shares, updated)
+
+
+@dataclass(frozen=True)
+class ExponentiatedGradient(Rule):
+    """
+    Exponentiated gradient, whose bound is against the best fixed mixture, not the best expert.
+
+    Each indicator has experts' weights that sum to 1, and the mixture takes them by the
+    indicators' share q_I = I / sum of I: p_e = sum_I q_I w_{e,I}. In every round
+
+        w_{e,I} <- w_{e,I} beta^g / Z_I,  g = dL/dw_{e,I} = -2 (1 - pi_H[y]) q_I pi_e[y],
+
+    with L = (1 - pi_H[y])^2. Without indicators it is the EG of Kivinen and Warmuth 1997 with the
+    learning rate ln(1/beta). Bounds for averaged predictions, with indicators, are what section
+    9.5 of the dissertation asks for.
+    """
+
+    takes_indicators: ClassVar[bool] = True
+
+    def shares(self, log_weights: Floats, advice: Advice) -> Floats:
+        """Return the experts' weights under the indicators that are on, summing to 1."""
+        return shares_by_indicators(log_weights, advice.indicators)
+
+    def run(self, log_weights: Floats, advice: Advice, label: Integers, beta: float) -> Run:
+        """Play the rounds one after the other."""
+        own, log_beta = _normalised(log_weights), np.log(beta)
+        indicators = advice.indicators / advice.indicators.sum(axis=1, keepdims=True)
+        of_labels = advice.of_labels(label)
+        slopes = -2.0 * log_beta * of_labels
+        shares = np.empty(of_labels.shape)
+        for rows in blocks(label.size, log_beta):
+            own = _normalised(own)
+            weights = np.exp(own)
+            for t in range(rows.start, rows.stop):
+                share = weights @ (indicators[t] / weights.sum(axis=0))
+                shares[t] = share
+                right = share @ of_labels[t]
+                step = np.multiply.outer((1.0 - right) * slopes[t], indicators[t])
+                own += step
+                weights *= np.exp(step, out=step)
+        return Run(_normalised(own), shares, np.ones(label.size, dtype=np.bool_))
+
+
+def _normalised(log_weights: Floats) -> Floats:
+    return np.asarray(log_weights - logsumexp(log_weights, axis=0))
+
+
+@dataclass(frozen=True)
+class WeightedMajority(Rule):
+    """
+    The weighted majority algorithm WMG, on squared differences.
+
+    w_e <- w_e beta^((pi_e[y] - 1)^2), Littlestone and Warmuth 1994 with squared in place of
+    absolute differences: dissertation, algorithms 9.4.1 and 9.4.2.
+    """
+
+    def shares(self, log_weights: Floats, advice: Advice) -> Floats:
+        """Return the weights, summing to 1."""
+        return shares_of_awake(log_weights[:, 0], advice.awake)
+
+    def run(self, log_weights: Floats, advice: Advice, label: Integers, beta: float) -> Run:
+        """Return all rounds at once: no update depends on the mixture."""
+        loss = squared_error(advice.of_labels(label))
+        after = log_weights[:, 0] + np.log(beta) * np.cumsum(loss, axis=0)
+        before = np.concatenate([log_weights.T, after[:-1]])
+        return Run(
+            after[-1][:, None],
+            shares_of_awake(before, advice.awake),
+            np.ones(label.size, dtype=np.bool_),
+        )
+
+
+@dataclass(frozen=True)
+class Winnow(Rule):
+    """
+    Winnow, with experts that may sleep.
+
+    Only if the mixture's likeliest class is wrong: w_e <- w_e / beta for awake experts whose
+    likeliest class is right, w_e beta for the others that are awake; then the awake weights are
+    rescaled to the sum that they had. Of classes equally likely the first counts as likeliest.
+
+    Blum 1997, rescaled as Freund, Schapire, Singer and Warmuth 1997 ask: dissertation, algorithms
+    9.4.3 and 9.4.4.
+    """
+
+    lets_sleep: ClassVar[bool] = True
+
+    def shares(self, log_weights: Floats, advice: Advice) -> Floats:
+        """Return the weights of experts that are awake, summing to 1."""
+        return shares_of_awake(log_weights[:, 0], advice.awake)
+
+    def run(self, log_weights: Floats, advice: Advice, label: Integers, beta: float) -> Run:
+        """Play the rounds one after the other."""
+        own = log_weights[:, 0].copy()
+        asleep = np.where(advice.awake, 0.0, -np.inf)
+        wrong = advice.probabilities.argmax(axis=2) != label[:, None]
+        steps = np.where(wrong, 1.0, -1.0) * np.log(beta)
+        factors = np.exp(steps)
+        shares = np.empty(advice.awake.shape)
+        updated = np.zeros(label.size, dtype=np.bool_)
+        for t, probabilities in enumerate(advice.probabilities):
+            weight = own + asleep[t]
+            weight -= weight.max()
+            np.exp(weight, out=weight)
+            share = weight / weight.sum()
+            shares[t] = share
+            if (share @ probabilities).argmax() != label[t]:
+                updated[t] = True
+                # Shares of experts that sleep are 0: the sum is that of the awake ones.
+                rescaled = steps[t] - np.log(share @ factors[t])
+                own += np.where(advice.awake[t], rescaled, 0.0)
+        return Run(own[:, None], shares, updated)
+
+
+# The values of `rule`, by the names of the dissertation's chapter 9.
+RULES: dict[str, Rule] = {
+    "wma": WeightedMajority(),
+    "winnow": Winnow(),
+    "bmx": BlumMansour(),
+    "bmxmod": BlumMansour(modified=True),
+    "winbmx": BlumMansour(margin=1.0),
+    "winbmxmod": BlumMansour(modified=True, margin=1.0),
+    "eg": ExponentiatedGradient(),
+}

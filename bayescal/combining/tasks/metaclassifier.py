@@ -1,0 +1,284 @@
+"""Labelled documents of many tasks, and Metaclassifier, which learns from all of them together.
+
+Inputs are normalised within each task. Tasks whose classifiers were trained on few documents have
+scores on another scale than those with many; after normalising they can be compared (Bennett's
+dissertation, section 8.2.2).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+
+from bayescal.combining.nested import WithinRange
+from bayescal.support.validation import Floats, Integers, check_same_length
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# Number of all tasks that were not fitted: the last row of any table of tasks.
+POPULATION = -1
+
+
+@dataclass(frozen=True)
+class TaskData:
+    """Labelled documents of many tasks."""
+
+    columns: Floats  # (n, columns): normalised within each task
+    positive: NDArray[np.bool_]  # (n,): labels
+    task: Integers  # (n,): 0, 1, ... for the task of each document.
+    tasks: int  # How many there are
+
+    def take(self, rows: NDArray[np.bool_]) -> TaskData:
+        """Return some of the documents; the tasks keep their numbers."""
+        return TaskData(self.columns[rows], self.positive[rows], self.task[rows], self.tasks)
+
+
+def check_folds(cv: Any) -> None:
+    """
+    Raise ValueError unless a number of folds is a whole number from 2 on.
+
+    Examples
+    --------
+    >>> check_folds(1)
+    Traceback (most recent call last):
+    ...
+    ValueError: cv must be a whole number of folds, at least 2, got 1.
+    """
+    if isinstance(cv, bool) or not isinstance(cv, int | np.integer) or cv < 2:
+        raise ValueError(f"cv must be a whole number of folds, at least 2, got {cv!r}.")
+
+
+def deal_folds(
+    task: Integers, positive: NDArray[np.bool_], folds: int, rng: np.random.Generator
+) -> Integers:
+    """
+    Return a fold for each document, so that every task and class is spread over all of them.
+
+    Examples
+    --------
+    >>> task, positive = np.repeat([0, 1], 4), np.tile([True, True, False, False], 2)
+    >>> fold = deal_folds(task, positive, 2, np.random.default_rng(0))
+    >>> np.bincount(fold[positive & (task == 0)]).tolist()
+    [1, 1]
+    """
+    order = np.lexsort((rng.random(task.size), positive, task))
+    fold = np.empty(task.size, dtype=np.intp)
+    fold[order] = np.arange(task.size) % folds
+    return fold
+
+
+def read_task_names(task: ArrayLike, n: int) -> tuple[NDArray[np.generic], Integers]:
+    """
+    Return the names of all tasks in sorted order, and the number of each document's task.
+
+    Examples
+    --------
+    >>> names, code = read_task_names(["corn", "acq", "corn"], 3)
+    >>> names.tolist(), code.tolist()
+    (['acq', 'corn'], [1, 0, 1])
+    """
+    import pandas as pd
+
+    # NumPy would convert a missing name among text to text.
+    raw = np.asarray(task, dtype=object)
+    values = np.asarray(task)
+    if values.ndim != 1:
+        raise ValueError(
+            f"task must have shape (n,), one name a document, got shape {values.shape}."
+        )
+    check_same_length("task", values.size, "X", n)
+    nameless = np.flatnonzero(pd.isna(raw))
+    if nameless.size:
+        raise ValueError(
+            f"task must name the task of every document, got {raw[nameless[0]]} for document"
+            f" {nameless[0]}."
+        )
+    try:
+        names, code = np.unique(values, return_inverse=True)
+    except TypeError:
+        types = ", ".join(sorted({type(each).__name__ for each in raw}))
+        raise ValueError(f"task names must be all text or all numbers, got {types}.") from None
+    return names, code.astype(np.intp)
+
+
+def check_both_classes(
+    names: NDArray[np.generic], task: Integers, positive: NDArray[np.bool_]
+) -> None:
+    """
+    Raise ValueError unless every task has documents of both classes.
+
+    Examples
+    --------
+    >>> check_both_classes(np.array(["a", "b"]), np.array([0, 0, 1]), np.array([True, False, True]))
+    Traceback (most recent call last):
+    ...
+    ValueError: every task must have documents of both classes, got one class only in 'b': ...
+    """
+    counts = np.bincount(task, minlength=names.size)
+    positives = np.bincount(task[positive], minlength=names.size)
+    wrong = np.flatnonzero((positives == 0) | (positives == counts))
+    if wrong.size:
+        shown = ", ".join(repr(name) for name in names[wrong[:4]].tolist())
+        more = ", ..." if wrong.size > 4 else ""
+        raise ValueError(
+            "every task must have documents of both classes, got one class only in"
+            f" {shown}{more}: leave such tasks out of fit, and give their documents without labels"
+            " to add_tasks."
+        )
+
+
+@dataclass(frozen=True)
+class KnownTasks:
+    """Tasks with the scale of their inputs."""
+
+    names: list[Any]  # Of the tasks: first those fitted, then those added without labels
+    scales: list[WithinRange]  # Of the inputs of each task
+    fitted: int  # How many were fitted
+
+    @classmethod
+    def of(cls, columns: Floats, names: NDArray[np.generic], task: Integers) -> KnownTasks:
+        """Return tasks to fit, from their documents and the number of each one's task."""
+        return cls(names.tolist(), scales_of(columns, task, names.size), names.size)
+
+    def with_added(self, columns: Floats, task: ArrayLike) -> KnownTasks:
+        """Return these tasks and others, from documents without labels."""
+        names, code = read_task_names(task, len(columns))
+        if known := sorted(set(names.tolist()) & set(self.names)):
+            raise ValueError(f"tasks {', '.join(map(repr, known))} are there already.")
+        single = names[np.bincount(code) < 2]
+        if single.size:
+            raise ValueError(
+                "every task must have several documents, for the mean and the spread of its inputs,"
+                f" got a single one of {single.tolist()[0]!r}."
+            )
+        added = scales_of(columns, code, names.size)
+        return KnownTasks([*self.names, *names.tolist()], [*self.scales, *added], self.fitted)
+
+    def read(self, columns: Floats, task: ArrayLike) -> tuple[Floats, Integers]:
+        """
+        Return documents' inputs normalised within their tasks, and the numbers of the tasks.
+
+        The number is `POPULATION` for tasks that were added.
+        """
+        names, code = read_task_names(task, len(columns))
+        position = {name: k for k, name in enumerate(self.names)}
+        if unknown := [name for name in names.tolist() if name not in position]:
+            raise ValueError(
+                f"task {unknown[0]!r} is not there: give its documents, which need no labels, to"
+                " add_tasks first."
+            )
+        row = np.array([position[name] for name in names.tolist()], dtype=np.intp)[code]
+        number = np.where(row < self.fitted, row, POPULATION)
+        return normalised(columns, row, self.scales), number
+
+
+def scales_of(columns: Floats, task: Integers, tasks: int) -> list[WithinRange]:
+    """Return the scale of every task."""
+    return [WithinRange.of(columns[rows]) for rows in _rows_by_task(task, tasks)]
+
+
+def normalised(columns: Floats, task: Integers, scales: Sequence[WithinRange]) -> Floats:
+    """
+    Return columns less their mean, over their standard deviation, both within the task.
+
+    Examples
+    --------
+    >>> columns, task = np.array([[1.0], [3.0], [10.0], [30.0]]), np.array([0, 0, 1, 1])
+    >>> normalised(columns, task, scales_of(columns, task, 2)).ravel().tolist()
+    [-1.0, 1.0, -1.0, 1.0]
+    """
+    out = np.empty(columns.shape)
+    for scale, rows in zip(scales, _rows_by_task(task, len(scales)), strict=True):
+        out[rows] = scale.apply(columns[rows])
+    return out
+
+
+def _rows_by_task(task: Integers, tasks: int) -> list[Integers]:
+    order = np.argsort(task, kind="stable")
+    ends = np.cumsum(np.bincount(task, minlength=tasks))[:-1]
+    return np.split(order, ends)
+
+
+WITH_POSTERIOR = "use metaclassifier 'weights', or 'tree' with specialise='pooled'"
+
+
+class TaskModel(ABC):
+    """A metaclassifier fitted to all tasks, and specialised to each."""
+
+    @abstractmethod
+    def log_odds(self, columns: Floats, task: Integers) -> Floats:
+        """Return log-odds of documents, shape (n,)."""
+
+    def sample(self, columns: Floats, task: Integers) -> Floats:
+        """Return log-odds of posterior draws, shape (draws, n)."""
+        raise ValueError(f"this metaclassifier has no posterior: {WITH_POSTERIOR}.")
+
+    def population(self, names: list[str], level: float) -> pd.DataFrame:
+        """Return the posterior of what tasks have in common; names are the columns'."""
+        raise ValueError(f"this metaclassifier has no population: {WITH_POSTERIOR}.")
+
+
+class Metaclassifier(ABC):
+    """A way to learn from documents of many tasks."""
+
+    @abstractmethod
+    def fit(self, data: TaskData, rng: np.random.Generator) -> TaskModel:
+        """Return the model of all tasks."""
+
+    def held_out(
+        self, data: TaskData, fold: Integers, model: TaskModel, rng: np.random.Generator
+    ) -> Floats:
+        """Return log-odds of the documents fitted, by models of the other folds."""
+        out = np.empty(data.positive.size)
+        for held in np.unique(fold):
+            rows = fold == held
+            others = data.take(~rows)
+            if others.positive.all() or not others.positive.any():
+                raise ValueError(
+                    "y must have at least two documents of each class over all tasks: thresholds"
+                    " are learnt from documents held out, by models of the others."
+                )
+            without = self.fit(others, rng)
+            out[rows] = without.log_odds(data.columns[rows], data.task[rows])
+        return out
+
+
+@dataclass(frozen=True)
+class GeneralModel(TaskModel):
+    """A fitted classifier."""
+
+    classifier: Any  # With probabilities
+
+    def log_odds(self, columns: Floats, task: Integers) -> Floats:
+        """Return log-odds of documents, which no task is treated apart in."""
+        # Logarithms of probabilities of 0 are the infinite log-odds that they mean.
+        with np.errstate(divide="ignore"):
+            log_proba = self.classifier.predict_log_proba(columns)
+        return np.asarray(log_proba[:, 1] - log_proba[:, 0])
+
+
+@dataclass(frozen=True)
+class GeneralClassifier(Metaclassifier):
+    """One classifier for all tasks."""
+
+    classifier: Any  # Clones are fitted
+
+    def fit(self, data: TaskData, rng: np.random.Generator) -> TaskModel:
+        """Return a clone fitted to all documents."""
+        fitted = seeded_clone(self.classifier, rng)
+        return GeneralModel(fitted.fit(data.columns, data.positive.astype(np.int64)))
+
+
+def seeded_clone(classifier: Any, rng: np.random.Generator) -> Any:
+    """Return an unfitted copy; a random state of None becomes a number drawn here."""
+    copy = clone(classifier)
+    if copy.get_params(deep=False).get("random_state", 0) is None:
+        copy.set_params(random_state=int(rng.integers(2**31)))
+    return copy

@@ -1,0 +1,439 @@
+"""PooledCombiner: one combiner of classifiers' scores for many tasks, specialised to each."""
+
+from __future__ import annotations
+
+import math
+from numbers import Real
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+
+from bayescal.calibrators.classifier.ensemble import interval_of_draws
+from bayescal.combining.measures import MEASURES, best_threshold
+from bayescal.combining.tasks import metaclassifier as learning
+from bayescal.combining.tasks.tree import Tree
+from bayescal.combining.tasks.weights import TaskWeights
+from bayescal.support.bayes import probabilities, probability
+from bayescal.support.randomness import generator
+from bayescal.support.validation import (
+    Floats,
+    Integers,
+    check_choice,
+    check_fraction,
+    check_same_length,
+    encode_labels,
+)
+from bayescal.text.decision_tree import DecisionTree
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# The named values of `specialise` as the m of equation 8.1; None to learn it from the tasks.
+SPECIALISE: dict[str, float | None] = {"pooled": None, "repop": 0.0, "general": math.inf}
+
+
+def read_metaclassifier(
+    metaclassifier: Any, specialise: Any, memory: Any = None
+) -> learning.Metaclassifier:
+    """
+    Return the metaclassifier that the parameters name.
+
+    Examples
+    --------
+    >>> read_metaclassifier("tree", -1.0)
+    Traceback (most recent call last):
+    ...
+    ValueError: specialise must be 'pooled', 'repop', 'general' or a number m of documents, ...
+    """
+    m = read_specialise(specialise)
+    if isinstance(metaclassifier, str):
+        if metaclassifier == "tree":
+            return Tree(DecisionTree(), m, memory)
+        if metaclassifier != "weights":
+            raise ValueError(
+                f"metaclassifier must be 'tree', 'weights' or a classifier, got {metaclassifier!r}."
+            )
+        if m is not None:
+            raise ValueError(
+                "metaclassifier 'weights' has no leaves for m documents to count at: specialise"
+                f" must be 'pooled', got {specialise!r}. The same weights for all tasks are those"
+                " of LogisticRegression() with specialise='general'."
+            )
+        return TaskWeights()
+    if hasattr(metaclassifier, "apply") and hasattr(metaclassifier, "get_n_leaves"):
+        return Tree(metaclassifier, m, memory)
+    if isinstance(metaclassifier, DecisionTree):
+        return Tree(metaclassifier, m, memory)
+    if not hasattr(metaclassifier, "predict_log_proba"):
+        raise ValueError(
+            "metaclassifier must have probabilities (predict_log_proba), got"
+            f" {metaclassifier!r}: wrap it in CalibratedClassifier."
+        )
+    if m != math.inf:
+        raise ValueError(
+            f"metaclassifier {metaclassifier!r} has no leaves to specialise to tasks: specialise"
+            f" must be 'general', got {specialise!r}."
+        )
+    return learning.GeneralClassifier(metaclassifier)
+
+
+def read_specialise(specialise: Any) -> float | None:
+    """
+    Return the m of equation 8.1, None where it is learnt.
+
+    Examples
+    --------
+    >>> read_specialise("repop"), read_specialise(25)
+    (0.0, 25.0)
+    """
+    if isinstance(specialise, str) and specialise in SPECIALISE:
+        return SPECIALISE[specialise]
+    number = isinstance(specialise, Real) and not isinstance(specialise, bool | np.bool_)
+    if not number or not float(specialise) >= 0.0:
+        raise ValueError(
+            "specialise must be 'pooled', 'repop', 'general' or a number m of documents, at least"
+            f" 0, got {specialise!r}."
+        )
+    return float(specialise)
+
+
+INTERVALS = ("pointwise", "hdi")
+
+
+class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """
+    Combine classifiers' scores in many tasks by what all tasks' labels say.
+
+    A task is a binary problem: is a document of a topic? Its inputs are what classifiers of that
+    topic say of documents that they were not trained on, and indicators of how far these are to be
+    trusted: the same columns in all tasks, however different their documents and words. Inputs are
+    normalised within each task, one metaclassifier is fitted to the documents of all tasks, and it
+    is then specialised to each task by the task's own labels (Bennett's LABEL). A task with few
+    positives borrows from the others, and one without labels lives on them alone. A fitted one is
+    kept by pickle or joblib.
+
+    Parameters
+    ----------
+    metaclassifier : "weights", "tree" or classifier
+        "weights": logistic regression, the weights of each task around those of a population.
+        "tree": a decision tree of all tasks, whose leaves are specialised. A scikit-learn decision
+        tree is treated as "tree"; another classifier with probabilities is the same for all tasks.
+    specialise : "pooled", "repop", "general" or float
+        How many documents the estimate of all tasks at a leaf is worth against the task's own
+        (m in equation 8.1): a number; 0, "repop"; infinity, "general". "pooled" learns from the
+        tasks how far they differ at each leaf, and gives bands.
+    cv : int
+        Folds, by which thresholds are chosen.
+    memory : str or joblib.Memory, optional
+        Keeps grown trees, as in scikit-learn's Pipeline: another `specialise` grows none again.
+    random_state : int, numpy Generator, RandomState or None
+        Deals the folds, and draws.
+
+    Attributes
+    ----------
+    classes_ : array of shape (2,)
+        The negative and the positive class.
+    tasks_ : array of shape (tasks,)
+        Names of the tasks fitted, in sorted order.
+    scores_ : array of shape (n,)
+        Log-odds of the documents fitted, by metaclassifiers of the other folds; infinite where
+        a leaf holds one class of the task only and m is 0.
+    thresholds_ : dict of str to array of shape (tasks + 1,)
+        By measure, the threshold on P(+) that is best on documents held out of each task, and the
+        last one on those of all tasks, for tasks added.
+    n_features_in_ : int
+        Number of inputs.
+
+    References
+    ----------
+    P. N. Bennett, Building Reliable Metaclassifiers for Text Learning, 2006, chapter 8.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayescal.combining.tasks import PooledCombiner
+    >>> rng = np.random.default_rng(0)
+    >>> task = np.repeat(["corn", "wheat", "rye"], 200)
+    >>> y = rng.random(600) < 0.2
+    >>> scores = rng.normal(2.0 * y[:, None], 1.0, (600, 2))
+    >>> combiner = PooledCombiner(random_state=0).fit(scores, y, task)
+    >>> combiner.predict_proba(scores[:2], task[:2]).shape
+    (2, 2)
+
+    A task without labels is answered by the others.
+
+    >>> oats = rng.normal(0.4, 1.3, (50, 2))
+    >>> combiner = combiner.add_tasks(oats, ["oats"] * 50)
+    >>> lower, upper = combiner.predict_interval(oats, ["oats"] * 50, level=0.9).T
+    >>> bool((lower < upper).all())
+    True
+    """
+
+    def __init__(
+        self,
+        metaclassifier: Any = "weights",
+        *,
+        specialise: str | float = "pooled",
+        cv: int = 5,
+        memory: Any = None,
+        random_state: Any = None,
+    ) -> None:
+        self.metaclassifier = metaclassifier
+        self.specialise = specialise
+        self.cv = cv
+        self.memory = memory
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: ArrayLike, task: ArrayLike) -> Self:  # noqa: N803
+        """
+        Fit the metaclassifier to all tasks, and specialise it to each.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, columns)
+            Scores and indicators, by classifiers that were not trained on the document.
+        y : array-like of shape (n,)
+            Labels, two classes, both present in every task.
+        task : array-like of shape (n,)
+            The name of each document's task.
+
+        Raises
+        ------
+        ValueError
+            If lengths differ, inputs are not finite, a task has one class only, or a parameter is
+            not as described. What was fitted before then stays as it was.
+        """
+        kind = read_metaclassifier(self.metaclassifier, self.specialise, self.memory)
+        learning.check_folds(self.cv)
+        columns = check_array(X, dtype=np.float64, estimator=self)
+        check_same_length("y", len(np.asarray(y)), "X", len(columns))
+        classes, positive = encode_labels(y)
+        names, code = learning.read_task_names(task, len(columns))
+        learning.check_both_classes(names, code, positive)
+        rng = generator(self.random_state)
+        tasks = learning.KnownTasks.of(columns, names, code)
+        own = learning.normalised(columns, code, tasks.scales)
+        data = learning.TaskData(own, positive, code, names.size)
+        fold = learning.deal_folds(code, positive, self.cv, rng)
+        model = kind.fit(data, rng)
+        held_out = kind.held_out(data, fold, model, rng)
+        # Last, so that a fit that is refused leaves the one before as it was.
+        validate_data(self, X, skip_check_array=True)
+        self.classes_, self.tasks_ = classes, names
+        self._tasks, self._model = tasks, model
+        self.scores_ = held_out
+        self.thresholds_ = _thresholds(probability(held_out), data)
+        return self
+
+    def add_tasks(self, X: Any, task: ArrayLike) -> Self:  # noqa: N803
+        """
+        Add tasks without labels: how their inputs are normalised is learnt from these documents.
+
+        The population answers for them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, columns)
+            Scores and indicators; several documents of each task.
+        task : array-like of shape (n,)
+            Names of tasks that are not there yet.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If nothing was fitted yet.
+        ValueError
+            If a task is there already, or has a single document.
+        """
+        check_is_fitted(self, "tasks_")
+        columns = validate_data(self, X, dtype=np.float64, reset=False)
+        self._tasks = self._tasks.with_added(columns, task)
+        return self
+
+    def decision_function(self, X: Any, task: ArrayLike) -> Floats:  # noqa: N803
+        """
+        Return natural log-odds of the positive class, shape (n,).
+
+        Parameters
+        ----------
+        X : array-like of shape (n, columns)
+            Scores and indicators.
+        task : array-like of shape (n,)
+            Tasks that were fitted or added.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If nothing was fitted yet.
+        ValueError
+            If a task is not there.
+        """
+        columns, code = self._read(X, task)
+        return self._model.log_odds(columns, code)
+
+    def predict_proba(self, X: Any, task: ArrayLike) -> Floats:  # noqa: N803
+        """
+        Return probabilities of both classes, shape (n, 2).
+
+        Parameters
+        ----------
+        X : array-like of shape (n, columns)
+            Scores and indicators.
+        task : array-like of shape (n,)
+            Tasks that were fitted or added.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError, ValueError
+            See `decision_function`.
+        """
+        return probabilities(self.decision_function(X, task))
+
+    def predict(self, X: Any, task: ArrayLike) -> NDArray[Any]:  # noqa: N803
+        """
+        Return the likelier class of each document.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, columns)
+            Scores and indicators.
+        task : array-like of shape (n,)
+            Tasks that were fitted or added.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError, ValueError
+            See `decision_function`.
+        """
+        taken = self.decision_function(X, task) > 0.0
+        return np.asarray(self.classes_[taken.astype(np.intp)])
+
+    def decide(self, X: Any, task: ArrayLike, measure: str) -> NDArray[np.bool_]:  # noqa: N803
+        """
+        Return decisions by the thresholds that are best by a measure; True for positive.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, columns)
+            Scores and indicators.
+        task : array-like of shape (n,)
+            Tasks that were fitted or added.
+        measure : {"error", "f1", "cost_1_10", "cost_10_1"}
+            What each task's threshold is best by.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If nothing was fitted yet.
+        ValueError
+            If a task is not there, or there is no such measure.
+        """
+        check_choice("measure", measure, tuple(MEASURES))
+        columns, code = self._read(X, task)
+        proba = probability(self._model.log_odds(columns, code))
+        return np.asarray(proba >= self.thresholds_[measure][code])
+
+    def predict_interval(
+        self,
+        X: Any,  # noqa: N803
+        task: ArrayLike,
+        level: float = 0.9,
+        kind: str = "pointwise",
+    ) -> Floats:
+        """
+        Return posterior intervals of P(+), shape (n, 2), of weights or a pooled tree.
+
+        They hold what is unknown of the tasks' leaves or weights, and of what these have in common;
+        of the tree itself they hold nothing.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, columns)
+            Scores and indicators.
+        task : array-like of shape (n,)
+            Tasks that were fitted or added.
+        level : float
+            Posterior probability, between 0 and 1.
+        kind : {"pointwise", "hdi"}
+            Equal tails, or the shortest.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If nothing was fitted yet.
+        ValueError
+            If there is no posterior, a task is not there, or an argument is out of range.
+        """
+        check_fraction(level=level)
+        check_choice("kind", kind, INTERVALS)
+        draws = self.sample_proba(X, task)
+        return interval_of_draws(draws[:, :, None], level, kind)[:, 0]
+
+    def sample_proba(self, X: Any, task: ArrayLike) -> Floats:  # noqa: N803
+        """
+        Return P(+) of posterior draws, shape (draws, n), of weights or a pooled tree.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, columns)
+            Scores and indicators.
+        task : array-like of shape (n,)
+            Tasks that were fitted or added.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If nothing was fitted yet.
+        ValueError
+            If there is no posterior, or a task is not there.
+        """
+        columns, code = self._read(X, task)
+        return probability(self._model.sample(columns, code))
+
+    def population(self, level: float = 0.9) -> pd.DataFrame:
+        """
+        Return the posterior of what tasks have in common, of weights or a pooled tree.
+
+        Parameters
+        ----------
+        level : float
+            Probability of the equal-tailed intervals.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Of a tree a row for each leaf: tasks, documents, positives; p, the share of positives in
+            the population, and m, how many documents it is worth, with intervals. Of weights a row
+            for the intercept, each input, and tau, how far tasks are from the population.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If nothing was fitted yet.
+        ValueError
+            If there is no population, or the level is out of range.
+        """
+        check_is_fitted(self, "tasks_")
+        check_fraction(level=level)
+        names = getattr(self, "feature_names_in_", range(self.n_features_in_))
+        return self._model.population([str(name) for name in names], level)
+
+    def _read(self, X: Any, task: ArrayLike) -> tuple[Floats, Integers]:  # noqa: N803
+        check_is_fitted(self, "tasks_")
+        return self._tasks.read(validate_data(self, X, dtype=np.float64, reset=False), task)
+
+
+def _thresholds(held_out: Floats, data: learning.TaskData) -> dict[str, Floats]:
+    """Return the best threshold of each task by each measure, and last that of all tasks.
+
+    They are on probabilities: on log-odds a threshold half-way between two leaves of a tree is
+    nearer to the next leaf of rare positives, which a tree of all documents may have elsewhere.
+    """
+    rows = [*(data.task == k for k in range(data.tasks)), np.full(held_out.size, True)]
+    return {
+        measure: np.array([best_threshold(measure, held_out[r], data.positive[r]) for r in rows])
+        for measure in MEASURES
+    }

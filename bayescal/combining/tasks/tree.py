@@ -1,0 +1,378 @@
+"""A decision tree of all tasks' documents, whose leaves are specialised to each task.
+
+It is the dissertation's LABEL-D (section 8.3.2). What differs is how far a task's own documents at
+a leaf count against those of all others: a number m of documents (`m_estimate`), or what the tasks
+themselves say of it (`leaf_population`).
+
+With "pooled" the tasks have a beta-binomial population at each leaf:
+
+    p        ~ Uniform(0, 1)                      share of positives in the population
+    log m    ~ Normal(log 100, 3)                 how many documents the population is worth
+    theta_i  ~ Beta(m p, m (1 - p))               share of positives of task i
+    In_i     ~ Binomial(n_i, theta_i)             positive ones of its n_i documents at the leaf
+
+Integrated over theta_i the evidence of (p, m) is a product of ratios of Beta functions. Sums over a
+grid are integrals: of log m, and for each m of logit p around its mode, as a larger m determines p
+more closely. Given p and m the posterior mean of theta_i is equation 8.1 with this m.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+from sklearn.utils.validation import check_memory
+
+from bayescal.combining.tasks import metaclassifier as learning
+from bayescal.support.newton import climb_within
+from bayescal.support.validation import Floats, Integers
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class LeafCounts:
+    """Documents at the leaves."""
+
+    # (tasks, leaves): positive documents of each task at each leaf, and all of them
+    positive: Floats
+    total: Floats  # (tasks, leaves)
+
+    @classmethod
+    def of(
+        cls, leaf: Integers, task: Integers, positive: NDArray[np.bool_], shape: tuple[int, int]
+    ) -> LeafCounts:
+        """Return those of documents; shape is (tasks, leaves)."""
+        cell = np.ravel_multi_index((task, leaf), shape)
+        size = shape[0] * shape[1]
+        total = np.bincount(cell, minlength=size).reshape(shape).astype(np.float64)
+        own = np.bincount(cell[positive], minlength=size).reshape(shape).astype(np.float64)
+        return cls(own, total)
+
+    @property
+    def of_all_tasks(self) -> Floats:
+        """Return p_l = (n_+ + 1)/(n + 2) of all tasks' documents at each leaf (equation 6.10)."""
+        return np.asarray((self.positive.sum(axis=0) + 1.0) / (self.total.sum(axis=0) + 2.0))
+
+    @property
+    def of_all_leaves(self) -> Floats:
+        """Return each task's share of positive documents."""
+        return np.asarray(self.positive.sum(axis=1) / self.total.sum(axis=1))
+
+
+def m_estimate(counts: LeafCounts, m: float) -> Floats:
+    """
+    Return P(positive | leaf) of each task, shrunk towards all tasks' (equation 8.1).
+
+        P_il = (In_il + m p_l) / (m + In_il + Out_il)
+
+    m is how many documents the other tasks are worth. With m = 0 a leaf that holds no document of
+    the task has the task's share of positives; with m infinite all tasks have p_l.
+
+    Examples
+    --------
+    >>> counts = LeafCounts(np.array([[2.0, 0.0]]), np.array([[2.0, 2.0]]))
+    >>> m_estimate(counts, 0.0).tolist(), m_estimate(counts, np.inf).tolist()
+    ([[1.0, 0.0]], [[0.75, 0.25]])
+    """
+    general = counts.of_all_tasks
+    if np.isinf(m):
+        return np.broadcast_to(general, counts.total.shape).copy()
+    seen = m + counts.total
+    empty = np.broadcast_to(counts.of_all_leaves[:, None], seen.shape)
+    return np.asarray(
+        np.where(
+            seen > 0.0, (counts.positive + m * general) / np.where(seen > 0.0, seen, 1.0), empty
+        )
+    )
+
+
+LOG_M, LOG_M_SD = math.log(100.0), 3.0
+# What m can be: from e^-12 to e^12 times its prior median; all else is as good as 0 or infinity.
+REACH_OF_LOG_M = 12.0
+NODES_OF_M = 25
+# Standard deviations from the mode of logit p, given m: half a one apart.
+STEP = 0.5
+NODES_OF_P = STEP * np.arange(-16, 17)
+# Log density relative to its largest value, below which nodes are left out: e^-16 is 1e-7.
+LOWEST = -16.0
+# The axis of log m is short enough once so many of its nodes matter.
+ENOUGH = NODES_OF_M // 2
+MOST_AXES, MOST_STEPS = 8, 60
+# Steps in logit p below this share of a standard deviation move no node that matters.
+SMALLEST_STEP = 1e-3
+FARTHEST_LOGIT = 30.0
+SMALLEST_CURVATURE = 1e-12
+
+
+@dataclass(frozen=True)
+class LeafPopulation:
+    """The posterior of p and m on a grid."""
+
+    p: Floats  # (nodes,): the nodes
+    m: Floats  # (nodes,)
+    share: Floats  # (nodes,): their posterior probability
+
+    def mean(self, positive: Floats, total: Floats) -> Floats:
+        """
+        Return the posterior mean of theta of tasks with these counts; of no documents E[p].
+
+        The mean of equation 8.1 over the posterior of p and m.
+        """
+        estimates = (positive[:, None] + self.m * self.p) / (total[:, None] + self.m)
+        return np.asarray(estimates @ self.share)
+
+    def sample(self, positive: float, total: float, draws: int, rng: np.random.Generator) -> Floats:
+        """Return log-odds of draws of theta of a task with these counts, shape (draws,)."""
+        node = rng.choice(self.share.size, draws, p=self.share)
+        a = self.m[node] * self.p[node] + positive
+        b = self.m[node] * (1.0 - self.p[node]) + total - positive
+        return _log_gamma(a, rng) - _log_gamma(b, rng)
+
+    def quantiles(self, levels: Floats) -> tuple[Floats, Floats]:
+        """Return quantiles of p and of m."""
+        return _quantiles(self.p, self.share, levels), _quantiles(self.m, self.share, levels)
+
+
+def log_evidence(positive: Floats, total: Floats, p: Floats, m: Floats) -> Floats:
+    """
+    Return log p(which documents are positive | p, m), all theta_i integrated out.
+
+        sum_i [ln B(In_i + m p, Out_i + m (1 - p)) - ln B(m p, m (1 - p))]
+
+    Examples
+    --------
+    >>> one = np.ones(1)
+    >>> log_evidence(one, one, np.array([0.25]), np.array([3.0])).round(4)  # ln p
+    array([-1.3863])
+    """
+    a, b = m * p, m * (1.0 - p)
+    out = np.zeros(np.broadcast(p, m).shape)
+    # Tasks alike in a count share its term.
+    for counts, shape, sign in ((positive, a, 1.0), (total - positive, b, 1.0), (total, m, -1.0)):
+        values, times = np.unique(counts[counts > 0.0], return_counts=True)
+        for value, often in zip(values.tolist(), times.tolist(), strict=True):
+            out += sign * often * (special.gammaln(value + shape) - special.gammaln(shape))
+    return out
+
+
+def fit_population(positive: Floats, total: Floats) -> LeafPopulation:
+    """
+    Return the posterior of p and m at a leaf.
+
+    Examples
+    --------
+    >>> population = fit_population(np.array([5.0, 5.0, 5.0]), np.array([10.0, 10.0, 10.0]))
+    >>> population.mean(np.zeros(1), np.zeros(1)).round(3)
+    array([0.5])
+    """
+    low, high = LOG_M - REACH_OF_LOG_M, LOG_M + REACH_OF_LOG_M
+    for _ in range(MOST_AXES):
+        log_m = np.linspace(low, high, NODES_OF_M)
+        logit_p, log_density = _conditional_grids(positive, total, np.exp(log_m))
+        # Of the prior of log m, and of how wide a node's share of logit p is.
+        log_density += (-0.5 * ((log_m - LOG_M) / LOG_M_SD) ** 2)[:, None]
+        marginal = special.logsumexp(log_density, axis=1)
+        kept = np.flatnonzero(marginal > marginal.max() + LOWEST)
+        if kept.size >= ENOUGH:
+            break
+        # A node more on either side: the density may rise between two nodes.
+        low, high = log_m[max(kept[0] - 1, 0)], log_m[min(kept[-1] + 1, NODES_OF_M - 1)]
+    matter = log_density > log_density.max() + LOWEST
+    m = np.broadcast_to(np.exp(log_m)[:, None], matter.shape)
+    share = special.softmax(log_density[matter])
+    return LeafPopulation(special.expit(logit_p[matter]), m[matter], share)
+
+
+def _conditional_grids(positive: Floats, total: Floats, m: Floats) -> tuple[Floats, Floats]:
+    """Return for each m a grid of logit p, and the log density times the distance of nodes."""
+    mode, sd = _mode_of_logit(positive, total, m)
+    logit_p = mode[:, None] + sd[:, None] * NODES_OF_P
+    log_density = log_evidence(positive, total, special.expit(logit_p), m[:, None])
+    # Uniform in p has the density p (1 - p) in logit p.
+    log_density += special.log_expit(logit_p) + special.log_expit(-logit_p)
+    return logit_p, log_density + np.log(STEP * sd)[:, None]
+
+
+def _mode_of_logit(positive: Floats, total: Floats, m: Floats) -> tuple[Floats, Floats]:
+    """Return mode and standard deviation of logit p, given each m: its log density is concave."""
+    far = np.full(m.shape, FARTHEST_LOGIT)
+    return climb_within(
+        np.full(m.shape, special.logit((positive.sum() + 1.0) / (total.sum() + 2.0))),
+        -far,
+        far,
+        lambda at: _derivatives(positive, total, at, m),
+        flattest=SMALLEST_CURVATURE,
+        tolerance=SMALLEST_STEP,
+    )
+
+
+def _derivatives(
+    positive: Floats, total: Floats, logit_p: Floats, m: Floats
+) -> tuple[Floats, Floats]:
+    """Return the slope of the log density in logit p, and minus its second derivative."""
+    p, q = special.expit(logit_p), special.expit(-logit_p)
+    a, b, v = m * p, m * q, p * q
+    first, second = np.zeros(m.shape), np.zeros(m.shape)
+    for counts, shape, sign in ((positive, a, 1.0), (total - positive, b, -1.0)):
+        values, times = np.unique(counts[counts > 0.0], return_counts=True)
+        for value, often in zip(values.tolist(), times.tolist(), strict=True):
+            first += sign * often * (special.digamma(value + shape) - special.digamma(shape))
+            second += often * (special.polygamma(1, value + shape) - special.polygamma(1, shape))
+    slope = m * v * first + q - p
+    return slope, 2.0 * v - (m * v) ** 2 * second - m * v * (q - p) * first
+
+
+def _quantiles(values: Floats, share: Floats, levels: Floats) -> Floats:
+    order = np.argsort(values)
+    below = np.cumsum(share[order]) - 0.5 * share[order]
+    return np.asarray(np.interp(levels, below, values[order]))
+
+
+def _log_gamma(shape: Floats, rng: np.random.Generator) -> Floats:
+    """Return logarithms of Gamma draws, which themselves are 0 in floating point at small shapes.
+
+    G(a) = G(a + 1) U^(1/a) in distribution.
+    """
+    uniform = rng.uniform(size=shape.shape)
+    return np.asarray(np.log(rng.gamma(shape + 1.0)) + np.log1p(-uniform) / shape)
+
+
+DRAWS = 1000
+
+
+@dataclass(frozen=True)
+class Leaves:
+    """The leaves of a fitted tree."""
+
+    tree: Any  # It has `apply`, from documents to nodes
+    nodes: Integers  # (leaves,): those nodes that are leaves of training documents, in order
+
+    @classmethod
+    def of(cls, fitted: Any, columns: Floats) -> tuple[Leaves, Integers]:
+        """Return the leaves of a fitted classifier, and those of the documents it was fitted to."""
+        tree = tree_of(fitted)
+        nodes, leaf = np.unique(tree.apply(columns), return_inverse=True)
+        return cls(tree, nodes), leaf
+
+    def of_documents(self, columns: Floats) -> Integers:
+        """Return the leaf of each document: 0, 1, ..."""
+        return np.asarray(np.searchsorted(self.nodes, self.tree.apply(columns)), dtype=np.intp)
+
+
+@dataclass(frozen=True)
+class TreeModel(learning.TaskModel):
+    """A tree with log-odds of each task at each leaf."""
+
+    leaves: Leaves  # Of the tree
+    # (tasks + 1, leaves): log-odds; the last row is of tasks that were not fitted
+    table: Floats = field(repr=False)
+
+    def log_odds(self, columns: Floats, task: Integers) -> Floats:
+        """Return the log-odds of documents' leaves in their tasks."""
+        return np.asarray(self.table[task, self.leaves.of_documents(columns)])
+
+
+@dataclass(frozen=True)
+class PooledTreeModel(TreeModel):
+    """A tree whose leaves have populations of tasks."""
+
+    # Documents at the leaves; the last row, of tasks that were not fitted, holds none
+    counts: LeafCounts = field(repr=False)
+    populations: Sequence[LeafPopulation] = field(repr=False)  # One a leaf
+    seed: int  # Of the draws
+
+    def sample(self, columns: Floats, task: Integers) -> Floats:
+        """Return log-odds of posterior draws, the same ones for all documents of a task's leaf."""
+        shape = self.counts.total.shape
+        cells = np.ravel_multi_index(
+            (task % shape[0], self.leaves.of_documents(columns)), shape
+        ).astype(np.intp)
+        distinct, cell = np.unique(cells, return_inverse=True)
+        draws = [self._sample_cell(*np.unravel_index(cell, shape)) for cell in distinct]
+        return np.asarray(np.stack(draws, axis=1)[:, cell])
+
+    def population(self, names: list[str], level: float) -> pd.DataFrame:
+        """Return a row for each leaf: its documents, and medians and intervals of p and m."""
+        import pandas as pd
+
+        levels = np.array([0.5, 0.5 - level / 2.0, 0.5 + level / 2.0])
+        rows = []
+        for k, each in enumerate(self.populations):
+            p, m = each.quantiles(levels)
+            total = self.counts.total[:, k]
+            rows.append(
+                {
+                    "tasks": int((total > 0.0).sum()),
+                    "documents": int(total.sum()),
+                    "positives": int(self.counts.positive[:, k].sum()),
+                }
+                | dict(zip(("p", "p_lower", "p_upper"), p.tolist(), strict=True))
+                | dict(zip(("m", "m_lower", "m_upper"), m.tolist(), strict=True))
+            )
+        return pd.DataFrame(rows, index=pd.Index(self.leaves.nodes, name="leaf"))
+
+    def _sample_cell(self, task: int, leaf: int) -> Floats:
+        rng = np.random.default_rng([self.seed, task, leaf])
+        positive, total = self.counts.positive[task, leaf], self.counts.total[task, leaf]
+        return self.populations[leaf].sample(float(positive), float(total), DRAWS, rng)
+
+
+@dataclass(frozen=True)
+class Tree(learning.Metaclassifier):
+    """One tree for all tasks."""
+
+    classifier: Any  # A decision tree; clones are fitted
+    m: float | None  # How many documents all tasks' estimate at a leaf is worth; None to learn it
+    memory: Any = None  # Keeps grown trees
+
+    def fit(self, data: learning.TaskData, rng: np.random.Generator) -> learning.TaskModel:
+        """Return the tree of all documents, its leaves specialised to each task."""
+        grow = check_memory(self.memory).cache(_grow)
+        fitted = grow(learning.seeded_clone(self.classifier, rng), data.columns, data.positive)
+        leaves, leaf = Leaves.of(fitted, data.columns)
+        shape = (data.tasks, leaves.nodes.size)
+        counts = LeafCounts.of(leaf, data.task, data.positive, shape)
+        if self.m is None:
+            return _pooled(leaves, counts, int(rng.integers(2**31)))
+        table = np.vstack([m_estimate(counts, self.m), counts.of_all_tasks])
+        return TreeModel(leaves, _log_odds(table))
+
+
+def tree_of(fitted: Any) -> Any:
+    """
+    Return scikit-learn's tree, which a `DecisionTree` wraps; its `apply` gives nodes.
+
+    Examples
+    --------
+    >>> from bayescal.text import DecisionTree
+    >>> tree_of(DecisionTree().fit([[0], [1]], [0, 1])).apply([[0], [1]])
+    array([1, 2])
+    """
+    return fitted if hasattr(fitted, "apply") else fitted.tree_
+
+
+def _grow(classifier: Any, columns: Floats, positive: NDArray[np.bool_]) -> Any:
+    return classifier.fit(columns, positive.astype(np.int64))
+
+
+def _pooled(leaves: Leaves, counts: LeafCounts, seed: int) -> PooledTreeModel:
+    # The last row, of tasks that were not fitted, holds no documents.
+    none = np.zeros((1, leaves.nodes.size))
+    rows = LeafCounts(np.vstack([counts.positive, none]), np.vstack([counts.total, none]))
+    columns = list(zip(rows.positive.T, rows.total.T, strict=True))
+    populations = [fit_population(*column) for column in columns]
+    table = [each.mean(*column) for each, column in zip(populations, columns, strict=True)]
+    return PooledTreeModel(leaves, _log_odds(np.stack(table, axis=1)), rows, populations, seed)
+
+
+def _log_odds(probabilities: Floats) -> Floats:
+    """Return log-odds, infinite at 0 and 1."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(probabilities) - np.log1p(-probabilities))

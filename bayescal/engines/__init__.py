@@ -1,1 +1,0 @@
-"""Engines: from scores and labels to parameters. One room each; all return the same tree."""

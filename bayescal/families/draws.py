@@ -1,0 +1,346 @@
+"""Posterior draws of one class's density, of one family or of several, on raw or warped scores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from bayescal.families import Family
+from bayescal.families.warps import log_jacobian, unwarp, warp
+from bayescal.support.validation import Floats
+
+
+@dataclass(frozen=True)
+class DensityDraws:
+    """
+    Draws of one class's density, whatever their family.
+
+        log p(s) = peak - z (linear + quadratic z) + log |dx/ds|,    z = |x - theta|/side,
+
+    with x the warped score and side the left or the right one.
+    """
+
+    # (8, draws): theta, inverses of the left and of the right side, peak, linear and quadratic on
+    # the left and on the right
+    coefficients: Floats
+    # Whether linear and quadratic are the same on the left and on the right of every draw
+    same_sides: bool
+    # (draws,): each draw's warp, a position in `asinh_scales`
+    warp: NDArray[np.intp]
+    # Bends of the warps; inf for none
+    asinh_scales: tuple[float, ...]
+    # Of the warps
+    centre: float
+
+    @property
+    def size(self) -> int:
+        """Return the number of draws."""
+        return int(self.warp.size)
+
+    def take(self, index: NDArray[np.intp]) -> DensityDraws:
+        """Return the draws at some positions."""
+        coefficients, warp = self.coefficients[:, index], self.warp[index]
+        return DensityDraws(coefficients, self.same_sides, warp, self.asinh_scales, self.centre)
+
+    def logpdf(self, scores: Floats) -> Floats:
+        """Return log p(s | class) of every draw per unit of raw score, shape (draws, scores)."""
+        jacobian = [
+            log_jacobian(scores, self.centre, asinh_scale) for asinh_scale in self.asinh_scales
+        ]
+        log_density = self.log_density_warped(scores)
+        log_density += self._of_each(np.stack(jacobian, axis=1)).T
+        return log_density
+
+    def log_density_warped(self, scores: Floats) -> Floats:
+        """Return log p(x | class) of every draw per unit of warped score at raw scores."""
+        theta, left, right, peak, *shape = self.coefficients
+        x = [warp(scores, self.centre, asinh_scale) for asinh_scale in self.asinh_scales]
+        # Draws lie side by side: there are thousands of them, and often few scores.
+        deviation = self._of_each(np.stack(x, axis=1)) - theta
+        linear, quadratic = shape[:2]
+        if not self.same_sides:
+            right_side = deviation > 0.0
+            linear, quadratic = (np.where(right_side, shape[k + 2], shape[k]) for k in (0, 1))
+        with np.errstate(over="ignore"):  # far out the log density is -infinity
+            # The larger of the two is the one whose side the score is on.
+            z = np.multiply(deviation, -left)
+            deviation *= right
+            np.maximum(z, deviation, out=z)
+            depth = np.multiply(z, quadratic, out=deviation)
+            depth += linear
+            depth *= z
+        log_density: Floats = np.subtract(peak, depth, out=depth).T
+        return log_density
+
+    def cdf(self, scores: Floats) -> Floats:
+        """
+        Return P(score <= s | class) of every draw, shape (draws, scores).
+
+        A side of width w holds w of the mass if exponential, w sqrt(pi/2) if Gaussian, over the
+        sum of both; beyond z widths from the mode exp(-z) of it is left, or erfc(z/sqrt(2)).
+        """
+        theta, left, right = self.coefficients[:3, :, None]
+        exponential = self.coefficients[[4, 6], :, None] == 1.0
+        x = [warp(scores, self.centre, asinh_scale) for asinh_scale in self.asinh_scales]
+        deviation = self._of_each(np.stack(x, axis=1)).T - theta
+        mass = np.where(exponential, 1.0, np.sqrt(np.pi / 2.0)) / np.stack([left, right])
+        share = mass / mass.sum(axis=0)
+        below = share[0] * _left_over(np.maximum(-deviation * left, 0.0), exponential[0])
+        above = share[1] * _left_over(np.maximum(deviation * right, 0.0), exponential[1])
+        values: Floats = np.where(deviation <= 0.0, below, 1.0 - above)
+        return values
+
+    def sample(self, size: int, rng: np.random.Generator) -> Floats:
+        """Return so many raw scores of each draw's density, shape (draws, size)."""
+        theta, left, right = self.coefficients[:3, :, None]
+        shape = self.size, size
+        widths = 1.0 / np.stack([left, right])
+        exponential = self.coefficients[[4, 6], :, None] == 1.0
+        mass = np.where(exponential, 1.0, np.sqrt(np.pi / 2.0)) * widths
+        side = (rng.random(shape) * mass.sum(axis=0) > mass[0]).astype(np.intp)
+        z = np.where(
+            np.where(side, exponential[1], exponential[0]),
+            rng.standard_exponential(shape),
+            np.abs(rng.standard_normal(shape)),
+        )
+        x: Floats = theta + np.where(side, widths[1], -widths[0]) * z
+        for k, asinh_scale in enumerate(self.asinh_scales):
+            rows = self.warp == k
+            x[rows] = unwarp(x[rows], self.centre, asinh_scale)
+        return x
+
+    def _of_each(self, values: Floats) -> Floats:
+        """Return each draw's own column of values (scores, warps), or one column for all."""
+        return values if len(self.asinh_scales) == 1 else values.take(self.warp, axis=1)
+
+
+def _left_over(z: Floats, exponential: NDArray[np.bool_]) -> Floats:
+    """Return the share of a side's mass that lies beyond z widths from the mode."""
+    if exponential.all():
+        return np.exp(-z)
+    gaussian: Floats = special.erfc(z / np.sqrt(2.0))
+    return np.where(exponential, np.exp(-z), gaussian)
+
+
+def density_draws(
+    family: tuple[Family, ...],
+    which: NDArray[np.intp],
+    sides: Floats,
+    asinh_scale: Floats,
+    centre: float,
+) -> DensityDraws:
+    """Return draws of families."""
+    theta, left, right = sides
+    coefficients = np.empty((8, which.size))
+    coefficients[:3] = theta, 1.0 / left, 1.0 / right
+    for k, each in enumerate(family):
+        rows = which == k
+        coefficients[3, rows] = each.logpdf(theta[rows], *each.from_sides(*sides[:, rows]))
+        # Of |z|^power/power: z itself, or half its square.
+        shape = [[1.0, 0.0] if power == 1 else [0.0, 0.5] for power in each.powers]
+        coefficients[4:, rows] = np.reshape(shape, (4, 1))
+    same_sides = all(each.powers[0] == each.powers[1] for each in family)
+    asinh_scales, of_bend = np.unique(asinh_scale, return_inverse=True)
+    return DensityDraws(coefficients, same_sides, of_bend, tuple(asinh_scales.tolist()), centre)
+
+
+# Mode and widths of draws of a density on the scale of raw scores.
+#
+# The parameters of a family do not say so of a warped density, and they mean different things in
+# different families. These three describe any density p(s) with distribution function F:
+#
+#     mode         the score where p is largest
+#     left width   mode - F^-1(F(mode)/e)
+#     right width  F^-1(1 - (1 - F(mode))/e) - mode
+#
+# A share of 1/e, 37 %, of the scores on one side of the mode lie farther from it than the width of
+# that side: the mean distance, 1/rate, of an exponential side, and 0.90 sigma of a Gaussian one.
+#
+# With u = (x - m)/c for warped scores x, so that s = m + c sinh(u), the log density of raw scores
+# is that of u less log cosh(u) and a constant. It is strictly concave in u: there is one mode,
+# which lies between the mode of the warped scores and the centre m.
+
+MOST_STEPS = 50  # Newton's method takes three to seven
+ROUNDING = 4.0 * np.finfo(float).eps
+# exp of it is 1e50. Longer ends than that of a prior's draws would overflow, or their squares.
+FARTHEST = 115.0
+LOG_REST = np.log1p(-np.exp(-1.0))
+
+
+def raw_shapes(density: DensityDraws) -> Floats:
+    """
+    Return mode, left and right width of every draw, in raw score units; shape (3, draws).
+
+    Examples
+    --------
+    >>> from bayescal.families.draws import density_draws
+    >>> from bayescal.families import FAMILIES
+    >>> families, which = (FAMILIES["asymmetric_laplace"],), np.array([0, 0])
+    >>> sides, scales = np.array([[3.0, 3.0], [2.0, 2.0], [1.0, 1.0]]), np.array([np.inf, 1.0])
+    >>> raw_shapes(density_draws(families, which, sides, scales, 0.0)).round(2)
+    array([[ 3.  ,  0.58],
+           [ 2.  ,  2.59],
+           [ 1.  , 10.72]])
+    """
+    asinh_scale = np.asarray(density.asinh_scales)[density.warp]
+    finite = np.isfinite(asinh_scale)
+    theta, scale = density.coefficients[0], np.where(finite, asinh_scale, 1.0)
+    origin = theta - density.centre
+    sides = _Sides.of(density)
+    moved = sides.mode(np.where(finite, origin, 0.0), scale)
+    lower, upper = sides.ends(moved)
+    place = origin + moved
+
+    def raw_length(length: Floats, middle: Floats) -> Floats:
+        # The difference of two values of sinh, which may be alike.
+        half, at = length / (2.0 * scale), np.minimum(np.abs(middle) / scale, 2.0 * FARTHEST)
+        curved = 2.0 * scale * np.cosh(at) * np.sinh(np.clip(half, -FARTHEST, FARTHEST))
+        return np.where(finite, curved, length)
+
+    return np.stack(
+        [
+            np.where(finite, density.centre + raw_length(place, 0.5 * place), theta),
+            raw_length(moved - lower, origin + 0.5 * (moved + lower)),
+            raw_length(upper - moved, origin + 0.5 * (moved + upper)),
+        ]
+    )
+
+
+@dataclass(frozen=True)
+class _Sides:
+    """Both sides of draws of a density of warped scores, first the left ones; arrays (2, draws)."""
+
+    # In units of warped scores
+    width: Floats
+    # Or else Gaussian
+    exponential: NDArray[np.bool_]
+    # Of the density's mass
+    share: Floats
+
+    @classmethod
+    def of(cls, density: DensityDraws) -> _Sides:
+        width = 1.0 / density.coefficients[1:3]
+        exponential = density.coefficients[[4, 6]] == 1.0
+        mass = np.where(exponential, 1.0, np.sqrt(np.pi / 2.0)) * width
+        return cls(width, exponential, mass / mass.sum(axis=0))
+
+    def mode(self, origin: Floats, scale: Floats) -> Floats:
+        """
+        Return the distance between the modes of raw and of warped scores, in units of the latter.
+
+        With a = |origin|/scale, the distance from the centre, and w the width/scale of the side
+        that faces it, an exponential side ends where tanh(u) = 1/w, but not beyond a; a Gaussian
+        one has its mode where u + w^2 tanh(u) = a.
+        """
+        right = origin < 0.0
+        width = np.where(right, self.width[1], self.width[0]) / scale
+        exponential = np.where(right, self.exponential[1], self.exponential[0])
+        away = np.abs(origin) / scale
+        wide = exponential & (width > 1.0)
+        distance = np.zeros_like(away)
+        end = np.arctanh(1.0 / width[wide])
+        distance[wide] = np.maximum(away[wide] - end, 0.0)
+        rest = ~exponential & (away > 0.0)
+        distance[rest] = _gaussian_distance(away[rest], width[rest])
+        return np.where(right, distance, -distance) * scale
+
+    def ends(self, mode: Floats) -> tuple[Floats, Floats]:
+        """Return the scores where the widths of a mode end, all as deviations in warped units."""
+        z = np.maximum(np.stack([-mode, mode]), 0.0) / self.width
+        outer = np.log(self.share) + self._log_beyond(z)
+        # Of the whole other side and what lies between the modes.
+        inner = np.log(self.share[::-1] + self.share * self._within(z))
+        left = mode <= 0.0
+        below, above = np.where(left, outer[0], inner[1]), np.where(left, inner[0], outer[1])
+        lower = self._quantile(below - 1.0, np.logaddexp(above, below + LOG_REST))
+        return lower, self._quantile(np.logaddexp(below, above + LOG_REST), above - 1.0)
+
+    def _quantile(self, below: Floats, above: Floats) -> Floats:
+        """Return where so much of the mass is below and above, logarithms, as a deviation."""
+        log_share = np.log(self.share)
+        left = below <= log_share[0]
+        beyond = np.minimum(np.where(left, below - log_share[0], above - log_share[1]), 0.0)
+        exponential = np.where(left, self.exponential[0], self.exponential[1])
+        # Half of the mass of a whole Gaussian is on either side.
+        z = np.where(exponential, -beyond, -special.ndtri_exp(beyond - np.log(2.0)))
+        deviation: Floats = np.where(left, -z * self.width[0], z * self.width[1])
+        return deviation
+
+    def _log_beyond(self, z: Floats) -> Floats:
+        """Return the log of the share of a side that is farther than z widths."""
+        return np.where(self.exponential, -z, special.log_ndtr(-z) + np.log(2.0))
+
+    def _within(self, z: Floats) -> Floats:
+        return np.where(self.exponential, -np.expm1(-z), special.erf(z / np.sqrt(2.0)))
+
+
+def _gaussian_distance(away: Floats, width: Floats) -> Floats:
+    """Return a - u, where u > 0 solves u + w^2 tanh(u) = a, by Newton's method from below."""
+    square = width**2
+    u = np.maximum(away / (1.0 + square), away - square)
+    for _ in range(MOST_STEPS):
+        tanh = np.tanh(u)
+        step = (away - u - square * tanh) / (1.0 + square * (1.0 - tanh**2))
+        u += step
+        if np.all(np.abs(step) <= ROUNDING * away):
+            break
+    distance: Floats = square * np.tanh(u)
+    return distance
+
+
+# When log-odds of two-sided densities never fall.
+#
+# The derivative of log p is linear in the score to each side of its mode: 1/left and -1/right for
+# exponential sides (power 1), -(x - theta)/side^2 for Gaussian ones (power 2). So is the
+# difference of two classes, on the three pieces between their modes; it is never negative if it is
+# not at the ends of the pieces, infinity included (for the asymmetric Laplace: beta_+ >= beta_- and
+# gamma_- >= gamma_+, where theta_+ >= theta_-; for the hybrid never: on its outer side a Gaussian
+# falls below any exponential).
+
+Sides = tuple[NDArray[np.intp], Floats, Floats, Floats]
+
+
+def is_monotone(negative: Sides, positive: Sides) -> NDArray[np.bool_]:
+    """
+    Return for which draws log p(x|+) - log p(x|-) is non-decreasing in x, everywhere.
+
+    Examples
+    --------
+    >>> one, laplace = np.ones(1), np.ones((2, 1), dtype=int)
+    >>> is_monotone((laplace, 0 * one, one, one), (laplace, 2 * one, one, one))
+    array([ True])
+    >>> is_monotone((laplace, 0 * one, one, one), (laplace, 2 * one, one, 3 * one))
+    array([ True])
+    >>> is_monotone((laplace, 0 * one, one, 3 * one), (laplace, 2 * one, one, one))
+    array([False])
+    """
+    first = np.minimum(negative[1], positive[1])
+    last = np.maximum(negative[1], positive[1])
+    never_falls = _slope(positive, first, left=True) >= _slope(negative, first, left=True)
+    never_falls &= _slope(positive, last, left=False) >= _slope(negative, last, left=False)
+    # Between the modes one class is right of its mode and the other left of its own.
+    ahead = positive[1] >= negative[1]
+    for x in (first, last):
+        rise = _slope(positive, x, left=ahead) - _slope(negative, x, left=~ahead)
+        never_falls &= rise >= 0.0
+    never_falls &= _bend(positive, left=True) <= _bend(negative, left=True)
+    never_falls &= _bend(positive, left=False) >= _bend(negative, left=False)
+    return never_falls
+
+
+def _slope(sides: Sides, x: Floats, *, left: bool | NDArray[np.bool_]) -> Floats:
+    """Return the derivative of log p at x by the formula of one side."""
+    powers, theta, below, above = sides
+    side, sign = np.where(left, below, above), np.where(left, 1.0, -1.0)
+    power = np.where(left, powers[0], powers[1])
+    return np.where(power == 1, sign / side, (theta - x) / side**2)
+
+
+def _bend(sides: Sides, *, left: bool) -> Floats:
+    """Return the second derivative of log p on one side."""
+    powers, _, below, above = sides
+    power, side = (powers[0], below) if left else (powers[1], above)
+    return np.where(power == 1, 0.0, -1.0 / side**2)

@@ -1,0 +1,139 @@
+r"""Draws of documents' log-odds as curves of one score of theirs.
+
+A model may know more of a document than its score. In draw k a document x has log-odds l_k(x);
+among all documents of score s the share of positives then is
+
+    P_k(+ | s) = E[ sigmoid(l_k(x)) | s(x) = s ]
+
+The expectation is over documents near s, by a Gaussian kernel whose width takes in as many of them
+everywhere. Where the score itself is log-odds, the curve is the score plus a deviation: that of the
+kernel's means of sigmoid(l_k) and of sigmoid(s), so that the width blurs the deviation alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from bayescal.fitting.curves.curves import LogOddsCurves
+from bayescal.fitting.scores import BinaryScores
+from bayescal.support.validation import Floats
+
+# Where the deviation is computed: half of the knots evenly, half where documents are.
+KNOTS = 40
+LEAST_NEAR = 10
+
+
+@dataclass(frozen=True)
+class AveragedDraws(LogOddsCurves):
+    """Curves that are a score, log-odds, plus a deviation in straight pieces."""
+
+    # (knots,): ascending scores
+    knots: Floats
+    # (draws, knots): what each draw adds there; beyond the ends what it adds at them
+    deviation: Floats
+    # (draws,): p(+) of the population fitted, whose log-odds another prior replaces
+    prior: Floats
+    # (draws,): what another prior adds
+    shift: Floats
+
+    @property
+    def size(self) -> int:
+        """Return the number of draws."""
+        return int(self.prior.size)
+
+    def take(self, index: NDArray[np.intp]) -> AveragedDraws:
+        """Return the draws at some positions."""
+        return AveragedDraws(
+            self.knots, self.deviation[index], self.prior[index], self.shift[index]
+        )
+
+    def with_prior(self, prior: Floats) -> AveragedDraws:
+        """Return the same draws for a class prior of shape (draws,)."""
+        moved = self.shift + special.logit(prior) - special.logit(self.prior)
+        return replace(self, prior=prior, shift=moved)
+
+    def log_odds(self, scores: Floats) -> Floats:
+        """Return the scores and what each draw adds, shape (draws, scores)."""
+        inside = np.clip(scores, self.knots[0], self.knots[-1])
+        right = np.clip(np.searchsorted(self.knots, inside), 1, self.knots.size - 1)
+        share = (inside - self.knots[right - 1]) / (self.knots[right] - self.knots[right - 1])
+        added = self.deviation[:, right - 1] * (1.0 - share) + self.deviation[:, right] * share
+        return np.asarray(scores + added + self.shift[:, None])
+
+    def predictive(self, scores: Floats) -> Floats:
+        """Return the scores, moved by the mean of the shifts: what predicts says of documents."""
+        return np.asarray(scores + self.shift.mean())
+
+    def seen(self, data: BinaryScores, log_score: Floats) -> None:
+        """Return None: what was fitted to labels is the model behind the score."""
+        return
+
+
+def average(
+    score: Floats, log_odds: Floats, prior: float, weight: Floats | None = None
+) -> AveragedDraws:
+    """
+    Return the curves of documents' draws.
+
+    Examples
+    --------
+    >>> score = np.linspace(-3.0, 3.0, 200)
+    >>> curves = average(score, score + np.array([[0.5], [-0.5]]), 0.5)
+    >>> curves.log_odds(np.array([0.0, 10.0])).round(2)
+    array([[ 0.5, 10.5],
+           [-0.5,  9.5]])
+    """
+    knots = _knots(score)
+    kernel = _kernel(score, knots, np.ones(score.size) if weight is None else weight)
+    # Odds of the means, each side by itself: near 1 the other one would cancel.
+    drawn = np.log(special.expit(log_odds) @ kernel) - np.log(special.expit(-log_odds) @ kernel)
+    own = np.log(special.expit(score) @ kernel) - np.log(special.expit(-score) @ kernel)
+    draws = len(log_odds)
+    return AveragedDraws(knots, drawn - own, np.full(draws, prior), np.zeros(draws))
+
+
+def spread_over_scores(score: Floats, most: int) -> NDArray[np.intp]:
+    """
+    Return positions of documents, half at even ranks of the score and half at even distances.
+
+    They are chosen by the score alone, so that those of one score stay a sample of all of it.
+
+    Examples
+    --------
+    >>> spread_over_scores(np.array([3.0, 1.0, 2.0]), 10).tolist()
+    [0, 1, 2]
+    """
+    if score.size <= most:
+        return np.arange(score.size)
+    order = np.argsort(score, kind="stable")
+    ranks = np.linspace(0, score.size - 1, most // 2).astype(np.intp)
+    places = np.linspace(score[order[0]], score[order[-1]], most - most // 2)
+    nearest = np.minimum(np.searchsorted(score[order], places), score.size - 1)
+    return np.asarray(order[np.union1d(ranks, nearest)])
+
+
+def _knots(score: Floats) -> Floats:
+    low, high = float(score.min()), float(score.max())
+    if low == high:  # one place, and a deviation that is the same everywhere
+        return np.array([low - 0.5, low + 0.5])
+    even = np.linspace(low, high, KNOTS - KNOTS // 2)
+    placed = np.quantile(score, (np.arange(KNOTS // 2) + 0.5) / (KNOTS // 2))
+    knots = np.unique(np.r_[even, placed])
+    # Knots that are next to one say the same.
+    apart = np.r_[True, np.diff(knots) > (knots[-1] - knots[0]) / (10.0 * KNOTS)]
+    return np.asarray(knots[apart])
+
+
+def _kernel(score: Floats, knots: Floats, counts: Floats) -> Floats:
+    """Return weights of documents at knots, shape (n, knots), which sum to one over documents."""
+    near = min(max(LEAST_NEAR, round(np.sqrt(score.size))), score.size)
+    distance = np.abs(score[:, None] - knots)
+    width = np.partition(distance, near - 1, axis=0)[near - 1]
+    # Documents that tie with a knot leave no width of their own.
+    width = np.maximum(width, 1e-6 * (knots[-1] - knots[0]))
+    weight = counts[:, None] * np.exp(-0.5 * (distance / width) ** 2)
+    return np.asarray(weight / weight.sum(axis=0))

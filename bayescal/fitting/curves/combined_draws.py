@@ -1,0 +1,204 @@
+"""The combination of class densities and log-odds fits as one curve."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from bayescal.fitting.curves.class_draws import ClassDraws
+from bayescal.fitting.curves.curves import PartCurves
+from bayescal.fitting.engines.stacking import with_lapses
+from bayescal.support.bayes import log_odds_of_mixture
+from bayescal.support.validation import Floats
+
+# Log-odds at a time whose lapses stay in cache: of more, arrays cost more than arithmetic.
+IN_CACHE = 1 << 14
+# Log-odds beyond which those with lapses no longer change, and odds would overflow.
+FARTHEST = 700.0
+
+
+@dataclass(frozen=True)
+class CombinedDraws:
+    """Draws from several parts, as many of each as its weight asks for."""
+
+    # Each with all draws
+    parts: tuple[PartCurves, ...]
+    # (parts,): their weights, which sum to one
+    weight: Floats
+    # (draws,): the part that each draw of the combination is of
+    which: NDArray[np.intp]
+    # (draws,): share of documents whose label has nothing to do with their score; None for no
+    # lapses
+    lapse: Floats | None
+    # (draws,): p(+) of the population fitted, as the part has it that each draw is of: that of
+    # documents that lapse
+    base: Floats
+    # The smallest and the largest score fitted, beyond which log-odds do not turn back; None lets
+    # them
+    reach: tuple[float, float] | None = None
+
+    @property
+    def size(self) -> int:
+        """Return the number of draws."""
+        return int(self.which.size)
+
+    @property
+    def prior(self) -> Floats:
+        """Return the draws of P(+) by the first part."""
+        return self.parts[0].prior
+
+    @property
+    def densities(self) -> ClassDraws | None:
+        """Return the part that has class densities; None if none has."""
+        return next((part.densities for part in self.parts if part.densities is not None), None)
+
+    def take(self, index: NDArray[np.intp]) -> CombinedDraws:
+        """Return the draws at some positions."""
+        parts = tuple(part.take(index) for part in self.parts)
+        lapse = None if self.lapse is None else self.lapse[index]
+        which, base = self.which[index], self.base[index]
+        return CombinedDraws(parts, self.weight, which, lapse, base, self.reach)
+
+    def with_prior(self, prior: Floats) -> CombinedDraws:
+        """
+        Return the same parts for a class prior of shape (draws,).
+
+        Scores of a class, lapses among them, are spread as before: log-odds move by the difference
+        of the priors' as they do without lapses.
+        """
+        parts = tuple(part.with_prior(prior) for part in self.parts)
+        return replace(self, parts=parts)
+
+    def log_odds(self, scores: Floats) -> Floats:
+        """Return the log-odds of each draw by the part it is of, shape (draws, scores)."""
+        return self._held(self._drawn, scores)
+
+    def predictive(self, scores: Floats) -> Floats:
+        """Return the log-odds of the weighted mean of the parts' P(+ | s, data), lapses in it."""
+        curve = self._held(self._of_parts, scores)
+        if self.lapse is not None:
+            now = _own_prior(self.parts, self.which)
+            moved = float(special.logit(now.mean()) - special.logit(self.base.mean()))
+            curve = with_lapses(curve - moved, *self.mean_lapse) + moved
+        return log_odds_of_mixture(curve, self.weight)
+
+    def _drawn(self, scores: Floats) -> Floats:
+        """Return the log-odds of each draw, with its lapses; shape (draws, scores)."""
+        # Draws lie side by side: there are thousands of them, and often few scores.
+        out = np.concatenate([part.log_odds(scores).T for part in self._own], axis=1)
+        if self._back is not None:
+            out = out.take(self._back, axis=1)
+        if self.lapse is not None:
+            step = max(1, IN_CACHE // self.size)
+            for first in range(0, scores.size, step):
+                self._lapse(out[first : first + step])
+        return out.T
+
+    @cached_property
+    def _own(self) -> list[PartCurves]:
+        """The parts, each with the draws alone that are of it."""
+        rows = (np.flatnonzero(self.which == k) for k in range(len(self.parts)))
+        return [part.take(own) for own, part in zip(rows, self.parts, strict=True)]
+
+    @cached_property
+    def _back(self) -> NDArray[np.intp] | None:
+        """Where each draw is among those of the first part, of the second, ...; None if there."""
+        if (np.diff(self.which) >= 0).all():
+            return None
+        return np.argsort(np.argsort(self.which, kind="stable"))
+
+    def by_part(self) -> CombinedDraws:
+        """Return the same draws in the order of their parts, in which they are evaluated."""
+        return self.take(np.argsort(self.which, kind="stable"))
+
+    def _lapse(self, log_odds: Floats) -> None:
+        """Turn log-odds without lapses, (scores, draws), into those with lapses, in place."""
+        odds = np.exp(np.minimum(log_odds, FARTHEST, out=log_odds), out=log_odds)
+        up, positive, negative, down = self._of_odds
+        below = negative * odds
+        below += down
+        odds *= up
+        odds += positive
+        odds /= below
+        np.log(odds, out=odds)
+
+    @cached_property
+    def _of_odds(self) -> tuple[Floats, Floats, Floats, Floats]:
+        """
+        What lapses make of the odds o of each draw: (u o + p) / (n o + d).
+
+        Those are (kept o + lapse base (1 + o)) / (kept + lapse (1 - base) (1 + o)) for the
+        population fitted; for another prior by whose odds o and the outcome are multiplied.
+        """
+        assert self.lapse is not None  # noqa: S101
+        now = _own_prior(self.parts, self.which)
+        moved = np.exp(special.logit(now) - special.logit(self.base))
+        positive, negative = self.lapse * self.base, self.lapse * (1.0 - self.base)
+        kept = 1.0 - self.lapse
+        return kept + positive, positive * moved, negative / moved, kept + negative
+
+    def _of_parts(self, scores: Floats) -> Floats:
+        """Return the predictive log-odds of each part, shape (parts, scores)."""
+        return np.stack([part.predictive(scores) for part in self.parts])
+
+    def _held(self, curves: Callable[[Floats], Floats], scores: Floats) -> Floats:
+        """
+        Return rows of curves that do not turn back beyond the scores fitted.
+
+        Far out the density with the longer tail wins, on either side. No
+        document has such scores, and larger scores mean likelier positives.
+        """
+        if self.reach is None:
+            return curves(scores)
+        low, high = self.reach
+        below, above = np.flatnonzero(scores < low), np.flatnonzero(scores > high)
+        if not below.size and not above.size:
+            return curves(scores)
+        rows = curves(np.append(scores, self.reach))
+        out, at_low, at_high = rows[:, :-2], rows[:, -2:-1], rows[:, -1:]
+        out[:, below] = np.minimum(out[:, below], at_low)
+        out[:, above] = np.maximum(out[:, above], at_high)
+        return out
+
+    @property
+    def mean_lapse(self) -> tuple[float, float]:
+        """Return the mean of lambda, and that of pi weighted by lambda; 0 and 1/2 of no lapses."""
+        if self.lapse is None:
+            return 0.0, 0.5
+        return float(self.lapse.mean()), float(np.average(self.base, weights=self.lapse))
+
+
+# The curve of a model: that of its one part, or of several.
+ModelCurves = PartCurves | CombinedDraws
+
+
+def combine(
+    parts: tuple[PartCurves, ...],
+    weight: Floats,
+    lapse: Floats | None = None,
+    order: int = 0,
+    reach: tuple[float, float] | None = None,
+) -> CombinedDraws:
+    """
+    Return the combination of parts by their weights, with draws of lapses if there are any.
+
+    The order seeds which draw is of which part: several fits of the same one would have their k-th
+    draws of the same part. Beyond the reach, if it is given, log-odds do not turn back.
+    """
+    size = parts[0].size
+    # Whole numbers of draws, so that the bands do not depend on chance: then shuffled.
+    ends = np.round(np.cumsum(weight) * size).astype(np.intp)
+    which = np.searchsorted(ends, np.arange(size), side="right")
+    which = np.random.default_rng(order).permutation(np.minimum(which, weight.size - 1))
+    return CombinedDraws(parts, weight, which, lapse, _own_prior(parts, which), reach)
+
+
+def _own_prior(parts: tuple[PartCurves, ...], which: NDArray[np.intp]) -> Floats:
+    """Return P(+) of each draw as the part has it that the draw is of."""
+    own: Floats = np.stack([part.prior for part in parts])[which, np.arange(which.size)]
+    return own

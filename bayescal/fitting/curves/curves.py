@@ -1,0 +1,286 @@
+"""From draws of a curve of log-odds to what users see: points and intervals.
+
+Scores are taken in blocks, so that memory never holds draws x scores for more than one block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Protocol, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
+
+from bayescal.fitting.scores import BinaryScores
+from bayescal.support.bayes import log_sum_exp, probability
+from bayescal.support.validation import Floats, check_fraction
+
+# Another class prior at prediction time: a number, a distribution, or draws of one.
+
+Prior = float | ArrayLike | Any
+SUM_TOLERANCE = 1e-6
+
+
+def prior_draws(prior: Prior, draws: int) -> Floats:
+    """
+    Return draws of a class prior, the same at every call.
+
+    Examples
+    --------
+    >>> prior_draws(0.01, 2)
+    array([0.01, 0.01])
+    """
+    level = (np.arange(draws) + 0.5) / draws
+    if hasattr(prior, "ppf"):
+        values = found = np.asarray(prior.ppf(level), dtype=np.float64)
+    else:
+        try:
+            values = np.asarray(getattr(prior, "draws", prior), dtype=np.float64).ravel()
+            found = np.quantile(values, level)
+        except (TypeError, ValueError, IndexError):
+            raise ValueError(
+                "prior must be a number between 0 and 1, draws of one, or a frozen scipy.stats"
+                f" distribution, got {prior!r}."
+            ) from None
+        if values.size > 1 and sum_to_one(values):
+            raise ValueError(
+                "prior must be P(+), the share of positives, or draws of it; got"
+                f" {values.size} numbers that sum to 1, as those of classes: give that of the"
+                " positive one."
+            )
+    # nan is neither smaller nor larger than anything.
+    check_fraction(prior=float(values.min()))
+    check_fraction(prior=float(values.max()))
+    return np.random.default_rng(0).permutation(found)
+
+
+def sum_to_one(values: ArrayLike) -> bool:
+    """Return whether numbers sum to 1, as class priors do and draws of one do not."""
+    return bool(abs(np.sum(np.asarray(values, dtype=np.float64)) - 1.0) <= SUM_TOLERANCE)
+
+
+# Quantiles over draws, shortest intervals, and the level at which intervals hold a whole curve.
+
+# So many draws are put in order by vectorised sorts sooner than the few that are wanted are picked.
+SORTED = 1000
+
+
+def quantiles(values: Floats, levels: Floats) -> Floats:
+    """
+    Return quantiles over draws, pointwise: those of ``np.quantile(values, levels, axis=0)``.
+
+    Examples
+    --------
+    >>> quantiles(np.array([[0.0], [1.0], [4.0]]), np.array([0.5, 0.75]))
+    array([[1. ],
+           [2.5]])
+    """
+    last = values.shape[0] - 1
+    position = levels * last
+    low = position.astype(np.intp)
+    high = np.minimum(low + 1, last)
+    ordered = np.array(values.T, order="C")
+    if last < SORTED:
+        ordered.sort(axis=1)
+    else:
+        ordered.partition(np.union1d(low, high), axis=1)
+    below, above = ordered[:, low], ordered[:, high]
+    share, gap = position - low, above - below
+    # From the nearer end, as np.quantile does, so that the ends themselves are met.
+    found: Floats = np.where(share < 0.5, below + gap * share, above - gap * (1.0 - share))
+    return found.T
+
+
+def highest_density(values: Floats, level: float) -> Floats:
+    """
+    Return the shortest interval that holds a share of draws, pointwise.
+
+    Examples
+    --------
+    >>> highest_density(np.array([[0.0], [0.1], [0.2], [5.0]]), 0.7)
+    array([[0. ],
+           [0.2]])
+    """
+    ordered = _ordered(values)
+    point, draws = ordered.shape
+    inside = int(np.ceil(level * draws))
+    start = (ordered[:, inside - 1 :] - ordered[:, : draws - inside + 1]).argmin(axis=1)
+    ends = np.stack([start, start + inside - 1])
+    return np.asarray(ordered[np.arange(point), ends])
+
+
+def _ordered(values: Floats) -> Floats:
+    """Return the draws of each point in order, shape (n, draws): side by side what is sorted."""
+    ordered = np.array(values.T, order="C")
+    ordered.sort(axis=1)
+    return ordered
+
+
+def simultaneous_tail(curves: Floats, level: float) -> float:
+    """
+    Return the tail share at which pointwise equal-tailed intervals hold whole curves.
+
+    The largest t such that at least `level` of the curves lie within their pointwise t and 1 - t
+    quantiles at all points at once (Besag et al., Statistical Science 1995, section 6.3).
+
+    Examples
+    --------
+    >>> straight = np.linspace(0.0, 1.0, 101)[:, None] * np.ones(7)
+    >>> simultaneous_tail(straight, 0.9)
+    0.05
+    """
+    # scipy.stats takes as long to import as a fit does, and pointwise bands have no use for it.
+    from scipy import stats
+
+    draws = curves.shape[0]
+    rank = stats.rankdata(curves, axis=0, method="min") - 1
+    reverse = draws - stats.rankdata(curves, axis=0, method="max")
+    depth = np.minimum(rank, reverse).min(axis=1)
+    # So many curves must be at least as deep as the tail is.
+    kept = int(np.ceil(level * draws))
+    return float(np.sort(depth)[draws - kept] / (draws - 1)) if draws > 1 else 0.0
+
+
+BLOCK_ELEMENTS = 1 << 22
+NOT_FINITE = "hold values that are not finite"
+
+
+class DrawnCurves(Protocol):
+    """Draws of log-odds as a function of one number."""
+
+    @property
+    def size(self) -> int:
+        """Return the number of draws."""
+        ...
+
+    def take(self, index: NDArray[np.intp]) -> Self:
+        """Return the draws at some positions."""
+        ...
+
+    def log_odds(self, scores: Floats) -> Floats:
+        """Return log-odds of shape (draws, scores)."""
+        ...
+
+
+class Curves(DrawnCurves, Protocol):
+    """Posterior draws of log-odds as a function of the raw score."""
+
+    @property
+    def prior(self) -> Floats:
+        """Return the draws of P(+) of the population fitted, shape (draws,)."""
+        ...
+
+    @property
+    def densities(self) -> Any:  # a ClassDraws, which is built on this module
+        """Return the draws of class densities among them; None where there are none."""
+        ...
+
+    def with_prior(self, prior: Floats) -> Self:
+        """Return the same draws for a class prior of shape (draws,)."""
+        ...
+
+    def predictive(self, scores: Floats) -> Floats:
+        """Return the log-odds of P(+ | s, data), shape (scores,)."""
+        ...
+
+
+class PartCurves(Curves, Protocol):
+    """The curves of one part, which also says what it was fitted to."""
+
+    def label_log_odds(self, data: BinaryScores) -> Floats:
+        """Return log-odds of the documents fitted, as the part saw them; (draws, documents)."""
+        ...
+
+    def seen(self, data: BinaryScores, log_score: Floats) -> Floats | None:
+        """Return the log likelihood of each document under each draw's posterior."""
+        ...
+
+
+class LogOddsCurves:
+    """Base class of curves fitted to labels given scores."""
+
+    @property
+    def densities(self) -> None:
+        """Return None: there are no class densities."""
+        return
+
+    def log_odds(self, scores: Floats) -> Floats:
+        """Return log-odds of shape (draws, scores)."""
+        raise NotImplementedError
+
+    def predictive(self, scores: Floats) -> Floats:
+        """Return the log-odds of P(+ | s, data), the mean over draws of P_k(+|s)."""
+        return log_odds_of_mean(self.log_odds(scores))
+
+    def label_log_odds(self, data: BinaryScores) -> Floats:
+        """Return log-odds of the documents fitted; (draws, documents)."""
+        return self.log_odds(data.score)
+
+    def seen(self, data: BinaryScores, log_score: Floats) -> Floats | None:
+        """Return the log likelihood of each document's label, all that was fitted to."""
+        return log_score
+
+
+def check_finite(whose: str, *values: Floats) -> None:
+    """Refuse draws that no curve can be read from."""
+    if not all(np.isfinite(each).all() for each in values):
+        raise ValueError(f"the draws of {whose} {NOT_FINITE}: fit again.")
+
+
+def predictive_log_odds(draws: Curves, scores: Floats) -> Floats:
+    """Return the log-odds of P(+ | s, data); shape (scores,)."""
+    out = np.empty_like(scores)
+    for part in blocks(draws.size, scores.size):
+        out[part] = draws.predictive(scores[part])
+    return out
+
+
+def mean_log_odds(draws: Curves, scores: Floats) -> Floats:
+    """Return the log-odds of the mean over draws of P_k(+|s); shape (scores,)."""
+    out = np.empty_like(scores)
+    for part in blocks(draws.size, scores.size):
+        out[part] = log_odds_of_mean(draws.log_odds(scores[part]))
+    return out
+
+
+def log_odds_of_mean(curves: Floats) -> Floats:
+    """
+    Return the log-odds of the mean over draws of the probability; shape (scores,).
+
+    Computed as log mean P_k(+) - log mean P_k(-), which stays finite where the mean rounds to 1.
+    """
+    positive = probability(curves).mean(axis=0)
+    negative = 1.0 - positive
+    # Where the difference cancels, the other mean by itself.
+    near_one = np.flatnonzero(negative < 0.1)
+    negative[near_one] = probability(-curves[:, near_one]).mean(axis=0)
+    # Beyond log-odds of 700 a probability underflows: those few columns by logarithms.
+    far = np.flatnonzero(np.minimum(positive, negative) < 1e-290)
+    with np.errstate(divide="ignore"):
+        out: Floats = np.log(positive) - np.log(negative)
+    if far.size:
+        log_p = special.log_expit(curves[:, far]), special.log_expit(-curves[:, far])
+        out[far] = log_sum_exp(log_p[0], axis=0) - log_sum_exp(log_p[1], axis=0)
+    return out
+
+
+def median_log_odds(draws: Curves, scores: Floats) -> Floats:
+    """Return the median over draws of the log-odds; shape (scores,)."""
+    median: Floats = quantiles_of_log_odds(draws, scores, np.array([0.5]))[0]
+    return median
+
+
+def quantiles_of_log_odds(draws: Curves, scores: Floats, levels: Floats) -> Floats:
+    """Return pointwise quantiles over draws of the log-odds, shape (levels, scores)."""
+    out = np.empty((levels.size, scores.size))
+    for part in blocks(draws.size, scores.size):
+        out[:, part] = quantiles(draws.log_odds(scores[part]), levels)
+    return out
+
+
+def blocks(draws: int, scores: int) -> Iterator[slice]:
+    """Yield slices of the scores, so few that draws x scores fit into a block of memory."""
+    width = max(1, BLOCK_ELEMENTS // draws)
+    for start in range(0, scores, width):
+        yield slice(start, min(start + width, scores))

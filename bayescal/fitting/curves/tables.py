@@ -1,0 +1,171 @@
+"""
+Tables of curves: evaluate a curve of log-odds at some hundred scores, interpolate between them.
+
+Nodes lie closest around the centre of the scores fitted, ever farther apart on both sides of it.
+An interval is cut in three where a line between its ends misses the curve by more than an error in
+probability: jumps and spikes take some dozen cuts each, smooth stretches none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from bayescal.support.bayes import probability
+from bayescal.support.validation import Floats
+
+Curve = Callable[[Floats], Floats]
+
+POINT = 1e-4  # error in probability of point estimates
+DIRECT = 32  # scores that are evaluated without a table
+# Where an interval is tried, as shares of it, and the share of the error allowed there. In the
+# middle alone, a curve with a turning point may touch the line.
+PROBES, SAFETY = np.array([1.0, 2.0]) / 3.0, 0.4
+MOST_NODES = 1 << 14  # a curve that is noise far out would be cut for ever
+# Errors in log-odds, relative to 1 + |log-odds|, where probabilities are 0 or 1, and elsewhere.
+SATURATED, RELATIVE = 1e-16, (0.03, 0.01)
+ULPS = 64.0  # units in the last place, the length of intervals that are not cut
+MOST_TABLES = 32
+# Many scores are found by cells of equal width, so many spreads on both sides of the centre.
+MANY, REACH, CELLS, BLOCK = 1 << 15, 8.0, 1 << 17, 1 << 15
+
+
+def band_error(draws: int) -> float:
+    """Return the error of quantiles: about a tenth of the Monte Carlo error of so many draws."""
+    return float(1e-3 * np.sqrt(max(1.0, 4000.0 / draws)))
+
+
+class Tables:
+    """
+    Tables of one calibration's curves.
+
+    A table reaches a power of two of spreads from the centre, so that the same batch of scores has
+    the same answer, whatever was asked before.
+
+    Parameters
+    ----------
+    centre, spread : float
+        Robust centre and spread of the scores fitted: where the curves bend.
+    """
+
+    def __init__(self, centre: float, spread: float) -> None:
+        self._centre, self._spread = centre, spread
+        self._made: dict[Hashable, _Table] = {}
+
+    def read(
+        self, name: Hashable, curve: Curve, scores: Floats, error: float, direct: int = DIRECT
+    ) -> Floats:
+        """
+        Return a curve's log-odds at scores; up to `direct` of them are evaluated without a table.
+        """
+        if scores.size <= direct:
+            return curve(scores)
+        farthest = max(float(scores.max()) - self._centre, self._centre - float(scores.min()))
+        octaves = int(np.frexp(max(farthest / self._spread, 0.5))[1])
+        # Looked up once: other threads may clear the tables, or make the same one.
+        table = self._made.get((name, octaves))
+        if table is None:
+            if len(self._made) >= MOST_TABLES:
+                self._made.clear()
+            sides = self._spread * np.array([-1.0, 1.0])
+            low, high = self._centre + sides * 2.0**octaves
+            first = first_nodes(low, high, self._centre, self._spread)
+            cells = np.clip(self._centre + sides * REACH, low, high)
+            table = self._made[name, octaves] = _Table(*refine(curve, first, error), *cells)
+        return table.read(scores)
+
+
+def first_nodes(low: float, high: float, centre: float, spread: float) -> Floats:
+    """Return nodes from low to high: closest around the centre, ever farther apart."""
+    farthest = max(high - centre, centre - low, spread)
+    near, far = np.arange(-3.0, 4.0, 0.125), np.arange(4.0, np.log2(farthest / spread) + 1.0, 0.5)
+    steps = spread * np.exp2(np.append(near, far))
+    node = np.concatenate([centre - steps, [centre, low, high], centre + steps])
+    return np.unique(node[(node >= low) & (node <= high)])
+
+
+def refine(curve: Curve, node: Floats, error: float) -> tuple[Floats, Floats]:
+    """
+    Return nodes (m,) and log-odds (..., m) there, between which lines follow a curve.
+
+    Lines miss it by `error` in probability at most, and by a share of 1 + |log-odds|, so that steep
+    curves are followed where probabilities are all 0 or 1. Nodes next to a jump are some roundings
+    apart. No more nodes than `MOST_NODES` are made.
+    """
+    values = curve(node)
+    left = np.arange(node.size - 1)
+    while True:
+        left = left[np.diff(node)[left] > ULPS * np.spacing(np.abs(node[left + 1]))]
+        # The narrowest ones first: they are next to a jump, or near the centre.
+        room = max(MOST_NODES - node.size, 0) // PROBES.size
+        left = np.sort(left[np.argsort(np.diff(node)[left], kind="stable")[:room]])
+        if left.size == 0:
+            return node, values
+        point = node[left, None] + PROBES * np.diff(node)[left, None]
+        true = curve(point.ravel()).reshape(*values.shape[:-1], *point.shape)
+        low, high = values[..., left, None], values[..., left + 1, None]
+        # An error in log-odds matters most where a probability between the ends is steepest: at 0.
+        nearest = np.minimum(np.minimum(np.abs(low), np.abs(high)), np.abs(true))
+        p = probability(-np.where(np.sign(low) == np.sign(high), nearest, 0.0))
+        relative = np.where(p < SATURATED, *RELATIVE)
+        limit = relative * (1.0 + np.abs(true))
+        limit = np.minimum(limit, error / np.maximum(p * (1.0 - p), 1e-300))
+        off = np.abs(true - (low + PROBES * (high - low))) > SAFETY * limit
+        wrong = off.any(axis=-1).reshape(-1, left.size).any(axis=0)
+        after = np.repeat(left + 1, PROBES.size)
+        node = np.insert(node, after, point.ravel())
+        values = np.insert(values, after, true.reshape(*values.shape[:-1], -1), axis=-1)
+        # Each interval has moved by the nodes inserted before it.
+        moved = (left + PROBES.size * np.arange(left.size))[wrong, None]
+        left = (moved + np.arange(PROBES.size + 1)).ravel()
+
+
+@dataclass(frozen=True)
+class _Table:
+    """Nodes and values, and where the cells for many scores begin and end."""
+
+    node: Floats
+    values: Floats
+    low: float
+    high: float
+
+    def read(self, scores: Floats) -> Floats:
+        """Return the values at scores, linear between nodes; shape (..., n)."""
+        rows = self.values.reshape(-1, self.node.size)
+        out = np.empty((rows.shape[0], scores.size))
+        block = BLOCK if scores.size >= MANY else scores.size
+        for first in range(0, scores.size, block):
+            part = slice(first, first + block)
+            at, values = scores[part], out[:, part]
+            rest: Any = slice(None)
+            if scores.size >= MANY:
+                self._read_cells(at, values)
+                rest = np.flatnonzero(np.isnan(values[0]))
+            for row, value in zip(rows, values, strict=True):
+                value[rest] = np.interp(at[rest], self.node, row)
+        return out.reshape(*self.values.shape[:-1], scores.size)
+
+    def _read_cells(self, scores: Floats, out: Floats) -> None:
+        """Write the values on the lines across cells, nan in cells that hold a node."""
+        share = (scores - self.low) * (CELLS / (self.high - self.low))
+        np.clip(share, 0.0, CELLS - 1.0, out=share)
+        cell = share.astype(np.intp)
+        share -= cell
+        for row, (edge, step) in zip(out, self._cells, strict=True):
+            np.multiply(share, step.take(cell), out=row)
+            row += edge.take(cell)
+
+    @cached_property
+    def _cells(self) -> list[tuple[Floats, Floats]]:
+        """The left edges' values and the steps to the right ones of each row; nan with a node."""
+        edge = np.linspace(self.low, self.high, CELLS + 1)
+        first = np.searchsorted(self.node, edge, side="right")
+        bent = np.searchsorted(self.node, edge[1:]) > first[:-1]
+        bent[[0, -1]] = True  # the scores beyond are in these
+        rows = self.values.reshape(-1, self.node.size)
+        value = [np.interp(edge, self.node, row) for row in rows]
+        return [(np.where(bent, np.nan, each[:-1]), np.diff(each)) for each in value]

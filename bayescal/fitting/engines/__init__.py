@@ -1,0 +1,1 @@
+"""Engines: from scores and labels to parameters, one folder each."""

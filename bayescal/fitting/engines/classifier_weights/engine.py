@@ -1,0 +1,411 @@
+"""Draws of every problem's coefficients: Laplace's approximation over a grid, weighed by labels.
+
+    p(scales | labels)        by Laplace's evidence at each node of a grid that resolves it
+    mu | scales               Gaussian, by Laplace
+    b, w, v, u | mu, scales   Gaussian proposals with Student t tails in b and w
+
+Proposals of a problem are weighed by its own likelihood over its Gaussian stand-in, and by what all
+others' likelihoods say of mu and the scales beyond Laplace (`corrections`), Pareto smoothed. With
+one problem the draws are from its posterior, up to Monte Carlo error; with several up to how smooth
+those corrections are taken to be.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Generic, NamedTuple, TypeVar
+
+import numpy as np
+from scipy import special
+
+from bayescal.fitting.engines.classifier_weights.model import (
+    Design,
+    JointMode,
+    WeightsPopulation,
+    WeightsPrior,
+    find_mode,
+    mode_of_one,
+)
+from bayescal.fitting.engines.importance import FREEDOM, WORST_K, Sample, weighted
+from bayescal.support.newton import climb
+from bayescal.support.validation import Floats
+
+SMALLEST_DECREMENT = 1e-6
+# Prior precision of a coefficient, in proposals: keeps those of constant columns at 0.
+RIDGE = 1.0
+
+
+def features(x: Floats) -> Floats:
+    """
+    Return 1, x and x^2, standardised; columns of x that do not vary are left out.
+
+    Examples
+    --------
+    >>> features(np.array([[0.0, 5.0], [1.0, 5.0], [2.0, 5.0]])).shape
+    (3, 3)
+    """
+    columns = [np.ones(len(x))]
+    for values in x.T:
+        if np.ptp(values) > 0.0:
+            z = (values - values.mean()) / values.std()
+            square = z * z - 1.0
+            columns.append(z)
+            # Of two values the square is the same for all.
+            if np.ptp(square) > 1e-9:
+                columns.append(square)
+    return np.column_stack(columns)
+
+
+def log_mean(columns: Floats, log_ratio: Floats) -> Floats:
+    """
+    Return log E[exp(log_ratio) | columns], linear in the columns.
+
+    A proposal's importance ratio r is the likelihood of one problem over its Gaussian stand-in.
+    Given the population's weights and the scales, x, its mean E[r | x] is what the problem's exact
+    evidence is of Laplace's. It is a smooth function of x,
+
+        log E[r | x] = f(x)' beta,    f(x) = (1, x, x^2),
+
+    fitted to all proposals at once: separate means for each x would take many times as many.
+
+    The score equations sum f (r - exp(f' beta)) = 0 are those of a Poisson regression, which
+    needs no more than the mean to be right.
+
+    Examples
+    --------
+    >>> x = np.linspace(-1.0, 1.0, 500)[:, None]
+    >>> found = log_mean(features(x), 0.5 * x[:, 0])
+    >>> bool(np.abs(found - 0.5 * x[:, 0]).max() < 0.01)
+    True
+    """
+    top = log_ratio.max()
+    ratio = np.exp(log_ratio - top)
+    level = float(ratio.mean())
+    ratio /= level
+    penalty = np.r_[0.0, np.full(columns.shape[1] - 1, RIDGE)]
+
+    def value(at: Floats) -> float:
+        rate = columns @ at
+        with np.errstate(over="ignore"):
+            return float((ratio * rate - np.exp(rate)).sum() - 0.5 * RIDGE * at[1:] @ at[1:])
+
+    def newton(at: Floats) -> tuple[Floats, float]:
+        mean = np.exp(columns @ at)
+        slope = columns.T @ (ratio - mean) - penalty * at
+        step = np.linalg.solve((columns.T * mean) @ columns + np.diag(penalty), slope)
+        return step, float(slope @ step)
+
+    beta = climb(np.zeros(penalty.size), value, newton, tolerance=SMALLEST_DECREMENT, smallest=1e-6)
+    return np.asarray(columns @ beta + top + np.log(level))
+
+
+Node = tuple[int, ...]
+Found = TypeVar("Found")
+
+# Neighbours of nodes below this share of the likeliest one's mass are not evaluated.
+SMALLEST_GRID_SHARE = 3e-3
+FIRST_STEP, FARTHEST = 1.0, 3.0
+# The trapezoidal rule errs by 3e-5 where a Gaussian's standard deviation is that many steps.
+LEAST_RESOLVED = 0.75
+MOST_HALVINGS = 8
+
+
+class GridPoint(NamedTuple, Generic[Found]):
+    """The log mass at a point, up to a constant, and the value computed there."""
+
+    log_mass: float
+    found: Found
+
+
+Evaluate = Callable[[Floats, Found | None], GridPoint[Found]]
+
+
+def resolve(evaluate: Evaluate[Found], dimensions: int) -> list[GridPoint[Found]]:
+    """
+    Return points on a grid that resolves the density in every dimension.
+
+    Nodes are found from the middle outwards: a full grid has many in several dimensions, of which
+    few matter (Rue, Martino and Chopin, Approximate Bayesian inference for latent Gaussian models,
+    JRSS B 2009, section 3.1). Where the density is narrower than the steps, these are halved.
+
+    Examples
+    --------
+    >>> narrow = lambda at, _: GridPoint(-50.0 * (at[0] - 0.3) ** 2, at[0])
+    >>> points = resolve(narrow, 1)
+    >>> share = np.exp([point.log_mass for point in points])
+    >>> round(float(np.average([point.found for point in points], weights=share)), 3)
+    0.3
+    """
+    centre, step = np.zeros(dimensions), np.full(dimensions, FIRST_STEP)
+    near: Found | None = None
+    for halving in range(MOST_HALVINGS + 1):
+        known = _explore(evaluate, centre, step, near)
+        nodes = np.array(list(known))
+        share = np.exp(np.array([point.log_mass for point in known.values()]))
+        share /= share.sum()
+        deviation = np.sqrt(share @ (nodes - share @ nodes) ** 2)
+        coarse = deviation < LEAST_RESOLVED
+        if not coarse.any() or halving == MOST_HALVINGS:
+            break
+        best = max(known, key=lambda node: known[node].log_mass)
+        centre, near = centre + step * np.array(best), known[best].found
+        step = np.where(coarse, 0.5 * step, step)
+    return list(known.values())
+
+
+def _explore(
+    evaluate: Evaluate[Found], centre: Floats, step: Floats, near: Found | None
+) -> dict[Node, GridPoint[Found]]:
+    """
+    Return the nodes that matter.
+
+    The likeliest node not yet expanded gives its neighbours, until its mass is negligible beside
+    the likeliest node's: uphill first, then around the top.
+    """
+    middle: Node = (0,) * centre.size
+    known = {middle: evaluate(centre, near)}
+    best = known[middle].log_mass
+    waiting = [(-best, middle)]
+    while waiting:
+        minus, node = heapq.heappop(waiting)
+        if -minus < best + math.log(SMALLEST_GRID_SHARE):
+            break
+        for neighbour in _neighbours(node):
+            at = centre + step * np.array(neighbour)
+            if neighbour in known or np.abs(at).max() > FARTHEST:
+                continue
+            known[neighbour] = evaluate(at, known[node].found)
+            best = max(best, known[neighbour].log_mass)
+            heapq.heappush(waiting, (-known[neighbour].log_mass, neighbour))
+    top = {node: point.log_mass - best for node, point in known.items()}
+    return {node: known[node]._replace(log_mass=top[node]) for node in known}
+
+
+def _neighbours(node: Node) -> list[Node]:
+    """Return the nodes one step away in one dimension."""
+    return [
+        (*node[:axis], at + step, *node[axis + 1 :])
+        for axis, at in enumerate(node)
+        for step in (-1, 1)
+    ]
+
+
+# Wider than Laplace's approximation: where classes are separated the likelihood is flat on one side
+# of the mode, where the posterior is as wide as its prior.
+WIDER = 1.5
+
+
+@dataclass(frozen=True)
+class Proposals:
+    """Proposals for all problems, the i-th of each with the same population and scales."""
+
+    shared: Floats  # the population's weights, and the logarithms of the scales, (size, m + 3)
+    points: list[Floats]  # coefficients of each problem, (size, d_k)
+    # log of the likelihood over its Gaussian stand-in and of Gaussian over Student t, by problem;
+    # the mean of the ratios is the problem's exact evidence over Laplace's, (size,)
+    log_ratios: list[Floats]
+
+    @property
+    def size(self) -> int:
+        """Return the number of proposals for each problem."""
+        return len(self.shared)
+
+    def joined(self, further: Proposals) -> Proposals:
+        """Return these and others."""
+        return Proposals(
+            np.concatenate([self.shared, further.shared]),
+            _joined(self.points, further.points),
+            _joined(self.log_ratios, further.log_ratios),
+        )
+
+
+def propose(
+    modes: Sequence[JointMode], share: Floats, size: int, rng: np.random.Generator
+) -> Proposals:
+    """Return proposals from the Gaussians that touch joint modes."""
+    sizes = rng.multinomial(size, share)
+    drawn = [(mode, n) for mode, n in zip(modes, sizes, strict=True) if n]
+    mus = [
+        rng.multivariate_normal(mode.mu, mode.covariance, n, method="cholesky") for mode, n in drawn
+    ]
+    shared = [
+        np.column_stack([mu, np.tile(mode.model.scales.logs, (n, 1))])
+        for (mode, n), mu in zip(drawn, mus, strict=True)
+    ]
+    points: list[Floats] = []
+    log_ratios: list[Floats] = []
+    for k in range(len(modes[0].points)):
+        parts = [_of_problem(mode, k, mu, rng) for (mode, _), mu in zip(drawn, mus, strict=True)]
+        points.append(np.concatenate([part[0] for part in parts]))
+        log_ratios.append(np.concatenate([part[1] for part in parts]))
+    return Proposals(np.concatenate(shared), points, log_ratios)
+
+
+def _joined(some: list[Floats], others: list[Floats]) -> list[Floats]:
+    return [np.concatenate(pair) for pair in zip(some, others, strict=True)]
+
+
+def _of_problem(
+    mode: JointMode, k: int, mu: Floats, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """Return proposals for problem k given draws of mu, and their log importance ratios."""
+    design, at, hessian = mode.model.designs[k], mode.points[k], mode.hessians[k]
+    head = mu.shape[1] + 1
+    covariance: Floats = np.linalg.inv(hessian).astype(np.float64)
+    # The first rows of a lower triangular root are the marginal of b and w.
+    root = np.linalg.cholesky(covariance)
+    # In many dimensions the mode of a skew density is far from nearly all of it.
+    shift = design.mean_from_mode(at, covariance)
+    z = rng.standard_normal((len(mu), at.size))
+    stretch = np.sqrt(FREEDOM / rng.chisquare(FREEDOM, len(mu)))
+    z[:, :head] *= WIDER * stretch[:, None]
+    points = at + shift + (mu - mode.mu) @ mode.pulls[k].T + z @ root.T
+    # Log likelihood over its second-order expansion at the mode, and Gaussian over Student t.
+    away = points - at
+    information = hessian - np.diag(mode.model.precision(k))
+    expansion = away @ design.gradient(at) - 0.5 * np.einsum(
+        "ij,jk,ik->i", away, information, away, optimize=True
+    )
+    log_ratio = design.log_likelihood(points) - expansion
+    square = (z[:, :head] ** 2).sum(axis=1)
+    log_ratio += -0.5 * square + 0.5 * (FREEDOM + head) * np.log1p(square / (FREEDOM * WIDER**2))
+    # The Gaussian is around the mode, and the proposals around the mean.
+    moved = np.linalg.solve(root, shift)
+    log_ratio -= z @ moved + 0.5 * float(moved @ moved)
+    return points, log_ratio - float(design.log_likelihood(at[None])[0])
+
+
+# Proposals for each draw; more of them, up to a limit, where their weights are uneven.
+PROPOSALS, MOST_PROPOSALS = 2, 10
+# The least effective number of draws, as a share of their number.
+LEAST_EFFECTIVE = 0.2
+# Nodes of the grid with a smaller share are not drawn from.
+SMALLEST_SHARE = 1e-4
+
+
+@dataclass(frozen=True)
+class Weights:
+    """The posterior of one problem's coefficients."""
+
+    draws: Floats  # of (b, w_1 .. w_m, v_1 .. v_J, u_11 .. u_mq), (draws, d)
+    point: Floats  # their mode, averaged over the scales, (d,)
+    precision: Floats  # prior precision at the likeliest scales, (d,)
+    # Pareto shape of the proposals' weights, and their effective share
+    pareto_k: float
+    efficiency: float
+    effective: float  # effective number of draws
+
+    @property
+    def trusted(self) -> bool:
+        """Return whether averages over the draws are reliable."""
+        return self.pareto_k <= WORST_K and self.effective >= LEAST_EFFECTIVE * len(self.draws)
+
+
+@dataclass(frozen=True)
+class GridModes:
+    """Joint modes over the grid of scales."""
+
+    modes: list[JointMode]  # at nodes of more than SMALLEST_SHARE
+    share: Floats  # their posterior probability, (nodes,)
+
+    @property
+    def likeliest(self) -> JointMode:
+        """Return the mode at the likeliest scales."""
+        return self.modes[int(self.share.argmax())]
+
+    @property
+    def points(self) -> list[Floats]:
+        """Return each problem's mode, averaged over the scales."""
+        problems = range(len(self.modes[0].points))
+        return [
+            np.asarray(self.share @ np.array([mode.points[k] for mode in self.modes]))
+            for k in problems
+        ]
+
+
+def fit_modes(designs: Sequence[Design], centre: Floats, prior: WeightsPrior) -> GridModes:
+    """Return the joint modes of all problems over the grid of scales."""
+    has_shifts = any(each.size - each.weight_shifts > centre.size + 1 for each in designs)
+    dimensions = 1 + has_shifts + any(each.weight_shifts for each in designs)
+
+    def evaluate(at: Floats, near: JointMode | None) -> GridPoint[JointMode]:
+        start = None if near is None else (near.mu, near.points)
+        mode = find_mode(WeightsPopulation(designs, centre, prior, prior.scales(at)), start)
+        return GridPoint(mode.log_evidence + mode.model.scales.log_mass, mode)
+
+    points = resolve(evaluate, dimensions)
+    modes = [point.found for point in points]
+    share = special.softmax([point.log_mass for point in points])
+    kept = share > SMALLEST_SHARE
+    kept_modes = [mode for mode, keep in zip(modes, kept, strict=True) if keep]
+    return GridModes(kept_modes, share[kept] / share[kept].sum())
+
+
+def draw_weights(nodes: GridModes, draws: int, rng: np.random.Generator) -> list[Weights]:
+    """Return draws of each problem's coefficients."""
+    proposals = propose(nodes.modes, nodes.share, PROPOSALS * draws, rng)
+    samples = _weigh(proposals)
+    worth = min(sample.efficiency for sample in samples)
+    wanted = min(draws / worth, MOST_PROPOSALS * draws)
+    if wanted > proposals.size:
+        further = propose(nodes.modes, nodes.share, math.ceil(wanted) - proposals.size, rng)
+        proposals = proposals.joined(further)
+        samples = _weigh(proposals)
+    model = nodes.likeliest.model
+    return [
+        Weights(
+            sample.resample(draws, rng),
+            point,
+            model.precision(k),
+            sample.pareto_k,
+            sample.efficiency,
+            sample.efficiency * proposals.size,
+        )
+        for k, (sample, point) in enumerate(zip(samples, nodes.points, strict=True))
+    ]
+
+
+def follow(
+    weights: Weights, design: Design, evidence: Floats, shifted: Floats | None = None
+) -> Floats:
+    """
+    Return the shift of the mode of bias and weights for other evidence.
+
+    The labels and the prior stay; the coefficients of indicators and interactions stay too.
+    """
+    head, tail = evidence.shape[1] + 1, design.size - design.weight_shifts
+    precision, start = weights.precision[:head], weights.point[:head]
+    # The prior mean that the mode is the mode of: it is the same for the other evidence.
+    mean = start - design.gradient(weights.point)[:head] / precision
+    between = design.columns[:, tail:] if shifted is None else shifted
+    offset = design.offset + design.columns[:, head:tail] @ weights.point[head:tail]
+    offset = offset + between @ weights.point[tail:]
+    others = Design(
+        np.column_stack([np.ones(len(evidence)), evidence]), offset, design.positive, design.weight
+    )
+    point = mode_of_one(others, mean, precision, start)
+    moved: Floats = np.r_[point - start, np.zeros(weights.point.size - head)]
+    return moved
+
+
+def _weigh(proposals: Proposals) -> list[Sample]:
+    """Return proposals of each problem, weighed by its own labels and by those of all others."""
+    beyond = _beyond_laplace(proposals)
+    others = beyond.sum(axis=0) - beyond
+    return [
+        weighted(points, log_ratio + rest)
+        for points, log_ratio, rest in zip(
+            proposals.points, proposals.log_ratios, others, strict=True
+        )
+    ]
+
+
+def _beyond_laplace(proposals: Proposals) -> Floats:
+    """Return the log of each problem's exact evidence over Laplace's, shape (problems, draws)."""
+    if len(proposals.points) == 1:  # its own likelihood is all that there is
+        return np.zeros((1, proposals.size))
+    columns = features(proposals.shared)
+    return np.array([log_mean(columns, log_ratio) for log_ratio in proposals.log_ratios])

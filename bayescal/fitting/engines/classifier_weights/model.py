@@ -1,0 +1,354 @@
+"""Several classifiers' weights around those of a population of problems: model and joint mode.
+
+    log-odds_k = offset + columns_k @ (b_k, w_k, v_k, u_k)     labels of problem k
+
+    mu_i    ~ Normal(centre_i, population_scale)       weight of classifier i in the population
+    tau     ~ LogNormal(log scale, log_scale_sd)       spread of problems around it
+    w_ki    ~ Normal(mu_i, tau)                        weight of classifier i in problem k
+    b_k     ~ Normal(0, bias_scale)                    bias, in log-odds
+    kappa   ~ LogNormal(log shift_scale, log_shift_sd) spread of the indicators' coefficients
+    v_kj    ~ Normal(0, kappa)                         what indicator j adds to the log-odds
+    rho     ~ LogNormal(log weight_shift_scale, log_weight_shift_sd)  spread of weight shifts
+    u_kij   ~ Normal(0, rho)                           what moderator j adds to weight i
+
+The scales stand on a grid, as in a nested Laplace approximation: sums over it are integrals. Given
+the scales the log posterior is concave. Its Hessian is an arrow: problems depend on each other
+through mu alone, so that Newton's step solves a small system for each problem and one for mu (the
+Schur complement); the same factors give the Gaussian approximation at the mode.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+from scipy.linalg import blas
+
+from bayescal.support.newton import climb
+from bayescal.support.validation import Floats, check_positive
+
+BLOCK = 2_000_000
+
+
+@dataclass(frozen=True)
+class Design:
+    """log-odds = offset + columns @ (b, w_1 .. w_m, v_1 .. v_J, u_11 .. u_mq)."""
+
+    # 1; the evidence of each classifier, its log-odds less those of the base rate; indicators;
+    # `interactions` of evidence and moderators, (n, d)
+    columns: Floats
+    offset: float | Floats  # log-odds of the base rate, or of all that is not in the columns, (n,)
+    positive: NDArray[np.bool_]  # labels, (n,)
+    weight: Floats  # number of documents that each represents, (n,)
+    weight_shifts: int = 0  # number of interactions, the last columns
+
+    @property
+    def size(self) -> int:
+        """Return d, the number of coefficients."""
+        return int(self.columns.shape[1])
+
+    def take(self, rows: NDArray[np.bool_]) -> Design:
+        """Return some of the documents; the offset must be a number."""
+        return Design(
+            self.columns[rows],
+            self.offset,
+            self.positive[rows],
+            self.weight[rows],
+            self.weight_shifts,
+        )
+
+    def log_likelihood(self, points: Floats) -> Floats:
+        """Return log p(labels | coefficients) at points of shape (draws, d)."""
+        sign = np.where(self.positive, -1.0, 1.0)
+        step = max(1, BLOCK // len(sign))
+        out = np.empty(len(points))
+        for start in range(0, len(points), step):
+            against = points[start : start + step] @ self.columns.T
+            against += self.offset
+            against *= sign
+            # softplus in place: log(1 + e^x) = max(x, 0) + log(1 + e^-|x|).
+            rest = np.log1p(np.exp(-np.abs(against)))
+            np.maximum(against, 0.0, out=against)
+            against += rest
+            out[start : start + step] = -(against @ self.weight)
+        return out
+
+    def gradient(self, point: Floats) -> Floats:
+        """Return the gradient of the log likelihood at one point."""
+        chance = special.expit(self.offset + self.columns @ point)
+        return np.asarray(self.columns.T @ (self.weight * (self.positive - chance)))
+
+    def information(self, point: Floats) -> Floats:
+        """Return minus the second derivative of the log likelihood, shape (d, d)."""
+        chance = special.expit(self.offset + self.columns @ point)
+        root = np.sqrt(self.weight * chance * (1.0 - chance))
+        # Half of the matrix, of which the other half is the mirror image: half the time of a fit.
+        upper = blas.dsyrk(1.0, (self.columns * root[:, None]).T)
+        return np.asarray(np.triu(upper) + np.triu(upper, 1).T)
+
+    def mean_from_mode(self, point: Floats, covariance: Floats) -> Floats:
+        """
+        Return a posterior's mean less its mode, to the first order beyond Laplace.
+
+        With c_i the third derivative of minus the log likelihood in the log-odds of document i, and
+        S the covariance, -S sum_i x_i c_i (x_i' S x_i) / 2.
+        """
+        chance = special.expit(self.offset + self.columns @ point)
+        third = self.weight * chance * (1.0 - chance) * (1.0 - 2.0 * chance)
+        variance = np.einsum("ij,ij->i", self.columns @ covariance, self.columns)
+        return np.asarray(-0.5 * covariance @ (self.columns.T @ (third * variance)))
+
+
+def interactions(evidence: Floats, moderators: Floats) -> Floats:
+    """
+    Return columns whose coefficients shift the weight of each classifier by each moderator.
+
+    sum_i sum_j u_ij e_i z_j = sum_i (sum_j u_ij z_j) e_i, so that classifier i has the weight
+    w_i + sum_j u_ij z_j at a document whose moderators are z.
+
+    Examples
+    --------
+    >>> interactions(np.array([[1.0, 2.0]]), np.array([[10.0, 20.0, 30.0]]))
+    array([[10., 20., 30., 20., 40., 60.]])
+    """
+    n = len(evidence)
+    # No moderators leave no size to infer.
+    columns: Floats = (evidence[:, :, None] * moderators[:, None, :]).reshape(
+        n, evidence.shape[1] * moderators.shape[1]
+    )
+    return columns
+
+
+@dataclass(frozen=True)
+class WeightsPrior:
+    """Scales of the prior; all positive."""
+
+    bias_scale: float = 0.5  # standard deviation of a problem's bias, natural log-odds
+    population_scale: float = 0.15  # the same for the population's weights around their centre
+    # median of tau, and the standard deviation of its logarithm
+    scale: float = 0.15
+    log_scale_sd: float = 0.7
+    # the same for kappa
+    shift_scale: float = 0.1
+    log_shift_sd: float = 1.0
+    # the same for rho
+    weight_shift_scale: float = 0.1
+    log_weight_shift_sd: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_positive(**{field.name: getattr(self, field.name) for field in fields(self)})
+
+    def scales(self, at: Floats) -> Scales:
+        """
+        Return the scales at a place.
+
+        Examples
+        --------
+        >>> WeightsPrior(scale=0.2).scales(np.zeros(2)).tau
+        0.2
+        """
+        medians = (self.scale, self.shift_scale, self.weight_shift_scale)
+        sds = (self.log_scale_sd, self.log_shift_sd, self.log_weight_shift_sd)
+        z = np.zeros(3)
+        z[: at.size] = at
+        tau, kappa, rho = (np.array(medians) * np.exp(np.array(sds) * z)).tolist()
+        return Scales(tau, kappa, -0.5 * float(at @ at), rho)
+
+
+@dataclass(frozen=True)
+class Scales:
+    """The scales of a model."""
+
+    # standard deviations of weights around the population, of indicators' coefficients, and of
+    # interactions'
+    tau: float
+    kappa: float
+    log_mass: float  # log of their prior density, up to a constant
+    rho: float = 1.0
+
+    @property
+    def logs(self) -> Floats:
+        """Return log tau, log kappa and log rho."""
+        return np.log([self.tau, self.kappa, self.rho])
+
+
+def centre_of_weights(
+    log_scores: Floats, weight: Floats, rng: np.random.Generator, *, rounds: int = 400
+) -> Floats:
+    """
+    Return weights that sum to one, larger for classifiers that are probably the best.
+
+    The probability that each has the largest log score in a collection of which the documents are
+    a sample, softly: the mean of softmax over Bayesian bootstraps of the sum of log scores
+    (pseudo-BMA+). Combined log-odds with such weights have a log-loss of at most the weighted
+    mean of the classifiers' own (Hoelder's inequality), so that they are a safe centre.
+
+    Examples
+    --------
+    >>> scores = np.log([[0.9] * 50, [0.5] * 50])
+    >>> centre_of_weights(scores, np.ones(50), np.random.default_rng(0)).round(2)
+    array([1., 0.])
+    """
+    total = np.zeros(len(log_scores))
+    for _ in range(rounds):
+        share = rng.standard_exponential(weight.size) * weight
+        share *= weight.sum() / share.sum()
+        each = log_scores @ share
+        each = np.exp(each - each.max())
+        total += each / each.sum()
+    return np.asarray(total / total.sum())
+
+
+# The Newton decrement: the log density is off by about half of it.
+SMALLEST_DECREMENT = 1e-6
+LOG_TWO_PI = math.log(2.0 * math.pi)
+
+
+@dataclass(frozen=True)
+class WeightsPopulation:
+    """The model of all problems, given the scales."""
+
+    designs: Sequence[Design]  # of each problem; the same classifiers in all
+    centre: Floats  # prior mean of the population's weights, (m,)
+    prior: WeightsPrior
+    scales: Scales  # tau, kappa and rho
+
+    def precision(self, k: int) -> Floats:
+        """Return the prior precision of each coefficient of problem k, given mu."""
+        m, design = self.centre.size, self.designs[k]
+        sd = np.r_[
+            self.prior.bias_scale,
+            np.full(m, self.scales.tau),
+            np.full(design.size - design.weight_shifts - m - 1, self.scales.kappa),
+            np.full(design.weight_shifts, self.scales.rho),
+        ]
+        return np.asarray(sd**-2.0)
+
+    def mean(self, k: int, mu: Floats) -> Floats:
+        """Return the prior mean of problem k's coefficients; mu of shape (..., m)."""
+        out = np.zeros((*mu.shape[:-1], self.designs[k].size))
+        out[..., 1 : mu.shape[-1] + 1] = mu
+        return out
+
+    def value(self, mu: Floats, points: Sequence[Floats]) -> float:
+        """Return the log joint density of labels, mu and all coefficients."""
+        m, s = self.centre.size, self.prior.population_scale
+        total = -0.5 * float(((mu - self.centre) ** 2).sum()) / s**2
+        total -= 0.5 * m * LOG_TWO_PI + m * math.log(s)
+        for k, (design, point) in enumerate(zip(self.designs, points, strict=True)):
+            precision = self.precision(k)
+            total += float(design.log_likelihood(point[None])[0])
+            total -= 0.5 * float(precision @ (point - self.mean(k, mu)) ** 2)
+            total += 0.5 * float(np.log(precision).sum()) - 0.5 * point.size * LOG_TWO_PI
+        return total
+
+
+@dataclass(frozen=True)
+class JointMode:
+    """The joint mode, and the Gaussian approximation there."""
+
+    model: WeightsPopulation
+    mu: Floats  # the population's weights, (m,)
+    points: list[Floats]  # coefficients of each problem, (d_k,)
+    # minus the second derivative in each problem's own coefficients, (d_k, d_k)
+    hessians: list[Floats]
+    pulls: list[Floats]  # derivatives of each problem's mode by mu, (d_k, m)
+    covariance: Floats  # of mu, (m, m)
+    log_evidence: float  # Laplace's approximation of log p(labels | scales)
+
+
+def find_mode(
+    model: WeightsPopulation, start: tuple[Floats, Sequence[Floats]] | None = None
+) -> JointMode:
+    """Return the joint mode; `start` holds mu and the coefficients of each problem."""
+    mu = model.centre if start is None else start[0]
+    points = [model.mean(k, mu) for k in range(len(model.designs))] if start is None else start[1]
+    ends = np.cumsum([mu.size, *(point.size for point in points)])
+    hessians: list[Floats] = []
+
+    def parts(joint: Floats) -> tuple[Floats, list[Floats]]:
+        first, *others = np.split(joint, ends[:-1])
+        return first, others
+
+    def newton(joint: Floats) -> tuple[Floats, float]:
+        nonlocal hessians
+        gradients, hessians = _derivatives(model, *parts(joint))
+        pulls, schur = _eliminate(model, hessians)
+        own = [np.linalg.solve(h, g) for h, g in zip(hessians, gradients[1:], strict=True)]
+        towards = sum(pull.T @ g for pull, g in zip(pulls, gradients[1:], strict=True))
+        step = np.linalg.solve(schur, gradients[0] + towards)
+        steps = [each + pull @ step for each, pull in zip(own, pulls, strict=True)]
+        decrement = float(gradients[0] @ step) + sum(
+            float(g @ each) for g, each in zip(gradients[1:], steps, strict=True)
+        )
+        return np.asarray(np.concatenate([step, *steps]), dtype=np.float64), decrement
+
+    joint = climb(
+        np.concatenate([mu, *points]),
+        lambda joint: model.value(*parts(joint)),
+        newton,
+        tolerance=SMALLEST_DECREMENT,
+    )
+    return _touching(model, *parts(joint), hessians)
+
+
+def mode_of_one(design: Design, mean: Floats, precision: Floats, start: Floats) -> Floats:
+    """Return the mode of one problem's coefficients under a Gaussian prior."""
+
+    def value(point: Floats) -> float:
+        likelihood = float(design.log_likelihood(point[None])[0])
+        return likelihood - 0.5 * float(precision @ (point - mean) ** 2)
+
+    def newton(point: Floats) -> tuple[Floats, float]:
+        slope = design.gradient(point) - precision * (point - mean)
+        step = np.linalg.solve(design.information(point) + np.diag(precision), slope)
+        return np.asarray(step, dtype=np.float64), float(slope @ step)
+
+    return climb(start, value, newton, tolerance=SMALLEST_DECREMENT)
+
+
+def _derivatives(
+    model: WeightsPopulation, mu: Floats, points: Sequence[Floats]
+) -> tuple[list[Floats], list[Floats]]:
+    """Return gradients, mu's first, and each problem's Hessian with its sign changed."""
+    m = mu.size
+    of_mu = (model.centre - mu) / model.prior.population_scale**2
+    gradients: list[Floats] = []
+    hessians: list[Floats] = []
+    for k, (design, point) in enumerate(zip(model.designs, points, strict=True)):
+        precision = model.precision(k)
+        back = precision * (point - model.mean(k, mu))
+        gradients.append(design.gradient(point) - back)
+        hessians.append(design.information(point) + np.diag(precision))
+        of_mu = of_mu + back[1 : m + 1]
+    return [np.asarray(of_mu, dtype=np.float64), *gradients], hessians
+
+
+def _eliminate(model: WeightsPopulation, hessians: Sequence[Floats]) -> tuple[list[Floats], Floats]:
+    """Return the derivatives of each problem's mode by mu, and the Schur complement of mu."""
+    m = model.centre.size
+    schur = np.eye(m) / model.prior.population_scale**2
+    pulls: list[Floats] = []
+    for k, hessian in enumerate(hessians):
+        precision = model.precision(k)[1 : m + 1]
+        coupling = np.zeros((hessian.shape[0], m))
+        coupling[1 : m + 1] = np.diag(precision)
+        pull = np.asarray(np.linalg.solve(hessian, coupling), dtype=np.float64)
+        pulls.append(pull)
+        schur += np.diag(precision) - coupling.T @ pull
+    return pulls, schur
+
+
+def _touching(
+    model: WeightsPopulation, mu: Floats, points: list[Floats], hessians: list[Floats]
+) -> JointMode:
+    pulls, schur = _eliminate(model, hessians)
+    size = mu.size + sum(point.size for point in points)
+    volume = sum(float(np.linalg.slogdet(h)[1]) for h in (*hessians, schur))
+    log_evidence = model.value(mu, points) + 0.5 * size * LOG_TWO_PI - 0.5 * volume
+    covariance = np.asarray(np.linalg.inv(schur), dtype=np.float64)
+    return JointMode(model, mu, points, hessians, pulls, covariance, log_evidence)

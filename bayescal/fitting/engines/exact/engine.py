@@ -1,0 +1,306 @@
+"""The exact engine: the posterior of both classes and the class prior, without MCMC.
+
+The priors are those of the programs named like the families. The classes and the class prior are
+independent given the labels, so each is drawn on its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from bayescal.families import Family, side_units
+from bayescal.families.draws import DensityDraws, density_draws
+from bayescal.families.warps import IDENTITY
+from bayescal.fitting.engines.exact.mixture import (
+    Component,
+    MixtureDraws,
+    MixtureWeights,
+    build_components,
+    by_evidence,
+    by_stacking,
+    draw_mixture,
+    resolve,
+)
+from bayescal.fitting.engines.importance import left_out, smooth
+from bayescal.fitting.scores import KLASS, BinaryScores
+from bayescal.support.bayes import log_sum_exp
+from bayescal.support.validation import Floats
+
+DESCRIPTION = (
+    "The engine's own coordinates: mode (theta) and sides of each draw's density in units of the"
+    " warped scores x = centre + c asinh((score - centre)/c), where c is asinh_scale. The group"
+    " posterior has mode and widths in raw score units."
+)
+
+
+def is_plain(components: list[Component]) -> bool:
+    """Return whether there is one family, on raw scores: its draws are in raw score units."""
+    return len(components) == 1 and components[0].asinh_scale == IDENTITY
+
+
+def draws_dataset(
+    components: list[Component], found: MixtureDraws, prior: Floats, shape: tuple[int, int]
+) -> xr.Dataset:
+    """
+    Return the draws (chain, draw, klass).
+
+    Those of one family on raw scores have the variables of its program; those of a mixture have a
+    mode and sides in units of the warped scores.
+    """
+    if is_plain(components):
+        return _dataset(_of_one_family(components, found) | {"prior": prior}, shape)
+    dataset = _dataset(_of_mixture(components, found) | {"prior": prior}, shape)
+    # The convention for codes: CF metadata, section 3.5.
+    names = dict.fromkeys(component.family.name for component in components)
+    dataset["family"].attrs["flag_meanings"] = " ".join(names)
+    return dataset.assign_attrs(description=DESCRIPTION)
+
+
+def _of_one_family(components: list[Component], found: MixtureDraws) -> dict[str, Floats]:
+    """Return the variables of the program named like the family."""
+    both = []
+    for k, positive in enumerate((False, True)):
+        family = components[0].family.of_class(positive)
+        both.append(_of_class(family, found.theta[:, k], found.left[:, k], found.right[:, k]))
+    return {name: np.stack([one[name] for one in both], axis=1) for name in both[0]}
+
+
+def _of_class(family: Family, theta: Floats, left: Floats, right: Floats) -> dict[str, Floats]:
+    variables = dict(zip(family.parameters, family.from_sides(theta, left, right), strict=True))
+    left_unit, right_unit = side_units(family.powers)
+    width = left_unit * left + right_unit * right
+    if not family.symmetric:
+        variables["left_share"] = left_unit * left / width
+    if family.powers == (2, 2):
+        return variables | {"squared_width": width**2}
+    return variables | {"width": width}
+
+
+def _of_mixture(components: list[Component], found: MixtureDraws) -> dict[str, Floats]:
+    """Return mode and sides, with the family and the warp of each draw."""
+    names = list(dict.fromkeys(component.family.name for component in components))
+    code = np.array([names.index(component.family.name) for component in components], np.int8)
+    asinh_scale = np.array([component.asinh_scale for component in components])
+    return {
+        "family": code[found.component],
+        "asinh_scale": asinh_scale[found.component[:, 0]],
+        "theta": found.theta,
+        "left": found.left,
+        "right": found.right,
+    }
+
+
+def _dataset(variables: dict[str, Floats], shape: tuple[int, int]) -> xr.Dataset:
+    dims = ("chain", "draw", "klass")
+    arrays = {
+        name: (dims[: value.ndim + 1], value.reshape(*shape, *value.shape[1:]))
+        for name, value in variables.items()
+    }
+    coords = {"chain": np.arange(shape[0]), "draw": np.arange(shape[1]), "klass": list(KLASS)}
+    return xr.Dataset(arrays, coords)
+
+
+# The most scores of a class, and draws, at which leave-one-out densities are computed.
+MOST_NODES, MOST_DRAWS = 128, 1000
+
+
+def leave_one_out_of_densities(
+    negative: DensityDraws,
+    positive: DensityDraws,
+    data: BinaryScores,
+    base: tuple[float, float] = (1.0, 1.0),
+) -> Floats:
+    """
+    Return the log-odds of + of all documents, each given all others, by two class densities.
+
+    Bayes' rule with log p(s_i | own class, others) by Pareto-smoothed importance sampling, the
+    other class's posterior predictive density, and the class prior without the document: the mean
+    of Beta(base + (n+, n-)).
+    """
+    label, weight = data.positive, data.weight
+    thinned = np.arange(min(MOST_DRAWS, negative.size))
+    densities = negative.take(thinned), positive.take(thinned)
+    # Documents of a class that has no weight at all keep a 0, which counts for nothing either.
+    log_density = np.zeros((2, label.size))
+    for own in (False, True):
+        mine = np.flatnonzero(label == own)
+        score = data.score[mine]
+        node = _nodes(score if weight is None else score[weight[mine] > 0.0])
+        if node.size:
+            # What a document says when left out depends on its score alone, and smoothly.
+            for klass, draws in enumerate(densities):
+                at_node = _log_predictive(draws, node, leave_one_out=klass == own)
+                log_density[klass, mine] = np.interp(score, node, at_node)
+    n_negative, n_positive = data.total(False), data.total(True)
+    # No class is left with less than nothing.
+    prior = np.log(np.maximum(n_positive - label, 0.0) + base[0])
+    prior -= np.log(np.maximum(n_negative - ~label, 0.0) + base[1])
+    log_odds: Floats = prior + log_density[1] - log_density[0]
+    return log_odds
+
+
+def _nodes(scores: Floats) -> Floats:
+    """Return the scores of a class, or as many quantiles as are enough, the ends among them."""
+    own = np.unique(scores)
+    levels = np.linspace(0.0, 1.0, MOST_NODES)
+    return own if own.size <= levels.size else np.unique(np.quantile(own, levels))
+
+
+def _log_predictive(draws: DensityDraws, node: Floats, *, leave_one_out: bool) -> Floats:
+    """Return log p(s | class) at scores, the mean over draws, or each given its class's others."""
+    log_p = draws.logpdf(node).T
+    if not leave_one_out:
+        mean: Floats = log_sum_exp(log_p, axis=1) - np.log(draws.size)
+        return mean
+    # A density that underflows has no inverse: it is smoothed as a logarithm.
+    with np.errstate(over="ignore"):
+        inverse = np.exp(-log_p)
+    return left_out(inverse, lambda rows: log_p[rows])[0]
+
+
+EFFICIENCY_LIMIT = 0.9  # below it proposals are not those of the posterior
+
+
+@dataclass(frozen=True)
+class DensityFit:
+    """Posterior draws of both class densities and of the class prior."""
+
+    components: list[Component]  # every family on every warp
+    weights: MixtureWeights
+    found: MixtureDraws
+    prior: Floats  # draws of the class prior, (draws,)
+    centre: float  # of the warps
+    data: BinaryScores  # what they were fitted to
+
+    @property
+    def plain(self) -> bool:
+        """Return whether the draws are in raw score units: of one family, and no warp."""
+        return is_plain(self.components)
+
+    @cached_property
+    def left_out(self) -> Floats:
+        """Return the log-odds of every document, each given all others."""
+        # In documents that it was fitted to a density puts too much trust.
+        return leave_one_out_of_densities(self.of_class(0), self.of_class(1), self.data)
+
+    def leave_one_out(self, index: NDArray[np.intp], rng: np.random.Generator) -> Floats:
+        """Return the log-odds of + of some documents, each given all others."""
+        return self.left_out[index]
+
+    def of_class(self, klass: int) -> DensityDraws:
+        """Return the draws of one class's density, 0 negative or 1 positive."""
+        chosen = self.found.component[:, klass]
+        own = [component.family.of_class(klass == 1) for component in self.components]
+        families = tuple(dict.fromkeys(own))
+        family = np.array([families.index(each) for each in own])
+        asinh_scale = np.array([component.asinh_scale for component in self.components])
+        found = self.found
+        sides = np.stack([side[:, klass] for side in (found.theta, found.left, found.right)])
+        return density_draws(families, family[chosen], sides, asinh_scale[chosen], self.centre)
+
+    def dataset(self, chains: int, draws: int) -> xr.Dataset:
+        """Return the draws: those of a family's program, or of a mixture (chain, draw, klass)."""
+        return draws_dataset(self.components, self.found, self.prior, (chains, draws))
+
+    def constants(self) -> xr.Dataset:
+        """Return the constants that convert draws of a mixture to raw score units."""
+        return xr.Dataset({"centre": self.centre})
+
+    def evidence(self) -> xr.Dataset:
+        """Return evidence, weights and diagnostics (klass, family, asinh_scale)."""
+        shape = self.weights.family.shape
+        families = [component.family.name for component in self.components[: shape[1]]]
+        asinh_scales = [component.asinh_scale for component in self.components[:: shape[1]]]
+        evidence = np.array([component.log_evidence for component in self.components])
+        ratios = [
+            [each for (_, k), each in self.found.ratios.items() if k == klass] for klass in range(2)
+        ]
+        dims = ("asinh_scale", "family", "klass")
+        variables = {
+            "log_evidence": (dims, evidence.reshape(shape)),
+            "family_weight": (dims, self.weights.family),
+            "warp_weight": ("asinh_scale", self.weights.warp),
+            "resolved": int(all(component.resolved for component in self.components)),
+            "monotone": self.found.monotone,
+            "efficiency": ("klass", [min(map(efficiency, of_class)) for of_class in ratios]),
+            "pareto_k": ("klass", [max(map(pareto_k, of_class)) for of_class in ratios]),
+        }
+        return xr.Dataset(
+            variables, {"asinh_scale": asinh_scales, "family": families, "klass": list(KLASS)}
+        )
+
+
+def fit_densities(
+    families: tuple[Family, ...],
+    data: BinaryScores,
+    rng: np.random.Generator,
+    *,
+    draws: int,
+    hyperparameters: Mapping[str, float] | None = None,
+    asinh_scales: tuple[float, ...] = (IDENTITY,),
+    averaging: str = "stacking",
+    monotone: bool = False,
+    scale: tuple[float, float] | None = None,
+) -> DensityFit:
+    """
+    Draw independently from the posterior of a family, or of a mixture of several.
+
+    `scale` is the centre and the spread of the scores, by default those of the data.
+    """
+    settings = resolve(families, scale or data.centre_and_spread, hyperparameters)
+    components = build_components(families, asinh_scales, data, settings)
+    if averaging == "stacking" and len(components) > 1:
+        weights = by_stacking(components, len(families), data, rng)
+    else:
+        weights = by_evidence(components, len(families))
+    found = draw_mixture(components, weights, draws, rng, monotone=monotone)
+    prior = rng.beta(
+        settings.prior_alpha + data.total(True), settings.prior_beta + data.total(False), draws
+    )
+    return DensityFit(components, weights, found, prior, settings.centre, data)
+
+
+def draw_prior(
+    families: tuple[Family, ...],
+    data: BinaryScores,
+    rng: np.random.Generator,
+    *,
+    draws: int,
+    hyperparameters: Mapping[str, float] | None = None,
+    asinh_scales: tuple[float, ...] = (IDENTITY,),
+    monotone: bool = False,
+) -> DensityFit:
+    """
+    Draw from the prior, which is the posterior of no documents; see `fit_densities`.
+
+    Families and warps have equal weights. The data only determine the units: the centre and the
+    spread of all scores.
+    """
+    return fit_densities(
+        families,
+        BinaryScores(np.empty(0), np.empty(0, dtype=bool)),
+        rng,
+        draws=draws,
+        hyperparameters=hyperparameters,
+        asinh_scales=asinh_scales,
+        averaging="evidence",
+        monotone=monotone,
+        scale=data.centre_and_spread,
+    )
+
+
+def efficiency(ratios: Floats) -> float:
+    """Return the importance effective sample size of proposals over their number."""
+    return float(ratios.sum() ** 2 / (ratios**2).sum() / ratios.size)
+
+
+def pareto_k(ratios: Floats) -> float:
+    """Return the Pareto shape of the proposals' importance weights; see `importance.smooth`."""
+    with np.errstate(divide="ignore"):
+        return float(smooth(np.log(ratios)[None])[1][0])

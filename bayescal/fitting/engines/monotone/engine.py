@@ -1,0 +1,368 @@
+"""The monotone engine on raw scores: warps compared by evidence, draws as a dataset.
+
+`fit_around` fits around a population of earlier problems, the likeliest of several.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from bayescal.families.warps import IDENTITY, standardise, unwarp, warped_spread
+from bayescal.fitting.engines.monotone.density import LARGEST_ETA, Pieces, Prior
+from bayescal.fitting.engines.monotone.leave_one_out import leave_one_out
+from bayescal.fitting.engines.monotone.posterior import (
+    MonotonePosterior,
+    Outline,
+    draw_within,
+    outline,
+)
+from bayescal.fitting.scores import BinaryScores
+from bayescal.support.validation import Floats, as_scores_of
+
+
+class Outlines:
+    """
+    Cached Laplace approximations of one problem.
+
+    The comparison with earlier problems needs some of those that the fit draws from afterwards.
+
+    Parameters
+    ----------
+    data : BinaryScores
+        The documents.
+    """
+
+    def __init__(self, data: BinaryScores) -> None:
+        self.data = data
+        self._known: dict[tuple[object, ...], Outline] = {}
+
+    def of(
+        self,
+        centre: float,
+        spread: float,
+        asinh_scale: float,
+        prior: Prior,
+        *,
+        n_segments: int = 1,
+        pieces: Pieces | None = None,
+    ) -> Outline:
+        """Return the outline of scores that are warped and standardised."""
+        # A kept outline keeps its pieces alive, so that no others get their identity.
+        key = (centre, spread, asinh_scale, prior, n_segments, pieces and id(pieces))
+        if key not in self._known:
+            x = standardise(self.data.score, centre, spread, asinh_scale)
+            self._known[key] = outline(
+                x, self.data.positive, self.data.weight, prior, n_segments=n_segments, pieces=pieces
+            )
+        return self._known[key]
+
+
+# Straight pieces: nine up to 100 documents of the rarer class, then by the cube root that balances
+# the bias of pieces and the noise of slopes, up to 17.
+FEWEST, MOST, PER_ROOT = 9, 17, 1.9
+DESCRIPTION = (
+    "The engine's own coordinates: log-odds at the reference and slopes between knots, all of"
+    " scores that are warped and standardised by the constants beside them."
+)
+
+
+@dataclass(frozen=True)
+class LogOddsFit:
+    """The posterior of monotone log-odds on the warp of the largest evidence."""
+
+    posterior: MonotonePosterior  # in standardised warped scores
+    prior: Prior
+    data: BinaryScores
+    # the warp, in score units, and the standardisation
+    asinh_scale: float
+    centre: float
+    spread: float
+    log_evidence: Floats  # log p(labels | scores, warp), (warps,)
+    asinh_scales: Floats  # the warps compared, in score units, (warps,)
+    base: Floats  # draws of the class prior, (draws,)
+
+    def leave_one_out(self, index: NDArray[np.intp], rng: np.random.Generator) -> Floats:
+        """Return the log-odds of + of some documents, each given all others."""
+        x = standardise(self.data.score, self.centre, self.spread, self.asinh_scale)
+        found = leave_one_out(
+            self.posterior,
+            x,
+            self.data.positive,
+            self.data.weight,
+            self.prior,
+            rng,
+            self.posterior.importance,
+            index,
+        )
+        return found.log_odds(self.data.positive[index])
+
+    def dataset(self, chains: int, draws: int) -> xr.Dataset:
+        """Return the draws (chain, draw, segment)."""
+        found, shape = self.posterior, (chains, draws)
+        variables = {
+            "intercept": (("chain", "draw"), found.intercept.reshape(shape)),
+            "slope": (("chain", "draw", "segment"), found.slopes.reshape(*shape, -1)),
+            "prior": (("chain", "draw"), self.base.reshape(shape)),
+        }
+        sizes = {"chain": chains, "draw": draws, "segment": found.slopes.shape[1]}
+        coords = {name: np.arange(size) for name, size in sizes.items()}
+        return xr.Dataset(variables, coords, {"description": DESCRIPTION})
+
+    def constants(self) -> xr.Dataset:
+        """Return the pieces, in warped and standardised scores, that the draws refer to."""
+        return constants_of(
+            self.posterior.pieces,
+            asinh_scale=self.asinh_scale,
+            centre=self.centre,
+            spread=self.spread,
+        )
+
+    def evidence(self) -> xr.Dataset:
+        """Return the evidence of every warp, and how well the draws were made."""
+        found = self.posterior
+        variables = {
+            "log_evidence": ("asinh_scale", self.log_evidence),
+            "warp_weight": ("asinh_scale", (self.asinh_scales == self.asinh_scale).astype(float)),
+            "pareto_k": found.pareto_k,
+            "efficiency": found.efficiency,
+            "likelihood_error": found.likelihood_error,
+            "resolved": int(not found.problem),
+            "monotone": 1.0,
+        }
+        return xr.Dataset(variables, {"asinh_scale": self.asinh_scales})
+
+
+def constants_of(pieces: Pieces, *, centre: float, spread: float, asinh_scale: float) -> xr.Dataset:
+    """Return the constants of log-odds in straight pieces of warped and standardised scores."""
+    return xr.Dataset(
+        {
+            "knot": ("knot", pieces.knots),
+            "reference": pieces.reference,
+            "centre": centre,
+            "spread": spread,
+            "asinh_scale": asinh_scale,
+        }
+    )
+
+
+def number_of_segments(data: BinaryScores) -> int:
+    """Return the default number of straight pieces of monotone log-odds, at most."""
+    rarer = min(data.total(True), data.total(False))
+    return int(np.clip(round(PER_ROOT * rarer ** (1 / 3)), FEWEST, MOST))
+
+
+def fewer_and_fewer(segments: int) -> list[int]:
+    """Return numbers of pieces to try, from the largest to FEWEST."""
+    return [*range(segments, FEWEST, -4), FEWEST]
+
+
+def draw_likeliest(
+    outlines: Sequence[Outline], draws: int, rng: np.random.Generator
+) -> tuple[int, MonotonePosterior, Floats]:
+    """
+    Return the position of the likeliest posterior, draws from it, and all log evidences.
+
+    Laplace's approximation decides, to hundredths of a nat, tenths at worst: posteriors that are
+    nearer than that are equally good. The other evidences are approximations too.
+    """
+    evidence = np.array([each.log_evidence for each in outlines])
+    best = int(evidence.argmax())
+    posterior = draw_within(outlines[best], draws, rng)
+    evidence[best] = posterior.log_evidence
+    return best, posterior, evidence
+
+
+def vague_log_evidence(
+    outlines: Outlines, asinh_scales: Sequence[float], n_segments: int | None = None
+) -> float:
+    """Return the largest log evidence of `fit_monotone`'s warps, by Laplace's approximation."""
+    centre, spread = outlines.data.centre_and_spread
+    segments = number_of_segments(outlines.data) if n_segments is None else n_segments
+    warps = spreads_of_warps(centre, spread, asinh_scales)
+    found = [outlines.of(centre, *warp, Prior(), n_segments=segments) for warp in warps]
+    return max(each.log_evidence for each in found)
+
+
+def spreads_of_warps(
+    centre: float, spread: float, asinh_scales: Sequence[float]
+) -> list[tuple[float, float]]:
+    """Return the spread of warped scores and the asinh scale in score units, of each warp."""
+    scaled = [float(asinh_scale * spread) for asinh_scale in asinh_scales]
+    return [(warped_spread(centre, spread, asinh_scale), asinh_scale) for asinh_scale in scaled]
+
+
+def fit_monotone(
+    outlines: Outlines,
+    rng: np.random.Generator,
+    *,
+    draws: int,
+    asinh_scales: tuple[float, ...],
+    hyperparameters: Mapping[str, float] | None = None,
+    n_segments: int | None = None,
+) -> LogOddsFit:
+    """Draw from the posterior of monotone log-odds on the likeliest of several warps."""
+    given, data = dict(hyperparameters or {}), outlines.data
+    centre, spread = data.centre_and_spread
+    centre, spread = given.pop("centre", centre), given.pop("spread", spread)
+    known = [field.name for field in fields(Prior)]
+    if unknown := sorted(set(given) - set(known)):
+        raise ValueError(
+            f"hyperparameters of log-odds fits are centre, spread, {', '.join(known)}, and of"
+            f" parts='monotone' n_segments; got {', '.join(map(repr, unknown))}."
+        )
+    prior = Prior(**given)
+    counts = fewer_and_fewer(number_of_segments(data)) if n_segments is None else [n_segments]
+    warps = spreads_of_warps(centre, spread, asinh_scales)
+    # As many pieces as importance sampling can serve.
+    for segments in counts:
+        of_warps = [outlines.of(centre, *warp, prior, n_segments=segments) for warp in warps]
+        best, posterior, evidence = draw_likeliest(of_warps, draws, rng)
+        if not posterior.problem:
+            break
+    return LogOddsFit(
+        posterior=posterior,
+        prior=prior,
+        data=data,
+        asinh_scale=warps[best][1],
+        centre=centre,
+        spread=warps[best][0],
+        log_evidence=evidence,
+        asinh_scales=np.array([asinh_scale for _, asinh_scale in warps]),
+        base=draw_base(data, rng, draws),
+    )
+
+
+def draw_base(data: BinaryScores, rng: np.random.Generator, draws: int) -> Floats:
+    """Return draws of P(+), uniform before the labels."""
+    return rng.beta(1 + data.total(True), 1 + data.total(False), draws)
+
+
+def draw_prior(
+    prior: Prior, pieces: Pieces, draws: int, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """Return intercepts (draws,) and slopes (draws, segments); see `monotone.density`."""
+    intercept = rng.normal(prior.intercept_location, prior.intercept_scale, draws)
+    steps = rng.normal(size=(draws, pieces.segments))
+    # A multivariate t: Gaussian steps whose common scale is unknown.
+    steps[:, 1:] /= np.sqrt(rng.chisquare(prior.walk_freedom, (draws, 1)) / prior.walk_freedom)
+    eta = prior.slope_location + steps @ prior.walk(pieces).T
+    return intercept, np.exp(np.minimum(eta, LARGEST_ETA))
+
+
+PIECES = 9
+# No warp, and one that bends at the scores' own spread, as log-odds fits have them.
+WARPS = (IDENTITY, 1.0)
+# Most scores between 0 and 1 are probabilities, and others lose little if treated as such: so many
+# nats of evidence have to speak against it (docs/defaults.md).
+BELIEF = 3.0
+# Scores in a tiny unit are no probabilities, of which the largest is not tiny.
+LEAST_LARGE = 1e-3
+
+
+def as_probabilities(data: BinaryScores) -> BinaryScores:
+    """
+    Return the data, with log-odds in place of scores that appear to be probabilities.
+
+    That is if all lie in [0, 1], some between 0 and 1 and the largest above 0.001, unless the
+    labels are much likelier as a function of the scores than of their log-odds: by 3 nats of the
+    log evidence of monotone log-odds in straight pieces, of the better of two warps. A step from
+    0.001 to 0.01 means much in probabilities and nothing in other scores.
+
+    Examples
+    --------
+    >>> p = np.array([1e-6, 1e-5, 1e-4, 0.01, 0.2, 0.5, 0.6, 0.9, 0.999, 0.9999])
+    >>> as_probabilities(BinaryScores(p, p > 0.3)).scores_are
+    'probabilities'
+    >>> as_probabilities(BinaryScores(p + 1.0, p > 0.3)).scores_are
+    'scores'
+    """
+    low, high = data.score_range
+    inside = (data.score > 0.0) & (data.score < 1.0)
+    if low < 0.0 or not LEAST_LARGE <= high <= 1.0 or not inside.any() or low == high:
+        return data
+    log_odds = as_scores_of(np.clip(data.score, 0.0, 1.0), "probabilities")
+    converted = replace(data, score=log_odds, scores_are="probabilities")
+    of_log_odds, of_scores = (
+        vague_log_evidence(Outlines(each), WARPS, PIECES) for each in (converted, data)
+    )
+    return converted if of_log_odds > of_scores - BELIEF else data
+
+
+@dataclass(frozen=True)
+class LogOddsPopulation:
+    """
+    The distribution over problems of the log-odds of one type of classifier's scores.
+
+    Unlike other priors it is stated in raw scores: it knows that the margin of an SVM is 1 away
+    from the hyperplane, or that a score is log-odds already.
+    """
+
+    name: str  # of the type of classifier
+    # the types of scores it is for, as `ScoreCalibrator` names them; for probabilities it
+    # describes their log-odds
+    scores_are: tuple[str, ...]
+    # standardisation and warp, in score units
+    centre: float
+    spread: float
+    asinh_scale: float
+    pieces: Pieces  # where slopes change, and the reference, in standardised warped scores
+    # of intercept and slopes; its locations and scales are the population's, the uncertainty
+    # about these included
+    prior: Prior
+
+    @property
+    def reference_score(self) -> float:
+        """Return the score where the intercept is the log-odds."""
+        warped = self.centre + self.spread * self.pieces.reference
+        return float(unwarp(np.array([warped]), self.centre, self.asinh_scale)[0])
+
+    @property
+    def usual_slope(self) -> float:
+        """Return the median of slopes there, in log-odds a unit of the score."""
+        bent = math.hypot(1.0, (self.reference_score - self.centre) / self.asinh_scale)
+        return math.exp(self.prior.slope_location) / self.spread / bent
+
+
+def log_evidence_around(outlines: Outlines, populations: Sequence[LogOddsPopulation]) -> Floats:
+    """
+    Return the natural log of p(labels | scores, population), shape (populations,).
+
+    It is Laplace's approximation, see `Outline.log_evidence`.
+    """
+    return np.array([_around(each, outlines).log_evidence for each in populations])
+
+
+def fit_around(
+    outlines: Outlines,
+    rng: np.random.Generator,
+    *,
+    draws: int,
+    populations: Sequence[LogOddsPopulation],
+) -> LogOddsFit:
+    """Draw from the posterior of monotone log-odds around the likeliest population."""
+    of_each = [_around(each, outlines) for each in populations]
+    best, posterior, evidence = draw_likeliest(of_each, draws, rng)
+    likeliest = populations[best]
+    return LogOddsFit(
+        posterior=posterior,
+        prior=likeliest.prior,
+        data=outlines.data,
+        asinh_scale=likeliest.asinh_scale,
+        centre=likeliest.centre,
+        spread=likeliest.spread,
+        log_evidence=evidence[best : best + 1],
+        asinh_scales=np.array([likeliest.asinh_scale]),
+        base=draw_base(outlines.data, rng, draws),
+    )
+
+
+def _around(known: LogOddsPopulation, outlines: Outlines) -> Outline:
+    return outlines.of(
+        known.centre, known.spread, known.asinh_scale, known.prior, pieces=known.pieces
+    )

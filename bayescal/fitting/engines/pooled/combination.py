@@ -1,0 +1,242 @@
+"""The combination of many topics: densities around populations, recalibrated, and log-odds fits.
+
+One monotone curve along the densities' log-odds mends for all topics what is wrong with the
+families; monotone log-odds around a population of their own need no density at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from bayescal.families import Family
+from bayescal.families.warps import IDENTITY
+from bayescal.fitting.engines.exact.engine import MOST_DRAWS, leave_one_out_of_densities
+from bayescal.fitting.engines.monotone.engine import LogOddsFit, Outlines, fit_monotone
+from bayescal.fitting.engines.pooled.engine import densities_of
+from bayescal.fitting.engines.pooled.hyperparameters import TopicHyperparameters
+from bayescal.fitting.engines.pooled.log_odds import (
+    LogOddsOfTopics,
+    add_log_odds,
+    fit_log_odds,
+    leave_out,
+)
+from bayescal.fitting.engines.stacking import (
+    MOST_DOCUMENTS,
+    RECALIBRATION,
+    compare,
+    draw_lapse,
+    log_scores,
+    pick_documents,
+    stack,
+)
+from bayescal.fitting.scores import BinaryScores, rows_of, together
+from bayescal.support.bayes import class_prior, log_odds_of_mixture
+from bayescal.support.parallel import in_parallel
+from bayescal.support.validation import Floats
+
+DENSITIES = ("asymmetric_laplace", "gaussian")
+# Densities around populations; their mixture recalibrated; log-odds around a population.
+WEIGHT_NAMES = (*DENSITIES, "recalibrated", "monotone")
+# Prior weight of each part, in documents ...
+BELIEF = 0.5
+# ... and of the population's weights for a topic.
+BELIEF_IN_POPULATION = 10.0
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """Documents left out, of all topics one after the other."""
+
+    score: Floats  # each part's log score, (parts, n)
+    weight: Floats  # number of documents that each represents, (n,)
+    code: NDArray[np.intp]  # the topic of each, (n,) of int
+    # whether a topic has documents of both classes, (topics,): only these inform the weights
+    both: NDArray[np.bool_]
+    positive: NDArray[np.bool_]  # the labels, (n,)
+
+
+@dataclass(frozen=True)
+class PartWeights:
+    """The parts' weights and their left-out log scores."""
+
+    # of all topics: they maximise the leave-one-out log score of the mixture, (parts,)
+    population: Floats
+    # (topics, parts): the same for a topic's documents, with the population's weights as prior
+    own: Floats
+    # leave-one-out log score of all topics, natural logarithm, and the standard error of its
+    # difference to the best part's, (parts,)
+    elpd: Floats
+    se: Floats
+
+
+def weigh(left_out: LeftOut) -> PartWeights:
+    """Return the weights of all parts, of all topics and of each."""
+    known = left_out.both[left_out.code]
+    score, weight = left_out.score[:, known], left_out.weight[known]
+    population = stack(score, weight, BELIEF)
+    return PartWeights(population, own_weights(left_out, population), *compare(score, weight))
+
+
+def lapses_of(
+    left_out: LeftOut,
+    own: Floats,
+    base: Floats,
+    draws: int,
+    rng: np.random.Generator,
+    fixed: float | None,
+) -> Floats | None:
+    """Return draws of the lapse rate of all topics, (draws,); None where it is fixed at 0."""
+    log_score = special.logsumexp(left_out.score, axis=0, b=own[left_out.code].T)
+    log_base = log_scores(special.logit(base[left_out.code]), left_out.positive)
+    return draw_lapse(log_score, log_base, left_out.weight, draws, rng, fixed=fixed)
+
+
+def own_weights(left_out: LeftOut, population: Floats) -> Floats:
+    """Return each topic's weights around the population's; shape (topics, parts)."""
+    topics = left_out.both.size
+    out = np.tile(population, (topics, 1))
+    for t, rows in enumerate(rows_of(left_out.code, topics)):
+        if left_out.both[t]:
+            belief = BELIEF_IN_POPULATION * population
+            out[t] = stack(left_out.score[:, rows], left_out.weight[rows], belief)
+    return out
+
+
+FEWEST_DOCUMENTS = 200  # the least limit on a topic's documents that inform the weights
+MOST_NODES = 256  # of the table of a curve that is evaluated at thousands of documents
+
+
+@dataclass(frozen=True)
+class DensitiesOfTopics:
+    """Draws of one family, of all topics."""
+
+    family: Family
+    sides: Floats  # mode and sides of both classes, in raw score units, (2, 3, topics, draws)
+    base: tuple[float, float]  # mean parameters of the beta that rates are from
+    centre: float  # of all scores
+
+
+@dataclass(frozen=True)
+class TopicCombination:
+    """The parts and weights that make one curve for every topic."""
+
+    recalibration: LogOddsFit  # of all topics, along the log-odds of the densities' mixture
+    base_weight: Floats  # of the families in that mixture, (densities,)
+    direct: LogOddsOfTopics  # monotone log-odds of the score
+    weights: PartWeights
+    # draws of the lapse rate, the same for all topics; None for no lapses, (draws,)
+    lapse: Floats | None
+
+
+def combine_topics(
+    topics: Sequence[BinaryScores],
+    densities: Sequence[DensitiesOfTopics],
+    scale: tuple[float, float],
+    rng: np.random.Generator,
+    *,
+    draws: int,
+    hyperparameters: TopicHyperparameters | None = None,
+    lapse: float | None = None,
+) -> TopicCombination:
+    """Fit what the densities leave to fit, and weigh the parts by documents left out."""
+    documents = _Documents(topics, rng)
+    direct = fit_log_odds(topics, scale, rng, draws=draws, hyperparameters=hyperparameters)
+    of_densities = _left_out_by_densities(topics, densities)
+    index, data = documents.index, documents.all
+    score = log_scores(of_densities[:, index], data.positive[index])
+    base_weight = stack(score, documents.weight, BELIEF)
+    recalibration = fit_monotone(
+        Outlines(replace(data, score=log_odds_of_mixture(of_densities, base_weight))),
+        rng,
+        draws=draws,
+        asinh_scales=(IDENTITY,),
+        hyperparameters=RECALIBRATION,
+    )
+    recalibrated = recalibration.leave_one_out(index, rng)
+    left_out = documents.left_out(of_densities[:, index], recalibrated, direct, rng)
+    weights = weigh(left_out)
+    base_rates = np.array([class_prior(each.total(True), each.total()) for each in topics])
+    lapses = lapses_of(left_out, weights.own, base_rates, draws, rng, lapse)
+    return TopicCombination(recalibration, base_weight, direct, weights, lapses)
+
+
+def extend_combination(
+    topics: Sequence[BinaryScores],
+    densities: Sequence[DensitiesOfTopics],
+    rng: np.random.Generator,
+    *,
+    base_weight: Floats,
+    recalibrate: Callable[[Floats], Floats],
+    fitted: LogOddsOfTopics,
+    population: Floats,
+) -> tuple[LogOddsOfTopics, Floats]:
+    """Return log-odds and weights of topics that the population was not fitted to."""
+    documents = _Documents(topics, rng)
+    direct = add_log_odds(topics, fitted, rng)
+    of_densities = _left_out_by_densities(topics, densities)[:, documents.index]
+    recalibrated = _at_many(recalibrate, log_odds_of_mixture(of_densities, base_weight))
+    left_out = documents.left_out(of_densities, recalibrated, direct, rng)
+    return direct, own_weights(left_out, population)
+
+
+def _at_many(curve: Callable[[Floats], Floats], x: Floats) -> Floats:
+    """Return a smooth curve at points of any number, read off a table where they are many."""
+    if x.size <= MOST_NODES:
+        return curve(x)
+    node = np.unique(np.quantile(x, np.linspace(0.0, 1.0, MOST_NODES)))
+    return np.interp(x, node, curve(node))
+
+
+class _Documents:
+    """All topics' documents one after the other, and those that weights are learnt from."""
+
+    def __init__(self, topics: Sequence[BinaryScores], rng: np.random.Generator) -> None:
+        most = max(MOST_DOCUMENTS // len(topics), FEWEST_DOCUMENTS)
+        self.topics, self.all = topics, together(topics)
+        self.picked = [pick_documents(data, rng, most) for data in topics]
+        starts = np.cumsum([0, *(data.score.size for data in topics[:-1])])
+        sizes = [each.index.size for each in self.picked]
+        local = np.concatenate([each.index for each in self.picked])
+        self.index = local + np.repeat(starts, sizes)
+        self.weight = np.concatenate([each.weight for each in self.picked])
+        self.code = np.repeat(np.arange(len(topics)), sizes)
+
+    def left_out(
+        self,
+        of_densities: Floats,
+        recalibrated: Floats,
+        direct: LogOddsOfTopics,
+        rng: np.random.Generator,
+    ) -> LeftOut:
+        """Return log scores of all parts, and compute the log-odds of the last one."""
+        own = leave_out(self.topics, direct, [each.index for each in self.picked], rng)
+        log_odds = np.vstack([of_densities, recalibrated, np.concatenate(own)])
+        score = log_scores(log_odds, self.all.positive[self.index])
+        both = np.array([0 < data.total(True) < data.total() for data in self.topics])
+        return LeftOut(score, self.weight, self.code, both, self.all.positive[self.index])
+
+
+def _left_out_by_densities(
+    topics: Sequence[BinaryScores], densities: Sequence[DensitiesOfTopics]
+) -> Floats:
+    """Return log-odds of all documents left out, one topic after the other; (densities, n)."""
+    tasks = [
+        (data, [replace(each, sides=each.sides[:, :, t, :MOST_DRAWS]) for each in densities])
+        for t, data in enumerate(topics)
+    ]
+    return np.concatenate(list(in_parallel(_leave_out, tasks)), axis=1)
+
+
+def _leave_out(task: tuple[BinaryScores, list[DensitiesOfTopics]]) -> Floats:
+    data, densities = task
+    out = np.empty((len(densities), data.score.size))
+    if data.score.size:
+        for row, each in zip(out, densities, strict=True):
+            pair = densities_of(each.sides, each.family, each.centre)
+            row[:] = leave_one_out_of_densities(*pair, data, each.base)
+    return out

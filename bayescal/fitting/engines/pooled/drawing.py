@@ -1,0 +1,387 @@
+"""Exact draws of topics under a few populations, and their evidence under any other."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from bayescal.fitting.engines.importance import smooth, systematic
+from bayescal.fitting.engines.pooled import reweighting
+from bayescal.fitting.engines.pooled.reweighting import DrawWeights, Singles
+from bayescal.support.parallel import blocks_of, in_parallel
+from bayescal.support.validation import Floats
+
+Data = TypeVar("Data")
+
+SEARCHED = 40  # topics that are drawn while the mode of their population is searched
+
+
+class Drawn(NamedTuple):
+    """Draws of one topic under one population."""
+
+    log_evidence: float  # natural log of the density of the topic's data
+    resolved: bool  # whether the posterior was computed as finely as intended
+    # effective share of the proposals behind the draws, and Pareto shape of their weights; -inf
+    # where proposals are accepted or rejected instead
+    efficiency: float
+    pareto_k: float
+    values: Floats  # (values, draws)
+
+
+# A module's function, or a partial of one, to be sent to workers: data, base and rng to draws.
+DrawOne = Callable[[Data, Floats, np.random.Generator], Drawn]
+
+
+class Health(NamedTuple):
+    """Quality of each topic's draws, at worst over the populations they were drawn under."""
+
+    resolved: NDArray[np.bool_]  # (..., topics)
+    # the same of the proposals behind the draws as in `Drawn`, (..., topics)
+    efficiency: Floats
+    pareto_k: Floats
+
+    @classmethod
+    def without_proposals(cls, shape: tuple[int, ...]) -> Health:
+        """Return the health of draws that need no weighted proposals."""
+        return cls(np.full(shape, True), np.ones(shape), np.full(shape, -np.inf))
+
+    @classmethod
+    def stack(cls, rows: Sequence[Health]) -> Health:
+        """Return the health of several rows of topics."""
+        return cls(*map(np.stack, zip(*rows, strict=True)))
+
+    def at_worst(self, other: Health) -> Health:
+        """Return the worse health of two sets of draws of the same topics."""
+        return Health(
+            self.resolved & other.resolved,
+            np.minimum(self.efficiency, other.efficiency),
+            np.maximum(self.pareto_k, other.pareto_k),
+        )
+
+    def repeat(self, topics: int) -> Health:
+        """Return the health of topics that share one posterior."""
+        return Health(
+            self.resolved.repeat(topics),
+            self.efficiency.repeat(topics),
+            self.pareto_k.repeat(topics),
+        )
+
+
+def some_of(topics: Sequence[Data], rng: np.random.Generator) -> Sequence[Data] | None:
+    """
+    Return some of many topics, enough to locate their population; None if there are few.
+
+    Where the population is changes a topic's posterior by less than the topic's own documents do:
+    the mean of forty topics is known to a sixth of how far these differ. Draws under such a base
+    stand for those under the mode of all.
+    """
+    if len(topics) <= SEARCHED:
+        return None
+    return [topics[k] for k in rng.choice(len(topics), SEARCHED, replace=False)]
+
+
+def draw_under_bases(
+    draw_one: DrawOne[Data],
+    topics: Sequence[Data],
+    bases: Floats,
+    rng: np.random.Generator,
+    *,
+    topics_a_task: int,
+) -> tuple[Floats, Health, Floats]:
+    """
+    Return log evidence, the draws' health, and values.
+
+    Their shapes are (topics, bases), (topics,) and (values, topics, draws).
+    """
+    # A seed a topic: what is drawn of it does not depend on the others, nor on the workers.
+    seeds = rng.integers(1 << 63, size=len(topics))
+    tasks = [
+        _Task(draw_one, list(topics[part]), bases, seeds[part])
+        for part in blocks_of(topics_a_task, len(topics))
+    ]
+    found = list(in_parallel(_draw_task, tasks, [len(task.topics) for task in tasks]))
+    log_evidence, resolved, efficiency, k = (
+        np.concatenate([each[i] for each in found]) for i in range(4)
+    )
+    health = Health(np.all(resolved, axis=1), efficiency.min(axis=1), k.max(axis=1))
+    return log_evidence, health, np.concatenate([each[-1] for each in found], axis=1)
+
+
+@dataclass(frozen=True)
+class _Task(Generic[Data]):
+    """Some topics and what drawing them takes."""
+
+    draw_one: DrawOne[Data]
+    topics: list[Data]
+    bases: Floats
+    seeds: NDArray[np.int64]
+
+
+def _draw_task(task: _Task[Data]) -> tuple[Any, ...]:
+    """Return the fields of `Drawn` for every topic and base, (topics, bases), the values last."""
+    drawn = []
+    for data, seed in zip(task.topics, task.seeds, strict=True):
+        rng = np.random.default_rng(seed)
+        drawn.append([task.draw_one(data, base, rng) for base in task.bases])
+    numbers = (np.array([[each[i] for each in topic] for topic in drawn]) for i in range(4))
+    values = [np.concatenate([each.values for each in topic], axis=1) for topic in drawn]
+    return (*numbers, np.stack(values, 1))
+
+
+# From points, (k, hyperparameters), to eta, (k, statistics), and A(eta), (k,).
+Coefficients = Callable[[Floats], tuple[Floats, Floats]]
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+# A worker's tenths of a second: elements of topics x draws x populations, and topics picked.
+ELEMENTS_A_TASK, PICKED_A_TASK = 1 << 26, 50
+DIFFERENCE = 0.003  # of factors by hyperparameters, which are logarithms or in units of the scores
+MOST_POPULATIONS = 100  # that efficiencies are means over
+
+
+class EvidenceExpansion(NamedTuple):
+    """The sum over topics of log Z near a population."""
+
+    value: float
+    gradient: Floats  # (hyperparameters,)
+    hessian: Floats  # (hyperparameters, hyperparameters)
+    # effective share of a topic's draws for that population, the smallest of all topics
+    efficiency: float
+
+
+@dataclass(frozen=True)
+class TopicDraws:
+    """
+    Draws of every topic's parameters under a few populations, the bases, as many under each.
+
+    Under another population, eta and A its coefficients, a topic's evidence is
+
+        Z(eta) = mean_m exp(eta . T_m - A(eta)) / q(T_m)
+        q(T)   = mean_b exp(eta_b . T - A(eta_b)) / Z(b)
+
+    over the draws from all bases, and the terms are their weights (the balance heuristic [1]_). No
+    weight is larger than that of the best base times their number: where one base is too narrow for
+    a population another may be wide enough.
+
+    References
+    ----------
+    .. [1] E. Veach, L. Guibas, "Optimally combining sampling techniques for Monte Carlo
+       rendering", SIGGRAPH 1995.
+    """
+
+    coefficients: Coefficients  # from populations to eta and A(eta)
+    bases: Floats  # the populations drawn under, (bases, hyperparameters)
+    # natural log of the density of each topic's data under each base, (topics, bases)
+    log_evidence: Floats
+    values: Floats  # parameters drawn for every topic, (values, topics, draws)
+    terms: Floats  # the statistics T, then -1 and -log q(T), (topics, draws, statistics + 2)
+    health: Health  # of shape (topics,)
+
+    def joined(self, other: TopicDraws) -> TopicDraws:
+        """Return these draws and as many of the same topics under other bases."""
+        bases = np.concatenate([self.bases, other.bases])
+        log_evidence = np.concatenate([self.log_evidence, other.log_evidence], axis=1)
+        drawn = np.concatenate([self.terms, other.terms], axis=1)[..., :-2]
+        return TopicDraws(
+            coefficients=self.coefficients,
+            bases=bases,
+            log_evidence=log_evidence,
+            values=np.concatenate([self.values, other.values], axis=-1),
+            terms=terms_of(drawn, bases, log_evidence, self.coefficients),
+            health=self.health.at_worst(other.health),
+        )
+
+    def weighed(self, points: Floats) -> Weighed:
+        """Return the draws weighed for populations in rows."""
+        factors = _factors(points, self.coefficients)
+        topics = max(1, ELEMENTS_A_TASK // (self.terms.shape[1] * len(points)))
+        tasks = [(self.terms[part], factors) for part in blocks_of(topics, len(self.terms))]
+        log_evidence, sums = zip(*_done(_weigh_task, tasks), strict=True)
+        return Weighed(self, points, np.sum(log_evidence, axis=0), np.concatenate(sums))
+
+    def expand(self, point: Floats) -> EvidenceExpansion:
+        """
+        Return the sum over topics of log Z at one population, with its derivatives.
+
+        With F the factors of the population, the derivatives of a topic's log Z by F are the mean
+        and the covariance of its terms, draws weighed for the population. Those of F are taken by
+        differences, which need no draw.
+        """
+        factors = partial(_factors, coefficients=self.coefficients)
+        value, mean, covariance, efficiency = self._moments(factors(point[None])[:, 0])
+        slopes, curvature = _differences(factors, point)
+        hessian = slopes.T @ covariance @ slopes + np.tensordot(mean, curvature, 1)
+        return EvidenceExpansion(value, mean @ slopes, hessian, efficiency)
+
+    def _moments(self, factors: Floats) -> tuple[float, Floats, Floats, float]:
+        """Return sums over topics of log Z, of terms' means and covariances; least efficiency."""
+        size, efficiency = self.terms.shape[-1], 1.0
+        value, mean, covariance = 0.0, np.zeros(size), np.zeros((size, size))
+        for part in blocks_of(max(1, reweighting.BLOCK // self.terms.shape[1]), len(self.terms)):
+            terms = self.terms[part]
+            weight, top = reweighting.exponentials(terms @ factors)
+            total = weight.sum(axis=1, keepdims=True)
+            value += float((top + np.log(total[:, 0] / weight.shape[1])).sum())
+            weight /= total
+            middle = weight[:, None] @ terms
+            around = terms - middle
+            mean += middle.sum(axis=(0, 1))
+            covariance += (np.swapaxes(around * weight[..., None], 1, 2) @ around).sum(axis=0)
+            efficiency = min(efficiency, float(_efficiency(weight).min()))
+        return value, mean, covariance, efficiency
+
+    def weights(self, points: Floats) -> Iterator[DrawWeights]:
+        """Yield the weights of each topic's draws for populations in rows."""
+        return reweighting.weigh_draws(self.terms, _factors(points, self.coefficients))
+
+    def efficiency(self, points: Floats) -> Floats:
+        """Return each topic's effective share of its draws, the mean over some populations."""
+        some = points[:: max(1, len(points) // MOST_POPULATIONS)]
+        return np.array(
+            [
+                float(_efficiency(weight / total[:, None]).mean())
+                for _, weight, total in self.weights(some)
+            ]
+        )
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """Topics' draws, weighed for populations."""
+
+    topics: TopicDraws
+    points: Floats  # the populations, (k, hyperparameters)
+    log_evidence: Floats  # the sum over topics of log Z, (k,)
+    sums: Singles  # see `reweighting.sums_of_runs`, (topics, k, runs)
+
+    def pick(self, positions: NDArray[np.intp], rng: np.random.Generator) -> Floats:
+        """
+        Return a draw of every topic under some populations, (values, topics, positions).
+
+        Draws of a topic given a population are its draws in proportion to their weights.
+        """
+        factors = _factors(self.points[positions], self.topics.coefficients)
+        terms = self.topics.terms
+        # A seed a topic: neither blocks nor workers change a bit.
+        seeds = rng.integers(1 << 63, size=len(terms))
+        tasks = [
+            (terms[part], factors, self.sums[part][:, positions], seeds[part])
+            for part in blocks_of(PICKED_A_TASK, len(terms))
+        ]
+        picked = np.concatenate(_done(_pick_task, tasks))
+        return np.take_along_axis(self.topics.values, picked[None], axis=-1)
+
+
+def _efficiency(weight: reweighting.AnyFloats) -> reweighting.AnyFloats:
+    """Return the effective share of weights in rows, which sum to one."""
+    share: reweighting.AnyFloats = 1.0 / (np.einsum("ij,ij->i", weight, weight) * weight.shape[1])
+    return share
+
+
+def _done(function: Callable[[Task], Result], tasks: Sequence[Task]) -> list[Result]:
+    """Return a function's result for each task; a single task stays in this process."""
+    several = len(tasks) > 1
+    return list(in_parallel(function, tasks, keep=False) if several else map(function, tasks))
+
+
+def _weigh_task(task: tuple[Floats, Floats]) -> tuple[Floats, Singles]:
+    return reweighting.sums_of_runs(*task)
+
+
+def _pick_task(task: tuple[Floats, Floats, Singles, NDArray[np.int64]]) -> NDArray[np.intp]:
+    """Return positions of some topics' draws for each population, (topics, populations)."""
+    terms, factors, sums, seeds = task
+    each = zip(terms, sums, seeds, strict=True)
+    picked = [
+        reweighting.pick_positions(of_topic, factors, own, np.random.default_rng(seed))
+        for of_topic, own, seed in each
+    ]
+    return np.array(picked)
+
+
+def terms_of(
+    statistics: Floats, bases: Floats, log_evidence: Floats, coefficients: Coefficients
+) -> Floats:
+    """Return statistics, -1 and -log q of draws, what `TopicDraws` weighs them by."""
+    terms = np.concatenate([statistics, np.empty((*statistics.shape[:-1], 2))], axis=-1)
+    terms[..., -2:] = -1.0, 0.0
+    of_bases = terms @ _factors(bases, coefficients) - log_evidence[:, None, :]
+    terms[..., -1] = math.log(len(bases)) - special.logsumexp(of_bases, axis=-1)
+    return terms
+
+
+def _differences(function: Callable[[Floats], Floats], point: Floats) -> tuple[Floats, Floats]:
+    """Return the first and the second derivatives at a point, by central differences."""
+    n, steps = point.size, DIFFERENCE * np.eye(point.size)
+    slopes = (function(point + steps) - function(point - steps)) / (2.0 * DIFFERENCE)
+    # Of each pair of directions; of one and the same they are twice the step and nothing.
+    same, opposite = (np.reshape(steps[:, None] + sign * steps, (-1, n)) for sign in (1.0, -1.0))
+    both, first, second, neither = (
+        function(point + corner) for corner in (same, opposite, -opposite, -same)
+    )
+    curvature = (both - first - second + neither) / (2.0 * DIFFERENCE) ** 2
+    return slopes, curvature.reshape(-1, n, n)
+
+
+def _factors(points: Floats, coefficients: Coefficients) -> Floats:
+    """Return the factors of the draws' terms: eta, A and 1 of each point, in columns."""
+    eta, normaliser = coefficients(points)
+    return np.column_stack([eta, normaliser, np.ones_like(normaliser)]).T
+
+
+# Update draws of a population by the documents D of one topic that it was not fitted to. With H the
+# topics that it was fitted to,
+#
+#     p(topic, eta | D, H) = p(topic | D, eta) p(eta | D, H),
+#     p(eta | D, H)        ~ p(D | eta) p(eta | H):
+#
+# populations are weighed by the topic's evidence p(D | eta) before the topic is drawn around them.
+
+# Populations that a topic's draws are averaged over, of more; and its draws under each base,
+# most of which such averages leave effective.
+POPULATIONS, TOPIC_DRAWS = 1000, 500
+
+
+def weigh(log_evidence: Floats) -> tuple[Floats, float]:
+    """Return populations' weights by a topic's log evidence, which sum to one, and how even."""
+    weight = np.exp(smooth(log_evidence[None])[0][0])
+    return weight, _effective(weight)
+
+
+def resample(log_evidence: Floats, rng: np.random.Generator) -> tuple[NDArray[np.intp], float]:
+    """Return positions of populations in proportion to a topic's evidence, as many as there are."""
+    weight, efficiency = weigh(log_evidence)
+    return systematic(weight, log_evidence.size, rng), efficiency
+
+
+def pick_updated(
+    topics: TopicDraws, points: Floats, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """
+    Return draws of every topic around populations, each topic as if it were the only one.
+
+    The draws of a topic are averaged over populations eta with weights p(eta | D, H):
+
+        p(topic | D, H) = sum over eta of p(topic | D, eta) p(eta | D, H)
+    """
+    some = points[:: max(1, len(points) // POPULATIONS)]
+    positions, efficiency = [], []
+    for log_evidence, of_draws, total in topics.weights(some):
+        population, even = weigh(log_evidence)
+        weight = ((population / total).astype(np.float32) @ of_draws).astype(np.float64)
+        positions.append(systematic(weight, len(points), rng))
+        efficiency.append(min(even, _effective(weight)))
+    picked = np.array(positions, dtype=np.intp).reshape(-1, len(points))
+    return np.take_along_axis(topics.values, picked[None], axis=-1), np.array(efficiency)
+
+
+def _effective(weight: Floats) -> float:
+    """Return the effective share of weights that sum to one."""
+    return float(1.0 / (weight @ weight) / weight.size)

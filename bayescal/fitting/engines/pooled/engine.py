@@ -1,0 +1,370 @@
+"""All topics at once: pooled partially, completely or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+import xarray as xr
+
+from bayescal.families import FAMILIES, Family
+from bayescal.families.draws import DensityDraws, density_draws
+from bayescal.families.warps import IDENTITY
+from bayescal.fitting.engines.exact.class_posterior import ClassPosterior
+from bayescal.fitting.engines.exact.engine import EFFICIENCY_LIMIT, efficiency
+from bayescal.fitting.engines.exact.joint_density import DeviationSums
+from bayescal.fitting.engines.exact.mixture import Hyperparameters, resolve
+from bayescal.fitting.engines.pooled.drawing import (
+    TOPIC_DRAWS,
+    Drawn,
+    Health,
+    TopicDraws,
+    draw_under_bases,
+    pick_updated,
+    some_of,
+    terms_of,
+)
+from bayescal.fitting.engines.pooled.hyperparameters import TopicHyperparameters
+from bayescal.fitting.engines.pooled.hyperposterior import Hyperposterior, draw_hyperposterior
+from bayescal.fitting.engines.pooled.population import (
+    DENSITY_NAMES,
+    Hyperprior,
+    Normal,
+    added_rates,
+    coefficients,
+    draw_base_rates,
+    draw_unseen,
+    fixed_population,
+    prior_of,
+    rates_given,
+    statistics,
+)
+from bayescal.fitting.scores import BinaryScores, together
+from bayescal.support.parallel import blocks_of, in_parallel
+from bayescal.support.validation import Floats
+
+POOLINGS = ("partial", "none", "complete")
+MOST_TOPIC_DRAWS, FEWEST_TOPIC_DRAWS = 2000, 500
+ALL_TOPIC_DRAWS = 100_000
+
+
+@dataclass(frozen=True)
+class TopicPosterior:
+    """Draws of every topic's class densities and base rate, and of a topic without documents."""
+
+    # of negatives and positives: mode, left and right side, in raw score units, (2, 3, topics,
+    # draws)
+    sides: Floats
+    rate: Floats  # P(+) of each topic, (topics, draws)
+    new_sides: Floats  # the same of a topic that the population makes, (2, 3, draws)
+    new_rate: Floats  # (draws,)
+    rate_population: Floats  # parameters of the beta that rates are from, (2, draws)
+    population: Floats  # unbounded hyperparameters of each class; see `population`, (2, draws, 6)
+    # of the hyperparameters' importance weights the Pareto shape, -inf where there are none, and
+    # the effective share of the proposals, (2,)
+    pareto_k: Floats
+    population_efficiency: Floats
+    # share of a topic's draws that its reweighting to populations leaves effective, (2, topics)
+    efficiency: Floats
+    # how well each topic was drawn under those that are reweighted; of shape (2, topics)
+    health: Health
+    sample_stats: xr.Dataset | None = None  # of NUTS, where it made the draws
+
+
+def fit_topics(
+    topics: Sequence[BinaryScores],
+    family: Family,
+    rng: np.random.Generator,
+    *,
+    draws: int,
+    pooling: str,
+    scale: tuple[float, float],
+    hyperparameters: TopicHyperparameters | None = None,
+) -> TopicPosterior:
+    """Draw from the posterior of all topics."""
+    given = hyperparameters or TopicHyperparameters()
+    prior = resolve((family,), scale, given.own)
+    draw_class = partial(_apart, prior=prior)
+    if pooling == "partial":
+        draw_class = partial(_partial, given=given.populations)
+    negatives, positives = totals(topics)
+    scales = [scale] * len(topics)
+    if pooling == "none":
+        scales = [_own_scale(data, family, scale, given) for data in topics]
+        rate_population = np.tile([[float(prior.prior_alpha)], [float(prior.prior_beta)]], draws)
+        rate = rates_given(rate_population, positives, negatives, rng)
+    else:
+        rate, rate_population = draw_base_rates(positives, negatives, draws, rng, given.populations)
+    nothing = np.zeros(1)
+    standardised = [
+        replace(data, score=(data.score - centre) / spread)
+        for data, (centre, spread) in zip(topics, scales, strict=True)
+    ]
+    if pooling == "complete":
+        standardised = [together(standardised)]
+    found = []
+    for positive in (False, True):
+        own = [data.of_class(positive) for data in standardised]
+        found.append(draw_class(own, family.of_class(positive), rng, draws))
+    if pooling == "complete":
+        found = [each.of_all(len(topics)) for each in found]
+    centre, spread = np.array(scales).T[:, :, None]
+    return TopicPosterior(
+        sides=np.stack([raw_sides(each.sides, centre, spread) for each in found]),
+        rate=rate,
+        new_sides=np.stack([raw_sides(each.new_sides, *scale) for each in found]),
+        new_rate=rates_given(rate_population, nothing, nothing, rng)[0],
+        rate_population=rate_population,
+        population=np.stack([each.population for each in found]),
+        pareto_k=np.array([each.pareto_k for each in found]),
+        population_efficiency=np.array([each.population_efficiency for each in found]),
+        efficiency=np.stack([each.efficiency for each in found]),
+        health=Health.stack([each.health for each in found]),
+    )
+
+
+def totals(topics: Sequence[BinaryScores]) -> tuple[Floats, Floats]:
+    """Return the number, or the weight, of negatives and of positives of each topic."""
+    negatives, positives = (
+        np.array([data.total(positive) for data in topics]) for positive in (False, True)
+    )
+    return negatives, positives
+
+
+def densities_of(sides: Floats, family: Family, centre: float) -> tuple[DensityDraws, DensityDraws]:
+    """Return the densities of negatives and of positives by mode and sides, (2, 3, draws)."""
+    draws = sides.shape[-1]
+    which, asinh_scale = np.zeros(draws, dtype=np.intp), np.full(draws, IDENTITY)
+    negative, positive = (
+        density_draws(
+            (family.of_class(positive),), which, sides[int(positive)], asinh_scale, centre
+        )
+        for positive in (False, True)
+    )
+    return negative, positive
+
+
+@dataclass(frozen=True)
+class _Class:
+    """Standardised draws of one class, as `TopicPosterior` has them of both."""
+
+    sides: Floats
+    new_sides: Floats
+    population: Floats
+    pareto_k: float
+    population_efficiency: float
+    efficiency: Floats
+    health: Health
+
+    def of_all(self, topics: int) -> _Class:
+        """Return the draws of topics that share one posterior."""
+        return replace(
+            self,
+            sides=np.repeat(self.sides, topics, axis=1),
+            new_sides=self.sides[:, 0],
+            efficiency=self.efficiency.repeat(topics),
+            health=self.health.repeat(topics),
+        )
+
+
+def _partial(
+    topics: list[Scores],
+    family: Family,
+    rng: np.random.Generator,
+    draws: int,
+    *,
+    given: Mapping[str, Normal],
+) -> _Class:
+    each = topic_draws_of(len(topics))
+    found = draw_population(topics, family, rng, draws=draws, topic_draws=each, given=given)
+    return _Class(
+        sides=found.pick(rng),
+        new_sides=draw_unseen(found.points, family, rng),
+        population=found.points,
+        pareto_k=found.pareto_k,
+        population_efficiency=found.efficiency,
+        efficiency=found.topics.efficiency(found.points),
+        health=found.topics.health,
+    )
+
+
+def _apart(
+    topics: list[Scores],
+    family: Family,
+    rng: np.random.Generator,
+    draws: int,
+    *,
+    prior: Hyperparameters,
+) -> _Class:
+    base = fixed_population(family, prior)
+    found = draw_topics(topics, family, base[None], draws, rng)
+    points = np.broadcast_to(base, (draws, base.size)).copy()
+    return _Class(
+        sides=found.values,
+        new_sides=draw_unseen(points, family, rng),
+        population=points,
+        pareto_k=-np.inf,
+        population_efficiency=1.0,
+        efficiency=np.ones(len(topics)),
+        health=found.health,
+    )
+
+
+def _own_scale(
+    data: BinaryScores, family: Family, scale: tuple[float, float], given: TopicHyperparameters
+) -> tuple[float, float]:
+    """Return the centre and the spread that a topic by itself is standardised by."""
+    found = data.centre_and_spread if data.score.size else scale
+    own = resolve((family,), found, given.own)
+    return own.centre, own.spread
+
+
+def topic_draws_of(topics: int) -> int:
+    """Return the number of draws that represent the posterior of each topic."""
+    return int(np.clip(ALL_TOPIC_DRAWS // topics, FEWEST_TOPIC_DRAWS, MOST_TOPIC_DRAWS))
+
+
+def raw_sides(sides: Floats, centre: Floats | float, spread: Floats | float) -> Floats:
+    """Return mode and sides, the first axis, in raw score units."""
+    raw = sides * spread
+    raw[0] += centre
+    return raw
+
+
+@dataclass(frozen=True)
+class PopulationDraws:
+    """Draws of the hyperparameters."""
+
+    classes: Floats  # of negatives and positives, unbounded; see `population`, (2, draws, 6)
+    rate: Floats  # parameters of the beta that rates are from, (2, draws)
+
+
+@dataclass(frozen=True)
+class AddedTopics:
+    """Draws of topics that the population was not fitted to, as `TopicPosterior` has them."""
+
+    sides: Floats  # mode and sides in raw score units, (2, 3, topics, draws)
+    rate: Floats  # (topics, draws)
+    # also of what each topic's documents leave of the population's draws, (2, topics)
+    efficiency: Floats
+    health: Health  # of shape (2, topics)
+
+
+def add_topics(
+    topics: Sequence[BinaryScores],
+    family: Family,
+    population: PopulationDraws,
+    rng: np.random.Generator,
+    scale: tuple[float, float],
+) -> AddedTopics:
+    """
+    Return draws of topics that the population was not fitted to.
+
+    The posterior of each is that of a fit to the population's topics and this one: its documents
+    inform its own parameters and the population, and no other new topic.
+    """
+    centre, spread = scale
+    sides, efficiency, health = [], [], []
+    for k, positive in enumerate((False, True)):
+        of_class = (data.of_class(positive) for data in topics)
+        standardised = [((scores - centre) / spread, weight) for scores, weight in of_class]
+        points, own = population.classes[k], family.of_class(positive)
+        bases = Hyperprior.of(own.powers[0]).bases_of(points)
+        found = draw_topics(standardised, own, bases, TOPIC_DRAWS, rng)
+        values, share = pick_updated(found, points, rng)
+        sides.append(raw_sides(values, centre, spread))
+        efficiency.append(share)
+        health.append(found.health)
+    negatives, positives = totals(topics)
+    rate, of_rates = added_rates(population.rate, positives, negatives, rng)
+    return AddedTopics(
+        sides=np.stack(sides),
+        rate=rate,
+        efficiency=np.minimum(np.stack(efficiency), of_rates),
+        health=Health.stack(health),
+    )
+
+
+FITTED_A_TASK = 100  # tenths of a second of a worker's time
+
+_Task = tuple[str, list[BinaryScores]]
+
+
+def fit_unpooled(topics: Sequence[BinaryScores], family: str) -> Floats:
+    """Return mode, left and right side of both classes of each topic; shape (2, 3, topics)."""
+    parts = blocks_of(FITTED_A_TASK, len(topics))
+    tasks = [(family, list(topics[part])) for part in parts]
+    sizes = [part.stop - part.start for part in parts]
+    return np.concatenate(list(in_parallel(_fit_task, tasks, sizes)), axis=-1)
+
+
+def _fit_task(task: _Task) -> Floats:
+    name, topics = task
+    out = np.full((2, 3, len(topics)), np.nan)
+    for k, positive in enumerate((False, True)):
+        family = FAMILIES[name].of_class(positive)
+        for t, data in enumerate(topics):
+            scores, weight = data.of_class(positive)
+            if scores.size:
+                values = family.fit(scores, weight).parameters.values()
+                out[k, :, t] = family.sides(*map(np.asarray, values))
+    return out
+
+
+Scores = tuple[Floats, Floats | None]
+DRAWN_A_TASK = 25  # drawn; tenths of a second of a worker's time
+
+
+def draw_population(
+    topics: Sequence[Scores],
+    family: Family,
+    rng: np.random.Generator,
+    *,
+    draws: int,
+    topic_draws: int,
+    given: Mapping[str, Normal] | None = None,
+) -> Hyperposterior:
+    """Return draws of the hyperparameters of one class's population, and of its topics."""
+    some = some_of(topics, rng)
+    hyperprior = Hyperprior.of(family.powers[0]).given(DENSITY_NAMES, given or {})
+    return draw_hyperposterior(
+        partial(draw_topics, topics, family),
+        hyperprior,
+        rng,
+        draws=draws,
+        topic_draws=topic_draws,
+        search=None if some is None else partial(draw_topics, some, family),
+    )
+
+
+def draw_topics(
+    topics: Sequence[Scores],
+    family: Family,
+    bases: Floats,
+    draws: int,
+    rng: np.random.Generator,
+) -> TopicDraws:
+    """Return exact draws of every topic under a few populations."""
+    draw_one = partial(_draw_one, family=family, draws=draws)
+    log_evidence, health, drawn = draw_under_bases(
+        draw_one, topics, bases, rng, topics_a_task=DRAWN_A_TASK
+    )
+    theta, share, width, *sides = drawn
+    of_family = partial(coefficients, family=family)
+    terms = terms_of(statistics(theta, share, width, family), bases, log_evidence, of_family)
+    return TopicDraws(of_family, bases, log_evidence, np.stack([theta, *sides]), terms, health)
+
+
+def _draw_one(
+    data: Scores, base: Floats, rng: np.random.Generator, *, family: Family, draws: int
+) -> Drawn:
+    """Return mode, share of the left side, width, and both sides."""
+    (scores, weight), (location, prior) = data, prior_of(base, family)
+    posterior = ClassPosterior(DeviationSums(scores - location, weight, family.powers), prior)
+    found = posterior.draw(draws, rng)
+    values = np.stack([found.theta + location, found.left_share, found.width, *found.sides])
+    share = efficiency(found.ratios)
+    resolved = posterior.resolved and share >= EFFICIENCY_LIMIT
+    return Drawn(posterior.log_evidence, resolved, share, -np.inf, values)

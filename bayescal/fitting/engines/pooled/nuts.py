@@ -1,0 +1,131 @@
+"""All topics pooled partially by NUTS: draws of the program `topics`, as the fast engine's are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+from scipy import special
+
+from bayescal.distributions import programs
+from bayescal.families import Family
+from bayescal.fitting.engines.exact.class_posterior import SMALLEST_SHARE
+from bayescal.fitting.engines.pooled.drawing import Health
+from bayescal.fitting.engines.pooled.engine import TopicPosterior, raw_sides
+from bayescal.fitting.engines.pooled.hyperparameters import TopicHyperparameters
+from bayescal.fitting.engines.pooled.population import (
+    DENSITY_NAMES,
+    Hyperprior,
+    draw_unseen,
+    rates_given,
+)
+from bayescal.fitting.engines.program import draw_posterior
+from bayescal.fitting.scores import BinaryScores, together
+from bayescal.support.validation import Floats
+
+SIDES = ("theta", "left", "right")
+
+
+@dataclass(frozen=True)
+class Sampler:
+    """Draws from the posterior of all topics around their population with pm.sample."""
+
+    options: Mapping[str, Any] | None = None  # further arguments of pm.sample
+    progressbar: bool = False  # whether PyMC shows its progress
+
+    def __call__(
+        self,
+        topics: Sequence[BinaryScores],
+        family: Family,
+        rng: np.random.Generator,
+        *,
+        draws: int,
+        chains: int,
+        scale: tuple[float, float],
+        hyperparameters: TopicHyperparameters | None = None,
+    ) -> TopicPosterior:
+        """Return the draws; topics without documents are drawn from the populations."""
+        given = hyperparameters or TopicHyperparameters()
+        data, sizes = together(topics), [each.score.size for each in topics]
+        model = programs.load("topics").model(
+            data.score,
+            data.positive.astype(np.int64),
+            np.repeat(np.arange(len(topics)), sizes),
+            family=family.name,
+            weight=data.weight,
+            centre=scale[0],
+            spread=scale[1],
+            **given.populations,
+        )
+        found = draw_posterior(
+            model,
+            rng,
+            draws=draws,
+            chains=chains,
+            progressbar=self.progressbar,
+            options=self.options,
+        )
+        # The program has no topic without documents.
+        return _posterior(found, family, len(topics), np.flatnonzero(sizes), rng, scale)
+
+
+def _posterior(
+    found: dict[str, xr.Dataset],
+    family: Family,
+    topics: int,
+    seen: NDArray[np.intp],
+    rng: np.random.Generator,
+    scale: tuple[float, float],
+) -> TopicPosterior:
+    posterior = found["posterior"].stack(sample=("chain", "draw"))
+    population = _populations(posterior, family, rng)
+    mean = special.expit(posterior["logit_rate"].values)
+    documents = np.exp(posterior["log_documents"].values)
+    rate_population = np.stack([documents * mean, documents * (1.0 - mean)])
+    rate = rates_given(rate_population, np.zeros(topics), np.zeros(topics), rng)
+    rate[seen] = posterior["prior"].transpose("topic", "sample").values
+    sides = np.stack(
+        [
+            np.stack([draw_unseen(points, family, rng) for _ in range(topics)], axis=1)
+            for points in population
+        ]
+    )
+    for k, name in enumerate(SIDES):
+        sides[:, k, seen] = posterior[name].transpose("klass", "topic", "sample").values
+    new = np.stack([draw_unseen(points, family, rng) for points in population])
+    return TopicPosterior(
+        sides=np.stack([raw_sides(_open(each), *scale) for each in sides]),
+        rate=np.clip(rate, 1e-15, 1.0 - 1e-15),
+        new_sides=np.stack([raw_sides(each, *scale) for each in new]),
+        new_rate=rates_given(rate_population, np.zeros(1), np.zeros(1), rng)[0],
+        rate_population=rate_population,
+        population=population,
+        pareto_k=np.full(2, -np.inf),
+        population_efficiency=np.ones(2),
+        efficiency=np.ones((2, topics)),
+        health=Health.without_proposals((2, topics)),
+        sample_stats=found["sample_stats"],
+    )
+
+
+def _populations(posterior: xr.Dataset, family: Family, rng: np.random.Generator) -> Floats:
+    """Return hyperparameters (2, draws, 6); those of a symmetric family's share from the prior."""
+    size = posterior.sizes["sample"]
+    hyperprior = Hyperprior.of(family.powers[0])
+    points = np.stack([hyperprior.draw(size, rng) for _ in range(2)])
+    for k, name in enumerate(DENSITY_NAMES):
+        if name in posterior:
+            points[..., k] = posterior[name].transpose("klass", "sample").values
+    return points
+
+
+def _open(sides: Floats) -> Floats:
+    """Return mode and sides, no side so small that it rounds to nothing."""
+    theta, left, right = sides
+    total = left + right
+    share = np.clip(left / total, SMALLEST_SHARE, 1.0 - SMALLEST_SHARE)
+    return np.stack([theta, share * total, (1.0 - share) * total])

@@ -1,0 +1,279 @@
+"""Populations of class densities, as an exponential family with its hyperprior, and of base rates.
+
+For topic t, with mode theta_t, share of the left side w_t, width s_t (standardised) and power p:
+
+    theta_t ~ Normal(mu, tau)
+    w_t     ~ Beta(kappa omega, kappa (1 - omega))
+    s_t^p   ~ InverseGamma(a, a m^p)
+
+which are the priors of the exact engine, so that given a population every topic is exact. Its
+log density is eta . T(theta, w, s) - A(eta) with the statistics
+
+    T = theta, theta^2, log w, log(1 - w), log s^p, s^-p.
+
+The hyperprior is Gaussian in the unbounded hyperparameters
+
+    mu, log tau, logit omega, log kappa, log a, log m
+
+and keeps tau and 1/kappa away from zero: pooling never becomes complete, nor its geometry a
+funnel.
+
+Base rates have a beta-binomial model, integrated on a grid:
+
+    logit r ~ Normal(-2, 2)        rate of the population
+    log c   ~ Normal(log 10, 1)    documents that the population is worth to a topic
+    rate_t  ~ Beta(c r, c (1 - r))
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+from scipy import special
+
+from bayescal.families import Family
+from bayescal.fitting.engines.exact.class_posterior import SMALLEST_SHARE
+from bayescal.fitting.engines.exact.joint_density import DensityPrior
+from bayescal.fitting.engines.exact.mixture import Hyperparameters
+from bayescal.fitting.engines.pooled.drawing import resample
+from bayescal.support.validation import Floats
+
+Normal = tuple[float, float]  # mean and standard deviation
+
+# Topics are drawn under a base at the mode and under a wide one. Weights from wide to narrow are
+# bounded, and most draws of the other one lie where they count. The width in posterior standard
+# deviations, while searching the mode by a single base and in the end:
+SEARCHING, WIDE = 1.0, 2.0
+
+
+@dataclass(frozen=True)
+class GaussianHyperprior:
+    """Means and standard deviations of unbounded hyperparameters."""
+
+    # of each hyperparameter
+    mean: tuple[float, ...]
+    scale: tuple[float, ...]
+    # in which direction, if any, each makes the population wider: 1, -1 or 0
+    wide: tuple[float, ...]
+    lowest: tuple[float, ...]  # how far down bases may go
+
+    def given(self, names: Sequence[str], values: Mapping[str, Normal]) -> Self:
+        """Return the same with other means and standard deviations of some hyperparameters."""
+        usual = zip(names, self.mean, self.scale, strict=True)
+        mean, scale = zip(*(values.get(name, (m, s)) for name, m, s in usual), strict=True)
+        return replace(self, mean=mean, scale=scale)
+
+    def log_density(self, points: Floats) -> Floats:
+        """Return the log density at points of shape (..., hyperparameters)."""
+        z = (points - np.array(self.mean)) / np.array(self.scale)
+        constant = np.log(self.scale).sum() + 0.5 * len(self.mean) * math.log(2.0 * math.pi)
+        log: Floats = -0.5 * (z**2).sum(axis=-1) - constant
+        return log
+
+    def draw(self, size: int, rng: np.random.Generator) -> Floats:
+        """Return points of shape (size, hyperparameters)."""
+        z = rng.normal(size=(size, len(self.mean)))
+        return np.array(self.mean) + np.array(self.scale) * z
+
+    def base(self, centre: Floats, deviation: Floats, width: float) -> Floats:
+        """Return a population that is wider than the centre by `width` deviations."""
+        wider = centre + width * np.array(self.wide) * deviation
+        base: Floats = np.maximum(wider, np.array(self.lowest))
+        return base
+
+    def bases_of(self, points: Floats) -> Floats:
+        """Return the populations to draw topics under whose draws all points can reweight."""
+        centre, deviation = points.mean(axis=0), points.std(axis=0)
+        return np.stack([self.base(centre, deviation, width) for width in (0.0, WIDE)])
+
+
+DENSITY_NAMES = (
+    "location",
+    "log_scale",
+    "logit_share",
+    "log_concentration",
+    "log_shape",
+    "log_width",
+)
+LOG_ODDS_NAMES = ("intercept_location", "log_intercept_scale", "slope_location", "log_slope_scale")
+OF_SHARE = (2, 3)
+WIDEST = 1e100  # standardised; curves have saturated long before
+
+
+@dataclass(frozen=True)
+class Hyperprior(GaussianHyperprior):
+    """
+    The hyperprior of densities, in standardised units of the scores, in the order of NAMES.
+
+    The means are the priors of an unpooled topic: modes within two spreads or so, sides alike,
+    widths of half a spread. Larger tau, smaller kappa and a make populations wider.
+    """
+
+    scale: tuple[float, ...] = (2.0, 1.0, 1.0, 1.0, 1.0, 1.0)
+    wide: tuple[float, ...] = (0.0, 1.0, 0.0, -1.0, -1.0, 0.0)
+    # No wider than kappa = 1/2 and a = 1/4: of a beta far below that most draws are at 0 or 1.
+    lowest: tuple[float, ...] = (*3 * (-math.inf,), math.log(0.5), math.log(0.25), -math.inf)
+
+    @classmethod
+    def of(cls, power: int) -> Hyperprior:
+        """Return the hyperprior of families of a power."""
+        return cls((0.0, 0.0, 0.0, math.log(4.0), math.log(3.0), -math.log(2.0) / power))
+
+
+def prior_of(point: Floats, family: Family) -> tuple[float, DensityPrior]:
+    """Return the location, and the exact engine's prior around it, of one population."""
+    mu, tau, omega, kappa, shape, width = _natural_units(point)
+    prior = DensityPrior(
+        theta_scale=float(tau),
+        share_alpha=float(kappa * omega),
+        share_beta=float(kappa * (1.0 - omega)),
+        width_shape=float(shape),
+        # s^p ~ InverseGamma(a, a m^p) is the programs' InverseGamma(a, scale^p).
+        width_scale=float(width * shape ** (1.0 / family.powers[0])),
+        symmetric=family.symmetric,
+    )
+    return float(mu), prior
+
+
+def fixed_population(family: Family, own: Hyperparameters) -> Floats:
+    """Return the population that is the prior of an unpooled topic, the program's of the family."""
+    alpha, beta, shape = own.share_alpha, own.share_beta, own.width_shape
+    share = math.log(alpha) - math.log(beta), math.log(alpha + beta)
+    # The programs' InverseGamma(a, scale^p) is InverseGamma(a, a m^p).
+    width = math.log(own.width_scale) - math.log(shape) / family.powers[0]
+    return np.array([0.0, math.log(own.theta_scale), *share, math.log(shape), width])
+
+
+def draw_unseen(points: Floats, family: Family, rng: np.random.Generator) -> Floats:
+    """Return mode and sides of a topic of each population, standardised; shape (3, k)."""
+    mu, tau, omega, kappa, shape, width = _natural_units(points)
+    power = family.powers[0]
+    share = np.full(mu.shape, 0.5)
+    if not family.symmetric:
+        share = rng.beta(kappa * omega, kappa * (1.0 - omega))
+        share = np.clip(share, SMALLEST_SHARE, 1.0 - SMALLEST_SHARE)
+    # A gamma of small shape rounds to 0.
+    gamma = np.maximum(rng.standard_gamma(shape), np.finfo(np.float64).tiny)
+    # A population that hardly constrains widths may draw one that overflows.
+    log_total = np.log(width) + (np.log(shape) - np.log(gamma)) / power
+    total = np.exp(np.minimum(log_total, math.log(WIDEST)))
+    return np.stack([mu + tau * rng.normal(size=mu.shape), share * total, (1.0 - share) * total])
+
+
+def coefficients(points: Floats, family: Family) -> tuple[Floats, Floats]:
+    """Return eta and A(eta) of populations."""
+    mu, tau, omega, kappa, shape, width = _natural_units(points)
+    alpha, beta = kappa * omega, kappa * (1.0 - omega)
+    scale = shape * width ** family.powers[0]
+    eta = np.stack([mu / tau**2, -0.5 / tau**2, alpha, beta, -shape, -scale], axis=-1)
+    normaliser = 0.5 * (mu / tau) ** 2 + np.log(tau)
+    normaliser += special.gammaln(shape) - shape * np.log(scale)
+    if family.symmetric:
+        eta[..., OF_SHARE] = 0.0
+    else:
+        normaliser += special.betaln(alpha, beta)
+    return eta, normaliser
+
+
+def statistics(theta: Floats, left_share: Floats, width: Floats, family: Family) -> Floats:
+    """Return T of parameters of shape (...), of shape (..., 6)."""
+    power = family.powers[0]
+    columns = (
+        theta,
+        theta**2,
+        np.log(left_share),
+        np.log1p(-left_share),
+        power * np.log(width),
+    )
+    return np.stack([*columns, width**-power], axis=-1)
+
+
+def _natural_units(points: Floats) -> tuple[Floats, ...]:
+    mu, log_tau, logit_omega, log_kappa, log_shape, log_width = np.moveaxis(points, -1, 0)
+    return (
+        mu,
+        np.exp(log_tau),
+        special.expit(logit_omega),
+        np.exp(log_kappa),
+        np.exp(log_shape),
+        np.exp(log_width),
+    )
+
+
+LOGIT_RATE, LOG_CONCENTRATION = (-2.0, 2.0), (math.log(10.0), 1.0)
+OF_RATES = ("logit_rate", "log_documents")
+GRID = 81  # points of each axis, more of a prior that is wider than these
+REACH = 5.0  # standard deviations of the prior
+
+
+def hyperpriors_of_rates(given: Mapping[str, Normal] | None = None) -> tuple[Normal, Normal]:
+    """Return mean and standard deviation of logit r and of log c, by default or as set."""
+    rate, documents = OF_RATES
+    values = given or {}
+    return values.get(rate, LOGIT_RATE), values.get(documents, LOG_CONCENTRATION)
+
+
+def draw_base_rates(
+    positives: Floats,
+    negatives: Floats,
+    draws: int,
+    rng: np.random.Generator,
+    given: Mapping[str, Normal] | None = None,
+) -> tuple[Floats, Floats]:
+    """
+    Return draws of every topic's rate, (topics, draws), and of the population's beta, (2, draws).
+    """
+    of_r, of_c = hyperpriors_of_rates(given)
+    axes = _axis(of_r[1] / LOGIT_RATE[1]), _axis(of_c[1] / LOG_CONCENTRATION[1])
+    rate, of_rate = (each.ravel() for each in np.meshgrid(*axes, indexing="ij"))
+    log_weight = -0.5 * (rate**2 + of_rate**2)
+    r = special.expit(of_r[0] + of_r[1] * rate)
+    c = np.exp(of_c[0] + of_c[1] * of_rate)
+    alpha, beta = c * r, c * (1.0 - r)
+    for one, other in zip(positives, negatives, strict=True):
+        log_weight += _log_evidence(alpha, beta, one, other)
+    picked = rng.choice(r.size, draws, p=special.softmax(log_weight))
+    alpha, beta = alpha[picked], beta[picked]
+    population = np.stack([alpha, beta])
+    return rates_given(population, positives, negatives, rng), population
+
+
+def added_rates(
+    population: Floats, positives: Floats, negatives: Floats, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """Return draws of the rates of topics that the population was not fitted to; see `updating`."""
+    alpha, beta = population
+    rate, efficiency = np.empty((positives.size, alpha.size)), np.empty(positives.size)
+    for k in range(positives.size):
+        log_evidence = _log_evidence(alpha, beta, positives[k], negatives[k])
+        positions, efficiency[k] = resample(log_evidence, rng)
+        one = slice(k, k + 1)
+        rate[one] = rates_given(population[:, positions], positives[one], negatives[one], rng)
+    return rate, efficiency
+
+
+def _log_evidence(alpha: Floats, beta: Floats, positives: float, negatives: float) -> Floats:
+    """Return the log of P(labels) of a topic whose rate is of Beta(alpha, beta)."""
+    with_labels = special.betaln(alpha + positives, beta + negatives)
+    log: Floats = with_labels - special.betaln(alpha, beta)
+    return log
+
+
+def _axis(wider: float) -> Floats:
+    """Return standard deviations from the mean, as dense in its units as those of the usual one."""
+    return np.linspace(-REACH, REACH, 1 + round((GRID - 1) * max(1.0, wider)))
+
+
+def rates_given(
+    population: Floats, positives: Floats, negatives: Floats, rng: np.random.Generator
+) -> Floats:
+    """Return a draw of every topic's rate for each beta of a population; (topics, draws)."""
+    alpha, beta = population
+    rate = rng.beta(alpha + positives[:, None], beta + negatives[:, None])
+    # Draws from a beta of small parameters may round to 0 or 1, which have no finite log-odds.
+    inside: Floats = np.clip(rate, 1e-15, 1.0 - 1e-15)
+    return inside

@@ -1,0 +1,250 @@
+r"""Stacking: weights of a combination by left-out predictive densities, and its lapse rate.
+
+Class densities and log-odds fits complement each other. With few positives the shapes of the
+classes tell more than the labels alone; with many a log-odds fit does not suffer from a wrong
+family; a straight line needs the fewest labels; and densities that are wrong in a detail are right
+again once labels have bent their log-odds.
+
+Lapses are documents whose label has nothing to do with their score: labels are sometimes wrong, and
+later documents differ from those fitted. With lambda their share, pi the base rate and P_0 the
+combination,
+
+    P(+|s) = (1 - lambda) P_0(+|s) + lambda pi:
+
+however far out a score is, the probability stays lambda pi away from 0 and lambda (1 - pi) away
+from 1. Left-out labels show how often this is needed:
+
+    p(lambda | labels) ~ Beta(lambda; a, b) prod_i [(1 - lambda) P_0(y_i | s_i, others)
+                                                    + lambda pi(y_i)],
+
+in which the base rate is one more member of the mixture, with a prior of its own. The name is that
+of the same term in psychometric functions (F. A. Wichmann, N. J. Hill, "The psychometric function:
+I", Perception & Psychophysics 63, 2001, equation 1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+from scipy import special
+
+from bayescal.fitting.scores import BinaryScores
+from bayescal.support.newton import climb
+from bayescal.support.validation import Floats
+
+GOOD_DECREMENT = 1e-12  # squared Newton decrement: twice how far from the best value
+STAY_INSIDE = 0.99  # share of the way to where the first weight would be zero
+
+
+def stack(log_density: Floats, weight: Floats, pseudo_count: float | Floats) -> Floats:
+    """
+    Return the weights of the best mixture of known densities, by Newton's method.
+
+    They maximise sum_i weight_i log sum_m w_m p_m(i) + sum_m pseudo_count_m log w_m, which is
+    concave: the second term keeps members that few observations cannot rule out.
+
+    Examples
+    --------
+    >>> stack(np.log([[0.9, 0.9, 0.9], [0.1, 0.1, 0.1]]), np.full(3, 100.0), 0.25).round(3)
+    array([0.999, 0.001])
+    """
+    density = np.exp(log_density - log_density.max(axis=0))
+    members = density.shape[0]
+    belief = np.broadcast_to(pseudo_count, members)
+    # The multiplier of sum w = 1, known because both sums are homogeneous: without the constraint
+    # the sums less total * sum w have their maximum there.
+    total = weight.sum() + belief.sum()
+
+    def value(w: Floats) -> float:
+        return float(weight @ np.log(w @ density) + belief @ np.log(w) - total * w.sum())
+
+    def newton(w: Floats) -> tuple[Floats, float]:
+        # Relative steps, so that the smallest weights do not spoil the Hessian.
+        share = w[:, None] * density / (w @ density)
+        gradient = share @ weight + belief - total * w
+        hessian = (share * weight) @ share.T + np.diag(belief)
+        step = np.linalg.solve(hessian, gradient)
+        length = min(1.0, STAY_INSIDE / max(float(-step.min()), STAY_INSIDE))
+        return length * w * step, length * float(gradient @ step)
+
+    equal = np.full(members, 1.0 / members)
+    w = climb(equal, value, newton, tolerance=GOOD_DECREMENT * total, steps=100, rise=0.25)
+    weights: Floats = w / w.sum()
+    return weights
+
+
+# The most documents that inform the weights, half of them positive if there are enough.
+MOST_DOCUMENTS = 20_000
+TINY = np.finfo(float).tiny  # in place of no weight at all
+# The densities' log-odds need no standardising and are nearly right: slopes near 1.
+RECALIBRATION = {"centre": 0.0, "spread": 1.0, "slope_scale": 0.4}
+
+
+@dataclass(frozen=True)
+class DocumentSample:
+    """The documents that weights are learnt from."""
+
+    index: NDArray[np.intp]  # their positions in the data, of int
+    weight: Floats  # the number of documents that each represents
+
+
+def pick_documents(
+    data: BinaryScores, rng: np.random.Generator, most: int = MOST_DOCUMENTS
+) -> DocumentSample:
+    """Return all documents, or a sample of each class that stands for all of it."""
+    own = np.ones(data.score.size) if data.weight is None else data.weight
+    picked, weight = [], []
+    positives = int(np.count_nonzero(data.positive))
+    rarer = min(positives, data.score.size - positives)
+    most = max(most // 2, most - rarer)
+    for positive in (False, True):
+        index = np.flatnonzero((data.positive == positive) & (own > 0.0))
+        if index.size > most:
+            index = np.sort(rng.choice(index, most, replace=False))
+        picked.append(index)
+        weight.append(own[index] * (data.total(positive) / max(own[index].sum(), TINY)))
+    return DocumentSample(np.concatenate(picked), np.concatenate(weight))
+
+
+def combination_dataset(
+    log_odds: Mapping[str, Floats],
+    belief: Mapping[str, float],
+    data: BinaryScores,
+    documents: DocumentSample,
+) -> xr.Dataset:
+    """
+    Return the weights of the parts in their mixture and why: leave-one-out log scores.
+
+    `elpd` is the sum over documents of log p(y_i | s_i, others), natural logarithm, and `se` the
+    standard error of its difference to the best part's.
+    """
+    score = log_scores(np.stack(list(log_odds.values())), data.positive[documents.index])
+    elpd, se = compare(score, documents.weight)
+    weighed = np.array([part in belief for part in log_odds])
+    weight = np.zeros(weighed.size)
+    beliefs = np.array([belief[part] for part in log_odds if part in belief])
+    weight[weighed] = stack(score[weighed], documents.weight, beliefs)
+    variables = {
+        "weight": ("part", weight),
+        "elpd": ("part", elpd),
+        "se": ("part", se),
+    }
+    return xr.Dataset(variables, {"part": list(log_odds)})
+
+
+def log_scores(log_odds: Floats | np.float64, positive: NDArray[np.bool_]) -> Floats:
+    """Return log p(y) of documents, natural logarithm, by log-odds that broadcast against y."""
+    scores: Floats = special.log_expit(np.where(positive, log_odds, -log_odds))
+    return scores
+
+
+def compare(score: Floats, weight: Floats) -> tuple[Floats, Floats]:
+    """
+    Return the sum of each row of log scores, and standard errors of differences to the best.
+
+    Without documents the sums are 0 and the errors nan.
+    """
+    elpd = score @ weight
+    if not weight.size:
+        return elpd, np.full_like(elpd, np.nan)
+    difference = (score - score[elpd.argmax()]) * weight
+    return elpd, np.sqrt(weight.size) * difference.std(axis=1)
+
+
+# Most mass is near 0, little above some hundredths; chosen on data sets that were not used to judge
+# it (docs/defaults.md).
+LAPSE_PRIOR = (0.2, 13.0)
+# Cells of equal prior probability; within one the posterior is as good as the prior.
+CELLS = 256
+LAST_HALVES = 32
+AT_ONCE = 1 << 20  # documents x cells
+ALIKE = 1e-3  # log scores of documents that are counted together
+SMALLEST = 1e-12  # no lapse: below what probabilities are rounded to
+
+
+def draw_lapse(
+    log_score: Floats,
+    log_base: Floats,
+    weight: Floats,
+    draws: int,
+    rng: np.random.Generator,
+    *,
+    prior: tuple[float, float] = LAPSE_PRIOR,
+    fixed: float | None = None,
+) -> Floats | None:
+    """
+    Return draws of lambda given labels left out, shape (draws,); None where it is fixed at 0.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> sure, one_wrong = np.full(100, np.log(0.999)), np.log(np.r_[np.full(99, 0.999), 1e-6])
+    >>> half, alike = np.full(100, np.log(0.5)), np.ones(100)
+    >>> drawn = [draw_lapse(each, half, alike, 4000, rng) for each in (sure, one_wrong)]
+    >>> [float(each.mean().round(3)) for each in drawn]
+    [0.003, 0.019]
+    """
+    if fixed is not None:
+        return np.full(draws, fixed) if fixed > 0.0 else None
+    level, quantile = _quantiles(prior)
+    middle = quantile[1 : 2 * CELLS : 2]
+    log_likelihood = _log_likelihood(middle, log_score, log_base, weight)
+    share = special.softmax(log_likelihood)
+    cell = rng.choice(CELLS, draws, p=share)
+    return np.interp((cell + rng.random(draws)) / CELLS, level, quantile)
+
+
+@cache
+def _quantiles(prior: tuple[float, float]) -> tuple[Floats, Floats]:
+    """
+    Return levels and the beta's quantiles there, between which it is as good as uniform.
+
+    The first 2 CELLS are where cells begin and their middles; the last cell, which goes up to 1, is
+    halved towards it.
+    """
+    even = np.arange(2 * CELLS) / (2 * CELLS)
+    level = np.r_[even, 1.0 - (1.0 - even[-1]) * 0.5 ** np.arange(1, LAST_HALVES), 1.0]
+    return level, np.maximum(special.betaincinv(*prior, level), SMALLEST)
+
+
+def _log_likelihood(rate: Floats, log_score: Floats, log_base: Floats, weight: Floats) -> Floats:
+    """Return the sum over documents of weight log(1 - rate + rate base/score), shape of rate."""
+    total = np.zeros(rate.size)
+    # A score that underflows is as far from the base rate as numbers go. Thousands of documents are
+    # as sure as others: alike to 1/1000 they are one.
+    ratio = np.round(np.minimum(log_base - log_score, 600.0) / ALIKE)
+    distinct, code = np.unique(ratio, return_inverse=True)
+    count = np.asarray(np.bincount(code, weight), dtype=np.float64)
+    excess = np.expm1(ALIKE * distinct)
+    for part in np.array_split(np.arange(excess.size), 1 + excess.size * rate.size // AT_ONCE):
+        total += np.log1p(rate[:, None] * excess[part]) @ count[part]
+    return total
+
+
+def with_lapses(log_odds: Floats, lapse: Floats | float, base: Floats | float) -> Floats:
+    """
+    Return the log-odds of (1 - lambda) P_0(+|s) + lambda pi.
+
+    Examples
+    --------
+    >>> with_lapses(np.array([-800.0, 0.0, 800.0]), 0.01, 0.5).round(3)
+    array([-5.293,  0.   ,  5.293])
+    """
+    small = np.exp(-np.abs(log_odds))
+    up = log_odds >= 0.0
+    # Of thousands of draws new arrays cost more than their arithmetic.
+    scaled = np.asarray(lapse * (1.0 + small))
+    kept = 1.0 - lapse
+    small = small * kept
+    positive, negative = np.where(up, kept, small), np.where(up, small, kept)
+    positive += scaled * base
+    scaled *= 1.0 - base
+    negative += scaled
+    positive /= negative
+    out: Floats = np.log(positive)
+    return out

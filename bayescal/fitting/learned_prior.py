@@ -1,0 +1,257 @@
+"""Populations of log-odds in a JSON file that people can read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bayescal.fitting.engines.monotone.density import Pieces, Prior
+from bayescal.fitting.engines.monotone.engine import LogOddsPopulation
+from bayescal.fitting.engines.pooled.log_odds import fit_log_odds, moments
+from bayescal.fitting.scores import read_binary_scores, together
+from bayescal.support.parallel import one_blas_thread
+from bayescal.support.randomness import generator
+from bayescal.support.robust import units_of
+from bayescal.support.validation import check_choice
+from bayescal.support.whole_file import whole_file
+
+SHIPPED = Path(__file__).with_name("populations.json")
+FORMAT = "bayescal populations of log-odds"
+VERSION = 1
+DIGITS = 6  # more would say more than is known
+
+
+def write_populations(
+    populations: Sequence[LogOddsPopulation],
+    path: str | Path,
+    provenance: Mapping[str, Any] | None = None,
+) -> Path:
+    """
+    Write populations to a JSON file.
+
+    Parameters
+    ----------
+    populations : sequence of LogOddsPopulation
+        Numbers are rounded to six digits.
+    path : str or Path
+        The file.
+    provenance : mapping, optional
+        Where they come from, as JSON has it.
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written; nothing stays then.
+    """
+    content = {
+        "format": FORMAT,
+        "version": VERSION,
+        "provenance": dict(provenance or {}),
+        "populations": [_plain(each) for each in populations],
+    }
+    with whole_file(path) as temporary:
+        temporary.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    return Path(path)
+
+
+def read_populations(path: str | Path) -> tuple[LogOddsPopulation, ...]:
+    """
+    Return the populations of a file that `write_populations` wrote.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If it holds something else, or is of another version.
+
+    Examples
+    --------
+    >>> from bayescal.fitting.learned_prior import shipped_populations
+    >>> [each.name for each in shipped_populations()]
+    ['margins', 'log-odds', 'naive Bayes', 'shares']
+    """
+    source = Path(path)
+    if not source.is_file():
+        raise FileNotFoundError(f"populations were expected in {source}: there is no such file.")
+    try:
+        content = json.loads(source.read_text(encoding="utf-8"))
+        found, version = content["format"], content["version"]
+    except (ValueError, KeyError, TypeError) as err:
+        raise ValueError(
+            f"{source} does not hold {FORMAT}, which write_populations writes."
+        ) from err
+    if (found, version) != (FORMAT, VERSION):
+        raise ValueError(
+            f"{source} holds {found}, version {version}; expected {FORMAT}, version {VERSION}:"
+            " learn them again with this version of bayescal."
+        )
+    return tuple(_population(each) for each in content["populations"])
+
+
+@cache
+def shipped_populations() -> tuple[LogOddsPopulation, ...]:
+    """Return the populations that come with the package; docs/prior.md tells of them."""
+    return read_populations(SHIPPED)
+
+
+def _plain(population: LogOddsPopulation) -> dict[str, Any]:
+    return {
+        "name": population.name,
+        "scores_are": list(population.scores_are),
+        "centre": _rounded(population.centre),
+        "spread": _rounded(population.spread),
+        "asinh_scale": _rounded(population.asinh_scale),
+        "knots": [_rounded(knot) for knot in population.pieces.knots.tolist()],
+        "reference": _rounded(population.pieces.reference),
+        "prior": {name: _rounded(value) for name, value in asdict(population.prior).items()},
+    }
+
+
+def _population(plain: Mapping[str, Any]) -> LogOddsPopulation:
+    return LogOddsPopulation(
+        name=plain["name"],
+        scores_are=tuple(plain["scores_are"]),
+        centre=plain["centre"],
+        spread=plain["spread"],
+        asinh_scale=plain["asinh_scale"],
+        pieces=Pieces(np.array(plain["knots"]), plain["reference"]),
+        prior=Prior(**plain["prior"]),
+    )
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.{DIGITS}g}")
+
+
+# What the scores of one kind of classifier mean, learnt from problems that it posed.
+
+FEWEST = 5  # problems; of fewer nobody can tell how alike they are
+DRAWS = 1000
+# Values of scores_are that a named population accepts.
+SCORES_ARE = ("scores", "log_odds", "probabilities")
+
+
+def learn_population(
+    name: str,
+    problems: Sequence[tuple[ArrayLike, ArrayLike]],
+    *,
+    scores_are: str = "scores",
+    random_state: Any = None,
+) -> LogOddsPopulation:
+    r"""
+    Return the population of the log-odds of one kind of scores over problems.
+
+    The log-odds at the reference r and the logarithms of the slopes there are from normal
+    distributions, a_t ~ Normal(mu, tau) and log b_t ~ Normal(nu, sigma), over problems t. Their
+    four parameters have a posterior, given all problems' labels; of a new problem they make the
+    prior
+
+        a ~ Normal(E mu, sqrt(E tau^2 + Var mu)),   log b ~ Normal(E nu, sqrt(E sigma^2 + Var nu)).
+
+    Parameters
+    ----------
+    name : str
+        Of the population.
+    problems : sequence of (scores, labels)
+        At least five. Scores of documents that their classifier was not trained on, in its own
+        units; labels of two values each, the second in sorted order being the positive one.
+    scores_are : {"scores", "log_odds", "probabilities"}
+        What the scores are. A population of log-odds also serves for the log-odds of probabilities.
+    random_state : int, numpy Generator, RandomState or None
+        Seeds the draws.
+
+    Returns
+    -------
+    LogOddsPopulation
+        For `ScoreCalibrator(prior_knowledge=(population,))`, or to be written by
+        `write_populations`.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than five problems, or scores or labels are not as described.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayescal.fitting.learned_prior import learn_population
+    >>> rng = np.random.default_rng(0)
+    >>> labels = [rng.random(200) < 0.3 for _ in range(8)]
+    >>> problems = [(rng.normal(3.0 * y), y) for y in labels]  # log-odds rise by 3 a unit
+    >>> found = learn_population("simulated", problems, random_state=0)
+    >>> found.prior.slope_scale < 0.7
+    True
+    """
+    check_choice("scores_are", scores_are, SCORES_ARE)
+    if len(problems) < FEWEST:
+        raise ValueError(
+            f"problems must be at least {FEWEST}, to tell how alike they are; got {len(problems)}."
+        )
+    topics = [read_binary_scores(s, y, None, scores_are)[0] for s, y in problems]
+    everything = together(topics)
+    scale = units_of(everything.score, everything.positive, everything.weight)
+    with one_blas_thread():
+        found = fit_log_odds(topics, scale, generator(random_state), draws=DRAWS)
+    return LogOddsPopulation(
+        name=name,
+        scores_are=(scores_are,),
+        centre=float(found.centre),
+        spread=float(found.spread),
+        asinh_scale=float(found.asinh_scale),
+        pieces=found.pieces,
+        prior=Prior(*moments(found.population)),
+    )
+
+
+# Priors learnt from problems that were calibrated before, as data.
+#
+# `populations.json` holds what the scores of a few kinds of classifiers were found to mean on real
+# data sets; `python -m tools.make_populations` writes it. `learn_population` makes such a
+# population of problems of one's own.
+
+
+# What `prior_knowledge` may name: no history of topics, but what parts of a model know.
+
+VAGUE = "vague"  # the package's own priors, which know the units of the scores and nothing else
+LEARNED = "learned"  # the same, and what scores were found to mean on other data
+POPULATIONS = ".json"  # ends the path of a file that holds the like
+
+
+def names_priors_of_parts(prior_knowledge: Any) -> bool:
+    """Return whether a parameter names what parts know beforehand."""
+    if not isinstance(prior_knowledge, str | Path):
+        return False
+    return is_vague(prior_knowledge) or prior_knowledge == LEARNED or _is_file(prior_knowledge)
+
+
+def is_vague(prior_knowledge: Any) -> bool:
+    """Return whether a parameter names the package's own priors."""
+    return isinstance(prior_knowledge, str) and prior_knowledge == VAGUE
+
+
+def named_populations(prior_knowledge: Any) -> tuple[LogOddsPopulation, ...]:
+    """
+    Return the populations of log-odds that a parameter names; none of the package's own priors.
+    """
+    if is_vague(prior_knowledge) or not names_priors_of_parts(prior_knowledge):
+        return ()
+    if prior_knowledge == LEARNED:
+        return shipped_populations()
+    return read_populations(prior_knowledge)
+
+
+def _is_file(prior_knowledge: str | Path) -> bool:
+    return Path(prior_knowledge).suffix == POPULATIONS

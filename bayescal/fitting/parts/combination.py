@@ -1,0 +1,327 @@
+"""A model of several parts: fitted one after the other, and weighed by labels left out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import xarray as xr
+from scipy import special
+
+from bayescal.fitting.curves.combined_draws import ModelCurves, combine
+from bayescal.fitting.curves.curves import PartCurves, check_finite
+from bayescal.fitting.engines import stacking
+from bayescal.fitting.engines.monotone.engine import (
+    LogOddsPopulation,
+    Outlines,
+    log_evidence_around,
+    vague_log_evidence,
+)
+from bayescal.fitting.parts.densities import DENSITIES
+from bayescal.fitting.parts.identity import IDENTITY
+from bayescal.fitting.parts.monotone import LEARNED, LOGISTIC, MONOTONE
+from bayescal.fitting.parts.of_topics import AROUND_POPULATION, TOPIC_KINDS, PopulationKind
+from bayescal.fitting.parts.part import (
+    COMBINATION,
+    DRAWS,
+    LAPSE,
+    Finding,
+    Found,
+    Groups,
+    Options,
+    Part,
+    Place,
+    Reading,
+    Task,
+    of_draws,
+    places,
+)
+from bayescal.fitting.parts.recalibrated import RECALIBRATED
+from bayescal.fitting.scores import BinaryScores
+from bayescal.support.bayes import class_prior, log_odds_of_mixture, log_sum_exp
+from bayescal.support.validation import Floats
+
+# What a model is made of: each part in one file, which knows how it is fitted, kept and told.
+
+# By name, in the order in which they are fitted and shown: a part may follow those before it.
+PARTS: dict[str, Part] = {
+    part.name: part for part in (DENSITIES, MONOTONE, LOGISTIC, RECALIBRATED, IDENTITY, LEARNED)
+}
+
+
+def part_of(kind: str) -> Part:
+    """Return the part of a kind that results name."""
+    if kind in AROUND_POPULATION:
+        return AROUND_POPULATION[kind]
+    if kind not in PARTS:
+        raise ValueError(
+            f"the results hold a part of kind {kind!r}, which is not among {', '.join(PARTS)}:"
+            " import the module that registers it first."
+        )
+    return PARTS[kind]
+
+
+# Whether scores are like those of other problems: how much the labels say for what was learnt.
+
+GROUP = "populations"
+# Documents of the rarer class from which on labels decide: log-loss is the same (docs/prior.md).
+ENOUGH = 50.0
+# Prior odds that scores are like those of no population. With smaller odds more is lost on
+# simulated scores, which are no classifier's (docs/defaults.md).
+LIKE_NONE = 9.0
+# A part that is less probable would change nothing, and cost its time.
+NEGLIGIBLE = 0.02
+VAGUE = "vague"  # none of the populations: the prior that knows the units of the scores alone
+
+
+@dataclass(frozen=True)
+class Favoured:
+    """The evidence of the labels for each population."""
+
+    # With the likeliest population alone, and how probable it is that scores are like those of one
+    # of them; with no population if that is next to impossible
+    options: Options
+    # Of all that were compared, "vague" the last; empty if there were none
+    names: tuple[str, ...] = ()
+    # (populations + 1,): natural log of p(labels | scores, population), by Laplace's approximation
+    log_evidence: Floats = field(default_factory=lambda: np.empty(0))
+    # That the scores are like those of a population, given the labels
+    probability: float = 0.0
+
+    @property
+    def groups(self) -> dict[str, xr.Dataset]:
+        """Return the group of a tree that keeps the comparison; none without one."""
+        if not self.names:
+            return {}
+        found = xr.Dataset(
+            {"log_evidence": ("population", self.log_evidence), "probability": self.probability}
+        )
+        return {GROUP: found.assign_coords(population=list(self.names))}
+
+
+def favoured(outlines: Outlines, options: Options) -> Favoured:
+    r"""
+    Compare what is known of such scores with the prior that knows nothing but their units.
+
+    Before the labels it is r = 9 times as probable that scores are like those of none of the K
+    populations as that they are like those of one, and populations are as probable as one another.
+    Given the labels, the probability that they are like those of one is
+
+    .. math:: \frac{\sum_k p_k / K}{\sum_k p_k / K + r\, p_{\text{vague}}},
+
+    p_k being that of the labels given the scores. With fifty documents of the rarer class labels
+    say what is to be known, and nothing is compared.
+    """
+    data = outlines.data
+    known = options.populations_for(data)
+    if not known or min(data.total(True), data.total(False)) >= ENOUGH:
+        return Favoured(without_populations(options))
+    vague = vague_log_evidence(outlines, MONOTONE.asinh_scales(options, data))
+    around = log_evidence_around(outlines, known)
+    log_odds = log_sum_exp(around.copy(), axis=0) - math.log(len(known) * LIKE_NONE) - vague
+    probability = float(special.expit(log_odds))
+    names = (*(each.name for each in known), VAGUE)
+    return Favoured(
+        _with_likeliest(options, known[int(around.argmax())], probability),
+        names,
+        np.append(around, vague),
+        probability,
+    )
+
+
+def _with_likeliest(options: Options, population: LogOddsPopulation, probability: float) -> Options:
+    if probability < NEGLIGIBLE:
+        return without_populations(options)
+    return replace(options, populations=(population,), like_populations=probability)
+
+
+def without_populations(options: Options) -> Options:
+    """Return the same, of scores of which nothing is known."""
+    return replace(options, populations=(), like_populations=0.0)
+
+
+# Whatever a tree of results holds: parts of one problem and of many topics, by their kinds.
+
+
+def kind_of(place: Place) -> Part | PopulationKind:
+    """Return the part that checks the draws of a place; see `part_of`."""
+    return TOPIC_KINDS.get(place.kind) or part_of(place.kind)
+
+
+def worst(groups: Groups, name: str, pick: Callable[[Floats], float]) -> float | None:
+    """
+    Return the worst known value of a number that says how well draws were made; None without any.
+
+    Of Pareto shapes those count that belong to importance weighted draws, where there are such.
+    """
+    found = places(groups)
+    if name == "pareto_k":
+        found = [place for place in found if kind_of(place).importance_weighted] or found
+    evidence = [groups[place.evidence] for place in found if place.evidence in groups]
+    values = [each[name].values.ravel() for each in evidence if name in each]
+    known = np.concatenate([*values, np.empty(0)])
+    known = known[known > -np.inf]
+    return float(pick(known)) if known.size else None
+
+
+def findings(groups: Groups) -> list[Finding]:
+    """Return all that is wrong with the draws of all parts; groups that are absent say nothing."""
+    out: list[Finding] = []
+    for place in places(groups):
+        kind = kind_of(place)
+        for path in place.draws:
+            out += of_draws(place.name, groups[path], kind.constant_draws)
+        if place.evidence in groups:
+            out += kind.findings(place.name, groups[place.evidence])
+    return out
+
+
+# The draws of the lapse rate in a tree of results.
+
+LONG_NAME = "share of documents whose label has nothing to do with their score"
+
+
+def lapse_groups(drawn: Floats | None, shape: tuple[int, int]) -> dict[str, xr.Dataset]:
+    """Return the group of draws of lambda, (chain, draw), of that shape; no group of no lapses."""
+    if drawn is None:
+        return {}
+    variable = (DRAWS, drawn.reshape(shape), {"long_name": LONG_NAME})
+    coords = dict(zip(DRAWS, map(np.arange, shape), strict=True))
+    return {LAPSE: xr.Dataset({LAPSE: variable}, coords)}
+
+
+def read_lapse(groups: Groups) -> Floats | None:
+    """Return the draws of lambda, (draws,); None where there are no lapses."""
+    if LAPSE not in groups:
+        return None
+    drawn: Floats = groups[LAPSE][LAPSE].values.ravel()
+    check_finite("the lapse rate", drawn)
+    return drawn
+
+
+COMBINED = "combined"
+ORDER = "order"  # of the combination's draws, see `combine`
+
+
+def chosen(names: Sequence[str], data: BinaryScores, options: Options) -> list[Part]:
+    """Return the parts of some names, in the order of PARTS; of "combined" all that join it."""
+    if COMBINED in names:
+        return [part for part in PARTS.values() if part.joins(data, options)]
+    return [part for part in PARTS.values() if part.name in names]
+
+
+def told_of(names: Sequence[str], outlines: Outlines, options: Options) -> Favoured:
+    """Return the evidence of the labels for learned priors, unless the user names the parts."""
+    return favoured(outlines, options) if COMBINED in names else Favoured(options)
+
+
+def fit_parts(
+    names: Sequence[str], data: BinaryScores, options: Options, rng: np.random.Generator
+) -> dict[str, xr.Dataset]:
+    """
+    Fit the parts of a model, and weigh them by leave-one-out predictive performance (stacking).
+    """
+    outlines = Outlines(data)
+    told = told_of(names, outlines, options)
+    options = told.options
+    weighed = chosen(names, data, options)
+    first, *others = with_those_followed(weighed)
+    found: dict[str, Found] = {first.name: first.fit(Task(outlines, options, rng, {}))}
+    place = first.place(found[first.name], first=True)
+    groups = stored(place, found[first.name], options.chains, options.draws)
+    if not others:
+        return groups
+    documents = stacking.pick_documents(data, rng)
+    left_out: dict[str, Floats] = {}
+    for part in (first, *others):
+        if part is not first:
+            found[part.name] = part.fit(Task(outlines, options, rng, found))
+            place = part.place(found[part.name], first=False)
+            groups |= stored(place, found[part.name], options.chains, options.draws)
+        left_out[part.name] = found[part.name].leave_one_out(documents.index, rng)
+    belief = {part.name: part.belief(options) for part in weighed}
+    groups[COMBINATION] = stacking.combination_dataset(left_out, belief, data, documents)
+    groups[COMBINATION].attrs[ORDER] = int(rng.integers(1 << 31))
+    lapses = _draw_lapses(groups[COMBINATION], left_out, data, documents, options, rng)
+    groups |= lapse_groups(lapses, (options.chains, options.draws))
+    return groups | told.groups
+
+
+def _draw_lapses(
+    combination: xr.Dataset,
+    left_out: Mapping[str, Floats],
+    data: BinaryScores,
+    documents: stacking.DocumentSample,
+    options: Options,
+    rng: np.random.Generator,
+) -> Floats | None:
+    """Return the draws of lambda, of what the mixture of all parts says of labels left out."""
+    log_odds = np.stack([left_out[name] for name in combination["part"].values])
+    mixture = log_odds_of_mixture(log_odds, combination["weight"].values)
+    positive, weight = data.positive[documents.index], documents.weight
+    base = class_prior(float(weight[positive].sum()), float(weight.sum()))
+    return stacking.draw_lapse(
+        stacking.log_scores(mixture, positive),
+        stacking.log_scores(special.logit(base), positive),
+        weight,
+        options.draws * options.chains,
+        rng,
+        fixed=options.lapse,
+    )
+
+
+def with_those_followed(parts: Iterable[Part]) -> list[Part]:
+    """Return parts with those that they follow, in the order of PARTS."""
+    wanted: set[str] = set()
+    for part in parts:
+        wanted |= {part.name, *part.follows}
+    return [part for part in PARTS.values() if part.name in wanted]
+
+
+def stored(place: Place, found: Found, chains: int, draws: int) -> dict[str, xr.Dataset]:
+    """Return an engine's results as the groups of a place, and the group that names them."""
+    groups = place.note()
+    if place.draws:
+        groups[place.draws[0]] = found.dataset(chains, draws)
+        groups[place.evidence] = found.evidence()
+    if place.constants:
+        groups[place.constants] = found.constants()
+    return groups
+
+
+def raw_groups(groups: Groups, reading: Reading) -> dict[str, xr.Dataset]:
+    """
+    Return the groups of draws in raw score units that go with those of engines and are not there.
+    """
+    found = places(groups)
+    wanted = [place for place in found if place.raw and place.raw not in groups]
+    if not wanted:
+        return {}
+    curves = read_curves(groups, found, reading)
+    return {
+        place.raw: part_of(place.kind).raw(curves[place.name], groups[place.draws[0]], reading)
+        for place in wanted
+    }
+
+
+def read_curves(groups: Groups, found: Sequence[Place], reading: Reading) -> dict[str, PartCurves]:
+    """Return the curves of all parts, by name."""
+    curves: dict[str, PartCurves] = {}
+    for place in found:
+        own = Reading(reading.centre, reading.spread, reading.score_range, curves)
+        curves[place.name] = part_of(place.kind).read(groups, place, own)
+    return curves
+
+
+def read_stack(groups: Groups, reading: Reading) -> ModelCurves | None:
+    """Return the curve of a model, of its one part or of the mixture of all; None without any."""
+    curves = tuple(read_curves(groups, places(groups), reading).values())
+    if not curves:
+        return None
+    if COMBINATION not in groups:
+        return curves[0]
+    combination = groups[COMBINATION]
+    order, weight = int(combination.attrs[ORDER]), combination["weight"].values
+    return combine(curves, weight, read_lapse(groups), order, reading.score_range)

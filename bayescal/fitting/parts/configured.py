@@ -1,0 +1,317 @@
+"""Parts of a model, and inferences by PyMC, with the options that users choose."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from bayescal.families import FAMILIES, ScaleFloorOption
+from bayescal.families.warps import IDENTITY
+from bayescal.support.validation import check_choice, check_positive
+
+AUTO, AVERAGE = "auto", "average"
+AVERAGINGS = (AUTO, "stacking", "evidence")
+# From no warp to one that bends at the scores' own spread, in steps that evidence can tell apart.
+ASINH_SCALES = (IDENTITY, 10.0, 3.0, 1.0)
+
+
+def family_names() -> tuple[str, ...]:
+    """Return the legal values of `family`."""
+    return (AUTO, *FAMILIES, AVERAGE)
+
+
+@dataclass(repr=False)
+class Configured:
+    """
+    Named options, read, changed, copied and compared as those of scikit-learn's estimators.
+
+    Examples
+    --------
+    >>> from bayescal import Densities
+    >>> Densities("gaussian", warp="none")
+    Densities(family='gaussian', warp='none')
+    >>> Densities("gaussian") == Densities().set_params(family="gaussian")
+    True
+    """
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return all options by name; `deep` changes nothing."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
+    def set_params(self, **params: Any) -> Self:
+        """Change options, and return the object."""
+        for name, value in params.items():
+            if name not in self.get_params():
+                raise ValueError(
+                    f"options of {type(self).__name__} are {', '.join(self.get_params())}; got"
+                    f" {name!r}."
+                )
+            setattr(self, name, value)
+        return self
+
+    def changed(self) -> dict[str, Any]:
+        """Return the options that are not the default."""
+        defaults = {each.name: each.default for each in fields(self)}
+        return {k: value for k, value in self.get_params().items() if value != defaults[k]}
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name}={value!r}" for name, value in self.changed().items())
+        return f"{type(self).__name__}({shown})"
+
+
+@dataclass(repr=False)
+class ConfiguredPart(Configured):
+    """A part of a model with its options."""
+
+    name: ClassVar[str]  # a key of `bayescal.fitting.parts.combination.PARTS`
+
+    def check(self, inference: str) -> None:
+        """Raise ValueError if an option is not legal, or not with an inference."""
+        with _named(self):
+            self.asinh_scales()
+            self.priors()
+
+    def asinh_scales(self) -> tuple[float, ...] | None:
+        """Return the warps to choose from or to average over; None leaves them to the part."""
+        return _asinh_scales(self.get_params().get("warp", AUTO))
+
+    def priors(self) -> dict[str, Any]:
+        """Return the hyperparameters of its priors that are not the default."""
+        return _as_dict(self.get_params().get("hyperparameters"))
+
+
+@dataclass(repr=False)
+class Densities(ConfiguredPart):
+    """
+    Bayes' rule with densities of the scores of both classes.
+
+    Parameters
+    ----------
+    family : str
+        The shape of the class densities: one of `bayescal.families.FAMILIES`; "average", a mixture
+        of all but the hybrid, with weights for each class; or "auto", which is a mixture of
+        Gaussian and asymmetric Laplace densities for inference "exact", else "asymmetric_laplace".
+    warp : "auto", "none", "average" or float
+        Whether to transform the scores s to x = m + c asinh((s - m)/c), which shortens heavy tails
+        (m is their centre). "none" does not, "average" averages over c = inf, 10, 3 and 1 times
+        their spread, and a number is c in units of the spread. "auto" averages where densities of
+        several families are fitted, or several parts are combined. For inference "exact".
+    averaging : {"auto", "stacking", "evidence"}
+        How families and warps are weighed: "stacking" by the leave-one-out predictive density of
+        their mixture, "evidence" by their posterior probabilities. "auto" is stacking, which
+        predicted real scores better, but evidence where densities are one part of several.
+    monotone : bool
+        Whether to keep only posterior draws whose log-odds never fall as scores rise; for
+        inference "exact".
+    candidates : {"exact", "bennett"}
+        Modes that maximum likelihood tries: all that can be best, or the grid of Bennett's paper.
+    scale_floor : "auto", float or None
+        The floor under the widths of maximum likelihood, in score units; None means no floor, and
+        "auto" 1.5 / sqrt(n) times the spread of the scores.
+    hyperparameters : dict, optional
+        Hyperparameters of the densities' priors that are not the default: theta_scale,
+        share_alpha, share_beta, width_shape, width_scale, prior_alpha, prior_beta; see models/.
+    """
+
+    name: ClassVar[str] = "densities"
+
+    family: str = AUTO
+    warp: str | float = AUTO
+    averaging: str = AUTO
+    monotone: bool = False
+    candidates: str = "exact"
+    scale_floor: ScaleFloorOption = "auto"
+    hyperparameters: Mapping[str, float] | None = None
+
+    def check(self, inference: str) -> None:
+        """Raise ValueError if an option is not legal, or not with an inference."""
+        super().check(inference)
+        with _named(self):
+            check_choice("family", self.family, family_names())
+            check_choice("averaging", self.averaging, AVERAGINGS)
+            asked = {
+                f"family={self.family!r}": self.family == AVERAGE,
+                f"warp={self.warp!r}": self.asinh_scales() not in (None, (IDENTITY,)),
+                "monotone=True": bool(self.monotone),
+            }
+            for option, is_asked in asked.items():
+                if is_asked and inference != "exact":
+                    raise ValueError(f"{option} needs inference='exact', got {inference!r}.")
+
+
+@dataclass(repr=False)
+class Monotone(ConfiguredPart):
+    """
+    Log-odds that rise in straight pieces, fitted to the labels directly.
+
+    Parameters
+    ----------
+    n_segments : int, optional
+        Number of straight pieces; by default there are 9 to 17, the more the larger the rarer
+        class is. Bennett proposed three as future work.
+    warp : "auto", "none", "average" or float
+        See `Densities`. The likeliest warp is chosen: "auto" chooses from none, one spread and,
+        where a quarter of the scores lie within a thousandth of a spread, the width of these.
+    hyperparameters : dict, optional
+        Hyperparameters of the priors that are not the default, see
+        `bayescal.fitting.engines.monotone.density.Prior`.
+    """
+
+    name: ClassVar[str] = "monotone"
+
+    n_segments: int | None = None
+    warp: str | float = AUTO
+    hyperparameters: Mapping[str, float] | None = None
+
+    def priors(self) -> dict[str, Any]:
+        """Return the hyperparameters that are not the default, and the number of pieces."""
+        pieces = {} if self.n_segments is None else {"n_segments": self.n_segments}
+        return super().priors() | pieces
+
+
+@dataclass(repr=False)
+class Logistic(ConfiguredPart):
+    """
+    Log-odds along one straight line, fitted to the labels directly.
+
+    Parameters
+    ----------
+    warp : "auto", "none", "average" or float
+        See `Densities`; the likeliest warp is chosen, and "auto" is "none".
+    hyperparameters : dict, optional
+        Hyperparameters of the priors that are not the default, see
+        `bayescal.fitting.engines.monotone.density.Prior`.
+    """
+
+    name: ClassVar[str] = "logistic"
+
+    warp: str | float = AUTO
+    hyperparameters: Mapping[str, float] | None = None
+
+
+@dataclass(repr=False)
+class Recalibrated(ConfiguredPart):
+    """Log-odds that rise with those of the densities; without options."""
+
+    name: ClassVar[str] = "recalibrated"
+
+
+@dataclass(repr=False)
+class Identity(ConfiguredPart):
+    """Scores that are log-odds already, taken as they are; without options."""
+
+    name: ClassVar[str] = "identity"
+
+
+@dataclass(repr=False)
+class Learned(ConfiguredPart):
+    """Monotone log-odds around those of other problems, see `prior_knowledge`; without options."""
+
+    name: ClassVar[str] = "learned"
+
+
+@dataclass(repr=False)
+class NUTS(Configured):
+    """
+    Inference by PyMC's No-U-Turn sampler, for the densities or for a program of your own.
+
+    Parameters
+    ----------
+    program : str or Path, optional
+        A model program: a name from `bayescal.distributions.programs.available()` or the path of a
+        .py file, which is run. Defaults to the program named like the family.
+    hyperparameters : dict, optional
+        Keyword arguments of the program's `model`, such as theta_scale; see models/.
+    sampler_options : dict, optional
+        Further arguments of pm.sample: tune, target_accept, cores, nuts_sampler, ...
+    progressbar : bool
+        Whether the sampler shows its progress.
+    """
+
+    name: ClassVar[str] = "nuts"
+
+    program: str | Path | None = None
+    hyperparameters: Mapping[str, float] | None = None
+    sampler_options: Mapping[str, Any] | None = None
+    progressbar: bool = False
+
+
+@dataclass(repr=False)
+class MAP(Configured):
+    """
+    The posterior mode of the densities, or of a PyMC program of your own.
+
+    Parameters
+    ----------
+    program : str or Path, optional
+        See `NUTS`.
+    hyperparameters : dict, optional
+        See `NUTS`.
+    """
+
+    name: ClassVar[str] = "map"
+
+    program: str | Path | None = None
+    hyperparameters: Mapping[str, float] | None = None
+
+
+CONFIGURED_PARTS: dict[str, type[ConfiguredPart]] = {
+    each.name: each for each in (Densities, Monotone, Logistic, Recalibrated, Identity, Learned)
+}
+# By the name of the class, as files have them.
+CONFIGURED: dict[str, type[Configured]] = {
+    each.__name__: each for each in (*CONFIGURED_PARTS.values(), NUTS, MAP)
+}
+
+
+def as_plain(value: Configured) -> dict[str, dict[str, Any]]:
+    """Return a configured object as data for JSON: its class and the options that were changed."""
+    return {type(value).__name__: value.changed()}
+
+
+def from_plain(value: Any) -> Any:
+    """Decode data from JSON to configured objects, lists of them, or plain values."""
+    if isinstance(value, list):
+        return [from_plain(each) for each in value]
+    if isinstance(value, dict) and len(value) == 1:
+        ((name, options),) = value.items()
+        if name in CONFIGURED:
+            return CONFIGURED[name](**options)
+    return value
+
+
+@contextmanager
+def _named(part: ConfiguredPart) -> Iterator[None]:
+    """Let errors about options name the part."""
+    try:
+        yield
+    except ValueError as err:
+        raise ValueError(f"{type(part).__name__}: {err}") from None
+
+
+def _as_dict(hyperparameters: Any) -> dict[str, Any]:
+    if hyperparameters is None:
+        return {}
+    if not isinstance(hyperparameters, Mapping):
+        raise ValueError(
+            f"hyperparameters must be a dict of numbers by name, got {hyperparameters!r}."
+        )
+    return dict(hyperparameters)
+
+
+def _asinh_scales(warp: Any) -> tuple[float, ...] | None:
+    """Return the warps that an option means; None for "auto"."""
+    if isinstance(warp, str):
+        check_choice("warp", warp, (AUTO, "none", AVERAGE))
+        return {AUTO: None, "none": (IDENTITY,), AVERAGE: ASINH_SCALES}[warp]
+    if isinstance(warp, bool) or not isinstance(warp, int | float | np.number):
+        raise ValueError(
+            f"warp must be 'auto', 'none', 'average' or a positive number, got {warp!r}."
+        )
+    check_positive(warp=warp)
+    return (float(warp),)

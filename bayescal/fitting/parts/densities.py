@@ -1,0 +1,203 @@
+"""Class densities: Bayes' rule makes log-odds of p(s | class) and of the class prior."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xarray as xr
+
+from bayescal.families import FAMILIES, Family, Fit
+from bayescal.families.draws import density_draws, raw_shapes
+from bayescal.families.warps import IDENTITY
+from bayescal.fitting.curves.class_draws import ClassDraws, read_draws, read_mixture
+from bayescal.fitting.curves.curves import PartCurves
+from bayescal.fitting.engines.exact.engine import (
+    EFFICIENCY_LIMIT,
+    DensityFit,
+    draw_prior,
+    fit_densities,
+)
+from bayescal.fitting.engines.exact.mixture import Hyperparameters
+from bayescal.fitting.engines.maximum_likelihood import ClassFits
+from bayescal.fitting.parts.configured import ASINH_SCALES
+from bayescal.fitting.parts.part import (
+    DRAWS,
+    UNITS,
+    Finding,
+    Found,
+    Groups,
+    Options,
+    Part,
+    Place,
+    Reading,
+    Row,
+    Task,
+    place_of,
+    plain_place,
+)
+from bayescal.fitting.scores import KLASS, BinaryScores
+
+if TYPE_CHECKING:
+    from bayescal.fitting.formulas import Block
+
+LONG_NAMES = {
+    "mode": "mode of the density, in raw score units",
+    "left_width": "distance to the left of the mode with 1/e of its side's mass beyond",
+    "right_width": "distance to the right of the mode with 1/e of its side's mass beyond",
+}
+SHAPES = tuple(LONG_NAMES)
+
+
+class DensitiesPart(Part):
+    """Densities of both classes, of one family or of several, on raw or on warped scores."""
+
+    name = "densities"
+    # With few documents of classes that overlap, two densities apart promise more than they hold.
+    pseudo_documents = 0.5
+    importance_weighted = False  # accepted or rejected
+    hyperparameters = frozenset(field.name for field in fields(Hyperparameters)) - UNITS
+
+    def joins(self, data: BinaryScores, options: Options) -> bool:
+        """Return True."""
+        return True
+
+    def fit(self, task: Task) -> DensityFit:
+        """Return their posterior."""
+        options = task.options
+        return fit_densities(
+            options.families,
+            task.data,
+            task.rng,
+            draws=options.draws * options.chains,
+            hyperparameters=self.given(options),
+            asinh_scales=asinh_scales_of(options),
+            averaging=options.averaging,
+            monotone=options.monotone,
+        )
+
+    def place(self, found: Found, *, first: bool) -> Place:
+        """Return where a tree keeps them: of one family on raw scores, where people read."""
+        if isinstance(found, DensityFit) and found.plain and first:
+            return plain_place(self.name, self.name)
+        return place_of(self.name, self.name, first=first)
+
+    def read(self, groups: Groups, place: Place, reading: Reading) -> ClassDraws:
+        """Return their draws."""
+        draws = groups[place.draws[0]]
+        if place.constants:
+            return read_mixture(draws, float(groups[place.constants]["centre"]))
+        # Of one family on raw scores, that of maximum likelihood.
+        return read_draws(FAMILIES[groups["maximum_likelihood"].attrs["family"]], draws)
+
+    def raw(self, curves: PartCurves, draws: xr.Dataset, reading: Reading) -> xr.Dataset:
+        """Return mode, left_width and right_width of every draw; see `density_shapes`."""
+        assert curves.densities is not None  # noqa: S101
+        return shapes(curves.densities, draws)
+
+    def rows(
+        self, fits: ClassFits, posterior: xr.Dataset, place: Place, labels: tuple[str, str]
+    ) -> Iterator[Row]:
+        """Yield mode and widths, or the parameters of one family on raw scores, by class."""
+        return rows_of_classes(fits, posterior, labels, mixed=bool(place.constants))
+
+    def findings(self, name: str, evidence: xr.Dataset) -> Iterator[Finding]:
+        """Yield what is wrong with the grid and with the proposals."""
+        if not evidence["resolved"].all():
+            yield Finding(
+                "the exact engine's grid did not resolve the posterior of {whose}",
+                "check the scores for extreme outliers, or use inference='nuts'",
+                name,
+            )
+        efficiency = float(evidence["efficiency"].min(skipna=False))
+        if not efficiency >= EFFICIENCY_LIMIT:
+            yield Finding(
+                f"the exact engine's proposals of {{whose}} have efficiency {efficiency:.2f} (limit"
+                f" {EFFICIENCY_LIMIT})",
+                "use inference='nuts'",
+                name,
+            )
+
+    def describe(self, options: Options, scale: tuple[float, float] | None) -> list[Block]:
+        """Return Bayes' rule, the warps, the families and their priors."""
+        from bayescal.fitting.formulas import density_blocks
+
+        return density_blocks(
+            options.families, asinh_scales_of(options), scale, self.given(options)
+        )
+
+    def prior(self, task: Task, curves: PartCurves, posterior: xr.Dataset) -> xr.Dataset:
+        """Return one chain of draws from the prior, of the variables of the posterior."""
+        options = task.options
+        found = draw_prior(
+            options.families,
+            task.data,
+            task.rng,
+            draws=options.draws,
+            hyperparameters=self.given(options),
+            asinh_scales=asinh_scales_of(options),
+            monotone=options.monotone,
+        )
+        drawn = found.dataset(1, options.draws)
+        return drawn if found.plain else shapes(read_mixture(drawn, found.centre), drawn)
+
+
+def asinh_scales_of(options: Options) -> tuple[float, ...]:
+    """Return the warps: all where families or parts are weighed anyway, unless told otherwise."""
+    asked = options.warps.get(DENSITIES.name)
+    if asked is not None:
+        return asked
+    return ASINH_SCALES if options.combined or len(options.families) > 1 else (IDENTITY,)
+
+
+def shapes(densities: ClassDraws, draws: xr.Dataset) -> xr.Dataset:
+    """Return mode and widths of every draw in raw score units (chain, draw, klass)."""
+    both = np.stack([raw_shapes(each) for each in (densities.negative, densities.positive)])
+    shape = tuple(draws.sizes[dim] for dim in DRAWS)
+    variables = {
+        name: (
+            (*DRAWS, "klass"),
+            np.moveaxis(both[:, k].reshape(len(KLASS), *shape), 0, -1),
+            {"long_name": LONG_NAMES[name]},
+        )
+        for k, name in enumerate(SHAPES)
+    }
+    coords = {name: draws[name].variable for name in (*DRAWS, "klass")}
+    return xr.Dataset(variables | {"prior": draws["prior"].variable}, coords)
+
+
+def rows_of_classes(
+    fits: ClassFits, inferred: xr.Dataset | None, labels: tuple[str, str], *, mixed: bool
+) -> Iterator[Row]:
+    """Yield the rows of a summary, class by class."""
+    both = ((False, fits.negative), (True, fits.positive))
+    for klass, label, (positive, fit) in zip(KLASS, labels, both, strict=True):
+        family = fits.family.of_class(positive)
+        for name, mle in (_shape_of_fit(family, fit) if mixed else _parameters_of(fit)).items():
+            draws = None if inferred is None else inferred[name].sel(klass=klass)
+            yield (label, name), mle, draws
+
+
+def _parameters_of(fit: Fit) -> dict[str, dict[str, Any]]:
+    return {name: _mle(fit, name, value) for name, value in fit.parameters.items()}
+
+
+def _shape_of_fit(family: Family, fit: Fit) -> dict[str, dict[str, Any]]:
+    """Return mode and widths of a fit, which draws of other families and warps have too."""
+    sides = np.stack(family.sides(*map(np.atleast_1d, fit.parameters.values())))
+    one = density_draws((family,), np.zeros(1, np.intp), sides, np.array([IDENTITY]), 0.0)
+    own = (family.parameters[k] for k in family.by_side)
+    found = zip(own, SHAPES, raw_shapes(one)[:, 0].tolist(), strict=True)
+    return {name: _mle(fit, parameter, value) for parameter, name, value in found}
+
+
+def _mle(fit: Fit, parameter: str, value: float) -> dict[str, Any]:
+    return {
+        "mle": value,
+        "guard": fit.scale_floor.name if parameter in fit.scale_floor.acted else "",
+    }
+
+
+DENSITIES = DensitiesPart()

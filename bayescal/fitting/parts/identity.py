@@ -1,0 +1,64 @@
+"""Scores that are log-odds already, taken at their word: do not calibrate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from bayescal.fitting.curves.log_odds_draws import IdentityDraws
+from bayescal.fitting.parts.part import Found, Groups, Options, Part, Place, Reading, Task
+from bayescal.fitting.scores import BinaryScores
+from bayescal.support.validation import Floats
+
+
+@dataclass(frozen=True)
+class Untouched:
+    """The result of a part without parameters."""
+
+    # (n,): log-odds
+    score: Floats
+
+    def dataset(self, chains: int, draws: int) -> xr.Dataset:
+        """Return nothing."""
+        return xr.Dataset()
+
+    def constants(self) -> xr.Dataset:
+        """Return nothing."""
+        return xr.Dataset()
+
+    def evidence(self) -> xr.Dataset:
+        """Return nothing."""
+        return xr.Dataset()
+
+    def leave_one_out(self, index: NDArray[np.intp], rng: np.random.Generator) -> Floats:
+        """Return the scores of some documents."""
+        return self.score[index]
+
+
+class IdentityPart(Part):
+    """The score itself as log-odds."""
+
+    name = "identity"
+
+    def joins(self, data: BinaryScores, options: Options) -> bool:
+        """Return True if the user states that the scores are log-odds or probabilities."""
+        return data.scores_are != "scores"
+
+    def fit(self, task: Task) -> Untouched:
+        """Return the scores: there is nothing to fit."""
+        return Untouched(task.data.score)
+
+    def place(self, found: Found, *, first: bool) -> Place:
+        """Return no place: there are no draws to keep."""
+        return Place(self.name, self.name, ())
+
+    def read(self, groups: Groups, place: Place, reading: Reading) -> IdentityDraws:
+        """Return as many draws as another part has, and its class prior."""
+        other = next(iter(reading.before.values()))
+        return IdentityDraws(other.prior, np.zeros(other.size))
+
+
+IDENTITY = IdentityPart()

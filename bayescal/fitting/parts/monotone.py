@@ -1,0 +1,251 @@
+"""Log-odds fitted to labels given scores: monotone in straight pieces, or one straight line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import xarray as xr
+
+from bayescal.families.warps import IDENTITY, unwarp
+from bayescal.fitting.curves.curves import PartCurves
+from bayescal.fitting.curves.log_odds_draws import MonotoneDraws, read_monotone
+from bayescal.fitting.engines.importance import WORST_EFFICIENCY, WORST_K
+from bayescal.fitting.engines.monotone.density import Prior
+from bayescal.fitting.engines.monotone.engine import (
+    LogOddsFit,
+    draw_prior,
+    fit_around,
+    fit_monotone,
+)
+from bayescal.fitting.parts.configured import ASINH_SCALES
+from bayescal.fitting.parts.part import (
+    DRAWS,
+    Finding,
+    Groups,
+    Options,
+    Part,
+    Place,
+    Reading,
+    Task,
+    at_scores,
+)
+from bayescal.fitting.scores import BinaryScores
+from bayescal.support.robust import rounding
+from bayescal.support.validation import Floats, check_count
+
+if TYPE_CHECKING:
+    from bayescal.fitting.formulas import Block
+
+# A quarter of the scores within so many spreads is next to one score on every other warp.
+TINY = 1e-3
+# Log-odds bend where they like: no warp and the strongest are enough.
+ENDS = (ASINH_SCALES[0], ASINH_SCALES[-1])
+OF_PRIOR = frozenset(field.name for field in fields(Prior))
+SEGMENTS = "n_segments"
+
+
+class LogOddsPart(Part):
+    """
+    Log-odds that rise with the score, fitted to the labels directly.
+
+    Parameters
+    ----------
+    name : str
+        Of the part.
+    title, text : str
+        What a report says of it.
+    """
+
+    hyperparameters = OF_PRIOR
+
+    def __init__(self, name: str, title: str, text: str) -> None:
+        self.name, self.title, self.text = name, title, text
+
+    def joins(self, data: BinaryScores, options: Options) -> bool:
+        """Return True."""
+        return True
+
+    def fit(self, task: Task) -> LogOddsFit:
+        """Return the posterior on the warp that the labels favour."""
+        options = task.options
+        given = self.given(options)
+        segments = given.pop(SEGMENTS, None)
+        if segments is not None:
+            check_count(SEGMENTS, segments)
+        return fit_monotone(
+            task.outlines,
+            task.rng,
+            draws=options.draws * options.chains,
+            asinh_scales=self.asinh_scales(options, task.data),
+            hyperparameters=given,
+            n_segments=self.segments if segments is None else int(segments),
+        )
+
+    @property
+    def segments(self) -> int | None:
+        """Return the number of pieces; None chooses it by the size of the data."""
+        return None
+
+    def asinh_scales(self, options: Options, data: BinaryScores) -> tuple[float, ...]:
+        """Return the warps to choose from, in units of the scores' spread."""
+        asked = options.warps.get(self.name)
+        return ENDS if asked is None or asked == ASINH_SCALES else asked
+
+    def read(self, groups: Groups, place: Place, reading: Reading) -> PartCurves:
+        """Return its draws."""
+        return read_log_odds(groups, place)
+
+    def raw(self, curves: PartCurves, draws: xr.Dataset, reading: Reading) -> xr.Dataset:
+        """Return log-odds where their slope changes and at the ends of the scores fitted."""
+        assert isinstance(curves, MonotoneDraws)  # noqa: S101
+        return at_scores(curves, draws, _nodes(curves, reading.score_range))
+
+    def findings(self, name: str, evidence: xr.Dataset) -> Iterator[Finding]:
+        """Yield what is wrong with the importance weights and the likelihood."""
+        k, efficiency = float(evidence["pareto_k"]), float(evidence["efficiency"])
+        if not (evidence["resolved"] and k <= WORST_K and efficiency >= WORST_EFFICIENCY):
+            yield Finding(
+                "the importance weights of {whose} are too uneven, or its likelihood is too coarse"
+                f" (Pareto k {k:.2f}, efficiency {efficiency:.3f}, error of the log likelihood"
+                f" {float(evidence['likelihood_error']):.2g} nats)",
+                "raise draws, or choose parts without it",
+                name,
+            )
+
+    def describe(self, options: Options, scale: tuple[float, float] | None) -> list[Block]:
+        """Return its formula and its priors."""
+        from bayescal.fitting.formulas import block
+
+        given = self.given(options)
+        given.pop(SEGMENTS, None)
+        return [block(self.title, self.text, given, scale, straight=self.segments == 1)]
+
+    def prior(self, task: Task, curves: PartCurves, posterior: xr.Dataset) -> xr.Dataset:
+        """Return one chain of the prior's log-odds, at the posterior's scores and on its warp."""
+        assert isinstance(curves, MonotoneDraws)  # noqa: S101
+        options = task.options
+        prior = Prior(**{k: v for k, v in self.given(options).items() if k != SEGMENTS})
+        intercept, slope = draw_prior(prior, curves.pieces, options.draws, task.rng)
+        base: Floats = task.rng.beta(1.0, 1.0, options.draws)
+        curve = replace(curves, intercept=intercept, slope=slope, prior=base)
+        score = posterior["score"].values
+        return xr.Dataset(
+            {
+                "log_odds": ((*DRAWS, "score"), curve.log_odds(score)[None]),
+                "prior": (DRAWS, base[None]),
+            },
+            {"chain": [0], "draw": np.arange(options.draws), "score": score},
+        )
+
+
+class MonotonePart(LogOddsPart):
+    """Log-odds that rise in straight pieces."""
+
+    hyperparameters = LogOddsPart.hyperparameters | {SEGMENTS}
+
+    def asinh_scales(self, options: Options, data: BinaryScores) -> tuple[float, ...]:
+        """
+        Return none and one spread, and where scores lie much closer together, how wide that is.
+
+        Naive Bayes may give half of the documents log-odds of -1e9, and others between -20 and 5:
+        in units of the spread, which is most of 1e9, these would be one score.
+        """
+        chosen = super().asinh_scales(options, data)
+        if options.warps.get(self.name) is not None:
+            return chosen
+        centre, spread = data.centre_and_spread
+        narrow = rounding(abs(centre)) < data.bulk_width < TINY * spread
+        return (*chosen, data.bulk_width / spread) if narrow else chosen
+
+
+class LogisticPart(LogOddsPart):
+    """Log-odds along one straight line: in a combination that of the raw score, others warp."""
+
+    def belief(self, options: Options) -> float:
+        """
+        Return less the more probable it is that scores are like those of a population.
+
+        What is known makes a better start than a straight line (docs/defaults.md).
+        """
+        return (1.0 - (options.like_populations or 0.0)) * self.pseudo_documents
+
+    @property
+    def segments(self) -> int:
+        """Return 1."""
+        return 1
+
+    def asinh_scales(self, options: Options, data: BinaryScores) -> tuple[float, ...]:
+        """Return the warps to choose from, in units of the scores' spread; by default none."""
+        return options.warps.get(self.name) or (IDENTITY,)
+
+
+def read_log_odds(groups: Mapping[str, xr.Dataset], place: Place) -> MonotoneDraws:
+    """Return the draws of log-odds in straight pieces; raise ValueError if they are not finite."""
+    return read_monotone(groups[place.draws[0]], groups[place.constants], place.name)
+
+
+def _nodes(curve: MonotoneDraws, score_range: tuple[float, float]) -> Floats:
+    knots = unwarp(
+        curve.centre + curve.spread * curve.pieces.knots, curve.centre, curve.asinh_scale
+    )
+    return np.unique([score_range[0], *knots, score_range[1]])
+
+
+MONOTONE = MonotonePart(
+    "monotone", "Monotone log-odds", "Log-odds that rise with x in straight pieces of slopes b."
+)
+LOGISTIC = LogisticPart(
+    "logistic", "Logistic regression", "Log-odds that rise with x along one straight line."
+)
+
+
+# Monotone log-odds around those that classifiers' scores were found to have on other data.
+
+
+class LearnedPart(LogOddsPart):
+    """Log-odds that rise with the score, around those of other problems of the same kind."""
+
+    # As much as all parts of a combination without it.
+    pseudo_documents = 2.75
+    hyperparameters = frozenset()
+
+    def joins(self, data: BinaryScores, options: Options) -> bool:
+        """Return whether a population is known of such scores."""
+        return bool(options.populations_for(data))
+
+    def belief(self, options: Options) -> float:
+        """Return less the less probable it is that scores are like those of a population."""
+        share = 1.0 if options.like_populations is None else options.like_populations
+        return share * self.pseudo_documents
+
+    def fit(self, task: Task) -> LogOddsFit:
+        """Return the posterior around the population that the labels favour."""
+        populations = task.options.populations_for(task.data)
+        if not populations:
+            raise ValueError(
+                f"the part {self.name!r} needs prior_knowledge='learned', or populations of scores"
+                f" that are {task.data.scores_are!r}; there are none."
+            )
+        return fit_around(
+            task.outlines,
+            task.rng,
+            draws=task.options.draws * task.options.chains,
+            populations=populations,
+        )
+
+    def describe(self, options: Options, scale: tuple[float, float] | None) -> list[Block]:
+        """Return its formula, and the populations."""
+        from bayescal.fitting.formulas import block_of_populations
+
+        return [block_of_populations(self.title, self.text, options.populations)]
+
+
+LEARNED = LearnedPart(
+    "learned",
+    "Log-odds around other problems'",
+    "Log-odds that rise with x in straight pieces of slopes b, of the likeliest of several"
+    " populations of problems met before, which are stated in raw scores.",
+)

@@ -1,0 +1,388 @@
+"""The interface of a part: all that a model, its results, tables and reports ask of one."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from bayescal.families import Family
+from bayescal.fitting.curves.curves import NOT_FINITE, PartCurves
+from bayescal.fitting.engines.maximum_likelihood import ClassFits
+from bayescal.fitting.engines.monotone.engine import LogOddsPopulation, Outlines
+from bayescal.fitting.scores import BinaryScores
+from bayescal.support.validation import Floats
+
+if TYPE_CHECKING:
+    from bayescal.fitting.formulas import Block
+
+# What parts are asked to fit: a problem, and what its estimator's parameters say of it.
+
+
+@dataclass(frozen=True)
+class Options:
+    """Parameters of an estimator that concern all parts."""
+
+    # Of class densities
+    families: tuple[Family, ...]
+    # For each part, warps to choose from or to average over, by their asinh scales in spreads; None
+    # leaves them to the part
+    warps: Mapping[str, tuple[float, ...] | None]
+    # {"stacking", "evidence"}: how several families and warps of densities are weighed
+    averaging: str
+    # Whether densities are conditioned on log-odds that never fall
+    monotone: bool
+    # For each part, the hyperparameters of its priors that are not the default
+    hyperparameters: Mapping[str, Mapping[str, float]]
+    # Whether several parts are weighed; else there is one, and those that it follows
+    combined: bool
+    # Draws of each chain, and chains
+    draws: int
+    chains: int
+    # Share of documents, of a combination, whose label has nothing to do with their score; None
+    # learns it from labels left out
+    lapse: float | None = 0.0
+    # What is known of log-odds from other problems
+    populations: tuple[LogOddsPopulation, ...] = ()
+    # Probability, given the labels, that scores are like those of one of them; None if the parts
+    # were named, so that nothing depends on it
+    like_populations: float | None = None
+
+    def populations_for(self, data: BinaryScores) -> list[LogOddsPopulation]:
+        """Return the population of log-odds of such scores."""
+        return [each for each in self.populations if data.scores_are in each.scores_are]
+
+
+class Found(Protocol):
+    """The posterior of a part, as its engine returns it."""
+
+    def dataset(self, chains: int, draws: int) -> xr.Dataset:
+        """Return the draws, with the dimensions chain and draw."""
+        ...
+
+    def constants(self) -> xr.Dataset:
+        """Return the constants that convert the draws to raw score units."""
+        ...
+
+    def evidence(self) -> xr.Dataset:
+        """Return the diagnostics of the draws."""
+        ...
+
+    def leave_one_out(self, index: NDArray[np.intp], rng: np.random.Generator) -> Floats:
+        """Return the log-odds of + of some documents, each given all others."""
+        ...
+
+
+@dataclass(frozen=True)
+class Task:
+    """The data that a part is fitted to."""
+
+    # Of the documents: what is known of their log-odds before any draws
+    outlines: Outlines
+    # How
+    options: Options
+    # Source of randomness
+    rng: np.random.Generator
+    # The parts fitted before it, by name
+    before: Mapping[str, Found]
+
+    @property
+    def data(self) -> BinaryScores:
+        """Return the documents."""
+        return self.outlines.data
+
+
+# Where a tree of results keeps each part: groups below parts/<name>, which names its kind.
+#
+# A tree is read as a flat mapping from the paths of its groups to their datasets.
+
+Groups = Mapping[str, xr.Dataset]
+
+DRAWS = ("chain", "draw")  # dimensions of every group of draws
+FOLDER = "parts"
+POSTERIOR = "posterior"  # the draws of the first part that people read, where ArviZ looks for them
+MODE = "mode"  # the same of one posterior mode, without draws
+COMBINATION = "combination"  # the parts' weights
+LAPSE = "lapse"  # draws of the share of documents whose label has nothing to do with their score
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a part is kept."""
+
+    # Of the part, as tables say it
+    name: str
+    # What reads it: a key of `bayescal.fitting.parts.combination.PARTS`, or of those of many topics
+    kind: str
+    # The groups that hold its draws as the engine made them, which curves are read from; none for a
+    # part without any
+    draws: tuple[str, ...]
+    # The group of the constants that turn them into raw score units; empty if they are in them
+    constants: str = ""
+    # The group of the same draws in raw score units, for people; empty for draws that are in them
+    # and for those of many topics, which would take twice the memory
+    raw: str = ""
+    # The group that says how well the draws were made; it may be absent
+    evidence: str = ""
+
+    @property
+    def folder(self) -> str:
+        """Return the group that names the part's kind and where the rest of it is."""
+        return f"{FOLDER}/{self.name}"
+
+    def note(self) -> dict[str, xr.Dataset]:
+        """Return that group."""
+        attrs = {
+            "kind": self.kind,
+            "draws": ",".join(self.draws),
+            "constants": self.constants,
+            "raw": self.raw,
+            "evidence": self.evidence,
+        }
+        return {self.folder: xr.Dataset(attrs=attrs)}
+
+
+def place_of(name: str, kind: str, *, first: bool) -> Place:
+    """Return the place of a part whose engine draws in coordinates of its own."""
+    folder = f"{FOLDER}/{name}"
+    return Place(
+        name=name,
+        kind=kind,
+        draws=(f"{folder}/engine_draws",),
+        constants=f"{folder}/engine_constants",
+        raw=POSTERIOR if first else f"{folder}/draws",
+        evidence=f"{folder}/evidence",
+    )
+
+
+def plain_place(name: str, kind: str, group: str = POSTERIOR) -> Place:
+    """Return the place of the first part where its engine draws, or finds, what people read."""
+    return Place(name, kind, (group,), evidence=f"{FOLDER}/{name}/evidence")
+
+
+def places(groups: Groups) -> list[Place]:
+    """Return where the parts are of which a tree holds draws, in their order."""
+    found = {}
+    for path, group in groups.items():
+        folder, _, name = path.partition("/")
+        if folder == FOLDER and name and "/" not in name:
+            note = dict(group.attrs)
+            draws = tuple(path for path in note.pop("draws").split(",") if path)
+            found[name] = Place(name=name, draws=draws, **note)
+    if COMBINATION not in groups:
+        return list(found.values())
+    return [found[name] for name in groups[COMBINATION]["part"].values.tolist()]
+
+
+def model_name(groups: Groups) -> str:
+    """Return the parts of a model by their names; of one family on raw scores its name."""
+    found = places(groups)
+    if any(place.constants for place in found) or len(found) > 1:
+        return ", ".join(place.name for place in found)
+    return str(groups["maximum_likelihood"].attrs["family"])
+
+
+def flat(tree: xr.DataTree) -> dict[str, xr.Dataset]:
+    """Return the groups of a tree by their paths."""
+    return {
+        node.path.lstrip("/"): node.to_dataset(inherit=False)
+        for node in tree.descendants
+        if node.has_data or node.attrs
+    }
+
+
+# Findings about the draws of a part, and their wording.
+
+# Of few values, one of them infinite: a choice among warps.
+CHOSEN = ("asinh_scale",)
+# Fewer draws may be the same one by chance: those of topics are picked from some hundreds.
+FEWEST_DRAWS = 10
+MOST_NAMES = 5
+AGAIN = "fit again with another random_state"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something wrong."""
+
+    # In words, "{whose}" standing for the part and its topics
+    what: str
+    # What to do
+    advice: str
+    # The part's name
+    part: str
+    # (topics,): the topics it is wrong with; None for the only problem, or for what topics share
+    topics: NDArray[np.bool_] | None = None
+
+    def text(self, names: NDArray[Any] | None = None) -> str:
+        """Return the finding with advice, and with the names of some topics if there are any."""
+        whose = f"the part {self.part!r}"
+        if names is not None and self.topics is not None:
+            whose = f"{whose} for {_listed(names[self.topics].tolist())}"
+        return f"{self.what.format(whose=whose)}: {self.advice}"
+
+
+def of_draws(part: str, draws: xr.Dataset, fixed: tuple[str, ...] = ()) -> Iterator[Finding]:
+    """Find draws that are not numbers, and draws that are all the same number."""
+    several = draws.sizes["chain"] * draws.sizes["draw"] >= FEWEST_DRAWS
+    # Variables, not arrays with coordinates: every fit pays for this.
+    drawn = {str(name): each for name, each in draws.variables.items() if _drawn(str(name), each)}
+    for by_topic in (False, True):
+        own = {name: each for name, each in drawn.items() if ("topic" in each.dims) == by_topic}
+        ends = {name: _ends(each) for name, each in own.items()}
+        endless = [
+            (~np.isfinite(low) | ~np.isfinite(high)).any(axis=1) for low, high in ends.values()
+        ]
+        varied = [each for name, each in ends.items() if name not in fixed]
+        constant = [(low == high).any(axis=1) for low, high in varied if several]
+        for what, wrong in (
+            (NOT_FINITE, endless),
+            ("are all the same", constant),
+        ):
+            if np.any(wrong):
+                topics = np.any(wrong, axis=0) if by_topic else None
+                yield Finding(f"the draws of {{whose}} {what}", AGAIN, part, topics)
+
+
+def _drawn(name: str, variable: xr.Variable) -> bool:
+    return set(DRAWS) <= set(variable.dims) and variable.dtype.kind == "f" and name not in CHOSEN
+
+
+def _ends(variable: xr.Variable) -> tuple[Floats, Floats]:
+    """Return the least and the largest draw of each element; topics first where there are any."""
+    axes = tuple(variable.dims.index(name) for name in DRAWS)
+    low, high = variable.values.min(axis=axes), variable.values.max(axis=axes)
+    kept = [name for name in variable.dims if name not in DRAWS]
+    if "topic" not in kept:
+        return low.reshape(1, -1), high.reshape(1, -1)
+    where = kept.index("topic")
+    topics = low.shape[where]
+    shape = topics, low.size // max(topics, 1)  # of a population without topics -1 is no number
+    low, high = (np.moveaxis(each, where, 0).reshape(shape) for each in (low, high))
+    return low, high
+
+
+def any_of(wrong: xr.Variable) -> NDArray[np.bool_]:
+    """Return whether any value is wrong, topic by topic where there are topics."""
+    axes = tuple(k for k, dim in enumerate(wrong.dims) if dim != "topic")
+    return np.asarray(wrong.values.any(axis=axes))
+
+
+def unresolved(part: str, evidence: xr.Dataset) -> Iterator[Finding]:
+    """Find evidence that says of itself that the posterior was not resolved."""
+    if "resolved" in evidence and not evidence["resolved"].all():
+        yield Finding("the posterior of {whose} was not resolved", AGAIN, part)
+
+
+def _listed(names: list[Any]) -> str:
+    shown = ", ".join(map(repr, names[:MOST_NAMES]))
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return f"topic{'s' if len(names) > 1 else ''} {shown}{more}"
+
+
+# Class and parameter, what maximum likelihood says, and the draws or the mode.
+Row = tuple[tuple[str, str], dict[str, Any], xr.DataArray | None]
+NODES = 9
+# Arguments of programs that state the units of the scores: `units` of the estimator, of no part.
+UNITS = frozenset({"centre", "spread"})
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Constants for reading a part's draws."""
+
+    # Robust centre and spread of the scores fitted
+    centre: float
+    spread: float
+    # The smallest and the largest score fitted
+    score_range: tuple[float, float]
+    # The parts read before it, by name
+    before: Mapping[str, PartCurves]
+
+
+class Part(ABC):
+    """
+    A part of a model: one curve of log-odds with a posterior.
+
+    A part of a new kind is a file with a subclass, and its entry in
+    `bayescal.fitting.parts.combination.PARTS`.
+    """
+
+    # As `parts=` of the estimators, tables and the tree of results say it
+    name: str
+    # Parts that have to be fitted before it, for it starts from them
+    follows: tuple[str, ...] = ()
+    # Documents' worth of belief in it before any label speaks, in a combination; of parts that
+    # `belief` has less of at times, the most
+    pseudo_documents: float = 1.0
+    # Names of its prior's parameters
+    hyperparameters: frozenset[str] = frozenset()
+    # Whether its draws are picked by importance weights, whose Pareto shape then matters
+    importance_weighted: bool = True
+    # Variables whose draws may be all the same
+    constant_draws: tuple[str, ...] = ()
+
+    def joins(self, data: BinaryScores, options: Options) -> bool:
+        """Return whether it is part of the combination; False for those to be asked for by name."""
+        return False
+
+    def belief(self, options: Options) -> float:
+        """Return the prior weight of the part in stacking, in documents."""
+        return self.pseudo_documents
+
+    def given(self, options: Options) -> dict[str, float]:
+        """Return its hyperparameters that are not the default."""
+        return dict(options.hyperparameters.get(self.name, {}))
+
+    @abstractmethod
+    def fit(self, task: Task) -> Found:
+        """Return its posterior."""
+
+    def place(self, found: Found, *, first: bool) -> Place:
+        """Return where a tree keeps it."""
+        return place_of(self.name, self.name, first=first)
+
+    @abstractmethod
+    def read(self, groups: Groups, place: Place, reading: Reading) -> PartCurves:
+        """Return its curves."""
+
+    def raw(self, curves: PartCurves, draws: xr.Dataset, reading: Reading) -> xr.Dataset:
+        """Return the draws in raw score units, for people: by default log-odds at some scores."""
+        low, high = reading.score_range
+        return at_scores(curves, draws, np.linspace(low, high, NODES))
+
+    def rows(
+        self, fits: ClassFits, posterior: xr.Dataset, place: Place, labels: tuple[str, str]
+    ) -> Iterator[Row]:
+        """Yield the rows of `ScoreCalibrator.summary`: by default the log-odds of `raw`."""
+        scores = posterior["score"].values
+        for k, (score, mle) in enumerate(zip(scores, fits.log_odds(scores), strict=True)):
+            name = ("log-odds", f"at {score:.6g}")
+            yield name, {"mle": float(mle), "guard": ""}, posterior["log_odds"].isel(score=k)
+
+    def findings(self, name: str, evidence: xr.Dataset) -> Iterator[Finding]:
+        """Yield what is wrong with how the draws were made."""
+        return unresolved(name, evidence)
+
+    def describe(self, options: Options, scale: tuple[float, float] | None) -> list[Block]:
+        """Return itself in words and formulas."""
+        from bayescal.fitting.formulas import Block
+
+        return [Block(self.name, (type(self).__doc__ or "").strip().partition("\n")[0])]
+
+    def prior(self, task: Task, curves: PartCurves, posterior: xr.Dataset) -> xr.Dataset:
+        """Return one chain of draws from its prior, of the variables of `raw`."""
+        raise ValueError(f"the part {self.name!r} does not draw from its prior.")
+
+
+def at_scores(curves: PartCurves, draws: xr.Dataset, at: Floats, dim: str = "score") -> xr.Dataset:
+    """Return the log-odds of every draw at some scores, or along another dimension."""
+    shape = tuple(draws.sizes[name] for name in DRAWS)
+    log_odds = (*DRAWS, dim), curves.log_odds(at).reshape(*shape, at.size)
+    coords = {name: draws[name].variable for name in DRAWS} | {dim: (dim, at)}
+    return xr.Dataset({"log_odds": log_odds, "prior": draws["prior"].variable}, coords)

@@ -1,0 +1,84 @@
+"""Densities recalibrated: monotone log-odds along those that class densities give."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import xarray as xr
+
+from bayescal.families.warps import IDENTITY
+from bayescal.fitting.curves.curves import PartCurves
+from bayescal.fitting.curves.log_odds_draws import RecalibratedDraws
+from bayescal.fitting.engines.exact.engine import MOST_DRAWS, DensityFit
+from bayescal.fitting.engines.monotone.engine import LogOddsFit, Outlines, fit_monotone
+from bayescal.fitting.engines.stacking import RECALIBRATION
+from bayescal.fitting.parts.densities import DENSITIES
+from bayescal.fitting.parts.monotone import LogOddsPart, read_log_odds
+from bayescal.fitting.parts.part import Groups, Options, Part, Place, Reading, Task, at_scores
+from bayescal.fitting.scores import BinaryScores
+
+if TYPE_CHECKING:
+    from bayescal.fitting.formulas import Block
+
+# P(+) of .02, .12, .5, .88 and .98: where the curve is shown.
+SHOWN_LOG_ODDS = np.array([-4.0, -2.0, 0.0, 2.0, 4.0])
+
+
+class RecalibratedPart(LogOddsPart):
+    """Log-odds that rise with the densities' log-odds of documents left out."""
+
+    follows = (DENSITIES.name,)
+    # What follows two densities promises too much where these do.
+    pseudo_documents = 0.25
+    hyperparameters = frozenset()
+
+    def joins(self, data: BinaryScores, options: Options) -> bool:
+        """Return whether densities are free to fall: else what follows their average may fall."""
+        return not options.monotone
+
+    def fit(self, task: Task) -> LogOddsFit:
+        """Return its posterior, the densities' log-odds in place of the scores."""
+        densities = task.before[DENSITIES.name]
+        assert isinstance(densities, DensityFit)  # noqa: S101
+        options = task.options
+        return fit_monotone(
+            Outlines(replace(task.data, score=densities.left_out)),
+            task.rng,
+            draws=options.draws * options.chains,
+            asinh_scales=(IDENTITY,),
+            hyperparameters=RECALIBRATION,
+        )
+
+    def read(self, groups: Groups, place: Place, reading: Reading) -> RecalibratedDraws:
+        """Return its draws, along those of the densities."""
+        densities = reading.before[DENSITIES.name]
+        # As many draws as the log-odds had that it was fitted to.
+        thinned = densities.take(np.arange(min(MOST_DRAWS, densities.size)))
+        return RecalibratedDraws(thinned, read_log_odds(groups, place))
+
+    def raw(self, curves: PartCurves, draws: xr.Dataset, reading: Reading) -> xr.Dataset:
+        """Return log-odds where the densities say some log-odds."""
+        assert isinstance(curves, RecalibratedDraws)  # noqa: S101
+        return at_scores(curves.along, draws, SHOWN_LOG_ODDS, "density_log_odds")
+
+    def describe(self, options: Options, scale: tuple[float, float] | None) -> list[Block]:
+        """Return its formula and its priors."""
+        return [recalibration_block()]
+
+    def prior(self, task: Task, curves: PartCurves, posterior: xr.Dataset) -> xr.Dataset:
+        """Raise ValueError: its scores are a posterior's."""
+        return Part.prior(self, task, curves, posterior)
+
+
+def recalibration_block() -> Block:
+    """Return the formula of log-odds along those of densities, and their priors."""
+    from bayescal.fitting.formulas import block
+
+    return block(RECALIBRATED.title, RECALIBRATED.text, RECALIBRATION, None, along_densities=True)
+
+
+RECALIBRATED = RecalibratedPart(
+    "recalibrated", "Recalibrated densities", "Log-odds that rise in straight pieces."
+)

@@ -1,0 +1,208 @@
+"""Prior knowledge of a problem: a population learned from a history of others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import xarray as xr
+
+from bayescal.families import Family
+from bayescal.fitting.learned_prior import LEARNED, VAGUE, names_priors_of_parts
+from bayescal.fitting.parts.part import Groups
+from bayescal.fitting.results import storage, topics
+from bayescal.fitting.results import tree as provenance
+from bayescal.fitting.results.population import families_in, read_kept
+from bayescal.fitting.results.topics import read_population, read_scale
+from bayescal.fitting.results.tree import Results
+from bayescal.fitting.settings import ScoreParameters
+
+HISTORY = "TopicCalibrator"  # what makes populations, as files name it
+# Parameters of a ScoreCalibrator that say what a population has decided already.
+DECIDED = ("parts", "units", "lapse")
+MAY_BE = (
+    f"prior_knowledge must be {VAGUE!r}, {LEARNED!r}, a {HISTORY} fitted with pooling='partial',"
+    " its population_, a bayescal.Population of it, or the path of a saved one, or of a .json file"
+    " of learnt populations"
+)
+
+
+class Population:
+    """
+    What many calibrated problems say of the next one, as `ScoreCalibrator(prior_knowledge=...)`.
+
+    It is a value, not an estimator: it has no parameters, is never changed, and is its own copy.
+    So it stays what it is in scikit-learn's clones and in the grids of a GridSearchCV, where a
+    fitted estimator would be replaced by an unfitted one.
+
+    Parameters
+    ----------
+    history : TopicCalibrator, str or Path
+        Fitted with pooling="partial", or the path of a file that its `save` wrote. Of its topics
+        nothing is kept.
+
+    Attributes
+    ----------
+    families : tuple of str
+        The families of its densities.
+    scores_are : str
+        What the history's scores are; see `TopicCalibrator`.
+    units : dict of str to float
+        Centre and spread of all scores of the history, in which the population is stated.
+    draws : tuple of int
+        Chains, and draws of each.
+
+    Raises
+    ------
+    ValueError
+        If it has no population.
+    FileNotFoundError
+        If there is no such file.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayescal import Population, TopicCalibrator
+    >>> rng = np.random.default_rng(0)
+    >>> topics = np.repeat(["corn", "crude", "earn", "grain", "ship"], 24)
+    >>> labels = np.tile(np.repeat([0, 1], [20, 4]), 5)
+    >>> scores = rng.normal(3.0 * labels, 1.0)
+    >>> history = TopicCalibrator(draws=100, random_state=0).fit(scores, labels, topics)
+    >>> Population(history).families
+    ('asymmetric_laplace', 'gaussian')
+    """
+
+    def __init__(self, history: Any) -> None:
+        if isinstance(history, str | Path):
+            self._results = _read_file(history)
+        else:
+            self._results = _read_fitted(history)
+
+    @classmethod
+    def of_results(cls, results: Results) -> Self:
+        """Return the population that results hold, which are those of no topics."""
+        population = cls.__new__(cls)
+        population._results = results
+        return population
+
+    @property
+    def results(self) -> Results:
+        """Return the results of its fit, without topics."""
+        return self._results
+
+    @property
+    def tree(self) -> xr.DataTree:
+        """Return the same as a tree."""
+        return self._results.tree
+
+    @property
+    def of_families(self) -> tuple[Family, ...]:
+        """Return the families of its densities."""
+        return families_in(self._results.groups)
+
+    @property
+    def families(self) -> tuple[str, ...]:
+        """Return their names."""
+        return tuple(each.name for each in self.of_families)
+
+    @property
+    def scores_are(self) -> str:
+        """Return the kind of the history's scores."""
+        return topics.read_scores_are(self._results.groups)
+
+    @property
+    def units(self) -> dict[str, float]:
+        """Return the centre and the spread of all scores of the history."""
+        return dict(zip(("centre", "spread"), read_scale(self._results.groups), strict=True))
+
+    @property
+    def draws(self) -> tuple[int, int]:
+        """Return the number of chains, and of draws in each."""
+        sizes = self._results.groups["population"].sizes
+        return sizes["chain"], sizes["draw"]
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Return the parameters of the TopicCalibrator that it is of."""
+        return provenance.read(self._results.attrs)[0]
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: Mapping[int, Any]) -> Self:
+        return self
+
+    def __repr__(self) -> str:
+        centre, spread = self.units.values()
+        return f"Population({', '.join(self.families)}; centre {centre:.4g}, spread {spread:.4g})"
+
+
+def read_prior_knowledge(parameters: ScoreParameters) -> Population | None:
+    """Return the population that a parameter means, which the other parameters go with."""
+    given = parameters.prior_knowledge
+    if names_priors_of_parts(given):
+        return None
+    population = given if isinstance(given, Population) else Population(given)
+    _check_left_to(population, parameters)
+    return population
+
+
+def kept_population(groups: Groups) -> Population | None:
+    """Return the population that results were fitted around; None for the package's own priors."""
+    kept = read_kept(groups)
+    return None if kept is None else Population.of_results(kept)
+
+
+def _check_left_to(population: Population, parameters: ScoreParameters) -> None:
+    """Refuse parameters that say otherwise than the population."""
+    defaults = {each.name: each.default for each in fields(parameters)}
+    chains, draws = population.draws
+    allowed = {name: (defaults[name],) for name in DECIDED} | {
+        "inference": (defaults["inference"], "exact"),
+        "scores_are": (defaults["scores_are"], population.scores_are),
+        "chains": (defaults["chains"], chains),
+        "draws": (defaults["draws"], draws),
+    }
+    for name, values in allowed.items():
+        asked = getattr(parameters, name)
+        if not any(type(asked) is type(each) and asked == each for each in values):
+            theirs = " or ".join(map(repr, dict.fromkeys(values)))
+            raise ValueError(
+                f"{name} must be {theirs} with prior_knowledge, got {asked!r}: a population decides"
+                " what is fitted, and was fitted itself with parameters of its own."
+            )
+
+
+def _read_file(path: str | Path) -> Results:
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"{MAY_BE}; there is no file {str(path)!r}.")
+    found = Results.of_tree(storage.read_tree(path))
+    return _population(found, f"{path} holds a {found.attrs[provenance.ESTIMATOR]}")
+
+
+def _read_fitted(history: Any) -> Results:
+    tree = getattr(history, "posterior_", None)
+    if isinstance(tree, xr.DataTree):
+        return _population(Results.of_tree(tree), f"got {history!r}")
+    if hasattr(type(history), "population_"):
+        raise ValueError(
+            f"{MAY_BE}; got {history!r}, which is not fitted. If it was, scikit-learn has cloned it"
+            " as one of a grid's parameters: give bayescal.Population of it there."
+        )
+    raise ValueError(f"{MAY_BE}; got {history!r}.")
+
+
+def _population(found: Results, what: str) -> Results:
+    """Return results of topics without these, if they have a population."""
+    if found.attrs.get(provenance.ESTIMATOR) != HISTORY:
+        raise ValueError(f"{MAY_BE}; {what}.")
+    pooling = provenance.read(found.attrs)[0]["pooling"]
+    if pooling != "partial":
+        raise ValueError(f"{MAY_BE}; {what} of pooling={pooling!r}, which has no population.")
+    # A single topic is fitted by itself, whatever the pooling, and its base rate has one prior.
+    if np.all(np.ptp(read_population(found.groups).rate, axis=1) == 0.0):
+        raise ValueError(f"{MAY_BE}; {what} of one topic, which makes no population.")
+    return topics.of_population(found)

@@ -1,0 +1,1 @@
+"""The fitted problems of any calibrator."""

@@ -1,0 +1,321 @@
+"""One fitted problem: all that plots, reports and tables of it ask for."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
+
+from bayescal.fitting.curves.class_draws import ClassDraws
+from bayescal.fitting.curves.curves import Curves, Prior
+from bayescal.fitting.results.calibration import Calibration
+from bayescal.fitting.results.diagnostics import Diagnostics
+from bayescal.support.score_checks import read_scores
+from bayescal.support.validation import Floats
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bayescal.fitting.formulas import Block
+
+# Documents whose labels are known: those that were fitted, or others that were held out.
+
+
+@dataclass(frozen=True)
+class Documents:
+    """Scores of one problem with what they turned out to be."""
+
+    # (n,): on the scale that the calibration works on: of probabilities the log-odds
+    score: Floats
+    # (n,): whether each document is positive
+    positive: NDArray[np.bool_]
+    # (n,): how many documents each stands for
+    weight: Floats
+    # Whether they are others than those fitted
+    held_out: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        score: Floats,
+        positive: NDArray[np.bool_],
+        weight: Floats | None = None,
+        *,
+        held_out: bool = False,
+    ) -> Documents:
+        """Return the documents, with weights of 1 where there are none."""
+        return cls(score, positive, np.ones(score.size) if weight is None else weight, held_out)
+
+    @classmethod
+    def unknown(cls) -> Documents:
+        """Return no documents: of a fit that does not keep them."""
+        return cls.of(np.empty(0), np.empty(0, dtype=bool))
+
+    @property
+    def known(self) -> bool:
+        """Return whether there are any."""
+        return bool(self.score.size)
+
+    def of_class(self, positive: bool) -> tuple[Floats, Floats]:
+        """Return the scores and weights of one class."""
+        mask = self.positive == positive
+        return self.score[mask], self.weight[mask]
+
+    def count(self, positive: bool) -> float:
+        """Return the weight of one class."""
+        return float(self.weight[self.positive == positive].sum())
+
+
+POINTS = 400
+MARGIN = 0.02
+CURVE_NAMES = {"exact": "posterior", "nuts": "posterior", "map": "posterior mode", "mle": ""}
+OF_CHAINS = ("rhat", "ess_bulk", "divergences", "draws")
+OF_PROPOSALS = ("efficiency", "pareto_k")
+
+
+@dataclass(frozen=True)
+class FittedProblem(ABC):
+    """One fitted problem."""
+
+    # The topic; empty for a problem without topics
+    name: str
+    # (2,): the negative and the positive class
+    labels: NDArray[Any]
+    # The results that the problem is read from; of topics they hold all of them
+    tree: xr.DataTree
+    # What it says of scores, on the scale that the calibration works on
+    calibration: Calibration
+    # Its point estimate, see `ScoreCalibrator`
+    point: str
+    # Those fitted, or held-out ones in their place
+    documents: Documents
+    # Negatives and positives fitted
+    counts: tuple[float, float]
+    # What the user's scores are called, and what they are
+    score_name: str
+    scores_are: str
+    # {"exact", "nuts", "map", "mle"}: how it was fitted
+    inference: str
+
+    @property
+    @abstractmethod
+    def model(self) -> str:
+        """Return a short name of the model."""
+
+    @property
+    @abstractmethod
+    def problems(self) -> tuple[str, ...]:
+        """Return the problems of the scores and of the draws, each with advice."""
+
+    @property
+    @abstractmethod
+    def diagnostics(self) -> dict[str, Any]:
+        """Return the numbers behind them."""
+
+    @property
+    @abstractmethod
+    def parts(self) -> pd.DataFrame | None:
+        """Return the weights of a combination's parts."""
+
+    @abstractmethod
+    def parameters(self, level: float) -> pd.DataFrame:
+        """Return maximum likelihood beside the posterior; rows (class, parameter)."""
+
+    def describe(self, *, several: bool) -> list[Block]:
+        """Return the model in words and formulas."""
+        return []
+
+    @property
+    def prior_moved(self) -> float | None:
+        """Return P(+) of the point estimate, where another prior only moves its log-odds."""
+        return None
+
+    @property
+    def has_posterior(self) -> bool:
+        """Return whether there are draws for a band."""
+        return self.inference in ("exact", "nuts")
+
+    @property
+    def has_mle(self) -> bool:
+        """Return whether maximum likelihood has a fit of both classes."""
+        fits = self.calibration.fits
+        both = (*fits.negative.parameters.values(), *fits.positive.parameters.values())
+        return bool(np.isfinite(both).all())
+
+    @property
+    def draws(self) -> Curves | None:
+        """Return posterior draws of the log-odds; None without a posterior."""
+        return self.calibration.draws if self.has_posterior else None
+
+    @property
+    def densities(self) -> ClassDraws | None:
+        """Return draws of class densities, or those of the mode, where the model has them."""
+        draws = self.calibration.draws
+        return None if draws is None else draws.densities
+
+    @property
+    def scale(self) -> tuple[float, float]:
+        """Return the robust centre and spread of the scores fitted."""
+        return self.calibration.centre, self.calibration.spread
+
+    @property
+    def attrs(self) -> dict[str, Any]:
+        """Return the attributes of a Dataset of the problem."""
+        negative, positive = map(str, self.labels)
+        own = {
+            "score_name": self.score_name,
+            "scores_are": self.scores_are,
+            "curve": CURVE_NAMES[self.inference],
+            "negative_class": negative,
+            "positive_class": positive,
+        }
+        return own | ({"topic": self.name} if self.name else {})
+
+    def read(self, scores: ArrayLike, name: str = "scores") -> Floats:
+        """Return users' scores on the calibration's scale: of probabilities log-odds."""
+        return read_scores(scores, self.scores_are, guessed=self.calibration.guessed, name=name)
+
+    def log_odds(self, scores: Floats, prior: Prior | None = None) -> Floats:
+        """Return the point estimate's natural log-odds at scores on the calibration's scale."""
+        return self.calibration.with_prior(prior).log_odds(scores, self.point)
+
+    def grid(self, given: ArrayLike | None = None, points: int = POINTS) -> Floats:
+        """Return where to evaluate curves: as given, or over all scores and a little beyond."""
+        if given is not None:
+            return np.sort(self.read(given, "grid"))
+        fitted, score = self.calibration.score_range, self.documents.score
+        low = min(fitted[0], score.min(initial=np.inf))
+        high = max(fitted[1], score.max(initial=-np.inf))
+        # Some room at the ends, also where all scores are equal.
+        room = MARGIN * (high - low) or self.calibration.spread
+        return np.linspace(low - room, high + room, points)
+
+    def sample(self, draws: int, rng: np.random.Generator) -> Curves:
+        """Return posterior draws of the curve, chosen at random with replacement."""
+        if self.draws is None:
+            raise ValueError("draws need a posterior: fit with inference='exact'.")
+        return self.draws.take(rng.integers(self.draws.size, size=draws))
+
+    def shown(self, score: Floats) -> Floats:
+        """Return scores in the user's units."""
+        if self.scores_are != "probabilities":
+            return score
+        probabilities: Floats = special.expit(score)
+        return probabilities
+
+
+class Problems(Mapping[Any, FittedProblem]):
+    """
+    The problems of a fitted calibrator by name, each read when it is asked for.
+
+    Parameters
+    ----------
+    names : sequence
+        Of the topics, or the empty string alone.
+    read : callable
+        From a position to the problem there.
+    by_topic : bool
+        Whether the names are those of topics.
+    read_new : callable, optional
+        To the problem that answers for topics that were not fitted, if one does.
+    """
+
+    def __init__(
+        self,
+        names: Sequence[Any],
+        read: Callable[[int], FittedProblem],
+        *,
+        by_topic: bool,
+        read_new: Callable[[], FittedProblem] | None = None,
+    ) -> None:
+        self._names, self._read, self.by_topic = list(names), read, by_topic
+        self._read_new = read_new
+
+    def answers(self, name: Any) -> bool:
+        """Return whether a problem answers for a topic, fitted or not."""
+        return name in self._positions or self._read_new is not None
+
+    def answering(self, name: Any) -> FittedProblem:
+        """Return a topic's problem, or the one that answers for topics that were not fitted."""
+        if name in self._positions or self._read_new is None:
+            return self[name]
+        return self._read_new()
+
+    def __getitem__(self, name: Any) -> FittedProblem:
+        return self._read(self._positions[name])
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    @cached_property
+    def _positions(self) -> dict[Any, int]:
+        return {name: k for k, name in enumerate(self._names)}
+
+
+class Calibrator(Protocol):
+    """The interface that plots and reports require: a fitted object with problems."""
+
+    def fitted_problems(self) -> Problems:
+        """Return the problems fitted; raise NotFittedError if there are none yet."""
+        ...
+
+
+def problems_of(calibrator: Any) -> Problems:
+    """Return the problems of a fitted calibrator."""
+    if hasattr(calibrator, "fitted_problems"):
+        problems: Problems = calibrator.fitted_problems()
+        return problems
+    last = " Pass its last step, pipeline[-1]." if hasattr(calibrator, "named_steps") else ""
+    raise TypeError(
+        "calibrator must be a fitted calibrator or classifier of bayescal, got an object of type"
+        f" {type(calibrator).__name__}.{last}"
+    )
+
+
+def summary_of(problems: Problems, level: float) -> pd.DataFrame:
+    """Return the parameters of all problems; of more than the unnamed one, by name first."""
+    import pandas as pd
+
+    tables = {name: one.parameters(level) for name, one in problems.items()}
+    if list(tables) == [""]:
+        return tables[""]
+    table: pd.DataFrame = pd.concat(tables, names=["problem"])
+    return table
+
+
+def numbers_of(found: Diagnostics | None) -> dict[str, Any]:
+    """Return the numbers of diagnostics that mean something for the draws they are of."""
+    if found is None:
+        return {}
+    if found.efficiency is None:
+        return {name: getattr(found, name) for name in OF_CHAINS}
+    # An effective sample size of independent draws is their number, estimated with noise.
+    return {
+        "independent_draws": found.draws,
+        **{name: getattr(found, name) for name in OF_PROPOSALS},
+    }
+
+
+# The problems of several calibrators, one a topic, as one calibrator of all topics has them.
+
+
+def problems_of_each(calibrators: Mapping[Any, Calibrator]) -> Problems:
+    """Return the problems by topic, each calibrator being asked for when its problem is."""
+    names = list(calibrators)
+
+    @lru_cache(maxsize=1)  # who goes through all looks at the first one before
+    def read(position: int) -> FittedProblem:
+        (problem,) = problems_of(calibrators[names[position]]).values()
+        return replace(problem, name=str(names[position]))
+
+    return Problems(names, read, by_topic=True)

@@ -1,0 +1,141 @@
+"""Groups that ArviZ's functions read beside the posterior, made when they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+from scipy import special
+
+from bayescal.fitting.curves.combined_draws import CombinedDraws, ModelCurves
+from bayescal.fitting.curves.curves import Curves, PartCurves
+from bayescal.fitting.engines import stacking
+from bayescal.fitting.parts.part import DRAWS, Groups, flat
+from bayescal.fitting.results.calibration import read_calibration
+from bayescal.fitting.results.tree import read_documents
+from bayescal.fitting.scores import BinaryScores
+from bayescal.support.bayes import probability
+from bayescal.support.validation import Floats
+
+# What draws of a curve say of the labels that were fitted: log P_k(y_i | s_i).
+
+
+def read_unweighted(groups: Groups, what: str) -> BinaryScores:
+    """Return the documents fitted."""
+    documents = read_documents(groups)
+    if np.any(documents.weight != 1.0):
+        raise ValueError(
+            f"{what} has no place for sample_weight: repeat the documents, or compare losses on"
+            " test documents."
+        )
+    return replace(documents, weight=None)
+
+
+def log_scores(curves: PartCurves, data: BinaryScores) -> Floats:
+    """Return natural logs of P_k(y_i | s_i), shape (draws, documents)."""
+    return stacking.log_scores(curves.label_log_odds(data), data.positive)
+
+
+def log_likelihood(curves: ModelCurves, data: BinaryScores) -> Floats:
+    r"""
+    Return log likelihoods by which ArviZ's leave-one-out is that of the label, (draws, documents).
+
+    They are log P_k(y_i | s_i), also of class densities, whose draws have seen p(s_i, y_i | k): a
+    document then keeps its score and loses its label alone, and
+
+        1 / mean_k 1/P_k(y_i | s_i) = P(y_i | s_i, all other documents)
+
+    exactly. Of a combination the draws are of several posteriors, which a document left out must
+    not weigh anew: with P_m(i) the left side of that for the draws of part m, and w_m its weight,
+    log (sum_m w_m P_m(i) / P_m(i)) is added to the values of part m, with the mixture above and
+    its own part below. The left side for all draws is then the mixture's probability. Lapses are
+    one more member of the mixture, the base rate, of weight lambda.
+    """
+    if not isinstance(curves, CombinedDraws):
+        return log_scores(curves, data)
+    out, drawn = np.empty((curves.size, data.score.size)), np.unique(curves.which)
+    left_out = np.empty((drawn.size, data.score.size))
+    for k, m in enumerate(drawn):
+        rows = np.flatnonzero(curves.which == m)
+        out[rows] = log_scores(curves.parts[m].take(rows), data)
+        left_out[k] = np.log(rows.size) - special.logsumexp(-out[rows], axis=0)
+    # A part of negligible weight may have no draw.
+    weight = curves.weight[drawn, None] / curves.weight[drawn].sum()
+    mixture = special.logsumexp(left_out, axis=0, b=weight)
+    rate, base = curves.mean_lapse
+    of_base = stacking.log_scores(special.logit(base), data.positive)
+    mixture = special.logsumexp([mixture, of_base], axis=0, b=np.array([[1.0 - rate], [rate]]))
+    for m, own in zip(drawn, left_out, strict=True):
+        out[curves.which == m] += mixture - own
+    return out
+
+
+# ArviZ's smoothing fails where the draws' weights are alike to the last digit, as they are of
+# documents that every draw is sure of: so many nats tell them apart.
+TOLD_APART = 1e-9
+GROUPS = ("log_likelihood", "prior", "posterior_predictive")
+
+
+def with_arviz_groups(
+    tree: xr.DataTree,
+    groups: Sequence[str],
+    draws: int,
+    rng: np.random.Generator,
+    draw_prior: Callable[[int], xr.Dataset],
+) -> xr.DataTree:
+    """
+    Return a tree of at most so many draws, with further groups; see `ScoreCalibrator.to_arviz`.
+    """
+    chains, size = (tree["posterior"].sizes[name] for name in DRAWS)
+    # The same positions of every chain, evenly spaced.
+    kept = np.linspace(0, size - 1, min(size, max(draws // chains, 1))).astype(np.intp)
+    index = (np.arange(chains)[:, None] * size + kept).ravel()
+    flattened = flat(tree)
+    curves = read_calibration(flattened).take(index).draws
+    assert curves is not None  # noqa: S101
+    out = {path: _thinned(group, kept) for path, group in flattened.items()}
+    coords = {name: out["posterior"][name].variable for name in DRAWS}
+    if "log_likelihood" in groups:
+        found = log_likelihood(curves, read_unweighted(flattened, "log_likelihood"))
+        found -= TOLD_APART * np.linspace(0.0, 1.0, index.size)[:, None]
+        out["log_likelihood"] = _of_documents({"label": found}, coords)
+    if "prior" in groups:
+        out["prior"] = draw_prior(index.size)
+    if "posterior_predictive" in groups:
+        replicates = _replicates(curves, tree["observed_data"].to_dataset(), rng)
+        out["posterior_predictive"] = _of_documents(replicates, coords)
+    extended = xr.DataTree.from_dict(out)
+    extended.attrs.update(tree.attrs)
+    return extended
+
+
+def _thinned(group: xr.Dataset, kept: NDArray[np.intp]) -> xr.Dataset:
+    return group.isel(draw=kept) if "draw" in group.dims else group
+
+
+def _of_documents(values: dict[str, NDArray[Any]], coords: dict[str, xr.Variable]) -> xr.Dataset:
+    shape = tuple(each.size for each in coords.values())
+    variables = {
+        name: ((*DRAWS, "document"), each.reshape(*shape, -1)) for name, each in values.items()
+    }
+    return xr.Dataset(variables, coords)
+
+
+def _replicates(
+    curves: Curves, observed: xr.Dataset, rng: np.random.Generator
+) -> dict[str, NDArray[Any]]:
+    """Return labels given the scores, and of densities scores given the labels, of every draw."""
+    score, positive = observed["score"].values, observed["label"].values == 1
+    chance = probability(curves.log_odds(score))
+    out: dict[str, NDArray[Any]] = {"label": (rng.random(chance.shape) < chance).astype(np.int64)}
+    densities = curves.densities
+    if densities is not None:
+        out["score"] = np.empty(chance.shape)
+        for klass, each in ((False, densities.negative), (True, densities.positive)):
+            which = np.flatnonzero(positive == klass)
+            out["score"][:, which] = each.sample(which.size, rng)
+    return out

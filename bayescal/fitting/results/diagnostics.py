@@ -1,0 +1,321 @@
+"""Convergence of posterior draws: R-hat, effective sample sizes, divergences, and what to do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+from scipy import special
+
+from bayescal.fitting.curves.class_draws import SIDES
+from bayescal.fitting.parts.combination import findings, part_of, worst
+from bayescal.fitting.parts.densities import rows_of_classes
+from bayescal.fitting.parts.of_topics import HYPERPARAMETERS
+from bayescal.fitting.parts.part import DRAWS, MODE, POSTERIOR, Groups, flat, places
+from bayescal.fitting.results.tree import read_fits
+from bayescal.fitting.scores import KLASS
+from bayescal.support.validation import Floats, warn_user
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+RHAT_LIMIT = 1.01
+ESS_LIMIT = 400.0
+CHAINS = "sample_stats"  # the group of NUTS
+
+
+class ConvergenceWarning(UserWarning):
+    """Posterior draws that should not be used as they are; the message says what to do."""
+
+
+@dataclass(frozen=True)
+class Diagnostics:
+    """
+    Diagnostics of posterior draws, over all parameters.
+
+    Attributes
+    ----------
+    rhat : float or None
+        The largest rank-normalised R-hat; None for a single chain and for exact draws.
+    ess_bulk, ess_tail : float
+        The smallest effective sample sizes, of the centre and of the tails; for exact draws,
+        which are independent, their number.
+    divergences : int
+        Transitions of NUTS that diverged.
+    draws : int
+        Draws over all chains.
+    efficiency, pareto_k : float or None
+        For exact draws, the importance effective sample size of their proposals as a share of
+        their number, of the worst part, and the Pareto shape of the importance weights, of the
+        worst log-odds fit (reliable below 0.7); of densities alone theirs, by which proposals are
+        accepted or rejected. Of many topics, the effective share of the worst topic's draws once
+        they are reweighted to the population, and the worst Pareto shape of populations' weights.
+        None where nothing is weighted.
+    problems : tuple of str
+        What is wrong and what to do; empty when nothing is.
+    """
+
+    rhat: float | None
+    ess_bulk: float
+    ess_tail: float
+    divergences: int
+    draws: int
+    efficiency: float | None
+    pareto_k: float | None
+    problems: tuple[str, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Return whether the draws can be used."""
+        return not self.problems
+
+
+def diagnose(groups: Groups) -> Diagnostics:
+    """
+    Check the posterior of one problem: chains by their agreement, exact draws part by part.
+
+    Limits: R-hat at most 1.01 and effective sample sizes at least 400 (Vehtari et al., Bayesian
+    Analysis 2021), no divergences; of exact draws those of `parts.kinds.findings`.
+    """
+    if CHAINS in groups:
+        return of_chains(groups[CHAINS], groups[POSTERIOR])
+    return _of_exact_draws(groups)
+
+
+def diagnose_topics(groups: Groups) -> Diagnostics:
+    """Check the posterior of many topics and their population, part by part; and chains of NUTS."""
+    found = _of_exact_draws(groups)
+    if CHAINS not in groups:
+        return found
+    population = groups["population"][list(HYPERPARAMETERS)]
+    chains = of_chains(groups[CHAINS], xr.merge([groups[POSTERIOR], population]))
+    return replace(chains, problems=(*chains.problems, *found.problems))
+
+
+def problems_by_topic(groups: Groups) -> list[tuple[str, ...]]:
+    """Return the problems of each topic's draws, including those of shared parts."""
+    found = findings(groups)
+    return [
+        tuple(each.text() for each in found if each.topics is None or each.topics[k])
+        for k in range(groups["topics"].sizes["topic"])
+    ]
+
+
+def _of_exact_draws(groups: Groups) -> Diagnostics:
+    draws = _count(groups[places(groups)[0].draws[0]])
+    names = groups["topics"]["topic"].values if "topics" in groups else None
+    return Diagnostics(
+        rhat=None,
+        ess_bulk=float(draws),
+        ess_tail=float(draws),
+        divergences=0,
+        draws=draws,
+        efficiency=worst(groups, "efficiency", np.nanmin),
+        pareto_k=worst(groups, "pareto_k", np.nanmax),
+        problems=tuple(each.text(names) for each in findings(groups)),
+    )
+
+
+def of_chains(sampled: xr.Dataset, posterior: xr.Dataset) -> Diagnostics:
+    """Check draws of NUTS, of any of its parameters."""
+    import arviz_stats
+
+    single = posterior.sizes["chain"] == 1
+    with np.errstate(divide="ignore", invalid="ignore"):  # a constant chain's R-hat is nan
+        rhat = None if single else _worst(arviz_stats.rhat(posterior), largest=True)
+        bulk = _worst(arviz_stats.ess(posterior, method="bulk"))
+        tail = _worst(arviz_stats.ess(posterior, method="tail"))
+    divergences = int(sampled["diverging"].sum())
+    return Diagnostics(
+        rhat=None if rhat is None else rhat[0],
+        ess_bulk=bulk[0],
+        ess_tail=tail[0],
+        divergences=divergences,
+        draws=_count(posterior),
+        efficiency=None,
+        pareto_k=None,
+        problems=tuple(_problems(rhat, min(bulk, tail), divergences)),
+    )
+
+
+def _count(posterior: xr.Dataset) -> int:
+    return int(posterior.sizes["chain"] * posterior.sizes["draw"])
+
+
+def warn_of_problems(diagnostics: Diagnostics | None) -> None:
+    """Warn, once, of all that is wrong with the draws of a fit, and say what to do."""
+    if diagnostics is not None and diagnostics.problems:
+        message = "the posterior draws are not to be trusted yet: "
+        warn_user(message + "; ".join(diagnostics.problems) + ".", ConvergenceWarning)
+
+
+def _worst(dataset: xr.Dataset, *, largest: bool = False) -> tuple[float, str]:
+    sign = -1.0 if largest else 1.0
+    # nan (a constant chain) is the worst of all.
+    values = {str(name): np.ravel(array.values) for name, array in dataset.items()}
+    keyed = [
+        (-np.inf if np.isnan(v) else sign * v, float(v), name)
+        for name, array in values.items()
+        for v in array
+    ]
+    _, value, name = min(keyed)
+    return value, name
+
+
+def _problems(
+    rhat: tuple[float, str] | None, ess: tuple[float, str], divergences: int
+) -> list[str]:
+    problems = []
+    if rhat is not None and not rhat[0] <= RHAT_LIMIT:
+        problems.append(
+            f"R-hat of {rhat[1]} is {rhat[0]:.3f} (limit {RHAT_LIMIT}): the chains disagree; raise"
+            " sampler_options={'tune': ...} or draws"
+        )
+    if not ess[0] >= ESS_LIMIT:
+        problems.append(
+            f"the effective sample size of {ess[1]} is {ess[0]:.0f} (limit {ESS_LIMIT:.0f}):"
+            " raise draws or chains"
+        )
+    if divergences:
+        problems.append(
+            f"{divergences} divergent transitions: raise sampler_options={{'target_accept': ...}}"
+            " towards 0.99"
+        )
+    return problems
+
+
+# What the evidence says of families and warps.
+
+
+def log_evidence(evidence: xr.Dataset, classes: NDArray[Any]) -> dict[str, float]:
+    """Return each class's log evidence under the equal mixture of families and warps."""
+    _check_families(evidence)
+    values = evidence["log_evidence"].transpose("asinh_scale", "family", "klass").values
+    members = values.shape[0] * values.shape[1]
+    total = special.logsumexp(values, axis=(0, 1)) - np.log(members)
+    return dict(zip(map(str, classes), total.tolist(), strict=True))
+
+
+def family_probability(evidence: xr.Dataset, classes: NDArray[Any]) -> pd.DataFrame:
+    """Return P(family | data) of each class, families and warps alike a priori."""
+    _check_families(evidence)
+    values = evidence["log_evidence"].transpose("klass", "family", "asinh_scale")
+    total = special.logsumexp(values.values, axis=2)
+    return _by_family(evidence, classes, special.softmax(total, axis=1))
+
+
+def family_weight(evidence: xr.Dataset, classes: NDArray[Any]) -> pd.DataFrame:
+    """Return the weight of each family in each class, over all warps."""
+    _check_families(evidence)
+    joint = evidence["family_weight"] * evidence["warp_weight"]
+    return _by_family(
+        evidence, classes, joint.sum("asinh_scale").transpose("klass", "family").values
+    )
+
+
+def _check_families(evidence: xr.Dataset) -> None:
+    if "family" not in evidence.dims:
+        raise AttributeError("log-odds fits have no class densities to compare families of.")
+
+
+def _by_family(evidence: xr.Dataset, classes: NDArray[Any], values: Floats) -> pd.DataFrame:
+    import pandas as pd
+
+    index = pd.Index(list(map(str, classes)), name="class")
+    return pd.DataFrame(values, index, pd.Index(evidence["family"].values, name="family"))
+
+
+def warp_weight(evidence: xr.Dataset) -> pd.Series[float]:
+    """Return the weight of each warp, by its asinh scale in score units; inf is no warp."""
+    import pandas as pd
+
+    index = pd.Index(evidence["asinh_scale"].values, name="asinh_scale")
+    return pd.Series(evidence["warp_weight"].values, index, name="weight")
+
+
+# Tables of parameters: maximum likelihood beside the posterior, both in raw score units.
+
+# What stands beside the class prior as its guard: see `bayescal.support.bayes.class_prior`.
+ADD_ONE = "add_one"
+
+
+def parameter_table(tree: xr.DataTree, classes: NDArray[Any], level: float) -> pd.DataFrame:
+    """Return the parameters and the class prior; see `ScoreCalibrator.summary`."""
+    import pandas as pd
+
+    groups, labels = flat(tree), (str(classes[0]), str(classes[1]))
+    fits = read_fits(groups)
+    inferred = next((groups[name] for name in (POSTERIOR, MODE) if name in groups), None)
+    found = places(groups)
+    if found and inferred is not None:
+        rows = list(part_of(found[0].kind).rows(fits, inferred, found[0], labels))
+    else:
+        rows = list(rows_of_classes(fits, inferred, labels, mixed=False))
+    draws = None if inferred is None else inferred["prior"]
+    rows.append(((labels[1], "prior"), {"mle": fits.prior, "guard": ADD_ONE}, draws))
+    index = pd.MultiIndex.from_tuples([row[0] for row in rows], names=["class", "parameter"])
+    sampled = CHAINS in groups
+    return pd.DataFrame(
+        [mle | _inferred(draws, level, sampled=sampled) for _, mle, draws in rows], index=index
+    )
+
+
+def _inferred(draws: xr.DataArray | None, level: float, *, sampled: bool) -> dict[str, float]:
+    if draws is None:
+        return {}
+    if "chain" not in draws.dims:
+        return {"map": float(draws)}
+    tails = [0.5 - level / 2.0, 0.5, 0.5 + level / 2.0]
+    lower, median, upper = np.quantile(draws.values, tails).tolist()
+    rhat, ess = _of_chains(draws) if sampled else (np.nan, float(draws.size))
+    return {
+        "median": median,
+        "lower": lower,
+        "upper": upper,
+        "rhat": rhat,
+        "ess_bulk": ess,
+    }
+
+
+def _of_chains(draws: xr.DataArray) -> tuple[float, float]:
+    """Return R-hat, which a single chain has not, and the bulk effective sample size."""
+    # A third of a second to import, which independent draws do not need.
+    import arviz_stats
+
+    dataset = draws.to_dataset(name="x")
+    with np.errstate(divide="ignore", invalid="ignore"):  # a constant chain's R-hat is nan
+        rhat = float(arviz_stats.rhat(dataset)["x"]) if draws.sizes["chain"] > 1 else np.nan
+        ess = float(arviz_stats.ess(dataset, method="bulk")["x"])
+    return rhat, ess
+
+
+def topic_table(groups: Groups, classes: NDArray[Any], level: float) -> pd.DataFrame:
+    """Return estimates unpooled, pooled and of the population; see `TopicCalibrator.summary`."""
+    import pandas as pd
+
+    tails = [0.5 - level / 2.0, 0.5 + level / 2.0]
+    posterior, topics = groups["posterior"], groups["topics"]
+    parts = []
+    for name in SIDES:
+        draws = posterior[name].transpose(..., *DRAWS)
+        # All sizes are named: of a population without topics numpy cannot work them out.
+        every = draws.values.reshape(*draws.shape[:-2], draws.shape[-2] * draws.shape[-1])
+        lower, upper = np.quantile(every, tails, axis=-1)
+        columns = {
+            "documents": topics["documents"],
+            "unpooled": topics[name],
+            "pooled": draws.mean(DRAWS),
+            "lower": (draws.dims[:-2], lower),
+            "upper": (draws.dims[:-2], upper),
+            "population": groups["population"][name].median(DRAWS),
+        }
+        frame = xr.Dataset(columns).drop_vars(DRAWS, errors="ignore").to_dataframe().reset_index()
+        parts.append(frame.assign(parameter=name))
+    table = pd.concat(parts)
+    table["class"] = table["klass"].map(dict(zip(KLASS, map(str, classes), strict=True)))
+    order = ["topic", "class", "parameter"]
+    kept = ["documents", "unpooled", "pooled", "lower", "upper", "population"]
+    return table.set_index(order)[kept].sort_index(level="topic", sort_remaining=False)

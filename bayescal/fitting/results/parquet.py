@@ -1,0 +1,199 @@
+"""Predictions of scores in Parquet files: read and written in pieces, in parallel."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayescal.families import FAMILIES
+from bayescal.fitting.results import storage
+from bayescal.fitting.results.topic_curves import TopicCurves
+from bayescal.fitting.results.tree import Results
+from bayescal.fitting.scores import read_cells
+from bayescal.support import unfinished
+from bayescal.support.bayes import probability
+from bayescal.support.parallel import in_parallel
+from bayescal.support.validation import Floats
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+ADDED = ("probability", "lower", "upper", "log_odds")
+ROWS = 1 << 17  # that a worker holds at once
+CALIBRATOR = "calibrator.nc"
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Rows of a Parquet file and where their predictions go."""
+
+    # Which rows
+    rows: Any
+    # Of the rows
+    schema: Any
+    # The file to write
+    target: Path
+    # Of the calibrator of the topics
+    calibrator: Path
+    # The family of the densities, and the point estimate
+    family: str
+    point: str
+    # Columns of the rows
+    score: str
+    topic: str
+    # Posterior probability of the band
+    level: float
+    # Whether a topic that was not fitted is an error
+    strict: bool
+
+
+def predict_parquet(
+    curves: TopicCurves,
+    source: str | Path,
+    out: str | Path,
+    *,
+    score: str,
+    topic: str,
+    level: float,
+    strict: bool,
+    resume: bool,
+) -> Path:
+    """
+    Write what the curves of topics say of the scores in Parquet files.
+
+    See `TopicCalibrator.predict_parquet`.
+    """
+    target = Path(out)
+    _check_target(target)
+    dataset = _dataset(Path(source), (score, topic))
+    folder = target / unfinished.FOLDER
+    record = {
+        "calibrator": _digest(curves),
+        "files": _digest_of_files(dataset.files),
+        "columns": f"{score}, {topic}",
+        "level": level,
+        "strict": strict,
+    }
+    unfinished.begin(folder, record, resume=resume)
+    # On disk once: a worker reads it once, whatever the number of pieces.
+    calibrator = folder / CALIBRATOR
+    if not calibrator.exists():
+        storage.write_tree(curves.results.tree, calibrator)
+    wanted = Piece(
+        rows=None,
+        schema=dataset.schema,
+        target=folder,
+        calibrator=calibrator.absolute(),
+        family=curves.family.name,
+        point=curves.point,
+        score=score,
+        topic=topic,
+        level=level,
+        strict=strict,
+    )
+    pieces = list(_pieces(dataset, wanted))
+    missing = [piece for piece in pieces if not piece.target.exists()]
+    for _ in in_parallel(_write_piece, missing, [1] * len(missing)):
+        pass
+    for piece in pieces:
+        piece.target.replace(target / piece.target.name)
+    shutil.rmtree(folder)
+    return target
+
+
+def _pieces(dataset: Any, wanted: Piece) -> Iterator[Piece]:
+    """Yield the row groups of all files."""
+    groups = (group for file in dataset.get_fragments() for group in file.split_by_row_group())
+    for k, group in enumerate(groups):
+        yield replace(wanted, rows=group, target=wanted.target.absolute() / f"part-{k:06d}.parquet")
+
+
+def _write_piece(piece: Piece) -> None:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    fields = [*piece.schema, *(pa.field(name, pa.float64()) for name in ADDED)]
+    schema = pa.schema(fields, metadata=piece.schema.metadata)
+    beside = piece.target.with_name(f".{piece.target.name}.{os.getpid()}.part")
+    try:
+        with parquet.ParquetWriter(beside, schema) as writer:
+            # Nothing is read ahead: memory holds one batch, however large a row group is.
+            for batch in piece.rows.to_batches(
+                schema=piece.schema, batch_size=ROWS, batch_readahead=0, use_threads=False
+            ):
+                if batch.num_rows:
+                    writer.write_batch(_with_answers(batch, piece, schema))
+        beside.replace(piece.target)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _with_answers(batch: pa.RecordBatch, piece: Piece, schema: pa.Schema) -> pa.RecordBatch:
+    import pyarrow as pa
+
+    written = piece.calibrator.stat().st_mtime_ns
+    curves = _curves_at(piece.calibrator, piece.family, piece.point, written)
+    scores, topics = (
+        batch.column(batch.schema.get_field_index(name)).to_numpy(zero_copy_only=False)
+        for name in (piece.score, piece.topic)
+    )
+    cells = read_cells(np.asarray(scores, dtype=np.float64), topics)
+    log_odds = curves.log_odds(cells, strict=piece.strict)
+    lower, upper = curves.interval(cells, piece.level, strict=piece.strict).T
+    answers: tuple[Floats, ...] = (probability(log_odds), lower, upper, log_odds)
+    added = [pa.array(np.ascontiguousarray(values)) for values in answers]
+    return pa.RecordBatch.from_arrays([*batch.columns, *added], schema=schema)
+
+
+@lru_cache(maxsize=1)
+def _curves_at(path: Path, family: str, point: str, written: int) -> TopicCurves:
+    """Return the curves in a file; the time when it was written tells it from others."""
+    return TopicCurves(Results.of_tree(storage.read_tree(path)), FAMILIES[family], point)
+
+
+def _dataset(source: Path, wanted: tuple[str, ...]) -> Any:
+    import pyarrow.dataset
+
+    if not source.exists():
+        raise FileNotFoundError(f"there is no {source}: expected a Parquet file or a folder.")
+    dataset = pyarrow.dataset.dataset(source, format="parquet", partitioning="hive")
+    missing = [name for name in wanted if name not in dataset.schema.names]
+    if missing:
+        raise ValueError(
+            f"{source} must have the columns {', '.join(wanted)}; it lacks {', '.join(missing)}."
+        )
+    taken = [name for name in ADDED if name in dataset.schema.names]
+    if taken:
+        raise ValueError(
+            f"{source} has columns that the predictions add, {', '.join(taken)}: rename them."
+        )
+    return dataset
+
+
+def _check_target(out: Path) -> None:
+    if out.is_file() or (out.is_dir() and any(p.name != unfinished.FOLDER for p in out.iterdir())):
+        raise ValueError(f"{out} must be a new or an empty folder: choose another.")
+
+
+def _digest(curves: TopicCurves) -> str:
+    datasets = [node.dataset for node in curves.results.tree.subtree]
+    return unfinished.digest(
+        part
+        for dataset in datasets
+        for name, variable in dataset.variables.items()
+        for part in (str(name).encode(), np.ascontiguousarray(variable.values).tobytes())
+    )
+
+
+def _digest_of_files(files: list[str]) -> str:
+    found = [(name, Path(name).stat()) for name in sorted(files)]
+    return unfinished.digest(
+        f"{name} {stat.st_size} {stat.st_mtime_ns}".encode() for name, stat in found
+    )

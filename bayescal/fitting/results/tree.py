@@ -1,0 +1,229 @@
+"""The tree of a fit: an xarray.DataTree in ArviZ's schema, with the maximum-likelihood fit beside.
+
+Groups: posterior and sample_stats (chain, draw, klass), observed_data and constant_data
+(document), maximum_likelihood and, for inference "map", mode (klass). Each part of the model has a
+group parts/<name>, whose attributes name its kind and the groups that hold its draws: those of the
+first part are in the group posterior, in raw score units; those of others in parts/<name>/draws.
+Where an engine draws in coordinates of its own these are in parts/<name>/engine_draws, what they
+need in engine_constants beside them, and how well they were made in evidence.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from bayescal.families import FAMILIES, Fit, ScaleFloor
+from bayescal.fitting.engines.maximum_likelihood import ClassFits
+from bayescal.fitting.parts.combination import raw_groups
+from bayescal.fitting.parts.configured import Configured, as_plain, from_plain
+from bayescal.fitting.parts.part import POSTERIOR, Groups, Reading, flat, places
+from bayescal.fitting.scores import KLASS, BinaryScores
+
+# Results of a fit: the groups of its tree by their paths, and the tree on request.
+
+
+@dataclass(frozen=True)
+class Results:
+    """
+    What a fit found.
+
+    All that reads a fit reads its groups: to make a tree of them, and to take one apart, takes
+    longer than to read most of them.
+    """
+
+    # The groups of its tree by their paths
+    groups: Groups
+    # Provenance: versions, seed, arguments
+    attrs: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of_tree(cls, tree: xr.DataTree) -> Self:
+        """Return the results that a tree holds."""
+        return cls(flat(tree), {str(name): each for name, each in tree.attrs.items()})
+
+    @cached_property
+    def tree(self) -> xr.DataTree:
+        """The tree; made when it is asked for."""
+        tree = xr.DataTree.from_dict(self.shown)
+        tree.attrs.update(self.attrs)
+        return tree
+
+    @property
+    def shown(self) -> dict[str, xr.Dataset]:
+        """Return the groups that the tree shows."""
+        return dict(self.groups)
+
+
+@dataclass(frozen=True)
+class ProblemResults(Results):
+    """Results of a fit of one problem; groups of draws in raw score units may be absent."""
+
+    @property
+    def shown(self) -> dict[str, xr.Dataset]:
+        """Return the groups that the tree shows, with draws in raw score units."""
+        return raw_groups(self.groups, reading_of(self.groups)) | dict(self.groups)
+
+    @property
+    def has_posterior(self) -> bool:
+        """Return whether there are posterior draws."""
+        return any(POSTERIOR in (place.raw, *place.draws) for place in places(self.groups))
+
+
+def build_results(
+    data: BinaryScores,
+    fits: ClassFits,
+    *,
+    groups: Mapping[str, xr.Dataset] | None = None,
+    attrs: Mapping[str, Any] | None = None,
+) -> ProblemResults:
+    """Return the results of a fit."""
+    centre, spread = data.centre_and_spread
+    weight = np.ones(data.score.size) if data.weight is None else data.weight
+    datasets = {
+        **(groups or {}),
+        "observed_data": xr.Dataset(
+            {
+                "score": ("document", data.score, {"long_name": data.name}),
+                "label": ("document", data.positive.astype(np.int64)),
+            }
+        ),
+        "constant_data": xr.Dataset(
+            {"weight": ("document", weight), "centre": centre, "spread": spread},
+            attrs={"scores_are": data.scores_are},
+        ),
+        "maximum_likelihood": _fits_to_dataset(fits),
+    }
+    return ProblemResults(datasets, attrs or {})
+
+
+def reading_of(groups: Groups) -> Reading:
+    """Return the constants with which parts read their draws."""
+    constants = groups["constant_data"]
+    score_range = read_documents(groups).score_range
+    return Reading(float(constants["centre"]), float(constants["spread"]), score_range, {})
+
+
+def read_fits(groups: Groups) -> ClassFits:
+    """Return the maximum-likelihood fits that `build_results` stored."""
+    dataset = groups["maximum_likelihood"]
+    names = dataset.attrs["parameters"].split()
+    negative, positive = (_fit_of(dataset, position, names) for position in range(len(KLASS)))
+    family = FAMILIES[dataset.attrs["family"]]
+    return ClassFits(family, negative, positive, float(dataset["prior"]))
+
+
+def read_documents(groups: Groups) -> BinaryScores:
+    """Return the documents that `build_results` stored, with their weights and units."""
+    observed, constants = groups["observed_data"], groups["constant_data"]
+    return BinaryScores(
+        observed["score"].values,
+        observed["label"].values == 1,
+        constants["weight"].values,
+        str(constants.attrs["scores_are"]),
+        observed["score"].attrs.get("long_name", "score"),
+        (float(constants["centre"]), float(constants["spread"])),
+    )
+
+
+def _fits_to_dataset(fits: ClassFits) -> xr.Dataset:
+    both = (fits.negative, fits.positive)
+    names = list(fits.negative.parameters)
+    variables: dict[str, Any] = {
+        name: ("klass", [fit.parameters[name] for fit in both]) for name in names
+    }
+    variables |= {
+        "log_likelihood": ("klass", [fit.log_likelihood for fit in both]),
+        "total_weight": ("klass", [fit.weight for fit in both]),
+        "scale_floor": ("klass", [fit.scale_floor.floor for fit in both]),
+        "scale_floor_rule": ("klass", [fit.scale_floor.name for fit in both]),
+        "scale_floor_acted": ("klass", [" ".join(fit.scale_floor.acted) for fit in both]),
+        "prior": fits.prior,
+    }
+    attrs = {"family": fits.family.name, "parameters": " ".join(names)}
+    return xr.Dataset(variables, {"klass": list(KLASS)}, attrs)
+
+
+def _fit_of(dataset: xr.Dataset, position: int, names: list[str]) -> Fit:
+    # Variables, not arrays with coordinates: every fit pays for this.
+    found = {name: each.values[position] for name, each in dataset.variables.items() if each.ndim}
+    return Fit(
+        parameters={name: float(found[name]) for name in names},
+        log_likelihood=float(found["log_likelihood"]),
+        weight=float(found["total_weight"]),
+        scale_floor=ScaleFloor(
+            str(found["scale_floor_rule"]),
+            float(found["scale_floor"]),
+            tuple(str(found["scale_floor_acted"]).split()),
+        ),
+    )
+
+
+# Where a tree comes from: versions, arguments, classes; enough to make the estimator again.
+
+ESTIMATOR = "bayescal_estimator"  # the attribute that says what made a tree
+PACKAGES = ("bayescal", "pymc", "numpy", "scipy", "xarray")
+
+
+@cache
+def versions() -> dict[str, str]:
+    """Return the versions of Python and of the packages that results depend on."""
+    found = {"python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:  # a bare checkout on the path, not installed
+            found[package] = "not installed"
+    return found
+
+
+def describe(
+    estimator: str, parameters: Mapping[str, Any], classes: NDArray[Any]
+) -> dict[str, str]:
+    """Return the attributes of a tree, as JSON texts."""
+    return {
+        ESTIMATOR: estimator,
+        "bayescal_versions": json.dumps(versions()),
+        "bayescal_parameters": json.dumps({k: _plain(v) for k, v in parameters.items()}),
+        "bayescal_classes": json.dumps({"dtype": classes.dtype.str, "values": classes.tolist()}),
+    }
+
+
+def check_made_by(estimator: str, tree: xr.DataTree, path: str | Path) -> None:
+    """Check that a file holds what an estimator made."""
+    if (other := tree.attrs[ESTIMATOR]) != estimator:
+        raise ValueError(f"{path} holds a {other}: bayescal.load reads it.")
+
+
+def read(attrs: Mapping[Any, Any]) -> tuple[dict[str, Any], NDArray[Any]]:
+    """Return the estimator's parameters and classes from a tree's attributes."""
+    parameters = json.loads(attrs["bayescal_parameters"])
+    for name in {"parts", "inference"} & set(parameters):
+        parameters[name] = from_plain(parameters[name])
+    classes = json.loads(attrs["bayescal_classes"])
+    return parameters, np.array(classes["values"], dtype=np.dtype(classes["dtype"]))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Configured):
+        return _plain(as_plain(value))
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    if isinstance(value, Path):
+        return str(value)
+    # A generator has no value that could be written down; its draws are in the tree.
+    return value if isinstance(value, str | int | float | bool | None) else None

@@ -1,0 +1,399 @@
+"""Input of every engine: validated scores, labels and weights of one binary problem."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bayescal.support.robust import bulk_width, rounding, units_of
+from bayescal.support.score_checks import Direction, direction
+from bayescal.support.validation import (
+    Floats,
+    as_reals,
+    as_scores,
+    as_scores_of,
+    as_weights,
+    check_same_length,
+    encode_labels,
+    match_labels,
+    name_of,
+)
+
+# The dimension "klass" of every result, in this order.
+KLASS = ("negative", "positive")
+
+
+@dataclass(frozen=True)
+class BinaryScores:
+    """Scores of one binary problem, both classes present unless it is one of many topics."""
+
+    # (n,): raw scores, finite
+    score: Floats
+    # (n,): true for documents of the positive class
+    positive: NDArray[np.bool_]
+    # (n,): non-negative weights; None for 1 each
+    weight: Floats | None = None
+    # What they were to the user: scores, log-odds, or probabilities, of which `score` holds the
+    # log-odds
+    scores_are: str = "scores"
+    # What the data call the scores, for labels
+    name: str = "score"
+    # The centre and the spread that priors are in units of; None for those of the scores. A prior
+    # must not look at documents that came after it was stated
+    units: tuple[float, float] | None = None
+
+    @property
+    def centre_and_spread(self) -> tuple[float, float]:
+        """Return the centre and the spread that priors are in units of."""
+        return self.own_units if self.units is None else self.units
+
+    @cached_property
+    def own_units(self) -> tuple[float, float]:
+        """Return the robust centre and spread of all scores; see `robust.units_of`."""
+        return units_of(self.score, self.positive, self.weight)
+
+    @cached_property
+    def bulk_width(self) -> float:
+        """Return the width of the densest quarter of the scores; see `robust.bulk_width`."""
+        return bulk_width(self.score, self.weight)
+
+    @property
+    def score_range(self) -> tuple[float, float]:
+        """Return the smallest and the largest score; documents of no weight do not count."""
+        score = self.score if self.weight is None else self.score[self.weight > 0.0]
+        return float(score.min()), float(score.max())
+
+    def of_class(self, positive: bool) -> tuple[Floats, Floats | None]:
+        """Return the scores and weights of one class."""
+        # Of many documents positions are picked three times as fast as by a mask.
+        mine = np.flatnonzero(self.positive == positive)
+        return self.score[mine], None if self.weight is None else self.weight[mine]
+
+    def total(self, positive: bool | None = None) -> float:
+        """Return the number (or weight) of documents, of all or of one class."""
+        if self.weight is None:
+            positives = float(np.count_nonzero(self.positive))
+            all_of_them = float(self.positive.size)
+            return {None: all_of_them, True: positives, False: all_of_them - positives}[positive]
+        mask = slice(None) if positive is None else self.positive == positive
+        return float(self.weight[mask].sum())
+
+
+def together(topics: Sequence[BinaryScores]) -> BinaryScores:
+    """Return the documents of several problems as those of one; all have weights, or none has."""
+    weights = [data.weight for data in topics if data.weight is not None]
+    return BinaryScores(
+        np.concatenate([data.score for data in topics]),
+        np.concatenate([data.positive for data in topics]),
+        np.concatenate(weights) if weights else None,
+    )
+
+
+def read_binary_scores(
+    scores: ArrayLike,
+    y: ArrayLike | None,
+    sample_weight: ArrayLike | None,
+    scores_are: str = "scores",
+    positive: Any = None,
+) -> tuple[BinaryScores, NDArray[Any]]:
+    """Return the checked data of one problem, and its negative and positive class."""
+    if y is None:
+        raise ValueError(
+            "y must hold the labels: a calibrator requires y to be passed, but the target y is"
+            " None. Of a table pass two columns, fit(table['score'], table['label'])."
+        )
+    values = as_scores_of(scores, scores_are)
+    check_same_length("scores", values.size, "y", len(np.asarray(y)))
+    weight = as_weights(sample_weight, values.size)
+    classes, is_positive = encode_labels(y, weight, positive=positive)
+    return BinaryScores(values, is_positive, weight, scores_are, name_of(scores)), classes
+
+
+# Scores of many topics: long arrays, tables with columns, documents x topics.
+
+COLUMNS = ("score", "label", "topic")
+# Of the topics' usual spread, beyond which that of all scores together is no unit for most topics.
+MOST_SPREADS = 100.0
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Scores with their topics, one after the other, whatever form they came in."""
+
+    # (n,): raw scores
+    score: Floats
+    # (topics,): the topics in sorted order, as the user names them: all strings or all whole
+    # numbers
+    names: NDArray[Any]
+    # (n,): the topic of each score, a position in `names`
+    code: NDArray[np.intp]
+    # Of the arrays that they came in: (n,), or (documents, topics)
+    shape: tuple[int, ...]
+
+    @property
+    def topic(self) -> NDArray[Any]:
+        """Return the topic of each score."""
+        return np.asarray(self.names[self.code])
+
+    def rows(self) -> list[NDArray[np.intp]]:
+        """Return where the scores of each topic are, in the order of `names`."""
+        return rows_of(self.code, self.names.size)
+
+
+@dataclass(frozen=True)
+class TopicScores:
+    """Labelled scores of every topic."""
+
+    # (topics,): in sorted order
+    names: NDArray[Any]
+    # (n,): the topic of each score, a position in `names`
+    code: NDArray[np.intp]
+    # (n,): raw scores
+    score: Floats
+    # (n,): their labels
+    positive: NDArray[np.bool_]
+    # (2,): the negative and the positive class
+    classes: NDArray[Any]
+    # (n,): how many documents each stands for, more than none; None for 1 each
+    weight: Floats | None = None
+
+    def rows(self) -> list[NDArray[np.intp]]:
+        """Return where each topic's documents are, negatives first, in the order of `names`."""
+        classes = rows_of(2 * self.code + self.positive, 2 * self.names.size)
+        return [np.concatenate(pair) for pair in zip(classes[::2], classes[1::2], strict=True)]
+
+    def constant(self) -> NDArray[np.bool_]:
+        """Return the topics whose several scores are all equal up to rounding."""
+        low, high = self.range()
+        several = self.counts() > 1
+        same = high - low <= rounding(np.maximum(np.abs(low), np.abs(high)))
+        return np.asarray(several & same, dtype=np.bool_)
+
+    def range(self) -> tuple[Floats, Floats]:
+        """Return each topic's smallest and largest score; nan where it has none."""
+        low, high = np.full(self.names.size, np.nan), np.full(self.names.size, np.nan)
+        np.fmin.at(low, self.code, self.score)
+        np.fmax.at(high, self.code, self.score)
+        return low, high
+
+    def without(self, topics: NDArray[np.bool_]) -> TopicScores:
+        """Return the same topics, some of them without scores."""
+        return self.take(~topics[self.code])
+
+    def take(self, documents: NDArray[np.bool_]) -> TopicScores:
+        """Return the same topics with some of their documents."""
+        return replace(
+            self,
+            code=self.code[documents],
+            score=self.score[documents],
+            positive=self.positive[documents],
+            weight=None if self.weight is None else self.weight[documents],
+        )
+
+    def units(self) -> tuple[float, float]:
+        """
+        Return the centre and the spread that the scores of all topics are standardised by.
+
+        They are those of all scores together, see `robust.units_of`, unless that spread is more
+        than a hundred times the median of the topics' own. Then one topic with scores of -1e9, as
+        naive Bayes may give a rare class, would leave those of all others as one score, and the
+        medians of the topics' own centres and spreads are taken.
+        """
+        centre, spread = units_of(self.score, self.positive, self.weight)
+        own = [
+            units_of(*self._of(rows))
+            for rows, constant in zip(self.rows(), self.constant(), strict=True)
+            if rows.size > 1 and not constant
+        ]
+        usual = np.median(own, axis=0) if own else np.array([centre, spread])
+        if spread <= MOST_SPREADS * usual[1]:
+            return centre, spread
+        return float(usual[0]), float(usual[1])
+
+    def _of(self, rows: NDArray[np.intp]) -> tuple[Floats, NDArray[np.bool_], Floats | None]:
+        """Return some scores, their labels and weights."""
+        weight = None if self.weight is None else self.weight[rows]
+        return self.score[rows], self.positive[rows], weight
+
+    def directions(self) -> list[Direction | None]:
+        """Return the direction of each topic's scores, in the order of `names`."""
+        return [direction(*self._of(rows)) for rows in self.rows()]
+
+    def counts(self, positive: bool | None = None) -> NDArray[Any]:
+        """Return each topic's number (or weight) of documents, of all or of one class."""
+        mine = slice(None) if positive is None else self.positive == positive
+        weight = None if self.weight is None else self.weight[mine]
+        return np.bincount(self.code[mine], weight, self.names.size)
+
+
+def rows_of(code: NDArray[np.intp], topics: int) -> list[NDArray[np.intp]]:
+    """Return where each topic's code, from 0 to topics - 1, stands in an array of codes."""
+    # Of short integers numpy makes a radix sort.
+    small = topics <= np.iinfo(np.uint16).max
+    order = np.argsort(code.astype(np.uint16) if small else code, kind="stable")
+    ends = np.cumsum(np.bincount(code, minlength=topics))
+    return np.split(order, ends[:-1])
+
+
+def read_cells(scores: Any, topics: ArrayLike | None = None) -> Cells:
+    """Return scores with their topics."""
+    if hasattr(scores, "columns"):
+        return _of_table(scores, topics)
+    values = as_reals(scores, "scores")
+    if values.ndim == 2:
+        names = names_of_columns(scores, topics)
+        names, rank = np.unique(names, return_inverse=True)
+        code = np.tile(rank, values.shape[0])
+        return Cells(as_scores(values.ravel(), "scores"), names, code, values.shape)
+    if topics is None:
+        raise ValueError("topics must hold the topic of each score, got None.")
+    long, names = as_scores(values, "scores"), _names(topics)
+    check_same_length("scores", long.size, "topics", names.size)
+    return Cells(long, *np.unique(names, return_inverse=True), long.shape)
+
+
+def names_of_columns(scores: Any, topics: ArrayLike | None = None) -> NDArray[Any]:
+    """Return the topics of (documents, topics), each once."""
+    columns = scores.shape[1] if hasattr(scores, "shape") else np.shape(scores)[1]
+    if topics is None and hasattr(scores, "coords") and scores.dims[1] in scores.coords:
+        topics = scores.coords[scores.dims[1]].values
+    names = np.arange(columns) if topics is None else _names(topics)
+    if names.size != columns:
+        raise ValueError(
+            f"topics must name the {columns} columns of scores, got {names.size} names."
+        )
+    if np.unique(names).size != names.size:
+        raise ValueError("topics must name each column of scores differently.")
+    return names
+
+
+def read_topics(
+    scores: Any,
+    labels: Any = None,
+    topics: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    *,
+    positive: Any = None,
+    classes: NDArray[Any] | None = None,
+    scores_are: str = "scores",
+) -> TopicScores:
+    """Return labelled scores; cells whose label is nan, or whose weight is 0, are left out."""
+    if hasattr(scores, "columns"):
+        if labels is not None:
+            raise ValueError("labels must be None with a DataFrame: its column label holds them.")
+        _check_columns(scores, COLUMNS)
+        labels = scores["label"]
+    cells, given = read_cells(scores, topics), np.asarray(labels)
+    if given.shape != cells.shape:
+        raise ValueError(f"labels must have the shape of scores, {cells.shape}, got {given.shape}.")
+    flat = given.ravel()
+    known = ~_missing(flat)
+    if not known.any():
+        wanted = "one label of each class" if classes is None else "one label"
+        raise ValueError(f"labels must hold at least {wanted}, got none.")
+    weight = _weights(sample_weight, cells.shape)
+    weight = None if weight is None else weight[known]
+    if classes is None:
+        classes, is_positive = encode_labels(flat[known], weight, "labels", positive)
+    else:
+        is_positive = match_labels(flat[known], classes, "labels")
+    score = as_scores_of(cells.score[known], scores_are)
+    data = TopicScores(cells.names, cells.code[known], score, is_positive, classes, weight)
+    if weight is None:
+        return data
+    # Topics without any document that counts stay: the population answers for them.
+    counted = data.take(weight > 0.0)
+    # Weights that are all 1 are none, to the last bit.
+    return replace(counted, weight=None) if np.all(counted.weight == 1.0) else counted
+
+
+def _weights(sample_weight: ArrayLike | None, shape: tuple[int, ...]) -> Floats | None:
+    """Return the weight of each cell, one after the other; a document's is that of its cells."""
+    if len(shape) == 1 or sample_weight is None:
+        return as_weights(sample_weight, math.prod(shape))
+    documents, topics = shape
+    if np.ndim(sample_weight) == 2:
+        if np.shape(sample_weight) != shape:
+            raise ValueError(
+                f"sample_weight must have shape {shape}, one weight a score, or ({documents},), one"
+                f" a document, got {np.shape(sample_weight)}."
+            )
+        return as_weights(np.asanyarray(sample_weight).ravel(), documents * topics)
+    of_documents = as_weights(sample_weight, documents)
+    return None if of_documents is None else np.repeat(of_documents, topics)
+
+
+def _of_table(table: Any, topics: ArrayLike | None) -> Cells:
+    if topics is not None:
+        raise ValueError("topics must be None with a DataFrame: its column topic holds them.")
+    _check_columns(table, ("score", "topic"))
+    if "document" in table and table.duplicated(["document", "topic"]).any():
+        first = table[table.duplicated(["document", "topic"])].iloc[0]
+        raise ValueError(
+            "a document may have one row a topic: document"
+            f" {first['document']} has two of topic {first['topic']}."
+        )
+    score = as_scores(table["score"].to_numpy(dtype=np.float64), "score")
+    names, code = np.unique(_names(table["topic"]), return_inverse=True)
+    return Cells(score, names, code, score.shape)
+
+
+def _check_columns(table: Any, wanted: tuple[str, ...]) -> None:
+    missing = [name for name in wanted if name not in table.columns]
+    if missing:
+        raise ValueError(
+            f"a DataFrame of topics must have the columns {', '.join(wanted)};"
+            f" it lacks {', '.join(missing)}."
+        )
+
+
+def _names(topics: ArrayLike) -> NDArray[Any]:
+    """Return topic names: all strings or all whole numbers."""
+    values = np.asarray(topics)
+    if values.ndim != 1:
+        raise ValueError(f"topics must have shape (n,), got {values.shape}.")
+    if values.size == 0:
+        raise ValueError("topics must hold at least one topic, got none.")
+    if isinstance(topics, np.ndarray) and topics.dtype.kind in "Uiu":
+        return topics
+    # As they came: numpy makes text of numbers among text, and floats of some among missing ones.
+    kinds = {type(value) for value in np.asarray(topics, dtype=object).tolist()}
+    if all(issubclass(each, str) for each in kinds):
+        return values if values.dtype.kind == "U" else values.astype(object).astype(str)
+    if bool not in kinds and all(issubclass(each, Integral) for each in kinds):
+        return values if values.dtype.kind in "iu" else values.astype(np.int64)
+    shown = ", ".join(sorted(each.__name__ for each in kinds))
+    raise ValueError(f"topics must be all strings or all whole numbers, got {shown}.")
+
+
+def check_alike(names: NDArray[Any], fitted: NDArray[Any]) -> None:
+    """
+    Refuse names that can be none of those fitted, for they are of another type.
+
+    Else the population would answer for topic "7" where 7 was fitted.
+    """
+    wanted, got = _kind_of(fitted), _kind_of(names)
+    if names.size and fitted.size and got != wanted:
+        raise ValueError(
+            f"topics must be {wanted}, as those fitted are (such as {fitted.tolist()[0]!r}), got"
+            f" {got} (such as {names.tolist()[0]!r})."
+        )
+
+
+def _kind_of(names: NDArray[Any]) -> str:
+    return "whole numbers" if names.dtype.kind in "iu" else "strings"
+
+
+def _missing(labels: NDArray[Any]) -> NDArray[np.bool_]:
+    if labels.dtype.kind == "f":
+        return np.asarray(np.isnan(labels), dtype=np.bool_)
+    if labels.dtype.kind == "O":
+        return np.array([v is None or (isinstance(v, float) and math.isnan(v)) for v in labels])
+    return np.zeros(labels.shape, dtype=np.bool_)

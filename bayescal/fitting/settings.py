@@ -1,0 +1,345 @@
+"""Checked settings of inference from an estimator's parameters; the defaults."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bayescal.families import FAMILIES, Family, ScaleFloorOption
+from bayescal.fitting.engines.monotone.engine import LogOddsPopulation
+from bayescal.fitting.engines.program import ProgramInference
+from bayescal.fitting.learned_prior import LEARNED, named_populations
+from bayescal.fitting.parts.combination import COMBINED, PARTS
+from bayescal.fitting.parts.configured import (
+    AUTO,
+    AVERAGE,
+    CONFIGURED_PARTS,
+    MAP,
+    NUTS,
+    ConfiguredPart,
+    Densities,
+)
+from bayescal.fitting.parts.identity import IDENTITY as IDENTITY_PART
+from bayescal.fitting.parts.monotone import LEARNED as LEARNED_PART
+from bayescal.fitting.parts.part import Options
+from bayescal.fitting.parts.recalibrated import RECALIBRATED
+from bayescal.fitting.results.calibration import POINTS
+from bayescal.support.randomness import generator
+from bayescal.support.validation import check_choice, check_count, check_positive
+
+INFERENCES = (AUTO, "exact", "nuts", "map", "mle")
+SCORES_ARE = (AUTO, "scores", "log_odds", "probabilities")
+# The families of "average"; all but the hybrid, whose log-odds fall far out on either side.
+AVERAGED = ("gaussian", "laplace", "asymmetric_laplace", "asymmetric_gaussian")
+# The densities of the combination: with stacking and warps the other two add nothing.
+DENSITIES = ("gaussian", "asymmetric_laplace")
+# What maximum likelihood fits beside several families, and the programs' default.
+REFERENCE = "asymmetric_laplace"
+# One part, by its name or with options, or several.
+Parts = str | ConfiguredPart | Sequence[str | ConfiguredPart]
+Inference = str | NUTS | MAP
+
+
+def part_names() -> tuple[str, ...]:
+    """Return the strings that `parts` may be, or hold; a family stands for its densities."""
+    return (AUTO, COMBINED, *PARTS, *FAMILIES, AVERAGE)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoreParameters:
+    """The parameters of a `ScoreCalibrator`, which describes them, and their defaults."""
+
+    parts: Parts = AUTO
+    inference: Inference = AUTO
+    scores_are: str = AUTO
+    positive: Any = None
+    prior_knowledge: Any = LEARNED
+    units: Mapping[str, float] | None = None
+    point: str | None = None
+    lapse: str | float = AUTO
+    draws: int = 1000
+    chains: int = 4
+    random_state: Any = None
+
+    @property
+    def point_estimate(self) -> str:
+        """Return the point estimate of predictions."""
+        listed = as_list(self.parts)
+        monotone = any(isinstance(each, Densities) and each.monotone for each in listed)
+        return self.point or ("mean" if monotone else "predictive")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Settings of inference from an estimator's parameters; see `ScoreCalibrator`."""
+
+    # Of the model, keys of `bayescal.fitting.parts.combination.PARTS` or "combined"
+    parts: tuple[str, ...]
+    # What they are asked to fit
+    options: Options
+    # The family that maximum likelihood fits and programs are named after
+    reference: Family
+    # {"exact", "nuts", "map", "mle"}: how the posterior is found
+    inference: str
+    # Whether "nuts" or "map" are of a program that the user chose
+    own_program: bool
+    # How its posterior is found; by default that of the program named like `reference`
+    by_program: ProgramInference
+    # Modes that maximum likelihood tries
+    candidates: str
+    # Floor of its scales
+    scale_floor: ScaleFloorOption
+    # Source of randomness
+    rng: np.random.Generator
+
+
+def read_settings(parameters: ScoreParameters) -> Settings:
+    """Return the settings that parameters mean."""
+    check_choice("scores_are", parameters.scores_are, SCORES_ARE)
+    if parameters.point is not None:
+        check_choice("point", parameters.point, tuple(POINTS))
+    for name in ("draws", "chains"):
+        check_count(name, getattr(parameters, name))
+    sampler = read_inference(parameters.inference)
+    inference = inference_name(parameters.inference)
+    asked = read_parts(parameters.parts, inference)
+    parts = (COMBINED,) if COMBINED in asked else tuple(asked)
+    of_parts = _with_options(asked)
+    if inference != "exact" and parts != (Densities.name,):
+        raise ValueError(f"parts={parameters.parts!r} needs inference='exact', got {inference!r}.")
+    for part in of_parts.values():
+        part.check(inference)
+        _check_hyperparameters(part)
+    densities = of_parts[Densities.name]
+    assert isinstance(densities, Densities)  # noqa: S101
+    families = _families(densities.family, inference, monotone=bool(densities.monotone))
+    combined, lapse = len(parts) > 1 or parts == (COMBINED,), read_lapse(parameters.lapse)
+    options = Options(
+        families=families,
+        warps={name: part.asinh_scales() for name, part in of_parts.items()},
+        averaging=_averaging(densities.averaging, parts),
+        monotone=bool(densities.monotone),
+        hyperparameters={name: part.priors() for name, part in of_parts.items()},
+        combined=combined,
+        draws=int(parameters.draws),
+        chains=int(parameters.chains),
+        # Only a combination has lapses to learn; `_check_together` refuses other fixed ones.
+        lapse=lapse if combined or lapse else 0.0,
+        populations=_populations(parameters.prior_knowledge, parts),
+    )
+    _check_together(parameters, parts, options)
+    _check_identity(parts, resolve_scores(parameters.scores_are))
+    reference = families[0] if len(families) == 1 else FAMILIES[REFERENCE]
+    return Settings(
+        parts=parts,
+        options=options,
+        reference=reference,
+        inference=inference,
+        own_program=sampler.program is not None,
+        by_program=ProgramInference(
+            program=sampler.program or reference.name,
+            family=reference,
+            hyperparameters={**densities.priors(), **(sampler.hyperparameters or {})},
+            draws=options.draws,
+            chains=options.chains,
+            sampler_options=sampler.sampler_options if isinstance(sampler, NUTS) else None,
+            progressbar=isinstance(sampler, NUTS) and sampler.progressbar,
+        ),
+        candidates=densities.candidates,
+        scale_floor=densities.scale_floor,
+        rng=generator(parameters.random_state),
+    )
+
+
+def read_units(units: Any) -> tuple[float, float] | None:
+    """
+    Return the centre and the spread that priors are in units of; None for those of the scores.
+    """
+    if units is None:
+        return None
+    if not isinstance(units, Mapping) or set(units) != {"centre", "spread"}:
+        raise ValueError(
+            "units must be a dict of centre and spread, such as {'centre': 0.0, 'spread': 1.0}, or"
+            f" None for those of the scores; got {units!r}."
+        )
+    check_positive(spread=units["spread"])
+    centre = float(units["centre"])
+    if not np.isfinite(centre):
+        raise ValueError(f"centre must be finite, got {centre}.")
+    return centre, float(units["spread"])
+
+
+def _populations(prior_knowledge: Any, parts: tuple[str, ...]) -> tuple[LogOddsPopulation, ...]:
+    """
+    Return the populations of log-odds that a parameter names, if a part asked for is around them.
+    """
+    found = named_populations(prior_knowledge)
+    if {COMBINED, LEARNED_PART.name} & set(parts):
+        return found
+    # The default is for those parts that it says something of.
+    if found and prior_knowledge != LEARNED:
+        raise ValueError(
+            f"prior_knowledge={str(prior_knowledge)!r} is what the part {LEARNED_PART.name!r}"
+            f" knows: ask for parts='combined', or for parts that hold it; got {', '.join(parts)}."
+        )
+    return ()
+
+
+def resolve_scores(scores_are: str) -> str:
+    """Resolve scores_are: "auto" means raw scores, which a fit then examines."""
+    return "scores" if scores_are == AUTO else scores_are
+
+
+def inference_name(inference: Inference) -> str:
+    """Return the name of an inference; "auto" is "exact"."""
+    if isinstance(inference, NUTS | MAP):
+        return inference.name
+    check_choice("inference", inference, INFERENCES)
+    return "exact" if inference == AUTO else inference
+
+
+def read_inference(inference: Inference) -> NUTS | MAP:
+    """Return the settings of PyMC; the defaults if it is not used."""
+    return inference if isinstance(inference, NUTS | MAP) else NUTS()
+
+
+def read_lapse(lapse: Any) -> float | None:
+    """Return the lapse rate that a parameter fixes; None where labels are to tell it."""
+    if isinstance(lapse, str) and lapse == AUTO:
+        return None
+    if (
+        isinstance(lapse, bool)
+        or not isinstance(lapse, int | float | np.number)
+        or not 0 <= lapse < 1
+    ):
+        raise ValueError(f"lapse must be 'auto' or a number from 0 to below 1, got {lapse!r}.")
+    return float(lapse)
+
+
+def as_list(parts: Parts) -> list[str | ConfiguredPart]:
+    """Return parts as a list."""
+    single = isinstance(parts, str | ConfiguredPart) or not isinstance(parts, Sequence)
+    return [parts] if single else list(parts)  # type: ignore[arg-type, list-item]
+
+
+def read_parts(parts: Parts, inference: str) -> dict[str, ConfiguredPart | None]:
+    """
+    Return the parts of a model by name, with their options; None for parts that have none.
+
+    "auto" is the combination for inference "exact", else class densities. "combined" comes first,
+    and others beside it are its parts whose options are not the default.
+    """
+    listed = as_list(parts)
+    found: dict[str, ConfiguredPart | None] = {}
+    for each in listed:
+        if not isinstance(each, ConfiguredPart):
+            check_choice("parts", each, part_names())
+        name, part = _read_part(each)
+        if name in found:
+            break
+        found[name] = part
+    several = len(found) > 1
+    others = [each for name, each in found.items() if name not in (AUTO, COMBINED)]
+    beside = COMBINED in found and not all(each and each.changed() for each in others)
+    if not listed or len(found) < len(listed) or (several and (AUTO in found or beside)):
+        raise ValueError(
+            f"parts must be 'auto', 'combined', a part or several of {', '.join(PARTS)}, or"
+            " 'combined' beside parts with options, such as Densities('gaussian'), each once; got"
+            f" {parts!r}."
+        )
+    if AUTO in found:
+        return {COMBINED: None} if inference == "exact" else {Densities.name: Densities()}
+    return {COMBINED: None, **found} if COMBINED in found else found
+
+
+def _read_part(each: str | ConfiguredPart) -> tuple[str, ConfiguredPart | None]:
+    """Return a part's name and its options."""
+    if isinstance(each, ConfiguredPart):
+        return each.name, each
+    if each in FAMILIES or each == AVERAGE:
+        return Densities.name, Densities(each)
+    made = CONFIGURED_PARTS.get(each)
+    return each, None if made is None else made()
+
+
+def _with_options(asked: Mapping[str, ConfiguredPart | None]) -> dict[str, ConfiguredPart]:
+    """Return the options of all parts, also of those that others only follow."""
+    return {name: asked.get(name) or made() for name, made in CONFIGURED_PARTS.items()}
+
+
+def _families(family: str, inference: str, *, monotone: bool) -> tuple[Family, ...]:
+    if family in FAMILIES:
+        return (FAMILIES[family],)
+    if family == AUTO and inference != "exact":
+        return (FAMILIES[REFERENCE],)
+    several = [FAMILIES[each] for each in (AVERAGED if family == AVERAGE else DENSITIES)]
+    # Draws of others would all be rejected.
+    return tuple(each for each in several if not monotone or _why_never_monotone(each) is None)
+
+
+def _why_never_monotone(family: Family) -> str | None:
+    """Return why log-odds of a family's densities always fall somewhere; None if they need not."""
+    if family.symmetric:
+        return (
+            "an asymmetric family: log-odds of two symmetric densities always fall somewhere unless"
+            " their scales are equal"
+        )
+    if family.mirrored is not None:
+        return (
+            "another family: far out on its outer side a Gaussian lies below the other class's"
+            " exponential, so that log-odds always fall there"
+        )
+    return None
+
+
+def _averaging(asked: str, parts: tuple[str, ...]) -> str:
+    """Return the averaging of families; other parts and warps already guard against wrong ones."""
+    if asked != AUTO:
+        return asked
+    return "stacking" if parts == (Densities.name,) else "evidence"
+
+
+def _check_identity(parts: tuple[str, ...], scores_are: str) -> None:
+    """Refuse scores as log-odds where they are none, and where no other part brings draws."""
+    if IDENTITY_PART.name not in parts:
+        return
+    if len(parts) == 1:
+        raise ValueError(
+            f"parts must hold another one beside {IDENTITY_PART.name!r}, which fits nothing and has"
+            " no draws of its own."
+        )
+    if scores_are == "scores":
+        raise ValueError(
+            f"parts with {IDENTITY_PART.name!r} need scores_are='log_odds' or 'probabilities': raw"
+            " scores are no log-odds."
+        )
+
+
+def _check_hyperparameters(part: ConfiguredPart) -> None:
+    known = PARTS[part.name].hyperparameters
+    if unknown := sorted(set(part.priors()) - known):
+        raise ValueError(
+            f"hyperparameters of {type(part).__name__} are {', '.join(sorted(known))}; got"
+            f" {', '.join(map(repr, unknown))}."
+        )
+
+
+def _check_together(parameters: ScoreParameters, parts: tuple[str, ...], options: Options) -> None:
+    """Refuse options of one part that others, or their absence, make meaningless."""
+    if options.lapse and not options.combined:
+        raise ValueError(
+            f"lapse={parameters.lapse!r} needs several parts, as of parts='combined': one part"
+            f" alone has no lapses; got parts={parameters.parts!r} and"
+            f" inference={parameters.inference!r}."
+        )
+    if options.monotone and RECALIBRATED.name in parts:
+        raise ValueError(
+            "Densities: monotone=True needs other parts: densities averaged over monotone curves"
+            f" may fall somewhere, and log-odds that follow them; got parts={parameters.parts!r}."
+        )
+    for family in options.families:
+        if options.monotone and (why := _why_never_monotone(family)):
+            raise ValueError(f"Densities: monotone=True needs {why}; got family={family.name!r}.")

@@ -1,1 +1,0 @@
-"""Small pieces of HTML: tables and pictures that need no library, for notebooks."""

@@ -1,0 +1,376 @@
+"""The posterior of the class prior of new documents, through draws of the class densities."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import special
+
+from bayescal.support.newton import climb_within
+from bayescal.support.randomness import generator
+from bayescal.support.validation import (
+    Floats,
+    as_scores,
+    as_weights,
+    check_count,
+    check_fraction,
+    check_positive,
+)
+
+# Beyond these log-odds probabilities round to 0 or 1; no prior above 1e-15 sees the difference.
+FARTHEST = 36.0
+MOST_SCORES = 2000
+# Where a prior's distribution is tabulated: in standard deviations, around the mode of its logit.
+NODES, LEFT, RIGHT = 64, -14.0, 9.0
+LEAST_CURVATURE = 0.05  # a distribution flatter than the Beta's own tail is tabulated widely
+BLOCK_ELEMENTS = 1 << 21
+
+
+@dataclass(frozen=True)
+class PriorPosterior:
+    """
+    The posterior of the class prior of a new collection.
+
+    Attributes
+    ----------
+    mean, lower, upper : float
+        Posterior mean of P(+) in the collection, and its equal-tailed credible interval.
+    level : float
+        Probability of the interval.
+    draws : array of shape (draws,)
+        One prior for each draw of the log ratios, for `predict_proba(scores, prior=draws)`.
+    """
+
+    mean: float
+    lower: float
+    upper: float
+    level: float
+    draws: Floats
+
+    def probabilities(self, log_ratio: ArrayLike) -> Floats:
+        """
+        Return P_k(+|s) under each draw's own prior, for `bayescal.decisions`.
+
+        Parameters
+        ----------
+        log_ratio : array-like of shape (draws, documents)
+            log p(s|+) - log p(s|-) of the same draws that this posterior was found with; infinite
+            ones are taken for 36 and -36.
+        """
+        # A draw may round to 0 or 1, whose logit is infinite, and so may a ratio be, the other way.
+        ratio = np.clip(np.asarray(log_ratio, dtype=np.float64), -FARTHEST, FARTHEST)
+        moved = ratio + special.logit(self.draws)[:, None]
+        return np.asarray(special.expit(moved))
+
+
+def prior_posterior(
+    log_ratio: ArrayLike,
+    *,
+    a: float = 1.0,
+    b: float = 1.0,
+    level: float = 0.9,
+    sample_weight: ArrayLike | None = None,
+    rng: Any = None,
+) -> PriorPosterior:
+    """
+    Return the posterior of a collection's class prior, through draws of the class densities.
+
+    For each draw k the likelihood of the prior pi is prod_i (pi r_ki + 1 - pi), r = p(s|+)/p(s|-);
+    times Beta(a, b) it is tabulated around its mode and one pi drawn. The densities keep their
+    posterior given labels: the unlabelled scores do not feed back on them (a cut posterior), for
+    thousands of scores would bend densities whose family is a little wrong.
+
+    Parameters
+    ----------
+    log_ratio : array-like of shape (draws, documents)
+        log p(s|+) - log p(s|-) of each draw and new document, natural; the logit of
+        `ScoreCalibrator.sample_proba(scores, prior=0.5)`. Infinite values are taken for 36.
+    a, b : float
+        Parameters of the Beta distribution that P(+) has before scores are seen.
+    level : float
+        Probability of the interval.
+    sample_weight : array-like of shape (documents,), optional
+        How many documents each counts for.
+    rng : int, Generator, RandomState or None
+        Seeds the draws.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not as described.
+
+    References
+    ----------
+    M. Plummer, *Cuts in Bayesian graphical models*, Statistics and Computing 2015. A. Ziegler and
+    P. Czyz, *Bayesian quantification with black-box estimators*, TMLR 2024.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> far_apart = np.where(np.arange(1000) < 100, 20.0, -20.0)
+    >>> found = prior_posterior(np.tile(far_apart, (400, 1)), rng=0)
+    >>> round(found.mean, 2), found.lower < 0.1 < found.upper
+    (0.1, True)
+    """
+    check_positive(a=a, b=b)
+    check_fraction(level=level)
+    ratio = np.asarray(log_ratio, dtype=np.float64)
+    if ratio.ndim != 2 or ratio.size == 0 or np.isnan(ratio).any():
+        raise ValueError(
+            f"log_ratio must have shape (draws, documents) and hold no nan, got {ratio.shape}."
+        )
+    ratio = np.exp(np.clip(ratio, -FARTHEST, FARTHEST))
+    weight = as_weights(sample_weight, ratio.shape[1])
+    counts = np.ones(ratio.shape[1]) if weight is None else weight
+    uniform = np.asarray(generator(rng).random(ratio.shape[0]))
+    width = max(1, BLOCK_ELEMENTS // ratio.shape[1])
+    parts = [slice(k, k + width) for k in range(0, ratio.shape[0], width)]
+    logits = np.concatenate([_draw(ratio[k], counts, a, b, uniform[k]) for k in parts])
+    draws = special.expit(logits)
+    lower, upper = np.quantile(draws, [0.5 - level / 2.0, 0.5 + level / 2.0])
+    return PriorPosterior(float(draws.mean()), float(lower), float(upper), level, draws)
+
+
+def _draw(ratio: Floats, counts: Floats, a: float, b: float, uniform: Floats) -> Floats:
+    """Return the logit of one prior for each row of ratios, by inverting its distribution."""
+    mode, sd = _mode(ratio, counts, a, b)
+    nodes: Floats = mode[:, None] + sd[:, None] * np.linspace(LEFT, RIGHT, NODES)
+    # The Beta density, with the Jacobian pi (1 - pi) of the logit.
+    log_density = a * special.log_expit(nodes) + b * special.log_expit(-nodes)
+    prior, other = special.expit(nodes), special.expit(-nodes)
+    for g in range(NODES):
+        mixture = ratio * prior[:, g, None]
+        mixture += other[:, g, None]
+        log_density[:, g] += np.log(mixture, out=mixture) @ counts
+    density = np.exp(log_density - log_density.max(axis=1, keepdims=True))
+    ends = np.cumsum(density[:, 1:] + density[:, :-1], axis=1)
+    ends = np.concatenate([np.zeros((len(ends), 1)), ends], axis=1) / ends[:, -1:]
+    return np.array(
+        [np.interp(u, own, at) for u, own, at in zip(uniform, ends, nodes, strict=True)]
+    )
+
+
+def _mode(ratio: Floats, counts: Floats, a: float, b: float) -> tuple[Floats, Floats]:
+    """Return mode and standard deviation of the logit of the prior."""
+    far = np.full(len(ratio), 700.0)
+    at, _ = climb_within(
+        np.zeros(len(ratio)),
+        -far,
+        far,
+        lambda at: _derivatives(at, ratio, counts, a, b),
+        flattest=1e-12,
+        tolerance=1e-9,
+    )
+    _, curvature = _derivatives(at, ratio, counts, a, b)
+    return at, 1.0 / np.sqrt(np.maximum(curvature, LEAST_CURVATURE))
+
+
+def _derivatives(
+    at: Floats, ratio: Floats, counts: Floats, a: float, b: float
+) -> tuple[Floats, Floats]:
+    """Return slope and minus the second derivative of the log density at logits of the prior."""
+    prior = special.expit(at)
+    p = ratio * prior[:, None]
+    p /= p + special.expit(-at)[:, None]
+    total = counts.sum() + a + b
+    slope: Floats = p @ counts + a - total * prior
+    return slope, total * prior * (1.0 - prior) - (p * (1.0 - p)) @ counts
+
+
+class _Calibrator(Protocol):
+    def sample_proba(self, scores: Any, *, prior: Any) -> Floats: ...
+
+
+def estimate_prior(
+    calibrator: _Calibrator,
+    scores: ArrayLike,
+    *,
+    draws: int = 400,
+    a: float = 1.0,
+    b: float = 1.0,
+    level: float = 0.9,
+    random_state: Any = None,
+) -> PriorPosterior:
+    """
+    Return the posterior of the class prior of a new collection, from its scores and a calibrator.
+
+    `prior_posterior` with the calibrator's own draws of log p(s|+) - log p(s|-).
+
+    Parameters
+    ----------
+    calibrator : ScoreCalibrator
+        Fitted, with a posterior.
+    scores : array-like of shape (n,)
+        Raw scores of the collection. More than 2,000 are put into 2,000 groups of neighbours, each
+        by its mean.
+    draws : int
+        How many of the calibrator's draws are used at most, evenly chosen.
+    a, b, level
+        See `prior_posterior`.
+    random_state : int, Generator, RandomState or None
+        Seeds the draws.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not as described, or the calibrator has no posterior.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayescal import ScoreCalibrator
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.random(200) < 0.5
+    >>> fitted = ScoreCalibrator("gaussian", random_state=0).fit(rng.normal(2.0 * y), y)
+    >>> rare = rng.normal(2.0 * (rng.random(3000) < 0.1))
+    >>> found = estimate_prior(fitted, rare, random_state=0)
+    >>> found.lower < 0.1 < found.upper
+    True
+    """
+    check_count("draws", draws)
+    values = np.sort(as_scores(scores))
+    starts = np.unique(np.linspace(0, values.size, MOST_SCORES + 1).astype(np.intp)[:-1])
+    counts = np.diff(np.append(starts, values.size)).astype(np.float64)
+    nodes = np.add.reduceat(values, starts) / counts
+    p = calibrator.sample_proba(nodes, prior=0.5)
+    kept = np.linspace(0, len(p) - 1, min(draws, len(p))).astype(np.intp)
+    with np.errstate(divide="ignore"):
+        log_ratio = special.logit(p[kept])
+    return prior_posterior(log_ratio, a=a, b=b, level=level, sample_weight=counts, rng=random_state)
+
+
+# The likeliest class prior of new documents: Saerens's expectation maximisation, sped up.
+
+# Mean log likelihood that the search may leave out, in nats.
+GAP, MOST_ITERATIONS = 1e-13, 10_000
+
+
+@dataclass(frozen=True)
+class PriorByEM:
+    """
+    The likeliest class prior.
+
+    Attributes
+    ----------
+    prior : float or array of shape (classes,)
+        P(+), or for several classes the probability of each.
+    iterations : int
+        Number of steps of the search.
+    gap : float
+        At most so much higher could the mean log likelihood be, in nats.
+    """
+
+    prior: float | Floats
+    iterations: int
+    gap: float
+
+
+def prior_by_em(
+    y_prob: ArrayLike, prior: ArrayLike, *, sample_weight: ArrayLike | None = None
+) -> PriorByEM:
+    """
+    Return the class prior of new documents that makes their calibrated probabilities likeliest.
+
+    The fixed point of Saerens's expectation maximisation, new prior_c = mean_i P(c | s_i, new
+    prior), which maximises the concave log likelihood sum_i log sum_c new_c P(c | s_i)/old_c. Two
+    steps at a time are extrapolated (SQUAREM), and the search ends by a bound on what is missing,
+    not by small steps, which plain EM makes far from the end where classes overlap.
+
+    Parameters
+    ----------
+    y_prob : array-like of shape (n,) or (n, classes)
+        Calibrated probabilities of new documents, P(+) or those of every class.
+    prior : float or array-like of shape (classes,)
+        The class prior that `y_prob` were made with: that of the collection fitted, or what was
+        passed as `prior=`.
+    sample_weight : array-like of shape (n,), optional
+        How many documents each counts for.
+
+    Returns
+    -------
+    PriorByEM
+        A prior of exactly 0 or 1 is a legal answer: no document looks like that class.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not as described.
+
+    References
+    ----------
+    M. Saerens, P. Latinne and C. Decaestecker, *Adjusting the outputs of a classifier to new a
+    priori probabilities*, Neural Computation 2002. R. Varadhan and C. Roland, Scandinavian Journal
+    of Statistics 2008 (SQUAREM).
+
+    Examples
+    --------
+    >>> found = prior_by_em([0.9, 0.9, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1], prior=0.5)
+    >>> round(found.prior, 4)
+    0.1875
+    """
+    p, old, binary = _read_probabilities(y_prob, prior)
+    weight = as_weights(sample_weight, p.shape[0])
+    if weight is not None:
+        # Documents that do not count may be impossible where the others' prior is 0 or 1.
+        p, weight = p[weight > 0.0], weight[weight > 0.0]
+    share = np.full(p.shape[0], 1.0 / p.shape[0]) if weight is None else weight / weight.sum()
+    ratio = p / old
+    ratio /= ratio.max(axis=1, keepdims=True)
+    new, iterations, gap = _maximise(ratio, share, old)
+    return PriorByEM(float(new[1]) if binary else new, iterations, gap)
+
+
+def _read_probabilities(y_prob: ArrayLike, prior: ArrayLike) -> tuple[Floats, Floats, bool]:
+    p, old = np.asarray(y_prob, dtype=np.float64), np.asarray(prior, dtype=np.float64)
+    binary = p.ndim == 1
+    if binary:
+        p = np.stack([1.0 - p, p], axis=1)
+    if p.ndim != 2 or p.size == 0 or not (p.min() >= 0.0 and p.max() <= 1.0):
+        raise ValueError(
+            "y_prob must hold probabilities from 0 to 1, of shape (n,) or (n, classes), got shape"
+            f" {np.shape(y_prob)}, or values outside."
+        )
+    if np.abs(p.sum(axis=1) - 1.0).max() > 1e-6:
+        raise ValueError("y_prob of all classes must sum to 1: normalise each row.")
+    if old.ndim == 0 and p.shape[1] == 2:
+        old = np.array([1.0 - old, old])
+    if old.shape != p.shape[1:] or not (old.min() > 0.0 and abs(old.sum() - 1.0) < 1e-6):
+        raise ValueError(
+            f"prior must be P(+), or {p.shape[1]} positive numbers that sum to 1, one a class, got"
+            f" {prior!r}."
+        )
+    return p, old, binary
+
+
+def _maximise(ratio: Floats, share: Floats, start: Floats) -> tuple[Floats, int, float]:
+    """Return the prior of the greatest likelihood, iterations, and the bound on what is missing."""
+
+    def gains(prior: Floats) -> Floats:
+        # The gradient: an EM step multiplies the prior by it, and by concavity the mean log
+        # likelihood cannot rise by more than its largest element less 1.
+        gain: Floats = (share / (ratio @ prior)) @ ratio
+        return gain
+
+    def value(prior: Floats) -> float:
+        return float(share @ np.log(ratio @ prior))
+
+    prior = start / start.sum()
+    iterations = 0
+    while True:
+        gain = gains(prior)
+        gap = float(gain.max()) - 1.0
+        if gap < GAP or iterations == MOST_ITERATIONS:
+            return prior, iterations, max(gap, 0.0)
+        iterations += 1
+        one = prior * gain
+        two = one * gains(one)
+        step, bend = one - prior, two - 2.0 * one + prior
+        length = np.linalg.norm(step) / max(float(np.linalg.norm(bend)), 1e-300)
+        far = prior + 2.0 * length * step + length**2 * bend
+        # Not quite to the boundary, which EM steps cannot leave.
+        far = np.maximum(far, 1e-3 * two)
+        far /= far.sum()
+        prior = far if value(far) > value(two) else two / two.sum()

@@ -1,0 +1,223 @@
+"""The curve of a calibrator over the scores: its data, documents in bins, and how it is drawn."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike, NDArray
+from scipy import special, stats
+
+from bayescal.fitting.problems.problem import FittedProblem
+from bayescal.fitting.results.calibration import EQUAL_TAILED
+from bayescal.plots.display import BAND, MLE, POSTERIOR
+from bayescal.support.validation import Floats, check_choice, check_count, check_fraction
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.collections import PolyCollection
+    from matplotlib.lines import Line2D
+
+MOST_BINS = 15
+
+
+def default_bins(positive: NDArray[np.bool_]) -> int:
+    """
+    Return the number of bins that the rarer class supports.
+
+    Examples
+    --------
+    >>> default_bins(np.arange(100) < 10)
+    6
+    """
+    rarer = min(int(positive.sum()), int((~positive).sum()))
+    return max(2, min(MOST_BINS, round(2.0 * math.sqrt(rarer))))
+
+
+def balanced_edges(score: Floats, positive: NDArray[np.bool_], weight: Floats, bins: int) -> Floats:
+    """
+    Return inner edges between which lies the same share of the two classes, each counted as half.
+
+    Bins of equally many documents would all lie among the negatives where positives are rare.
+
+    Examples
+    --------
+    >>> score, positive = np.arange(8.0), np.arange(8) > 5
+    >>> balanced_edges(score, positive, np.ones(8), 2)
+    array([5.5])
+    """
+    distinct, code = np.unique(score, return_inverse=True)
+    share = np.zeros(distinct.size)
+    for which in (positive, ~positive):
+        if weight[which].sum() > 0.0:
+            share += np.bincount(code[which], weight[which], distinct.size) / weight[which].sum()
+    passed = np.cumsum(share) / share.sum()
+    # The gap after the last score at which a share is not passed yet, up to rounding.
+    wanted = np.arange(1, bins) / bins
+    after = np.unique(np.searchsorted(passed, wanted - 1e-9))
+    after = after[after < distinct.size - 1]
+    middle: Floats = 0.5 * distinct[after] + 0.5 * distinct[after + 1]
+    return middle
+
+
+def _merge_one_sided(edges: Floats, score: Floats, positive: NDArray[np.bool_]) -> Floats:
+    """Leave out the edges between bins that hold one class only, the same."""
+    place = np.searchsorted(edges, score)
+    holds = np.stack(
+        [np.bincount(place[which], minlength=edges.size + 1) > 0 for which in (~positive, positive)]
+    )
+    one_class = holds.sum(axis=0) == 1
+    same = (holds[:, 1:] == holds[:, :-1]).all(axis=0)
+    kept: Floats = edges[~(one_class[1:] & one_class[:-1] & same)]
+    return kept
+
+
+def empirical_log_odds(
+    score: Floats,
+    positive: NDArray[np.bool_],
+    weight: Floats,
+    level: float,
+    bins: int | None = None,
+) -> xr.Dataset:
+    """
+    Return the log-odds of the positive class in bins of the score, with intervals.
+
+        log((k + 1/2)/(m + 1/2)),    k positives and m negatives in a bin
+
+    (Haldane and Anscombe), within Jeffreys' interval, quantiles of Beta(k + 1/2, m + 1/2); where
+    k or m is 0 its lower or upper end is infinite, as usual. Neighbouring bins of one class, the
+    same, become one bin.
+    """
+    kept = weight > 0.0
+    score, positive, weight = score[kept], positive[kept], weight[kept]
+    bins = default_bins(positive) if bins is None else bins
+    edges = balanced_edges(score, positive, weight, bins) if score.size else np.empty(0)
+    edges = _merge_one_sided(edges, score, positive)
+    place = np.searchsorted(edges, score)
+    total = np.bincount(place, weight, edges.size + 1)
+    k = np.bincount(place[positive], weight[positive], edges.size + 1)
+    m = np.bincount(place[~positive], weight[~positive], edges.size + 1)
+    tail = 0.5 - level / 2.0
+    lower = special.logit(stats.beta.ppf(tail, k + 0.5, m + 0.5))
+    upper = -special.logit(stats.beta.ppf(tail, m + 0.5, k + 0.5))
+    with np.errstate(invalid="ignore"):
+        mean = np.bincount(place, weight * score, edges.size + 1) / total
+    columns = {
+        "bin_score": mean,
+        "positives": k,
+        "negatives": m,
+        "bin_log_odds": np.log((k + 0.5) / (m + 0.5)),
+        "bin_lower": np.where(k == 0.0, -np.inf, lower),
+        "bin_upper": np.where(m == 0.0, np.inf, upper),
+    }
+    return xr.Dataset({name: ("bin", values) for name, values in columns.items()})
+
+
+def curve_data(
+    problem: FittedProblem,
+    *,
+    grid: ArrayLike | None = None,
+    level: float = 0.9,
+    band: str = "pointwise",
+    bins: int | None = None,
+) -> xr.Dataset:
+    """
+    Compute log-odds, their band, those of maximum likelihood, and the documents.
+
+    Parameters
+    ----------
+    problem : FittedProblem
+        The problem to draw.
+    grid : array-like, optional
+        Scores at which to evaluate the curves; by default 400 over all scores and a little beyond.
+    level : float
+        Posterior probability of the band, and confidence of the bins' intervals.
+    band : {"pointwise", "simultaneous"}
+        Whether `level` holds at each score or for the whole curve.
+    bins : int, optional
+        How many bins of documents at most; by default what the rarer class is enough for.
+
+    Returns
+    -------
+    xarray.Dataset
+        log_odds, lower, upper, mle (score), natural logarithms; document_score, label, weight
+        (document); and, by bin, what `empirical_log_odds` returns. Scores are in the user's units.
+    """
+    check_fraction(level=level)
+    check_choice("band", band, EQUAL_TAILED)
+    if bins is not None:
+        check_count("bins", bins)
+    calibration, documents, x = problem.calibration, problem.documents, problem.grid(grid)
+    variables: dict[str, Any] = {"log_odds": ("score", calibration.log_odds(x, problem.point))}
+    if problem.has_posterior:
+        lower, upper = calibration.log_odds_interval(x, level, band).T
+        variables |= {"lower": ("score", lower), "upper": ("score", upper)}
+    if problem.has_mle:
+        variables["mle"] = ("score", calibration.fits.log_odds(x))
+    empirical = empirical_log_odds(
+        documents.score, documents.positive, documents.weight, level, bins
+    )
+    empirical["bin_score"] = ("bin", problem.shown(empirical["bin_score"].values))
+    shown = {
+        "document_score": ("document", problem.shown(documents.score)),
+        "label": ("document", documents.positive.astype(np.int64)),
+        "weight": ("document", documents.weight),
+    }
+    attrs = problem.attrs | {
+        "level": level,
+        "band": band,
+        "held_out": int(documents.held_out),
+    }
+    data = xr.Dataset(variables | shown, {"score": problem.shown(x)}, attrs)
+    return data.merge(empirical)
+
+
+BAND_NAMES = {"pointwise": "band", "simultaneous": "band of the whole curve"}
+
+
+def draw_band(ax: Axes, data: xr.Dataset, scale: Callable[[Any], Floats]) -> PolyCollection | None:
+    """Fill between `lower` and `upper` of curve data, where there are such."""
+    if "lower" not in data:
+        return None
+    label = f"{100 * data.attrs['level']:g} % {BAND_NAMES[data.attrs['band']]}"
+    lower, upper = scale(data["lower"].values), scale(data["upper"].values)
+    return ax.fill_between(data["score"].values, lower, upper, label=label, **BAND)
+
+
+def draw_curves(
+    ax: Axes, data: xr.Dataset, scale: Callable[[Any], Floats], *, mle: bool
+) -> tuple[Line2D | None, Line2D | None]:
+    """Draw the posterior's curve, where there is one, and that of maximum likelihood."""
+    x, line, mle_line = data["score"].values, None, None
+    if name := data.attrs["curve"]:
+        (line,) = ax.plot(x, scale(data["log_odds"].values), label=name, **POSTERIOR)
+    if "mle" in data and (mle or not name):
+        (mle_line,) = ax.plot(x, scale(data["mle"].values), label="maximum likelihood", **MLE)
+    return line, mle_line
+
+
+def label_scores(ax: Axes, data: xr.Dataset) -> None:
+    """Label the axis of the scores in their own units and end it where the curves end."""
+    if data.attrs["scores_are"] == "probabilities":
+        ax.set_xscale("logit")
+        ax.xaxis.set_major_formatter("{x:.4g}")
+        ax.xaxis.set_minor_formatter("")
+    x = data["score"].values
+    if x[0] < x[-1]:
+        ax.set_xlim(x[0], x[-1])
+    ax.set_xlabel(data.attrs["score_name"])
+
+
+def class_name(data: xr.Dataset) -> str:
+    """
+    Return the event of P(+): the topic, or else the positive class.
+
+    Examples
+    --------
+    >>> class_name(xr.Dataset(attrs={"positive_class": "1", "topic": "corn"}))
+    'corn'
+    """
+    return str(data.attrs.get("topic", data.attrs["positive_class"]))

@@ -1,0 +1,59 @@
+"""Expressions of SQL, one for each curve."""
+
+from __future__ import annotations
+
+import re
+
+from bayescal.report.export.knots import Knots
+from bayescal.report.export.writing import Content, Format
+
+HEAD = """\
+Calibrated probabilities of {column}, written by bayescal: put this list, or one expression of it,
+between SELECT and FROM. It needs the function EXP, and columns of double precision.
+{beyond} NULL gives NULL.
+"""
+BEYOND = {
+    False: "Beyond the knots the answer is that of the nearest one.",
+    True: "Scores are probabilities: what is not from 0 to 1 gives NULL.",
+}
+PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*")
+
+
+def render(content: Content) -> bytes:
+    """Return the expressions with names, as a list for SELECT, and the facts in comments."""
+    column = content.column
+    name = column if PLAIN.fullmatch(column) else '"{}"'.format(column.replace('"', '""'))
+    bounded = content.table.bounded
+    head = HEAD.format(column=ascii(column), beyond=BEYOND[bounded]).splitlines()
+    comments = "".join(f"-- {line}\n" for line in (*head, *content.fact_lines))
+    expressions = ",\n".join(
+        f"1E0 / (1E0 + EXP(-({_case(name, knots, bounded)}))) AS {curve}"
+        for curve, knots in content.table.curves.items()
+    )
+    return f"{comments}{expressions}\n".encode()
+
+
+def _case(column: str, knots: Knots, bounded: bool) -> str:
+    """Return log-odds as one CASE; without ELSE it is NULL of what no condition holds."""
+    score, log_odds, slope = (
+        [_number(each) for each in row] for row in (knots.score, knots.log_odds, knots.slope)
+    )
+    cases = [f"WHEN {column} < {score[0]} THEN {'NULL' if bounded else log_odds[0]}"]
+    cases += [
+        f"WHEN {column} < {score[k + 1]} THEN {log_odds[k]} + {slope[k]} * ({column} - {score[k]})"
+        for k in range(len(score) - 1)
+    ]
+    last = "=" if bounded else ">="
+    cases.append(f"WHEN {column} {last} {score[-1]} THEN {log_odds[-1]}")
+    return "CASE\n" + "\n".join(cases) + "\nEND"
+
+
+def _number(value: float) -> str:
+    """Return a literal of double precision, which has an exponent in standard SQL."""
+    text = repr(float(value)).replace("e", "E")
+    text = text if "E" in text else f"{text}E0"
+    # A minus sign after another operator might begin a comment.
+    return f"({text})" if value < 0.0 else text
+
+
+FORMAT = Format("sql", "expressions of one column, for SELECT", ".sql", render)

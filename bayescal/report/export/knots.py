@@ -1,0 +1,324 @@
+"""The exported curves of a fitted problem: point estimate and band as functions of scores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, partial
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from bayescal.families.warps import unwarp, warp
+from bayescal.fitting.curves.curves import Prior, quantiles_of_log_odds
+from bayescal.fitting.curves.tables import DIRECT, Curve, first_nodes, refine
+from bayescal.fitting.problems.problem import FittedProblem
+from bayescal.fitting.results.calibration import Calibration
+from bayescal.support.bayes import probability
+from bayescal.support.validation import SMALLEST_PROBABILITY, Floats, as_scores_of, check_fraction
+
+# A scale on which curves of log-odds bend as little far out as among the scores fitted.
+#
+# Far out log-odds follow the score or its logarithm, over hundreds of powers of two: an asinh has
+# few units there, and leaves scores beside the centre as they are.
+
+
+@dataclass(frozen=True)
+class DrawnIn:
+    """The scale x = centre + spread asinh((s - centre)/spread) of scores s."""
+
+    # Robust centre and spread of the scores fitted
+    centre: float
+    spread: float
+
+    def of(self, scores: Floats) -> Floats:
+        """Return scores on the scale."""
+        return warp(scores, self.centre, self.spread)
+
+    def scores(self, x: Floats) -> Floats:
+        """Return the scores at places of the scale."""
+        return unwarp(x, self.centre, self.spread)
+
+    def curve(self, curve: Curve) -> Curve:
+        """Return a curve of scores as one of places of the scale."""
+        return lambda x: curve(self.scores(x))
+
+
+# Powers of two of spreads from the centre, as far as a calibrator tells scores apart.
+OCTAVES = np.arange(3.0, 332.5, 3.0)
+BAND_NODES = 1000  # at which bands are evaluated at first
+SETTLED = 1e-5  # in probability, by which a curve moves beyond the ends at most
+# Neighbours of a far score, as shares of its distance, which leave a straight line by rounding
+# rather than by the curve. So many times as much must not matter: by chance they may lie on one for
+# some octaves.
+BESIDE, NOISE = (1e-10, 2e-10), 2.0**14
+
+
+@dataclass(frozen=True)
+class ExportedCurves:
+    """The curves of a problem that are exported; scores are on the calibration's scale."""
+
+    # Whose they are
+    problem: FittedProblem
+    # What it says of scores, for the class prior that was asked for
+    calibration: Calibration
+    # Posterior probability of the pointwise interval; None for the point estimate alone
+    level: float | None
+
+    @classmethod
+    def of(cls, problem: FittedProblem, level: float | None, prior: Prior | None) -> ExportedCurves:
+        """Return the curves of a problem, for the documents of a class prior."""
+        if level is not None:
+            check_fraction(level=level)
+            if not problem.has_posterior:
+                raise ValueError(
+                    f"a band needs a posterior and inference={problem.inference!r} has none: pass"
+                    " level=None for probabilities alone, or fit with inference='exact'."
+                )
+        return cls(problem, problem.calibration.with_prior(prior), level)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the names of the curves."""
+        return ("probability",) if self.level is None else ("probability", "lower", "upper")
+
+    @property
+    def bounded(self) -> bool:
+        """Return whether users' scores are probabilities, which end at 0 and 1."""
+        return self.problem.scores_are == "probabilities"
+
+    def exact(self, scores: Floats) -> Floats:
+        """Return log-odds of shape (curves, n), evaluated one by one."""
+        return np.concatenate([self._point(scores), self._band(scores)])
+
+    def tabulate(self, tolerance: float) -> list[tuple[Floats, Floats]]:
+        """Return nodes and log-odds for each curve, lines between which follow it."""
+        calibration, levels = self.calibration, self._levels
+        low, high = self.drawn_in.of(np.array(self.ends())).tolist()
+        first = first_nodes(low, high, calibration.centre, calibration.spread)
+        tables = []
+        if levels.size < len(self.names):
+            curve = self._point if levels.size else self.exact
+            tables.append(refine(self.drawn_in.curve(curve), first, tolerance))
+        if calibration.draws is not None and levels.size:
+            band = partial(quantiles_of_log_odds, calibration.draws, levels=levels)
+            # Quantiles bend wherever two draws change places.
+            closer = np.union1d(first, np.linspace(low, high, BAND_NODES))
+            tables.append(refine(self.drawn_in.curve(band), closer, 0.5 * tolerance))
+        return [(node, row) for node, values in tables for row in values]
+
+    @cached_property
+    def drawn_in(self) -> DrawnIn:
+        """Return the scale on which curves bend as little far out as among the scores fitted."""
+        return DrawnIn(self.calibration.centre, self.calibration.spread)
+
+    def ends(self) -> tuple[float, float]:
+        """Return the scores beyond which no curve moves, or beyond which there are none."""
+        if self.bounded:
+            low, high = as_scores_of([0.0, 1.0], self.problem.scores_are)
+            return float(low), float(high)
+        low, high = (_settled(*each) for each in self.far)
+        return low, high
+
+    @cached_property
+    def far(self) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
+        """Return scores ever farther out up to noise, and probabilities: below, and above."""
+        return self._far(-1.0), self._far(1.0)
+
+    def _far(self, side: float) -> tuple[Floats, Floats]:
+        distance = side * self.calibration.spread * np.exp2(OCTAVES)
+        scores: Floats = self.calibration.centre + distance
+        log_odds = self.exact(scores)
+        # Far out two log densities may differ by their rounding alone.
+        beside = [
+            0.5 * (self.exact(scores - share * distance) + self.exact(scores + share * distance))
+            for share in BESIDE
+        ]
+        noise = NOISE * np.abs(np.stack(beside) - log_odds).max(axis=0)
+        p = probability(log_odds)
+        moved = probability(log_odds + noise) - probability(log_odds - noise)
+        told = np.asarray((moved <= SETTLED).all(axis=0), dtype=np.bool_)
+        told[0] = True
+        up_to_noise = np.logical_and.accumulate(told)
+        return scores[up_to_noise], p[:, up_to_noise]
+
+    @property
+    def _levels(self) -> Floats:
+        """Return the levels of those curves that are quantiles over draws, the last ones."""
+        draws = self.calibration.draws
+        if draws is None or draws.size == 1:
+            return np.array([])
+        median = [0.5] if self.problem.point == "median" else []
+        tail = [] if self.level is None else [0.5 - self.level / 2.0, 0.5 + self.level / 2.0]
+        return np.array(median + tail)
+
+    def _point(self, scores: Floats) -> Floats:
+        point = self.problem.point
+        curve = [self.calibration.log_odds(piece, point) for piece in _pieces(scores)]
+        return np.concatenate(curve)[None]
+
+    def _band(self, scores: Floats) -> Floats:
+        if self.level is None:
+            return np.empty((0, scores.size))
+        interval = self.calibration.log_odds_interval
+        ends = [interval(piece, self.level, "pointwise") for piece in _pieces(scores)]
+        return np.concatenate(ends).T
+
+
+def _pieces(scores: Floats) -> list[Floats]:
+    """Return scores in pieces so small that a calibration makes no tables for them."""
+    return np.array_split(scores, scores.size // DIRECT + 1)
+
+
+def _settled(far: Floats, p: Floats) -> float:
+    """Return the first of the scores from which on no probability moves any more."""
+    moves = (np.abs(p - p[:, -1:]) > SETTLED).any(axis=0)
+    # The last one does not move from itself: there always is one after those that do.
+    return float(far[np.flatnonzero(moves).max(initial=-1) + 1])
+
+
+# Fewer knots for a curve: lines between some of its points that pass close to all others.
+
+WINDOW = 64  # points tried at first
+
+
+def thin(score: Floats, log_odds: Floats, tolerance: float) -> NDArray[np.intp]:
+    """
+    Return the points to keep, so that lines between them pass all points within a tolerance.
+
+    From each point kept the next one is the farthest that a line reaches; the points between two
+    of them bound the line's slope from below and from above.
+
+    Examples
+    --------
+    >>> score = np.arange(5.0)
+    >>> thin(score, np.array([0.0, 1.0, 2.0, 0.0, 0.0]), 1e-4).tolist()
+    [0, 2, 3, 4]
+    """
+    p = special.expit(log_odds)
+    bounds = (
+        special.logit(np.maximum(p - tolerance, 0.0)),
+        special.logit(np.minimum(p + tolerance, 1.0)),
+    )
+    kept = [0]
+    while kept[-1] < score.size - 1:
+        kept.append(_farthest(score, log_odds, bounds, kept[-1]))
+    return np.array(kept, dtype=np.intp)
+
+
+def _farthest(score: Floats, log_odds: Floats, bounds: tuple[Floats, Floats], start: int) -> int:
+    """Return the farthest point that a line from `start` reaches; the next one always is."""
+    window = WINDOW
+    while True:
+        ahead = slice(start + 1, start + 1 + window)
+        run = score[ahead] - score[start]
+        slope, least, most = ((each[ahead] - log_odds[start]) / run for each in (log_odds, *bounds))
+        fits = np.maximum.accumulate(least) <= slope
+        fits &= slope <= np.minimum.accumulate(most)
+        reached = int(np.flatnonzero(fits)[-1])
+        if reached < run.size - 1 or run.size < window:
+            return start + 1 + reached
+        window *= 2
+
+
+# Curves as one table: knots in the user's units, and log-odds that are linear between them.
+
+TOLERANCE = 1e-4  # in probability, of all that is exported
+THINNING = 0.4 * TOLERANCE  # what is missed by leaving nodes out
+# Log-odds beyond are within 4e-18 of 0 or 1 in probability; exp of them overflows nowhere.
+SATURATED = 40.0
+UNITS = 1 << 16  # scores, between which lines of one scale are as good as those of another
+FINER = (1.0, 4.0, 16.0)  # times, one after the other, until what is missed is little enough
+CHECKED = 500  # scores of each kind at which a table is held against the curves
+# Of probabilities: those nearer to 0 and 1 than the inner ones are read as these.
+ENDS = (0.0, SMALLEST_PROBABILITY, 1.0 - SMALLEST_PROBABILITY, 1.0)
+NARROW = 1e-6  # in spreads: between such knots a curve jumps
+
+
+@dataclass(frozen=True)
+class Knots:
+    """A curve of natural log-odds, linear between its knots."""
+
+    # (k,): ascending, in the user's units
+    score: Floats
+    # (k,): at these scores
+    log_odds: Floats
+
+    @property
+    def slope(self) -> Floats:
+        """Return the slope after each knot, 0 after the last; shape (k,)."""
+        return np.append(np.diff(self.log_odds) / np.diff(self.score), 0.0)
+
+
+@dataclass(frozen=True)
+class Table:
+    """All that is exported of a problem."""
+
+    # The curves "probability" and, with a band, "lower" and "upper"
+    curves: dict[str, Knots]
+    # Whether scores are probabilities: first knots are 0 and last ones 1, and beyond is nothing. Of
+    # other scores the answer beyond is that of the nearest knot
+    bounded: bool
+
+    def probabilities(self, scores: Floats) -> Floats:
+        """Return the exported curves at scores in the user's units; shape (curves, n)."""
+        beyond = np.nan if self.bounded else None
+        rows = [
+            np.interp(scores, each.score, each.log_odds, left=beyond, right=beyond)
+            for each in self.curves.values()
+        ]
+        return probability(np.stack(rows))
+
+
+def make_table(curves: ExportedCurves) -> tuple[Table, float]:
+    """Return the table of some curves, and how far it was found to be from them in probability."""
+    for finer in FINER:
+        table = _tabulate(curves, 1.0 / finer)
+        off = largest_difference(table, curves)
+        # Not a number, where one of them has no answer, is not within anything.
+        if off <= TOLERANCE:
+            return table, off
+    raise RuntimeError(
+        f"what is exported must be within {TOLERANCE} of the calibrator in probability, but is"
+        f" {off:.2g} from it; nothing is written. Please report it with the calibrator's file."
+    )
+
+
+def _tabulate(curves: ExportedCurves, share: float) -> Table:
+    """Return a table for a share of the tolerances."""
+    # What nodes miss and what is missed by leaving some out may add up.
+    nodes = curves.tabulate(share * (TOLERANCE - THINNING))
+    rows = [_knots(curves, *each, share) for each in nodes]
+    return Table(dict(zip(curves.names, rows, strict=True)), curves.bounded)
+
+
+def _knots(curves: ExportedCurves, node: Floats, values: Floats, share: float) -> Knots:
+    problem, scale = curves.problem, curves.drawn_in
+    fine = scale.scores(np.union1d(node, np.linspace(node[0], node[-1], UNITS)))
+    score = np.union1d(problem.shown(fine), ENDS if curves.bounded else [])
+    at = np.clip(scale.of(as_scores_of(score, problem.scores_are)), node[0], node[-1])
+    log_odds = np.clip(np.interp(at, node, values), -SATURATED, SATURATED)
+    kept = thin(score, log_odds, share * THINNING)
+    return Knots(score[kept], log_odds[kept])
+
+
+def largest_difference(table: Table, curves: ExportedCurves) -> float:
+    """Return a table's largest error in probability, between and beyond its knots."""
+    score = curves.problem.shown(_between(table, curves))
+    exact = probability(curves.exact(as_scores_of(score, curves.problem.scores_are)))
+    return float(np.abs(table.probabilities(score) - exact).max())
+
+
+def _between(table: Table, curves: ExportedCurves) -> Floats:
+    """Return scores that are not knots, on the calibration's scale."""
+    knots = np.unique(np.concatenate([each.score for each in table.curves.values()]))
+    knot = as_scores_of(knots, curves.problem.scores_are)
+    run = np.diff(knot)
+    middle = (knot[:-1] + 0.5 * run)[run > NARROW * curves.calibration.spread]
+    return np.concatenate(
+        [
+            middle[:: middle.size // CHECKED + 1],
+            np.linspace(*curves.calibration.score_range, CHECKED),
+            *(scores[::3] for scores, _ in curves.far),
+        ]
+    )

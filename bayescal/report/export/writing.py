@@ -1,0 +1,210 @@
+"""Fitted calibrators as files that need no bayescal: each format is one file in `formats`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
+from typing import Any
+
+import numpy as np
+
+from bayescal.fitting.curves.curves import Prior, prior_draws
+from bayescal.fitting.problems.problem import Calibrator, FittedProblem, problems_of
+from bayescal.fitting.results.tree import ESTIMATOR
+from bayescal.report.export import formats
+from bayescal.report.export.knots import SATURATED, TOLERANCE, ExportedCurves, Table, make_table
+from bayescal.support.validation import check_choice, first_of
+from bayescal.support.whole_file import check_target, whole_file
+
+# What a file of any format says: the curves, and where they come from.
+
+SCORES = {
+    "scores": "raw scores",
+    "log_odds": "natural log-odds, ln(p / (1 - p))",
+    "probabilities": "probabilities, from 0 to 1",
+}
+
+
+@dataclass(frozen=True)
+class Content:
+    """The contents of an exported file."""
+
+    # The curves
+    table: Table
+    # What a reader wants to know of them, as JSON can hold it: classes, level, error, provenance
+    facts: dict[str, Any]
+    # What the scores are called where the file is used
+    column: str
+
+    @property
+    def fact_lines(self) -> list[str]:
+        """Return the facts, a line each, without any character that ends a line or a comment."""
+        return [f"{name}: {json.dumps(value)}" for name, value in self.facts.items()]
+
+
+@dataclass(frozen=True)
+class Format:
+    """A format."""
+
+    # What users call it
+    name: str
+    # What it is, in a few words
+    what: str
+    # What names of its files end in
+    suffix: str
+    # From a content to the bytes of its file
+    render: Callable[[Content], bytes]
+
+
+def make_content(
+    problem: FittedProblem, level: float | None, prior: Prior | None, column: str
+) -> Content:
+    """Return the curves of a problem and the facts that a file holds."""
+    curves = ExportedCurves.of(problem, level, prior)
+    table, off = make_table(curves)
+    facts = _facts(problem, level, prior) | {
+        "error": TOLERANCE,
+        "largest_difference_found": off,
+        "log_odds_beyond_are_cut_at": SATURATED,
+    }
+    return Content(table, facts, column)
+
+
+def _facts(problem: FittedProblem, level: float | None, prior: Prior | None) -> dict[str, Any]:
+    negative, positive = problem.labels.tolist()
+    low, high = problem.shown(np.array(problem.calibration.score_range)).tolist()
+    topic = {"topic": problem.name} if problem.name else {}
+    attrs = problem.tree.attrs
+    return topic | {
+        "negative_class": negative,
+        "positive_class": positive,
+        "scores_are": SCORES[problem.scores_are],
+        "scores_fitted_from_to": [low, high],
+        "negatives_and_positives_fitted": list(problem.counts),
+        "level": level,
+        "prior": None if prior is None else round(float(prior_draws(prior, 1000).mean()), 12),
+        "model": problem.model,
+        "inference": problem.inference,
+        "point": problem.point,
+        "problems": list(problem.problems),
+        "estimator": attrs[ESTIMATOR],
+        "parameters": json.loads(attrs["bayescal_parameters"]),
+        "versions": json.loads(attrs["bayescal_versions"]),
+    }
+
+
+# By name; every file of the folder holds one.
+FORMATS: dict[str, Format] = {
+    each.name: each
+    for each in (
+        import_module(f"{formats.__name__}.{found.name}").FORMAT
+        for found in iter_modules(formats.__path__)
+    )
+}
+
+
+def export(
+    calibrator: Calibrator,
+    path: str | Path,
+    *,
+    format: str = "python",
+    topic: Any = None,
+    level: float | None = 0.9,
+    prior: Prior | None = None,
+    column: str = "score",
+) -> Path:
+    """
+    Write what a calibrator says of scores to a file that needs no bayescal, whole or not at all.
+
+    The curves of the probability and of both ends of its band are written as knots, between which
+    log-odds are linear. They are within 1e-4 of `predict_proba` and `predict_interval` in
+    probability for every score, however far from those fitted: where the knots end, each curve
+    stays within 1e-5 of where it is. The file is held against the calibrator before it is written.
+
+    Parameters
+    ----------
+    calibrator : ScoreCalibrator, TopicCalibrator or what `bayescal.load` returns
+        Fitted.
+    path : str or Path
+        Where to write the file, whose folder must exist; a file that is there is replaced. A name
+        that ends as those of another format do is refused.
+    format : {"python", "json", "sql", "onnx"}
+        "python" is a module with a function `predict` that needs numpy alone; "json" holds the
+        knots and says how to read them; "sql" is a list of expressions for SELECT, with EXP as
+        their only function; "onnx" is a graph in double precision, which needs
+        ``pip install bayescal[onnx]`` to be written.
+    topic : label, optional
+        Of a calibrator of several topics the one to write.
+    level : float or None
+        Posterior probability of the pointwise interval at each score; None for no band.
+    prior : float, array-like or frozen scipy.stats distribution, optional
+        P(+) of the documents predicted for, if it is not that of those fitted; see
+        `ScoreCalibrator.decision_function`.
+    column : str
+        What the scores are called where the file is used: the column of "sql", the input of "onnx".
+
+    Returns
+    -------
+    Path
+        Path of the file.
+
+    Raises
+    ------
+    sklearn.exceptions.NotFittedError
+        If the calibrator is not fitted.
+    ValueError
+        If an argument is not as described, or there is no posterior for a band; pass level=None.
+    ImportError
+        If the format needs a library that is not installed.
+    IsADirectoryError, FileNotFoundError, PermissionError
+        If the file cannot be written; nothing stays then.
+    RuntimeError
+        If the knots are farther than 1e-4 from the calibrator; nothing is written then.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from bayescal import ScoreCalibrator
+    >>> scores, labels = [-3.0, -2.0, -1.0, 0.5, 1.0, 2.0], [0, 0, 0, 1, 0, 1]
+    >>> calibrator = ScoreCalibrator(inference="mle").fit(scores, labels)
+    >>> with TemporaryDirectory() as folder:
+    ...     print(export(calibrator, f"{folder}/corn.sql", format="sql", level=None).name)
+    corn.sql
+    """
+    check_choice("format", format, tuple(FORMATS))
+    if not isinstance(column, str) or not column:
+        raise ValueError(f"column must be the name of a column of scores, got {column!r}.")
+    target = check_target(path)
+    _check_suffix(target, format)
+    content = make_content(_problem(calibrator, topic), level, prior, column)
+    written = FORMATS[format].render(content)
+    with whole_file(target) as temporary:
+        temporary.write_bytes(written)
+    return target
+
+
+def _check_suffix(target: Path, format: str) -> None:
+    """Refuse a name that promises another format."""
+    for each in FORMATS.values():
+        if target.suffix == each.suffix and each.name != format:
+            raise ValueError(
+                f"path must not end in {each.suffix!r} for format={format!r}: give"
+                f" format={each.name!r}, or a name that ends in {FORMATS[format].suffix!r}."
+            )
+
+
+def _problem(calibrator: Calibrator, topic: Any) -> FittedProblem:
+    """Return the problem of a topic, or the only one."""
+    problems = problems_of(calibrator)
+    if not problems.by_topic:
+        if topic is not None:
+            raise ValueError(f"topic must be None, got {topic!r}: the calibrator has no topics.")
+        return next(iter(problems.values()))
+    names = list(problems)
+    if topic not in names:
+        raise ValueError(f"topic must be one of those fitted, {first_of(names)}; got {topic!r}.")
+    return problems[topic]

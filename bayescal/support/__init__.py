@@ -1,0 +1,1 @@
+"""Helpers that know nothing about calibration: argument checks, seeds, parallel work, files."""

@@ -1,0 +1,94 @@
+"""Newton's method for maxima: with halved steps for vectors, within brackets for many scalars."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from bayescal.support.validation import Floats
+
+# Brackets wider than WIDE are searched by steps of REACH, which find a far mode sooner than halves.
+WIDE, REACH = 100.0, 4.0
+
+
+def climb(
+    start: Floats,
+    value: Callable[[Floats], float],
+    newton: Callable[[Floats], tuple[Floats, float]],
+    *,
+    tolerance: float,
+    steps: int = 60,
+    rise: float = 1e-4,
+    smallest: float = 1e-8,
+) -> Floats:
+    """
+    Return the maximum of a function by Newton's method, with steps halved until the function rises.
+
+    Examples
+    --------
+    >>> def value(x):
+    ...     return float(x[0] - np.exp(x[0]))
+    >>> def newton(x):
+    ...     gradient = 1.0 - np.exp(x)
+    ...     step = gradient / np.exp(x)
+    ...     return step, float(gradient @ step)
+    >>> climb(np.array([-3.0]), value, newton, tolerance=1e-12).round(6) + 0.0
+    array([0.])
+    """
+    point, here = start, value(start)
+    for _ in range(steps):
+        step, decrement = newton(point)
+        if decrement < tolerance:
+            break
+        size, new = 1.0, point + step
+        there = value(new)
+        while not there >= here + rise * size * decrement:
+            size *= 0.5
+            if size < smallest:
+                return point
+            new = point + size * step
+            there = value(new)
+        point, here = new, there
+    return point
+
+
+def climb_within(
+    start: Floats,
+    low: Floats,
+    high: Floats,
+    derivatives: Callable[[Floats], tuple[Floats, Floats]],
+    *,
+    flattest: float,
+    tolerance: float,
+    steps: int = 60,
+) -> tuple[Floats, Floats]:
+    """
+    Return the modes of many functions of one variable, and their widths one step before.
+
+    Newton's steps shrink a bracket around each mode, and halve it where they would leave it.
+
+    Examples
+    --------
+    >>> def derivatives(x):
+    ...     return np.array([1.0, 4.0]) - np.exp(x), np.exp(x)
+    >>> bracket = np.full(2, 700.0)
+    >>> mode, _ = climb_within(np.zeros(2), -bracket, bracket, derivatives,
+    ...                        flattest=1e-9, tolerance=1e-9)
+    >>> np.exp(mode).round(6)
+    array([1., 4.])
+    """
+    at = start
+    for _ in range(steps):
+        slope, curvature = derivatives(at)
+        low, high = np.where(slope >= 0.0, at, low), np.where(slope <= 0.0, at, high)
+        sd = 1.0 / np.sqrt(np.maximum(curvature, flattest))
+        newton = at + slope * sd**2
+        inside = (curvature > flattest) & (newton >= low) & (newton <= high)
+        reach = np.where(slope > 0.0, np.minimum(at + REACH, high), np.maximum(at - REACH, low))
+        middle = np.where(high - low > WIDE, reach, 0.5 * (low + high))
+        step = np.where(inside, newton, middle) - at
+        at = at + step
+        if (np.abs(step) <= tolerance * np.where(inside, sd, 1.0)).all():
+            break
+    return at, sd

@@ -1,0 +1,244 @@
+"""Work in parallel by joblib: on its backend of the moment, on a Dask cluster, or in processes.
+
+What is done where is decided once, around a fit, by `workers`; the engines below call `in_parallel`
+and know nothing of it. Experiments, whose runs are many fits each, are `spread_over` processes.
+"""
+
+from __future__ import annotations
+
+import pickle
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, TypeVar
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+Report = Callable[[int, int], None]
+
+# Of processes of this machine, one after the other without a result between: then it is the work
+# that kills them. (Dask has a limit of its own, distributed.scheduler.allowed-failures.)
+MOST_DEATHS = 3
+# Other versions may give other bits: what they left in a cache does not count.
+VERSIONS = (sys.version_info[:2], version("numpy"), version("scipy"))
+
+
+@dataclass(frozen=True)
+class _Setup:
+    """Settings of `in_parallel`."""
+
+    memory: Any = None  # a joblib.Memory
+    report: Report | None = None  # whom to tell of progress
+    alone: bool = False  # whether there is no joblib to ask
+
+
+_NOTHING = _Setup()
+_setup: ContextVar[_Setup] = ContextVar("bayescal_parallel", default=_NOTHING)
+
+
+_blas_is_limited = ContextVar("bayescal_blas_is_limited", default=False)
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """
+    Limit BLAS to one thread inside the context, and restore the former number after it.
+
+    On a busy machine, threads that wait for each other make the small products of a fit three to
+    five times slower.
+
+    Examples
+    --------
+    >>> with one_blas_thread():
+    ...     pass
+    """
+    if _blas_is_limited.get() or threading.current_thread() is not threading.main_thread():
+        # OpenBLAS ignores limits of other threads, which must not undo the main thread's either.
+        yield
+        return
+    token = _blas_is_limited.set(True)
+    try:
+        with _thread_pools().limit(limits=1, user_api="blas"):
+            yield
+    finally:
+        _blas_is_limited.reset(token)
+
+
+@cache
+def _thread_pools() -> Any:
+    # The controller knows only libraries that are loaded, and scipy has a BLAS of its own.
+    import scipy.special  # noqa: F401
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
+@contextmanager
+def workers(n_jobs: int | None = None, memory: Any = None) -> Iterator[None]:
+    """Say where and how the work inside is done."""
+    # Nobody has told joblib of a backend before it is imported, which takes a third of a fit.
+    alone = n_jobs == 1 and memory is None and "joblib" not in sys.modules
+    setup = replace(_setup.get(), memory=_memory_at(memory), alone=alone)
+    token = _setup.set(setup)
+    try:
+        with nullcontext() if alone else _backend(n_jobs):
+            yield
+    finally:
+        _setup.reset(token)
+
+
+@contextmanager
+def reporting(report: Report) -> Iterator[None]:
+    """Have the work inside call report(done, total) as its items are done, counted by size."""
+    token = _setup.set(replace(_setup.get(), report=report))
+    try:
+        yield
+    finally:
+        _setup.reset(token)
+
+
+def in_parallel(
+    function: Callable[[Item], Result],
+    items: Sequence[Item],
+    sizes: Sequence[int] | None = None,
+    *,
+    keep: bool = True,
+) -> Iterator[Result]:
+    """
+    Yield function(item) of every item, in order, each as soon as it and those before are done.
+
+    Items whose worker was killed are done again by others. A single item is done by this process.
+
+    Examples
+    --------
+    >>> list(in_parallel(abs, [-1, 2]))
+    [1, 2]
+    """
+    setup = _setup.get()
+    memory = setup.memory if keep else None
+    tasks = [(function, item, memory) for item in items]
+    # One item is done sooner than another process has it.
+    results = map(_do, tasks) if setup.alone or len(tasks) == 1 else _surviving(tasks)
+    for done, result in enumerate(results, start=1):
+        if setup.report is not None and sizes is not None:
+            setup.report(sum(sizes[:done]), sum(sizes))
+        yield result
+
+
+def spread_over(
+    jobs: int, function: Callable[..., Result], arguments: Iterable[tuple[Any, ...]]
+) -> list[Result]:
+    """
+    Return function(*arguments) of all arguments, in order, by so many processes.
+
+    Each process computes on one thread, so that together they keep no more processors busy than
+    there are processes.
+
+    Examples
+    --------
+    >>> spread_over(1, pow, [(2, 3), (3, 2)])
+    [8, 9]
+    """
+    if jobs == 1:
+        return [function(*each) for each in arguments]
+    from joblib import Parallel, delayed, parallel_config
+
+    with parallel_config("loky", inner_max_num_threads=1):
+        return list(Parallel(n_jobs=jobs)(delayed(function)(*each) for each in arguments))
+
+
+def blocks_of(size: int, n: int) -> list[slice]:
+    """Return slices of n things, so many to a block."""
+    return [slice(start, min(start + size, n)) for start in range(0, n, size)]
+
+
+def _surviving(tasks: Sequence[tuple[Any, ...]]) -> Iterator[Any]:
+    from concurrent.futures.process import BrokenProcessPool
+
+    done = deaths = 0
+    while done < len(tasks):
+        results = _run(tasks[done:])
+        while True:
+            try:
+                result = next(results)
+            except StopIteration:
+                break
+            except BrokenProcessPool:
+                deaths += 1
+                if deaths > MOST_DEATHS:
+                    raise
+                break
+            done, deaths = done + 1, 0
+            yield result
+
+
+def _run(tasks: Sequence[tuple[Any, ...]]) -> Iterator[Any]:
+    from joblib import Parallel, delayed
+    from joblib.parallel import get_active_backend
+
+    # Ray's backend, and multiprocessing's, return nothing before all is done.
+    one_by_one = get_active_backend()[0].supports_return_generator
+    parallel = Parallel(return_as="generator" if one_by_one else "list")
+    return iter(parallel(delayed(_do)(task) for task in tasks))
+
+
+def _do(task: tuple[Any, ...]) -> Any:
+    # One tuple, not three arguments: joblib scatters large arrays and tables over a Dask cluster,
+    # and what only a killed worker held is lost with it. Tuples are part of the task.
+    function, item, memory = task
+    with one_blas_thread():
+        if memory is None:
+            return function(item)
+        # As another process would get it: joblib's hash tells an empty array from its copy there.
+        item = pickle.loads(pickle.dumps(item))
+        with warnings.catch_warnings():
+            # On a busy disk joblib tells how long it took to keep the input, which none can help.
+            warnings.filterwarnings("ignore", "Persisting input arguments took")
+            return memory.cache(_remembered)(function, item, VERSIONS)
+
+
+def _remembered(function: Callable[[Any], Any], item: Any, versions: Any) -> Any:
+    return function(item)
+
+
+def _memory_at(memory: Any) -> Any:
+    if isinstance(memory, str | Path):
+        from joblib import Memory
+
+        # As text: of the same folder joblib makes another one where it comes as a Path.
+        return Memory(str(memory), verbose=0)
+    return memory
+
+
+def keeps_nothing(folder: Path) -> bool:
+    """Return whether the memory in a folder has no result yet."""
+    return not any(folder.rglob("output.pkl"))
+
+
+def _backend(n_jobs: int | None) -> Any:
+    from joblib import parallel_config
+    from joblib.parallel import LokyBackend, get_active_backend
+
+    if n_jobs is not None:
+        return parallel_config(n_jobs=n_jobs)
+    backend, own = get_active_backend()
+    told = own != 1 or not isinstance(backend, LokyBackend)
+    return parallel_config("dask") if not told and _dask_is_active() else nullcontext()
+
+
+def _dask_is_active() -> bool:
+    distributed = sys.modules.get("distributed")
+    if distributed is None:
+        return False
+    try:
+        distributed.default_client()
+    except ValueError:
+        return False
+    return True

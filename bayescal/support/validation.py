@@ -1,0 +1,392 @@
+"""Validators: each returns the normalised value, or says what was expected and what came."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.intp]
+
+SMALLEST_PROBABILITY = 1e-15  # what a score of 0 that is a probability stands for
+
+
+def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the line that called the package, however many of its frames lie in between."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_globals.get("__name__", "").partition(".")[0] == "bayescal" and frame.f_back:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, level)
+
+
+def as_scores(scores: ArrayLike, name: str = "scores") -> Floats:
+    """
+    Return raw scores as a float64 array of shape (n,).
+
+    Examples
+    --------
+    >>> as_scores([[1], [2]])
+    array([1., 2.])
+    """
+    values = as_reals(scores, name)
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.ndim != 1:
+        two = values.ndim == 2 and values.shape[1] == 2
+        advice = " Of the two columns of predict_proba pass [:, 1], the positive class." * two
+        raise ValueError(
+            f"{name} must have shape (n,) or (n, 1), one score per document, got"
+            f" {values.shape}.{advice}"
+        )
+    if values.size == 0:
+        raise ValueError(f"{name} must hold at least one score, got none.")
+    _check_finite(values, name)
+    return values
+
+
+def as_scores_of(scores: ArrayLike, scores_are: str, name: str = "scores") -> Floats:
+    """
+    Return scores as a float64 array of shape (n,); of probabilities the natural log-odds.
+
+    Examples
+    --------
+    >>> as_scores_of([0.5, 1.0], "probabilities").round(2)
+    array([ 0.  , 34.54])
+    """
+    values = as_scores(scores, name)
+    if scores_are != "probabilities":
+        return values
+    if values.min() < 0.0 or values.max() > 1.0:
+        outside = values[(values < 0.0) | (values > 1.0)][0]
+        raise ValueError(
+            f"probabilities must lie between 0 and 1, got {outside}; fit with scores_are='scores'"
+            " if they are none."
+        )
+    inside = np.clip(values, SMALLEST_PROBABILITY, 1.0 - SMALLEST_PROBABILITY)
+    return np.log(inside) - np.log1p(-inside)
+
+
+def name_of(scores: object) -> str:
+    """
+    Return the name of a Series, a DataArray or a single column, for labels of plots.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> name_of(pd.Series([0.5], name="margin")), name_of([0.5])
+    ('margin', 'score')
+    """
+    columns = list(getattr(scores, "columns", ()))
+    name = columns[0] if len(columns) == 1 else getattr(scores, "name", None)
+    return name if isinstance(name, str) and name else "score"
+
+
+def as_weights(
+    sample_weight: ArrayLike | None, n: int, name: str = "sample_weight"
+) -> Floats | None:
+    """
+    Return weights as a float64 array of shape (n,), or None for equal weights.
+
+    Examples
+    --------
+    >>> as_weights([1, 2], 2)
+    array([1., 2.])
+    """
+    if sample_weight is None:
+        return None
+    weight = as_reals(sample_weight, name)
+    if weight.ndim == 0:
+        weight = np.full(n, weight)
+    if weight.shape != (n,):
+        raise ValueError(f"{name} must have shape ({n},), one weight a score, got {weight.shape}.")
+    _check_finite(weight, name)
+    if weight.min() < 0.0:
+        raise ValueError(f"{name} must not be negative, got {weight.min():g}.")
+    if not weight.any():
+        raise ValueError(f"{name} must not be all zero: give at least one score a positive weight.")
+    return weight
+
+
+def check_same_length(name: str, n: int, other_name: str, m: int) -> None:
+    """Raise ValueError unless two arguments describe the same number of documents."""
+    if n != m:
+        raise ValueError(f"{name} and {other_name} must have the same length, got {n} and {m}.")
+
+
+def check_positive(**parameters: ArrayLike) -> None:
+    """
+    Raise ValueError unless every value of every named parameter is positive and finite.
+
+    Examples
+    --------
+    >>> check_positive(beta=-1.0)
+    Traceback (most recent call last):
+    ...
+    ValueError: beta must be positive and finite, got -1.0.
+    """
+    for name, value in parameters.items():
+        array = np.asarray(value, dtype=np.float64)
+        good = (array > 0.0) & (array < np.inf)
+        if not good.all():
+            raise ValueError(f"{name} must be positive and finite, got {array[~good].flat[0]}.")
+
+
+def check_count(name: str, value: Any) -> None:
+    """
+    Raise ValueError unless an argument is a positive whole number.
+
+    Examples
+    --------
+    >>> check_count("draws", 0)
+    Traceback (most recent call last):
+    ...
+    ValueError: draws must be a positive whole number, got 0.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise ValueError(f"{name} must be a positive whole number, got {value!r}.")
+
+
+def check_fraction(**parameters: Any) -> None:
+    """
+    Raise ValueError unless every named number lies strictly between 0 and 1.
+
+    Examples
+    --------
+    >>> check_fraction(level=95)
+    Traceback (most recent call last):
+    ...
+    ValueError: level must lie between 0 and 1 (both excluded), got 95.
+    """
+    for name, value in parameters.items():
+        if not isinstance(value, int | float | np.number) or not 0.0 < value < 1.0:
+            raise ValueError(f"{name} must lie between 0 and 1 (both excluded), got {value!r}.")
+
+
+def check_share(**parameters: Any) -> None:
+    """
+    Raise ValueError unless every named number lies above 0 and is at most 1.
+
+    Examples
+    --------
+    >>> check_share(recall=0)
+    Traceback (most recent call last):
+    ...
+    ValueError: recall must be a number above 0 and at most 1, got 0.
+    """
+    for name, value in parameters.items():
+        number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+        if not (number and 0.0 < value <= 1.0):
+            raise ValueError(f"{name} must be a number above 0 and at most 1, got {value!r}.")
+
+
+def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
+    """
+    Raise ValueError unless `value` is one of `choices`.
+
+    Examples
+    --------
+    >>> check_choice("inference", "nut", ("mle", "nuts"))
+    Traceback (most recent call last):
+    ...
+    ValueError: inference must be one of 'mle', 'nuts', got 'nut'.
+    """
+    if not isinstance(value, str) or value not in choices:
+        expected = ", ".join(repr(choice) for choice in choices)
+        raise ValueError(f"{name} must be one of {expected}, got {value!r}.")
+
+
+def first_of(names: Collection[Any], most: int = 5) -> str:
+    """
+    Return the first few of some names, for a message.
+
+    Examples
+    --------
+    >>> first_of(["corn", "oil", "rye"], 2)
+    "'corn', 'oil', ..."
+    """
+    return ", ".join(map(repr, list(names)[:most])) + ", ..." * (len(names) > most)
+
+
+def as_reals(values: ArrayLike, name: str) -> Floats:
+    """
+    Return numbers as a float64 array of the same shape.
+
+    Examples
+    --------
+    >>> as_reals([1, 2], "scores")
+    array([1., 2.])
+    """
+    if np.ma.is_masked(values):
+        raise ValueError(f"{name} must not be masked: leave those documents out.")
+    try:
+        array = np.asarray(values)
+        # numpy would read text as numbers and drop imaginary parts.
+        other = array.dtype.kind in "cUSTMm" or (
+            array.dtype.kind == "O" and any(isinstance(each, str | bytes) for each in array.flat)
+        )
+        floats = None if other else array.astype(np.float64, copy=False)
+    except (TypeError, ValueError):
+        floats = None
+    if floats is None:
+        raise ValueError(f"{name} must be real numbers, got {_shown(values)}.")
+    return floats
+
+
+def _check_finite(values: Floats, name: str) -> None:
+    # The two ends are nan if any value is, and infinite if one is: only then search.
+    with np.errstate(invalid="ignore"):
+        low, high = float(values.min()), float(values.max())
+    if not (np.isfinite(low) and np.isfinite(high)):
+        bad = np.flatnonzero(~np.isfinite(values))
+        raise ValueError(
+            f"{name} must be finite, got {values[bad[0]]} at position {bad[0]}"
+            f" ({bad.size} of {values.size} values): remove or impute them first."
+        )
+    if max(-low, high) > 1e150:
+        worst = values[np.abs(values).argmax()]
+        raise ValueError(f"{name} must lie within 1e150 of 0, got {worst:g}: rescale them.")
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+# Labels: which of two classes is the positive one, and to which class each document belongs.
+
+
+def encode_labels(
+    labels: ArrayLike, weight: Floats | None = None, name: str = "y", positive: Any = None
+) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """
+    Return the negative and the positive class, and which labels are the positive one.
+
+    Examples
+    --------
+    >>> classes, positive = encode_labels(["spam", "ham"])
+    >>> classes.tolist(), positive.tolist()
+    (['ham', 'spam'], [True, False])
+    >>> classes, positive = encode_labels(["spam", "ham"], positive="ham")
+    >>> classes.tolist(), positive.tolist()
+    (['spam', 'ham'], [False, True])
+    """
+    values = _as_column(labels, name)
+    try:
+        classes, codes = np.unique(values, return_inverse=True)
+    except TypeError as err:
+        raise ValueError(
+            f"{name} must hold labels of one type, got {set(map(type, values))}."
+        ) from err
+    _check_two(classes, name)
+    check_kept(classes, name)
+    second = _place_of(positive, classes, name)
+    is_positive: NDArray[np.bool_] = codes == second
+    classes = classes[[1 - second, second]]
+    for which, label in zip((~is_positive, is_positive), classes.tolist(), strict=True):
+        if weight is not None and not weight[which].any():
+            raise ValueError(
+                f"sample_weight must leave both classes some weight, class {label!r} has none."
+            )
+    return classes, is_positive
+
+
+def check_kept(classes: NDArray[Any], name: str) -> None:
+    """
+    Raise ValueError unless files can keep the classes, which dates and bytes are not.
+
+    Examples
+    --------
+    >>> check_kept(np.array([b"ham", b"spam"]), "y")
+    Traceback (most recent call last):
+      ...
+    ValueError: y must hold text, numbers or booleans, got bytes: give them as text.
+    """
+    for label in classes.tolist():
+        if not isinstance(label, str | int | float):
+            raise ValueError(
+                f"{name} must hold text, numbers or booleans, got {type(label).__name__}: give them"
+                " as text."
+            )
+
+
+def match_labels(labels: ArrayLike, classes: NDArray[Any], name: str = "y") -> NDArray[np.bool_]:
+    """
+    Return the mask of positive labels for two known classes; either may be absent.
+
+    Examples
+    --------
+    >>> match_labels(["spam", "spam"], np.array(["ham", "spam"])).tolist()
+    [True, True]
+    """
+    positive: NDArray[np.bool_] = of_each_class(_as_column(labels, name), classes, name)[1]
+    return positive
+
+
+def of_each_class(
+    labels: NDArray[Any], classes: NDArray[Any], name: str = "y", advice: str = ""
+) -> NDArray[np.bool_]:
+    """
+    Return the mask of labels of each known class, shape (classes, n); any may be absent.
+
+    Examples
+    --------
+    >>> of_each_class(np.array(["b", "c", "b"]), np.array(["a", "b", "c"])).astype(int)
+    array([[0, 0, 0],
+           [1, 0, 1],
+           [0, 1, 0]])
+    """
+    found: NDArray[np.bool_] = labels == classes[:, None]
+    strange = ~found.any(axis=0)
+    if strange.any():
+        expected = ", ".join(map(repr, classes.tolist()))
+        first = labels[strange].tolist()[0]
+        raise ValueError(f"{name} must hold {expected} only, got {first!r}{advice}.")
+    return found
+
+
+def _as_column(labels: ArrayLike, name: str) -> NDArray[Any]:
+    values = np.asarray(labels)
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.ndim != 1:
+        raise ValueError(f"{name} must have shape (n,), one label a document, got {values.shape}.")
+    if values.dtype.kind == "f" and not np.isfinite(values).all():
+        raise ValueError(f"{name} must not hold nan or infinity: leave unlabelled documents out.")
+    return values
+
+
+def _place_of(positive: Any, classes: NDArray[Any], name: str) -> int:
+    """Return the index of the positive one of two sorted classes."""
+    if positive is None:
+        return 1
+    places = [k for k, label in enumerate(classes.tolist()) if label == positive]
+    if not places:
+        expected = " or ".join(map(repr, classes.tolist()))
+        raise ValueError(f"positive must be a label of {name}, {expected}, got {positive!r}.")
+    return places[0]
+
+
+def _check_two(classes: NDArray[Any], name: str) -> None:
+    if classes.size == 1:
+        raise ValueError(
+            f"{name} must hold both classes: a calibrator can't be fit when only one class is"
+            f" present, got only {classes.tolist()[0]!r}."
+        )
+    if classes.size == 0:
+        raise ValueError(f"{name} must hold at least one label of each class, got none.")
+    if classes.size > 2:
+        shown = ", ".join(repr(value) for value in classes[:4].tolist())
+        shown += ", ..." if classes.size > 4 else ""
+        kind = "continuous values" if classes.dtype.kind == "f" and classes.size > 10 else "classes"
+        alike = {str(label).strip().casefold() for label in classes.tolist()}
+        hint = " Some differ in capitals or blanks only: spell them alike." * (len(alike) == 2)
+        raise ValueError(
+            f"Only binary classification is supported: {name} must hold two classes, got"
+            f" {classes.size} {kind} ({shown}).{hint} Leave out documents of other classes, and"
+            " those without a label."
+        )

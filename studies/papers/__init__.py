@@ -1,0 +1,1 @@
+"""Published experiments, repeated: `python -m studies.papers NAME`, one folder a publication."""

@@ -1,0 +1,1 @@
+"""Action items in e-mail (Bennett's dissertation, chapter 10)."""

@@ -1,0 +1,1 @@
+"""Combinations that learn across tasks (LABEL; Bennett's dissertation, chapter 8)."""

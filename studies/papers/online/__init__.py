@@ -1,0 +1,1 @@
+"""Online combiners of classifiers (Bennett's dissertation, chapter 9)."""

@@ -1,0 +1,1 @@
+"""Bennett, *Using asymmetric distributions to improve text classifier probability estimates*."""

@@ -1,0 +1,1 @@
+"""Combinations with reliability indicators (STRIVE; Bennett's dissertation, chapter 7)."""

@@ -1,0 +1,1 @@
+"""Rankers for average precision (Yue, Finley, Radlinski and Joachims, SIGIR 2007)."""

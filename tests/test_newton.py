@@ -1,0 +1,98 @@
+"""Newton's method finds maxima, also where whole steps or the bracket would mislead it."""
+
+import numpy as np
+import pytest
+from scipy import optimize, special
+
+from bayescal.support.newton import climb, climb_within
+
+RNG = np.random.default_rng(5)
+
+
+def logistic(columns, label):
+    def value(beta):
+        eta = columns @ beta
+        return float(label @ eta - np.logaddexp(0.0, eta).sum() - 0.5 * beta @ beta)
+
+    def newton(beta):
+        p = special.expit(columns @ beta)
+        gradient = columns.T @ (label - p) - beta
+        hessian = (columns.T * (p * (1.0 - p))) @ columns + np.eye(beta.size)
+        step = np.linalg.solve(hessian, gradient)
+        return step, float(step @ gradient)
+
+    return value, newton
+
+
+def test_the_maximum_is_that_of_scipy():
+    columns = RNG.normal(size=(200, 3))
+    value, newton = logistic(columns, columns[:, 0] + RNG.normal(size=200) > 0.0)
+    found = climb(np.zeros(3), value, newton, tolerance=1e-14)
+    best = optimize.minimize(lambda beta: -value(beta), np.zeros(3), tol=1e-10).x
+    assert found == pytest.approx(best, abs=1e-5)
+
+
+def test_steps_that_go_too_far_are_halved():
+    # Newton's method on -log cosh diverges from |x| > 1.09.
+    visited = []
+
+    def value(x):
+        visited.append(float(x[0]))
+        return float(-np.log(np.cosh(x[0])))
+
+    def newton(x):
+        gradient = -np.tanh(x)
+        step = gradient * np.cosh(x) ** 2
+        return step, float(step @ gradient)
+
+    found = climb(np.array([3.0]), value, newton, tolerance=1e-16)
+    assert found == pytest.approx([0.0], abs=1e-7)
+    assert min(visited) < -50.0
+
+
+def test_the_search_ends_where_no_step_rises():
+    start = np.array([1.0])
+    found = climb(start, lambda x: -float(x[0]), lambda x: (np.ones(1), 1.0), tolerance=1e-9)
+    assert found == start
+
+
+def test_the_last_derivatives_are_those_of_the_point_returned():
+    columns = RNG.normal(size=(50, 2))
+    value, newton = logistic(columns, columns[:, 1] > 0.0)
+    asked = []
+
+    def noted(point):
+        asked.append(point)
+        return newton(point)
+
+    found = climb(np.zeros(2), value, noted, tolerance=1e-10)
+    assert np.array_equal(asked[-1], found)
+
+
+@pytest.mark.parametrize("a", [1e-3, 0.5, 3.0, 1e6])
+def test_modes_within_brackets(a):
+    # a log sigma(x) + b log sigma(-x) is flat far out, where Newton's steps leave every bracket.
+    b = np.array([1e-3, 1.0, 1e5])
+
+    def derivatives(x):
+        p = special.expit(x)
+        return a * (1.0 - p) - b * p, (a + b) * p * (1.0 - p)
+
+    far = np.full(3, 40.0)
+    mode, sd = climb_within(
+        np.full(3, 20.0), -far, far, derivatives, flattest=1e-300, tolerance=1e-9
+    )
+    assert mode == pytest.approx(np.log(a / b), abs=1e-6)
+    assert sd == pytest.approx(1.0 / np.sqrt(derivatives(mode)[1]), rel=1e-6)
+
+
+def test_a_mode_beyond_its_bracket_is_the_bracket_end():
+    mode, _ = climb_within(
+        np.zeros(1),
+        np.full(1, -3.0),
+        np.full(1, 3.0),
+        lambda x: (np.ones(1), np.zeros(1)),
+        flattest=1e-9,
+        tolerance=1e-12,
+    )
+    assert mode == pytest.approx([3.0], abs=1e-6)
