@@ -47,9 +47,7 @@ def fits():
         x, y = scores_of(n, n // 5, rng)
         ours, platt = ScoreCalibrator(random_state=0), LogisticRegression()
         mine, peer, ratio = ratios(
-            partial(ours.fit, x, y),
-            partial(platt.fit, x[:, None], y),
-            runs=7 if n < 100_000 else 3,
+            partial(ours.fit, x, y), partial(platt.fit, x[:, None], y), runs=7 if n < 100_000 else 3
         )
         beside = f"{ratio:.0f} times LogisticRegression ({peer * 1e3:.1f} ms)"
         told(f"ScoreCalibrator().fit of {n:,} scores", mine, bar, beside)

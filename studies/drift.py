@@ -35,10 +35,7 @@ QUIET, WATCHED, FITTED = (100, 1000), 600, 500
 BATCH, FORGETTING = 500, 0.8
 FOLLOWERS = {"updated": 1.0, "forgetting": FORGETTING}
 # Truth and family of the calibrator; one family is that of its truth.
-CALIBRATORS = (
-    ("asymmetric Laplace", "asymmetric_laplace"),
-    *((truth, "auto") for truth in TRUTHS),
-)
+CALIBRATORS = (("asymmetric Laplace", "asymmetric_laplace"), *((truth, "auto") for truth in TRUTHS))
 STREAMS, CHANGES = 40, 20
 INTEGRATED, POINT = "posterior integrated", "point curve for certain"
 

@@ -19,15 +19,7 @@ from bayescal.text.reuters_scores import CLASSIFIERS, TOPICS
 from studies.command import Options, main
 from studies.papers.sigir2003.experiment import few_positives, splits
 from studies.peers import Labels
-from studies.reporting import (
-    Bar,
-    by_column,
-    fill,
-    with_error,
-    write_bars,
-    write_page,
-    write_table,
-)
+from studies.reporting import Bar, by_column, fill, with_error, write_bars, write_page, write_table
 
 SIZES = (3, 5, 10, 20)
 # Positives of each topic in the history; negatives in proportion.
@@ -60,11 +52,7 @@ def of_topic(classifier: str, topic: str, sizes: tuple[int, ...], repeats: int) 
     """Return log-losses (bits a document, times 1000) of samples of a topic, by every prior."""
     (score, label), (new, truth) = splits(classifier, topic)
     (other,) = set(CLASSIFIERS) - {classifier}
-    priors = {
-        VAGUE: "vague",
-        HISTORY: history(classifier, topic),
-        OTHER: history(other, topic),
-    }
+    priors = {VAGUE: "vague", HISTORY: history(classifier, topic), OTHER: history(other, topic)}
     rows = []
     for n in sizes:
         for repeat in range(repeats):

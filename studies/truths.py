@@ -204,11 +204,5 @@ DESCRIPTIONS = {
 }
 """Negatives and positives of each shape; Gaussians by mean and standard deviation."""
 
-GAUSSIAN = (
-    "equal Gaussians",
-    "unequal Gaussians",
-    "near-separable",
-    "overlapping",
-    "rare",
-)
+GAUSSIAN = ("equal Gaussians", "unequal Gaussians", "near-separable", "overlapping", "rare")
 """Shapes of two Gaussians: Platt's sigmoid or a parabola is the truth there."""

@@ -143,10 +143,7 @@ def test_a_wrong_family_cannot_dominate():
 
 @pytest.mark.parametrize(
     "parts",
-    [
-        ["combined", Densities(warp=2.0), Monotone(warp=2.0)],
-        Densities("average", warp="average"),
-    ],
+    [["combined", Densities(warp=2.0), Monotone(warp=2.0)], Densities("average", warp="average")],
 )
 def test_a_mixture_survives_saving(parts, tmp_path):
     fitted = ScoreCalibrator(parts, random_state=0).fit(SCORES, POSITIVE)

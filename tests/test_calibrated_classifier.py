@@ -10,12 +10,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import (
-    LeaveOneOut,
-    ShuffleSplit,
-    StratifiedKFold,
-    cross_val_predict,
-)
+from sklearn.model_selection import LeaveOneOut, ShuffleSplit, StratifiedKFold, cross_val_predict
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.naive_bayes import BernoulliNB, GaussianNB

@@ -160,9 +160,7 @@ class TestFolds:
 
     def test_test_part_without_a_class(self):
         refuse(
-            "the test part of a fold, holds no document of class",
-            cv=LeaveOneOut(),
-            ensemble=True,
+            "the test part of a fold, holds no document of class", cv=LeaveOneOut(), ensemble=True
         )
 
     def test_training_part_without_a_label(self):

@@ -11,17 +11,7 @@ from bayescal import Densities, ScoreCalibrator
 from bayescal.cli.settings import Settings, parts_of
 from bayescal.fitting import fitted_scores
 from bayescal.metrics import losses
-from tests.cli_tools import (
-    MLE,
-    NUTS,
-    fitted,
-    make_frame,
-    make_topics,
-    read,
-    run,
-    summary_of,
-    write,
-)
+from tests.cli_tools import MLE, NUTS, fitted, make_frame, make_topics, read, run, summary_of, write
 
 
 def test_fit_writes_what_the_estimator_says(scores, frame, tmp_path):

@@ -6,16 +6,7 @@ import pytest
 
 import bayescal
 from bayescal.metrics import losses
-from tests.cli_tools import (
-    MLE,
-    NUTS,
-    fitted,
-    make_frame,
-    read,
-    run,
-    summary_of,
-    write,
-)
+from tests.cli_tools import MLE, NUTS, fitted, make_frame, read, run, summary_of, write
 
 # predict
 

@@ -230,10 +230,7 @@ def test_a_weight_of_two_repeats_the_document():
         ({"parts": 3}, "parts must be one of 'auto', .* got 3"),
         ({"parts": ["logistic", "logistic"]}, r"each once; got \['logistic', 'logistic'\]"),
         ({"parts": []}, "parts must be 'auto', 'combined', a part or several of densities"),
-        (
-            {"parts": ["combined", "monotone"]},
-            r"beside parts .* got \['combined', 'monotone'\]",
-        ),
+        ({"parts": ["combined", "monotone"]}, r"beside parts .* got \['combined', 'monotone'\]"),
         ({"parts": ["combined", Identity()]}, "'combined' beside parts with options, such as"),
         ({"parts": "trees"}, "parts must be one of 'auto', 'combined', .* got 'trees'"),
         ({"parts": "combined", "inference": "nuts"}, "parts='combined' needs inference='exact'"),

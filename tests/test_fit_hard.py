@@ -266,15 +266,7 @@ def test_invalid_floors_are_refused(family, scale_floor):
         fit(family, [1.0, 2.0], scale_floor=scale_floor)
 
 
-@pytest.mark.parametrize(
-    "scale_floor",
-    [
-        1,
-        np.float64(0.5),
-        np.float32(0.5),
-        np.int64(1),
-    ],
-)
+@pytest.mark.parametrize("scale_floor", [1, np.float64(0.5), np.float32(0.5), np.int64(1)])
 def test_numbers_of_any_kind_are_floors(scale_floor):
     assert fit(
         "asymmetric_gaussian", [1.0, 2.0], scale_floor=scale_floor

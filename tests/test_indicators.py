@@ -353,10 +353,7 @@ class TestBadInput:
             ),
             ([(1, MultinomialNB())], "names of classifiers must be text, got 1"),
             ([("scaler", StandardScaler())], "'scaler': .* decision_function or"),
-            (
-                [("nan", Nan())],
-                "'nan' must give a finite score to every .* got nan for document 2",
-            ),
+            ([("nan", Nan())], "'nan' must give a finite score to every .* got nan for document 2"),
         ],
     )
     def test_of_classifiers(self, classifiers, message):

@@ -29,10 +29,7 @@ LIKELIHOODS = {
         ("beta", "gamma"),
         lambda t, u, v, x: AsymmetricLaplace("score", t, 1 / u, 1 / v, observed=x),
     ),
-    "hybrid": (
-        ("rate", "sigma"),
-        lambda t, u, s, x: Hybrid("score", t, 1 / u, s, observed=x),
-    ),
+    "hybrid": (("rate", "sigma"), lambda t, u, s, x: Hybrid("score", t, 1 / u, s, observed=x)),
     "mirrored hybrid": (
         ("rate", "sigma"),
         lambda t, u, s, x: Hybrid("score", t, 1 / u, s, -1.0, observed=x),

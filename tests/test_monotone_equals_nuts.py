@@ -20,13 +20,7 @@ def apart(name, shape, prior=None):
     data, standard, at = labelled(shape)
     segments = {"n_segments": 1} if name == "logistic" else {}
     engine = draw_monotone(
-        standard,
-        data.positive,
-        None,
-        prior or Prior(),
-        DRAWS,
-        np.random.default_rng(2),
-        **segments,
+        standard, data.positive, None, prior or Prior(), DRAWS, np.random.default_rng(2), **segments
     )
     assert not engine.problem
     drawn = of_log_odds(engine.log_odds(at))

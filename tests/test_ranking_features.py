@@ -148,8 +148,7 @@ LINES = "2 qid:7 1:0.5 3:1 # doc-1\n0 qid:7 2:0.25\n1 qid:3 1:1\n"
 
 class TestFiles:
     @pytest.mark.parametrize(
-        ("suffix", "pack"),
-        [(".txt", str.encode), (".gz", gzip.compress), (".xz", lzma.compress)],
+        ("suffix", "pack"), [(".txt", str.encode), (".gz", gzip.compress), (".xz", lzma.compress)]
     )
     def test_plain_and_compressed(self, tmp_path, suffix, pack):
         path = tmp_path / f"ranking{suffix}"

@@ -23,10 +23,7 @@ MIXED = {
     "gaussian": {"parts": Densities("gaussian", warp="average")},
     "hybrid": {"parts": Densities("hybrid", warp=1.0)},
 }
-DIRECT = {
-    "monotone": {"parts": Monotone(warp=1.0)},
-    "logistic": {"parts": "logistic"},
-}
+DIRECT = {"monotone": {"parts": Monotone(warp=1.0)}, "logistic": {"parts": "logistic"}}
 
 
 @pytest.fixture(scope="module")

@@ -45,8 +45,7 @@ def topics(tmp_path_factory):
 
 
 @pytest.mark.parametrize(
-    ("variable", "outcome"),
-    [("CI", pytest.fail.Exception), ("OTHER", pytest.skip.Exception)],
+    ("variable", "outcome"), [("CI", pytest.fail.Exception), ("OTHER", pytest.skip.Exception)]
 )
 def test_without_a_browser_ci_fails(variable, outcome, monkeypatch):
     for name in browsers.REQUIRED:

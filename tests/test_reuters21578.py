@@ -9,12 +9,7 @@ import pandas as pd
 import pytest
 
 from studies.papers import corpora
-from studies.papers.corpora import (
-    CorpusError,
-    DownloadError,
-    fetch_reuters21578,
-    read_stories,
-)
+from studies.papers.corpora import CorpusError, DownloadError, fetch_reuters21578, read_stories
 from tests import corpus as reuters
 from tests.corpus import TOPIC_COUNTS
 

@@ -13,8 +13,7 @@ Y = np.array([0, 0, 1, 0, 1])
 
 
 @pytest.mark.parametrize(
-    "method",
-    ["decision_function", "predict_proba", "predict", "predict_interval", "sample_proba"],
+    "method", ["decision_function", "predict_proba", "predict", "predict_interval", "sample_proba"]
 )
 def test_both_columns_of_predict_proba_are_refused_with_advice(method):
     both = np.column_stack([1.0 - X / 4.0, X / 4.0])
@@ -62,10 +61,7 @@ def test_wrong_data(arguments, message):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        (
-            {"parts": "weibull"},
-            "parts must be one of 'auto', .*'gaussian'.*got 'weibull'",
-        ),
+        ({"parts": "weibull"}, "parts must be one of 'auto', .*'gaussian'.*got 'weibull'"),
         (
             {"parts": Densities("weibull")},
             "Densities: family must be one of 'auto', 'gaussian'.*got 'weibull'",

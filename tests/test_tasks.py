@@ -74,8 +74,7 @@ class TestNormalisation:
         train, test = code < 5, code == 5
         areas = [
             roc_auc_score(
-                Y[test],
-                LogisticRegression().fit(x[train], Y[train]).decision_function(x[test]),
+                Y[test], LogisticRegression().fit(x[train], Y[train]).decision_function(x[test])
             )
             for x in (own, X)
         ]

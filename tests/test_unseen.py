@@ -164,12 +164,7 @@ class TestMeasures:
     def test_coverage_is_apart_for_each_curve_and_for_the_deciles_of_positives(self):
         band = np.column_stack([np.where(np.arange(18) < 6, 0.4, 0.6), np.full(18, 0.7)])
         found = coverage(band, {"one": np.full(18, 0.5), "two": np.full(18, 0.65)})
-        assert found == {
-            "one": 6 / 9,
-            "one, positives": 0.0,
-            "two": 1.0,
-            "two, positives": 1.0,
-        }
+        assert found == {"one": 6 / 9, "one, positives": 0.0, "two": 1.0, "two, positives": 1.0}
 
     def test_the_curve_of_others_has_no_document_of_the_sample(self, monkeypatch):
         whole, fitted = problem(), []

@@ -217,10 +217,7 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         self.random_state = random_state
 
     def fit(
-        self,
-        scores: ArrayLike,
-        y: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
+        self, scores: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
         """
         Fit the calibrator to scores and labels.
@@ -576,11 +573,7 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         return self.results_
 
     def to_arviz(
-        self,
-        groups: Sequence[str] = GROUPS,
-        *,
-        draws: int = 1000,
-        random_state: Any = None,
+        self, groups: Sequence[str] = GROUPS, *, draws: int = 1000, random_state: Any = None
     ) -> xr.DataTree:
         """
         Return `posterior_` with groups that ArviZ's loo, compare and predictive checks read.

@@ -424,11 +424,7 @@ class Calibrated:
 
 
 def calibrated(
-    problem: Problem,
-    calibrator: FittedCalibrator,
-    fitted: FittedProblem,
-    file: str,
-    level: float,
+    problem: Problem, calibrator: FittedCalibrator, fitted: FittedProblem, file: str, level: float
 ) -> Calibrated:
     """Work out what a fitted problem says about its rows; arguments as the attributes above."""
     return Calibrated(

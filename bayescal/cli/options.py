@@ -190,8 +190,7 @@ Resume = Annotated[
     ),
 ]
 Parameters = Annotated[
-    bool,
-    option("--parameters", OUTPUT, "Print the parameters too, a table for each topic."),
+    bool, option("--parameters", OUTPUT, "Print the parameters too, a table for each topic.")
 ]
 Seed = Annotated[int, option("--seed", OUTPUT, "The same seed gives the same result.")]
 OutFolder = Annotated[

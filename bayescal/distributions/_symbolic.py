@@ -5,11 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytensor.tensor as pt
-from pymc.distributions.dist_math import (
-    check_icdf_parameters,
-    check_icdf_value,
-    check_parameters,
-)
+from pymc.distributions.dist_math import check_icdf_parameters, check_icdf_value, check_parameters
 from pymc.distributions.distribution import SymbolicRandomVariable
 from pymc.distributions.shape_utils import implicit_size_from_params, rv_size_is_none
 from pymc.pytensorf import floatX, normalize_rng_param

@@ -96,13 +96,7 @@ def fit_topic_results(data: TopicScores, options: TopicOptions, attrs: dict[str,
         densities.append(DensitiesOfTopics(family, found.sides, (base[0], base[1]), scale[0]))
     if len(families) > 1:
         combination = combine_topics(
-            topics,
-            densities,
-            scale,
-            rng,
-            draws=draws,
-            hyperparameters=given,
-            lapse=options.lapse,
+            topics, densities, scale, rng, draws=draws, hyperparameters=given, lapse=options.lapse
         )
         reach = float(data.score.min()), float(data.score.max())
         shape = options.chains, options.draws

@@ -71,9 +71,7 @@ def for_topics(options: TopicOptions, estimator: Any, topics: int) -> TopicOptio
             f"one topic makes no population, which hyperparameters {', '.join(of_population)} are"
             " of: give further topics, or pooling='none' and its hyperparameters."
         )
-    warn_user(
-        "one topic makes no population: it is fitted by itself, as pooling='none' would.",
-    )
+    warn_user("one topic makes no population: it is fitted by itself, as pooling='none' would.")
     return replace(options, pooling="none", families=families_of(estimator, "none"), sampler=None)
 
 

@@ -107,12 +107,7 @@ class ProbabilityDisplay(display.Display):
     compute = staticmethod(curve.curve_data)
 
     def plot(
-        self,
-        *,
-        ax: Axes | None = None,
-        mle: bool = True,
-        ticks: bool = True,
-        legend: bool = True,
+        self, *, ax: Axes | None = None, mle: bool = True, ticks: bool = True, legend: bool = True
     ) -> Self:
         """
         Draw.

@@ -166,11 +166,7 @@ def curve_data(
         "label": ("document", documents.positive.astype(np.int64)),
         "weight": ("document", documents.weight),
     }
-    attrs = problem.attrs | {
-        "level": level,
-        "band": band,
-        "held_out": int(documents.held_out),
-    }
+    attrs = problem.attrs | {"level": level, "band": band, "held_out": int(documents.held_out)}
     data = xr.Dataset(variables | shown, {"score": problem.shown(x)}, attrs)
     return data.merge(empirical)
 

@@ -201,10 +201,7 @@ class DecisionDisplay(display.Display):
             patch(label=text, alpha=0.45, edgecolor="black", **look) for text, look in looks.items()
         ]
         ax.legend(
-            handles=[*patches, self.boundary_],
-            loc="upper left",
-            fontsize="small",
-            framealpha=0.9,
+            handles=[*patches, self.boundary_], loc="upper left", fontsize="small", framealpha=0.9
         )
 
 

@@ -181,10 +181,7 @@ class RankingData:
 
 
 def load_ranking(
-    path: str | Path,
-    *,
-    n_features: int | None = None,
-    group_sizes: str | Path | None = None,
+    path: str | Path, *, n_features: int | None = None, group_sizes: str | Path | None = None
 ) -> RankingData:
     r"""
     Read documents with grades, queries and features from a file of svmlight lines.

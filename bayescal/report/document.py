@@ -169,10 +169,7 @@ PARTS = {
     "asymmetric_laplace": "densities of each class, exponential on both sides of a peak",
     "gaussian": "densities of each class, bell-shaped",
 }
-GUARDS = {
-    "scale_floor": "a least width",
-    "add_one": "one document more of each class",
-}
+GUARDS = {"scale_floor": "a least width", "add_one": "one document more of each class"}
 COLUMNS = {
     "mle": "maximum likelihood",
     "guard": "maximum likelihood, regularised by",

@@ -205,7 +205,7 @@ def _nearest_probabilities(values: Floats) -> Floats:
                 f"a score of {values[strange][0]:g} is no probability, for which the scores were"
                 " taken because all that were fitted lay in [0, 1]; it is read as the nearest of 0"
                 " and 1: fit again with scores_are='scores'",
-            ),
+            )
         )
     return np.clip(values, 0.0, 1.0)
 

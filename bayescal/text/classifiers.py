@@ -24,10 +24,7 @@ WEIGHTS: dict[str, dict[str, bool]] = {
     "tf_idf": {},
     "log_tf_idf": {"sublinear_tf": True},
 }
-NAIVE_BAYES = {
-    "naive_bayes": MultinomialNaiveBayes,
-    "bernoulli_naive_bayes": BernoulliNaiveBayes,
-}
+NAIVE_BAYES = {"naive_bayes": MultinomialNaiveBayes, "bernoulli_naive_bayes": BernoulliNaiveBayes}
 CLASSIFIERS = (*NAIVE_BAYES, "linear_svm", "nearest_neighbours", "decision_tree")
 # Neighbours are compared by more words than the other classifiers see.
 NEIGHBOURS_WORDS = 3

@@ -15,18 +15,7 @@ if TYPE_CHECKING:
 
 CLASSIFIERS = ("naive_bayes", "linear_svm")
 SPLITS = ("calibration", "test")
-TOPICS = (
-    "earn",
-    "acq",
-    "money-fx",
-    "grain",
-    "crude",
-    "trade",
-    "interest",
-    "wheat",
-    "ship",
-    "corn",
-)
+TOPICS = ("earn", "acq", "money-fx", "grain", "crude", "trade", "interest", "wheat", "ship", "corn")
 
 
 def load_reuters_scores(

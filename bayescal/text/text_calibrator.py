@@ -83,11 +83,7 @@ class TextCalibrator(CalibratedClassifier):
         self.positive = positive
 
     def fit(
-        self,
-        X: Iterable[str],
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        **params: Any,
+        self, X: Iterable[str], y: ArrayLike, sample_weight: ArrayLike | None = None, **params: Any
     ) -> Self:
         """
         Fit the classifier to all documents, and the calibrator to cross-validated scores.

@@ -318,11 +318,7 @@ _LIST = [
     Method("beta", "peer", beta, needs="betacal"),
     Method("Venn-Abers", "peer", venn_abers, needs="venn_abers"),
     *(Method(name, "ours", partial(posterior, **settings)) for name, settings in _OURS.items()),
-    Method(
-        "pooled posterior",
-        "ours",
-        many_topics=partial(pooled, parts="asymmetric_laplace"),
-    ),
+    Method("pooled posterior", "ours", many_topics=partial(pooled, parts="asymmetric_laplace")),
     Method("pooled default", "ours", many_topics=pooled),
 ]
 

@@ -331,13 +331,7 @@ class Bayes(Combiner):
         _warn_of_draws(drawn)
         return [
             Bayesian(
-                labelled,
-                own,
-                shift,
-                weights,
-                _moves(weights, design, own, z),
-                scores,
-                self.prior,
+                labelled, own, shift, weights, _moves(weights, design, own, z), scores, self.prior
             )
             for labelled, own, shift, weights, design, z, scores in zip(
                 problems, calibrated, shifts, drawn, designs, moderators, held_out, strict=True

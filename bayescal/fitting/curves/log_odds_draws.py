@@ -12,12 +12,7 @@ from scipy import special
 
 from bayescal.families.warps import standardise
 from bayescal.fitting.curves.combined_draws import CombinedDraws
-from bayescal.fitting.curves.curves import (
-    Curves,
-    LogOddsCurves,
-    check_finite,
-    predictive_log_odds,
-)
+from bayescal.fitting.curves.curves import Curves, LogOddsCurves, check_finite, predictive_log_odds
 from bayescal.fitting.engines.exact.engine import leave_one_out_of_densities
 from bayescal.fitting.engines.monotone.density import Pieces
 from bayescal.fitting.scores import BinaryScores
@@ -53,10 +48,7 @@ class MonotoneDraws(LogOddsCurves):
     def take(self, index: NDArray[np.intp]) -> MonotoneDraws:
         """Return the draws at some positions."""
         return replace(
-            self,
-            intercept=self.intercept[index],
-            slope=self.slope[index],
-            prior=self.prior[index],
+            self, intercept=self.intercept[index], slope=self.slope[index], prior=self.prior[index]
         )
 
     def with_prior(self, prior: Floats) -> MonotoneDraws:

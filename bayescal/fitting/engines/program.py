@@ -83,7 +83,7 @@ def _mode_group(mode: Mode) -> dict[str, xr.Dataset]:
     if not mode.converged:
         warn_user(
             "the search for the posterior mode reached its limit of steps; use inference='nuts'"
-            " or rescale the program's parameters.",
+            " or rescale the program's parameters."
         )
     variables = {
         name: xr.DataArray(value, dims=("klass",) if np.shape(value) == (len(KLASS),) else None)

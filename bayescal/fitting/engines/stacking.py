@@ -129,11 +129,7 @@ def combination_dataset(
     weight = np.zeros(weighed.size)
     beliefs = np.array([belief[part] for part in log_odds if part in belief])
     weight[weighed] = stack(score[weighed], documents.weight, beliefs)
-    variables = {
-        "weight": ("part", weight),
-        "elpd": ("part", elpd),
-        "se": ("part", se),
-    }
+    variables = {"weight": ("part", weight), "elpd": ("part", elpd), "se": ("part", se)}
     return xr.Dataset(variables, {"part": list(log_odds)})
 
 

@@ -240,10 +240,7 @@ def of_draws(part: str, draws: xr.Dataset, fixed: tuple[str, ...] = ()) -> Itera
         ]
         varied = [each for name, each in ends.items() if name not in fixed]
         constant = [(low == high).any(axis=1) for low, high in varied if several]
-        for what, wrong in (
-            (NOT_FINITE, endless),
-            ("are all the same", constant),
-        ):
+        for what, wrong in ((NOT_FINITE, endless), ("are all the same", constant)):
             if np.any(wrong):
                 topics = np.any(wrong, axis=0) if by_topic else None
                 yield Finding(f"the draws of {{whose}} {what}", AGAIN, part, topics)

@@ -216,10 +216,7 @@ OF_LOG_ODDS = (
 
 
 def describe_results(
-    groups: Groups,
-    families: Sequence[Family],
-    pooling: str,
-    given: TopicHyperparameters,
+    groups: Groups, families: Sequence[Family], pooling: str, given: TopicHyperparameters
 ) -> list[Block]:
     """Return the model of results of topics, part by part; arguments as of `describe`."""
     drawn = read_lapse(groups)

@@ -271,13 +271,7 @@ def _inferred(draws: xr.DataArray | None, level: float, *, sampled: bool) -> dic
     tails = [0.5 - level / 2.0, 0.5, 0.5 + level / 2.0]
     lower, median, upper = np.quantile(draws.values, tails).tolist()
     rhat, ess = _of_chains(draws) if sampled else (np.nan, float(draws.size))
-    return {
-        "median": median,
-        "lower": lower,
-        "upper": upper,
-        "rhat": rhat,
-        "ess_bulk": ess,
-    }
+    return {"median": median, "lower": lower, "upper": upper, "rhat": rhat, "ess_bulk": ess}
 
 
 def _of_chains(draws: xr.DataArray) -> tuple[float, float]:

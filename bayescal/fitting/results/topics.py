@@ -428,10 +428,7 @@ def _folded(values: Floats, shape: tuple[int, int]) -> tuple[Floats, Floats]:
 
 
 def combination_groups(
-    found: TopicCombination,
-    names: NDArray[Any],
-    reach: tuple[float, float],
-    shape: tuple[int, int],
+    found: TopicCombination, names: NDArray[Any], reach: tuple[float, float], shape: tuple[int, int]
 ) -> dict[str, xr.Dataset]:
     """
     Return the groups of a combination beside those of its densities.

@@ -29,10 +29,7 @@ CLASSES = ((0, RED, "negatives"), (1, BLUE, "positives"))
 BINS, POINTS = 60, 600
 # What is drawn: a thousandth of either class on either side would squeeze all the rest.
 SHOWN = (0.001, 0.999)
-SCORE_NAMES = {
-    "naive_bayes": "naive Bayes log-odds",
-    "linear_svm": "linear SVM margin",
-}
+SCORE_NAMES = {"naive_bayes": "naive Bayes log-odds", "linear_svm": "linear SVM margin"}
 
 
 def draw_figures(by_classifier: Mapping[str, TopicScores]) -> dict[str, Figure]:

@@ -63,11 +63,7 @@ class BestFunctionRanker(RankerMixin, BaseEstimator):  # type: ignore[misc]
     """
 
     def __init__(
-        self,
-        place: int = 1,
-        *,
-        ties: str = "pessimistic",
-        relevance_threshold: float | None = None,
+        self, place: int = 1, *, ties: str = "pessimistic", relevance_threshold: float | None = None
     ) -> None:
         self.place = place
         self.ties = ties

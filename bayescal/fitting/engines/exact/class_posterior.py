@@ -130,10 +130,7 @@ def _split(
     edge = np.insert(cells.edge, coarse + 1, middle)
     log_edge = np.insert(cells.log_edge, coarse + 1, cells.log_middle[coarse])
     quarters = np.concatenate(
-        [
-            0.5 * (cells.edge[coarse] + middle),
-            0.5 * (middle + cells.edge[coarse + 1]),
-        ]
+        [0.5 * (cells.edge[coarse] + middle), 0.5 * (middle + cells.edge[coarse + 1])]
     )
     log_left, log_right = np.split(log_density(quarters), 2)
     log_middle = cells.log_middle.copy()

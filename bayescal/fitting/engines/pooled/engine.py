@@ -340,11 +340,7 @@ def draw_population(
 
 
 def draw_topics(
-    topics: Sequence[Scores],
-    family: Family,
-    bases: Floats,
-    draws: int,
-    rng: np.random.Generator,
+    topics: Sequence[Scores], family: Family, bases: Floats, draws: int, rng: np.random.Generator
 ) -> TopicDraws:
     """Return exact draws of every topic under a few populations."""
     draw_one = partial(_draw_one, family=family, draws=draws)

@@ -118,9 +118,7 @@ def fit_log_odds(
 
 
 def add_log_odds(
-    topics: Sequence[BinaryScores],
-    fitted: LogOddsOfTopics,
-    rng: np.random.Generator,
+    topics: Sequence[BinaryScores], fitted: LogOddsOfTopics, rng: np.random.Generator
 ) -> LogOddsOfTopics:
     """Return the same of topics that the population was not fitted to; see `fit_log_odds`."""
     standardised = [fitted.standardised(data) for data in topics]
@@ -154,9 +152,7 @@ def leave_out(
     return list(in_parallel(_leave_out, tasks))
 
 
-def _leave_out(
-    task: tuple[BinaryScores, MonotoneCurves, Prior, NDArray[np.intp], int],
-) -> Floats:
+def _leave_out(task: tuple[BinaryScores, MonotoneCurves, Prior, NDArray[np.intp], int]) -> Floats:
     data, curves, prior, picked, seed = task
     if not data.score.size:
         return np.empty(0)

@@ -182,13 +182,7 @@ def coefficients(points: Floats, family: Family) -> tuple[Floats, Floats]:
 def statistics(theta: Floats, left_share: Floats, width: Floats, family: Family) -> Floats:
     """Return T of parameters of shape (...), of shape (..., 6)."""
     power = family.powers[0]
-    columns = (
-        theta,
-        theta**2,
-        np.log(left_share),
-        np.log1p(-left_share),
-        power * np.log(width),
-    )
+    columns = (theta, theta**2, np.log(left_share), np.log1p(-left_share), power * np.log(width))
     return np.stack([*columns, width**-power], axis=-1)
 
 
