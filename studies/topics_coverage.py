@@ -12,7 +12,8 @@ import pandas as pd
 
 from bayescal import TopicCalibrator
 from bayescal.families import FAMILIES
-from bayescal.fitting.engines.pooled.engine import fit_topics
+from bayescal.fitting.curves.class_draws import ClassDraws
+from bayescal.fitting.engines.pooled.engine import densities_of, fit_topics
 from bayescal.fitting.engines.pooled.population import (
     DENSITY_NAMES,
     LOG_CONCENTRATION,
@@ -21,7 +22,7 @@ from bayescal.fitting.engines.pooled.population import (
     draw_unseen,
     rates_given,
 )
-from bayescal.fitting.results.topics import curve_of
+from bayescal.fitting.parts.pooled import hyperparameters_path
 from bayescal.fitting.scores import BinaryScores
 from bayescal.metrics import losses
 from bayescal.support.parallel import spread_over
@@ -134,8 +135,9 @@ def draw_scores(sides: Floats, size: int, rng: np.random.Generator) -> Floats:
 
 def _covered(drawn: Sides, rates: Floats, true: Floats, rate: float) -> Floats:
     """Return the share of scores whose true log-odds are within the band; (bands, levels)."""
-    curves = curve_of(drawn, rates, FAMILY, 0.0).log_odds(SCORES)
-    truth = curve_of(true[..., None], np.array([rate]), FAMILY, 0.0).log_odds(SCORES)[0]
+    curves = ClassDraws(*densities_of(drawn, FAMILY, 0.0), rates).log_odds(SCORES)
+    single = ClassDraws(*densities_of(true[..., None], FAMILY, 0.0), np.array([rate]))
+    truth = single.log_odds(SCORES)[0]
     middle, out = np.median(curves, axis=0), np.empty((len(BANDS), len(LEVELS)))
     for i, level in enumerate(LEVELS):
         low, high = np.quantile(curves, [0.5 - level / 2, 0.5 + level / 2], axis=0)
@@ -176,8 +178,8 @@ def cost(width: float, n_positive: int, seed: int) -> dict[str, float]:
         fitted = TopicCalibrator(pooling, **model, draws=250, random_state=seed).fit(*train)
         out[name] = lost(fitted.decision_function(score, topic))
         if name == "pooled":
-            group = fitted.posterior_["population"].to_dataset()
-            spread = float(fitted.posterior_["topics"]["spread"])
+            group = fitted.posterior_[hyperparameters_path(FAMILY.name)].to_dataset()
+            spread = float(fitted.posterior_["constant_data"]["spread"])
             tau = np.exp(group[DENSITY_NAMES[1]].sel(klass="negative").values)
             out["tau"] = float(np.median(tau)) * spread / width
     log_odds = np.empty(score.size)

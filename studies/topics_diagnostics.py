@@ -14,7 +14,7 @@ import pandas as pd
 
 from bayescal import TopicCalibrator
 from bayescal.fitting.engines.program import OPTIONS
-from bayescal.fitting.parts.of_topics import HYPERPARAMETERS
+from bayescal.fitting.parts.pooled import hyperparameters_path
 from bayescal.fitting.results.diagnostics import (
     ESS_LIMIT,
     RHAT_LIMIT,
@@ -83,7 +83,8 @@ def measure(classifier: str, n_positive: int, draws: int) -> dict[str, float | s
         calibrator.fit(score, label, topics)
     seconds = time.perf_counter() - start
     tree = calibrator.posterior_
-    results = of_chains(tree, tree["population"].to_dataset()[list(HYPERPARAMETERS)])
+    path = hyperparameters_path(calibrator.families_[0])
+    results = of_chains(tree, tree[path].to_dataset())
     everything = calibrator.diagnostics_
     return {
         "classifier": classifier,

@@ -84,7 +84,7 @@ def forget_the_evidence(monkeypatch):
 
 def _changed(prior, change):
     tree = prior.population_.posterior_.copy()
-    group = tree["population"].to_dataset()
+    group = tree[f"population/parts/{FAMILY}/hyperparameters"].to_dataset()
     there = change(group[list(DENSITY_NAMES)]).transpose(*group[DENSITY_NAMES[0]].dims)
-    tree["population"] = group.assign(there)
+    tree[f"population/parts/{FAMILY}/hyperparameters"] = group.assign(there)
     return prior.from_results(tree)

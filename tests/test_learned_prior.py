@@ -25,7 +25,7 @@ from bayescal.fitting.learned_prior import (
     shipped_populations,
     write_populations,
 )
-from bayescal.fitting.parts.combination import VAGUE, favoured
+from bayescal.fitting.parts.combination import VAGUE, compare_populations
 from bayescal.fitting.scores import BinaryScores
 from bayescal.fitting.settings import ScoreParameters, read_settings
 from bayescal.metrics import losses
@@ -56,7 +56,7 @@ def fit_to(data, *populations, draws=4000, seed=0):
 def likely(data, *populations):
     """Return the names of the populations that the labels favour over the vague prior."""
     options = replace(read_settings(ScoreParameters()).options, populations=populations)
-    return [each.name for each in favoured(Outlines(data), options).options.populations]
+    return [each.name for each in compare_populations(Outlines(data), options).options.populations]
 
 
 def by_quadrature(data, population):
@@ -116,7 +116,7 @@ class TestEngine:
     def test_its_probability_is_that_of_bayes_rule(self):
         data, near, far = documents(12), one_line(1.2), one_line(-1.0, 3.0)
         options = replace(read_settings(ScoreParameters()).options, populations=(near, far))
-        found = favoured(Outlines(data), options)
+        found = compare_populations(Outlines(data), options)
         *around, vague = np.exp(found.log_evidence - found.log_evidence.max())
         like_one = 0.1 * np.mean(around)
         assert found.probability == pytest.approx(like_one / (like_one + 0.9 * vague), rel=1e-9)
@@ -124,7 +124,7 @@ class TestEngine:
         assert found.options.like_populations == found.probability
         # Of many populations each is less probable beforehand.
         others = [one_line(-30.0, 1e3)] * 400
-        many = favoured(Outlines(data), replace(options, populations=(near, *others)))
+        many = compare_populations(Outlines(data), replace(options, populations=(near, *others)))
         assert 0.0 < many.probability < 0.02
         assert many.options.populations == ()
         assert many.options.like_populations == 0.0

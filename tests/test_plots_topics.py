@@ -57,10 +57,10 @@ def test_population_draws_small_topics_most(topics, ax):
 
 
 def test_rates_are_shares_of_documents(topics, ax):
-    data = TopicForestDisplay.from_estimator(topics, parameter="rate", ax=ax).data
+    data = TopicForestDisplay.from_estimator(topics, parameter="prior", ax=ax).data
     np.testing.assert_allclose(data["unpooled"].sel(topic="corn"), 3 / 33)
     assert ax.get_xlabel() == "P(1)"
-    rate = topics.posterior_["posterior"]["rate"].sel(topic="corn")
+    rate = topics.posterior_["posterior"]["prior"].sel(topic="corn")
     assert float(data["mean"].sel(topic="corn")) == pytest.approx(float(rate.mean()))
 
 

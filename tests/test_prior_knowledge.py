@@ -214,7 +214,7 @@ def test_summary_and_diagnostics_are_of_the_problem(family):
     # Modes are those of the topic's first family, in raw score units.
     theta = topic.posterior_["posterior"]["theta"].sel(topic="late", klass="positive")
     assert table.loc[("spam", "mode"), "median"] == pytest.approx(float(theta.median()))
-    rate = topic.posterior_["posterior"]["rate"].sel(topic="late")
+    rate = topic.posterior_["posterior"]["prior"].sel(topic="late")
     assert table.loc[("spam", "prior"), "median"] == pytest.approx(float(rate.median()))
     assert one.diagnostics_.ok
     assert one.diagnostics_.draws == 400
@@ -258,7 +258,7 @@ def test_arviz_groups_are_made(family):
     # several families this shows in the tails alone.
     spread = [float(each["mode"].sel(klass="positive").std()) for each in (prior, posterior)]
     assert spread[0] > 1.05 * spread[1]
-    new = past.posterior_["population"]["theta"].sel(klass="positive")
+    new = past.posterior_["population/posterior"]["theta"].sel(klass="positive")
     drawn = prior["mode"].sel(klass="positive")
     assert float(drawn.mean()) == pytest.approx(float(new.mean()), abs=0.15)
 

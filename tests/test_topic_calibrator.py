@@ -374,7 +374,7 @@ def test_bad_input(arguments, message):
 
 
 def test_the_common_scale_is_that_of_all_scores(fitted):
-    topics = fitted.posterior_["topics"]
+    topics = fitted.posterior_["constant_data"]
     assert (float(topics["centre"]), float(topics["spread"])) == centre_and_spread(SCORES)
 
 

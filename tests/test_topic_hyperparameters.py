@@ -70,20 +70,24 @@ def test_defaults_that_are_given_change_no_bit(settings, given):
     assert one.posterior_.equals(other.posterior_)
 
 
+PLACE = "population/parts/{}/hyperparameters"
+FIRST = PLACE.format("asymmetric_laplace")
+
+
 def test_populations_are_where_they_are_said_to_be(fitted):
     tree = fitted.posterior_
-    for group, names in (("population", DENSITIES), ("parts/monotone/engine_draws", LOG_ODDS)):
+    for group, names in ((FIRST, DENSITIES), (PLACE.format("monotone"), LOG_ODDS)):
         for name, value in names.items():
             assert close(tree[group][name].values, value), name
     # Gaussian sides have no share.
     for name in ("location", "log_scale", "log_shape", "log_width"):
-        assert close(tree["parts/gaussian/population"][name].values, DENSITIES[name])
-    alpha, beta = (tree["population"][name].values for name in ("rate_alpha", "rate_beta"))
+        assert close(tree[PLACE.format("gaussian")][name].values, DENSITIES[name])
+    alpha, beta = (tree[FIRST][name].values for name in ("rate_alpha", "rate_beta"))
     assert close(special.logit(alpha / (alpha + beta)), RATES["logit_rate"])
     assert close(np.log(alpha + beta), RATES["log_documents"])
     assert tree["parts/monotone/engine_draws"].sizes["segment"] == 3
     # The negative: without them it is elsewhere.
-    plain = TopicCalibrator(**FEW, parts="laplace").fit(*ALL).posterior_["population"]
+    plain = TopicCalibrator(**FEW, parts="laplace").fit(*ALL).posterior_[PLACE.format("laplace")]
     assert not close(plain["log_scale"].values, DENSITIES["log_scale"])
 
 
@@ -103,7 +107,7 @@ def test_arrays_are_kept_as_numbers(tmp_path):
     fitted = TopicCalibrator(**FEW, parts="gaussian", hyperparameters=given).fit(*ALL)
     again = load(fitted.save(tmp_path / "topics.nc"))
     assert again.hyperparameters == {"log_scale": [0.0, 0.5], "spread": 2.0}
-    assert float(again.posterior_["topics"]["spread"]) == 2.0
+    assert float(again.posterior_["constant_data"]["spread"]) == 2.0
 
 
 @pytest.mark.parametrize(
@@ -213,7 +217,7 @@ def test_one_topic_has_no_population_to_say_anything_of():
         TopicCalibrator(hyperparameters={"log_scale": (0.0, 1.0)}).fit(*one)
     with pytest.warns(UserWarning, match="one topic makes no population"):
         fitted = TopicCalibrator(**FEW, hyperparameters={"spread": 3.0}).fit(*one)
-    assert float(fitted.posterior_["topics"]["spread"]) == 3.0
+    assert float(fitted.posterior_["constant_data"]["spread"]) == 3.0
 
 
 @pytest.mark.parametrize("pooling", POOLINGS)

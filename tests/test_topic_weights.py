@@ -237,5 +237,5 @@ def test_weights_reach_the_topics_of_a_classifier():
     (pair,) = (
         CalibratedClassifier(base, pooled).fit(features, labels, weight).calibrated_classifiers_
     )
-    documents = pair.calibrators[0].posterior_["topics"]["documents"]
+    documents = pair.calibrators[0].posterior_["maximum_likelihood"]["total_weight"]
     assert documents.sum("klass").values.tolist() == [weight.sum()] * 3

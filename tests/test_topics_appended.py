@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from bayescal.fitting.results.topics import append_topics
+from bayescal.fitting.results.topics import append_to
 
 
 def group(names, seed):
@@ -21,15 +21,10 @@ def group(names, seed):
     return xr.Dataset(variables, coords, {"scores_are": "scores"})
 
 
-def further(new):
-    """Return the variables of topics as dimensions and values."""
-    return {name: (each.dims, each.values) for name, each in new.items() if "topic" in each.dims}
-
-
 @pytest.mark.parametrize("names", [(["a", "b"], ["longer"]), ([1, 2], [7]), ([1, 2], ["c"])])
 def test_it_is_what_xarray_makes_of_both(names):
     old, new = (group(each, seed) for seed, each in enumerate(names))
-    joined = append_topics(old, further(new), np.array(names[1]))
+    joined = append_to(old, new)
     of_topics = ["draws", "resolved"]
     expected = xr.concat([old[of_topics], new[of_topics]], "topic").merge(old.drop_dims("topic"))
     xr.testing.assert_equal(joined, expected)
@@ -40,13 +35,13 @@ def test_it_is_what_xarray_makes_of_both(names):
 
 def test_dimensions_may_come_in_another_order():
     old, new = group(["a", "b"], 0), group(["c"], 1)
-    joined = append_topics(old.transpose("draw", "topic", "klass"), further(new), np.array(["c"]))
-    expected = append_topics(old, further(new), np.array(["c"]))
+    joined = append_to(old.transpose("draw", "topic", "klass"), new)
+    expected = append_to(old, new)
     xr.testing.assert_equal(joined.transpose("klass", "topic", "draw"), expected)
 
 
 def test_what_a_group_does_not_know_of_others_is_left_out():
     old, new = group(["a", "b"], 0).drop_vars("resolved"), group(["c"], 1)
-    assert set(append_topics(old, further(new), np.array(["c"]))) == {"draws", "pareto_k", "centre"}
+    assert set(append_to(old, new)) == {"draws", "pareto_k", "centre"}
     shared = old.drop_dims("topic")
-    xr.testing.assert_identical(append_topics(shared, further(new), np.array(["c"])), shared)
+    xr.testing.assert_identical(append_to(shared, new), shared)

@@ -15,14 +15,20 @@ from bayescal.fitting.engines.pooled.combination import (
     weigh,
 )
 from bayescal.fitting.parts.part import flat
-from bayescal.fitting.results.diagnostics import ConvergenceWarning, diagnose_topics
-from bayescal.fitting.results.topics import read_topic
+from bayescal.fitting.results.calibration import topic_calibration
+from bayescal.fitting.results.diagnostics import ConvergenceWarning, diagnose
 
 pytestmark = pytest.mark.one_era
 
 NAMES = ["corn", "crude", "earn", "grain", "ship", "trade"]
 NEW = np.linspace(-4.0, 6.0, 41)
+EVIDENCE = [f"parts/{name}/evidence" for name in ("asymmetric_laplace", "gaussian", "monotone")]
 PARTS = ["asymmetric_laplace", "gaussian", "recalibrated", "monotone"]
+
+
+def read_topic(calibrator, topic):
+    """Return the curve of a topic by its position."""
+    return topic_calibration(flat(calibrator.posterior_), topic).draws
 
 
 def made(positives=4, negatives=40, seed=0, names=NAMES):
@@ -51,7 +57,7 @@ def test_the_default_is_the_combination(fitted):
 
 
 def test_points_are_weighted_means_of_the_parts(fitted):
-    curve = read_topic(flat(fitted.posterior_), 2)
+    curve = read_topic(fitted, 2)
     weight = fitted.posterior_["combination"]["weight"].sel(topic="earn").values
     mean = sum(
         w * special.expit(part.predictive(NEW)) for w, part in zip(weight, curve.parts, strict=True)
@@ -70,19 +76,19 @@ def test_a_topic_s_own_share_of_positives_as_prior_changes_nothing():
     fitted = TopicCalibrator(draws=100, random_state=0).fit(
         scores[kept], labels[kept], topics[kept]
     )
-    own = read_topic(flat(fitted.posterior_), 0)
+    own = read_topic(fitted, 0)
     again = own.with_prior(own.parts[0].prior)
     for mine, moved in zip(own.parts, again.parts, strict=True):
         # Of the recalibrated curve too, although the history's share of positives is another one;
         # up to the Monte Carlo error of the share, which each family of densities draws anew.
         np.testing.assert_allclose(mine.predictive(NEW), moved.predictive(NEW), atol=0.1)
     # The negative: that of the other topics moves log-odds a lot.
-    other = read_topic(flat(fitted.posterior_), 1).parts[0].prior
+    other = read_topic(fitted, 1).parts[0].prior
     assert np.abs(own.predictive(NEW) - own.with_prior(other).predictive(NEW)).min() > 0.5
 
 
 def test_bands_hold_draws_of_every_part_in_proportion_to_its_weight(fitted):
-    curve = read_topic(flat(fitted.posterior_), 0)
+    curve = read_topic(fitted, 0)
     counts = np.bincount(curve.which, minlength=len(PARTS)) / curve.size
     np.testing.assert_allclose(counts, curve.weight, atol=1.0 / curve.size)
     low, high = fitted.predict_interval(NEW, ["corn"] * NEW.size).T
@@ -95,7 +101,7 @@ def test_bands_hold_draws_of_every_part_in_proportion_to_its_weight(fitted):
 
 
 def test_draws_of_one_topic_say_nothing_of_anothers_parts(fitted):
-    first, second = (read_topic(flat(fitted.posterior_), topic) for topic in (1, 2))
+    first, second = (read_topic(fitted, topic) for topic in (1, 2))
     alike = (first.weight * second.weight).sum()
     error = np.sqrt(0.25 / first.size)
     assert abs((first.which == second.which).mean() - alike) < 4.0 * error
@@ -104,7 +110,7 @@ def test_draws_of_one_topic_say_nothing_of_anothers_parts(fitted):
 
 
 def test_densities_are_those_of_their_families_alone(fitted):
-    curve = read_topic(flat(fitted.posterior_), 0)
+    curve = read_topic(fitted, 0)
     alone = TopicCalibrator(parts="asymmetric_laplace", draws=250, random_state=1).fit(*made())
     ours = special.expit(curve.parts[0].predictive(NEW))
     theirs = alone.predict_proba(NEW, ["corn"] * NEW.size)[:, 1]
@@ -118,7 +124,7 @@ def test_log_odds_of_topics_with_many_documents_are_those_of_a_calibrator_of_the
     mine = topics == "corn"
     alone = ScoreCalibrator(parts="monotone", draws=250, random_state=0)
     alone.fit(scores[mine], labels[mine])
-    ours = special.expit(read_topic(flat(fitted.posterior_), 0).parts[3].predictive(NEW))
+    ours = special.expit(read_topic(fitted, 0).parts[3].predictive(NEW))
     np.testing.assert_allclose(ours, alone.predict_proba(NEW)[:, 1], atol=0.05)
 
 
@@ -130,7 +136,7 @@ def test_log_odds_of_topics_with_few_documents_are_drawn_to_those_of_the_others(
     fitted.fit(scores[kept], labels[kept], topics[kept])
 
     def width(topic):
-        curve = read_topic(flat(fitted.posterior_), topic).parts[3]
+        curve = read_topic(fitted, topic).parts[3]
         return np.ptp(np.quantile(curve.log_odds(np.array([1.5])), [0.1, 0.9]))
 
     alone = ScoreCalibrator(parts="monotone", draws=250, random_state=0)
@@ -251,7 +257,7 @@ def test_topics_are_added_to_topics_added(tmp_path):
     np.testing.assert_array_equal(again.decision_function(*where), fitted.decision_function(*where))
     assert again.topics_.tolist() == [*NAMES, "many", "few", "tiny"]
     assert again.diagnostics_.ok
-    for group in ("topics", "parts/gaussian/topics", "parts/monotone/evidence"):
+    for group in EVIDENCE:
         added = again.posterior_[group].to_dataset().sel(topic=["many", "few", "tiny"])
         assert (added["resolved"] == 1).all()
         assert (added["efficiency"] > 0.03).all()
@@ -288,16 +294,16 @@ def test_adding_warns_of_what_is_added_and_diagnostics_tell_of_all(fitted):
     assert len(broken.diagnostics_.problems) > 1
 
 
-@pytest.mark.parametrize("group", ["topics", "parts/gaussian/topics", "parts/monotone/evidence"])
+@pytest.mark.parametrize("group", EVIDENCE)
 def test_an_unresolved_population_of_any_family_is_a_problem(fitted, group):
     assert fitted.diagnostics_.problems == ()
     tree = fitted.posterior_.copy()
     uneven = xr.full_like(tree[group]["pareto_k"], 0.9)
     tree[group] = xr.DataTree(tree[group].to_dataset().assign(pareto_k=uneven))
-    (problem,) = diagnose_topics(flat(tree)).problems
+    (problem,) = diagnose(flat(tree)).problems
     assert "Pareto k 0.90" in problem
     tree[group] = xr.DataTree(fitted.posterior_[group].to_dataset().assign(resolved=0))
-    (problem,) = diagnose_topics(flat(tree)).problems
+    (problem,) = diagnose(flat(tree)).problems
     assert "was not resolved: look for extreme outliers" in problem
 
 

@@ -77,17 +77,17 @@ def test_predictions_are_the_fast_engines_within_their_bands(pair):
 
 def test_topics_without_documents_are_draws_from_the_population(pair):
     posterior, population = (
-        pair[0].posterior_[name].to_dataset() for name in ("posterior", "population")
+        pair[0].posterior_[name].to_dataset() for name in ("posterior", "population/posterior")
     )
     for topic, klass in (("empty", "negative"), ("empty", "positive"), ("one-sided", "positive")):
         own = posterior["theta"].sel(topic=topic, klass=klass).values.ravel()
         of_all = population["theta"].sel(klass=klass).values.ravel()
         assert st.kstest(own[::5], of_all[::5]).pvalue > 1e-3
-    rate = posterior["rate"].sel(topic="empty").values.ravel()
-    assert st.kstest(rate[::5], population["rate"].values.ravel()[::5]).pvalue > 1e-3
+    rate = posterior["prior"].sel(topic="empty").values.ravel()
+    assert st.kstest(rate[::5], population["prior"].values.ravel()[::5]).pvalue > 1e-3
     # The negative: a topic with documents is not.
-    rate = posterior["rate"].sel(topic="corn").values.ravel()
-    assert st.kstest(rate, population["rate"].values.ravel()).pvalue < 1e-3
+    rate = posterior["prior"].sel(topic="corn").values.ravel()
+    assert st.kstest(rate, population["prior"].values.ravel()).pvalue < 1e-3
 
 
 def test_it_is_saved_and_takes_further_topics(pair, tmp_path):

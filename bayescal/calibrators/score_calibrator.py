@@ -20,7 +20,7 @@ from bayescal.fitting.fitted_scores import NAME, FittedScores, fit_scores
 from bayescal.fitting.learned_prior import LEARNED, VAGUE
 from bayescal.fitting.parts.combination import read_lapse
 from bayescal.fitting.parts.configured import AUTO
-from bayescal.fitting.parts.part import COMBINATION, model_name
+from bayescal.fitting.parts.part import COMBINATION, flat, model_name
 from bayescal.fitting.problems.problem import Problems
 from bayescal.fitting.results import diagnostics, storage
 from bayescal.fitting.results import tree as provenance
@@ -531,7 +531,7 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         fitted = self._fit
         check_fraction(level=level)
         diagnostics.warn_of_problems(fitted.diagnostics_)
-        return diagnostics.parameter_table(fitted.tree, fitted.classes, level)
+        return diagnostics.parameter_table(flat(fitted.tree), fitted.classes, level)
 
     @property
     def classes_(self) -> NDArray[Any]:

@@ -21,23 +21,22 @@ from bayescal.fitting.engines.pooled.hyperparameters import read_hyperparameters
 from bayescal.fitting.parts.combination import read_lapse
 from bayescal.fitting.parts.configured import AUTO, NUTS
 from bayescal.fitting.parts.part import COMBINATION
+from bayescal.fitting.problems.description import describe_topics
 from bayescal.fitting.problems.problem import Problems
-from bayescal.fitting.problems.topic_problem import Topics
+from bayescal.fitting.problems.results_problem import ResultsProblems
 from bayescal.fitting.results import storage
-from bayescal.fitting.results import topics as topic_documents
+from bayescal.fitting.results import topics as topic_groups
 from bayescal.fitting.results import tree as provenance
-from bayescal.fitting.results.calibration import KINDS
+from bayescal.fitting.results.calibration import KINDS, PREDICTIVE, Priors, TopicCurves
 from bayescal.fitting.results.diagnostics import (
     Diagnostics,
-    diagnose_topics,
+    diagnose,
     topic_table,
     warn_of_problems,
 )
 from bayescal.fitting.results.lazy import Last, is_lazy, read_lazily
 from bayescal.fitting.results.notebook import FittedHTML, topics_html
 from bayescal.fitting.results.parquet import predict_parquet
-from bayescal.fitting.results.topic_curves import POINT, Priors, TopicCurves
-from bayescal.fitting.results.topics import at_topics, combination_table
 from bayescal.fitting.results.tree import Results
 from bayescal.fitting.scores import check_alike, read_cells, read_topics
 from bayescal.fitting.topic_fitting import extend_results, fit_topic_results
@@ -477,7 +476,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
             If the draws of the topics added, or of the population, are not to be trusted.
         """
         check_is_fitted(self, "topics_")
-        scores_are = topic_documents.read_scores_are(self._results.groups)
+        scores_are = provenance.read_scores_are(self._results.groups)
         data = read_topics(
             scores, labels, topics, sample_weight, classes=self.classes_, scores_are=scores_are
         )
@@ -490,7 +489,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         added = slice(self.topics_.size, None)
         self._set_results(results, self.classes_)
         # The draws of all topics would take longer to look through than to add some.
-        warn_of_problems(diagnose_topics(at_topics(results.groups, added)))
+        warn_of_problems(diagnose(topic_groups.at_topics(results.groups, added)))
         warn_of_scores(self._scores_warnings())
         return self
 
@@ -529,7 +528,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         """Whether the draws of all topics can be used, and what to do if not."""
         check_is_fitted(self, "topics_")
         if self._diagnostics is None:
-            self._diagnostics = diagnose_topics(self._results.groups)
+            self._diagnostics = diagnose(self._results.groups)
         return self._diagnostics
 
     @property
@@ -545,7 +544,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "topics_")
         if COMBINATION not in self._results.groups:
             raise AttributeError(f"parts={self.parts!r} are not combined; use 'combined'.")
-        return combination_table(self._results.groups)
+        return topic_groups.at_topic(self._results.groups, None)[COMBINATION].to_dataframe()
 
     @property
     def lapse_(self) -> Floats:
@@ -571,7 +570,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "topics_")
         if self.pooling != "partial":
             raise AttributeError(f"pooling={self.pooling!r} has no population; use 'partial'.")
-        return self._of(topic_documents.of_population(self._results))
+        return self._of(topic_groups.without_topics(self._results))
 
     def fitted_problems(self) -> Problems:
         """
@@ -584,16 +583,17 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self, "topics_")
         families = tuple(FAMILIES[name] for name in self.families_)
-        return Topics(
+        hyperparameters = read_hyperparameters(self.hyperparameters, self.pooling, families)
+        return ResultsProblems(
             results=self._results,
             labels=self.classes_,
-            families=families,
-            pooling=self.pooling,
             point=self._curves.point,
-            hyperparameters=read_hyperparameters(self.hyperparameters, self.pooling, families),
             inference=self.inference if isinstance(self.inference, str) else self.inference.name,
             found=self.diagnostics_,
-            score_problems=self.score_problems_,
+            score_problems=partial(getattr, self, "score_problems_"),
+            describe=partial(
+                describe_topics, self._results.groups, families, self.pooling, hyperparameters
+            ),
             flagged=self.flagged_,
         ).problems(with_new=not self._strict)
 
@@ -741,13 +741,12 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
     def _set_results(self, results: Results, classes: NDArray[Any]) -> None:
         self._results, self.classes_ = results, classes
         self._diagnostics = None
-        point = self.point or POINT
-        topics = results.groups["topics"]
-        self.topics_: NDArray[Any] = topics["topic"].values
-        self._curves = TopicCurves(results, FAMILIES[self.families_[0]], point)
-        documents = topics["documents"].transpose("topic", "klass").values
-        self.score_problems_, reversed_topics = topic_documents.read_problems(
-            results.groups, classes, given=self.scores_are != AUTO
+        self.topics_: NDArray[Any] = topic_groups.names_of(results.groups)
+        self._curves = TopicCurves(results, self.point or PREDICTIVE)
+        counts = results.groups[provenance.LIKELIHOOD]["total_weight"]
+        documents = counts.transpose("topic", "klass").values
+        self.score_problems_, reversed_topics = topic_groups.read_problems(
+            results.groups, classes, stated=self.scores_are != AUTO
         )
         lacking = {
             name: f"no documents of class {', '.join(map(repr, classes[counts == 0].tolist()))}"

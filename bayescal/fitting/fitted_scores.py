@@ -14,11 +14,12 @@ from bayescal.fitting.engines.monotone.engine import as_probabilities
 from bayescal.fitting.parts.configured import AUTO
 from bayescal.fitting.parts.part import places
 from bayescal.fitting.population import kept_population, read_prior_knowledge
+from bayescal.fitting.problems.description import describe_scores
 from bayescal.fitting.problems.problem import Problems
-from bayescal.fitting.problems.score_problem import read_score_problem
+from bayescal.fitting.problems.results_problem import ResultsProblems
 from bayescal.fitting.results import diagnostics, storage, tree
 from bayescal.fitting.results.calibration import read_calibration
-from bayescal.fitting.results.tree import ProblemResults, read_documents
+from bayescal.fitting.results.tree import Results, read_documents
 from bayescal.fitting.score_fitting import MOST_DIRECT, fit_results, joined, read_new, with_row
 from bayescal.fitting.scores import read_binary_scores
 from bayescal.fitting.settings import (
@@ -45,7 +46,7 @@ class FittedScores:
     ----------
     parameters : ScoreParameters
         Parameters of the fit.
-    results : ProblemResults
+    results : Results
         Results of the fit.
     classes : array of shape (2,)
         The negative and the positive class.
@@ -64,7 +65,7 @@ class FittedScores:
     """
 
     def __init__(
-        self, parameters: ScoreParameters, results: ProblemResults, classes: NDArray[Any]
+        self, parameters: ScoreParameters, results: Results, classes: NDArray[Any]
     ) -> None:
         self.parameters, self.results, self.classes = parameters, results, classes
         self.diagnostics_ = diagnostics.diagnose(results.groups) if results.has_posterior else None
@@ -73,7 +74,7 @@ class FittedScores:
     @classmethod
     def from_results(cls, results: xr.DataTree) -> Self:
         """Return the fit that made a tree of results."""
-        found = ProblemResults.of_tree(results)
+        found = Results.of_tree(results)
         parameters, classes = tree.read(found.attrs)
         # Of a population that was no path a file holds nothing but the population itself.
         if parameters["prior_knowledge"] is None:
@@ -154,18 +155,17 @@ class FittedScores:
 
     def fitted_problems(self) -> Problems:
         """Return the one problem, as plots and reports read it, under the empty name."""
-        problem = read_score_problem(
-            self.tree,
-            self.classes,
-            self.calibration,
+        return ResultsProblems(
+            results=self.results,
+            labels=self.classes,
             point=self.parameters.point_estimate,
             inference=self.inference,
             found=self.diagnostics_,
             # Not lambdas: problems are sent to other processes and kept in files.
             score_problems=partial(getattr, self, "score_problems_"),
-            settings=partial(read_settings, self.parameters),
-        )
-        return Problems([problem.name], lambda _: problem, by_topic=False)
+            describe=partial(describe_scores, self.parameters, self.results.groups),
+            calibration=self.calibration,
+        ).problems()
 
     def save(self, path: str | Path) -> Path:
         """Write the fit to a netCDF file; `bayescal.load` reads it."""
@@ -178,7 +178,7 @@ class FittedScores:
         return stated or kept_population(self.results.groups) is not None
 
     def _read_calibration(self) -> None:
-        self.calibration = read_calibration(self.results.groups, told=self._scores_stated)
+        self.calibration = read_calibration(self.results.groups, stated=self._scores_stated)
         self.mle = self.calibration.fits
 
     def __getstate__(self) -> dict[str, Any]:

@@ -12,12 +12,13 @@ import xarray as xr
 
 from bayescal.families import Family
 from bayescal.fitting.learned_prior import LEARNED, VAGUE, names_priors_of_parts
-from bayescal.fitting.parts.part import Groups
-from bayescal.fitting.results import storage, topics
+from bayescal.fitting.parts.part import POSTERIOR, Groups, Reading, places
+from bayescal.fitting.parts.pooled import of_unseen
+from bayescal.fitting.results import storage
 from bayescal.fitting.results import tree as provenance
 from bayescal.fitting.results.population import families_in, read_kept
-from bayescal.fitting.results.topics import read_population, read_scale
-from bayescal.fitting.results.tree import Results
+from bayescal.fitting.results.topics import at_topic, read_population, without_topics
+from bayescal.fitting.results.tree import Results, read_scores_are
 from bayescal.fitting.settings import ScoreParameters
 
 HISTORY = "TopicCalibrator"  # what makes populations, as files name it
@@ -111,17 +112,18 @@ class Population:
     @property
     def scores_are(self) -> str:
         """Return the kind of the history's scores."""
-        return topics.read_scores_are(self._results.groups)
+        return read_scores_are(self._results.groups)
 
     @property
     def units(self) -> dict[str, float]:
         """Return the centre and the spread of all scores of the history."""
-        return dict(zip(("centre", "spread"), read_scale(self._results.groups), strict=True))
+        reading = Reading.of(at_topic(self._results.groups, None))
+        return {"centre": reading.centre, "spread": reading.spread}
 
     @property
     def draws(self) -> tuple[int, int]:
         """Return the number of chains, and of draws in each."""
-        sizes = self._results.groups["population"].sizes
+        sizes = self._results.groups[of_unseen(POSTERIOR)].sizes
         return sizes["chain"], sizes["draw"]
 
     @property
@@ -203,6 +205,6 @@ def _population(found: Results, what: str) -> Results:
     if pooling != "partial":
         raise ValueError(f"{MAY_BE}; {what} of pooling={pooling!r}, which has no population.")
     # A single topic is fitted by itself, whatever the pooling, and its base rate has one prior.
-    if np.all(np.ptp(read_population(found.groups).rate, axis=1) == 0.0):
+    if np.all(np.ptp(read_population(found.groups, places(found.groups)[0]).rate, axis=1) == 0.0):
         raise ValueError(f"{MAY_BE}; {what} of one topic, which makes no population.")
-    return topics.of_population(found)
+    return without_topics(found)

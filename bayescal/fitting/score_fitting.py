@@ -13,7 +13,16 @@ from bayescal.fitting.engines.maximum_likelihood import fit_classes
 from bayescal.fitting.engines.monotone.engine import Outlines
 from bayescal.fitting.parts.combination import fit_parts, part_of, read_curves
 from bayescal.fitting.parts.densities import DENSITIES
-from bayescal.fitting.parts.part import MODE, POSTERIOR, Groups, Task, flat, places, plain_place
+from bayescal.fitting.parts.part import (
+    MODE,
+    POSTERIOR,
+    Groups,
+    Reading,
+    Task,
+    flat,
+    places,
+    plain_place,
+)
 from bayescal.fitting.population import Population
 from bayescal.fitting.results.population import (
     draw_of_population,
@@ -21,7 +30,7 @@ from bayescal.fitting.results.population import (
     kept_groups,
     read_kept,
 )
-from bayescal.fitting.results.tree import ProblemResults, build_results, read_documents, reading_of
+from bayescal.fitting.results.tree import Results, build_results, read_documents
 from bayescal.fitting.scores import KLASS, BinaryScores, TopicScores, together
 from bayescal.fitting.settings import Settings
 from bayescal.fitting.topic_fitting import extend_results
@@ -44,7 +53,7 @@ def fit_results(
     data: BinaryScores,
     attrs: dict[str, str],
     population: Population | None = None,
-) -> ProblemResults:
+) -> Results:
     """Return the results of one problem: maximum likelihood, and the posterior if one is wanted."""
     if population is not None:
         return _fit_around(population, settings, data, attrs)
@@ -66,7 +75,7 @@ def draw_prior(settings: Settings, tree: xr.DataTree, draws: int) -> xr.Dataset:
     if settings.inference != "exact":
         return settings.by_program.prior(data, posterior, draws, settings.rng)
     first = places(groups)[0]
-    curves = read_curves(groups, [first], reading_of(groups))
+    curves = read_curves(groups, [first], Reading.of(groups))
     options = replace(settings.options, draws=draws, chains=1)
     task = Task(Outlines(data), options, settings.rng, {})
     return part_of(first.kind).prior(task, curves[first.name], posterior)
@@ -74,7 +83,7 @@ def draw_prior(settings: Settings, tree: xr.DataTree, draws: int) -> xr.Dataset:
 
 def _fit_around(
     population: Population, settings: Settings, data: BinaryScores, attrs: dict[str, str]
-) -> ProblemResults:
+) -> Results:
     """Return the results of one more topic of a population, whose own draws stay as they are."""
     families, units = population.of_families, population.units
     data = replace(data, units=(units["centre"], units["spread"]))

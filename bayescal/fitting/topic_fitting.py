@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
 
 from bayescal.families import Family
 from bayescal.fitting.engines.exact.engine import MOST_DRAWS
@@ -25,19 +23,26 @@ from bayescal.fitting.engines.pooled.engine import (
 )
 from bayescal.fitting.engines.pooled.hyperparameters import TopicHyperparameters
 from bayescal.fitting.engines.pooled.nuts import Sampler
-from bayescal.fitting.parts.of_topics import densities_place, prefix_of
-from bayescal.fitting.results import topics as topic_documents
-from bayescal.fitting.results import topics as topic_log_odds
-from bayescal.fitting.results import topics as topic_parts
+from bayescal.fitting.parts.part import POSTERIOR, Reading
+from bayescal.fitting.parts.pooled import densities_place
 from bayescal.fitting.results.topics import (
-    build_topics,
-    join_topics,
+    added_density_groups,
+    added_log_odds_groups,
+    append_topics,
+    at_topic,
+    combination_groups,
+    density_groups,
+    document_groups,
+    join_documents,
+    read_log_odds_population,
     read_population,
-    read_scale,
-    with_prefix,
+    read_recalibration,
+    weight_groups,
+    weights_of_population,
 )
-from bayescal.fitting.results.tree import Results
+from bayescal.fitting.results.tree import Results, read_scores_are
 from bayescal.fitting.scores import BinaryScores, TopicScores
+from bayescal.support.validation import Floats
 
 Families = tuple[Family, ...]
 
@@ -69,7 +74,7 @@ def fit_topic_results(data: TopicScores, options: TopicOptions, attrs: dict[str,
     """Return the results of all topics: of one family, or of the combination of several."""
     families, given, rng = options.families, options.hyperparameters, options.rng
     units = resolve(families, data.units(), given.own)
-    scale, draws = (units.centre, units.spread), options.draws * options.chains
+    scale, shape = (units.centre, units.spread), (options.chains, options.draws)
     # Scores that are all the same ask for densities of no width, and others' of less.
     shaped = data if options.pooling == "none" else data.without(data.constant())
     if not shaped.score.size:
@@ -82,27 +87,44 @@ def fit_topic_results(data: TopicScores, options: TopicOptions, attrs: dict[str,
     densities = []
     for family in families:
         found = _fit_family(topics, family, scale, options)
-        of_family = build_topics(
-            found,
-            data.names,
-            _counts(shaped),
-            fit_unpooled(topics, family.name),
-            chains=options.chains,
-            scale=scale,
-        )
-        groups |= densities_place(family, families).note()
-        groups |= with_prefix(of_family, prefix_of(family, families))
-        base = found.rate_population.mean(axis=1)
-        densities.append(DensitiesOfTopics(family, found.sides, (base[0], base[1]), scale[0]))
+        groups |= density_groups(found, family, families, data.names, shape)
+        densities.append(_drawn(family, found.sides, found.rate_population, scale))
     if len(families) > 1:
         combination = combine_topics(
-            topics, densities, scale, rng, draws=draws, hyperparameters=given, lapse=options.lapse
+            topics,
+            densities,
+            scale,
+            rng,
+            draws=options.draws * options.chains,
+            hyperparameters=given,
+            lapse=options.lapse,
         )
-        reach = float(data.score.min()), float(data.score.max())
-        shape = options.chains, options.draws
-        groups |= topic_parts.combination_groups(combination, data.names, reach, shape)
-    groups |= topic_documents.build_documents(data, options.scores_are)
+        groups |= combination_groups(combination, densities[0].base, data.names, shape)
+    groups |= _documents(data, shaped, topics, families[0], scale, options.scores_are)
     return Results(groups, attrs)
+
+
+def _drawn(
+    family: Family, sides: Floats, rate_population: Floats, scale: tuple[float, float]
+) -> DensitiesOfTopics:
+    """Return what the combination reads of a family's draws."""
+    alpha, beta = rate_population.mean(axis=1).tolist()
+    return DensitiesOfTopics(family, sides, (alpha, beta), scale[0])
+
+
+def _documents(
+    data: TopicScores,
+    shaped: TopicScores,
+    topics: list[BinaryScores],
+    family: Family,
+    scale: tuple[float, float],
+    scores_are: str,
+    others: tuple[float, ...] = (),
+) -> dict[str, xr.Dataset]:
+    """Return the groups of documents, with maximum likelihood of the densities' own documents."""
+    unpooled = fit_unpooled(topics, family.name)
+    counts = np.stack([shaped.counts(False), shaped.counts(True)])
+    return document_groups(data, scale, scores_are, family, unpooled, counts, others)
 
 
 def _fit_family(
@@ -134,20 +156,21 @@ def extend_results(
     results: Results, data: TopicScores, families: Families, rng: np.random.Generator
 ) -> Results:
     """Return results with further topics around the population, each as if it were the only one."""
-    topics = _by_topic(data)
-    groups = dict(results.groups)
+    topics, groups = _by_topic(data), results.groups
+    reading = Reading.of(at_topic(groups, None))
+    scale = reading.centre, reading.spread
+    sizes = groups[POSTERIOR].sizes
+    shape = sizes["chain"], sizes["draw"]
+    added: dict[str, xr.Dataset] = {}
     densities = []
     for family in families:
-        prefix = prefix_of(family, families)
-        population, scale = read_population(groups, prefix), read_scale(groups)
+        population = read_population(groups, densities_place(family, families))
         found = add_topics(topics, family, population, rng, scale)
-        unpooled = fit_unpooled(topics, family.name)
-        groups |= join_topics(groups, prefix, found, data.names, _counts(data), unpooled)
-        base = population.rate.mean(axis=1)
-        densities.append(DensitiesOfTopics(family, found.sides, (base[0], base[1]), scale[0]))
+        added |= added_density_groups(found, family, families, data.names, shape)
+        densities.append(_drawn(family, found.sides, population.rate, scale))
     if len(families) > 1:
-        base_weight, weight = topic_parts.weights_of_population(groups)
-        along = topic_parts.read_recalibration(groups)
+        base_weight, weight = weights_of_population(groups)
+        along = read_recalibration(groups)
         # As many draws as those of densities that weights are learnt from.
         along = along.take(np.arange(min(MOST_DRAWS, along.size)))
         direct, weights = extend_combination(
@@ -156,16 +179,16 @@ def extend_results(
             rng,
             base_weight=base_weight,
             recalibrate=along.predictive,
-            fitted=topic_log_odds.read(groups),
+            fitted=read_log_odds_population(groups),
             population=weight,
         )
-        groups |= topic_parts.joined_groups(groups, direct, weights, data.names)
-    groups |= topic_documents.join_documents(groups, data)
-    return Results(groups, results.attrs)
-
-
-def _counts(data: TopicScores) -> NDArray[Any]:
-    return np.stack([data.counts(False), data.counts(True)])
+        added |= added_log_odds_groups(direct, data.names, shape)
+        added |= weight_groups(weights, data.names)
+    documents = _documents(
+        data, data, topics, families[0], scale, read_scores_are(groups), reading.score_range
+    )
+    joined = append_topics(groups, added) | join_documents(groups, documents)
+    return Results({**groups, **joined}, results.attrs)
 
 
 def _by_topic(data: TopicScores) -> list[BinaryScores]:

@@ -9,6 +9,7 @@ import numpy as np
 import xarray as xr
 from sklearn.utils.validation import check_is_fitted
 
+from bayescal.fitting.results.diagnostics import unpooled_sides
 from bayescal.fitting.scores import KLASS
 from bayescal.plots import display
 from bayescal.support.palette import FAINT_COLOUR, MLE_COLOUR, POSTERIOR_COLOUR
@@ -26,7 +27,7 @@ PARAMETERS = {
     "left": "left side of the scores of class {}",
     "right": "right side of the scores of class {}",
     "width": "width of the scores of class {}: left and right side",
-    "rate": "P({})",
+    "prior": "P({})",
 }
 INNER = 0.5
 ROW, LEAST_HEIGHT, WIDTH = 0.24, 2.4, 5.6
@@ -93,10 +94,10 @@ class TopicForestDisplay(display.Display):
         ----------
         calibrator : TopicCalibrator
             Fitted.
-        parameter : {"theta", "left", "right", "width", "rate"}
+        parameter : {"theta", "left", "right", "width", "prior"}
             The mode; the mean lengths or sigmas of the sides, or their sum; or P(+).
         klass : {"positive", "negative"}
-            The class of the scores; for "rate" the class that is counted for the order.
+            The class of the scores; for "prior" the class that is counted for the order.
         topics : sequence, optional
             Only these.
         level : float
@@ -129,7 +130,7 @@ class TopicForestDisplay(display.Display):
                 raise ValueError(f"topics must be some of those fitted, got {strange or 'none'}.")
             data = data.sel(topic=list(topics))
         names = dict(zip(KLASS, map(str, calibrator.classes_), strict=True))
-        whose = names["positive"] if parameter == "rate" else names[klass]
+        whose = names["positive"] if parameter == "prior" else names[klass]
         attrs = {
             "level": level,
             "parameter": parameter,
@@ -152,7 +153,7 @@ class TopicForestDisplay(display.Display):
         data = self.data.isel(topic=order)
         rows = np.arange(data.sizes["topic"])
         ax = self._begin(ax, (WIDTH, max(LEAST_HEIGHT, 1.3 + LEGEND_HEIGHT + ROW * rows.size)))
-        if data.attrs["parameter"] not in ("theta", "rate"):
+        if data.attrs["parameter"] not in ("theta", "prior"):
             ax.set_xscale("log")
             ax.xaxis.set_major_locator(
                 display.require("matplotlib.ticker").LogLocator(subs=(1.0, 2.0, 5.0))
@@ -203,7 +204,7 @@ class TopicForestDisplay(display.Display):
 
     def _reach(self) -> tuple[float, float]:
         """Return the ends of the axis: of all intervals, and of most maximum likelihood."""
-        data, log = self.data, self.data.attrs["parameter"] not in ("theta", "rate")
+        data, log = self.data, self.data.attrs["parameter"] not in ("theta", "prior")
         population = data["population"].values
         unpooled = data["unpooled"].values[np.isfinite(data["unpooled"].values)]
         values = np.concatenate([data["lower"].values, data["upper"].values, population[[0, -1]]])
@@ -227,18 +228,20 @@ def _rows_of_legend(ax: Axes, rows: int) -> float:
 
 def _forest(tree: xr.DataTree, parameter: str, klass: str, level: float) -> xr.Dataset:
     """Return posterior, maximum likelihood and population of one parameter."""
-    groups = (tree[name].to_dataset() for name in ("posterior", "topics", "population"))
-    posterior, topics, population = (
-        group.sel(klass=klass) if parameter != "rate" or name == 1 else group
-        for name, group in enumerate(groups)
+    posterior, population, fits = (
+        tree[name].to_dataset()
+        for name in ("posterior", "population/posterior", "maximum_likelihood")
     )
-    documents = topics["documents"]
-    draws, new = _values(posterior, parameter), _values(population, parameter)
-    if parameter == "rate":
-        counts = tree["topics"]["documents"]
+    counts = fits["total_weight"]
+    documents = counts.sel(klass=klass)
+    if parameter == "prior":
+        draws, new = posterior["prior"], population["prior"]
         unpooled = counts.sel(klass="positive", drop=True) / counts.sum("klass")
     else:
-        unpooled = _values(topics, parameter)
+        draws, new, unpooled = (
+            _values(group.sel(klass=klass), parameter)
+            for group in (posterior, population, unpooled_sides(fits))
+        )
     shares = [0.5 - level / 2.0, 0.5 + level / 2.0, 0.5 - INNER / 2.0, 0.5 + INNER / 2.0]
     quantiles = np.quantile(draws.transpose("topic", *DRAWS), shares, axis=(1, 2))
     names = ("lower", "upper", "inner_lower", "inner_upper")

@@ -40,14 +40,16 @@ def native_densities(family: Family, draws: xr.Dataset, klass: int) -> DensityDr
 
 def mixture_densities(draws: xr.Dataset, klass: int, centre: float) -> DensityDraws:
     """Return one class's densities by mode, sides, family and warp of each draw."""
-    names = draws["family"].attrs["flag_meanings"].split()
-    return density_draws(
-        tuple(FAMILIES[name].of_class(klass == 1) for name in names),
-        _column(draws, "family", klass).astype(np.intp),
-        np.stack([_column(draws, name, klass) for name in SIDES]),
-        draws["asinh_scale"].values.ravel(),
-        centre,
-    )
+    sides = np.stack([_column(draws, name, klass) for name in SIDES])
+    if "family" not in draws:  # one family on raw scores
+        names = [draws.attrs["family"]]
+        which, asinh_scale = np.zeros(sides.shape[1], np.intp), np.full(sides.shape[1], IDENTITY)
+    else:
+        names = draws["family"].attrs["flag_meanings"].split()
+        which = _column(draws, "family", klass).astype(np.intp)
+        asinh_scale = draws["asinh_scale"].values.ravel()
+    families = tuple(FAMILIES[name].of_class(klass == 1) for name in names)
+    return density_draws(families, which, sides, asinh_scale, centre)
 
 
 def _column(draws: xr.Dataset, name: str, klass: int) -> Floats:
@@ -120,24 +122,27 @@ class ClassDraws:
         return log_odds(float(self.prior.mean()), positive, negative)
 
 
-def read_draws(family: Family, dataset: xr.Dataset) -> ClassDraws:
+def read_draws(
+    family: Family, dataset: xr.Dataset, whose: str = "the part 'densities'"
+) -> ClassDraws:
     """Return the draws of a family's own parameters."""
     _check_variables(family, dataset)
-    _check_finite(dataset, family.parameters)
+    _check_finite(whose, dataset, family.parameters)
     negative, positive = (native_densities(family, dataset, k) for k in range(len(KLASS)))
     return ClassDraws(negative, positive, dataset["prior"].values.ravel())
 
 
-def read_mixture(dataset: xr.Dataset, centre: float) -> ClassDraws:
-    """Return the draws of a group engine_draws, on warps about a centre."""
-    _check_finite(dataset, SIDES)
+def read_mixture(
+    dataset: xr.Dataset, centre: float, whose: str = "the part 'densities'"
+) -> ClassDraws:
+    """Return the draws of mode and sides, of several families on warps about a centre or of one."""
+    _check_finite(whose, dataset, SIDES)
     negative, positive = (mixture_densities(dataset, k, centre) for k in range(len(KLASS)))
     return ClassDraws(negative, positive, dataset["prior"].values.ravel())
 
 
-def _check_finite(draws: xr.Dataset, names: Iterable[str]) -> None:
-    values = (draws[name].values for name in (*names, "prior"))
-    check_finite("the part 'densities'", *values)
+def _check_finite(whose: str, draws: xr.Dataset, names: Iterable[str]) -> None:
+    check_finite(whose, *(draws.variables[name].values for name in (*names, "prior")))
 
 
 def _check_variables(family: Family, dataset: xr.Dataset) -> None:

@@ -81,11 +81,16 @@ def _whole_blocks(rows: Floats) -> Floats:
     return whole
 
 
-def read_monotone(draws: xr.Dataset, constants: xr.Dataset, part: str) -> MonotoneDraws:
+def read_monotone(
+    draws: xr.Dataset, constants: xr.Dataset, whose: str, prior: Floats | None = None
+) -> MonotoneDraws:
     """Return an engine's draws, with dimensions chain, draw and segment, of these constants."""
-    intercept, prior = (draws[name].values.ravel() for name in ("intercept", "prior"))
-    slope = draws["slope"].transpose("chain", "draw", "segment").values
-    check_finite(f"the part {part!r}", intercept, slope, prior)
+    # Variables, not arrays with coordinates: thousands of topics are read one by one.
+    intercept = draws.variables["intercept"].values.ravel()
+    if prior is None:
+        prior = draws.variables["prior"].values.ravel()
+    slope = draws.variables["slope"].transpose("chain", "draw", "segment").values
+    check_finite(whose, intercept, slope, prior)
     return MonotoneDraws(
         pieces=Pieces(constants["knot"].values, float(constants["reference"])),
         intercept=intercept,

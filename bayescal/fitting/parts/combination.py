@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from zlib import crc32
 
 import numpy as np
 import xarray as xr
@@ -22,7 +23,6 @@ from bayescal.fitting.engines.monotone.engine import (
 from bayescal.fitting.parts.densities import DENSITIES
 from bayescal.fitting.parts.identity import IDENTITY
 from bayescal.fitting.parts.monotone import LEARNED, LOGISTIC, MONOTONE
-from bayescal.fitting.parts.of_topics import AROUND_POPULATION, TOPIC_KINDS, PopulationKind
 from bayescal.fitting.parts.part import (
     COMBINATION,
     DRAWS,
@@ -38,6 +38,7 @@ from bayescal.fitting.parts.part import (
     of_draws,
     places,
 )
+from bayescal.fitting.parts.pooled import POOLED
 from bayescal.fitting.parts.recalibrated import RECALIBRATED
 from bayescal.fitting.scores import BinaryScores
 from bayescal.support.bayes import class_prior, log_odds_of_mixture, log_sum_exp
@@ -53,14 +54,13 @@ PARTS: dict[str, Part] = {
 
 def part_of(kind: str) -> Part:
     """Return the part of a kind that results name."""
-    if kind in AROUND_POPULATION:
-        return AROUND_POPULATION[kind]
-    if kind not in PARTS:
+    part = PARTS.get(kind) or POOLED.get(kind)
+    if part is None:
         raise ValueError(
             f"the results hold a part of kind {kind!r}, which is not among {', '.join(PARTS)}:"
             " import the module that registers it first."
         )
-    return PARTS[kind]
+    return part
 
 
 # Whether scores are like those of other problems: how much the labels say for what was learnt.
@@ -77,7 +77,7 @@ VAGUE = "vague"  # none of the populations: the prior that knows the units of th
 
 
 @dataclass(frozen=True)
-class Favoured:
+class PopulationComparison:
     """The evidence of the labels for each population."""
 
     # With the likeliest population alone, and how probable it is that scores are like those of one
@@ -101,7 +101,7 @@ class Favoured:
         return {GROUP: found.assign_coords(population=list(self.names))}
 
 
-def favoured(outlines: Outlines, options: Options) -> Favoured:
+def compare_populations(outlines: Outlines, options: Options) -> PopulationComparison:
     r"""
     Compare what is known of such scores with the prior that knows nothing but their units.
 
@@ -117,13 +117,13 @@ def favoured(outlines: Outlines, options: Options) -> Favoured:
     data = outlines.data
     known = options.populations_for(data)
     if not known or min(data.total(True), data.total(False)) >= ENOUGH:
-        return Favoured(without_populations(options))
+        return PopulationComparison(without_populations(options))
     vague = vague_log_evidence(outlines, MONOTONE.asinh_scales(options, data))
     around = log_evidence_around(outlines, known)
     log_odds = log_sum_exp(around.copy(), axis=0) - math.log(len(known) * LIKE_NONE) - vague
     probability = float(special.expit(log_odds))
     names = (*(each.name for each in known), VAGUE)
-    return Favoured(
+    return PopulationComparison(
         _with_likeliest(options, known[int(around.argmax())], probability),
         names,
         np.append(around, vague),
@@ -142,12 +142,7 @@ def without_populations(options: Options) -> Options:
     return replace(options, populations=(), like_populations=0.0)
 
 
-# Whatever a tree of results holds: parts of one problem and of many topics, by their kinds.
-
-
-def kind_of(place: Place) -> Part | PopulationKind:
-    """Return the part that checks the draws of a place; see `part_of`."""
-    return TOPIC_KINDS.get(place.kind) or part_of(place.kind)
+# All parts that results hold: their diagnostics, and the curves that they make.
 
 
 def worst(groups: Groups, name: str, pick: Callable[[Floats], float]) -> float | None:
@@ -158,7 +153,7 @@ def worst(groups: Groups, name: str, pick: Callable[[Floats], float]) -> float |
     """
     found = places(groups)
     if name == "pareto_k":
-        found = [place for place in found if kind_of(place).importance_weighted] or found
+        found = [place for place in found if part_of(place.kind).importance_weighted] or found
     evidence = [groups[place.evidence] for place in found if place.evidence in groups]
     values = [each[name].values.ravel() for each in evidence if name in each]
     known = np.concatenate([*values, np.empty(0)])
@@ -170,7 +165,7 @@ def findings(groups: Groups) -> list[Finding]:
     """Return all that is wrong with the draws of all parts; groups that are absent say nothing."""
     out: list[Finding] = []
     for place in places(groups):
-        kind = kind_of(place)
+        kind = part_of(place.kind)
         for path in place.draws:
             out += of_draws(place.name, groups[path], kind.constant_draws)
         if place.evidence in groups:
@@ -212,9 +207,15 @@ def chosen(names: Sequence[str], data: BinaryScores, options: Options) -> list[P
     return [part for part in PARTS.values() if part.name in names]
 
 
-def told_of(names: Sequence[str], outlines: Outlines, options: Options) -> Favoured:
+def compared_with_populations(
+    names: Sequence[str], outlines: Outlines, options: Options
+) -> PopulationComparison:
     """Return the evidence of the labels for learned priors, unless the user names the parts."""
-    return favoured(outlines, options) if COMBINED in names else Favoured(options)
+    return (
+        compare_populations(outlines, options)
+        if COMBINED in names
+        else PopulationComparison(options)
+    )
 
 
 def fit_parts(
@@ -224,7 +225,7 @@ def fit_parts(
     Fit the parts of a model, and weigh them by leave-one-out predictive performance (stacking).
     """
     outlines = Outlines(data)
-    told = told_of(names, outlines, options)
+    told = compared_with_populations(names, outlines, options)
     options = told.options
     weighed = chosen(names, data, options)
     first, *others = with_those_followed(weighed)
@@ -291,14 +292,13 @@ def stored(place: Place, found: Found, chains: int, draws: int) -> dict[str, xr.
     return groups
 
 
-def raw_groups(groups: Groups, reading: Reading) -> dict[str, xr.Dataset]:
-    """
-    Return the groups of draws in raw score units that go with those of engines and are not there.
-    """
+def raw_groups(groups: Groups) -> dict[str, xr.Dataset]:
+    """Return the groups of draws in raw score units that results leave to be derived."""
     found = places(groups)
     wanted = [place for place in found if place.raw and place.raw not in groups]
     if not wanted:
         return {}
+    reading = Reading.of(groups)
     curves = read_curves(groups, found, reading)
     return {
         place.raw: part_of(place.kind).raw(curves[place.name], groups[place.draws[0]], reading)
@@ -310,7 +310,7 @@ def read_curves(groups: Groups, found: Sequence[Place], reading: Reading) -> dic
     """Return the curves of all parts, by name."""
     curves: dict[str, PartCurves] = {}
     for place in found:
-        own = Reading(reading.centre, reading.spread, reading.score_range, curves)
+        own = replace(reading, before=curves)
         curves[place.name] = part_of(place.kind).read(groups, place, own)
     return curves
 
@@ -323,5 +323,18 @@ def read_stack(groups: Groups, reading: Reading) -> ModelCurves | None:
     if COMBINATION not in groups:
         return curves[0]
     combination = groups[COMBINATION]
-    order, weight = int(combination.attrs[ORDER]), combination["weight"].values
-    return combine(curves, weight, read_lapse(groups), order, reading.score_range)
+    weight: Floats = combination.variables["weight"].values
+    order = combination.attrs[ORDER] if ORDER in combination.attrs else order_of(weight)
+    return combine(curves, weight, read_lapse(groups), int(order), reading.score_range)
+
+
+def order_of(weight: Floats) -> int:
+    """
+    Return the seed of the order of a topic's draws of parts, which its weights decide.
+
+    With one order the k-th draws of all topics would belong to the same part. A topic has the same
+    draws independently of the other topics, and as a problem of its own.
+    """
+    # Weights of one fit differ in their ninth digit from processor to processor: steps are far
+    # wider, and no simple fraction lies on the border of two.
+    return crc32(np.rint(1234.5678 * weight).astype("<i8").tobytes())

@@ -88,9 +88,11 @@ class DensitiesPart(Part):
         """Return their draws."""
         draws = groups[place.draws[0]]
         if place.constants:
-            return read_mixture(draws, float(groups[place.constants]["centre"]))
+            centre = float(groups[place.constants]["centre"])
+            return read_mixture(draws, centre, reading.whose(place.name))
         # Of one family on raw scores, that of maximum likelihood.
-        return read_draws(FAMILIES[groups["maximum_likelihood"].attrs["family"]], draws)
+        family = FAMILIES[groups["maximum_likelihood"].attrs["family"]]
+        return read_draws(family, draws, reading.whose(place.name))
 
     def raw(self, curves: PartCurves, draws: xr.Dataset, reading: Reading) -> xr.Dataset:
         """Return mode, left_width and right_width of every draw; see `density_shapes`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
@@ -96,7 +96,7 @@ class LogOddsPart(Part):
 
     def read(self, groups: Groups, place: Place, reading: Reading) -> PartCurves:
         """Return its draws."""
-        return read_log_odds(groups, place)
+        return read_log_odds(groups, place, reading.whose(place.name))
 
     def raw(self, curves: PartCurves, draws: xr.Dataset, reading: Reading) -> xr.Dataset:
         """Return log-odds where their slope changes and at the ends of the scores fitted."""
@@ -182,9 +182,16 @@ class LogisticPart(LogOddsPart):
         return options.warps.get(self.name) or (IDENTITY,)
 
 
-def read_log_odds(groups: Mapping[str, xr.Dataset], place: Place) -> MonotoneDraws:
-    """Return the draws of log-odds in straight pieces; raise ValueError if they are not finite."""
-    return read_monotone(groups[place.draws[0]], groups[place.constants], place.name)
+def read_log_odds(
+    groups: Groups, place: Place, whose: str | None = None, prior: Floats | None = None
+) -> MonotoneDraws:
+    """
+    Return the draws of log-odds in straight pieces; raise ValueError if they are not finite.
+
+    The prior is that of another part, where the group of draws holds none.
+    """
+    draws, constants = groups[place.draws[0]], groups[place.constants]
+    return read_monotone(draws, constants, whose or f"the part {place.name!r}", prior)
 
 
 def _nodes(curve: MonotoneDraws, score_range: tuple[float, float]) -> Floats:

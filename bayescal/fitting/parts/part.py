@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 import xarray as xr
@@ -108,6 +108,8 @@ FOLDER = "parts"
 POSTERIOR = "posterior"  # the draws of the first part that people read, where ArviZ looks for them
 MODE = "mode"  # the same of one posterior mode, without draws
 COMBINATION = "combination"  # the parts' weights
+CONSTANTS = "constant_data"  # centre, spread and range of the scores, and what they are
+POPULATION = "population"  # above hyperparameters, and groups of a topic without documents
 LAPSE = "lapse"  # draws of the share of documents whose label has nothing to do with their score
 
 
@@ -298,8 +300,23 @@ class Reading:
     spread: float
     # The smallest and the largest score fitted
     score_range: tuple[float, float]
+    # The topic, for messages; empty for a problem without topics
+    topic: str = ""
     # The parts read before it, by name
-    before: Mapping[str, PartCurves]
+    before: Mapping[str, PartCurves] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, groups: Groups, topic: str = "") -> Self:
+        """Return the constants that the groups of one problem hold."""
+        values = groups[CONSTANTS].variables
+        centre, spread, low, high = (
+            float(values[name]) for name in ("centre", "spread", "lowest", "highest")
+        )
+        return cls(centre, spread, (low, high), topic)
+
+    def whose(self, part: str) -> str:
+        """Return a part and the topic in words."""
+        return f"the part {part!r}{self.topic}"
 
 
 class Part(ABC):
@@ -382,4 +399,5 @@ def at_scores(curves: PartCurves, draws: xr.Dataset, at: Floats, dim: str = "sco
     shape = tuple(draws.sizes[name] for name in DRAWS)
     log_odds = (*DRAWS, dim), curves.log_odds(at).reshape(*shape, at.size)
     coords = {name: draws[name].variable for name in DRAWS} | {dim: (dim, at)}
-    return xr.Dataset({"log_odds": log_odds, "prior": draws["prior"].variable}, coords)
+    prior = DRAWS, curves.prior.reshape(shape)
+    return xr.Dataset({"log_odds": log_odds, "prior": prior}, coords)

@@ -56,7 +56,7 @@ class RecalibratedPart(LogOddsPart):
         densities = reading.before[DENSITIES.name]
         # As many draws as the log-odds had that it was fitted to.
         thinned = densities.take(np.arange(min(MOST_DRAWS, densities.size)))
-        return RecalibratedDraws(thinned, read_log_odds(groups, place))
+        return RecalibratedDraws(thinned, read_log_odds(groups, place, reading.whose(place.name)))
 
     def raw(self, curves: PartCurves, draws: xr.Dataset, reading: Reading) -> xr.Dataset:
         """Return log-odds where the densities say some log-odds."""

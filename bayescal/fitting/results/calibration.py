@@ -1,13 +1,16 @@
-"""A fitted problem as a function of scores: log-odds, intervals, densities."""
+"""Fitted problems and topics as functions of scores: log-odds, intervals, densities."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import log_expit
 
 from bayescal.fitting.curves import curves
 from bayescal.fitting.curves.class_draws import ClassDraws, density_dataset
@@ -16,16 +19,19 @@ from bayescal.fitting.curves.curves import Prior, highest_density, prior_draws, 
 from bayescal.fitting.curves.tables import DIRECT, POINT, Tables, band_error
 from bayescal.fitting.engines.maximum_likelihood import ClassFits
 from bayescal.fitting.parts.combination import read_stack
-from bayescal.fitting.parts.part import Groups
-from bayescal.fitting.results.tree import read_fits, reading_of
-from bayescal.support.bayes import probability
+from bayescal.fitting.parts.part import Groups, Reading
+from bayescal.fitting.results.topics import at_topic, at_topics, names_of, whose
+from bayescal.fitting.results.tree import Results, read_fits, read_scores_are
+from bayescal.fitting.scores import Cells, check_alike
+from bayescal.support.bayes import log_probabilities, probabilities, probability
 from bayescal.support.score_checks import read_scores
 from bayescal.support.validation import Floats
 
 # Beyond so many spreads every curve has saturated; squares of larger numbers would overflow.
 FARTHEST = 1e100
+PREDICTIVE = "predictive"
 POINTS = {
-    "predictive": curves.predictive_log_odds,
+    PREDICTIVE: curves.predictive_log_odds,
     "mean": curves.mean_log_odds,
     "median": curves.median_log_odds,
 }
@@ -146,16 +152,168 @@ class Calibration:
         return Tables(self.centre, self.spread)
 
 
-def read_calibration(groups: Groups, *, told: bool = True) -> Calibration:
-    """Return the calibration that a tree's groups hold; whether scores are what somebody told."""
-    fits, reading = read_fits(groups), reading_of(groups)
-    scores_are = str(groups["constant_data"].attrs["scores_are"])
+def read_calibration(groups: Groups, *, stated: bool = True, topic: str = "") -> Calibration:
+    """
+    Return the calibration of one problem.
+
+    `stated` says whether the user stated what the scores are, and `topic` names the topic in
+    messages.
+    """
+    reading, scores_are = Reading.of(groups, topic), read_scores_are(groups)
     return Calibration(
-        fits=fits,
+        fits=read_fits(groups),
         draws=read_stack(groups, reading),
         centre=reading.centre,
         spread=reading.spread,
         score_range=reading.score_range,
         scores_are=scores_are,
-        guessed=scores_are == "probabilities" and not told,
+        guessed=scores_are == "probabilities" and not stated,
     )
+
+
+# Many topics: each is read as one problem.
+
+
+def topic_calibration(groups: Groups, topic: int | None) -> Calibration:
+    """Return the calibration of a topic by its position; for None of one without documents."""
+    return read_calibration(at_topic(groups, topic), topic=whose(groups, topic))
+
+
+Reader = Callable[[Calibration, Floats], Floats]
+# One for all topics, or by topic; topics that are left out keep their own.
+Priors = Prior | Mapping[Any, Prior]
+
+MOST_KEPT = 64  # topics whose draws and tables are kept, about a megabyte each
+
+
+@dataclass(frozen=True)
+class TopicCurves:
+    """
+    The curves of all topics fitted, and of the population.
+
+    A topic's draws and tables are kept for the next batch of its scores.
+    """
+
+    # What `topic_fitting.fit_topic_results` returns
+    results: Results
+    # The point estimate, see `ScoreCalibrator`
+    point: str = PREDICTIVE
+
+    def log_odds(self, cells: Cells, *, strict: bool, prior: Priors | None = None) -> Floats:
+        """Return natural log-odds, of the shape of the cells."""
+
+        def read(calibration: Calibration, scores: Floats) -> Floats:
+            return calibration.log_odds(scores, self.point)
+
+        return self._by_topic(cells, read, (), strict=strict, prior=prior)
+
+    def proba(self, cells: Cells, *, strict: bool, prior: Priors | None = None) -> Floats:
+        """Return probabilities of both classes, shape (n, 2); of (documents, topics) P(+) alone."""
+        log_odds = self.log_odds(cells, strict=strict, prior=prior)
+        if log_odds.ndim == 2:
+            return probability(log_odds)
+        return probabilities(log_odds)
+
+    def log_proba(self, cells: Cells, *, strict: bool, prior: Priors | None = None) -> Floats:
+        """Return natural logarithms of `proba`, in the same shape."""
+        log_odds = self.log_odds(cells, strict=strict, prior=prior)
+        if log_odds.ndim == 2:
+            return np.asarray(log_expit(log_odds))
+        return log_probabilities(log_odds)
+
+    def interval(
+        self,
+        cells: Cells,
+        level: float,
+        kind: str = "pointwise",
+        *,
+        strict: bool,
+        prior: Priors | None = None,
+    ) -> Floats:
+        """Return an interval of P(+|s), see `Calibration.interval`; lower and upper last."""
+
+        def read(calibration: Calibration, scores: Floats) -> Floats:
+            return calibration.interval(scores, level, kind)
+
+        return self._by_topic(cells, read, (2,), strict=strict, prior=prior)
+
+    def sample(
+        self,
+        cells: Cells,
+        index: NDArray[np.intp] | None = None,
+        *,
+        strict: bool,
+        prior: Priors | None = None,
+    ) -> Floats:
+        """Return P_k(+|s) of draws k, all or those at some positions; draws first."""
+
+        def read(calibration: Calibration, scores: Floats) -> Floats:
+            chosen = calibration if index is None else calibration.take(index)
+            return chosen.sample(scores).T
+
+        size = self.draws if index is None else index.size
+        found = self._by_topic(cells, read, (size,), strict=strict, prior=prior)
+        return np.moveaxis(found, -1, 0)
+
+    @property
+    def draws(self) -> int:
+        """Return the number of posterior draws."""
+        sizes = self.results.groups["posterior"].sizes
+        return sizes["chain"] * sizes["draw"]
+
+    def of(self, names: Sequence[Any]) -> TopicCurves:
+        """Return the curves of some topics alone; those that were not fitted are left out."""
+        positions = [self._known[name] for name in names if name in self._known]
+        some = at_topics(self.results.groups, np.array(positions, dtype=np.intp))
+        return replace(self, results=Results(some, self.results.attrs))
+
+    def check_known(self, names: Sequence[Any]) -> None:
+        """Raise ValueError if a topic was not fitted."""
+        unknown = [name for name in names if name not in self._known]
+        if unknown:
+            raise ValueError(
+                f"topics {', '.join(map(repr, unknown[:5]))} were not fitted: add_topics, or"
+                " new_topics='population' answers as the population would."
+            )
+
+    def _by_topic(
+        self,
+        cells: Cells,
+        read: Reader,
+        more: tuple[int, ...],
+        *,
+        strict: bool,
+        prior: Priors | None,
+    ) -> Floats:
+        out = np.empty((cells.score.size, *more))
+        names = cells.names.tolist()
+        check_alike(cells.names, self._names)
+        if strict:
+            self.check_known(names)
+        for name, rows in zip(names, cells.rows(), strict=True):
+            own = prior.get(name) if isinstance(prior, Mapping) else prior
+            calibration = self._read(self._known.get(name)).with_prior(own)
+            out[rows] = read(calibration, cells.score[rows])
+        return out.reshape(*cells.shape, *more)
+
+    def _read(self, position: int | None) -> Calibration:
+        # Once: other threads may clear what is kept.
+        kept = self._kept.get(position)
+        if kept is None:
+            if len(self._kept) >= MOST_KEPT:
+                self._kept.clear()
+            kept = self._kept[position] = topic_calibration(self.results.groups, position)
+        return kept
+
+    @cached_property
+    def _kept(self) -> dict[int | None, Calibration]:
+        return {}
+
+    @cached_property
+    def _known(self) -> dict[Any, int]:
+        """Where each topic is among those fitted."""
+        return {name: k for k, name in enumerate(self._names.tolist())}
+
+    @cached_property
+    def _names(self) -> NDArray[Any]:
+        return names_of(self.results.groups)

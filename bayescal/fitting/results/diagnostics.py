@@ -10,12 +10,14 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy import special
 
+from bayescal.families import FAMILIES
 from bayescal.fitting.curves.class_draws import SIDES
 from bayescal.fitting.parts.combination import findings, part_of, worst
 from bayescal.fitting.parts.densities import rows_of_classes
-from bayescal.fitting.parts.of_topics import HYPERPARAMETERS
-from bayescal.fitting.parts.part import DRAWS, MODE, POSTERIOR, Groups, flat, places
-from bayescal.fitting.results.tree import read_fits
+from bayescal.fitting.parts.part import CONSTANTS, DRAWS, MODE, POSTERIOR, Groups, places
+from bayescal.fitting.parts.pooled import of_unseen
+from bayescal.fitting.results.topics import names_of
+from bayescal.fitting.results.tree import LIKELIHOOD, read_fits
 from bayescal.fitting.scores import KLASS
 from bayescal.support.validation import Floats, warn_user
 
@@ -75,24 +77,19 @@ class Diagnostics:
 
 def diagnose(groups: Groups) -> Diagnostics:
     """
-    Check the posterior of one problem: chains by their agreement, exact draws part by part.
+    Check posterior draws: chains by their agreement, exact draws part by part.
 
     Limits: R-hat at most 1.01 and effective sample sizes at least 400 (Vehtari et al., Bayesian
-    Analysis 2021), no divergences; of exact draws those of `parts.kinds.findings`.
+    Analysis 2021), no divergences; of exact draws those of each part's `findings`. Topics that NUTS
+    sampled have both: their parts check single topics and the population.
     """
-    if CHAINS in groups:
-        return of_chains(groups[CHAINS], groups[POSTERIOR])
-    return _of_exact_draws(groups)
-
-
-def diagnose_topics(groups: Groups) -> Diagnostics:
-    """Check the posterior of many topics and their population, part by part; and chains of NUTS."""
-    found = _of_exact_draws(groups)
     if CHAINS not in groups:
-        return found
-    population = groups["population"][list(HYPERPARAMETERS)]
-    chains = of_chains(groups[CHAINS], xr.merge([groups[POSTERIOR], population]))
-    return replace(chains, problems=(*chains.problems, *found.problems))
+        return _of_exact_draws(groups)
+    if of_unseen(POSTERIOR) not in groups:
+        return of_chains(groups[CHAINS], groups[POSTERIOR])
+    (place,) = places(groups)
+    chains = of_chains(groups[CHAINS], xr.merge([groups[POSTERIOR], groups[place.draws[-1]]]))
+    return replace(chains, problems=(*chains.problems, *_of_exact_draws(groups).problems))
 
 
 def problems_by_topic(groups: Groups) -> list[tuple[str, ...]]:
@@ -100,13 +97,13 @@ def problems_by_topic(groups: Groups) -> list[tuple[str, ...]]:
     found = findings(groups)
     return [
         tuple(each.text() for each in found if each.topics is None or each.topics[k])
-        for k in range(groups["topics"].sizes["topic"])
+        for k in range(names_of(groups).size)
     ]
 
 
 def _of_exact_draws(groups: Groups) -> Diagnostics:
     draws = _count(groups[places(groups)[0].draws[0]])
-    names = groups["topics"]["topic"].values if "topics" in groups else None
+    names = names_of(groups) if "topic" in groups[CONSTANTS].dims else None
     return Diagnostics(
         rhat=None,
         ess_bulk=float(draws),
@@ -242,11 +239,11 @@ def warp_weight(evidence: xr.Dataset) -> pd.Series[float]:
 ADD_ONE = "add_one"
 
 
-def parameter_table(tree: xr.DataTree, classes: NDArray[Any], level: float) -> pd.DataFrame:
+def parameter_table(groups: Groups, classes: NDArray[Any], level: float) -> pd.DataFrame:
     """Return the parameters and the class prior; see `ScoreCalibrator.summary`."""
     import pandas as pd
 
-    groups, labels = flat(tree), (str(classes[0]), str(classes[1]))
+    labels = str(classes[0]), str(classes[1])
     fits = read_fits(groups)
     inferred = next((groups[name] for name in (POSTERIOR, MODE) if name in groups), None)
     found = places(groups)
@@ -286,12 +283,22 @@ def _of_chains(draws: xr.DataArray) -> tuple[float, float]:
     return rhat, ess
 
 
+def unpooled_sides(fits: xr.Dataset) -> xr.Dataset:
+    """Return mode and sides of maximum likelihood, (klass, topic), from a group of topics."""
+    family = FAMILIES[fits.attrs["family"]]
+    sides = family.sides(*(fits[name].values for name in family.parameters))
+    dims = "klass", "topic"
+    variables = {name: (dims, values) for name, values in zip(SIDES, sides, strict=True)}
+    return xr.Dataset(variables, {name: fits[name] for name in dims})
+
+
 def topic_table(groups: Groups, classes: NDArray[Any], level: float) -> pd.DataFrame:
     """Return estimates unpooled, pooled and of the population; see `TopicCalibrator.summary`."""
     import pandas as pd
 
     tails = [0.5 - level / 2.0, 0.5 + level / 2.0]
-    posterior, topics = groups["posterior"], groups["topics"]
+    posterior, fits = groups[POSTERIOR], groups[LIKELIHOOD]
+    unpooled = unpooled_sides(fits)
     parts = []
     for name in SIDES:
         draws = posterior[name].transpose(..., *DRAWS)
@@ -299,12 +306,12 @@ def topic_table(groups: Groups, classes: NDArray[Any], level: float) -> pd.DataF
         every = draws.values.reshape(*draws.shape[:-2], draws.shape[-2] * draws.shape[-1])
         lower, upper = np.quantile(every, tails, axis=-1)
         columns = {
-            "documents": topics["documents"],
-            "unpooled": topics[name],
+            "documents": fits["total_weight"],
+            "unpooled": unpooled[name],
             "pooled": draws.mean(DRAWS),
             "lower": (draws.dims[:-2], lower),
             "upper": (draws.dims[:-2], upper),
-            "population": groups["population"][name].median(DRAWS),
+            "population": groups[of_unseen(POSTERIOR)][name].median(DRAWS),
         }
         frame = xr.Dataset(columns).drop_vars(DRAWS, errors="ignore").to_dataframe().reset_index()
         parts.append(frame.assign(parameter=name))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from bayescal.fitting.results.topic_curves import TopicCurves
+from bayescal.fitting.results.calibration import TopicCurves
 from bayescal.fitting.scores import Cells, names_of_columns, read_cells
 from bayescal.support.validation import Floats
 

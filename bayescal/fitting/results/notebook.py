@@ -15,6 +15,8 @@ from scipy import special
 
 from bayescal.fitting.parts.part import COMBINATION, Groups
 from bayescal.fitting.results.calibration import Calibration
+from bayescal.fitting.results.topics import names_of
+from bayescal.fitting.results.tree import LIKELIHOOD
 from bayescal.support.bayes import probability
 
 LEVEL = 0.9
@@ -116,9 +118,8 @@ def topics_html(
     draw: Callable[[Any, NDArray[Any]], object],
 ) -> str:
     """Return a TopicCalibrator's results as HTML: the topics with fewest positives first."""
-    topics = groups["topics"]
-    documents = topics["documents"].transpose("klass", "topic").values
-    size, order = topics.sizes["topic"], np.argsort(documents[1], kind="stable")[:TOPICS]
+    documents = groups[LIKELIHOOD]["total_weight"].transpose("klass", "topic").values
+    size, order = documents.shape[1], np.argsort(documents[1], kind="stable")[:TOPICS]
     head = f"TopicCalibrator, pooling {pooling}: {size:,} topics, {documents.sum():,.0f} documents"
     notes = [f"{flagged:,} topics have warnings (flagged_)."] if flagged else []
     notes += problems
@@ -129,7 +130,7 @@ def topics_html(
     mode = groups["posterior"]["theta"].sel(klass="positive").isel(topic=order)
     mean = mode.mean(("chain", "draw")).values
     ends = mode.quantile([0.5 - LEVEL / 2.0, 0.5 + LEVEL / 2.0], ("chain", "draw")).values.T
-    names = topics["topic"].values[order]
+    names = names_of(groups)[order]
     columns = {
         "topic": [str(name) for name in names.tolist()],
         **{f"of class {label}": documents[k, order].round(2) for k, label in enumerate(classes)},

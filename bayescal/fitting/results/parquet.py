@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayescal.families import FAMILIES
 from bayescal.fitting.results import storage
-from bayescal.fitting.results.topic_curves import TopicCurves
+from bayescal.fitting.results.calibration import TopicCurves
 from bayescal.fitting.results.tree import Results
 from bayescal.fitting.scores import read_cells
 from bayescal.support import unfinished
@@ -42,8 +41,7 @@ class Piece:
     target: Path
     # Of the calibrator of the topics
     calibrator: Path
-    # The family of the densities, and the point estimate
-    family: str
+    # Its point estimate
     point: str
     # Columns of the rows
     score: str
@@ -91,7 +89,6 @@ def predict_parquet(
         schema=dataset.schema,
         target=folder,
         calibrator=calibrator.absolute(),
-        family=curves.family.name,
         point=curves.point,
         score=score,
         topic=topic,
@@ -139,7 +136,7 @@ def _with_answers(batch: pa.RecordBatch, piece: Piece, schema: pa.Schema) -> pa.
     import pyarrow as pa
 
     written = piece.calibrator.stat().st_mtime_ns
-    curves = _curves_at(piece.calibrator, piece.family, piece.point, written)
+    curves = _curves_at(piece.calibrator, piece.point, written)
     scores, topics = (
         batch.column(batch.schema.get_field_index(name)).to_numpy(zero_copy_only=False)
         for name in (piece.score, piece.topic)
@@ -153,9 +150,9 @@ def _with_answers(batch: pa.RecordBatch, piece: Piece, schema: pa.Schema) -> pa.
 
 
 @lru_cache(maxsize=1)
-def _curves_at(path: Path, family: str, point: str, written: int) -> TopicCurves:
+def _curves_at(path: Path, point: str, written: int) -> TopicCurves:
     """Return the curves in a file; the time when it was written tells it from others."""
-    return TopicCurves(Results.of_tree(storage.read_tree(path)), FAMILIES[family], point)
+    return TopicCurves(Results.of_tree(storage.read_tree(path)), point)
 
 
 def _dataset(source: Path, wanted: tuple[str, ...]) -> Any:

@@ -1,41 +1,40 @@
-"""A population of topics in the results of one problem: kept there, and what was drawn around it.
+"""A population of topics in the results of one problem that was fitted around it.
 
-A problem fitted around a population has the groups of any other one, its parts being those of
-`parts.around_population`, and the population's own groups below prior_knowledge: a file of it needs
-no other file to be read, or to learn from further documents.
+Such a problem is one more topic: its groups are those of the topic, and the population's own groups
+are kept below prior_knowledge. A file of it can be read, and learn from further documents, without
+any other file.
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 import xarray as xr
 
 from bayescal.families import FAMILIES, Family
 from bayescal.fitting.curves.class_draws import read_mixture
-from bayescal.fitting.parts.combination import ORDER
 from bayescal.fitting.parts.densities import shapes
-from bayescal.fitting.parts.of_topics import (
-    DENSITIES_AROUND,
-    DENSITIES_OF_TOPICS,
-    MONOTONE_AROUND,
-    MONOTONE_OF_TOPICS,
-    RECALIBRATED_AROUND,
-    RECALIBRATED_OF_TOPICS,
-    drawn_densities,
-    prefix_of,
+from bayescal.fitting.parts.part import (
+    CONSTANTS,
+    DRAWS,
+    POSTERIOR,
+    Groups,
+    Reading,
+    place_of,
+    places,
 )
-from bayescal.fitting.parts.part import COMBINATION, DRAWS, LAPSE, Groups, place_of, places
-from bayescal.fitting.results.topics import order_of, read_population, read_scale
-from bayescal.fitting.results.tree import Results
-from bayescal.support.validation import Floats
+from bayescal.fitting.parts.pooled import PooledDensities, of_unseen
+from bayescal.fitting.results.topics import at_topic
+from bayescal.fitting.results.tree import LIKELIHOOD, Results
 
 FOLDER = "prior_knowledge"
 
 
 def families_in(groups: Groups) -> tuple[Family, ...]:
     """Return the families of densities that results of topics hold, in their order."""
-    found = places(groups)
-    return tuple(FAMILIES[each.name] for each in found if each.kind == DENSITIES_OF_TOPICS)
+    kind = PooledDensities.name
+    return tuple(FAMILIES[each.name] for each in places(groups) if each.kind == kind)
 
 
 def kept_groups(population: Results) -> dict[str, xr.Dataset]:
@@ -56,78 +55,23 @@ def read_kept(groups: Groups) -> Results | None:
 
 
 def groups_of_topic(groups: Groups) -> dict[str, xr.Dataset]:
-    """Return the only topic of results as the parts of one problem, with their weights."""
-    families = families_in(groups)
-    out: dict[str, xr.Dataset] = {}
-    for family in families:
-        prefix = prefix_of(family, families)
-        place = place_of(family.name, DENSITIES_AROUND.name, first=family == families[0])
-        out |= {
-            **place.note(),
-            place.draws[0]: drawn_densities(_only(groups[f"{prefix}posterior"]), family),
-            place.constants: xr.Dataset({"centre": read_scale(groups)[0]}),
-            place.evidence: _health(_only(groups[f"{prefix}topics"])),
-        }
-    if COMBINATION not in groups:
-        return out
-    weights = _only(groups[COMBINATION])[["weight", "elpd", "se"]]
-    weights.attrs = {**groups[COMBINATION].attrs, ORDER: order_of(weights["weight"].values)}
-    lapses = {LAPSE: groups[LAPSE]} if LAPSE in groups else {}
-    # Labels left out are predicted with the mean of what base rates are from.
-    base_rate = read_population(groups).rate.mean(axis=1)
-    recalibrated = _recalibrated(groups, base_rate)
-    return out | recalibrated | _monotone(groups) | {COMBINATION: weights} | lapses
+    """Return the only topic of results as one problem, whose draws people read in raw units."""
+    out = at_topic(groups, 0)
+    # The problem states these itself.
+    del out[CONSTANTS], out[LIKELIHOOD]
+    for k, place in enumerate(places(groups)):
+        own = replace(place_of(place.name, place.kind, first=k == 0), constants=place.constants)
+        out[own.draws[0]] = out.pop(place.draws[0])
+        out |= own.note()
+    return out
 
 
 def draw_of_population(population: Groups, draws: int) -> xr.Dataset:
-    """Return one chain of draws of a topic that nobody has labelled, evenly chosen."""
-    family = families_in(population)[0]
-    drawn = drawn_densities(population["population"], family)
+    """Return one chain of draws of a topic without documents, evenly chosen."""
+    drawn = population[of_unseen(POSTERIOR)].transpose(*DRAWS, ...)
     one = drawn.stack(sample=DRAWS, create_index=False).drop_vars(DRAWS)
     kept = np.linspace(0, one.sizes["sample"] - 1, draws).astype(np.intp)
     chain = one.isel(sample=kept).rename(sample="draw").expand_dims(chain=[0])
     chain = chain.assign_coords(draw=np.arange(draws))
-    return shapes(read_mixture(chain, read_scale(population)[0]), chain)
-
-
-def _recalibrated(groups: Groups, base_rate: Floats) -> dict[str, xr.Dataset]:
-    """Return the population's curve along the densities' log-odds, and what these are of."""
-    old = RECALIBRATED_OF_TOPICS
-    place = place_of(old.name, RECALIBRATED_AROUND.name, first=False)
-    along = groups[COMBINATION][["base_weight", "reach"]].assign(base=("parameter", base_rate))
-    return {
-        **place.note(),
-        place.draws[0]: groups[old.draws[0]],
-        place.constants: groups[old.constants].merge(along),
-        place.evidence: groups[old.evidence],
-    }
-
-
-def _monotone(groups: Groups) -> dict[str, xr.Dataset]:
-    old = MONOTONE_OF_TOPICS
-    place = place_of(old.name, MONOTONE_AROUND.name, first=False)
-    own = _only(groups[old.draws[0]])[["intercept", "slope"]]
-    return {
-        **place.note(),
-        place.draws[0]: own.assign(prior=_only(groups["posterior"])["rate"]),
-        place.constants: groups[old.constants],
-        place.evidence: _health(_only(groups[old.evidence])),
-    }
-
-
-def _only(group: xr.Dataset) -> xr.Dataset:
-    """Return a group's values of the only topic."""
-    return group.isel(topic=0, drop=True)
-
-
-def _health(known: xr.Dataset) -> xr.Dataset:
-    """Return the diagnostics of a topic's draws and of its population's."""
-    names = (
-        "efficiency",
-        "resolved",
-        "proposal_efficiency",
-        "proposal_pareto_k",
-        "pareto_k",
-        "population_efficiency",
-    )
-    return known[[name for name in names if name in known]]
+    centre = Reading.of(at_topic(population, None)).centre
+    return shapes(read_mixture(chain, centre), chain)

@@ -27,8 +27,10 @@ from bayescal.families import FAMILIES, Fit, ScaleFloor
 from bayescal.fitting.engines.maximum_likelihood import ClassFits
 from bayescal.fitting.parts.combination import raw_groups
 from bayescal.fitting.parts.configured import Configured, as_plain, from_plain
-from bayescal.fitting.parts.part import POSTERIOR, Groups, Reading, flat, places
+from bayescal.fitting.parts.part import CONSTANTS, POSTERIOR, Groups, flat, places
 from bayescal.fitting.scores import KLASS, BinaryScores
+
+LIKELIHOOD = "maximum_likelihood"
 
 # Results of a fit: the groups of its tree by their paths, and the tree on request.
 
@@ -61,18 +63,8 @@ class Results:
 
     @property
     def shown(self) -> dict[str, xr.Dataset]:
-        """Return the groups that the tree shows."""
-        return dict(self.groups)
-
-
-@dataclass(frozen=True)
-class ProblemResults(Results):
-    """Results of a fit of one problem; groups of draws in raw score units may be absent."""
-
-    @property
-    def shown(self) -> dict[str, xr.Dataset]:
         """Return the groups that the tree shows, with draws in raw score units."""
-        return raw_groups(self.groups, reading_of(self.groups)) | dict(self.groups)
+        return raw_groups(self.groups) | dict(self.groups)
 
     @property
     def has_posterior(self) -> bool:
@@ -86,9 +78,9 @@ def build_results(
     *,
     groups: Mapping[str, xr.Dataset] | None = None,
     attrs: Mapping[str, Any] | None = None,
-) -> ProblemResults:
-    """Return the results of a fit."""
-    centre, spread = data.centre_and_spread
+) -> Results:
+    """Return the results of a fit of one problem."""
+    (centre, spread), (low, high) = data.centre_and_spread, data.score_range
     weight = np.ones(data.score.size) if data.weight is None else data.weight
     datasets = {
         **(groups or {}),
@@ -98,34 +90,33 @@ def build_results(
                 "label": ("document", data.positive.astype(np.int64)),
             }
         ),
-        "constant_data": xr.Dataset(
-            {"weight": ("document", weight), "centre": centre, "spread": spread},
+        CONSTANTS: xr.Dataset(
+            {
+                "weight": ("document", weight),
+                "centre": centre,
+                "spread": spread,
+                "lowest": low,
+                "highest": high,
+            },
             attrs={"scores_are": data.scores_are},
         ),
-        "maximum_likelihood": _fits_to_dataset(fits),
+        LIKELIHOOD: _fits_to_dataset(fits),
     }
-    return ProblemResults(datasets, attrs or {})
-
-
-def reading_of(groups: Groups) -> Reading:
-    """Return the constants with which parts read their draws."""
-    constants = groups["constant_data"]
-    score_range = read_documents(groups).score_range
-    return Reading(float(constants["centre"]), float(constants["spread"]), score_range, {})
+    return Results(datasets, attrs or {})
 
 
 def read_fits(groups: Groups) -> ClassFits:
-    """Return the maximum-likelihood fits that `build_results` stored."""
-    dataset = groups["maximum_likelihood"]
+    """Return the maximum-likelihood fits of one problem."""
+    dataset = groups[LIKELIHOOD]
     names = dataset.attrs["parameters"].split()
     negative, positive = (_fit_of(dataset, position, names) for position in range(len(KLASS)))
     family = FAMILIES[dataset.attrs["family"]]
-    return ClassFits(family, negative, positive, float(dataset["prior"]))
+    return ClassFits(family, negative, positive, float(dataset.variables["prior"]))
 
 
 def read_documents(groups: Groups) -> BinaryScores:
     """Return the documents that `build_results` stored, with their weights and units."""
-    observed, constants = groups["observed_data"], groups["constant_data"]
+    observed, constants = groups["observed_data"], groups[CONSTANTS]
     return BinaryScores(
         observed["score"].values,
         observed["label"].values == 1,
@@ -134,6 +125,11 @@ def read_documents(groups: Groups) -> BinaryScores:
         observed["score"].attrs.get("long_name", "score"),
         (float(constants["centre"]), float(constants["spread"])),
     )
+
+
+def read_scores_are(groups: Groups) -> str:
+    """Return the kind of users' scores; results hold the log-odds of probabilities."""
+    return str(groups[CONSTANTS].attrs["scores_are"])
 
 
 def _fits_to_dataset(fits: ClassFits) -> xr.Dataset:
@@ -159,12 +155,13 @@ def _fit_of(dataset: xr.Dataset, position: int, names: list[str]) -> Fit:
     found = {name: each.values[position] for name, each in dataset.variables.items() if each.ndim}
     return Fit(
         parameters={name: float(found[name]) for name in names},
-        log_likelihood=float(found["log_likelihood"]),
+        # Results of topics keep neither this nor the floor.
+        log_likelihood=float(found.get("log_likelihood", np.nan)),
         weight=float(found["total_weight"]),
         scale_floor=ScaleFloor(
-            str(found["scale_floor_rule"]),
-            float(found["scale_floor"]),
-            tuple(str(found["scale_floor_acted"]).split()),
+            str(found.get("scale_floor_rule", "")),
+            float(found.get("scale_floor", 0.0)),
+            tuple(str(found.get("scale_floor_acted", "")).split()),
         ),
     )
 

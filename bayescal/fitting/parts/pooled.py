@@ -1,0 +1,177 @@
+"""Parts of topics that share a population: where results keep them, and how they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import NoReturn
+
+import numpy as np
+import xarray as xr
+
+from bayescal.families import Family
+from bayescal.fitting.curves.class_draws import ClassDraws
+from bayescal.fitting.curves.combined_draws import CombinedDraws, combine
+from bayescal.fitting.curves.curves import PartCurves
+from bayescal.fitting.curves.log_odds_draws import MonotoneDraws, PopulationRecalibratedDraws
+from bayescal.fitting.engines.exact.engine import MOST_DRAWS
+from bayescal.fitting.engines.importance import WORST_EFFICIENCY
+from bayescal.fitting.engines.pooled.hyperposterior import GOOD_K
+from bayescal.fitting.engines.pooled.population import DENSITY_NAMES
+from bayescal.fitting.parts.densities import DensitiesPart
+from bayescal.fitting.parts.monotone import MONOTONE, LogOddsPart, read_log_odds
+from bayescal.fitting.parts.part import (
+    CONSTANTS,
+    FOLDER,
+    POPULATION,
+    POSTERIOR,
+    Finding,
+    Groups,
+    Place,
+    Reading,
+    Task,
+    any_of,
+    at_scores,
+    place_of,
+)
+from bayescal.fitting.parts.recalibrated import RECALIBRATED, SHOWN_LOG_ODDS, RecalibratedPart
+from bayescal.support.validation import Floats
+
+RATE_NAMES = ("rate_alpha", "rate_beta")
+# Without pooling there is no population: its hyperparameters may be all the same.
+HYPERPARAMETERS = (*DENSITY_NAMES, *RATE_NAMES)
+OTHERS = "look for extreme outliers among the scores, or compare with another family or pooling"
+# The advice for a single problem, whose user chose the history that it is pooled with.
+UNLIKE = "the history may be of other problems than this: compare with prior_knowledge='vague'"
+
+
+class Pooled:
+    """A part whose draws were reweighted to a population; it is not fitted on its own."""
+
+    name: str
+    importance_weighted = True
+    constant_draws: tuple[str, ...] = HYPERPARAMETERS
+
+    def fit(self, task: Task) -> NoReturn:
+        """Raise ValueError: a single problem has no population."""
+        raise ValueError(
+            f"{self.name} need a population: give it as prior_knowledge of a ScoreCalibrator."
+        )
+
+    def findings(self, name: str, evidence: xr.Dataset) -> Iterator[Finding]:
+        """Yield problems of the population's posterior and of each topic's draws."""
+        # Variables, not arrays with coordinates, which take longer for every topic added.
+        numbers = evidence.variables
+        advice = OTHERS if "topic" in evidence.dims else UNLIKE
+        k = float(numbers["pareto_k"].values.max())
+        share = float(numbers["population_efficiency"].values.min())
+        if not (k <= GOOD_K and share >= WORST_EFFICIENCY):
+            what = (
+                f"the population's posterior of {{whose}} was not resolved (Pareto k {k:.2f}, good"
+            )
+            yield Finding(f"{what} below {GOOD_K}; efficiency {share:.3f})", advice, name)
+        unresolved = any_of(numbers["resolved"] == 0)
+        if unresolved.any():
+            topics = unresolved if unresolved.ndim else None
+            yield Finding("the posterior of {whose} was not resolved", advice, name, topics)
+        uneven = any_of(numbers["efficiency"] < WORST_EFFICIENCY)
+        if uneven.any():
+            what = "too few draws of {whose} agree with the population (effective share below"
+            yield Finding(f"{what} {WORST_EFFICIENCY})", advice, name, uneven)
+
+
+class PooledDensities(Pooled, DensitiesPart):
+    """Densities of both classes, of one family, around those of a population."""
+
+    name = "pooled densities"
+
+
+class PooledMonotone(Pooled, LogOddsPart):
+    """Monotone log-odds around those of a population."""
+
+    def read(self, groups: Groups, place: Place, reading: Reading) -> MonotoneDraws:
+        """Return the draws; P(+) is that of the densities, which all parts share."""
+        prior = next(iter(reading.before.values())).prior
+        return read_log_odds(groups, place, reading.whose(place.name), prior)
+
+
+class PooledRecalibrated(RecalibratedPart):
+    """The population's one curve along the log-odds of the densities' mixture."""
+
+    def read(self, groups: Groups, place: Place, reading: Reading) -> PopulationRecalibratedDraws:
+        """Return the draws, along the log-odds of the densities' mixture."""
+        constants = groups[place.constants]
+        alpha, beta = constants["base"].values.tolist()
+        densities = [_densities(reading.before[name]) for name in constants["density"].values]
+        base = mixture(densities, constants["base_weight"].values)
+        # The topic's own P(+), not that of all topics, to whose labels the curve was fitted.
+        own = read_log_odds(groups, place, reading.whose(place.name))
+        along = replace(own, prior=densities[0].prior)
+        return PopulationRecalibratedDraws(base, along, (alpha, beta))
+
+
+def mixture(densities: Sequence[ClassDraws], base_weight: Floats) -> CombinedDraws:
+    """Return the mixture of several families along whose log-odds a population's curve runs."""
+    # As many draws as the log-odds had that the curve was fitted to.
+    kept = np.arange(min(MOST_DRAWS, densities[0].size))
+    return combine(tuple(each.take(kept) for each in densities), base_weight)
+
+
+def _densities(curves: PartCurves) -> ClassDraws:
+    densities: ClassDraws | None = curves.densities
+    assert densities is not None  # noqa: S101
+    return densities
+
+
+# Results name these kinds; users cannot, for a single problem has no population.
+POOLED = {
+    part.name: part
+    for part in (
+        PooledDensities(),
+        PooledMonotone("pooled monotone", MONOTONE.title, PooledMonotone.__doc__ or ""),
+        PooledRecalibrated("pooled recalibrated", RECALIBRATED.title, RECALIBRATED.text),
+    )
+}
+
+
+def of_unseen(path: str) -> str:
+    """Return the path of the same group for a topic without documents."""
+    return f"{POPULATION}/{path}"
+
+
+def hyperparameters_path(part: str) -> str:
+    """Return the path of the hyperparameters of a part's population."""
+    return of_unseen(f"{FOLDER}/{part}/hyperparameters")
+
+
+def densities_place(family: Family, families: Sequence[Family]) -> Place:
+    """Return where the densities of one of several families are."""
+    folder = f"{FOLDER}/{family.name}"
+    draws = POSTERIOR if family == families[0] else f"{folder}/{POSTERIOR}"
+    return Place(
+        name=family.name,
+        kind=PooledDensities.name,
+        draws=(draws, of_unseen(draws), hyperparameters_path(family.name)),
+        constants=CONSTANTS,
+        evidence=f"{folder}/evidence",
+    )
+
+
+def _monotone_place() -> Place:
+    place = place_of(MONOTONE.name, "pooled monotone", first=False)
+    (draws,) = place.draws
+    # Log-odds in raw score units would take twice the memory, of thousands of topics.
+    own = draws, of_unseen(draws), hyperparameters_path(place.name)
+    return replace(place, draws=own, raw="")
+
+
+MONOTONE_PLACE = _monotone_place()
+RECALIBRATED_PLACE = place_of(RECALIBRATED.name, "pooled recalibrated", first=False)
+
+
+def shown_of_topics(groups: Groups) -> dict[str, xr.Dataset]:
+    """Return the group of the recalibrated curve in log-odds of the densities, for people."""
+    (draws,) = RECALIBRATED_PLACE.draws
+    along = read_log_odds(groups, RECALIBRATED_PLACE)
+    shown = at_scores(along, groups[draws], SHOWN_LOG_ODDS, "density_log_odds")
+    return {RECALIBRATED_PLACE.raw: shown}

@@ -1,0 +1,203 @@
+"""The problems that results hold: the one of a ScoreCalibrator, or the topics of another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal.fitting.parts.part import COMBINATION, CONSTANTS, Groups, flat, model_name, places
+from bayescal.fitting.problems.problem import Documents, FittedProblem, Problems, numbers_of
+from bayescal.fitting.results.calibration import Calibration, read_calibration
+from bayescal.fitting.results.diagnostics import (
+    Diagnostics,
+    parameter_table,
+    problems_by_topic,
+    topic_table,
+)
+from bayescal.fitting.results.topics import at_topic, names_of, whose
+from bayescal.fitting.results.tree import Results, read_documents
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bayescal.fitting.formulas import Block
+
+
+@dataclass(frozen=True)
+class ResultsProblems:
+    """
+    All problems of some results.
+
+    What is read from all topics at once is kept for the next topic.
+    """
+
+    results: Results
+    # (2,): the negative and the positive class
+    labels: NDArray[Any]
+    # The point estimate, see `ScoreCalibrator`
+    point: str
+    # {"exact", "nuts", "map", "mle"}: how they were fitted
+    inference: str
+    # Of the draws of all problems; None without draws
+    found: Diagnostics | None
+    # The problems of the scores, computed on request
+    score_problems: Callable[[], tuple[str, ...]]
+    # The model in words and formulas; whether several problems share it
+    describe: Callable[..., list[Block]]
+    # By topic, what is wrong with its documents
+    flagged: Mapping[Any, str] = field(default_factory=dict)
+    # Of the only problem, where it was read already
+    calibration: Calibration | None = None
+
+    def problems(self, *, with_new: bool = False) -> Problems:
+        """Return the problems by name; `with_new` lets the population answer for new topics."""
+        if not self.by_topic:
+            return Problems([""], lambda _: self.read(None), by_topic=False)
+        read_new = partial(self.read, None) if with_new else None
+        return Problems(self.names, self.read, by_topic=True, read_new=read_new)
+
+    def read(self, topic: int | None) -> ResultsProblem:
+        """Return the topic at a position; for None one without documents, or the only problem."""
+        groups, own = self.results.groups, ""
+        if self.by_topic:
+            groups, own = at_topic(groups, topic), whose(groups, topic)
+        calibration = self.calibration or read_calibration(groups, topic=own)
+        fits = calibration.fits
+        documents, score_name = Documents.unknown(), "score"
+        if "observed_data" in groups:
+            kept = read_documents(groups)
+            documents = Documents.of(kept.score, kept.positive, kept.weight)
+            score_name = kept.name
+        return ResultsProblem(
+            name="" if topic is None else str(self.names[topic]),
+            labels=self.labels,
+            tree=self.results.tree,
+            # Plots and reports ask on the internal scale, which the results are on.
+            calibration=replace(calibration, scores_are="scores"),
+            point=self.point,
+            documents=documents,
+            counts=(fits.negative.weight, fits.positive.weight),
+            score_name=score_name,
+            scores_are=calibration.scores_are,
+            inference=self.inference,
+            groups=groups,
+            together=self,
+            topic=topic,
+        )
+
+    @property
+    def by_topic(self) -> bool:
+        """Return whether the results are of topics."""
+        return "topic" in self.results.groups[CONSTANTS].dims
+
+    @cached_property
+    def names(self) -> list[Any]:
+        """Return the names of the topics."""
+        names: list[Any] = names_of(self.results.groups).tolist()
+        return names
+
+    @cached_property
+    def problems_of_draws(self) -> list[tuple[str, ...]]:
+        """Return the problems of each topic's draws."""
+        return problems_by_topic(self.results.groups)
+
+    @cached_property
+    def efficiency(self) -> NDArray[np.float64]:
+        """Return the effective share of each topic's draws of the first part, (topics, classes)."""
+        groups = self.results.groups
+        efficiency = groups[places(groups)[0].evidence]["efficiency"]
+        return np.asarray(efficiency.transpose("topic", "klass").values)
+
+    def topic_parameters(self, level: float) -> dict[Any, pd.DataFrame]:
+        """Return the rows of the summary, by topic."""
+        if level not in self._parameters:
+            table = topic_table(self.results.groups, self.labels, level)
+            self._parameters.clear()
+            self._parameters[level] = dict(iter(table.groupby(level="topic", sort=False)))
+        return self._parameters[level]
+
+    @cached_property
+    def _parameters(self) -> dict[float, dict[Any, pd.DataFrame]]:
+        return {}
+
+
+@dataclass(frozen=True)
+class ResultsProblem(FittedProblem):
+    """The only problem of results, or one topic of them."""
+
+    # Its own groups
+    groups: Groups
+    # All problems of the results
+    together: ResultsProblems
+    # Its position; None for a topic without documents and for a problem without topics
+    topic: int | None
+
+    @property
+    def model(self) -> str:
+        """Return the names of the parts, or of the one family of densities."""
+        return model_name(self.groups)
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Return the problems of scores, documents and draws, and the effect of the scale floor."""
+        scores = self.together.score_problems()
+        if not self.together.by_topic:
+            found = self.together.found
+            return (*scores, *(() if found is None else found.problems), *self._held_by_floor())
+        if self.topic is None:
+            return scores
+        name, flagged = self.together.names[self.topic], self.together.flagged
+        of_documents = (flagged[name],) if name in flagged else ()
+        return (*scores, *of_documents, *self.together.problems_of_draws[self.topic])
+
+    @property
+    def diagnostics(self) -> dict[str, Any]:
+        """Return the numbers of all draws, a topic's efficiency being its own."""
+        shared = numbers_of(self.together.found)
+        if self.topic is None:
+            return shared
+        own = self.together.efficiency[self.topic]
+        return shared | ({"efficiency": float(np.nanmin(own))} if np.isfinite(own).any() else {})
+
+    @property
+    def parts(self) -> pd.DataFrame | None:
+        """Return the weights of a combination's parts, and the log scores behind them."""
+        return self.groups[COMBINATION].to_dataframe() if COMBINATION in self.groups else None
+
+    def parameters(self, level: float) -> pd.DataFrame:
+        """Return maximum likelihood beside the posterior; rows (class, parameter)."""
+        if not self.together.by_topic:
+            return parameter_table(flat(self.tree), self.labels, level)
+        tables = self.together.topic_parameters(level)
+        if self.topic is None:
+            return next(iter(tables.values())).droplevel("topic")[["population"]]
+        return tables[self.together.names[self.topic]].droplevel("topic")
+
+    def describe(self, *, several: bool) -> list[Block]:
+        """Return the model in words and formulas."""
+        return self.together.describe(several=several)
+
+    @property
+    def prior_moved(self) -> float | None:
+        """Return the mean of a topic's P(+): another prior only moves its log-odds."""
+        if not self.together.by_topic:
+            return None
+        assert self.densities is not None  # noqa: S101
+        return float(self.densities.prior.mean())
+
+    def _held_by_floor(self) -> tuple[str, ...]:
+        """Return the effect of the scale floor, if maximum likelihood is the only fit."""
+        if self.inference != "mle":
+            return ()
+        fits = self.calibration.fits
+        return tuple(
+            f"the floor against degenerate fits acts on {', '.join(fit.scale_floor.acted)} of class"
+            f" {label}: fit with inference='exact', whose band says how little these scores tell"
+            for label, fit in zip(self.labels, (fits.negative, fits.positive), strict=True)
+            if fit.scale_floor.acted
+        )
