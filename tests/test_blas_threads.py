@@ -10,8 +10,8 @@ from sklearn.naive_bayes import GaussianNB
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from bayescal import CombinedClassifier, ScoreCalibrator, TopicCalibrator
-from bayescal.calibrators import topic_calibrator
 from bayescal.combining.combiners import bayes
+from bayescal.fitting import fitted_topics
 from bayescal.fitting.curves import log_odds_draws
 from bayescal.fitting.parts import densities
 from bayescal.support.parallel import in_parallel, one_blas_thread, spread_over, workers
@@ -91,10 +91,7 @@ def test_work_spread_over_one_process_is_done_in_this_one():
     ("calibrator", "engine"),
     [
         (ScoreCalibrator(draws=100, random_state=0), (densities, "fit_densities")),
-        (
-            TopicCalibrator("none", draws=50, random_state=0),
-            (topic_calibrator, "fit_topic_results"),
-        ),
+        (TopicCalibrator("none", draws=50, random_state=0), (fitted_topics, "fit_topic_results")),
     ],
     ids=["scores", "topics"],
 )

@@ -18,7 +18,7 @@ from bayescal.fitting.engines.pooled.population import (
     LOGIT_RATE,
     draw_base_rates,
 )
-from bayescal.fitting.formulas import distributed, short
+from bayescal.support.mathml import distributed, short
 from tests.test_topic_weights import ALL, FEW, LABELS, SCORES, TOPICS
 
 pytestmark = pytest.mark.one_era

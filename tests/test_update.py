@@ -6,7 +6,7 @@ from scipy import special
 
 from bayescal import Densities, ScoreCalibrator, load
 from bayescal.families import FAMILIES
-from bayescal.fitting.score_fitting import fit_results
+from bayescal.fitting.fitted_scores import fit_results
 from bayescal.fitting.scores import BinaryScores
 from bayescal.fitting.settings import read_settings
 

@@ -9,10 +9,9 @@ from typing import Any, TypeVar
 
 import xarray as xr
 
-from bayescal.calibrators import topic_calibrator
 from bayescal.calibrators.score_calibrator import ScoreCalibrator
 from bayescal.calibrators.topic_calibrator import TopicCalibrator
-from bayescal.fitting import fitted_scores
+from bayescal.fitting import fitted_scores, fitted_topics
 from bayescal.fitting.problems.problem import Calibrator, Problems, problems_of_each
 from bayescal.fitting.results import storage, tree
 
@@ -74,7 +73,7 @@ def read_saved(path: str | Path, read: Callable[[Path], Read]) -> Read | Calibra
 # Classes by the name that their files say; each has `from_results`, which takes the tree of one.
 CALIBRATORS: dict[str, Any] = {
     fitted_scores.NAME: ScoreCalibrator,
-    topic_calibrator.NAME: TopicCalibrator,
+    fitted_topics.NAME: TopicCalibrator,
 }
 
 

@@ -16,7 +16,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayescal.fitting.curves.curves import Prior
 from bayescal.fitting.engines.maximum_likelihood import ClassFits
-from bayescal.fitting.fitted_scores import NAME, FittedScores, fit_scores
+from bayescal.fitting.fitted_scores import (
+    NAME,
+    FittedScores,
+    draw_prior,
+    fit_scores,
+    prequential_table,
+)
 from bayescal.fitting.learned_prior import LEARNED, VAGUE
 from bayescal.fitting.parts.combination import read_lapse
 from bayescal.fitting.parts.configured import AUTO
@@ -27,7 +33,6 @@ from bayescal.fitting.results import tree as provenance
 from bayescal.fitting.results.arviz_groups import GROUPS, with_arviz_groups
 from bayescal.fitting.results.calibration import KINDS
 from bayescal.fitting.results.notebook import FittedHTML, calibrator_html
-from bayescal.fitting.score_fitting import draw_prior, prequential_table
 from bayescal.fitting.settings import Inference, Parts, ScoreParameters, read_settings
 from bayescal.support.bayes import log_probabilities, probabilities
 from bayescal.support.randomness import generator
@@ -632,7 +637,7 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         for group in groups:
             check_choice("groups", group, GROUPS)
         settings = replace(read_settings(self._parameters()), rng=generator(random_state))
-        prior = partial(draw_prior, settings, tree)
+        prior = partial(draw_prior, settings, flat(tree))
         return with_arviz_groups(tree, groups, draws, settings.rng, prior)
 
     @property

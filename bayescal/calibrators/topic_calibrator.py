@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
+from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -15,42 +15,30 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted
 
-from bayescal.families import FAMILIES
 from bayescal.fitting.curves.curves import Prior
-from bayescal.fitting.engines.pooled.hyperparameters import read_hyperparameters
+from bayescal.fitting.fitted_topics import NAME, FittedTopics, TopicParameters, fit_topic_scores
 from bayescal.fitting.parts.combination import read_lapse
 from bayescal.fitting.parts.configured import AUTO, NUTS
 from bayescal.fitting.parts.part import COMBINATION
-from bayescal.fitting.problems.description import describe_topics
 from bayescal.fitting.problems.problem import Problems
-from bayescal.fitting.problems.results_problem import ResultsProblems
-from bayescal.fitting.results import storage
-from bayescal.fitting.results import topics as topic_groups
+from bayescal.fitting.results import diagnostics, storage
 from bayescal.fitting.results import tree as provenance
-from bayescal.fitting.results.calibration import KINDS, PREDICTIVE, Priors, TopicCurves
-from bayescal.fitting.results.diagnostics import (
-    Diagnostics,
-    diagnose,
-    topic_table,
-    warn_of_problems,
-)
+from bayescal.fitting.results.calibration import KINDS, Priors, TopicCurves
 from bayescal.fitting.results.lazy import Last, is_lazy, read_lazily
 from bayescal.fitting.results.notebook import FittedHTML, topics_html
 from bayescal.fitting.results.parquet import predict_parquet
+from bayescal.fitting.results.topics import at_topic
 from bayescal.fitting.results.tree import Results
-from bayescal.fitting.scores import check_alike, read_cells, read_topics
-from bayescal.fitting.topic_fitting import extend_results, fit_topic_results
-from bayescal.fitting.topic_settings import families_of, for_topics, read_topic_options
-from bayescal.support.parallel import one_blas_thread, workers
+from bayescal.fitting.scores import read_cells, read_topics
+from bayescal.support.parallel import workers
 from bayescal.support.randomness import generator
-from bayescal.support.score_checks import warn_of_scores
-from bayescal.support.validation import Floats, check_choice, check_fraction, first_of
+from bayescal.support.validation import Floats, check_choice, check_fraction
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-NAME = "TopicCalibrator"  # what files say made them
+FIELDS = tuple(each.name for each in fields(TopicParameters))
 
 
 class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
@@ -143,10 +131,12 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         The same without its topics: what is known before a document of a new topic is labelled,
         and what `add_topics` starts new topics from.
     posterior_ : xarray.DataTree
-        Groups posterior (chain, draw, klass, topic) and population, draws in raw score units, and
-        topics; of a combination also those of its other parts, and combination, their weights;
-        with "nuts" sample_stats. Groups whose names hold engine_draws are in the engine's own
-        coordinates.
+        Groups as those of `ScoreCalibrator`, with the dimension topic: posterior (chain, draw,
+        klass, topic), draws in raw score units, constant_data and maximum_likelihood; of a
+        combination also those of its other parts, and combination, their weights; with "nuts"
+        sample_stats. population/posterior and the other groups below population are those of a
+        topic without documents, and hyperparameters. Groups whose names hold engine_draws are in
+        the engine's own coordinates.
     diagnostics_ : bayescal.fitting.results.diagnostics.Diagnostics
         How well the draws of every part were made, and which topics' are not to be trusted,
         whatever the pooling and the inference; with "nuts" R-hat, effective sample sizes and
@@ -164,8 +154,6 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
     >>> calibrator.predict_proba([-1.0, 4.0], ["corn", "corn"])[:, 1].round(1)
     array([0., 1.])
     """
-
-    _diagnostics: Diagnostics | None = None  # until someone asks for them
 
     def __init__(
         self,
@@ -231,24 +219,11 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         ValueError
             If an argument is not as described.
         """
-        options = read_topic_options(self)
-        data = read_topics(
-            scores,
-            labels,
-            topics,
-            sample_weight,
-            positive=self.positive,
-            scores_are=options.scores_are,
-        )
-        options = for_topics(options, self, data.names.size)
-        attrs = provenance.describe(NAME, self._parameters(), data.classes)
-        # NUTS is left to PyMC, which knows how many cores it shares out.
-        limit = one_blas_thread() if options.sampler is None else nullcontext()
-        with workers(self.n_jobs, self.memory), limit:
-            results = fit_topic_results(data, options, attrs)
-        self._set_results(results, data.classes)
-        warn_of_problems(self.diagnostics_)
-        warn_of_scores(self._scores_warnings())
+        parameters = TopicParameters(**{name: getattr(self, name) for name in FIELDS})
+        with workers(self.n_jobs, self.memory):
+            fitted = fit_topic_scores(parameters, scores, labels, topics, sample_weight)
+        self._fitted = fitted
+        fitted.warn()
         return self
 
     def decision_function(
@@ -276,9 +251,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         ValueError
             If a topic was not fitted and `new_topics` is "error", or a prior is not inside (0, 1).
         """
-        return self._read(
-            partial(TopicCurves.log_odds, prior=self._checked_prior(prior)), scores, topics
-        )
+        return self._read(partial(TopicCurves.log_odds, prior=self._checked(prior)), scores, topics)
 
     def predict_proba(
         self, scores: Any, topics: ArrayLike | None = None, prior: Priors | None = None
@@ -295,7 +268,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         prior : float, array-like or frozen scipy.stats distribution, or mapping, optional
             See `decision_function`.
         """
-        read = partial(TopicCurves.proba, prior=self._checked_prior(prior))
+        read = partial(TopicCurves.proba, prior=self._checked(prior))
         return self._read(read, scores, topics, self._classes_last(scores))
 
     def predict_log_proba(
@@ -313,7 +286,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         prior : float, array-like or frozen scipy.stats distribution, or mapping, optional
             See `decision_function`.
         """
-        read = partial(TopicCurves.log_proba, prior=self._checked_prior(prior))
+        read = partial(TopicCurves.log_proba, prior=self._checked(prior))
         return self._read(read, scores, topics, self._classes_last(scores))
 
     def predict_interval(
@@ -344,9 +317,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         """
         check_fraction(level=level)
         check_choice("kind", kind, KINDS)
-        read = partial(
-            TopicCurves.interval, level=level, kind=kind, prior=self._checked_prior(prior)
-        )
+        read = partial(TopicCurves.interval, level=level, kind=kind, prior=self._checked(prior))
         return self._read(read, scores, topics, ("bound", ["lower", "upper"]))
 
     def predict_parquet(
@@ -389,11 +360,11 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
             If a column is missing or in the way, if there are other files in `out`, or if the call
             to resume had other scores or settings.
         """
-        check_is_fitted(self, "topics_")
+        fitted = self._fit
         check_fraction(level=level)
         with workers(self.n_jobs):
             return predict_parquet(
-                self._curves,
+                fitted.curves,
                 source,
                 out,
                 score=score,
@@ -433,14 +404,14 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         ValueError
             If `draws` is not between 1 and the number of draws.
         """
-        check_is_fitted(self, "topics_")
-        curves, index = self._curves, None
+        fitted, index = self._fit, None
+        curves = fitted.curves
         if draws is not None:
             if not 1 <= draws <= curves.draws:
                 raise ValueError(f"draws must be from 1 to {curves.draws}, got {draws}.")
             index = generator(random_state).choice(curves.draws, draws, replace=False)
         return curves.sample(
-            read_cells(scores, topics), index, strict=self._strict, prior=self._checked_prior(prior)
+            read_cells(scores, topics), index, strict=self._strict, prior=self._checked(prior)
         )
 
     def add_topics(
@@ -475,22 +446,14 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         ConvergenceWarning
             If the draws of the topics added, or of the population, are not to be trusted.
         """
-        check_is_fitted(self, "topics_")
-        scores_are = provenance.read_scores_are(self._results.groups)
+        fitted = self._fit
+        scores_are = provenance.read_scores_are(fitted.results.groups)
         data = read_topics(
-            scores, labels, topics, sample_weight, classes=self.classes_, scores_are=scores_are
+            scores, labels, topics, sample_weight, classes=fitted.classes, scores_are=scores_are
         )
-        check_alike(data.names, self.topics_)
-        if known := sorted(set(data.names.tolist()) & set(self.topics_.tolist())):
-            raise ValueError(f"topics {', '.join(map(repr, known))} are fitted already: fit again.")
-        families = tuple(FAMILIES[name] for name in self.families_)
-        with workers(self.n_jobs, self.memory), one_blas_thread():
-            results = extend_results(self._results, data, families, generator(self.random_state))
-        added = slice(self.topics_.size, None)
-        self._set_results(results, self.classes_)
-        # The draws of all topics would take longer to look through than to add some.
-        warn_of_problems(diagnose(topic_groups.at_topics(results.groups, added)))
-        warn_of_scores(self._scores_warnings())
+        with workers(self.n_jobs, self.memory):
+            self._fitted = fitted.extended(data)
+        self._fitted.warn(added=slice(fitted.names.size, None))
         return self
 
     def summary(self, level: float = 0.9) -> pd.DataFrame:
@@ -512,94 +475,89 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         ConvergenceWarning
             If the draws of any part are not to be trusted; see `diagnostics_`.
         """
-        check_is_fitted(self, "topics_")
+        fitted = self._fit
         check_fraction(level=level)
-        warn_of_problems(self.diagnostics_)
-        return topic_table(self._results.groups, self.classes_, level)
+        diagnostics.warn_of_problems(fitted.diagnostics)
+        return diagnostics.topic_table(fitted.results.groups, fitted.classes, level)
+
+    @property
+    def topics_(self) -> NDArray[Any]:
+        """Names of the topics, in sorted order, those added last."""
+        return self._fit.names
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The negative and the positive class."""
+        return self._fit.classes
 
     @property
     def posterior_(self) -> xr.DataTree:
-        """The tree of results, which is made when somebody asks for it."""
-        check_is_fitted(self, "topics_")
-        return self._results.tree
+        """The tree of results."""
+        return self._fit.results.tree
 
     @property
-    def diagnostics_(self) -> Diagnostics:
-        """Whether the draws of all topics can be used, and what to do if not."""
-        check_is_fitted(self, "topics_")
-        if self._diagnostics is None:
-            self._diagnostics = diagnose(self._results.groups)
-        return self._diagnostics
+    def diagnostics_(self) -> diagnostics.Diagnostics:
+        """Quality of the draws of all topics, and what to do about it."""
+        return self._fit.diagnostics
+
+    @property
+    def score_problems_(self) -> tuple[str, ...]:
+        """Problems of the scores of all topics, and what to do."""
+        return self._fit.score_problems
+
+    @property
+    def flagged_(self) -> dict[Any, str]:
+        """Problems of single topics, by name."""
+        return self._fit.flagged
 
     @property
     def families_(self) -> tuple[str, ...]:
         """The families of densities fitted; `summary` and class densities are of the first."""
-        check_is_fitted(self, "topics_")
-        combined = COMBINATION in self._results.groups
-        return tuple(each.name for each in families_of(self, "partial" if combined else "none"))
+        return tuple(each.name for each in self._fit.families)
 
     @property
     def combination_(self) -> pd.DataFrame:
         """The parts of the combination: weight of the population, and the log scores behind it."""
-        check_is_fitted(self, "topics_")
-        if COMBINATION not in self._results.groups:
+        groups = self._fit.results.groups
+        if COMBINATION not in groups:
             raise AttributeError(f"parts={self.parts!r} are not combined; use 'combined'.")
-        return topic_groups.at_topic(self._results.groups, None)[COMBINATION].to_dataframe()
+        return at_topic(groups, None)[COMBINATION].to_dataframe()
 
     @property
     def lapse_(self) -> Floats:
         """Posterior draws of the lapse rate of all topics, shape (draws,); all 0 of no lapses."""
-        check_is_fitted(self, "topics_")
-        drawn = read_lapse(self._results.groups)
-        return np.zeros(self.draws * self.chains) if drawn is None else drawn
+        drawn = read_lapse(self._fit.results.groups)
+        return np.zeros(self._fit.curves.draws) if drawn is None else drawn
 
     @property
     def population_(self) -> TopicCalibrator:
         """
-        The same without its topics: what they say of the next one, to be saved and given away.
+        The same calibrator without its topics: the prior of further topics.
 
-        It has their population, the weights of parts and the lapse rate, but neither names nor
-        documents nor draws of any topic. It predicts for topics that nobody has labelled yet, and
-        its `add_topics` calibrates those that have some labels around what is known already.
+        It holds the population, the weights of the parts and the lapse rate, but no name, document
+        or draw of any topic. It predicts for topics without labels, and its `add_topics` calibrates
+        those with some labels around the population.
 
         Raises
         ------
         AttributeError
             If pooling is not "partial": there is no population then.
         """
-        check_is_fitted(self, "topics_")
-        if self.pooling != "partial":
-            raise AttributeError(f"pooling={self.pooling!r} has no population; use 'partial'.")
-        return self._of(topic_groups.without_topics(self._results))
+        return self._of(self._fit.population())
 
     def fitted_problems(self) -> Problems:
         """
-        Return the topics fitted by name, each a problem as plots and reports read it.
+        Return the topics as problems of their own, by name, as plots and reports read them.
 
         Raises
         ------
         sklearn.exceptions.NotFittedError
             If nothing was fitted yet.
         """
-        check_is_fitted(self, "topics_")
-        families = tuple(FAMILIES[name] for name in self.families_)
-        hyperparameters = read_hyperparameters(self.hyperparameters, self.pooling, families)
-        return ResultsProblems(
-            results=self._results,
-            labels=self.classes_,
-            point=self._curves.point,
-            inference=self.inference if isinstance(self.inference, str) else self.inference.name,
-            found=self.diagnostics_,
-            score_problems=partial(getattr, self, "score_problems_"),
-            describe=partial(
-                describe_topics, self._results.groups, families, self.pooling, hyperparameters
-            ),
-            flagged=self.flagged_,
-        ).problems(with_new=not self._strict)
+        return self._fit.fitted_problems(strict=self._strict)
 
     def save(self, path: str | Path) -> Path:
         """Write the fitted calibrator to a netCDF file; `bayescal.load` reads it."""
-        check_is_fitted(self, "topics_")
         return storage.write_tree(self.posterior_, path)
 
     def report(
@@ -708,13 +666,12 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
     @classmethod
     def from_results(cls, tree: xr.DataTree) -> TopicCalibrator:
         """Return the calibrator that made a tree of results, `posterior_`."""
-        return cls._of(Results.of_tree(tree))
+        return cls._of(FittedTopics.from_results(Results.of_tree(tree)))
 
     @classmethod
-    def _of(cls, results: Results) -> TopicCalibrator:
-        parameters, classes = provenance.read(results.attrs)
-        calibrator = cls(**parameters)
-        calibrator._set_results(results, classes)
+    def _of(cls, fitted: FittedTopics) -> TopicCalibrator:
+        calibrator = cls(**vars(fitted.parameters))
+        calibrator._fitted = fitted
         return calibrator
 
     def __sklearn_tags__(self) -> Any:
@@ -733,62 +690,36 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         wide = getattr(scores, "ndim", 1) == 2 and not hasattr(scores, "columns")
         return None if wide else ("class", self.classes_.tolist())
 
-    def _parameters(self) -> dict[str, Any]:
-        """Return the parameters that make the results, not those of where they are made."""
-        elsewhere = ("n_jobs", "memory")
-        return {k: v for k, v in self.get_params(deep=False).items() if k not in elsewhere}
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_fitted")
 
-    def _set_results(self, results: Results, classes: NDArray[Any]) -> None:
-        self._results, self.classes_ = results, classes
-        self._diagnostics = None
-        self.topics_: NDArray[Any] = topic_groups.names_of(results.groups)
-        self._curves = TopicCurves(results, self.point or PREDICTIVE)
-        counts = results.groups[provenance.LIKELIHOOD]["total_weight"]
-        documents = counts.transpose("topic", "klass").values
-        self.score_problems_, reversed_topics = topic_groups.read_problems(
-            results.groups, classes, stated=self.scores_are != AUTO
-        )
-        lacking = {
-            name: f"no documents of class {', '.join(map(repr, classes[counts == 0].tolist()))}"
-            " that count: the population answers for what is missing"
-            for name, counts in zip(self.topics_.tolist(), documents, strict=True)
-            if not counts.all()
-        }
-        self.flagged_ = reversed_topics | lacking
-        self._reversed = list(reversed_topics)
-
-    def _scores_warnings(self) -> tuple[str, ...]:
-        if not self._reversed:
-            return self.score_problems_
-        return (
-            f"positives lie below negatives in {len(self._reversed)} of {self.topics_.size} topics,"
-            f" unlike in the others: check the labels of {first_of(self._reversed)}"
-            " (flagged_)",
-        )
+    @property
+    def _fit(self) -> FittedTopics:
+        """Return the fit; raise NotFittedError before it."""
+        check_is_fitted(self)
+        fitted: FittedTopics = self._fitted
+        return fitted
 
     @property
     def _strict(self) -> bool:
         """Whether topics that were not fitted are an error."""
         return self.new_topics == "error"
 
-    def _checked_prior(self, prior: Priors | None) -> Priors | None:
+    def _checked(self, prior: Priors | None) -> Priors | None:
         """Return the prior, once it is known to name no topic by mistake."""
-        check_is_fitted(self, "topics_")
-        if isinstance(prior, Mapping) and (unknown := set(prior) - set(self.topics_.tolist())):
-            shown = ", ".join(sorted(map(repr, unknown))[:5])
-            raise ValueError(f"prior must name topics that were fitted, got {shown}.")
+        self._fit.check_prior(prior)
         return prior
 
     def _fitted_html(self) -> str | None:
-        if not hasattr(self, "topics_"):
+        if not hasattr(self, "_fitted"):
             return None
-        problems = (*self.score_problems_, *self.diagnostics_.problems)
+        fitted = self._fit
         return topics_html(
-            self._results.groups,
-            problems,
-            self.classes_,
-            self.pooling,
-            len(self.flagged_),
+            fitted.results.groups,
+            (*fitted.score_problems, *fitted.diagnostics.problems),
+            fitted.classes,
+            fitted.parameters.pooling,
+            len(fitted.flagged),
             self._draw,
         )
 
@@ -801,9 +732,9 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         self, read: Callable[..., Floats], scores: Any, topics: Any, last: Last | None = None
     ) -> Floats:
         """Return values of the topics' curves, lazily if the scores are dask arrays."""
-        check_is_fitted(self, "topics_")
+        fitted = self._fit
         read = partial(read, strict=self._strict)
         if is_lazy(scores, topics):
-            lazy: Floats = read_lazily(self._curves, read, scores, topics, last)
+            lazy: Floats = read_lazily(fitted.curves, read, scores, topics, last)
             return lazy
-        return read(self._curves, read_cells(scores, topics))
+        return read(fitted.curves, read_cells(scores, topics))

@@ -506,8 +506,8 @@ def _parts(settings: Settings) -> str:
 
 
 def _check_poolable(settings: Settings, table: ScoreTable) -> None:
+    from bayescal.fitting.fitted_topics import FAMILY_NAMES
     from bayescal.fitting.parts.configured import AUTO
-    from bayescal.fitting.topic_settings import FAMILY_NAMES
     from bayescal.support.validation import check_choice
 
     if table.topic is None:

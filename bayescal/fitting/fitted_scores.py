@@ -8,32 +8,42 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
+import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
-from bayescal.fitting.engines.monotone.engine import as_probabilities
+from bayescal.fitting import population as prior_knowledge
+from bayescal.fitting.engines.maximum_likelihood import fit_classes
+from bayescal.fitting.engines.monotone.engine import Outlines, as_probabilities
+from bayescal.fitting.parts.combination import fit_parts, part_of, read_curves
 from bayescal.fitting.parts.configured import AUTO
-from bayescal.fitting.parts.part import places
-from bayescal.fitting.population import kept_population, read_prior_knowledge
+from bayescal.fitting.parts.densities import DENSITIES
+from bayescal.fitting.parts.part import MODE, POSTERIOR, Groups, Reading, Task, places, plain_place
+from bayescal.fitting.population import Population, kept_population
 from bayescal.fitting.problems.description import describe_scores
 from bayescal.fitting.problems.problem import Problems
 from bayescal.fitting.problems.results_problem import ResultsProblems
 from bayescal.fitting.results import diagnostics, storage, tree
 from bayescal.fitting.results.calibration import read_calibration
-from bayescal.fitting.results.tree import Results, read_documents
-from bayescal.fitting.score_fitting import MOST_DIRECT, fit_results, joined, read_new, with_row
-from bayescal.fitting.scores import read_binary_scores
+from bayescal.fitting.results.tree import Results, build_results, read_documents
+from bayescal.fitting.scores import KLASS, BinaryScores, TopicScores, read_binary_scores, together
 from bayescal.fitting.settings import (
     ScoreParameters,
+    Settings,
     inference_name,
     read_settings,
     read_units,
     resolve_scores,
 )
+from bayescal.fitting.topic_fitting import extend_results
+from bayescal.metrics.scores import losses
+from bayescal.support import validation
+from bayescal.support.parallel import one_blas_thread, workers
 from bayescal.support.score_checks import score_problems, warn_of_scores
-from bayescal.support.validation import check_share
+from bayescal.support.validation import Floats
 
 if TYPE_CHECKING:
-    import xarray as xr
+    import pandas as pd
 
 NAME = "ScoreCalibrator"  # the estimator that files name
 
@@ -123,7 +133,7 @@ class FittedScores:
         forgetting: float = 1.0,
     ) -> Self:
         """Return the fit to these documents and to further ones; see `ScoreCalibrator.update`."""
-        check_share(forgetting=forgetting)
+        validation.check_share(forgetting=forgetting)
         calibration, groups = self.calibration, self.results.groups
         new = read_new(
             scores, labels, sample_weight, scores_are=calibration.scores_are, classes=self.classes
@@ -198,7 +208,7 @@ def fit_scores(
 ) -> FittedScores:
     """Fit scores and labels of one problem; see `ScoreCalibrator.fit`."""
     settings = read_settings(parameters)
-    population = read_prior_knowledge(parameters)
+    population = prior_knowledge.read_prior_knowledge(parameters)
     units = read_units(parameters.units)
     asked = parameters.scores_are
     scores_are = population.scores_are if population else resolve_scores(asked)
@@ -216,3 +226,162 @@ def fit_scores(
 def _attributes(parameters: ScoreParameters, classes: NDArray[Any]) -> dict[str, str]:
     """Return the provenance of a fit."""
     return tree.describe(NAME, dict(sorted(vars(parameters).items())), classes)
+
+
+# From scores of one problem to its results.
+
+
+def fit_results(
+    settings: Settings,
+    data: BinaryScores,
+    attrs: dict[str, str],
+    population: Population | None = None,
+) -> Results:
+    """Return the results of one problem: maximum likelihood, and the posterior if one is wanted."""
+    if population is not None:
+        return _fit_around(population, settings, data, attrs)
+    fits = fit_classes(
+        settings.reference, data, candidates=settings.candidates, scale_floor=settings.scale_floor
+    )
+    return build_results(data, fits, groups=_posterior(settings, data), attrs=attrs)
+
+
+def draw_prior(settings: Settings, groups: Groups, draws: int) -> xr.Dataset:
+    """
+    Return one chain of draws from the prior of a fitted model, of the variables of its posterior.
+    """
+    population = kept_population(groups)
+    if population is not None:
+        return prior_knowledge.draw_of_population(population.results.groups, draws)
+    data, posterior = read_documents(groups), groups[POSTERIOR]
+    if settings.inference != "exact":
+        return settings.by_program.prior(data, posterior, draws, settings.rng)
+    first = places(groups)[0]
+    curves = read_curves(groups, [first], Reading.of(groups))
+    options = replace(settings.options, draws=draws, chains=1)
+    task = Task(Outlines(data), options, settings.rng, {})
+    return part_of(first.kind).prior(task, curves[first.name], posterior)
+
+
+def _fit_around(
+    population: Population, settings: Settings, data: BinaryScores, attrs: dict[str, str]
+) -> Results:
+    """Return the results of one more topic of a population, whose own draws stay as they are."""
+    families, units = population.of_families, population.units
+    data = replace(data, units=(units["centre"], units["spread"]))
+    fits = fit_classes(
+        families[0], data, candidates=settings.candidates, scale_floor=settings.scale_floor
+    )
+    # The one topic is done here: to send it to another process would take longer.
+    with workers(1), one_blas_thread():
+        extended = extend_results(population.results, _as_topic(data), families, settings.rng)
+    groups = prior_knowledge.groups_of_topic(extended.groups) | prior_knowledge.kept_groups(
+        population.results
+    )
+    return build_results(data, fits, groups=groups, attrs=attrs)
+
+
+def _as_topic(data: BinaryScores) -> TopicScores:
+    """Return the documents of one problem that count, as those of a topic without a name."""
+    one = TopicScores(
+        names=np.array([""]),
+        code=np.zeros(data.score.size, dtype=np.intp),
+        score=data.score,
+        positive=data.positive,
+        classes=np.array(KLASS),
+        weight=data.weight,
+    )
+    return one if data.weight is None else one.take(data.weight > 0.0)
+
+
+def _posterior(settings: Settings, data: BinaryScores) -> dict[str, xr.Dataset]:
+    if settings.inference == "mle":
+        return {}
+    if settings.inference != "exact":
+        groups = settings.by_program.posterior(settings.inference, data, settings.rng)
+        group = MODE if settings.inference == "map" else POSTERIOR
+        return plain_place(DENSITIES.name, DENSITIES.name, group).note() | groups
+    with one_blas_thread():
+        return fit_parts(settings.parts, data, settings.options, settings.rng)
+
+
+# More documents for a fitted calibrator, and how well they were predicted before they joined.
+
+PREQUENTIAL = "prequential"  # the group of how well documents were predicted before they joined
+COLUMNS = ("documents", "log_loss", "brier", "forgetting")
+# Documents that weigh less than that have a negligible likelihood: a stream that forgets may let
+# them go, so that it does not grow without end.
+LEAST_WEIGHT = 1e-12
+# A batch as small as that is not worth a table of the curve, which its update makes void.
+MOST_DIRECT = 256
+
+
+def read_new(
+    scores: ArrayLike,
+    y: ArrayLike,
+    sample_weight: ArrayLike | None,
+    *,
+    scores_are: str,
+    classes: NDArray[Any],
+) -> BinaryScores:
+    """Return new documents of a calibrator that knows its classes; one of these may be missing."""
+    if y is None:
+        raise ValueError("labels must hold the label of every score, got None.")
+    values = validation.as_scores_of(scores, scores_are)
+    validation.check_same_length("scores", values.size, "labels", len(np.asarray(y)))
+    weight = validation.as_weights(sample_weight, values.size)
+    return BinaryScores(values, validation.match_labels(y, classes, "labels"), weight, scores_are)
+
+
+def joined(old: BinaryScores, new: BinaryScores, forgetting: float) -> BinaryScores:
+    """Return the documents of today's posterior, in yesterday's units."""
+    assert old.weight is not None  # noqa: S101
+    kept = old if forgetting == 1.0 else _faded(old, old.weight * forgetting)
+    weight = np.ones(new.score.size) if new.weight is None else new.weight
+    both = together([kept, replace(new, weight=weight)])
+    assert both.weight is not None  # noqa: S101
+    # Weights of 1 are none, so that updates and one fit to all documents are the same to the bit.
+    own = None if np.all(both.weight == 1.0) else both.weight
+    return replace(
+        both, weight=own, scores_are=old.scores_are, name=old.name, units=old.centre_and_spread
+    )
+
+
+def _faded(old: BinaryScores, weight: Floats) -> BinaryScores:
+    """Return documents with other weights, without those that have next to none."""
+    kept = weight >= LEAST_WEIGHT
+    for own in (old.positive, ~old.positive):
+        if not kept[own].any():
+            # A class of which nothing is left would have no density.
+            kept |= own & (weight == weight[own].max())
+    return replace(
+        old,
+        score=old.score[kept],
+        positive=old.positive[kept],
+        weight=np.maximum(weight[kept], LEAST_WEIGHT),
+    )
+
+
+def with_row(
+    groups: Groups, log_odds: Floats, new: BinaryScores, forgetting: float
+) -> dict[str, xr.Dataset]:
+    """Return the group of how new documents were predicted, those of earlier updates before it."""
+    total = losses(log_odds, new.positive, new.weight)
+    row = (total.n, total.log_loss / total.n, total.squared_error / total.n, forgetting)
+    before = groups.get(PREQUENTIAL)
+    table = {
+        name: ("update", np.append([] if before is None else before[name].values, float(value)))
+        for name, value in zip(COLUMNS, row, strict=True)
+    }
+    return {PREQUENTIAL: xr.Dataset(table, attrs={"log_loss_unit": "bits"})}
+
+
+def prequential_table(groups: Groups) -> pd.DataFrame:
+    """Return that group as a table, a row for each update, none of a first fit."""
+    import pandas as pd
+
+    found = groups.get(PREQUENTIAL)
+    none = np.empty(0)
+    values = {name: none if found is None else found[name].values for name in COLUMNS}
+    updates = values[COLUMNS[0]].size
+    return pd.DataFrame(values, index=pd.RangeIndex(1, updates + 1, name="update"))

@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 import xarray as xr
 
-from bayescal.families import Family
+from bayescal.families import FAMILIES, Family
+from bayescal.fitting.curves.class_draws import read_mixture
 from bayescal.fitting.learned_prior import LEARNED, VAGUE, names_priors_of_parts
-from bayescal.fitting.parts.part import POSTERIOR, Groups, Reading, places
-from bayescal.fitting.parts.pooled import of_unseen
+from bayescal.fitting.parts.densities import shapes
+from bayescal.fitting.parts.part import (
+    CONSTANTS,
+    DRAWS,
+    POSTERIOR,
+    Groups,
+    Reading,
+    place_of,
+    places,
+)
+from bayescal.fitting.parts.pooled import PooledDensities, of_unseen
 from bayescal.fitting.results import storage
 from bayescal.fitting.results import tree as provenance
-from bayescal.fitting.results.population import families_in, read_kept
 from bayescal.fitting.results.topics import at_topic, read_population, without_topics
-from bayescal.fitting.results.tree import Results, read_scores_are
+from bayescal.fitting.results.tree import LIKELIHOOD, Results, read_scores_are
 from bayescal.fitting.settings import ScoreParameters
 
 HISTORY = "TopicCalibrator"  # what makes populations, as files name it
@@ -154,7 +163,7 @@ def read_prior_knowledge(parameters: ScoreParameters) -> Population | None:
 
 def kept_population(groups: Groups) -> Population | None:
     """Return the population that results were fitted around; None for the package's own priors."""
-    kept = read_kept(groups)
+    kept = _read_kept(groups)
     return None if kept is None else Population.of_results(kept)
 
 
@@ -208,3 +217,56 @@ def _population(found: Results, what: str) -> Results:
     if np.all(np.ptp(read_population(found.groups, places(found.groups)[0]).rate, axis=1) == 0.0):
         raise ValueError(f"{MAY_BE}; {what} of one topic, which makes no population.")
     return without_topics(found)
+
+
+# Results of one problem that was fitted around a population: one more topic, whose groups are those
+# of the topic. The population's own groups are kept below prior_knowledge, so that a file of it can
+# be read, and learn from further documents, without any other file.
+
+KEPT = "prior_knowledge"
+
+
+def families_in(groups: Groups) -> tuple[Family, ...]:
+    """Return the families of densities that results of topics hold, in their order."""
+    kind = PooledDensities.name
+    return tuple(FAMILIES[each.name] for each in places(groups) if each.kind == kind)
+
+
+def kept_groups(population: Results) -> dict[str, xr.Dataset]:
+    """Return a population's results as groups of others, their provenance among them."""
+    groups = {f"{KEPT}/{path}": group for path, group in population.groups.items()}
+    return {KEPT: xr.Dataset(attrs=dict(population.attrs)), **groups}
+
+
+def _read_kept(groups: Groups) -> Results | None:
+    """Return the results of the population that a problem was fitted around, if there was one."""
+    if KEPT not in groups:
+        return None
+    start = f"{KEPT}/"
+    own = {
+        path.removeprefix(start): each for path, each in groups.items() if path.startswith(start)
+    }
+    return Results(own, groups[KEPT].attrs)
+
+
+def groups_of_topic(groups: Groups) -> dict[str, xr.Dataset]:
+    """Return the only topic of results as one problem, whose draws people read in raw units."""
+    out = at_topic(groups, 0)
+    # The problem states these itself.
+    del out[CONSTANTS], out[LIKELIHOOD]
+    for k, place in enumerate(places(groups)):
+        own = replace(place_of(place.name, place.kind, first=k == 0), constants=place.constants)
+        out[own.draws[0]] = out.pop(place.draws[0])
+        out |= own.note()
+    return out
+
+
+def draw_of_population(population: Groups, draws: int) -> xr.Dataset:
+    """Return one chain of draws of a topic without documents, evenly chosen."""
+    drawn = population[of_unseen(POSTERIOR)].transpose(*DRAWS, ...)
+    one = drawn.stack(sample=DRAWS, create_index=False).drop_vars(DRAWS)
+    kept = np.linspace(0, one.sizes["sample"] - 1, draws).astype(np.intp)
+    chain = one.isel(sample=kept).rename(sample="draw").expand_dims(chain=[0])
+    chain = chain.assign_coords(draw=np.arange(draws))
+    centre = Reading.of(at_topic(population, None)).centre
+    return shapes(read_mixture(chain, centre), chain)

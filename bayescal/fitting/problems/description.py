@@ -16,7 +16,7 @@ from bayescal.fitting.engines.pooled.hyperparameters import (
     TopicHyperparameters,
     read_hyperparameters,
 )
-from bayescal.fitting.formulas import Block, formula, in_text, letter
+from bayescal.fitting.formulas import Block
 from bayescal.fitting.parts.combination import (
     chosen,
     compared_with_populations,
@@ -30,6 +30,7 @@ from bayescal.fitting.population import Population, kept_population
 from bayescal.fitting.results.topics import at_topic
 from bayescal.fitting.results.tree import read_documents
 from bayescal.fitting.settings import ScoreParameters, Settings, read_settings
+from bayescal.support.mathml import formula, in_text, letter
 
 HOW = {
     "exact": "Independent draws from the posterior, without Markov chains.",
