@@ -23,7 +23,6 @@ from bayescal.fitting.fitted_scores import (
     fit_scores,
     prequential_table,
 )
-from bayescal.fitting.learned_prior import LEARNED, VAGUE
 from bayescal.fitting.parts.combination import read_lapse
 from bayescal.fitting.parts.configured import AUTO
 from bayescal.fitting.parts.part import COMBINATION, flat, model_name
@@ -33,7 +32,14 @@ from bayescal.fitting.results import tree as provenance
 from bayescal.fitting.results.arviz_groups import GROUPS, with_arviz_groups
 from bayescal.fitting.results.calibration import KINDS
 from bayescal.fitting.results.notebook import FittedHTML, calibrator_html
-from bayescal.fitting.settings import Inference, Parts, ScoreParameters, read_settings
+from bayescal.fitting.settings import (
+    LEARNED,
+    VAGUE,
+    Inference,
+    Parts,
+    ScoreParameters,
+    read_settings,
+)
 from bayescal.support.bayes import log_probabilities, probabilities
 from bayescal.support.randomness import generator
 from bayescal.support.validation import Floats, check_choice, check_count, check_fraction

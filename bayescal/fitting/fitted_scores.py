@@ -31,6 +31,7 @@ from bayescal.fitting.settings import (
     ScoreParameters,
     Settings,
     inference_name,
+    names_priors_of_parts,
     read_settings,
     read_units,
     resolve_scores,
@@ -184,8 +185,9 @@ class FittedScores:
     @property
     def _scores_stated(self) -> bool:
         """Return whether the user, or a population, stated what the scores are."""
-        stated = self.parameters.scores_are != AUTO
-        return stated or kept_population(self.results.groups) is not None
+        parameters = self.parameters
+        by_population = not names_priors_of_parts(parameters.prior_knowledge)
+        return parameters.scores_are != AUTO or by_population
 
     def _read_calibration(self) -> None:
         self.calibration = read_calibration(self.results.groups, stated=self._scores_stated)
@@ -200,6 +202,13 @@ class FittedScores:
         self._read_calibration()
 
 
+def read_prior_knowledge(parameters: ScoreParameters) -> Population | None:
+    """Return the population that a problem is fitted around; None where parts have own priors."""
+    if names_priors_of_parts(parameters.prior_knowledge):
+        return None
+    return prior_knowledge.read_population_of(parameters)
+
+
 def fit_scores(
     parameters: ScoreParameters,
     scores: ArrayLike,
@@ -208,7 +217,7 @@ def fit_scores(
 ) -> FittedScores:
     """Fit scores and labels of one problem; see `ScoreCalibrator.fit`."""
     settings = read_settings(parameters)
-    population = prior_knowledge.read_prior_knowledge(parameters)
+    population = read_prior_knowledge(parameters)
     units = read_units(parameters.units)
     asked = parameters.scores_are
     scores_are = population.scores_are if population else resolve_scores(asked)
@@ -218,7 +227,8 @@ def fit_scores(
         data = as_probabilities(data)
     results = fit_results(settings, data, _attributes(parameters, classes), population)
     fitted = FittedScores(parameters, results, classes)
-    diagnostics.warn_of_problems(fitted.diagnostics_)
+    if fitted.diagnostics_ is not None:
+        diagnostics.warn_of_problems(fitted.diagnostics_)
     warn_of_scores(fitted.score_problems_)
     return fitted
 

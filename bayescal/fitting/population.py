@@ -12,7 +12,6 @@ import xarray as xr
 
 from bayescal.families import FAMILIES, Family
 from bayescal.fitting.curves.class_draws import read_mixture
-from bayescal.fitting.learned_prior import LEARNED, VAGUE, names_priors_of_parts
 from bayescal.fitting.parts.densities import shapes
 from bayescal.fitting.parts.part import (
     CONSTANTS,
@@ -28,7 +27,7 @@ from bayescal.fitting.results import storage
 from bayescal.fitting.results import tree as provenance
 from bayescal.fitting.results.topics import at_topic, read_population, without_topics
 from bayescal.fitting.results.tree import LIKELIHOOD, Results, read_scores_are
-from bayescal.fitting.settings import ScoreParameters
+from bayescal.fitting.settings import LEARNED, VAGUE, ScoreParameters
 
 HISTORY = "TopicCalibrator"  # what makes populations, as files name it
 # Parameters of a ScoreCalibrator that say what a population has decided already.
@@ -151,11 +150,9 @@ class Population:
         return f"Population({', '.join(self.families)}; centre {centre:.4g}, spread {spread:.4g})"
 
 
-def read_prior_knowledge(parameters: ScoreParameters) -> Population | None:
+def read_population_of(parameters: ScoreParameters) -> Population:
     """Return the population that a parameter means, which the other parameters go with."""
     given = parameters.prior_knowledge
-    if names_priors_of_parts(given):
-        return None
     population = given if isinstance(given, Population) else Population(given)
     _check_left_to(population, parameters)
     return population

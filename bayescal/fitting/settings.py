@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,6 @@ import numpy as np
 from bayescal.families import FAMILIES, Family, ScaleFloorOption
 from bayescal.fitting.engines.monotone.engine import LogOddsPopulation
 from bayescal.fitting.engines.program import ProgramInference
-from bayescal.fitting.learned_prior import LEARNED, named_populations
 from bayescal.fitting.parts.combination import COMBINED, PARTS
 from bayescal.fitting.parts.configured import (
     AUTO,
@@ -38,6 +38,9 @@ AVERAGED = ("gaussian", "laplace", "asymmetric_laplace", "asymmetric_gaussian")
 DENSITIES = ("gaussian", "asymmetric_laplace")
 # What maximum likelihood fits beside several families, and the programs' default.
 REFERENCE = "asymmetric_laplace"
+# Priors that `prior_knowledge` names: the package's own, which know the units of the scores alone;
+# with them what scores meant on other data; and the end of a file's path that holds the like.
+VAGUE, LEARNED, POPULATIONS = "vague", "learned", ".json"
 # One part, by its name or with options, or several.
 Parts = str | ConfiguredPart | Sequence[str | ConfiguredPart]
 Inference = str | NUTS | MAP
@@ -172,15 +175,32 @@ def read_units(units: Any) -> tuple[float, float] | None:
     return centre, float(units["spread"])
 
 
+def names_priors_of_parts(prior_knowledge: Any) -> bool:
+    """Return whether a parameter names priors of parts, not a population of topics."""
+    if not isinstance(prior_knowledge, str | Path):
+        return False
+    return prior_knowledge in (VAGUE, LEARNED) or Path(prior_knowledge).suffix == POPULATIONS
+
+
+def named_populations(prior_knowledge: Any) -> tuple[LogOddsPopulation, ...]:
+    """Return the populations of log-odds that a parameter names; none of the vague prior."""
+    if prior_knowledge == VAGUE or not names_priors_of_parts(prior_knowledge):
+        return ()
+    from bayescal.fitting.learned_prior import read_populations, shipped_populations
+
+    return (
+        shipped_populations() if prior_knowledge == LEARNED else read_populations(prior_knowledge)
+    )
+
+
 def _populations(prior_knowledge: Any, parts: tuple[str, ...]) -> tuple[LogOddsPopulation, ...]:
     """
     Return the populations of log-odds that a parameter names, if a part asked for is around them.
     """
-    found = named_populations(prior_knowledge)
     if {COMBINED, LEARNED_PART.name} & set(parts):
-        return found
+        return named_populations(prior_knowledge)
     # The default is for those parts that it says something of.
-    if found and prior_knowledge != LEARNED:
+    if prior_knowledge != LEARNED and named_populations(prior_knowledge):
         raise ValueError(
             f"prior_knowledge={str(prior_knowledge)!r} is what the part {LEARNED_PART.name!r}"
             f" knows: ask for parts='combined', or for parts that hold it; got {', '.join(parts)}."

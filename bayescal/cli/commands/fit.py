@@ -50,7 +50,7 @@ class Fit(Fitting):
                 f" {self.prior_knowledge}: leave out one of them."
             )
         with blamed_on_use("--prior-knowledge: "):
-            from bayescal.fitting.population import read_prior_knowledge
+            from bayescal.fitting.fitted_scores import read_prior_knowledge
             from bayescal.fitting.settings import read_settings
 
             parameters = self.score_parameters()

@@ -315,11 +315,9 @@ def read_curves(groups: Groups, found: Sequence[Place], reading: Reading) -> dic
     return curves
 
 
-def read_stack(groups: Groups, reading: Reading) -> ModelCurves | None:
-    """Return the curve of a model, of its one part or of the mixture of all; None without any."""
+def read_stack(groups: Groups, reading: Reading) -> ModelCurves:
+    """Return the curve of a model, of its one part or of the mixture of all."""
     curves = tuple(read_curves(groups, places(groups), reading).values())
-    if not curves:
-        return None
     if COMBINATION not in groups:
         return curves[0]
     combination = groups[COMBINATION]

@@ -19,7 +19,7 @@ from bayescal.fitting.curves.curves import Prior, highest_density, prior_draws, 
 from bayescal.fitting.curves.tables import DIRECT, POINT, Tables, band_error
 from bayescal.fitting.engines.maximum_likelihood import ClassFits
 from bayescal.fitting.parts.combination import read_stack
-from bayescal.fitting.parts.part import Groups, Reading
+from bayescal.fitting.parts.part import Groups, Reading, places
 from bayescal.fitting.results.topics import at_topic, at_topics, names_of, whose
 from bayescal.fitting.results.tree import Results, read_fits, read_scores_are
 from bayescal.fitting.scores import Cells, check_alike
@@ -162,7 +162,7 @@ def read_calibration(groups: Groups, *, stated: bool = True, topic: str = "") ->
     reading, scores_are = Reading.of(groups, topic), read_scores_are(groups)
     return Calibration(
         fits=read_fits(groups),
-        draws=read_stack(groups, reading),
+        draws=read_stack(groups, reading) if places(groups) else None,
         centre=reading.centre,
         spread=reading.spread,
         score_range=reading.score_range,
