@@ -1,5 +1,8 @@
-"""`bayescal.load`: one function for whatever was saved."""
+"""`bayescal.load`: one function for all that was saved; damaged and foreign files are refused."""
 
+from contextlib import suppress
+
+import h5py
 import numpy as np
 import pytest
 
@@ -58,5 +61,74 @@ def test_what_holds_nothing_is_refused(tmp_path):
     with pytest.raises(ValueError, match=r"must be a \.nc file or a folder that bayescal fit"):
         bayescal.load(tmp_path)
     (tmp_path / "text.nc").write_text("no netCDF")
-    with pytest.raises(ValueError, match="is not a netCDF file"):
+    with pytest.raises(ValueError, match="cannot be read as a netCDF file"):
         bayescal.load(tmp_path / "text.nc")
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    calibrator = ScoreCalibrator("gaussian", draws=20, random_state=0)
+    path = tmp_path_factory.mktemp("saved") / "one.nc"
+    return calibrator.fit(FRAME["score"], FRAME["label"]).save(path)
+
+
+def test_a_flipped_bit_is_named_or_changes_nothing(saved, tmp_path):
+    whole, scores = saved.read_bytes(), np.linspace(-2.0, 2.0, 5)
+    expected = bayescal.load(saved).predict_interval(scores)
+    rng, path, named = np.random.default_rng(0), tmp_path / "damaged.nc", 0
+    for _ in range(60):
+        damaged = bytearray(whole)
+        damaged[rng.integers(len(whole))] ^= 1 << rng.integers(8)
+        path.write_bytes(damaged)
+        with suppress(ValueError):  # any other error fails
+            named += 1
+            again = bayescal.load(path)
+            named -= 1
+            np.testing.assert_array_equal(again.predict_interval(scores), expected)
+    assert named > 10
+
+
+def test_changed_draws_do_not_match_the_checksum(saved, tmp_path):
+    path = tmp_path / "changed.nc"
+    path.write_bytes(saved.read_bytes())
+    with h5py.File(path, "r+") as file:
+        file["posterior/mu"][0, 0, 0] += 1e-6
+    with pytest.raises(
+        ValueError, match=r"is damaged: its contents do not match its checksum\. Copy"
+    ):
+        bayescal.load(path)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.99])
+def test_a_file_cut_short_is_named(saved, tmp_path, share):
+    whole = saved.read_bytes()
+    (tmp_path / "cut.nc").write_bytes(whole[: int(share * len(whole))])
+    with pytest.raises(ValueError, match=r"cut\.nc cannot be read as a netCDF file"):
+        bayescal.load(tmp_path / "cut.nc")
+
+
+def external(file, folder):
+    file["posterior"]["far"] = h5py.ExternalLink(str(folder / "other.nc"), "/")
+
+
+def soft(file, _):
+    file["posterior"]["near"] = h5py.SoftLink("/posterior")
+
+
+def cyclic(file, _):
+    file["posterior"]["again"] = file["/"]
+
+
+def outside(file, folder):
+    where = [(str(folder / "raw"), 0, 8)]
+    file["posterior"].create_dataset("raw", (1,), "f8", external=where)[0] = 1.0
+
+
+@pytest.mark.parametrize("link", [external, soft, cyclic, outside])
+def test_links_are_refused(saved, tmp_path, link):
+    path = tmp_path / "linked.nc"
+    path.write_bytes(saved.read_bytes())
+    with h5py.File(path, "r+") as file:
+        link(file, tmp_path)
+    with pytest.raises(ValueError, match=r"is a link|in the file twice|kept in another file"):
+        bayescal.load(path)

@@ -73,7 +73,7 @@ def predict_parquet(
     dataset = _dataset(Path(source), (score, topic))
     folder = target / unfinished.FOLDER
     record = {
-        "calibrator": _digest(curves),
+        "calibrator": storage.digest(curves.results.tree),
         "files": _digest_of_files(dataset.files),
         "columns": f"{score}, {topic}",
         "level": level,
@@ -177,16 +177,6 @@ def _dataset(source: Path, wanted: tuple[str, ...]) -> Any:
 def _check_target(out: Path) -> None:
     if out.is_file() or (out.is_dir() and any(p.name != unfinished.FOLDER for p in out.iterdir())):
         raise ValueError(f"{out} must be a new or an empty folder: choose another.")
-
-
-def _digest(curves: TopicCurves) -> str:
-    datasets = [node.dataset for node in curves.results.tree.subtree]
-    return unfinished.digest(
-        part
-        for dataset in datasets
-        for name, variable in dataset.variables.items()
-        for part in (str(name).encode(), np.ascontiguousarray(variable.values).tobytes())
-    )
 
 
 def _digest_of_files(files: list[str]) -> str:

@@ -1,14 +1,20 @@
-"""Trees on disk: netCDF files, versioned, without pickle."""
+"""Trees on disk: netCDF files with a version and a checksum, without pickle."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import xarray as xr
 
+from bayescal.support import unfinished
 from bayescal.support.whole_file import whole_file
 
 SCHEMA_VERSION = 1
+VERSION, CHECKSUM = "bayescal_schema", "bayescal_checksum"  # attributes of the root
 
 
 def write_tree(tree: xr.DataTree, path: str | Path) -> Path:
@@ -17,31 +23,93 @@ def write_tree(tree: xr.DataTree, path: str | Path) -> Path:
     stamped = xr.DataTree.from_dict(
         {node.path: node.to_dataset(inherit=False).drop_encoding() for node in tree.subtree}
     )
-    stamped.attrs["bayescal_schema"] = SCHEMA_VERSION
+    stamped.attrs[VERSION] = SCHEMA_VERSION
+    stamped.attrs[CHECKSUM] = digest(stamped)
+    # In memory first: HDF5 ends the process where the disk is full.
+    image = stamped.to_netcdf(engine="h5netcdf")
+    assert image is not None  # noqa: S101
     with whole_file(path) as temporary:
-        stamped.to_netcdf(temporary, engine="h5netcdf")
+        temporary.write_bytes(image)
     return Path(path)
 
 
 def read_tree(path: str | Path) -> xr.DataTree:
-    """Read a tree that `write_tree` wrote."""
+    """Read a tree that `write_tree` wrote; raise ValueError if it is damaged or of others."""
     source = Path(path)
     if not source.is_file():
         raise FileNotFoundError(f"there is no file {source}.")
     try:
+        _check_links(source)
         with xr.open_datatree(source, engine="h5netcdf") as opened:
             tree = opened.load()
-    except OSError as err:
+        version = tree.attrs.get(VERSION)
+        found = None if version is None else digest(tree)
+    # HDF5 and its readers raise errors of every kind for damaged files.
+    except Exception as err:
         raise ValueError(
-            f"{source} is not a netCDF file, which a calibrator's save writes: {err}; if it is from"
-            " CalibratedClassifier.save, CalibratedClassifier.load reads it."
+            f"{source} cannot be read as a netCDF file of a calibrator"
+            f" ({type(err).__name__}: {err}): it is damaged, or of another kind. A file of"
+            " CalibratedClassifier.save is read by CalibratedClassifier.load, which runs the code"
+            " that the file holds: load such files from people you trust."
         ) from err
-    version = tree.attrs.get("bayescal_schema")
     if version is None:
-        raise ValueError(f"{source} was not written by bayescal: it has no bayescal_schema.")
+        raise ValueError(f"{source} was not written by bayescal: it has no {VERSION}.")
     if version != SCHEMA_VERSION:
-        advice = "update bayescal" if version > SCHEMA_VERSION else "fit and save it again"
+        advice = "fit and save it again"
+        if isinstance(version, int | np.integer) and version > SCHEMA_VERSION:
+            advice = "update bayescal"
         raise ValueError(
             f"{source} has schema {version}, this version reads schema {SCHEMA_VERSION}: {advice}."
         )
+    if tree.attrs.pop(CHECKSUM, None) != found:
+        raise ValueError(
+            f"{source} is damaged: its contents do not match its checksum. Copy it again from"
+            " where it was written, or fit again."
+        )
+    del tree.attrs[VERSION]
     return tree
+
+
+def digest(tree: xr.DataTree) -> str:
+    """Return a checksum of all values, dimensions and attributes, but for the checksum itself."""
+    return unfinished.digest(part for node in tree.subtree for part in _parts(node))
+
+
+def _parts(node: xr.DataTree) -> Iterator[bytes]:
+    dataset = node.to_dataset(inherit=False)
+    yield node.path.encode()
+    yield _as_json({k: v for k, v in dataset.attrs.items() if k != CHECKSUM})
+    for name in sorted(map(str, dataset.variables)):
+        variable = dataset.variables[name]
+        values = np.ascontiguousarray(variable.values)
+        yield _as_json([name, list(variable.dims), dict(variable.attrs)])
+        # Fixed-length texts come back as objects, or with another length.
+        yield values.tobytes() if values.dtype.kind in "biuf" else _as_json(values.tolist())
+
+
+def _as_json(value: Any) -> bytes:
+    return json.dumps(
+        value, sort_keys=True, default=lambda each: np.asarray(each).tolist()
+    ).encode()
+
+
+def _check_links(source: Path) -> None:
+    """Refuse links out of the file, and groups that hold themselves, which readers would follow."""
+    import h5py
+
+    with h5py.File(source) as file:
+        seen, waiting = set(), [file["/"]]
+        while waiting:
+            group = waiting.pop()
+            for name in group:
+                if not isinstance(group.get(name, getlink=True), h5py.HardLink):
+                    raise ValueError(f"{group.name}/{name} is a link, and calibrators save none")
+                item = group[name]
+                where = h5py.h5o.get_info(item.id).addr
+                if where in seen:
+                    raise ValueError(f"{group.name}/{name} is in the file twice")
+                seen.add(where)
+                if isinstance(item, h5py.Group):
+                    waiting.append(item)
+                elif item.external or item.is_virtual:
+                    raise ValueError(f"{group.name}/{name} is kept in another file")
