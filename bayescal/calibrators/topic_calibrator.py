@@ -39,7 +39,7 @@ from bayescal.fitting.results.parquet import predict_parquet
 from bayescal.fitting.results.topic_curves import POINT, Priors, TopicCurves
 from bayescal.fitting.results.topics import at_topics, combination_table
 from bayescal.fitting.results.tree import Results
-from bayescal.fitting.scores import check_alike, read_cells, read_topics
+from bayescal.fitting.scores import Cells, check_alike, read_cells, read_topics
 from bayescal.fitting.topic_fitting import extend_results, fit_topic_results
 from bayescal.fitting.topic_settings import families_of, for_topics, read_topic_options
 from bayescal.support.parallel import one_blas_thread, workers
@@ -102,6 +102,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         a warning if all of them lie in [0, 1].
     positive : label, optional
         The positive class, for which larger scores stand; by default the second in sorted order.
+        See `ScoreCalibrator`: it changes no order of `classes_`.
     point : {"predictive", "mean", "median"}, optional
         What `predict_proba` returns, see `ScoreCalibrator`; by default "predictive".
     lapse : "auto" or float
@@ -125,8 +126,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
     topics_ : array of shape (topics,)
         Names of the topics, in sorted order.
     classes_ : array of shape (2,)
-        The negative and the positive class: the labels in sorted order unless `positive` is the
-        first of them.
+        The labels in sorted order, that of the columns of `predict_proba`.
     flagged_ : dict
         What is wrong with single topics, by name: those that lack documents of a class, so that the
         population answers for what is missing (scores of a topic that are all the same do not
@@ -256,7 +256,11 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         self, scores: Any, topics: ArrayLike | None = None, prior: Priors | None = None
     ) -> Floats:
         """
-        Return calibrated natural log-odds of the positive class, of the shape of the scores.
+        Return calibrated natural log-odds of `classes_[1]`, of the shape of the scores.
+
+        As with `ScoreCalibrator.decision_function`, that is the positive class unless `positive`
+        is the first in sorted order; `sample_proba`, `predict_interval` and the P(+) of wide scores
+        are about the positive class in either case.
 
         For dask arrays, and for xarray or DataFrames that hold them, the answer of this and of the
         other methods is lazy: Dask computes it block by block when asked to.
@@ -277,9 +281,8 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         ValueError
             If a topic was not fitted and `new_topics` is "error", or a prior is not inside (0, 1).
         """
-        return self._read(
-            partial(TopicCurves.log_odds, prior=self._checked_prior(prior)), scores, topics
-        )
+        read = partial(TopicCurves.log_odds, prior=self._checked_prior(prior))
+        return self._read(partial(_negated, read) if self._turned else read, scores, topics)
 
     def predict_proba(
         self, scores: Any, topics: ArrayLike | None = None, prior: Priors | None = None
@@ -297,6 +300,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
             See `decision_function`.
         """
         read = partial(TopicCurves.proba, prior=self._checked_prior(prior))
+        read = partial(_in_sorted_order, read) if self._turned else read
         return self._read(read, scores, topics, self._classes_last(scores))
 
     def predict_log_proba(
@@ -315,6 +319,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
             See `decision_function`.
         """
         read = partial(TopicCurves.log_proba, prior=self._checked_prior(prior))
+        read = partial(_in_sorted_order, read) if self._turned else read
         return self._read(read, scores, topics, self._classes_last(scores))
 
     def predict_interval(
@@ -479,7 +484,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "topics_")
         scores_are = topic_documents.read_scores_are(self._results.groups)
         data = read_topics(
-            scores, labels, topics, sample_weight, classes=self.classes_, scores_are=scores_are
+            scores, labels, topics, sample_weight, classes=self._labels, scores_are=scores_are
         )
         check_alike(data.names, self.topics_)
         if known := sorted(set(data.names.tolist()) & set(self.topics_.tolist())):
@@ -488,7 +493,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         with workers(self.n_jobs, self.memory), one_blas_thread():
             results = extend_results(self._results, data, families, generator(self.random_state))
         added = slice(self.topics_.size, None)
-        self._set_results(results, self.classes_)
+        self._set_results(results, self._labels)
         # The draws of all topics would take longer to look through than to add some.
         warn_of_problems(diagnose_topics(at_topics(results.groups, added)))
         warn_of_scores(self._scores_warnings())
@@ -516,7 +521,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "topics_")
         check_fraction(level=level)
         warn_of_problems(self.diagnostics_)
-        return topic_table(self._results.groups, self.classes_, level)
+        return topic_table(self._results.groups, self._labels, level)
 
     @property
     def posterior_(self) -> xr.DataTree:
@@ -586,7 +591,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         families = tuple(FAMILIES[name] for name in self.families_)
         return Topics(
             results=self._results,
-            labels=self.classes_,
+            labels=self._labels,
             families=families,
             pooling=self.pooling,
             point=self._curves.point,
@@ -739,7 +744,8 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         return {k: v for k, v in self.get_params(deep=False).items() if k not in elsewhere}
 
     def _set_results(self, results: Results, classes: NDArray[Any]) -> None:
-        self._results, self.classes_ = results, classes
+        self._results, self._labels = results, classes  # the negative and the positive one
+        self.classes_ = np.sort(classes)
         self._diagnostics = None
         point = self.point or POINT
         topics = results.groups["topics"]
@@ -768,6 +774,12 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         )
 
     @property
+    def _turned(self) -> bool:
+        """Whether the positive class is the first of the two in sorted order."""
+        check_is_fitted(self, "topics_")
+        return bool(self._labels[0] > self._labels[1])
+
+    @property
     def _strict(self) -> bool:
         """Whether topics that were not fitted are an error."""
         return self.new_topics == "error"
@@ -787,7 +799,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         return topics_html(
             self._results.groups,
             problems,
-            self.classes_,
+            self._labels,
             self.pooling,
             len(self.flagged_),
             self._draw,
@@ -808,3 +820,16 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
             lazy: Floats = read_lazily(self._curves, read, scores, topics, last)
             return lazy
         return read(self._curves, read_cells(scores, topics))
+
+
+def _negated(read: Callable[..., Floats], *arguments: Any, **options: Any) -> Floats:
+    """Return log-odds of the other class."""
+    return -read(*arguments, **options)
+
+
+def _in_sorted_order(
+    read: Callable[..., Floats], curves: TopicCurves, cells: Cells, **options: Any
+) -> Floats:
+    """Return probabilities in the order of the sorted classes; of wide scores P(+) alone."""
+    values = read(curves, cells, **options)
+    return values if len(cells.shape) == 2 else values[:, ::-1]

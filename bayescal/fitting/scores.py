@@ -112,7 +112,7 @@ def read_binary_scores(
     values = as_scores_of(scores, scores_are)
     check_same_length("scores", values.size, "y", len(np.asarray(y)))
     weight = as_weights(sample_weight, values.size)
-    classes, is_positive = encode_labels(y, weight, positive=positive)
+    classes, is_positive = encode_labels(y, weight, positive=positive, scores=values)
     return BinaryScores(values, is_positive, weight, scores_are, name_of(scores)), classes
 
 

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from bayescal.fitting.scores import KLASS
 from bayescal.plots import display
 from bayescal.support.palette import FAINT_COLOUR, MLE_COLOUR, POSTERIOR_COLOUR
-from bayescal.support.validation import check_choice, check_fraction
+from bayescal.support.validation import check_choice, check_fraction, negative_and_positive
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -128,7 +128,7 @@ class TopicForestDisplay(display.Display):
             if strange or not len(topics):
                 raise ValueError(f"topics must be some of those fitted, got {strange or 'none'}.")
             data = data.sel(topic=list(topics))
-        names = dict(zip(KLASS, map(str, calibrator.classes_), strict=True))
+        names = dict(zip(KLASS, map(str, negative_and_positive(calibrator)), strict=True))
         whose = names["positive"] if parameter == "rate" else names[klass]
         attrs = {
             "level": level,
