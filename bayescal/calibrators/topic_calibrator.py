@@ -45,7 +45,7 @@ from bayescal.fitting.topic_settings import families_of, for_topics, read_topic_
 from bayescal.support.parallel import one_blas_thread, workers
 from bayescal.support.randomness import generator
 from bayescal.support.score_checks import warn_of_scores
-from bayescal.support.validation import Floats, check_choice, check_fraction, first_of
+from bayescal.support.validation import Floats, check_choice, check_flag, check_fraction, first_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -397,6 +397,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self, "topics_")
         check_fraction(level=level)
+        check_flag(resume=resume)
         with workers(self.n_jobs):
             return predict_parquet(
                 self._curves,

@@ -28,7 +28,7 @@ from bayescal.fitting.problems.problem import Problems
 from bayescal.fitting.results.tree import describe
 from bayescal.support.bayes import probability
 from bayescal.support.randomness import generator
-from bayescal.support.validation import Floats, as_weights, check_choice, check_fraction
+from bayescal.support.validation import Floats, as_weights, check_choice, check_fraction, unmasked
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -182,7 +182,7 @@ class CombinedClassifier(
             classifier or an indicator gives nan.
         """
         classifiers = read_classifiers(self.classifiers)
-        X, target = indexable(X)[0], read_target(y, _num_samples(X), self.positive)
+        X, target = indexable(unmasked(X, "X"))[0], read_target(y, _num_samples(X), self.positive)
         if self.measure is not None:
             check_choice("measure", self.measure, tuple(MEASURES))
         weight = as_weights(sample_weight, len(target.y))
@@ -455,7 +455,7 @@ class CombinedClassifier(
 
     def _inputs(self, X: Any) -> list[Inputs]:
         check_is_fitted(self, "classes_")
-        return [members.inputs(X) for members in self._members]
+        return [members.inputs(unmasked(X, "X")) for members in self._members]
 
     def _scores(self, inputs: list[Inputs]) -> Floats:
         pairs = zip(self._combined, inputs, strict=True)

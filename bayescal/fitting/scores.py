@@ -24,6 +24,7 @@ from bayescal.support.validation import (
     encode_labels,
     match_labels,
     name_of,
+    unmasked,
 )
 
 # The dimension "klass" of every result, in this order.
@@ -290,7 +291,7 @@ def read_topics(
             raise ValueError("labels must be None with a DataFrame: its column label holds them.")
         _check_columns(scores, COLUMNS)
         labels = scores["label"]
-    cells, given = read_cells(scores, topics), np.asarray(labels)
+    cells, given = read_cells(scores, topics), np.asarray(unmasked(labels, "labels"))
     if given.shape != cells.shape:
         raise ValueError(f"labels must have the shape of scores, {cells.shape}, got {given.shape}.")
     flat = given.ravel()
@@ -356,7 +357,7 @@ def _check_columns(table: Any, wanted: tuple[str, ...]) -> None:
 
 def _names(topics: ArrayLike) -> NDArray[Any]:
     """Return topic names: all strings or all whole numbers."""
-    values = np.asarray(topics)
+    values = np.asarray(unmasked(topics, "topics"))
     if values.ndim != 1:
         raise ValueError(f"topics must have shape (n,), got {values.shape}.")
     if values.size == 0:

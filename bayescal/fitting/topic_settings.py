@@ -95,6 +95,7 @@ def _read_inference(inference: Any) -> tuple[str, Sampler | None]:
             f" are those of the calibrator: give neither program nor hyperparameters; got"
             f" {inference!r}."
         )
+    inference.check_flags()
     return inference.name, Sampler(inference.sampler_options, inference.progressbar)
 
 

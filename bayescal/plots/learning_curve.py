@@ -159,7 +159,7 @@ class LearningCurveDisplay(display.Display):
         legend : bool
             Whether to draw a legend, where the calibrators have names.
         """
-        ax, loss = self._begin(ax), self.data["log_loss"]
+        ax, loss = self._begin(ax, legend=legend), self.data["log_loss"]
         mean = loss.mean("repeat")
         repeats = loss.sizes["repeat"]
         error = loss.std("repeat", ddof=1) / repeats**0.5 if repeats > 1 else 0.0 * mean

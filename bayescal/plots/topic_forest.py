@@ -151,7 +151,8 @@ class TopicForestDisplay(display.Display):
         order = np.argsort(-self.data["documents"].values, kind="stable")
         data = self.data.isel(topic=order)
         rows = np.arange(data.sizes["topic"])
-        ax = self._begin(ax, (WIDTH, max(LEAST_HEIGHT, 1.3 + LEGEND_HEIGHT + ROW * rows.size)))
+        size = (WIDTH, max(LEAST_HEIGHT, 1.3 + LEGEND_HEIGHT + ROW * rows.size))
+        ax = self._begin(ax, size, legend=legend)
         if data.attrs["parameter"] not in ("theta", "rate"):
             ax.set_xscale("log")
             ax.xaxis.set_major_locator(

@@ -15,7 +15,7 @@ from bayescal.fitting.scores import read_cells
 from bayescal.metrics import calibration_verdict, losses
 from bayescal.metrics.verdict import TELLS_NOTHING
 from bayescal.report.rendering import numbers
-from bayescal.support.validation import Floats, check_same_length
+from bayescal.support.validation import Floats, check_same_length, unmasked
 
 # Documents in bins: histograms, empirical log-odds, reliability of probabilities.
 
@@ -198,7 +198,7 @@ def read_labelled_topics(
 
 def read_positive(labels: ArrayLike, classes: NDArray[Any], n: int, name: str) -> NDArray[np.bool_]:
     """Return the mask of positive labels; labels may come as text."""
-    values = np.asarray(labels, dtype=object).ravel()
+    values = np.asarray(unmasked(labels, f"labels of {name}"), dtype=object).ravel()
     check_same_length(f"scores of {name}", n, "its labels", values.size)
     negative, positive = classes.tolist()
     found = np.array([_same(value, positive) for value in values])

@@ -152,6 +152,22 @@ def check_count(name: str, value: Any) -> None:
         raise ValueError(f"{name} must be a positive whole number, got {value!r}.")
 
 
+def check_flag(**parameters: Any) -> None:
+    """
+    Raise ValueError unless every named argument is True or False.
+
+    Examples
+    --------
+    >>> check_flag(monotone="yes")
+    Traceback (most recent call last):
+    ...
+    ValueError: monotone must be True or False, got 'yes'.
+    """
+    for name, value in parameters.items():
+        if not isinstance(value, bool | np.bool_):
+            raise ValueError(f"{name} must be True or False, got {value!r}.")
+
+
 def check_fraction(**parameters: Any) -> None:
     """
     Raise ValueError unless every named number lies strictly between 0 and 1.
