@@ -6,6 +6,7 @@ import math
 import sys
 import warnings
 from collections.abc import Collection
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -82,9 +83,23 @@ def name_of(scores: object) -> str:
     >>> name_of(pd.Series([0.5], name="margin")), name_of([0.5])
     ('margin', 'score')
     """
-    columns = list(getattr(scores, "columns", ()))
+    columns = column_names(scores) if hasattr(scores, "columns") else []
     name = columns[0] if len(columns) == 1 else getattr(scores, "name", None)
     return name if isinstance(name, str) and name else "score"
+
+
+def column_names(table: Any) -> list[Any]:
+    """
+    Return the names of the columns of a pandas, polars or Dask DataFrame or a pyarrow table.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> column_names(pd.DataFrame({"score": [0.5]}))
+    ['score']
+    """
+    # The columns of a pyarrow table are those themselves.
+    return list(table.column_names if hasattr(table, "column_names") else table.columns)
 
 
 def as_weights(
@@ -419,6 +434,8 @@ def as_labels(labels: Any, name: str) -> NDArray[Any]:
         if len({issubclass(each, str) for each in types}) > 1:
             shown = ", ".join(sorted(each.__name__ for each in types))
             raise ValueError(f"{name} must hold labels of one type, got {shown}.")
+        if all(issubclass(each, bool | np.bool_ | Number) for each in types):
+            values = np.array(values.tolist()).reshape(values.shape)
     return values
 
 

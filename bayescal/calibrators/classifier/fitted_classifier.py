@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from pickle import UnpicklingError
 from typing import TYPE_CHECKING, Any, Self
 
 import joblib
@@ -73,8 +72,8 @@ def read_classifier(path: str | Path, expected: type) -> Any:
     advice = f"{source} must be a file that {expected.__name__}.save wrote"
     try:
         content = joblib.load(source)
-    except (ValueError, KeyError, IndexError, EOFError, OSError, UnpicklingError) as err:
-        raise ValueError(f"{advice}: it cannot be read as one ({err}).") from err
+    except Exception as err:  # a pickle that is damaged may raise anything
+        raise ValueError(f"{advice}: it cannot be read as one ({err!r}).") from err
     if not isinstance(content, dict) or ESTIMATOR not in content:
         raise ValueError(f"{advice}, got a pickle of something else.")
     loaded = content[CLASSIFIER]

@@ -9,6 +9,8 @@ import xarray as xr
 from bayescal.support.whole_file import whole_file
 
 SCHEMA_VERSION = 1
+# First bytes of pickles that are compressed by zlib, as joblib does, or are not.
+PICKLED = (b"x\x01", b"x^", b"x\x9c", b"x\xda", b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05")
 
 
 def write_tree(tree: xr.DataTree, path: str | Path) -> Path:
@@ -32,9 +34,14 @@ def read_tree(path: str | Path) -> xr.DataTree:
         with xr.open_datatree(source, engine="h5netcdf") as opened:
             tree = opened.load()
     except OSError as err:
+        with source.open("rb") as file:
+            pickled = file.read(2) in PICKLED
+        hint = (
+            "; it looks like a pickle, which CalibratedClassifier.save writes and its load reads:"
+            " that runs the code it names, so load it only if you trust its author" * pickled
+        )
         raise ValueError(
-            f"{source} is not a netCDF file, which a calibrator's save writes: {err}; if it is from"
-            " CalibratedClassifier.save, CalibratedClassifier.load reads it."
+            f"{source} is not a netCDF file, which a calibrator's save writes: {err}{hint}."
         ) from err
     version = tree.attrs.get("bayescal_schema")
     if version is None:
