@@ -5,6 +5,7 @@ import pytest
 from scipy import special
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import make_classification
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import LinearSVC
 
 from bayescal import CalibratedClassifier, ScoreCalibrator, TopicCalibrator
@@ -129,3 +130,11 @@ def test_bands_hold_for_a_population_with_other_shares():
         lower, upper = np.moveaxis(classifier.predict_interval(later, 0.9, prior=Q), 2, 0)
         held.append(((lower <= truth) & (truth <= upper)).mean())
     assert np.mean(held) > 0.82
+
+
+def test_masked_priors_of_labels_are_refused():
+    y = np.stack([CODES == 0, CODES == 1], axis=1).astype(int)
+    base = OneVsRestClassifier(LinearSVC(random_state=0))
+    classifier = CalibratedClassifier(base, QUICK, cv=2).fit(X, y)
+    with pytest.raises(ValueError, match="prior must hold no masked value"):
+        classifier.predict_proba(X, np.ma.masked_equal([0.5, 0.25], 0.5))

@@ -43,6 +43,7 @@ def priors_of(kind: str, names: NDArray[Any], prior: Any) -> Priors:
     """
     if prior is None:
         return [None] * (1 if kind == BINARY else names.size)
+    prior = unmasked(prior, "prior")
     # A Series for two classes may hold draws of one.
     named = isinstance(prior, Mapping) or (
         hasattr(prior, "to_dict") and (kind != BINARY or len(prior) == names.size)
@@ -50,7 +51,7 @@ def priors_of(kind: str, names: NDArray[Any], prior: Any) -> Priors:
     if named:
         prior = _in_order(dict(prior.items()), names.tolist())
     elif kind == BINARY:
-        if np.shape(unmasked(prior, "prior")) != (2,) or not curves.sum_to_one(prior):
+        if np.shape(prior) != (2,) or not curves.sum_to_one(prior):
             return [prior]
         prior = prior[::-1] if targets.is_turned(names) else prior
     if not hasattr(prior, "__len__") or len(prior) != names.size:
@@ -190,7 +191,7 @@ class CalibratedPair:
         """Return posterior draws of probabilities at scores, shape (draws, n, columns)."""
         own, weight = self._split(priors)
         drawn = self.score_map.sample(scores, draws, rng, own)
-        return on_simplex(self.kind, drawn if priors == own else drawn * weight)
+        return on_simplex(self.kind, drawn if own is priors else drawn * weight)
 
     def _split(self, priors: Priors) -> tuple[Priors, Floats]:
         """
