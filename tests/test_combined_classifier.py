@@ -83,8 +83,8 @@ class TestTargets:
 
     def test_the_first_class_may_be_the_positive_one(self, binary):
         turned = combined(combiner="bayes", positive=0).fit(X, Y)
-        assert turned.classes_.tolist() == [1, 0]
-        other = turned.predict_proba(X)[:, 1]
+        assert turned.classes_.tolist() == [0, 1]
+        other = turned.predict_proba(X)[:, 0]
         np.testing.assert_allclose(other, binary.predict_proba(X)[:, 0], atol=0.1)
         assert np.corrcoef(other, binary.predict_proba(X)[:, 0])[0, 1] > 0.99
 

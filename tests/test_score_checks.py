@@ -89,11 +89,11 @@ def test_labels_in_the_wrong_order_are_spoken_of_and_mended_by_positive(options,
         "scores of class 'nonresponsive', the positive one, lie below" in caught[0].message.args[0]
     )
     mended = ScoreCalibrator(positive="Responsive", **FAST | options).fit(SCORES, LABELS)
-    assert mended.classes_.tolist() == ["nonresponsive", "Responsive"]
+    assert mended.classes_.tolist() == ["Responsive", "nonresponsive"]
     assert mended.score_problems_ == ()
     by_number = ScoreCalibrator(**FAST | options).fit(SCORES, LABELS == "Responsive")
     np.testing.assert_array_equal(
-        mended.predict_proba(SCORES[:30]), by_number.predict_proba(SCORES[:30])
+        mended.predict_proba(SCORES[:30])[:, ::-1], by_number.predict_proba(SCORES[:30])
     )
     for fitted in (calibrator, mended):
         again = bayescal.load(fitted.save(tmp_path / "one.nc"))
@@ -156,7 +156,7 @@ def test_flows_of_the_package_are_silent():
     texts = [f"word{k % 7} word{k % 5} word{k % 3}" for k in range(40)]
     text = TextCalibrator(calibrator=ScoreCalibrator(inference="mle"), folds=2, positive="in")
     text.fit(texts, ["in", "out"] * 20)
-    assert text.classes_.tolist() == ["out", "in"]
+    assert text.classes_.tolist() == ["in", "out"]
     (calibrator,) = text.calibrated_classifiers_[0].calibrators
     assert calibrator.score_problems_ != ()  # which those who ask can read
     with pytest.raises(ValueError, match="calibrator must leave positive at None, got 1"):
@@ -173,7 +173,7 @@ def test_topics_the_wrong_way_round(tmp_path):
         turned = TopicCalibrator(**options).fit(frame.assign(score=-frame["score"]))
     assert len(turned.score_problems_) == 1
     mended = TopicCalibrator(positive=0, **options).fit(frame.assign(score=-frame["score"]))
-    assert (mended.classes_.tolist(), mended.score_problems_) == ([1, 0], ())
+    assert (mended.classes_.tolist(), mended.score_problems_) == ([0, 1], ())
     one = frame["topic"] == "a"
     with pytest.warns(ScoresWarning, match="below negatives in 1 of 4 topics.* labels of 'a'"):
         mixed = TopicCalibrator(**options).fit(
@@ -212,7 +212,8 @@ def test_the_command_line_speaks_of_them_and_knows_the_options(tmp_path):
     assert '<div id="verdict" class="verdict warning">' in text
     assert run(*fit, "--positive", "Responsive").stderr == ""
     saved = bayescal.load(tmp_path / "out")
-    assert saved.classes_.tolist() == ["nonresponsive", "Responsive"]
+    assert saved.classes_.tolist() == ["Responsive", "nonresponsive"]
+    assert saved.fitted_problems()[""].labels.tolist() == ["nonresponsive", "Responsive"]
 
 
 def test_the_command_line_takes_probabilities(tmp_path):

@@ -2,45 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from dataclasses import replace
+from typing import Any, Self
 
 import numpy as np
+import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.frozen import FrozenEstimator
-from sklearn.model_selection import check_cv
-from sklearn.svm import LinearSVC
-from sklearn.utils import get_tags, indexable
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils import get_tags, indexable, validation
 
-from bayescal.calibrators.classifier import ensemble
-from bayescal.calibrators.classifier.ensemble import CalibratedPair, calibrate
+from bayescal.calibrators.classifier import ensemble, folds, score_maps, targets
 from bayescal.calibrators.classifier.fitted_classifier import FittedClassifier
-from bayescal.calibrators.classifier.folds import (
-    Scored,
-    TrainingDocuments,
-    route,
-    router_of,
-    routing_enabled,
-    score_fitted,
-    score_folds,
-    score_out_of_fold,
-)
 from bayescal.calibrators.classifier.raw_scores import check_scoring
-from bayescal.calibrators.classifier.score_maps import read_calibrator
-from bayescal.calibrators.classifier.targets import BINARY, MULTILABEL, Target, read_target
+from bayescal.calibrators.classifier.targets import BINARY, MULTILABEL
+from bayescal.calibrators.topic_calibrator import TopicCalibrator
 from bayescal.fitting.problems.problem import Problems
 from bayescal.fitting.results.calibration import KINDS
+from bayescal.fitting.results.diagnostics import Diagnostics
+from bayescal.support import validation as checks
 from bayescal.support.randomness import generator
-from bayescal.support.validation import Floats, as_weights, check_choice, check_fraction
+from bayescal.support.validation import Floats
 
-if TYPE_CHECKING:
-    import xarray as xr
-    from sklearn.utils import Tags
-    from sklearn.utils.metadata_routing import MetadataRouter
-
-    from bayescal.fitting.results.diagnostics import Diagnostics
-
+PROBABILITIES = "probabilities"  # stands for an estimator whose features they are
 ESTIMATOR = "estimator"  # the classifier's name in metadata routing
 
 
@@ -62,10 +46,12 @@ class CalibratedClassifier(
 
     Parameters
     ----------
-    estimator : classifier, optional
+    estimator : classifier or "probabilities", optional
         It has fit and decision_function or predict_proba; LinearSVC by default. One inside a
         `sklearn.frozen.FrozenEstimator` is not fitted again: all documents calibrate it, and `cv`
-        and `ensemble` do not matter.
+        and `ensemble` do not matter. "probabilities" calibrates probabilities of a classifier that
+        is not at hand: X has a column of them for each class in sorted order, or named by its
+        class, or for each label; with two classes that of the second is enough.
     calibrator : object or str, optional
         `ScoreCalibrator()` by default; a `TopicCalibrator`; "sigmoid", "isotonic" or
         "temperature", which are scikit-learn's; or any object with fit and with predict_proba, or
@@ -84,13 +70,14 @@ class CalibratedClassifier(
     random_state : int, numpy Generator, RandomState or None
         Gives each calibrator its seed; with None each keeps its own random_state.
     positive : label, optional
-        The positive one of two classes; by default the second in sorted order.
+        The positive one of two classes, by default the second in sorted order: intervals, draws,
+        priors, decisions, `scores_` and reports are about it. `classes_`, `predict_proba` and
+        `decision_function` keep scikit-learn's order.
 
     Attributes
     ----------
     classes_ : array of shape (classes,), or list of arrays
-        The negative and the positive class; of several classes these in sorted order; with several
-        labels [0, 1] for each.
+        In sorted order, whatever `positive`; with several labels [0, 1] for each.
     scores_ : array of shape (n,) or (n, columns)
         The raw scores that the documents were calibrated on, by classifiers that were not trained
         on them: of two classes for the positive one, else one for each class or label; nan for
@@ -119,8 +106,10 @@ class CalibratedClassifier(
 
     References
     ----------
-    B. Zadrozny and C. Elkan, Transforming classifier scores into accurate multiclass probability
-    estimates, KDD 2002.
+    .. [1] B. Zadrozny and C. Elkan, Transforming classifier scores into accurate multiclass
+       probability estimates, KDD 2002.
+    .. [2] M. Saerens, P. Latinne and C. Decaestecker, Adjusting the outputs of a classifier to new
+       a priori probabilities, Neural Computation 2002.
     """
 
     def __init__(
@@ -163,14 +152,28 @@ class CalibratedClassifier(
         ValueError
             If an argument is not as described; if a class lacks documents in a part of a fold; or
             if the classifier or the calibrator takes no weights and there are some.
+
+        Warns
+        -----
+        UserWarning
+            If a label never varies, or a class of a frozen estimator has no document: with k
+            positives among n documents its probability is (k + 1)/(n + 2), whatever the score.
         """
-        X, target = indexable(X)[0], read_target(y, _num_samples(X), self.positive)
-        estimator = self._estimator()
+        X, estimator = indexable(checks.unmasked(X, "X"))[0], self._estimator()
+        known = None
+        if isinstance(estimator, score_maps.ProbabilityMatrix):
+            estimator = FrozenEstimator(estimator.fit(X, y))
+        if isinstance(estimator, FrozenEstimator):
+            known = getattr(estimator, "classes_", None)
+        target = targets.read_target(y, validation._num_samples(X), self.positive, known)
         check_scoring(estimator, target.kind)
         if not isinstance(self.ensemble, bool | np.bool_) and self.ensemble != "auto":
             raise ValueError(f"ensemble must be True, False or 'auto', got {self.ensemble!r}.")
-        calibrator = read_calibrator(self.calibrator, weighted=sample_weight is not None)
-        fit_params, split_params = route(
+        calibrator = score_maps.read_calibrator(self.calibrator, weighted=sample_weight is not None)
+        pooled = isinstance(calibrator, TopicCalibrator)
+        if pooled and isinstance(estimator, FrozenEstimator):
+            target = replace(target, population=True)
+        fit_params, split_params = folds.route(
             self,
             {ESTIMATOR: estimator},
             sample_weight,
@@ -178,19 +181,27 @@ class CalibratedClassifier(
             called="{name} {kind}",
             others="a step of it or the calibrators",
         )
-        weight = as_weights(sample_weight, len(target.y))
-        documents = TrainingDocuments(X, target, fit_params[ESTIMATOR])
-        if isinstance(estimator, FrozenEstimator):
-            parts = score_fitted(estimator, documents)
-        else:
-            splits = check_cv(self.cv, target.y, classifier=True).split(X, target.y, **split_params)
-            # "auto" is true, as it means to scikit-learn: a frozen estimator is dealt with above.
-            score = score_folds if self.ensemble else score_out_of_fold
-            parts = score(estimator, documents, splits, n_jobs=self.n_jobs)
-        self.calibrated_classifiers_ = calibrate(
-            parts, calibrator, target, weight, random_state=self.random_state, n_jobs=self.n_jobs
+        weight = checks.as_weights(sample_weight, len(target.y))
+        columns, parts = folds.score_held_out(
+            estimator,
+            folds.TrainingDocuments(X, target, fit_params[ESTIMATOR]),
+            self.cv,
+            split_params,
+            # "auto" is true, as it means to scikit-learn: a frozen estimator has no folds.
+            ensemble=bool(self.ensemble),
+            n_jobs=self.n_jobs,
         )
-        self.scores_ = _scores_of(parts, target)
+        self.calibrated_classifiers_ = ensemble.calibrate(
+            parts,
+            calibrator,
+            target,
+            weight,
+            columns=columns,
+            random_state=self.random_state,
+            n_jobs=self.n_jobs,
+        )
+        scores = folds.place_scores(parts, target)
+        self.scores_ = scores[:, 0] if target.kind == BINARY else scores
         self._set_target(target, self.calibrated_classifiers_[0].estimator)
         return self
 
@@ -205,7 +216,10 @@ class CalibratedClassifier(
         prior : float, distribution, sequence, mapping or Series, optional
             For two classes, the share of positives among the documents to predict, see
             `ScoreCalibrator.decision_function`, or the shares of both; else a share for each class
-            or label. Several are in the order of `classes_`, or by name.
+            or label. Several are in the order of `classes_`, or by name. With more than two classes
+            P(c | x) is multiplied by q_c/r_c and divided by the sum, with q the shares given and r
+            those of the documents calibrated on [2]_; in every draw, so that intervals keep the
+            uncertainty of r.
 
         Returns
         -------
@@ -228,7 +242,11 @@ class CalibratedClassifier(
 
     def decision_function(self, X: Any, prior: Any = None) -> Floats:
         """
-        Return calibrated natural log-odds: of the positive class, or of each class or label.
+        Return calibrated natural log-odds: of `classes_[1]`, or of each class or label.
+
+        As with `ScoreCalibrator.decision_function`, that is minus the log-odds of the positive
+        class where `positive` is the first of two classes: scikit-learn's scorers take larger
+        values for the second class.
 
         Parameters
         ----------
@@ -291,8 +309,8 @@ class CalibratedClassifier(
         ValueError
             If the calibrator has no posterior, or an argument is out of range.
         """
-        check_fraction(level=level)
-        check_choice("kind", kind, KINDS)
+        checks.check_fraction(level=level)
+        checks.check_choice("kind", kind, KINDS)
         out = ensemble.interval(self._pairs(), self._features(X), level, kind, prior)
         return out[:, 0] if self._kind == BINARY else out
 
@@ -352,13 +370,13 @@ class CalibratedClassifier(
         AttributeError
             If a calibrator is none of this package's, and so has no posterior.
         """
-        return ensemble.problems(self._pairs(), np.asarray(self.classes_))
+        return ensemble.problems(self._pairs())
 
-    def get_metadata_routing(self) -> MetadataRouter:
+    def get_metadata_routing(self) -> Any:
         """Return who may get which metadata of fit; see scikit-learn's guide."""
-        return router_of(self, {ESTIMATOR: self._estimator()})
+        return folds.router_of(self, {ESTIMATOR: self._estimator()})
 
-    def __sklearn_tags__(self) -> Tags:
+    def __sklearn_tags__(self) -> Any:
         tags, inner = super().__sklearn_tags__(), get_tags(self._estimator())
         tags.input_tags = inner.input_tags
         if inner.classifier_tags is not None:
@@ -370,22 +388,18 @@ class CalibratedClassifier(
 
     def _features(self, X: Any) -> Any:
         """Return documents as the classifier takes them."""
-        return X
+        return checks.unmasked(X, "X")
 
     def _estimator(self) -> Any:
+        if isinstance(self.estimator, str) and self.estimator == PROBABILITIES:
+            return score_maps.ProbabilityMatrix()
         if self.estimator is not None:
             return self.estimator
+        from sklearn.svm import LinearSVC
+
         default = LinearSVC(random_state=0)
-        return default.set_fit_request(sample_weight=True) if routing_enabled() else default
+        return default.set_fit_request(sample_weight=True) if folds.routing_enabled() else default
 
-    def _pairs(self) -> list[CalibratedPair]:
-        check_is_fitted(self, "calibrated_classifiers_")
+    def _pairs(self) -> list[ensemble.CalibratedPair]:
+        validation.check_is_fitted(self, "calibrated_classifiers_")
         return self.calibrated_classifiers_
-
-
-def _scores_of(parts: list[Scored], target: Target) -> Floats:
-    """Return each document's score by a classifier that was not trained on it; nan without one."""
-    scores = np.full(target.positive.shape, np.nan)
-    for part in parts:
-        scores[part.rows] = part.scores
-    return scores[:, 0] if target.kind == BINARY else scores

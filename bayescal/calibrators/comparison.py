@@ -30,6 +30,7 @@ from bayescal.support.validation import (
     check_count,
     check_fraction,
     check_same_length,
+    unmasked,
 )
 
 if TYPE_CHECKING:
@@ -343,7 +344,7 @@ def paired_bootstrap(
     weight = np.ones(size) if weight is None else weight
     total = weight * difference
     if groups is not None:
-        names = np.asarray(groups)
+        names = np.asarray(unmasked(groups, "groups"))
         check_same_length("groups", names.size, "losses", size)
         _, group = np.unique(names, return_inverse=True)
         total = np.bincount(group, weights=total).astype(np.float64)

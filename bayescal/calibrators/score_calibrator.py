@@ -92,8 +92,9 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         1, with a warning; with scores_are="probabilities" it is an error.
     positive : label, optional
         The positive class, for which larger scores stand; by default the second in sorted order.
-        Where it is the first, scorers of scikit-learn, which take the second for positive, would
-        score the wrong class in silence: give them y == positive as labels.
+        Intervals, draws, priors, decisions and reports are about this class. `classes_`,
+        `predict_proba` and `decision_function` keep scikit-learn's order whatever it is, so that
+        scikit-learn's scorers and searches are right.
     units : dict, optional
         Centre and spread of the scores, which the priors are in units of, such as `units_` of
         another calibrator; by default robust ones of the scores fitted.
@@ -137,8 +138,7 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
     Attributes
     ----------
     classes_ : array of shape (2,)
-        The negative and the positive class: the labels in sorted order unless `positive` is the
-        first of them.
+        The labels in sorted order, that of the columns of `predict_proba`.
     score_problems_ : tuple of str
         What is wrong with the scores fitted and what to do: positives that lie below negatives,
         uninformative scores, scores that look like probabilities. Empty when
@@ -350,7 +350,12 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
 
     def decision_function(self, scores: ArrayLike, prior: Prior | None = None) -> Floats:
         """
-        Return calibrated natural log-odds of the positive class, shape (n,).
+        Return calibrated natural log-odds of `classes_[1]`, shape (n,).
+
+        That is the positive class, unless `positive` is the first in sorted order: scikit-learn's
+        scorers take larger values for the second class, and "roc_auc" and "average_precision"
+        prefer this method to `predict_proba`. `sample_proba`, `predict_interval` and `prior` are
+        about the positive class in either case.
 
         More than 32 scores are read off a table of the posterior's curve, within 1e-4 in
         probability; with "mle" and "map" all are evaluated.
@@ -369,7 +374,8 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         ValueError
             If `prior` is not inside (0, 1).
         """
-        return self._fit.calibration.with_prior(prior).log_odds(scores, self._point)
+        log_odds = self._log_odds(scores, prior)
+        return -log_odds if self._fit.turned else log_odds
 
     def predict_proba(self, scores: ArrayLike, prior: Prior | None = None) -> Floats:
         """
@@ -408,8 +414,8 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         prior : float, array-like or frozen scipy.stats distribution, optional
             See `decision_function`.
         """
-        log_odds = self.decision_function(scores, prior)
-        likelier: NDArray[Any] = self.classes_[(log_odds > 0.0).astype(np.intp)]
+        positive = self._log_odds(scores, prior) > 0.0
+        likelier: NDArray[Any] = self._fit.classes[positive.astype(np.intp)]
         return likelier
 
     def predict_interval(
@@ -546,8 +552,8 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
 
     @property
     def classes_(self) -> NDArray[Any]:
-        """The negative and the positive class."""
-        return self._fit.classes
+        """The two classes in sorted order."""
+        return np.sort(self._fit.classes)
 
     @property
     def inference_(self) -> str:
@@ -660,17 +666,17 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
     @property
     def log_evidence_(self) -> dict[str, float]:
         """The log evidence of each class, by the labels' text."""
-        return diagnostics.log_evidence(self._fit.evidence(), self.classes_)
+        return diagnostics.log_evidence(self._fit.evidence(), self._fit.classes)
 
     @property
     def family_weight_(self) -> pd.DataFrame:
         """The weight of each family, a row for each class."""
-        return diagnostics.family_weight(self._fit.evidence(), self.classes_)
+        return diagnostics.family_weight(self._fit.evidence(), self._fit.classes)
 
     @property
     def family_probability_(self) -> pd.DataFrame:
         """The posterior probability of each family, a row for each class."""
-        return diagnostics.family_probability(self._fit.evidence(), self.classes_)
+        return diagnostics.family_probability(self._fit.evidence(), self._fit.classes)
 
     @property
     def warp_weight_(self) -> pd.Series[float]:
@@ -849,6 +855,10 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         check_is_fitted(self)
         fitted: FittedScores = self._fitted
         return fitted
+
+    def _log_odds(self, scores: ArrayLike, prior: Prior | None) -> Floats:
+        """Return log-odds of the positive class."""
+        return self._fit.calibration.with_prior(prior).log_odds(scores, self._point)
 
     @property
     def _point(self) -> str:

@@ -29,10 +29,10 @@ from bayescal.fitting.results.notebook import FittedHTML, topics_html
 from bayescal.fitting.results.parquet import predict_parquet
 from bayescal.fitting.results.topics import at_topic
 from bayescal.fitting.results.tree import Results
-from bayescal.fitting.scores import read_cells, read_topics
+from bayescal.fitting.scores import Cells, read_cells, read_topics
 from bayescal.support.parallel import workers
 from bayescal.support.randomness import generator
-from bayescal.support.validation import Floats, check_choice, check_fraction
+from bayescal.support.validation import Floats, check_choice, check_flag, check_fraction
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -89,6 +89,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         a warning if all of them lie in [0, 1].
     positive : label, optional
         The positive class, for which larger scores stand; by default the second in sorted order.
+        See `ScoreCalibrator`: it changes no order of `classes_`.
     point : {"predictive", "mean", "median"}, optional
         What `predict_proba` returns, see `ScoreCalibrator`; by default "predictive".
     lapse : "auto" or float
@@ -112,8 +113,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
     topics_ : array of shape (topics,)
         Names of the topics, in sorted order.
     classes_ : array of shape (2,)
-        The negative and the positive class: the labels in sorted order unless `positive` is the
-        first of them.
+        The labels in sorted order, that of the columns of `predict_proba`.
     flagged_ : dict
         What is wrong with single topics, by name: those that lack documents of a class, so that the
         population answers for what is missing (scores of a topic that are all the same do not
@@ -230,7 +230,11 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         self, scores: Any, topics: ArrayLike | None = None, prior: Priors | None = None
     ) -> Floats:
         """
-        Return calibrated natural log-odds of the positive class, of the shape of the scores.
+        Return calibrated natural log-odds of `classes_[1]`, of the shape of the scores.
+
+        As with `ScoreCalibrator.decision_function`, that is the positive class unless `positive`
+        is the first in sorted order; `sample_proba`, `predict_interval` and the P(+) of wide scores
+        are about the positive class in either case.
 
         For dask arrays, and for xarray or DataFrames that hold them, the answer of this and of the
         other methods is lazy: Dask computes it block by block when asked to.
@@ -251,7 +255,8 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         ValueError
             If a topic was not fitted and `new_topics` is "error", or a prior is not inside (0, 1).
         """
-        return self._read(partial(TopicCurves.log_odds, prior=self._checked(prior)), scores, topics)
+        read = partial(TopicCurves.log_odds, prior=self._checked(prior))
+        return self._read(partial(_negated, read) if self._fit.turned else read, scores, topics)
 
     def predict_proba(
         self, scores: Any, topics: ArrayLike | None = None, prior: Priors | None = None
@@ -269,6 +274,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
             See `decision_function`.
         """
         read = partial(TopicCurves.proba, prior=self._checked(prior))
+        read = partial(_in_sorted_order, read) if self._fit.turned else read
         return self._read(read, scores, topics, self._classes_last(scores))
 
     def predict_log_proba(
@@ -287,6 +293,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
             See `decision_function`.
         """
         read = partial(TopicCurves.log_proba, prior=self._checked(prior))
+        read = partial(_in_sorted_order, read) if self._fit.turned else read
         return self._read(read, scores, topics, self._classes_last(scores))
 
     def predict_interval(
@@ -362,6 +369,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         """
         fitted = self._fit
         check_fraction(level=level)
+        check_flag(resume=resume)
         with workers(self.n_jobs):
             return predict_parquet(
                 fitted.curves,
@@ -487,8 +495,8 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
 
     @property
     def classes_(self) -> NDArray[Any]:
-        """The negative and the positive class."""
-        return self._fit.classes
+        """The two classes in sorted order."""
+        return np.sort(self._fit.classes)
 
     @property
     def posterior_(self) -> xr.DataTree:
@@ -738,3 +746,16 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
             lazy: Floats = read_lazily(fitted.curves, read, scores, topics, last)
             return lazy
         return read(fitted.curves, read_cells(scores, topics))
+
+
+def _negated(read: Callable[..., Floats], *arguments: Any, **options: Any) -> Floats:
+    """Return log-odds of the other class."""
+    return -read(*arguments, **options)
+
+
+def _in_sorted_order(
+    read: Callable[..., Floats], curves: TopicCurves, cells: Cells, **options: Any
+) -> Floats:
+    """Return probabilities in the order of the sorted classes; of wide scores P(+) alone."""
+    values = read(curves, cells, **options)
+    return values if len(cells.shape) == 2 else values[:, ::-1]

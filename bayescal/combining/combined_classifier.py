@@ -28,7 +28,7 @@ from bayescal.fitting.problems.problem import Problems
 from bayescal.fitting.results.tree import describe
 from bayescal.support.bayes import probability
 from bayescal.support.randomness import generator
-from bayescal.support.validation import Floats, as_weights, check_choice, check_fraction
+from bayescal.support.validation import Floats, as_weights, check_choice, check_fraction, unmasked
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -87,7 +87,8 @@ class CombinedClassifier(
         times a false one) or "cost_10_1". By default the sign of `decision_function` decides. With
         several classes `predict` always returns the one of the largest score.
     positive : label, optional
-        The positive one of two classes; by default the second in sorted order.
+        The positive one of two classes, by default the second in sorted order: intervals, draws,
+        decisions, `scores_` and reports are about it.
     n_jobs : int, optional
         Processes.
     random_state : int, numpy Generator, RandomState or None
@@ -96,8 +97,7 @@ class CombinedClassifier(
     Attributes
     ----------
     classes_ : array of shape (classes,), or list of arrays
-        The negative and the positive class; of several classes these in sorted order; with several
-        labels [0, 1] for each.
+        In sorted order, whatever `positive`; with several labels [0, 1] for each.
     labels_ : array of shape (labels,)
         Names of the labels: those of the columns if y is a DataFrame, else 0, 1, ...
     classifiers_ : list of dict of str to classifier
@@ -182,7 +182,7 @@ class CombinedClassifier(
             classifier or an indicator gives nan.
         """
         classifiers = read_classifiers(self.classifiers)
-        X, target = indexable(X)[0], read_target(y, _num_samples(X), self.positive)
+        X, target = indexable(unmasked(X, "X"))[0], read_target(y, _num_samples(X), self.positive)
         if self.measure is not None:
             check_choice("measure", self.measure, tuple(MEASURES))
         weight = as_weights(sample_weight, len(target.y))
@@ -219,9 +219,11 @@ class CombinedClassifier(
 
     def decision_function(self, X: Any) -> Floats:
         """
-        Return combined scores: of the positive class, or of each class or label.
+        Return combined scores: of `classes_[1]`, or of each class or label.
 
-        Natural log-odds where there are probabilities; with several classes these sum to 1.
+        As with `ScoreCalibrator.decision_function`, that is minus the score of the positive class
+        where `positive` is the first of two classes. Natural log-odds where there are
+        probabilities; with several classes these sum to 1.
 
         Parameters
         ----------
@@ -234,7 +236,7 @@ class CombinedClassifier(
         """
         scores = self._scores(self._inputs(X))
         if self._kind == BINARY:
-            return scores[:, 0]
+            return -scores[:, 0] if self._turned else scores[:, 0]
         if self._kind == MULTICLASS and self._has_probabilities:
             return ensemble.log_odds_of_classes(self._log_proba(scores))
         return scores
@@ -248,7 +250,7 @@ class CombinedClassifier(
         X : array-like, sparse matrix, DataFrame or list of n documents
             Documents in the form that the classifiers take.
         """
-        inputs, classes = self._inputs(X), np.asarray(self.classes_)
+        inputs, classes = self._inputs(X), self._names
         if self._kind == MULTICLASS:
             return np.asarray(classes[self._scores(inputs).argmax(axis=1)])
         measure = self.measure
@@ -302,7 +304,8 @@ class CombinedClassifier(
         X : array-like, sparse matrix, DataFrame or list of n documents
             Documents in the form that the classifiers take.
         """
-        return self._log_proba(self._scores(self._inputs(X)))
+        log_p = self._log_proba(self._scores(self._inputs(X)))
+        return log_p[:, ::-1] if self._turned else log_p
 
     def predict_interval(self, X: Any, level: float = 0.9, kind: str = "pointwise") -> Floats:
         """
@@ -444,8 +447,7 @@ class CombinedClassifier(
         return router_of(self, read_classifiers(self.classifiers))
 
     def _held_out(self, X: Any, y: Any) -> Any:
-        classes = self.classes_ if self._kind == BINARY else self._columns
-        return with_labels(self._scores(self._inputs(X)), y, self._kind, np.asarray(classes))
+        return with_labels(self._scores(self._inputs(X)), y, self._kind, self._names)
 
     @property
     def _has_probabilities(self) -> bool:
@@ -453,7 +455,7 @@ class CombinedClassifier(
 
     def _inputs(self, X: Any) -> list[Inputs]:
         check_is_fitted(self, "classes_")
-        return [members.inputs(X) for members in self._members]
+        return [members.inputs(unmasked(X, "X")) for members in self._members]
 
     def _scores(self, inputs: list[Inputs]) -> Floats:
         pairs = zip(self._combined, inputs, strict=True)
@@ -479,7 +481,7 @@ class CombinedClassifier(
     def _combinations(self, error: type[Exception] = ValueError) -> dict[str, Combination]:
         """Return the Bayesian combinations by the names of their classes or labels."""
         posteriors = self._posteriors(error)
-        labels = np.asarray(self.classes_) if self._kind == BINARY else np.array([0, 1])
+        labels = self._names if self._kind == BINARY else np.array([0, 1])
         classifiers = [name for name, _ in self.classifiers]
         params = self.get_params(deep=False) | {"classifiers": classifiers}
         return {

@@ -20,6 +20,7 @@ from bayescal.support.validation import (
     check_fraction,
     check_same_length,
     first_of,
+    unmasked,
 )
 
 if TYPE_CHECKING:
@@ -276,7 +277,7 @@ def _collections(
 def _by_topic(
     problems: Any, scores: ArrayLike, topics: ArrayLike | None
 ) -> list[tuple[Any, NDArray[Any]]]:
-    given = np.asarray(scores)
+    given = np.asarray(unmasked(scores, "scores"))
     if topics is None:
         if problems.by_topic:
             raise ValueError(
@@ -286,7 +287,7 @@ def _by_topic(
         return [("", given)]
     if not problems.by_topic:
         raise ValueError("topics must be None for a calibrator without topics.")
-    found, code = np.unique(np.asarray(topics), return_inverse=True)
+    found, code = np.unique(np.asarray(unmasked(topics, "topics")), return_inverse=True)
     check_same_length("scores", len(given), "topics", code.size)
     # Classes go by their names in words, whatever the labels are.
     names = [name if problems.answers(name) else str(name) for name in found.tolist()]

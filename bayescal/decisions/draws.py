@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bayescal.support.randomness import generator
-from bayescal.support.validation import Floats, check_choice, check_fraction
+from bayescal.support.validation import Floats, check_choice, check_fraction, unmasked
 
 BLOCK_ELEMENTS = 1 << 22
 SUM_TOLERANCE = 1e-6
@@ -19,7 +19,7 @@ FEW = 8  # draws of two documents that may sum to 1 by chance
 
 def as_draws(draws: ArrayLike, name: str = "draws") -> Floats:
     """Return draws as a float64 array."""
-    p = np.asarray(draws, dtype=np.float64)
+    p = np.asarray(unmasked(draws, name), dtype=np.float64)
     if p.ndim not in (2, 3) or 0 in p.shape:
         raise ValueError(
             f"{name} must have shape (draws, documents) or (draws, documents, classes), got"

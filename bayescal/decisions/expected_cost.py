@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from bayescal.decisions.draws import as_draws, blocks, number_of_classes, of_all_classes
-from bayescal.support.validation import Floats, check_same_length
+from bayescal.support.validation import Floats, as_reals, check_same_length, unmasked
 
 # Matrices of costs: what each decision costs where each class is the true one.
 
@@ -23,6 +23,7 @@ def as_costs(costs: ArrayLike, documents: int, classes: int) -> Floats:
     >>> as_costs([[0, 5], [1, 0]], 3, 2).shape
     (1, 2, 2)
     """
+    costs = unmasked(costs, "costs")
     try:
         values = np.asarray(costs, dtype=np.float64)
     except (TypeError, ValueError):
@@ -76,7 +77,7 @@ def with_abstention(costs: ArrayLike, abstain_cost: ArrayLike) -> Floats:
     >>> with_abstention([[0, 5], [1, 0]], 0.4).tolist()
     [[0.0, 5.0], [1.0, 0.0], [0.4, 0.4]]
     """
-    values, abstain = np.asarray(costs, dtype=np.float64), np.asarray(abstain_cost, np.float64)
+    values, abstain = as_reals(costs, "costs"), as_reals(abstain_cost, "abstain_cost")
     if not (np.isfinite(abstain).all() and (abstain >= 0.0).all()):
         raise ValueError(f"abstain_cost must be finite and not negative, got {abstain_cost!r}.")
     if abstain.ndim == 1 and values.ndim == 2:

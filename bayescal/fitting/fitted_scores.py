@@ -98,6 +98,11 @@ class FittedScores:
         return inference_name(self.parameters.inference)
 
     @property
+    def turned(self) -> bool:
+        """Return whether the positive class is the first of the two in sorted order."""
+        return bool(self.classes[0] > self.classes[1])
+
+    @property
     def tree(self) -> xr.DataTree:
         """Return the tree of results."""
         return self.results.tree

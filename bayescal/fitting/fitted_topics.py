@@ -117,6 +117,11 @@ class FittedTopics:
         return topics.names_of(self.results.groups)
 
     @property
+    def turned(self) -> bool:
+        """Return whether the positive class is the first of the two in sorted order."""
+        return bool(self.classes[0] > self.classes[1])
+
+    @property
     def families(self) -> tuple[Family, ...]:
         """Return the families of densities."""
         combined = COMBINATION in self.results.groups
@@ -274,6 +279,7 @@ def _read_inference(inference: Any) -> tuple[str, Sampler | None]:
             f" are those of the calibrator: give neither program nor hyperparameters; got"
             f" {inference!r}."
         )
+    inference.check_flags()
     return inference.name, Sampler(inference.sampler_options, inference.progressbar)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -21,9 +22,12 @@ from bayescal.support.validation import (
     as_scores_of,
     as_weights,
     check_same_length,
+    column_names,
     encode_labels,
     match_labels,
+    missing,
     name_of,
+    unmasked,
 )
 
 # The dimension "klass" of every result, in this order.
@@ -112,7 +116,7 @@ def read_binary_scores(
     values = as_scores_of(scores, scores_are)
     check_same_length("scores", values.size, "y", len(np.asarray(y)))
     weight = as_weights(sample_weight, values.size)
-    classes, is_positive = encode_labels(y, weight, positive=positive)
+    classes, is_positive = encode_labels(y, weight, positive=positive, scores=values)
     return BinaryScores(values, is_positive, weight, scores_are, name_of(scores)), classes
 
 
@@ -290,11 +294,11 @@ def read_topics(
             raise ValueError("labels must be None with a DataFrame: its column label holds them.")
         _check_columns(scores, COLUMNS)
         labels = scores["label"]
-    cells, given = read_cells(scores, topics), np.asarray(labels)
+    cells, given = read_cells(scores, topics), np.asarray(unmasked(labels, "labels"))
     if given.shape != cells.shape:
         raise ValueError(f"labels must have the shape of scores, {cells.shape}, got {given.shape}.")
     flat = given.ravel()
-    known = ~_missing(flat)
+    known = ~missing(flat)
     if not known.any():
         wanted = "one label of each class" if classes is None else "one label"
         raise ValueError(f"labels must hold at least {wanted}, got none.")
@@ -334,29 +338,31 @@ def _of_table(table: Any, topics: ArrayLike | None) -> Cells:
     if topics is not None:
         raise ValueError("topics must be None with a DataFrame: its column topic holds them.")
     _check_columns(table, ("score", "topic"))
-    if "document" in table and table.duplicated(["document", "topic"]).any():
-        first = table[table.duplicated(["document", "topic"])].iloc[0]
-        raise ValueError(
-            "a document may have one row a topic: document"
-            f" {first['document']} has two of topic {first['topic']}."
-        )
-    score = as_scores(table["score"].to_numpy(dtype=np.float64), "score")
+    score = as_scores(np.asarray(table["score"]), "score")
     names, code = np.unique(_names(table["topic"]), return_inverse=True)
+    if "document" in column_names(table):
+        pairs = list(zip(np.asarray(table["document"]).tolist(), code.tolist(), strict=True))
+        if len(set(pairs)) < len(pairs):
+            document, topic = next(each for each, count in Counter(pairs).items() if count > 1)
+            raise ValueError(
+                f"a document may have one row a topic: document {document} has two of topic"
+                f" {names[topic]}."
+            )
     return Cells(score, names, code, score.shape)
 
 
 def _check_columns(table: Any, wanted: tuple[str, ...]) -> None:
-    missing = [name for name in wanted if name not in table.columns]
-    if missing:
+    lacking = [name for name in wanted if name not in column_names(table)]
+    if lacking:
         raise ValueError(
             f"a DataFrame of topics must have the columns {', '.join(wanted)};"
-            f" it lacks {', '.join(missing)}."
+            f" it lacks {', '.join(lacking)}."
         )
 
 
 def _names(topics: ArrayLike) -> NDArray[Any]:
     """Return topic names: all strings or all whole numbers."""
-    values = np.asarray(topics)
+    values = np.asarray(unmasked(topics, "topics"))
     if values.ndim != 1:
         raise ValueError(f"topics must have shape (n,), got {values.shape}.")
     if values.size == 0:
@@ -389,11 +395,3 @@ def check_alike(names: NDArray[Any], fitted: NDArray[Any]) -> None:
 
 def _kind_of(names: NDArray[Any]) -> str:
     return "whole numbers" if names.dtype.kind in "iu" else "strings"
-
-
-def _missing(labels: NDArray[Any]) -> NDArray[np.bool_]:
-    if labels.dtype.kind == "f":
-        return np.asarray(np.isnan(labels), dtype=np.bool_)
-    if labels.dtype.kind == "O":
-        return np.array([v is None or (isinstance(v, float) and math.isnan(v)) for v in labels])
-    return np.zeros(labels.shape, dtype=np.bool_)

@@ -223,7 +223,10 @@ def inference_name(inference: Inference) -> str:
 
 def read_inference(inference: Inference) -> NUTS | MAP:
     """Return the settings of PyMC; the defaults if it is not used."""
-    return inference if isinstance(inference, NUTS | MAP) else NUTS()
+    if not isinstance(inference, NUTS | MAP):
+        return NUTS()
+    inference.check_flags()
+    return inference
 
 
 def read_lapse(lapse: Any) -> float | None:

@@ -10,7 +10,7 @@ from scipy import fft, special
 
 from bayescal.metrics.inputs import Outcomes, read_outcomes
 from bayescal.metrics.reliability import STRATEGIES, Bins, bin_outcomes
-from bayescal.support.validation import Floats, check_choice
+from bayescal.support.validation import Floats, check_choice, check_flag
 
 NORMS = ("l1", "l2", "max")
 
@@ -72,6 +72,7 @@ def calibration_error(
     0.125
     """
     check_choice("norm", norm, NORMS)
+    check_flag(debias=debias)
     check_choice("strategy", strategy, (*STRATEGIES, "sweep"))
     outcomes = read_outcomes(y_true, y_prob, sample_weight)
     sweeping = strategy == "sweep"

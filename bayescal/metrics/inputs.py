@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayescal.support.validation import Floats, as_scores, as_weights, check_same_length
+from bayescal.support.validation import Floats, as_scores, as_weights, check_same_length, unmasked
 
 
 class Outcomes(NamedTuple):
@@ -58,7 +58,7 @@ def as_truth(y_true: ArrayLike) -> NDArray[np.bool_]:
     >>> as_truth([-1, 1])
     array([False,  True])
     """
-    values = np.asarray(y_true)
+    values = np.asarray(unmasked(y_true, "y_true"))
     if values.ndim != 1:
         raise ValueError(
             f"y_true must have shape (n,), one outcome a document, got {values.shape}."

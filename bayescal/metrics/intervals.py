@@ -16,7 +16,9 @@ from bayescal.support.validation import (
     as_weights,
     check_choice,
     check_count,
+    check_flag,
     check_fraction,
+    unmasked,
 )
 
 KINDS = ("percentile", "basic")
@@ -163,7 +165,8 @@ def posterior_interval(
     (0.1, 'posterior')
     """
     check_fraction(level=level)
-    probabilities = np.asarray(draws, dtype=np.float64)
+    check_flag(resample=resample)
+    probabilities = np.asarray(unmasked(draws, "draws"), dtype=np.float64)
     truth = as_truth(y_true)
     if probabilities.ndim != 2 or probabilities.shape[1] != truth.size:
         raise ValueError(f"draws must have shape (draws, {truth.size}), got {probabilities.shape}.")

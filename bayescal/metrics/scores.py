@@ -13,10 +13,12 @@ from bayescal.metrics.inputs import read_outcomes
 from bayescal.support.bayes import probability
 from bayescal.support.validation import (
     Floats,
+    as_reals,
     as_scores,
     as_weights,
     check_choice,
     check_same_length,
+    unmasked,
 )
 
 LOSSES = ("log", "brier", "error")
@@ -162,7 +164,7 @@ def top_label(y_true: ArrayLike, y_prob: ArrayLike) -> tuple[NDArray[np.bool_], 
     >>> correct.tolist(), confidence.tolist()
     ([True, False], [0.7, 0.6])
     """
-    p, truth = np.asarray(y_prob, dtype=np.float64), np.asarray(y_true)
+    p, truth = as_reals(y_prob, "y_prob"), np.asarray(unmasked(y_true, "y_true"))
     if p.ndim != 2:
         raise ValueError(f"y_prob must have shape (n, classes), got {p.shape}.")
     check_same_length("y_true", truth.size, "y_prob", p.shape[0])
@@ -230,7 +232,7 @@ def losses(
     Losses(n=2, log_loss=2.0, squared_error=0.5, errors=1)
     """
     values = as_scores(log_odds, "log_odds")
-    truth = np.asarray(positive, dtype=bool)
+    truth = np.asarray(unmasked(positive, "positive"), dtype=bool)
     check_same_length("log_odds", values.size, "positive", truth.size)
     against = np.where(truth, -values, values)
     bits = np.logaddexp(0.0, against) / np.log(2.0)

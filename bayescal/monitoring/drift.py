@@ -20,6 +20,7 @@ from bayescal.support.validation import (
     check_fraction,
     check_same_length,
     match_labels,
+    negative_and_positive,
 )
 
 if TYPE_CHECKING:
@@ -425,7 +426,7 @@ class DriftMonitor:
             If an argument is not as described. The monitor is then as it was before.
         """
         values = as_scores(scores)
-        positive = match_labels(labels, self.calibrator.classes_, "labels")
+        positive = match_labels(labels, negative_and_positive(self.calibrator), "labels")
         check_same_length("scores", values.size, "labels", positive.size)
         # Scores that the calibrator refuses, such as probabilities above 1, must change nothing.
         self.calibrator.sample_proba([values.min(), values.max()])

@@ -13,6 +13,7 @@ from bayescal.support.newton import climb_within
 from bayescal.support.randomness import generator
 from bayescal.support.validation import (
     Floats,
+    as_reals,
     as_scores,
     as_weights,
     check_count,
@@ -61,7 +62,7 @@ class PriorPosterior:
             ones are taken for 36 and -36.
         """
         # A draw may round to 0 or 1, whose logit is infinite, and so may a ratio be, the other way.
-        ratio = np.clip(np.asarray(log_ratio, dtype=np.float64), -FARTHEST, FARTHEST)
+        ratio = np.clip(as_reals(log_ratio, "log_ratio"), -FARTHEST, FARTHEST)
         moved = ratio + special.logit(self.draws)[:, None]
         return np.asarray(special.expit(moved))
 
@@ -117,7 +118,7 @@ def prior_posterior(
     """
     check_positive(a=a, b=b)
     check_fraction(level=level)
-    ratio = np.asarray(log_ratio, dtype=np.float64)
+    ratio = as_reals(log_ratio, "log_ratio")
     if ratio.ndim != 2 or ratio.size == 0 or np.isnan(ratio).any():
         raise ValueError(
             f"log_ratio must have shape (draws, documents) and hold no nan, got {ratio.shape}."
@@ -324,7 +325,7 @@ def prior_by_em(
 
 
 def _read_probabilities(y_prob: ArrayLike, prior: ArrayLike) -> tuple[Floats, Floats, bool]:
-    p, old = np.asarray(y_prob, dtype=np.float64), np.asarray(prior, dtype=np.float64)
+    p, old = as_reals(y_prob, "y_prob"), as_reals(prior, "prior")
     binary = p.ndim == 1
     if binary:
         p = np.stack([1.0 - p, p], axis=1)

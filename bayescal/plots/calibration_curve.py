@@ -123,7 +123,7 @@ class ProbabilityDisplay(display.Display):
         legend : bool
             Whether to draw a legend.
         """
-        ax, data = self._begin(ax), self.data
+        ax, data = self._begin(ax, mle=mle, ticks=ticks, legend=legend), self.data
         self.band_ = curve.draw_band(ax, data, probability)
         self.line_, self.mle_line_ = curve.draw_curves(ax, data, probability, mle=mle)
         self.rugs_ = self._draw_ticks(ax) if ticks else []
@@ -257,7 +257,7 @@ class LogOddsDisplay(display.Display):
         legend : bool
             Whether to draw a legend.
         """
-        ax, data = self._begin(ax), self.data
+        ax, data = self._begin(ax, mle=mle, legend=legend), self.data
         self.band_ = curve.draw_band(ax, data, np.asarray)
         self.line_, self.mle_line_ = curve.draw_curves(ax, data, np.asarray, mle=mle)
         ax.axhline(0.0, zorder=0, **display.REFERENCE)

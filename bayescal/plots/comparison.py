@@ -161,7 +161,7 @@ class ComparisonDisplay(display.Display):
         legend : bool
             Whether to draw a legend.
         """
-        ax, data = self._begin(ax, SIZE), self.data
+        ax, data = self._begin(ax, SIZE, legend=legend), self.data
         self.diagonal_ = ax.axline((0.0, 0.0), slope=1.0, zorder=0, **display.REFERENCE)
         self.points_: list[Line2D] = []
         self.intervals_: list[LineCollection] = []

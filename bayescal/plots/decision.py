@@ -159,7 +159,7 @@ class DecisionDisplay(display.Display):
         legend : bool
             Whether to draw a legend.
         """
-        ax, data = self._begin(ax), self.data
+        ax, data = self._begin(ax, legend=legend), self.data
         x, ratio, level = data["score"].values, data["cost_ratio"].values, data.attrs["level"]
         ax.set_yscale("log")
         negative, positive = CLASS_COLOURS

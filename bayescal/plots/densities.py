@@ -187,7 +187,7 @@ class ClassDensityDisplay(display.Display):
         legend : bool
             Whether to draw a legend.
         """
-        ax, data = self._begin(ax), self.data
+        ax, data = self._begin(ax, mle=mle, histogram=histogram, legend=legend), self.data
         self.histograms_: list[Any] = []
         self.draws_: list[Any] = []
         self.lines_: list[Any] = []

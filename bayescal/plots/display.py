@@ -19,7 +19,7 @@ from bayescal.support.palette import (
     OKABE_ITO,
     POSTERIOR_COLOUR,
 )
-from bayescal.support.validation import as_weights, check_same_length, match_labels
+from bayescal.support.validation import as_weights, check_flag, check_same_length, match_labels
 from bayescal.support.whole_file import whole_file
 
 if TYPE_CHECKING:
@@ -233,7 +233,9 @@ class Display:
             self.figure_.savefig(temporary, **{"dpi": DPI} | options)
         return Path(path)
 
-    def _begin(self, ax: Axes | None, size: tuple[float, float] = SIZE) -> Axes:
+    def _begin(self, ax: Axes | None, size: tuple[float, float] = SIZE, **flags: bool) -> Axes:
+        """Return the axes to draw on, new ones if there are none, after checking the flags."""
+        check_flag(**flags)
         self.ax_ = new_axes(size) if ax is None else ax
         figure: Any = self.ax_.figure
         self.figure_ = figure

@@ -105,7 +105,7 @@ class DriftDisplay(display.Display):
         legend : bool
             Whether to draw a legend.
         """
-        ax, attrs = self._begin(ax), self.data.attrs
+        ax, attrs = self._begin(ax, legend=legend), self.data.attrs
         evidence = self.data["log_bayes_factor"]
         document = self.data["document"].values
         self.lines_ = []

@@ -133,7 +133,6 @@ class LearningCurveDisplay(display.Display):
             tested = (as_scores(test[0], "test"), match_labels(test[1], classes, "test"))
             check_same_length("test scores", tested[0].size, "test labels", tested[1].size)
         sizes = _sizes(sizes, int(positive.sum()))
-        labels = classes[positive.astype(np.intp)]
         out = np.empty((len(named), len(sizes), repeats))
         for s, size in enumerate(sizes):
             for r in range(repeats):
@@ -141,7 +140,7 @@ class LearningCurveDisplay(display.Display):
                 for c, calibrator in enumerate(named.values()):
                     # Warnings about the scores concern the user's documents, not random subsets.
                     with without_scores_warnings():
-                        fit = _of(calibrator, classes[1]).fit(values[index], labels[index])
+                        fit = _of(calibrator).fit(values[index], positive[index])
                     loss = losses(fit.decision_function(tested[0]), tested[1])
                     out[c, s, r] = loss.log_loss / loss.n
         dims, coords = ("calibrator", "positives", "repeat"), {"calibrator": list(named)}
@@ -160,7 +159,7 @@ class LearningCurveDisplay(display.Display):
         legend : bool
             Whether to draw a legend, where the calibrators have names.
         """
-        ax, loss = self._begin(ax), self.data["log_loss"]
+        ax, loss = self._begin(ax, legend=legend), self.data["log_loss"]
         mean = loss.mean("repeat")
         repeats = loss.sizes["repeat"]
         error = loss.std("repeat", ddof=1) / repeats**0.5 if repeats > 1 else 0.0 * mean
@@ -182,10 +181,10 @@ class LearningCurveDisplay(display.Display):
         return self
 
 
-def _of(calibrator: Any, positive: Any) -> Any:
-    """Return an unfitted copy, of a ScoreCalibrator with this positive class."""
+def _of(calibrator: Any) -> Any:
+    """Return an unfitted copy for labels that are true of the positive class."""
     copy = clone(calibrator)
-    return copy.set_params(positive=positive) if isinstance(copy, ScoreCalibrator) else copy
+    return copy.set_params(positive=None) if isinstance(copy, ScoreCalibrator) else copy
 
 
 def _half(positive: NDArray[np.bool_], rng: np.random.Generator) -> NDArray[np.bool_]:

@@ -184,7 +184,7 @@ class PredictiveCheckDisplay(display.Display):
         legend : bool
             Whether to draw a legend.
         """
-        ax, data = self._begin(ax), self.data
+        ax, data = self._begin(ax, difference=difference, legend=legend), self.data
         if difference:
             data = data.assign({name: data[name] - data["median"] for name in CURVES})
         labels = data.attrs["check"] == LABELS

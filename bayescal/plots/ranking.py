@@ -9,7 +9,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from bayescal.plots import display
-from bayescal.support.validation import as_scores, check_same_length
+from bayescal.support.validation import as_scores, check_same_length, unmasked
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -110,7 +110,7 @@ class RankingDisplay(display.Display):
             "upper": high,
         }
         if y is not None:
-            relevant = np.asarray(y, dtype=bool)
+            relevant = np.asarray(unmasked(y, "y"), dtype=bool)
             check_same_length("scores", values.size, "y", relevant.size)
             variables["relevant"] = relevant[order]
         stops = calibrator.when_to_stop(values, recall=recall, probability=probability)
@@ -137,7 +137,7 @@ class RankingDisplay(display.Display):
         legend : bool
             Whether to draw a legend.
         """
-        ax, data, attrs = self._begin(ax), self.data, self.data.attrs
+        ax, data, attrs = self._begin(ax, legend=legend), self.data, self.data.attrs
         rank = data["rank"].values
         band = f"{100 * attrs['level']:g} % band"
         self.band_ = ax.fill_between(rank, data["lower"], data["upper"], label=band, **display.BAND)

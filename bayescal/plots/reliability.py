@@ -15,6 +15,7 @@ from bayescal.plots import display
 from bayescal.plots.curve import class_name
 from bayescal.support.bayes import probability
 from bayescal.support.palette import DATA_COLOUR, FAINT_COLOUR
+from bayescal.support.validation import unmasked
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -195,7 +196,7 @@ class ReliabilityDisplay(display.Display):
         ValueError
             If an argument is not as described.
         """
-        truth = y_true if pos_label is None else np.asarray(y_true) == pos_label
+        truth = y_true if pos_label is None else np.asarray(unmasked(y_true, "y_true")) == pos_label
         curve = reliability_curve(
             truth,
             y_prob,
@@ -237,7 +238,7 @@ class ReliabilityDisplay(display.Display):
         legend : bool
             Whether to draw a legend.
         """
-        ax, data = self._begin(ax, SIZE), self.data
+        ax, data = self._begin(ax, SIZE, counts=counts, legend=legend), self.data
         x, name = data["prob_pred"].values, class_name(data)
         self.band_ = None
         if "lower" in data:

@@ -13,7 +13,7 @@ from bayescal.fitting.results.diagnostics import unpooled_sides
 from bayescal.fitting.scores import KLASS
 from bayescal.plots import display
 from bayescal.support.palette import FAINT_COLOUR, MLE_COLOUR, POSTERIOR_COLOUR
-from bayescal.support.validation import check_choice, check_fraction
+from bayescal.support.validation import check_choice, check_fraction, negative_and_positive
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -129,7 +129,7 @@ class TopicForestDisplay(display.Display):
             if strange or not len(topics):
                 raise ValueError(f"topics must be some of those fitted, got {strange or 'none'}.")
             data = data.sel(topic=list(topics))
-        names = dict(zip(KLASS, map(str, calibrator.classes_), strict=True))
+        names = dict(zip(KLASS, map(str, negative_and_positive(calibrator)), strict=True))
         whose = names["positive"] if parameter == "prior" else names[klass]
         attrs = {
             "level": level,
@@ -152,7 +152,8 @@ class TopicForestDisplay(display.Display):
         order = np.argsort(-self.data["documents"].values, kind="stable")
         data = self.data.isel(topic=order)
         rows = np.arange(data.sizes["topic"])
-        ax = self._begin(ax, (WIDTH, max(LEAST_HEIGHT, 1.3 + LEGEND_HEIGHT + ROW * rows.size)))
+        size = (WIDTH, max(LEAST_HEIGHT, 1.3 + LEGEND_HEIGHT + ROW * rows.size))
+        ax = self._begin(ax, size, legend=legend)
         if data.attrs["parameter"] not in ("theta", "prior"):
             ax.set_xscale("log")
             ax.xaxis.set_major_locator(

@@ -14,7 +14,14 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from bayescal.ranking.queries import Queries, group_by_query
 from bayescal.support.robust import centre_and_spread
-from bayescal.support.validation import Floats, Integers, as_scores, check_choice, check_count
+from bayescal.support.validation import (
+    Floats,
+    Integers,
+    as_scores,
+    check_choice,
+    check_count,
+    unmasked,
+)
 
 SPACINGS = ("quantiles", "even")
 
@@ -43,7 +50,7 @@ class StepFunctions:
 
     def __call__(self, X: ArrayLike) -> Floats:  # noqa: N803
         """Return the scores of documents, shape (documents,), given those of the functions."""
-        scores = check_array(X, dtype=np.float64, ensure_all_finite="allow-nan")
+        scores = check_array(unmasked(X, "X"), dtype=np.float64, ensure_all_finite="allow-nan")
         if scores.shape[1] != len(self.thresholds):
             raise ValueError(
                 f"X must have {len(self.thresholds)} columns, one a function, got"
@@ -113,7 +120,9 @@ class BinnedFunctions(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             If an argument is not as described.
         """
         check_count("n_thresholds", self.n_thresholds)
-        scores = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
+        scores = validate_data(
+            self, unmasked(X, "X"), dtype=np.float64, ensure_all_finite="allow-nan"
+        )
         if isinstance(self.thresholds, str):
             check_choice("thresholds", self.thresholds, SPACINGS)
             self.thresholds_ = [self._chosen(column) for column in scores.T]
@@ -295,7 +304,7 @@ def standardise(values: Floats, queries: Queries) -> Floats:
 
 
 def _by_query(function: Callable[[Floats], Floats], X: ArrayLike, qid: Any) -> Floats:  # noqa: N803
-    scores = np.asarray(X, dtype=np.float64)
+    scores = np.asarray(unmasked(X, "X"), dtype=np.float64)
     if scores.ndim != 2:
         raise ValueError(
             f"X must have shape (documents, functions), one score each, got {scores.shape}."

@@ -18,6 +18,7 @@ from bayescal.support.validation import (
     as_scores,
     check_same_length,
     of_each_class,
+    unmasked,
 )
 
 EXCHANGED = "give y in the grades that were fitted, and see whether qid and y are exchanged"
@@ -95,7 +96,7 @@ def qid_from_group_sizes(sizes: ArrayLike) -> NDArray[np.intp]:
     >>> qid_from_group_sizes([2, 1]).tolist()
     [0, 0, 1]
     """
-    counts = np.asarray(sizes)
+    counts = np.asarray(unmasked(sizes, "sizes"))
     if counts.ndim != 1 or counts.dtype.kind not in "iu" or (counts < 1).any():
         raise ValueError(
             "group sizes must be positive whole numbers, one for each query, got"

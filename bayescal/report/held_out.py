@@ -15,7 +15,7 @@ from bayescal.fitting.scores import read_cells
 from bayescal.metrics import calibration_verdict, losses
 from bayescal.metrics.verdict import TELLS_NOTHING
 from bayescal.report.rendering import numbers
-from bayescal.support.validation import Floats, check_same_length
+from bayescal.support.validation import Floats, check_same_length, column_names, unmasked
 
 # Documents in bins: histograms, empirical log-odds, reliability of probabilities.
 
@@ -198,7 +198,7 @@ def read_labelled_topics(
 
 def read_positive(labels: ArrayLike, classes: NDArray[Any], n: int, name: str) -> NDArray[np.bool_]:
     """Return the mask of positive labels; labels may come as text."""
-    values = np.asarray(labels, dtype=object).ravel()
+    values = np.asarray(unmasked(labels, f"labels of {name}"), dtype=object).ravel()
     check_same_length(f"scores of {name}", n, "its labels", values.size)
     negative, positive = classes.tolist()
     found = np.array([_same(value, positive) for value in values])
@@ -219,7 +219,7 @@ def _same(value: Any, label: Any) -> bool:
 def _columns(given: Any, wanted: tuple[str, ...], name: str) -> list[Any]:
     expected = f"{name} must be a DataFrame with columns {', '.join(wanted)}, or a tuple of these"
     if hasattr(given, "columns"):
-        if missing := [column for column in wanted if column not in given.columns]:
+        if missing := [column for column in wanted if column not in column_names(given)]:
             raise ValueError(f"{expected}; it lacks {', '.join(missing)}.")
         return [np.asarray(given[column]) for column in wanted]
     if not isinstance(given, tuple) or len(given) != len(wanted):

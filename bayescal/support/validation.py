@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import warnings
 from collections.abc import Collection
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -81,9 +83,23 @@ def name_of(scores: object) -> str:
     >>> name_of(pd.Series([0.5], name="margin")), name_of([0.5])
     ('margin', 'score')
     """
-    columns = list(getattr(scores, "columns", ()))
+    columns = column_names(scores) if hasattr(scores, "columns") else []
     name = columns[0] if len(columns) == 1 else getattr(scores, "name", None)
     return name if isinstance(name, str) and name else "score"
+
+
+def column_names(table: Any) -> list[Any]:
+    """
+    Return the names of the columns of a pandas, polars or Dask DataFrame or a pyarrow table.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> column_names(pd.DataFrame({"score": [0.5]}))
+    ['score']
+    """
+    # The columns of a pyarrow table are those themselves.
+    return list(table.column_names if hasattr(table, "column_names") else table.columns)
 
 
 def as_weights(
@@ -149,6 +165,22 @@ def check_count(name: str, value: Any) -> None:
     """
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
         raise ValueError(f"{name} must be a positive whole number, got {value!r}.")
+
+
+def check_flag(**parameters: Any) -> None:
+    """
+    Raise ValueError unless every named argument is True or False.
+
+    Examples
+    --------
+    >>> check_flag(monotone="yes")
+    Traceback (most recent call last):
+    ...
+    ValueError: monotone must be True or False, got 'yes'.
+    """
+    for name, value in parameters.items():
+        if not isinstance(value, bool | np.bool_):
+            raise ValueError(f"{name} must be True or False, got {value!r}.")
 
 
 def check_fraction(**parameters: Any) -> None:
@@ -221,8 +253,7 @@ def as_reals(values: ArrayLike, name: str) -> Floats:
     >>> as_reals([1, 2], "scores")
     array([1., 2.])
     """
-    if np.ma.is_masked(values):
-        raise ValueError(f"{name} must not be masked: leave those documents out.")
+    values = unmasked(values, name)
     try:
         array = np.asarray(values)
         # numpy would read text as numbers and drop imaginary parts.
@@ -235,6 +266,26 @@ def as_reals(values: ArrayLike, name: str) -> Floats:
     if floats is None:
         raise ValueError(f"{name} must be real numbers, got {_shown(values)}.")
     return floats
+
+
+def unmasked(values: Any, name: str) -> Any:
+    """
+    Return values; raise ValueError if some are masked, which `numpy.asarray` would not see.
+
+    Examples
+    --------
+    >>> unmasked(np.ma.masked_equal([0, 1], 1), "y")
+    Traceback (most recent call last):
+      ...
+    ValueError: y must hold no masked value, got 1 of 2: leave those documents out.
+    """
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        masked = values.size - values.count()
+        raise ValueError(
+            f"{name} must hold no masked value, got {masked} of {values.size}:"
+            " leave those documents out."
+        )
+    return values
 
 
 def _check_finite(values: Floats, name: str) -> None:
@@ -261,10 +312,16 @@ def _shown(value: Any) -> str:
 
 
 def encode_labels(
-    labels: ArrayLike, weight: Floats | None = None, name: str = "y", positive: Any = None
+    labels: ArrayLike,
+    weight: Floats | None = None,
+    name: str = "y",
+    positive: Any = None,
+    scores: Floats | None = None,
 ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """
     Return the negative and the positive class, and which labels are the positive one.
+
+    The scores say which of two codes stands for the positive class; see `position_of_positive`.
 
     Examples
     --------
@@ -275,16 +332,14 @@ def encode_labels(
     >>> classes.tolist(), positive.tolist()
     (['spam', 'ham'], [False, True])
     """
-    values = _as_column(labels, name)
-    try:
-        classes, codes = np.unique(values, return_inverse=True)
-    except TypeError as err:
-        raise ValueError(
-            f"{name} must hold labels of one type, got {set(map(type, values))}."
-        ) from err
+    classes, codes = np.unique(_as_column(labels, name), return_inverse=True)
     _check_two(classes, name)
     check_kept(classes, name)
-    second = _place_of(positive, classes, name)
+    larger = 1
+    if scores is not None and scores.shape == codes.shape:
+        rank = scores.argsort().argsort()
+        larger = int(rank[codes == 1].mean() > rank[codes == 0].mean())
+    second = position_of_positive(positive, classes, name, larger)
     is_positive: NDArray[np.bool_] = codes == second
     classes = classes[[1 - second, second]]
     for which, label in zip((~is_positive, is_positive), classes.tolist(), strict=True):
@@ -327,6 +382,12 @@ def match_labels(labels: ArrayLike, classes: NDArray[Any], name: str = "y") -> N
     return positive
 
 
+def negative_and_positive(calibrator: Any) -> NDArray[Any]:
+    """Return the two classes of a fitted estimator, the positive one last."""
+    classes: NDArray[Any] = calibrator.classes_
+    return classes[::-1] if getattr(calibrator, "positive", None) == classes[0] else classes
+
+
 def of_each_class(
     labels: NDArray[Any], classes: NDArray[Any], name: str = "y", advice: str = ""
 ) -> NDArray[np.bool_]:
@@ -349,26 +410,88 @@ def of_each_class(
     return found
 
 
+def as_labels(labels: Any, name: str) -> NDArray[Any]:
+    """
+    Return labels as an array of the same shape, none of them masked or missing, of one type.
+
+    Examples
+    --------
+    >>> as_labels(["ham", "spam"], "y")
+    array(['ham', 'spam'], dtype='<U4')
+    """
+    values = np.asarray(unmasked(labels, name))
+    if values.dtype.kind == "f":
+        blank, wanted = np.flatnonzero(~np.isfinite(values)), "not hold nan or infinity"
+    else:
+        blank, wanted = np.flatnonzero(missing(values)), "hold labels of one type"
+    if blank.size:
+        raise ValueError(
+            f"{name} must {wanted}, got {values.ravel()[blank[0]]} at position {blank[0]}: leave"
+            " unlabelled documents out."
+        )
+    if values.dtype.kind == "O":
+        types = {type(value) for value in values.flat}
+        if len({issubclass(each, str) for each in types}) > 1:
+            shown = ", ".join(sorted(each.__name__ for each in types))
+            raise ValueError(f"{name} must hold labels of one type, got {shown}.")
+        if all(issubclass(each, bool | np.bool_ | Number) for each in types):
+            values = np.array(values.tolist()).reshape(values.shape)
+    return values
+
+
+def missing(values: NDArray[Any]) -> NDArray[np.bool_]:
+    """
+    Return which values are no label: nan, None, pandas.NA and the like.
+
+    Examples
+    --------
+    >>> missing(np.array([1, None, float("nan")], dtype=object)).tolist()
+    [False, True, True]
+    """
+    if values.dtype.kind == "f":
+        return np.asarray(np.isnan(values), dtype=np.bool_)
+    out = np.zeros(values.shape, dtype=np.bool_)
+    if values.dtype.kind == "O":
+        # pandas.NA is neither equal to itself nor unequal; pandas may not be loaded.
+        out.ravel()[:] = [
+            each is None
+            or type(each).__name__ in {"NAType", "NaTType"}
+            or (isinstance(each, float) and math.isnan(each))
+            for each in values.flat
+        ]
+    return out
+
+
 def _as_column(labels: ArrayLike, name: str) -> NDArray[Any]:
-    values = np.asarray(labels)
+    values = as_labels(labels, name)
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim != 1:
         raise ValueError(f"{name} must have shape (n,), one label a document, got {values.shape}.")
-    if values.dtype.kind == "f" and not np.isfinite(values).all():
-        raise ValueError(f"{name} must not hold nan or infinity: leave unlabelled documents out.")
     return values
 
 
-def _place_of(positive: Any, classes: NDArray[Any], name: str) -> int:
-    """Return the index of the positive one of two sorted classes."""
+def position_of_positive(positive: Any, classes: NDArray[Any], name: str, larger: int = 1) -> int:
+    """
+    Return the index of the positive one of two sorted classes.
+
+    Scikit-learn's `cross_val_predict` and ensembles pass the codes 0 and 1 for labels: the positive
+    class is then the one of larger scores, `larger`.
+    """
     if positive is None:
         return 1
-    places = [k for k, label in enumerate(classes.tolist()) if label == positive]
-    if not places:
-        expected = " or ".join(map(repr, classes.tolist()))
+    known: list[Any] = classes.tolist()
+    if positive not in known and known == [0, 1] and classes.dtype.kind in "iu":
+        warn_user(
+            f"positive={positive!r} is no label of {name}, which holds 0 and 1, as if"
+            f" scikit-learn passed codes for labels: {larger} is taken for positive. Set it to"
+            f" {larger} if the labels are yours."
+        )
+        return larger
+    if positive not in known:
+        expected = " or ".join(map(repr, known))
         raise ValueError(f"positive must be a label of {name}, {expected}, got {positive!r}.")
-    return places[0]
+    return known.index(positive)
 
 
 def _check_two(classes: NDArray[Any], name: str) -> None:

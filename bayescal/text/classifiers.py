@@ -9,7 +9,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import Binarizer
 from sklearn.svm import LinearSVC
 
-from bayescal.support.validation import check_choice
+from bayescal.support.validation import check_choice, check_flag
 from bayescal.text.decision_tree import DecisionTree
 from bayescal.text.mutual_information import MutualInformationSelector
 from bayescal.text.naive_bayes import BernoulliNaiveBayes, MultinomialNaiveBayes
@@ -93,6 +93,7 @@ def linear_svm(
     ['words', 'presence', 'weights', 'classifier']
     """
     check_choice("weights", weights, tuple(WEIGHTS))
+    check_flag(normalise=normalise)
     steps: list[tuple[str, Any]] = [("words", MutualInformationSelector(words))]
     if weights == "binary":
         steps.append(("presence", Binarizer()))

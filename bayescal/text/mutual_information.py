@@ -11,7 +11,13 @@ from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from bayescal.support.validation import Floats, check_count, check_same_length, encode_labels
+from bayescal.support.validation import (
+    Floats,
+    check_count,
+    check_same_length,
+    encode_labels,
+    unmasked,
+)
 
 
 def presence(counts: Any) -> Any:
@@ -54,8 +60,8 @@ def mutual_information(counts: Any, positive: ArrayLike) -> Floats:
     >>> mutual_information([[2, 1], [1, 1], [0, 1], [0, 1]], [True, True, False, False]).round(4)
     array([0.6931, 0.    ])
     """
-    present = presence(counts)
-    truth = np.asarray(positive, dtype=np.float64)
+    present = presence(unmasked(counts, "counts"))
+    truth = np.asarray(unmasked(positive, "positive"), dtype=np.float64)
     n, n_positive = float(truth.size), float(truth.sum())
     with_word = np.asarray(present.sum(axis=0), dtype=np.float64)
     with_both = np.asarray(present.T @ truth)
@@ -124,8 +130,12 @@ class MutualInformationSelector(SelectorMixin, BaseEstimator):  # type: ignore[m
         """
         check_count("k", self.k)
         check_count("min_documents", self.min_documents)
-        X, y = validate_data(self, X, y, accept_sparse="csr", multi_output=True)  # noqa: N806
-        labels = np.atleast_2d(np.transpose(y if topics is None else np.asarray(topics)))
+        X, y = validate_data(  # noqa: N806
+            self, unmasked(X, "X"), unmasked(y, "y"), accept_sparse="csr", multi_output=True
+        )
+        labels = np.atleast_2d(
+            np.transpose(y if topics is None else np.asarray(unmasked(topics, "topics")))
+        )
         check_same_length("X", X.shape[0], "topics", labels.shape[1])
         # Of a class that all documents are of, or none, words say nothing: one other is enough.
         telling = [column for column in labels if np.unique(column).size > 1] or labels[:1]

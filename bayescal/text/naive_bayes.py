@@ -17,7 +17,7 @@ from sklearn.naive_bayes import MultinomialNB
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
 from bayescal.support.bayes import probabilities
-from bayescal.support.validation import Floats, encode_labels
+from bayescal.support.validation import Floats, encode_labels, unmasked
 from bayescal.text.mutual_information import presence
 
 # What classifiers of two classes share whose scores are natural log-odds.
@@ -69,7 +69,9 @@ class LogLinear(LogOddsClassifier):
         ValueError
             If an argument is not as described.
         """
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)  # noqa: N806
+        X, y = validate_data(  # noqa: N806
+            self, unmasked(X, "X"), unmasked(y, "y"), accept_sparse="csr", dtype=np.float64
+        )
         self.classes_, positive = encode_labels(y)
         check_non_negative(X, f"{type(self).__name__}.fit")
         n, n_positive = float(positive.size), float(positive.sum())
@@ -83,7 +85,9 @@ class LogLinear(LogOddsClassifier):
     def decision_function(self, X: Any) -> Floats:  # noqa: N803
         """Return natural log-odds of the positive class; shape (documents,)."""
         check_is_fitted(self, "log_ratios_")
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)  # noqa: N806
+        X = validate_data(  # noqa: N806
+            self, unmasked(X, "X"), accept_sparse="csr", dtype=np.float64, reset=False
+        )
         return np.asarray(self._features(sparse.csr_array(X)) @ self.log_ratios_ + self.intercept_)
 
     def __sklearn_tags__(self) -> Any:

@@ -12,7 +12,7 @@ from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
 from bayescal.support.parallel import blocks_of
-from bayescal.support.validation import Floats, check_count, encode_labels
+from bayescal.support.validation import Floats, check_count, encode_labels, unmasked
 from bayescal.text.mutual_information import presence
 
 # The most similar documents, by the cosine of what they hold.
@@ -143,7 +143,9 @@ class NearestNeighbours(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         if self.neighbours is not None:
             check_count("neighbours", self.neighbours)
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)  # noqa: N806
+        X, y = validate_data(  # noqa: N806
+            self, unmasked(X, "X"), unmasked(y, "y"), accept_sparse="csr", dtype=np.float64
+        )
         self.classes_, self.positive_ = encode_labels(y)
         check_non_negative(X, f"{type(self).__name__}.fit")
         n = self.positive_.size
@@ -173,7 +175,9 @@ class NearestNeighbours(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             can be, cosine 0, from all others.
         """
         check_is_fitted(self, "documents_")
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)  # noqa: N806
+        X = validate_data(  # noqa: N806
+            self, unmasked(X, "X"), accept_sparse="csr", dtype=np.float64, reset=False
+        )
         wanted = self.neighbours_ if count is None else min(count, self.positive_.size)
         return nearest_documents(self.weigh(X), self.documents_, wanted)
 

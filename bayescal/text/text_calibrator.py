@@ -12,7 +12,7 @@ from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils.validation import check_is_fitted
 
 from bayescal.calibrators.calibrated_classifier import CalibratedClassifier
-from bayescal.support.validation import Floats, check_same_length, warn_user
+from bayescal.support.validation import Floats, check_same_length, unmasked, warn_user
 from bayescal.text.classifiers import WORDS, make_classifier
 from bayescal.text.cross_validation import FOLDS, check_folds, splitter
 
@@ -201,7 +201,7 @@ def _as_documents(texts: Iterable[str]) -> list[str]:
 
 
 def _as_labels(y: ArrayLike) -> NDArray[Any]:
-    labels = np.asarray(y)
+    labels = np.asarray(unmasked(y, "y"))
     if labels.ndim != 1:
         raise ValueError(
             f"y must have shape (n,), one class per document, got shape {labels.shape}: of several"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
@@ -14,38 +14,27 @@ from scipy.special import logsumexp
 from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
+from bayescal.calibrators.classifier import score_maps, targets
 from bayescal.calibrators.classifier.fitted_classifier import with_labels
 from bayescal.calibrators.classifier.folds import Scored
-from bayescal.calibrators.classifier.raw_scores import Reach, raw_scores
-from bayescal.calibrators.classifier.score_maps import (
-    ColumnMaps,
-    JointMap,
-    PooledMap,
-    Priors,
-    ScikitLearnCalibrator,
-    ScoreMap,
-    no_posterior,
-    seeded_copies,
-)
-from bayescal.calibrators.classifier.targets import (
-    BINARY,
-    MULTICLASS,
-    MULTILABEL,
-    Target,
-    check_both_sides,
-)
+from bayescal.calibrators.classifier.raw_scores import Reach, ScoreColumns
+from bayescal.calibrators.classifier.score_maps import Priors
+from bayescal.calibrators.classifier.targets import BINARY, MULTICLASS, MULTILABEL, Target
 from bayescal.calibrators.score_calibrator import ScoreCalibrator
 from bayescal.calibrators.topic_calibrator import TopicCalibrator
-from bayescal.fitting.curves.curves import blocks, highest_density, quantiles, sum_to_one
+from bayescal.fitting.curves import curves
 from bayescal.fitting.parts.configured import AUTO
 from bayescal.fitting.problems.problem import FittedProblem, Problems
+from bayescal.support.bayes import class_prior
 from bayescal.support.score_checks import without_scores_warnings
-from bayescal.support.validation import Floats
+from bayescal.support.validation import Floats, as_reals, first_of, unmasked, warn_user
 
 
 def priors_of(kind: str, names: NDArray[Any], prior: Any) -> Priors:
     """
     Return a class prior for each column of scores, or None for each.
+
+    Names of two classes are the negative and the positive one; a sequence is in sorted order.
 
     Examples
     --------
@@ -54,22 +43,30 @@ def priors_of(kind: str, names: NDArray[Any], prior: Any) -> Priors:
     """
     if prior is None:
         return [None] * (1 if kind == BINARY else names.size)
+    prior = unmasked(prior, "prior")
     # A Series for two classes may hold draws of one.
     named = isinstance(prior, Mapping) or (
         hasattr(prior, "to_dict") and (kind != BINARY or len(prior) == names.size)
     )
     if named:
         prior = _in_order(dict(prior.items()), names.tolist())
-    elif kind == BINARY and not (np.shape(prior) == (2,) and sum_to_one(prior)):
-        return [prior]
+    elif kind == BINARY:
+        if np.shape(prior) != (2,) or not curves.sum_to_one(prior):
+            return [prior]
+        prior = prior[::-1] if targets.is_turned(names) else prior
     if not hasattr(prior, "__len__") or len(prior) != names.size:
         raise ValueError(
             f"prior must hold one value for each of the {names.size} classes or labels, got"
             f" {prior!r}."
         )
-    if kind != MULTILABEL and not sum_to_one(prior):
-        raise ValueError(f"prior must sum to 1 over the classes, got {sum(prior):g}.")
-    return [prior[1]] if kind == BINARY else list(prior)
+    if kind == MULTILABEL:
+        return list(prior)
+    shares = as_reals(prior, "prior")
+    if not curves.sum_to_one(shares):
+        raise ValueError(f"prior must sum to 1 over the classes, got {shares.sum():g}.")
+    if not (shares >= 0.0).all():
+        raise ValueError(f"prior must not be negative, got {shares.min():g}.")
+    return [float(shares[1])] if kind == BINARY else shares.tolist()
 
 
 def _in_order(by_name: dict[Any, Any], names: list[Any]) -> list[Any]:
@@ -146,9 +143,9 @@ def interval_of_draws(draws: Floats, level: float, kind: str) -> Floats:
     tails = np.array([0.5 - level / 2.0, 0.5 + level / 2.0])
     columns = np.moveaxis(draws, 2, 0)
     if kind == "hdi":
-        ends = [highest_density(column, level) for column in columns]
+        ends = [curves.highest_density(column, level) for column in columns]
     else:
-        ends = [quantiles(column, tails) for column in columns]
+        ends = [curves.quantiles(column, tails) for column in columns]
     return np.stack(ends).transpose(2, 0, 1)
 
 
@@ -156,18 +153,14 @@ def interval_of_draws(draws: Floats, level: float, kind: str) -> Floats:
 class CalibratedPair:
     """A fitted classifier and the calibrators of its scores."""
 
-    # Fitted
-    estimator: Any
-    # Its calibrators
-    score_map: ScoreMap
-    # Of the scores calibrated on
-    reach: Reach
-    # {"binary", "multiclass", "multilabel"}: of the target
-    kind: str
-    # (2,): names of the classes or labels; of two classes the negative and the positive one
+    estimator: Any  # Fitted
+    columns: ScoreColumns  # Those of its scores that are calibrated
+    reach: Reach  # Of the scores calibrated on
+    score_map: score_maps.ScoreMap  # The calibrators
+    kind: str  # {"binary", "multiclass", "multilabel"}: of the target
+    # Names of the classes or labels; of two classes the negative and the positive one
     classes: NDArray[Any]
-    # Whether the classifier scores for the negative one
-    turned: bool
+    shares: Floats  # (columns,): of the documents calibrated on, those of each class or label
 
     @property
     def calibrators(self) -> list[Any]:
@@ -176,22 +169,41 @@ class CalibratedPair:
 
     def scores(self, documents: Any) -> Floats:
         """Return the classifier's raw scores, shape (n, columns)."""
-        columns = self.reach.low.size
-        scores = raw_scores(self.estimator, documents, self.kind, columns, turned=self.turned)
-        return self.reach.clip(scores)
+        return self.reach.clip(self.columns.scores(self.estimator, documents))
+
+    def log_both(self, documents: Any, priors: Priors) -> tuple[Floats, Floats]:
+        """Return log P(-) and log P(+) of every column; of several classes P(+) by the prior."""
+        own, weight = self._split(priors)
+        negative, positive = self.score_map.log_proba(self.scores(documents), own)
+        with np.errstate(divide="ignore"):
+            return negative, positive + np.log(weight)
 
     def log_proba(self, documents: Any, priors: Priors) -> Floats:
-        """Return log probabilities, shape (n, classes)."""
-        return log_proba_of(self.kind, *self.score_map.log_proba(self.scores(documents), priors))
+        """Return log probabilities in the order of scikit-learn's classes_, shape (n, classes)."""
+        log_p = log_proba_of(self.kind, *self.log_both(documents, priors))
+        return log_p[:, ::-1] if self.columns.turned else log_p
 
     def predict_proba(self, documents: Any) -> Floats:
-        """Return calibrated probabilities, shape (n, classes)."""
-        priors: Priors = [None] * self.reach.low.size
-        return np.asarray(np.exp(self.log_proba(documents, priors)))
+        """Return calibrated probabilities in the order of classes_, shape (n, classes)."""
+        return np.asarray(np.exp(self.log_proba(documents, [None] * self.shares.size)))
 
     def sample(self, scores: Floats, draws: int | None, rng: Any, priors: Priors) -> Floats:
         """Return posterior draws of probabilities at scores, shape (draws, n, columns)."""
-        return on_simplex(self.kind, self.score_map.sample(scores, draws, rng, priors))
+        own, weight = self._split(priors)
+        drawn = self.score_map.sample(scores, draws, rng, own)
+        return on_simplex(self.kind, drawn if own is priors else drawn * weight)
+
+    def _split(self, priors: Priors) -> tuple[Priors, Floats]:
+        """
+        Return the columns' own priors, and what multiplies their probabilities.
+
+        With several classes, P(c | s) under the prior q is proportional to P(c | s) q_c / r_c, with
+        r the shares fitted (Saerens et al., 2002): no curve against the rest can be shifted alone,
+        for the prior changes the mixture of classes that is the rest.
+        """
+        if self.kind != MULTICLASS or priors[0] is None:
+            return priors, np.ones(self.shares.size)
+        return [None] * self.shares.size, np.array(priors) / self.shares
 
 
 def calibrate(
@@ -200,27 +212,28 @@ def calibrate(
     target: Target,
     weight: Floats | None,
     *,
+    columns: ScoreColumns,
     random_state: Any,
     n_jobs: int | None,
 ) -> list[CalibratedPair]:
     """Return every part's classifier with calibrators fitted on its scores."""
     calibrator = _with_known_settings(calibrator, target)
-    problems = [_jobs_of(calibrator, part, target) for part in parts]
-    copies = iter(seeded_copies(calibrator, sum(len(p.jobs) for p in problems), random_state))
-    jobs = [
-        delayed(_fit)(next(copies), *job, None if weight is None else weight[part.rows])
-        for part, problem in zip(parts, problems, strict=True)
-        for job in problem.jobs
-    ]
+    if target.constant.any():
+        _warn_of_constant(target)
+    problems = [_jobs_of(calibrator, part, target, weight) for part in parts]
+    size = sum(len(each.jobs) for each in problems)
+    copies = iter(score_maps.seeded_copies(calibrator, size, random_state))
+    jobs = [delayed(_fit)(next(copies), *job) for problem in problems for job in problem.jobs]
     fitted = iter(Parallel(n_jobs=n_jobs)(jobs))
     return [
         CalibratedPair(
             part.estimator,
-            problem.make([next(fitted) for _ in problem.jobs]),
+            columns,
             problem.reach,
+            problem.made([next(fitted) for _ in problem.jobs]),
             target.kind,
             target.names,
-            target.turned,
+            problem.shares,
         )
         for part, problem in zip(parts, problems, strict=True)
     ]
@@ -231,31 +244,61 @@ Job = tuple[Floats, ArrayLike, dict[str, Any]]
 
 @dataclass(frozen=True)
 class CalibrationJobs:
-    """The fits that one part needs: arguments of each, and a function that maps the results."""
+    """The fits that one part needs: arguments of each, and the map that they make."""
 
     reach: Reach
+    shares: Floats
+    counts: Floats  # See `score_maps.WithBaseRates`
     jobs: list[Job]
-    make: Callable[[list[Any]], ScoreMap]
+    kind: type[score_maps.ScoreMap]
+    names: NDArray[Any]  # Of the columns fitted
+
+    def made(self, calibrators: list[Any]) -> score_maps.ScoreMap:
+        """Return the map of the fitted calibrators."""
+        fitted = self.kind(calibrators, self.names)
+        if np.isnan(self.counts).all():
+            return fitted
+        return score_maps.WithBaseRates(calibrators, self.names, fitted, self.counts)
 
 
-def _jobs_of(calibrator: Any, part: Scored, target: Target) -> CalibrationJobs:
+def _warn_of_constant(target: Target) -> None:
+    """Warn of classes without documents, and of labels that all documents have or none has."""
+    names = first_of(target.columns[target.constant].tolist())
+    what = "labels that never vary" if target.kind == MULTILABEL else "classes without documents"
+    if target.kind == BINARY:
+        what, names = "one class only", repr(target.names.tolist()[int(target.positive[0, 0])])
+    warn_user(
+        f"y holds {what} ({names}): their probability is the base rate (k + 1)/(n + 2), whatever"
+        " the score. Add documents to calibrate them."
+    )
+
+
+def _jobs_of(
+    calibrator: Any, part: Scored, target: Target, weight: Floats | None
+) -> CalibrationJobs:
+    own = np.ones(part.rows.size) if weight is None else weight[part.rows]
+    every, absent = target.positive[part.rows], target.constant
+    counts = np.stack([own @ ~every, own @ every], axis=1)
+    shares = np.array([k / (n + k) if n * k else class_prior(k, n + k) for n, k in counts])
     reach = Reach.of(part.scores)
-    scores, positive = reach.clip(part.scores), target.positive[part.rows]
-    if isinstance(calibrator, TopicCalibrator):
-        names = np.array([str(name) for name in target.columns.tolist()])
-        pooled: Job = (scores, positive.astype(np.int64), {"topics": names})
-        return CalibrationJobs(reach, [pooled], lambda fitted: PooledMap(fitted[0], names))
-    check_both_sides(target, part.rows, "the set to calibrate on, the test part of a fold,")
-    if _is_joint(calibrator) and target.kind == MULTICLASS:
-        return CalibrationJobs(
-            reach, [(scores, positive.argmax(axis=1), {})], lambda fitted: JointMap(fitted[0])
-        )
-    if _knows_classes(calibrator, target):
-        columns: list[Job] = [(scores, target.y[part.rows], {})]
-    else:
-        codes = positive.astype(np.int64)
-        columns = [(scores[:, [k]], codes[:, k], {}) for k in range(scores.shape[1])]
-    return CalibrationJobs(reach, columns, lambda fitted: ColumnMaps(fitted, target.columns))
+    scores, positive, names = reach.clip(part.scores), every[:, ~absent], target.columns[~absent]
+    extra = {} if weight is None else {"sample_weight": own}
+    pooled = isinstance(calibrator, TopicCalibrator)
+    if not pooled:
+        where = "the set to calibrate on, the test part of a fold,"
+        targets.check_both_sides(target, part.rows, where)
+    codes = positive.astype(np.int64)
+    kind: type[score_maps.ScoreMap] = score_maps.ColumnMaps
+    jobs: list[Job] = [(scores[:, [k]], codes[:, k], extra) for k in range(names.size)]
+    if pooled and names.size:
+        names = np.array([str(name) for name in names.tolist()])
+        kind, jobs = score_maps.PooledMap, [(scores, codes, {**extra, "topics": names})]
+    elif _is_joint(calibrator) and target.kind == MULTICLASS and names.size > 2:
+        kind, jobs = score_maps.JointMap, [(scores, positive.argmax(axis=1), extra)]
+    elif _knows_classes(calibrator, target) and names.size:
+        jobs = [(scores, target.y[part.rows], extra)]
+    counts[~absent] = np.nan
+    return CalibrationJobs(reach, shares, counts, jobs, kind, names)
 
 
 def _knows_classes(calibrator: Any, target: Target) -> bool:
@@ -277,14 +320,13 @@ def _with_known_settings(calibrator: Any, target: Target) -> Any:
 
 
 def _is_joint(calibrator: Any) -> bool:
-    return isinstance(calibrator, ScikitLearnCalibrator) and calibrator.method == "temperature"
+    return (
+        isinstance(calibrator, score_maps.ScikitLearnCalibrator)
+        and calibrator.method == "temperature"
+    )
 
 
-def _fit(
-    calibrator: Any, scores: Floats, y: ArrayLike, extra: dict[str, Any], weight: Floats | None
-) -> Any:
-    if weight is not None:
-        extra = {**extra, "sample_weight": weight}
+def _fit(calibrator: Any, scores: Floats, y: ArrayLike, extra: dict[str, Any]) -> Any:
     # The user cannot reverse the scores of a classifier.
     with without_scores_warnings():
         # Others' calibrators may return nothing.
@@ -336,7 +378,7 @@ def interval(pairs: Pairs, documents: Any, level: float, kind: str, prior: Any) 
         return interval_of_draws(draws, level, kind)
 
     elements = (some or size) * columns
-    return np.concatenate([ends(block) for block in blocks(elements, scores[0].shape[0])])
+    return np.concatenate([ends(block) for block in curves.blocks(elements, scores[0].shape[0])])
 
 
 def log_odds(pairs: Pairs, documents: Any, prior: Any) -> Floats:
@@ -344,9 +386,10 @@ def log_odds(pairs: Pairs, documents: Any, prior: Any) -> Floats:
     if pairs[0].kind == MULTICLASS:
         return log_odds_of_classes(log_proba(pairs, documents, prior))
     priors = _priors(pairs, prior)
-    both = [pair.score_map.log_proba(pair.scores(documents), priors) for pair in pairs]
+    both = [pair.log_both(documents, priors) for pair in pairs]
     negative, positive = (mean_log_proba(list(side)) for side in zip(*both, strict=True))
-    return np.asarray(positive - negative)
+    # Scikit-learn takes larger values for the second of two classes, in sorted order.
+    return np.asarray(negative - positive if pairs[0].columns.turned else positive - negative)
 
 
 def posterior(pairs: Pairs) -> xr.DataTree:
@@ -364,15 +407,15 @@ def diagnostics(pairs: Pairs) -> Any:
     by_name = {}
     for pair, fold in zip(pairs, _folds(pairs), strict=True):
         alone = len(pair.calibrators) == 1
-        names = [""] if alone else map(str, pair.classes.tolist())
+        names = [""] if alone else map(str, pair.score_map.names.tolist())
         for name, calibrator in zip(names, pair.calibrators, strict=True):
             if not hasattr(calibrator, "diagnostics_"):
-                raise AttributeError(no_posterior(calibrator))
+                raise AttributeError(score_maps.no_posterior(calibrator))
             by_name[_joined(name, fold)] = calibrator.diagnostics_
     return by_name.get("", by_name)
 
 
-def problems(pairs: Pairs, classes: NDArray[Any]) -> Problems:
+def problems(pairs: Pairs) -> Problems:
     """
     Return the calibrators' fitted problems, for plots and reports.
 
@@ -384,7 +427,7 @@ def problems(pairs: Pairs, classes: NDArray[Any]) -> Problems:
         for column, problem in pair.score_map.problems().items():
             own = "" if pair.kind == BINARY else column
             name = _joined(own, fold)
-            labels = classes if pair.kind == BINARY else problem.labels
+            labels = pair.classes if pair.kind == BINARY else problem.labels
             by_name[name] = replace(problem, name=name, labels=labels)
     names = list(by_name)
     return Problems(names, lambda position: by_name[names[position]], by_topic=names != [""])
@@ -397,7 +440,8 @@ def labelled(pairs: Pairs, documents: Any, y: Any) -> Any:
             "held-out documents have no one score by an ensemble: fit with ensemble=False."
         )
     (pair,) = pairs
-    return with_labels(pair.scores(documents), y, pair.kind, pair.classes)
+    kept = slice(None) if pair.columns.kept is None else pair.columns.kept
+    return with_labels(pair.scores(documents), y, pair.kind, pair.classes, kept)
 
 
 def _folds(pairs: Pairs) -> list[str]:

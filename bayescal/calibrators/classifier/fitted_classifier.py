@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from pickle import UnpicklingError
 from typing import TYPE_CHECKING, Any, Self
 
 import joblib
@@ -20,21 +19,31 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def with_labels(scores: Floats, y: Any, kind: str, classes: NDArray[Any]) -> Any:
-    """Return scores and labels: for two classes a pair, else a DataFrame with a topic a class."""
+def with_labels(
+    scores: Floats,
+    y: Any,
+    kind: str,
+    classes: NDArray[Any],
+    kept: NDArray[np.bool_] | slice = slice(None),
+) -> Any:
+    """
+    Return scores and labels: for two classes a pair, else a DataFrame with a topic a class.
+
+    Scores have the columns of the classes or labels that are kept.
+    """
     import pandas as pd
 
     if kind == BINARY:
         match_labels(y, classes)
         return scores[:, 0], y
-    target = read_target(y, len(y))
-    if target.kind != kind or target.names.tolist() != classes.tolist():
+    target = read_target(y, len(y), known=None if kind == MULTILABEL else classes)
+    if target.kind != kind or (kind == MULTILABEL and target.names.size != classes.size):
         raise ValueError(f"y must be of the classes fitted, {classes.tolist()}.")
     return pd.concat(
         [
             pd.DataFrame({"score": score, "label": mine.astype(np.int64), "topic": name})
             for name, score, mine in zip(
-                map(str, classes.tolist()), scores.T, target.positive.T, strict=True
+                map(str, classes[kept].tolist()), scores.T, target.positive[:, kept].T, strict=True
             )
         ]
     )
@@ -63,8 +72,8 @@ def read_classifier(path: str | Path, expected: type) -> Any:
     advice = f"{source} must be a file that {expected.__name__}.save wrote"
     try:
         content = joblib.load(source)
-    except (ValueError, KeyError, IndexError, EOFError, OSError, UnpicklingError) as err:
-        raise ValueError(f"{advice}: it cannot be read as one ({err}).") from err
+    except Exception as err:  # a pickle that is damaged may raise anything
+        raise ValueError(f"{advice}: it cannot be read as one ({err!r}).") from err
     if not isinstance(content, dict) or ESTIMATOR not in content:
         raise ValueError(f"{advice}, got a pickle of something else.")
     loaded = content[CLASSIFIER]
@@ -87,6 +96,7 @@ class FittedClassifier:
     def _set_target(self, target: Target, first: Any) -> None:
         """Set attributes that describe the data, and those of the first fitted classifier."""
         self._kind, self.classes_ = target.kind, target.classes
+        self._names, self._turned = target.names, target.turned
         if target.kind == MULTILABEL:
             self.labels_ = target.names
         for name in ("n_features_in_", "feature_names_in_"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,13 +11,15 @@ from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import check_cv
+from sklearn.multioutput import MultiOutputClassifier
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_method_params, has_fit_parameter
 
-from bayescal.calibrators.classifier.raw_scores import raw_scores
-from bayescal.calibrators.classifier.targets import Target, check_both_sides
+from bayescal.calibrators.classifier.raw_scores import ScoreColumns, last_step
+from bayescal.calibrators.classifier.targets import BINARY, Target, check_both_sides
 from bayescal.support.validation import Floats
 
 Split = tuple[NDArray[np.intp], NDArray[np.intp]]
@@ -55,29 +57,51 @@ class TrainingDocuments:
         if part is not None:
             # Of a precomputed kernel the columns are what the classifier was trained on.
             features, _ = _safe_split(fitted, features, None, part[1], part[0])
-        target = self.target
-        columns = target.columns.size
-        return raw_scores(fitted, features, target.kind, columns, turned=target.turned)
+        return ScoreColumns.of(self.target).scores(fitted, features)
 
 
-def score_fitted(estimator: Any, documents: TrainingDocuments) -> list[Scored]:
-    """Return a fitted classifier with scores of all documents, none of which it was trained on."""
-    target = documents.target
-    known = getattr(estimator, "classes_", None)
-    if isinstance(known, np.ndarray) and target.kind != "multilabel":
-        unseen = target.names[~np.isin(target.names, known)].tolist()
-        absent = known[~np.isin(known, target.names)].tolist()
-        if unseen:
-            raise ValueError(
-                f"y must hold labels that the estimator was fitted on, {known.tolist()}, got"
-                f" {', '.join(map(repr, unseen))}: leave those documents out, or fit it anew."
-            )
-        if absent:
-            raise ValueError(
-                f"y must hold every class of the fitted estimator, it lacks"
-                f" {', '.join(map(repr, absent))}: add documents of it."
-            )
-    return [Scored(estimator, np.arange(len(target.y)), documents.score(estimator))]
+def score_held_out(
+    estimator: Any,
+    documents: TrainingDocuments,
+    cv: Any,
+    split_params: dict[str, Any],
+    *,
+    ensemble: bool,
+    n_jobs: int | None,
+) -> tuple[ScoreColumns, list[Scored]]:
+    """Return fitted classifiers, with scores of documents that they were not trained on."""
+    features, target = documents.features, documents.target
+    constant = target.constant
+    if isinstance(estimator, FrozenEstimator):
+        columns = ScoreColumns.of(target, ~constant)
+        rows, scores = np.arange(len(target.y)), columns.scores(estimator, features)
+        return columns, [Scored(estimator, rows, scores)]
+    if constant.any():
+        documents = replace(documents, target=_without_constant_labels(target, estimator))
+    splits = check_cv(cv, target.y, classifier=True).split(features, target.y, **split_params)
+    score = score_folds if ensemble else score_out_of_fold
+    return ScoreColumns.of(documents.target), score(estimator, documents, splits, n_jobs=n_jobs)
+
+
+def _without_constant_labels(target: Target, estimator: Any) -> Target:
+    """Return the target of the labels that vary, which a classifier can learn; one is binary."""
+    if target.constant.all():
+        raise ValueError(
+            "y must hold at least one label that some documents have and others have not, got"
+            f" {target.names.size} labels that never vary: add documents."
+        )
+    some = target.of_labels(~target.constant)
+    if some.columns.size > 1 or isinstance(last_step(estimator)[0], MultiOutputClassifier):
+        return some
+    return Target(BINARY, some.y[:, 0], np.array([0, 1]), some.positive)
+
+
+def place_scores(parts: list[Scored], target: Target) -> Floats:
+    """Return the scores of all documents, (n, columns); nan where no classifier was held out."""
+    scores = np.full(target.positive.shape, np.nan)
+    for part in parts:
+        scores[np.ix_(part.rows, ~target.constant)] = part.scores
+    return scores
 
 
 def score_folds(

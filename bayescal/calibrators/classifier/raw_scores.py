@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import logsumexp
 from sklearn.frozen import FrozenEstimator
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.pipeline import Pipeline
 
-from bayescal.calibrators.classifier.targets import BINARY, MULTICLASS, MULTILABEL
+from bayescal.calibrators.classifier.targets import BINARY, MULTICLASS, MULTILABEL, Target
 from bayescal.support.validation import Floats
 
 # These fit a binary classifier for each label, whose own scores say more than their probabilities.
@@ -84,9 +85,7 @@ def read_classifiers(classifiers: Any) -> dict[str, Any]:
     return dict(pairs)
 
 
-def raw_scores(
-    estimator: Any, documents: Any, kind: str, columns: int, *, turned: bool = False
-) -> Floats:
+def raw_scores(estimator: Any, documents: Any, kind: str, columns: int) -> Floats:
     """
     Return a fitted classifier's raw scores, shape (n, columns).
 
@@ -113,7 +112,28 @@ def raw_scores(
             f"estimator must give {columns} column{'s' * (columns > 1)} of scores, one a class or"
             f" label, got shape {scores.shape}."
         )
-    return -scores if turned else scores
+    return scores
+
+
+@dataclass(frozen=True)
+class ScoreColumns:
+    """The columns of a classifier's scores that are calibrated."""
+
+    kind: str  # {"binary", "multiclass", "multilabel"}: how the classifier scores
+    count: int  # Columns that it gives
+    turned: bool  # Whether it scores for the negative one of two classes
+    kept: NDArray[np.bool_] | None = None  # Which of them are calibrated; None for all
+
+    @classmethod
+    def of(cls, target: Target, kept: NDArray[np.bool_] | None = None) -> ScoreColumns:
+        """Return the columns that a target asks for."""
+        return cls(target.kind, target.columns.size, target.turned, kept)
+
+    def scores(self, estimator: Any, documents: Any) -> Floats:
+        """Return a fitted classifier's raw scores, larger for likelier positives."""
+        scores = raw_scores(estimator, documents, self.kind, self.count)
+        scores = -scores if self.turned else scores
+        return scores if self.kept is None else scores[:, self.kept]
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_expit
+from scipy.stats import beta
 from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
@@ -19,11 +20,13 @@ from sklearn.utils.validation import has_fit_parameter
 
 from bayescal.calibrators.score_calibrator import ScoreCalibrator
 from bayescal.calibrators.topic_calibrator import TopicCalibrator
-from bayescal.fitting.curves.curves import Prior
+from bayescal.fitting.curves.curves import Prior, highest_density, prior_draws
 from bayescal.fitting.problems.problem import FittedProblem
+from bayescal.support.bayes import class_prior
 from bayescal.support.randomness import generator
-from bayescal.support.validation import Floats, check_choice
+from bayescal.support.validation import Floats, as_labels, as_reals, check_choice
 
+MOST_RATES = 1000  # draws of base rates where no other column says how many
 METHODS = ("sigmoid", "isotonic", "temperature")
 
 
@@ -38,6 +41,63 @@ class GivenScores(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def decision_function(self, scores: Floats) -> Floats:
         """Return the scores; of a single column an array of shape (n,)."""
         return scores[:, 0] if scores.shape[1] == 1 else scores
+
+
+class ProbabilityMatrix(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """
+    A classifier whose features are probabilities already: a column for each class or label.
+
+    Columns are in the order of the sorted classes, or named by them. With two classes one column,
+    that of the second, is enough.
+
+    Examples
+    --------
+    >>> matrix = ProbabilityMatrix().fit([[0.2, 0.3, 0.5], [0.6, 0.3, 0.1]], [2, 0])
+    >>> matrix.classes_.tolist()  # class 1 has no document
+    [0, 1, 2]
+    """
+
+    def fit(self, X: Any, y: Any) -> Self:  # noqa: N803
+        """Learn which class each column is for."""
+        columns, labels = self._read(X).shape[1], as_labels(y, "y")
+        self.n_features_in_, self._order = columns, np.arange(columns)
+        if labels.ndim == 2 and labels.shape[1] > 1:
+            return self
+        present, names = np.unique(labels).tolist(), list(getattr(X, "columns", ()))
+        if not set(present) <= set(names):
+            names = list(range(max(2, columns)))
+            if len(present) == len(names):
+                names = present
+        if not set(present) <= set(names) or len(names) != max(2, columns):
+            raise ValueError(
+                f"X must hold a column of probabilities for each class, got {columns} columns and"
+                f" {len(present)} classes: name the columns by their classes, in a DataFrame."
+            )
+        if columns > 1:
+            self._order = np.argsort(names)
+        self.classes_: NDArray[Any] = np.sort(names)
+        return self
+
+    def predict_proba(self, X: Any) -> Floats:  # noqa: N803
+        """Return the probabilities, a column for each class or label."""
+        values = self._read(X)
+        if values.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"X must have {self.n_features_in_} columns of probabilities, as when fitted, got"
+                f" {values.shape[1]}."
+            )
+        values = values[:, self._order]
+        return np.hstack([1.0 - values, values]) if values.shape[1] == 1 else values
+
+    def _read(self, X: Any) -> Floats:  # noqa: N803
+        values = as_reals(X, "X")
+        values = values[:, None] if values.ndim == 1 else values
+        if values.ndim != 2 or not ((values >= 0.0) & (values <= 1.0)).all():
+            raise ValueError(
+                "X must hold probabilities from 0 to 1, a column for each class or label, got"
+                f" shape {values.shape}, or values outside."
+            )
+        return values
 
 
 class ScikitLearnCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -173,7 +233,7 @@ def log_probabilities(
 ) -> tuple[Floats, Floats]:
     """Return log P(-|s) and log P(+|s) of one column of scores, each of shape (n,)."""
     if isinstance(calibrator, ScoreCalibrator):
-        log_odds = calibrator.decision_function(scores, prior)
+        log_odds = calibrator._log_odds(scores, prior)
         return log_expit(-log_odds), log_expit(log_odds)
     if prior is not None:
         raise ValueError(
@@ -240,41 +300,37 @@ def _checked(calibrator: Any, values: Any, shape: tuple[int, ...]) -> Floats:
 Priors = Sequence[Prior | None]
 
 
-class ScoreMap(Protocol):
+@dataclass(frozen=True)
+class ScoreMap:
     """Calibrators of all columns of scores."""
 
-    @property
-    def calibrators(self) -> list[Any]:
-        """Return the fitted calibrators."""
-        ...
+    calibrators: list[Any]  # Fitted
+    names: NDArray[Any]  # (columns,): what the columns are for
 
     def log_proba(self, scores: Floats, priors: Priors) -> tuple[Floats, Floats]:
         """Return log P(-) and log P(+) of every column, each (n, columns)."""
-        ...
+        raise NotImplementedError
 
     def sample(self, scores: Floats, draws: int | None, rng: Any, priors: Priors) -> Floats:
         """Return posterior draws of P(+), shape (draws, n, columns)."""
-        ...
+        raise ValueError(no_posterior(self.calibrators[0]))
 
     def interval(self, scores: Floats, level: float, kind: str, priors: Priors) -> Floats:
         """Return posterior intervals of P(+), shape (n, columns, 2)."""
-        ...
+        raise ValueError(no_posterior(self.calibrators[0]))
 
     def posterior(self) -> xr.DataTree:
         """Return the tree of results."""
-        ...
+        raise AttributeError(no_posterior(self.calibrators[0]))
 
     def problems(self) -> dict[str, FittedProblem]:
         """Return the fitted problem of each column, by the columns' names."""
-        ...
+        raise AttributeError(no_posterior(self.calibrators[0]))
 
 
 @dataclass(frozen=True)
-class ColumnMaps:
+class ColumnMaps(ScoreMap):
     """A calibrator for each column."""
-
-    calibrators: list[Any]  # Fitted, one a column
-    names: NDArray[Any]  # (columns,): what the columns are for
 
     def log_proba(self, scores: Floats, priors: Priors) -> tuple[Floats, Floats]:
         """Return log P(-) and log P(+) of every column, each (n, columns)."""
@@ -328,16 +384,13 @@ class ColumnMaps:
 
 
 @dataclass(frozen=True)
-class PooledMap:
+class PooledMap(ScoreMap):
     """A TopicCalibrator: the columns are its topics."""
 
-    topics: Any  # Fitted
-    names: NDArray[Any]  # (columns,): its topics in the order of the columns
-
     @property
-    def calibrators(self) -> list[Any]:
+    def topics(self) -> Any:
         """Return the one calibrator."""
-        return [self.topics]
+        return self.calibrators[0]
 
     def log_proba(self, scores: Floats, priors: Priors) -> tuple[Floats, Floats]:
         """Return log P(-) and log P(+) of every column, each (n, columns)."""
@@ -371,43 +424,82 @@ class PooledMap:
 
 
 @dataclass(frozen=True)
-class JointMap:
+class JointMap(ScoreMap):
     """A calibrator of all classes' scores together, such as temperature scaling."""
-
-    joint: Any  # Fitted on the matrix of scores
-
-    @property
-    def calibrators(self) -> list[Any]:
-        """Return the one calibrator."""
-        return [self.joint]
 
     def log_proba(self, scores: Floats, priors: Priors) -> tuple[Floats, Floats]:
         """Return log P(-) and log P(+) of every class, each (n, classes)."""
-        _refuse(priors, self.joint)
-        positive = self.joint.predict_proba(scores)
+        positive = self.calibrators[0].predict_proba(scores)
         with np.errstate(divide="ignore"):
             return np.log1p(-positive), np.log(positive)
 
+
+@dataclass(frozen=True)
+class WithBaseRates(ScoreMap):
+    """
+    A map, and beside its columns those of absent classes and constant labels.
+
+    No document says what scores mean there: with k positives among n documents P(+) is
+    Beta(k + 1, n - k + 1) whatever the score, so that its mean is (k + 1)/(n + 2).
+    """
+
+    inner: ScoreMap  # Of the other columns, if there are any
+    counts: Floats  # (columns, 2): negatives and positives (or weights); nan for the map's columns
+
+    def log_proba(self, scores: Floats, priors: Priors) -> tuple[Floats, Floats]:
+        """Return log P(-) and log P(+) of every column, each (n, columns)."""
+        out = np.empty((2, len(scores), len(self.counts)))
+        if self.names.size:
+            out[:, :, self._kept] = self.inner.log_proba(scores, self._of_kept(priors))
+        for k in np.flatnonzero(~self._kept).tolist():
+            rate = class_prior(self.counts[k, 1], self.counts[k].sum())
+            if priors[k] is not None:
+                rate = float(self._rates(k, priors, MOST_RATES).mean())
+            out[:, :, k] = np.log([[1.0 - rate], [rate]])
+        return out[0], out[1]
+
     def sample(self, scores: Floats, draws: int | None, rng: Any, priors: Priors) -> Floats:
-        """Raise ValueError: there is no posterior."""
-        raise ValueError(no_posterior(self.joint))
+        """Return posterior draws of P(+), shape (draws, n, columns)."""
+        drawn = np.empty((draws or MOST_RATES, len(scores), 0))
+        if self.names.size:
+            drawn = self.inner.sample(scores, draws, rng, self._of_kept(priors))
+        out = np.empty((*drawn.shape[:2], len(self.counts)))
+        out[:, :, self._kept] = drawn
+        for k in np.flatnonzero(~self._kept).tolist():
+            out[:, :, k] = self._rates(k, priors, len(drawn))[:, None]
+        return out
 
     def interval(self, scores: Floats, level: float, kind: str, priors: Priors) -> Floats:
-        """Raise ValueError: there is no posterior."""
-        raise ValueError(no_posterior(self.joint))
+        """Return posterior intervals of P(+), shape (n, columns, 2)."""
+        out = np.empty((len(scores), len(self.counts), 2))
+        if self.names.size:
+            kept = self._of_kept(priors)
+            out[:, self._kept] = self.inner.interval(scores, level, kind, kept)
+        for k in np.flatnonzero(~self._kept).tolist():
+            rates = self._rates(k, priors, MOST_RATES)[:, None]
+            if kind == "hdi":
+                out[:, k] = highest_density(rates, level).ravel()
+            else:
+                out[:, k] = np.quantile(rates, [0.5 - level / 2.0, 0.5 + level / 2.0])
+        return out
 
     def posterior(self) -> xr.DataTree:
-        """Raise AttributeError: there is no posterior."""
-        raise AttributeError(no_posterior(self.joint))
+        """Return the map's tree."""
+        return self.inner.posterior()
 
     def problems(self) -> dict[str, FittedProblem]:
-        """Raise AttributeError: there is no posterior."""
-        raise AttributeError(no_posterior(self.joint))
+        """Return the fitted problems of the map's columns."""
+        return self.inner.problems()
 
+    @property
+    def _kept(self) -> NDArray[np.bool_]:
+        return np.asarray(np.isnan(self.counts[:, 0]), dtype=np.bool_)
 
-def _refuse(priors: Priors, calibrator: Any) -> None:
-    if any(prior is not None for prior in priors):
-        raise ValueError(
-            f"prior needs a calibrator that knows class priors, {type(calibrator).__name__} does"
-            " not: use ScoreCalibrator()."
-        )
+    def _of_kept(self, priors: Priors) -> Priors:
+        return [prior for prior, kept in zip(priors, self._kept, strict=True) if kept]
+
+    def _rates(self, k: int, priors: Priors, size: int) -> Floats:
+        """Return draws of P(+) of a column without documents on one side."""
+        negatives, positives = self.counts[k]
+        of_counts = beta(positives + 1.0, negatives + 1.0)
+        return prior_draws(of_counts if priors[k] is None else priors[k], size)

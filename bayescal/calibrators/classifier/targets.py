@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
-from bayescal.support.validation import check_kept, encode_labels
+from bayescal.support.validation import as_labels, check_kept, position_of_positive
 
 BINARY, MULTICLASS, MULTILABEL = "binary", "multiclass", "multilabel"
 
@@ -19,7 +19,7 @@ BINARY, MULTICLASS, MULTILABEL = "binary", "multiclass", "multilabel"
 class Target:
     """Labels of a classification problem, and the columns of scores that they ask for."""
 
-    # {"binary", "multiclass", "multilabel"}: a column of scores for the second class; one for
+    # {"binary", "multiclass", "multilabel"}: a column of scores for the positive class; one for
     # each class; one for each label
     kind: str
     # (n,): the labels as the classifier gets them; of several labels an array of 0 and 1
@@ -29,11 +29,13 @@ class Target:
     names: NDArray[Any]
     # (n, columns): for each column of scores, whether the document is a positive one
     positive: NDArray[np.bool_]
+    # Whether a population of topics answers for columns that lack documents on one side
+    population: bool = False
 
     @property
     def turned(self) -> bool:
-        """Return whether classifiers score for the other of two classes, the second as sorted."""
-        return self.kind == BINARY and bool(self.names[0] != np.unique(self.names)[0])
+        """Return whether the positive class is the first of two in sorted order."""
+        return self.kind == BINARY and is_turned(self.names)
 
     @property
     def columns(self) -> NDArray[Any]:
@@ -42,21 +44,40 @@ class Target:
 
     @property
     def classes(self) -> NDArray[Any] | list[NDArray[Any]]:
-        """Return scikit-learn's classes_: for several labels a list with an array each."""
+        """Return scikit-learn's classes_, sorted: for several labels a list with an array each."""
         if self.kind == MULTILABEL:
             return [np.array([0, 1])] * self.names.size
-        return self.names
+        return self.names[::-1] if self.turned else self.names
+
+    @property
+    def constant(self) -> NDArray[np.bool_]:
+        """Return the columns without documents on one side: absent classes, constant labels."""
+        share = self.positive.mean(axis=0)
+        one_sided: NDArray[np.bool_] = np.isin(share, (0.0, 1.0))
+        filled = self.population and not one_sided.all()
+        return np.zeros_like(one_sided) if filled else one_sided
+
+    def of_labels(self, columns: NDArray[np.bool_]) -> Target:
+        """Return the target of some of several labels."""
+        return Target(
+            MULTILABEL, self.y[:, columns], self.names[columns], self.positive[:, columns]
+        )
 
 
-def read_target(y: Any, n: int, positive: Any = None) -> Target:
-    """Return the checked labels of n documents."""
+def is_turned(names: NDArray[Any]) -> bool:
+    """Return whether the negative and the positive class are not in sorted order."""
+    return bool(names[0] != np.unique(names)[0])
+
+
+def read_target(y: Any, n: int, positive: Any = None, known: Any = None) -> Target:
+    """Return the checked labels of n documents; `known` are a fitted classifier's classes."""
     if y is None:
         raise ValueError(
             "y must hold the labels: this classifier requires y to be passed, but the target y is"
             " None."
         )
     names = getattr(y, "columns", None)
-    values = np.asarray(y.toarray() if hasattr(y, "toarray") else y)
+    values = as_labels(y.toarray() if hasattr(y, "toarray") else y, "y")
     if values.shape[:1] != (n,):
         raise ValueError(f"X and y must have the same length, got {n} and y {values.shape}.")
     if n == 0:
@@ -73,21 +94,29 @@ def read_target(y: Any, n: int, positive: Any = None) -> Target:
         _refuse_positive(positive, "several labels per document")
         columns = np.arange(values.shape[1]) if names is None else np.asarray(list(names))
         return Target(MULTILABEL, values.astype(np.int64), columns, values != 0)
-    return _of_classes(column_or_1d(values, warn=True), positive)
+    return _of_classes(column_or_1d(values, warn=True), positive, known)
 
 
-def _of_classes(y: NDArray[Any], positive: Any) -> Target:
-    classes, code = np.unique(y, return_inverse=True)
+def _of_classes(y: NDArray[Any], positive: Any, known: Any) -> Target:
+    classes = np.unique(y)
+    if isinstance(known, np.ndarray):
+        if unseen := classes[~np.isin(classes, known)].tolist():
+            raise ValueError(
+                f"y must hold labels that the estimator was fitted on, {known.tolist()}, got"
+                f" {', '.join(map(repr, unseen))}: leave those documents out, or fit it anew."
+            )
+        classes = np.unique(known)
     if classes.size < 2:
         raise ValueError(
             f"y must hold at least two classes, got one class only: {classes.tolist()[0]!r}."
         )
-    if classes.size == 2:
-        classes, is_positive = encode_labels(y, positive=positive)
-        return Target(BINARY, y, classes, is_positive[:, None])
     check_kept(classes, "y")
+    if classes.size == 2:
+        second = position_of_positive(positive, classes, "y")
+        names = classes[[1 - second, second]]
+        return Target(BINARY, y, names, (y == names[1])[:, None])
     _refuse_positive(positive, f"{classes.size} classes")
-    return Target(MULTICLASS, y, classes, code[:, None] == np.arange(classes.size))
+    return Target(MULTICLASS, y, classes, y[:, None] == classes)
 
 
 def _refuse_positive(positive: Any, asked: str) -> None:
@@ -99,22 +128,18 @@ def _refuse_positive(positive: Any, asked: str) -> None:
 
 
 def check_both_sides(target: Target, rows: NDArray[np.intp], where: str) -> None:
-    """Raise ValueError unless every column has positives and negatives among some documents."""
-    lacking = _lacking(target, rows)
-    if lacking is not None:
+    """Raise ValueError unless some documents have both sides of every column that varies."""
+    share = target.positive[rows].mean(axis=0)
+    lacking = np.flatnonzero(((share == 0.0) | (share == 1.0)) & ~target.constant)
+    if lacking.size:
+        first = int(lacking[0])
+        if target.kind == MULTILABEL:
+            side = "without" if share[first] else "with"
+            what = f"{side} label {target.names.tolist()[first]!r}"
+        else:
+            absent = target.names[~np.isin(target.names, target.y[rows])]
+            what = f"of class {absent.tolist()[0]!r}"
         raise ValueError(
-            f"{where} holds no document {lacking}: use fewer folds, a splitter that stratifies, or"
+            f"{where} holds no document {what}: use fewer folds, a splitter that stratifies, or"
             " more documents of it."
         )
-
-
-def _lacking(target: Target, rows: NDArray[np.intp]) -> str | None:
-    """Return the class or label that the rows lack, for a message; None if all are present."""
-    if target.kind != MULTILABEL:
-        absent = target.names[~np.isin(target.names, target.y[rows])]
-        return f"of class {absent.tolist()[0]!r}" if absent.size else None
-    share = target.positive[rows].mean(axis=0)
-    for name, positive in zip(target.names.tolist(), share, strict=True):
-        if positive in {0.0, 1.0}:
-            return f"{'without' if positive else 'with'} label {name!r}"
-    return None

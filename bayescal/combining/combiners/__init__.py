@@ -7,7 +7,7 @@ from typing import Any
 
 from bayescal.combining.combiners import bayes, stacking, voting
 from bayescal.combining.combiners.voting import Combiner
-from bayescal.support.validation import check_choice
+from bayescal.support.validation import check_choice, check_flag
 
 # The values of `combiner`; each makes a combiner, with or without normalised inputs.
 COMBINERS: dict[str, Callable[..., Combiner]] = {
@@ -35,6 +35,7 @@ def read_combiner(combiner: Any, *, normalise: bool, weighted: bool) -> Combiner
     ...
     ValueError: combiner must be one of 'majority', 'best_by_class', 'tree', 'linear_svm', ...
     """
+    check_flag(normalise=normalise)
     if isinstance(combiner, str):
         check_choice("combiner", combiner, tuple(COMBINERS))
         kind = COMBINERS[combiner](normalise=normalise)

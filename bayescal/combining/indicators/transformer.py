@@ -19,7 +19,7 @@ from bayescal.combining.indicators.all_indicators import (
     task_of,
     vocabulary_of,
 )
-from bayescal.support.validation import Floats, check_choice, encode_labels
+from bayescal.support.validation import Floats, check_choice, check_flag, encode_labels, unmasked
 
 # Documents that the best classifier is chosen on: the neighbours of ten thousand would take longer
 # than everything else together.
@@ -121,7 +121,10 @@ class ReliabilityIndicators(TransformerMixin, BaseEstimator):  # type: ignore[mi
             If an argument is not as described.
         """
         read_classifiers(self.classifiers)
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)  # noqa: N806
+        check_flag(text=self.text, prefit=self.prefit, task=self.task)
+        X, y = validate_data(  # noqa: N806
+            self, unmasked(X, "X"), unmasked(y, "y"), accept_sparse="csr", dtype=np.float64
+        )
         self.classes_, positive = encode_labels(y)
         if self.text:
             check_non_negative(X, f"{type(self).__name__}.fit with text=True")
@@ -213,7 +216,9 @@ class ReliabilityIndicators(TransformerMixin, BaseEstimator):  # type: ignore[mi
 
     def _validated(self, X: Any) -> Any:  # noqa: N803
         check_is_fitted(self, "classes_")
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)  # noqa: N806
+        X = validate_data(  # noqa: N806
+            self, unmasked(X, "X"), accept_sparse="csr", dtype=np.float64, reset=False
+        )
         if self.text:
             check_non_negative(X, f"{type(self).__name__} with text=True")
         return X

@@ -14,7 +14,7 @@ from scipy.optimize import nnls
 
 from bayescal.combining.online.reading import read_classes, read_inputs, read_labels
 from bayescal.combining.online.rules import squared_error
-from bayescal.support.validation import Floats, check_count, check_fraction
+from bayescal.support.validation import Floats, check_count, check_flag, check_fraction, unmasked
 
 
 def weighted_majority_mistakes(
@@ -49,6 +49,7 @@ def weighted_majority_mistakes(
     >>> round(weighted_majority_mistakes([10.0, 40.0], decisions=True), 2)  # 2.41 (10 + lg 2)
     26.5
     """
+    check_flag(decisions=decisions)
     losses = _losses(expert_losses, beta)
     left = (1.0 + beta) / 2.0 if decisions else (3.0 + beta) / 4.0
     return float(_credit(losses, beta) / -np.log(left))
@@ -230,7 +231,7 @@ def exponentiated_gradient_loss(
 def _losses(losses: ArrayLike, beta: float) -> Floats:
     """Return sums of errors, checked with the rule's beta."""
     check_fraction(beta=beta)
-    values = np.asarray(losses, dtype=np.float64)
+    values = np.asarray(unmasked(losses, "losses"), dtype=np.float64)
     if values.size == 0 or not np.isfinite(values).all() or values.min() < 0.0:
         raise ValueError(f"losses must be finite and at least 0, got {losses!r}.")
     return values

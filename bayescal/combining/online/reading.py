@@ -8,7 +8,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayescal.combining.online.rules import RULES, Advice
-from bayescal.support.validation import Floats, Integers, as_reals, check_same_length, of_each_class
+from bayescal.support.validation import (
+    Floats,
+    Integers,
+    as_reals,
+    check_flag,
+    check_same_length,
+    of_each_class,
+    unmasked,
+)
 
 ROUNDING = 1e-6
 Bools = NDArray[np.bool_]
@@ -46,6 +54,7 @@ def read_inputs(
     >>> inputs.advice.probabilities[0].tolist()
     [[0.75, 0.25], [0.0, 1.0]]
     """
+    check_flag(constant_experts=constant_experts)
     probabilities = read_probabilities(P, classes)
     n, experts, _ = probabilities.shape
     kind = RULES[rule]
@@ -94,7 +103,7 @@ def read_awake(
     """Return the mask of awake experts, (n, experts)."""
     speaks = ~np.isnan(probabilities[:, :, 0])
     if awake is not None:
-        asked = np.asarray(awake)
+        asked = np.asarray(unmasked(awake, "awake"))
         if asked.dtype != np.bool_ or asked.shape != speaks.shape:
             raise ValueError(
                 f"awake must be bool, of shape (n, experts) = {speaks.shape}, got {asked.dtype} of"
@@ -182,7 +191,7 @@ def _check_unit(name: str, values: Floats, advice: str) -> None:
 def read_classes(classes: ArrayLike) -> NDArray[Any]:
     """Return the classes in sorted order."""
     try:
-        distinct = np.unique(np.asarray(classes))
+        distinct = np.unique(np.asarray(unmasked(classes, "classes")))
     except TypeError as err:
         raise ValueError(f"labels must be of one type: {err}.") from err
     if distinct.dtype.kind == "f" and np.isnan(distinct).any():
@@ -218,7 +227,7 @@ def known_classes(before: NDArray[Any] | None, named: ArrayLike | None) -> NDArr
 
 def read_labels(y: ArrayLike, classes: NDArray[Any], n: int) -> Integers:
     """Return the position of each label among the classes."""
-    labels = np.asarray(y)
+    labels = np.asarray(unmasked(y, "y"))
     if labels.ndim != 1:
         raise ValueError(f"y must have shape (n,), one label a document, got {labels.shape}.")
     check_same_length("P", n, "y", labels.size)

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
 from bayescal.combining.nested import WithinRange
-from bayescal.support.validation import Floats, Integers, check_same_length
+from bayescal.support.validation import Floats, Integers, check_same_length, unmasked
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -87,7 +87,7 @@ def read_task_names(task: ArrayLike, n: int) -> tuple[NDArray[np.generic], Integ
     import pandas as pd
 
     # NumPy would convert a missing name among text to text.
-    raw = np.asarray(task, dtype=object)
+    raw = np.asarray(unmasked(task, "task"), dtype=object)
     values = np.asarray(task)
     if values.ndim != 1:
         raise ValueError(

@@ -25,6 +25,7 @@ from bayescal.support.validation import (
     check_fraction,
     check_same_length,
     encode_labels,
+    unmasked,
 )
 from bayescal.text.decision_tree import DecisionTree
 
@@ -208,7 +209,7 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         kind = read_metaclassifier(self.metaclassifier, self.specialise, self.memory)
         learning.check_folds(self.cv)
-        columns = check_array(X, dtype=np.float64, estimator=self)
+        columns = check_array(unmasked(X, "X"), dtype=np.float64, estimator=self)
         check_same_length("y", len(np.asarray(y)), "X", len(columns))
         classes, positive = encode_labels(y)
         names, code = learning.read_task_names(task, len(columns))
@@ -249,7 +250,7 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             If a task is there already, or has a single document.
         """
         check_is_fitted(self, "tasks_")
-        columns = validate_data(self, X, dtype=np.float64, reset=False)
+        columns = validate_data(self, unmasked(X, "X"), dtype=np.float64, reset=False)
         self._tasks = self._tasks.with_added(columns, task)
         return self
 
@@ -423,7 +424,9 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _read(self, X: Any, task: ArrayLike) -> tuple[Floats, Integers]:  # noqa: N803
         check_is_fitted(self, "tasks_")
-        return self._tasks.read(validate_data(self, X, dtype=np.float64, reset=False), task)
+        return self._tasks.read(
+            validate_data(self, unmasked(X, "X"), dtype=np.float64, reset=False), task
+        )
 
 
 def _thresholds(held_out: Floats, data: learning.TaskData) -> dict[str, Floats]:

@@ -14,7 +14,7 @@ from scipy import special
 
 from bayescal.fitting.scores import BinaryScores
 from bayescal.support.bayes import log_sum_exp, probability
-from bayescal.support.validation import Floats, check_fraction
+from bayescal.support.validation import Floats, check_fraction, unmasked
 
 # Another class prior at prediction time: a number, a distribution, or draws of one.
 
@@ -32,11 +32,12 @@ def prior_draws(prior: Prior, draws: int) -> Floats:
     array([0.01, 0.01])
     """
     level = (np.arange(draws) + 0.5) / draws
+    prior = unmasked(getattr(prior, "draws", prior), "prior")
     if hasattr(prior, "ppf"):
         values = found = np.asarray(prior.ppf(level), dtype=np.float64)
     else:
         try:
-            values = np.asarray(getattr(prior, "draws", prior), dtype=np.float64).ravel()
+            values = np.asarray(prior, dtype=np.float64).ravel()
             found = np.quantile(values, level)
         except (TypeError, ValueError, IndexError):
             raise ValueError(

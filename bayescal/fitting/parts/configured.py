@@ -12,7 +12,7 @@ import numpy as np
 
 from bayescal.families import FAMILIES, ScaleFloorOption
 from bayescal.families.warps import IDENTITY
-from bayescal.support.validation import check_choice, check_positive
+from bayescal.support.validation import check_choice, check_flag, check_positive
 
 AUTO, AVERAGE = "auto", "average"
 AVERAGINGS = (AUTO, "stacking", "evidence")
@@ -54,6 +54,11 @@ class Configured:
             setattr(self, name, value)
         return self
 
+    def check_flags(self) -> None:
+        """Raise ValueError unless every option that is True or False by default is one of them."""
+        flags = [each.name for each in fields(self) if isinstance(each.default, bool)]
+        check_flag(**{name: getattr(self, name) for name in flags})
+
     def changed(self) -> dict[str, Any]:
         """Return the options that are not the default."""
         defaults = {each.name: each.default for each in fields(self)}
@@ -73,6 +78,7 @@ class ConfiguredPart(Configured):
     def check(self, inference: str) -> None:
         """Raise ValueError if an option is not legal, or not with an inference."""
         with _named(self):
+            self.check_flags()
             self.asinh_scales()
             self.priors()
 

@@ -15,6 +15,8 @@ from bayescal.support.whole_file import whole_file
 
 SCHEMA_VERSION = 1
 VERSION, CHECKSUM = "bayescal_schema", "bayescal_checksum"  # attributes of the root
+# First bytes of pickles that are compressed by zlib, as joblib does, or are not.
+PICKLED = (b"x\x01", b"x^", b"x\x9c", b"x\xda", b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05")
 
 
 def write_tree(tree: xr.DataTree, path: str | Path) -> Path:
@@ -46,11 +48,15 @@ def read_tree(path: str | Path) -> xr.DataTree:
         found = None if version is None else digest(tree)
     # HDF5 and its readers raise errors of every kind for damaged files.
     except Exception as err:
+        with source.open("rb") as raw:
+            pickled = raw.read(2) in PICKLED
+        hint = (
+            "; it looks like a pickle, which CalibratedClassifier.save writes and its load reads:"
+            " that runs the code it names, so load it only if you trust its author" * pickled
+        )
         raise ValueError(
-            f"{source} cannot be read as a netCDF file of a calibrator"
-            f" ({type(err).__name__}: {err}): it is damaged, or of another kind. A file of"
-            " CalibratedClassifier.save is read by CalibratedClassifier.load, which runs the code"
-            " that the file holds: load such files from people you trust."
+            f"{source} cannot be read as a netCDF file, which a calibrator's save writes"
+            f" ({type(err).__name__}: {err}): it is damaged, or of another kind{hint}."
         ) from err
     if version is None:
         raise ValueError(f"{source} was not written by bayescal: it has no {VERSION}.")

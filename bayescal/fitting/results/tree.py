@@ -35,6 +35,18 @@ LIKELIHOOD = "maximum_likelihood"
 # Results of a fit: the groups of its tree by their paths, and the tree on request.
 
 
+class PosteriorTree(xr.DataTree):  # type: ignore[no-untyped-call]
+    """A DataTree whose error says how ArviZ before 1.0, which knows no trees, reads it."""
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> NDArray[Any]:
+        """Raise TypeError: a tree is no array, though ArviZ before 1.0 takes it for one."""
+        raise TypeError(
+            "a DataTree must not be converted to an array, as ArviZ before 1.0 does: use"
+            " arviz_stats.summary(posterior_), or arviz.summary(posterior_['posterior']"
+            ".to_dataset())."
+        )
+
+
 @dataclass(frozen=True)
 class Results:
     """
@@ -57,9 +69,18 @@ class Results:
     @cached_property
     def tree(self) -> xr.DataTree:
         """The tree; made when it is asked for."""
-        tree = xr.DataTree.from_dict(self.shown)
+        tree = PosteriorTree.from_dict(self.shown)
         tree.attrs.update(self.attrs)
         return tree
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Of plain arrays: skops reads no classes with __slots__, as datasets are.
+        groups = {path: each.to_dict(data="array") for path, each in self.groups.items()}
+        return {"groups": groups, "attrs": dict(self.attrs)}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        groups = {path: xr.Dataset.from_dict(each) for path, each in state["groups"].items()}
+        vars(self).update(groups=groups, attrs=state["attrs"])
 
     @property
     def shown(self) -> dict[str, xr.Dataset]:

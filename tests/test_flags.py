@@ -1,0 +1,158 @@
+"""Arguments that are True or False are checked in one way, wherever they are."""
+
+import inspect
+from importlib import import_module
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from sklearn.datasets import make_classification
+from sklearn.naive_bayes import GaussianNB
+from sklearn.svm import LinearSVC
+
+import bayescal
+from bayescal import (
+    NUTS,
+    CalibratedClassifier,
+    CombinedClassifier,
+    Densities,
+    OnlineCombiner,
+    ScoreCalibrator,
+    TopicCalibrator,
+    metrics,
+    monitoring,
+    plots,
+    ranking,
+    text,
+)
+from bayescal.combining import online
+from bayescal.combining.indicators import ReliabilityIndicators
+
+pytestmark = pytest.mark.one_era
+
+X, Y = make_classification(60, n_informative=4, random_state=3)
+S, T = X[:, 0] + 2.0 * Y, np.repeat(["corn", "oil"], 30)
+P = 1.0 / (1.0 + np.exp(-S))
+BOTH = np.column_stack([1.0 - P, P])
+PAIR = [("svm", LinearSVC()), ("naive_bayes", GaussianNB())]
+QUICK = ScoreCalibrator("gaussian", draws=20, chains=1, random_state=0).fit(S, Y)
+TOPICS = TopicCalibrator("none", "gaussian", draws=20, chains=1, random_state=0).fit(S, Y, T)
+
+
+def shown(display, estimator=None):
+    """Return a function that draws with a flag."""
+    return lambda **flag: display.from_estimator(
+        QUICK if estimator is None else estimator, ax=Figure().subplots(), **flag
+    )
+
+
+def of_scores(display):
+    return lambda **flag: display.from_estimator(QUICK, S, Y, ax=Figure().subplots(), **flag)
+
+
+def learning(**flag):
+    return plots.LearningCurveDisplay.from_estimator(
+        ScoreCalibrator(inference="mle"), S, Y, sizes=[5], repeats=1, ax=Figure().subplots(), **flag
+    )
+
+
+def decision(**flag):
+    return plots.DecisionDisplay.from_estimator(QUICK, ax=Figure().subplots(), **flag)
+
+
+def drift(**flag):
+    monitor = monitoring.DriftMonitor(QUICK, draws=5).update(S, Y)
+    return plots.DriftDisplay.from_estimator(monitor, ax=Figure().subplots(), **flag)
+
+
+def ranked(**flag):
+    relevance = ranking.RelevanceCalibrator(random_state=0).fit(S, Y, np.repeat([1, 2], 30))
+    return plots.RankingDisplay.from_estimator(relevance, S[:9], ax=Figure().subplots(), **flag)
+
+
+CASES = {
+    "Densities": (lambda **flag: ScoreCalibrator(Densities(**flag)).fit(S, Y), ["monotone"]),
+    "NUTS": (lambda **flag: ScoreCalibrator(inference=NUTS(**flag)).fit(S, Y), ["progressbar"]),
+    "NUTS of topics": (
+        lambda **flag: TopicCalibrator(inference=NUTS(**flag)).fit(S, Y, T),
+        ["progressbar"],
+    ),
+    "CalibratedClassifier": (lambda **flag: CalibratedClassifier(**flag).fit(X, Y), ["ensemble"]),
+    "CombinedClassifier": (
+        lambda **flag: CombinedClassifier(PAIR, **flag).fit(X, Y),
+        ["normalise"],
+    ),
+    "OnlineCombiner": (lambda **flag: OnlineCombiner(**flag).fit(BOTH, Y), ["constant_experts"]),
+    "best_mixture": (lambda **flag: online.best_mixture(BOTH, Y, **flag), ["constant_experts"]),
+    "weighted_majority_mistakes": (
+        lambda **flag: online.weighted_majority_mistakes([1.0, 2.0], **flag),
+        ["decisions"],
+    ),
+    "ReliabilityIndicators": (
+        lambda **flag: ReliabilityIndicators(PAIR, **flag).fit(np.abs(X), Y),
+        ["text", "prefit", "task"],
+    ),
+    "linear_svm": (lambda **flag: text.linear_svm(**flag), ["normalise"]),
+    "calibration_error": (lambda **flag: metrics.calibration_error(Y, P, **flag), ["debias"]),
+    "posterior_interval": (
+        lambda **flag: metrics.posterior_interval(metrics.brier_score, Y, [P, P], **flag),
+        ["resample"],
+    ),
+    "predict_parquet": (lambda **flag: TOPICS.predict_parquet("in", "out", **flag), ["resume"]),
+    "ProbabilityDisplay": (shown(plots.ProbabilityDisplay), ["mle", "ticks", "legend"]),
+    "LogOddsDisplay": (shown(plots.LogOddsDisplay), ["mle", "legend"]),
+    "ClassDensityDisplay": (shown(plots.ClassDensityDisplay), ["mle", "histogram", "legend"]),
+    "PredictiveCheckDisplay": (shown(plots.PredictiveCheckDisplay), ["difference", "legend"]),
+    "ComparisonDisplay": (shown(plots.ComparisonDisplay), ["legend"]),
+    "ReliabilityDisplay": (of_scores(plots.ReliabilityDisplay), ["counts", "legend"]),
+    "TopicForestDisplay": (shown(plots.TopicForestDisplay, TOPICS), ["legend"]),
+    "LearningCurveDisplay": (learning, ["legend"]),
+    "DecisionDisplay": (decision, ["legend"]),
+    "DriftDisplay": (drift, ["legend"]),
+    "RankingDisplay": (ranked, ["legend"]),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "flag"), [(k, flag) for k, (_, own) in CASES.items() for flag in own]
+)
+def test_is_true_or_false(name, flag):
+    for wrong in ("yes", "no", "False", 1, None):
+        with pytest.raises(
+            ValueError, match=rf"{flag} must be True(, | or )False.*, got {wrong!r}"
+        ):
+            CASES[name][0](**{flag: wrong})
+
+
+@pytest.mark.parametrize("flag", [np.True_, np.False_, True, False])
+def test_numpys_own_are_fine(flag):
+    assert ScoreCalibrator(Densities("asymmetric_laplace", monotone=flag)).fit(S, Y)
+    assert metrics.calibration_error(Y, P, debias=flag) >= 0.0
+
+
+def test_none_is_forgotten():
+    """Every public callable that has a flag is among the cases."""
+    modules = [
+        "",
+        ".metrics",
+        ".decisions",
+        ".monitoring",
+        ".text",
+        ".ranking",
+        ".plots",
+        ".report",
+    ]
+    modules += [".combining.tasks", ".combining.online", ".combining.indicators", ".families"]
+    for module in map(import_module, [f"bayescal{name}" for name in modules]):
+        for name in getattr(module, "__all__", None) or dir(module):
+            each = getattr(module, name)
+            if not callable(each) or name.startswith("_") or not hasattr(each, "__module__"):
+                continue
+            try:
+                parameters = inspect.signature(each).parameters
+            except (TypeError, ValueError):
+                continue
+            flags = [k for k, one in parameters.items() if isinstance(one.default, bool)]
+            known = CASES.get(name, (None, []))[1]
+            assert set(flags) <= set(known), (module.__name__, name, flags)
+    assert bayescal.Densities is Densities
