@@ -7,18 +7,23 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse, special
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils.validation import check_is_fitted
 
 from bayescal.calibrators.calibrated_classifier import CalibratedClassifier
+from bayescal.calibrators.classifier import ensemble
+from bayescal.fitting.curves.curves import prior_draws
 from bayescal.support.validation import Floats, check_same_length, warn_user
 from bayescal.text.classifiers import WORDS, make_classifier
 from bayescal.text.cross_validation import FOLDS, check_folds, splitter
 
+BASE_DRAWS = 10_000  # of the base rate: its intervals' ends to 1 % of their width
+
 
 class UnknownWordsWarning(UserWarning):
-    """Documents hold no word that the classifier knows: they all get the same probability."""
+    """Documents hold no word that the classifier knows: the base rate answers for them."""
 
 
 class TextCalibrator(CalibratedClassifier):
@@ -27,7 +32,8 @@ class TextCalibrator(CalibratedClassifier):
 
     The calibrator gets cross-validated scores: every document is scored by a classifier that was
     fitted to the other folds, selection of words included. New documents are scored by the
-    classifier fitted to all.
+    classifier fitted to all. A new document without a known word tells nothing about its class:
+    it gets the base rate (n_c + 1)/(n + classes), or `prior`, and the band of that share.
 
     Parameters
     ----------
@@ -91,7 +97,7 @@ class TextCalibrator(CalibratedClassifier):
         Parameters
         ----------
         X : iterable of n str
-            Documents, each with a word at least.
+            Documents. One without a word is fitted like any other, with a warning.
         y : array-like of shape (n,)
             Classes.
         sample_weight : array-like of shape (n,), optional
@@ -102,12 +108,18 @@ class TextCalibrator(CalibratedClassifier):
         Raises
         ------
         ValueError
-            If an argument is not as described, or a class has fewer documents than folds.
+            If an argument is not as described, a class has fewer documents than folds, or no
+            document holds a word.
+
+        Warns
+        -----
+        UnknownWordsWarning
+            If some documents hold no word.
         """
         documents, labels = _as_documents(X), _as_labels(y)
         check_same_length("X", len(documents), "y", labels.size)
         vectorizer = CountVectorizer()
-        _check_words(documents, vectorizer.build_analyzer())
+        counts = _count_words(vectorizer, documents)
         classes = np.unique(labels).size
         if classes > 2 and isinstance(self.classifier, str):
             raise ValueError(
@@ -116,9 +128,103 @@ class TextCalibrator(CalibratedClassifier):
             )
         if classes > 1:  # the fit below reports a single class
             check_folds(self.folds, labels)
-        super().fit(vectorizer.fit_transform(documents), labels, sample_weight, **params)
+        super().fit(counts, labels, sample_weight, **params)
+        weight = np.ones(labels.size) if sample_weight is None else np.asarray(sample_weight)
         self.vectorizer_ = vectorizer
+        # Of a uniform prior and the documents: the parameters of the classes' Dirichlet posterior.
+        self._shares = np.array([1.0 + weight[labels == each].sum() for each in self.classes_])
         return self
+
+    def predict_log_proba(self, X: Iterable[str], prior: Any = None) -> Floats:
+        """
+        Return natural logarithms of `predict_proba`; the base rate for texts without known words.
+
+        Parameters
+        ----------
+        X : iterable of n str
+            Documents.
+        prior : float, distribution, or sequence, optional
+            See `CalibratedClassifier.predict_proba`.
+
+        Warns
+        -----
+        UnknownWordsWarning
+            If documents hold no word that a document fitted had.
+        """
+        counts, unknown = self._counted(X)
+        out = np.array(super().predict_log_proba(counts, prior))
+        out[unknown] = np.log(self._base_rate(prior))
+        return out
+
+    def decision_function(self, X: Iterable[str], prior: Any = None) -> Floats:
+        """
+        Return calibrated natural log-odds: of the positive class, or of each class.
+
+        Parameters
+        ----------
+        X, prior
+            See `predict_log_proba`, also for what is warned.
+
+        Returns
+        -------
+        array of shape (n,) or (n, classes)
+        """
+        counts, unknown = self._counted(X)
+        out = np.array(super().decision_function(counts, prior))
+        base = special.logit(self._base_rate(prior))
+        out[unknown] = base if out.ndim == 2 else base[self._positive_column]
+        return out
+
+    def predict_interval(
+        self, X: Iterable[str], level: float = 0.9, kind: str = "pointwise", prior: Any = None
+    ) -> Floats:
+        """
+        Return posterior intervals of probabilities; lower and upper last.
+
+        Parameters
+        ----------
+        X, prior
+            See `predict_log_proba`, also for what is warned.
+        level, kind
+            See `CalibratedClassifier.predict_interval`. Documents without a known word have
+            equal-tailed intervals of the base rate.
+        """
+        counts, unknown = self._counted(X)
+        out = np.array(super().predict_interval(counts, level, kind, prior))
+        if unknown.any():
+            tails = [0.5 - level / 2.0, 0.5 + level / 2.0]
+            ends = np.quantile(self._base_draws(BASE_DRAWS, prior), tails, axis=0).T
+            out[unknown] = ends if out.ndim == 3 else ends[self._positive_column]
+        return out
+
+    def sample_proba(
+        self,
+        X: Iterable[str],
+        draws: int | None = None,
+        random_state: Any = None,
+        prior: Any = None,
+    ) -> Floats:
+        """
+        Return probabilities of posterior draws, those of the base rate without known words.
+
+        Parameters
+        ----------
+        X, prior
+            See `predict_log_proba`, also for what is warned.
+        draws, random_state
+            See `CalibratedClassifier.sample_proba`.
+
+        Returns
+        -------
+        array of shape (draws, n) or (draws, n, classes)
+        """
+        counts, unknown = self._counted(X)
+        out = np.array(super().sample_proba(counts, draws, random_state, prior))
+        if unknown.any():
+            base = self._base_draws(len(out), prior)
+            base = base if out.ndim == 3 else base[:, self._positive_column]
+            out[:, unknown] = base[:, None]
+        return out
 
     def score_documents(self, X: Iterable[str]) -> Floats:
         """
@@ -127,20 +233,20 @@ class TextCalibrator(CalibratedClassifier):
         Parameters
         ----------
         X : iterable of n str
-            Documents, each with a word at least.
+            Documents.
 
         Warns
         -----
         UnknownWordsWarning
-            If documents hold no word that a document fitted had.
+            If documents hold no word that a document fitted had: they have the same score.
 
         Raises
         ------
         ValueError
-            If a document is no text or holds no word, or none holds a known word.
+            If a document is no text.
         """
         (pair,) = self._pairs()
-        scores = pair.scores(self._features(X))
+        scores = pair.scores(self._counted(X, "they have the same score")[0])
         return scores[:, 0] if self.scores_.ndim == 1 else scores
 
     @property
@@ -155,25 +261,50 @@ class TextCalibrator(CalibratedClassifier):
             )
         return self.classifier
 
-    def _features(self, X: Iterable[str]) -> Any:
+    def _features(self, X: Any) -> Any:
         """Return counts of the words that documents fitted had."""
+        return X if sparse.issparse(X) else self._counted(X)[0]
+
+    def _counted(
+        self, X: Iterable[str], answer: str = "their probability is the base rate"
+    ) -> tuple[Any, NDArray[np.bool_]]:
+        """Return counts of known words, and which documents hold none of these."""
         check_is_fitted(self, "vectorizer_")
-        documents = _as_documents(X)
-        _check_words(documents, self.vectorizer_.build_analyzer())
-        counts = self.vectorizer_.transform(documents)
-        unknown = np.flatnonzero(counts.getnnz(axis=1) == 0)
-        if unknown.size == len(documents):
-            raise ValueError(
-                f"none of the {unknown.size} documents holds a word of the documents fitted: are"
-                " they of the same language and kind?"
-            )
-        if unknown.size:
+        counts = self.vectorizer_.transform(_as_documents(X))
+        unknown = counts.getnnz(axis=1) == 0
+        if unknown.any():
+            advice = " Are they in the language of the documents fitted?" if unknown.all() else ""
             warn_user(
-                f"{unknown.size} of {len(documents)} documents hold no word of the documents fitted"
-                f" (the first is number {unknown[0] + 1}): all of these get the same probability.",
+                f"{unknown.sum()} of {unknown.size} documents hold no word of the documents fitted"
+                f" (the first is number {unknown.argmax() + 1}): {answer}.{advice}",
                 UnknownWordsWarning,
             )
-        return counts
+        return counts, unknown
+
+    @property
+    def _positive_column(self) -> int:
+        """The position in `classes_` of the class that intervals and log-odds speak of."""
+        positive = self.classes_[1] if self.positive is None else self.positive
+        return int(np.flatnonzero(np.asarray(self.classes_) == positive)[0])
+
+    def _base_rate(self, prior: Any) -> Floats:
+        """Return the share of each class, in the order of `classes_`."""
+        if prior is None:
+            return np.asarray(self._shares / self._shares.sum())
+        return np.asarray(self._base_draws(BASE_DRAWS, prior).mean(axis=0))
+
+    def _base_draws(self, size: int, prior: Any) -> Floats:
+        """Return draws of the share of each class, (size, classes)."""
+        if prior is None:
+            return np.random.default_rng(0).dirichlet(self._shares, size)
+        (pair,) = self._pairs()
+        of_columns = ensemble.priors_of(pair.kind, pair.classes, prior)
+        if len(of_columns) > 1:
+            return np.tile(np.asarray(of_columns, dtype=np.float64), (size, 1))
+        out = np.empty((size, 2))
+        out[:, self._positive_column] = prior_draws(of_columns[0], size)
+        out[:, 1 - self._positive_column] = 1.0 - out[:, self._positive_column]
+        return out
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn what comes in: texts."""
@@ -211,10 +342,19 @@ def _as_labels(y: ArrayLike) -> NDArray[Any]:
     return labels
 
 
-def _check_words(documents: list[str], words_of: Any) -> None:
+def _count_words(vectorizer: CountVectorizer, documents: list[str]) -> Any:
+    """Return how often each document holds each word; fit the vectorizer to them."""
+    words_of = vectorizer.build_analyzer()
     empty = [k for k, document in enumerate(documents, start=1) if not words_of(document)]
-    if empty:
+    if len(empty) == len(documents):
         raise ValueError(
-            f"every document must hold a word, got none in document {empty[0]} ({len(empty)} of"
-            f" {len(documents)} documents): leave empty documents out."
+            f"X must hold documents with words, got none in any of {len(documents)}: words have"
+            " two letters or digits at least."
         )
+    if empty:
+        warn_user(
+            f"{len(empty)} of {len(documents)} documents hold no word (the first is number"
+            f" {empty[0]}): they are fitted by their labels alone; leave out those without text.",
+            UnknownWordsWarning,
+        )
+    return vectorizer.fit_transform(documents)
