@@ -13,7 +13,7 @@ from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from bayescal.combining.measures import best_threshold
+from bayescal.combining.combiners.voting import best_threshold
 from bayescal.combining.tasks import PooledCombiner
 from bayescal.combining.tasks.metaclassifier import deal_folds, normalised, scales_of
 from bayescal.text import DecisionTree
@@ -145,7 +145,7 @@ class TestWeights:
             assert np.abs(alone - together).max() < 0.08
 
     def test_a_task_with_few_positives_borrows(self):
-        """Of 60 documents 3 are positive: the others' weights are better than its own."""
+        """With 3 positives of 60 documents, the others' weights are better than its own."""
         gains = []
         for seed in range(6):
             x, y, task = made_tasks(tasks=9, n=300, seed=seed)

@@ -321,8 +321,8 @@ def _by_query(
 def _average_precision(ranking: Ranking, ties: str) -> float:
     relevant, rank = ranking.grades, np.arange(1.0, ranking.grades.size + 1.0)
     if ties == "pessimistic":
-        found = relevant.cumsum()
-        return float(np.sum(relevant * found / rank) / found[-1])
+        hits = relevant.cumsum()
+        return float(np.sum(relevant * hits / rank) / hits[-1])
     first = ranking.first()
     share = ranking.means(relevant)
     size = np.bincount(ranking.group)[ranking.group]

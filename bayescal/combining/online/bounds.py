@@ -4,8 +4,6 @@ Sums are over rounds, errors are squared errors (1 - P(label))^2, logarithms nat
 for one pass, from equal weights, with one beta.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

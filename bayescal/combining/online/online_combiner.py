@@ -1,7 +1,5 @@
 """OnlineCombiner: experts weighed as labels come in, with guarantees."""
 
-from __future__ import annotations
-
 from typing import Any, Self
 
 import numpy as np

@@ -12,21 +12,15 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from bayescal.calibrators.classifier.ensemble import interval_of_draws
-from bayescal.combining.measures import MEASURES, best_threshold
+from bayescal.combining.combiners.voting import MEASURES, best_threshold
 from bayescal.combining.tasks import metaclassifier as learning
+from bayescal.combining.tasks.metaclassifier import TaskWeights
 from bayescal.combining.tasks.tree import Tree
-from bayescal.combining.tasks.weights import TaskWeights
+from bayescal.support import validation
 from bayescal.support.bayes import probabilities, probability
 from bayescal.support.randomness import generator
-from bayescal.support.validation import (
-    Floats,
-    Integers,
-    check_choice,
-    check_fraction,
-    check_same_length,
-    encode_labels,
-)
-from bayescal.text.decision_tree import DecisionTree
+from bayescal.support.validation import Floats, Integers
+from bayescal.text.word_models import DecisionTree
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -209,8 +203,8 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         kind = read_metaclassifier(self.metaclassifier, self.specialise, self.memory)
         learning.check_folds(self.cv)
         columns = check_array(X, dtype=np.float64, estimator=self)
-        check_same_length("y", len(np.asarray(y)), "X", len(columns))
-        classes, positive = encode_labels(y)
+        validation.check_same_length("y", len(np.asarray(y)), "X", len(columns))
+        classes, positive = validation.encode_labels(y)
         names, code = learning.read_task_names(task, len(columns))
         learning.check_both_classes(names, code, positive)
         rng = generator(self.random_state)
@@ -280,14 +274,7 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array-like of shape (n, columns)
-            Scores and indicators.
-        task : array-like of shape (n,)
-            Tasks that were fitted or added.
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError, ValueError
+        X, task
             See `decision_function`.
         """
         return probabilities(self.decision_function(X, task))
@@ -298,14 +285,7 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array-like of shape (n, columns)
-            Scores and indicators.
-        task : array-like of shape (n,)
-            Tasks that were fitted or added.
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError, ValueError
+        X, task
             See `decision_function`.
         """
         taken = self.decision_function(X, task) > 0.0
@@ -317,21 +297,17 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array-like of shape (n, columns)
-            Scores and indicators.
-        task : array-like of shape (n,)
-            Tasks that were fitted or added.
+        X, task
+            See `decision_function`.
         measure : {"error", "f1", "cost_1_10", "cost_10_1"}
             What each task's threshold is best by.
 
         Raises
         ------
-        sklearn.exceptions.NotFittedError
-            If nothing was fitted yet.
-        ValueError
-            If a task is not there, or there is no such measure.
+        sklearn.exceptions.NotFittedError, ValueError
+            See `decision_function`; also if there is no such measure.
         """
-        check_choice("measure", measure, tuple(MEASURES))
+        validation.check_choice("measure", measure, tuple(MEASURES))
         columns, code = self._read(X, task)
         proba = probability(self._model.log_odds(columns, code))
         return np.asarray(proba >= self.thresholds_[measure][code])
@@ -351,10 +327,8 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array-like of shape (n, columns)
-            Scores and indicators.
-        task : array-like of shape (n,)
-            Tasks that were fitted or added.
+        X, task
+            See `decision_function`.
         level : float
             Posterior probability, between 0 and 1.
         kind : {"pointwise", "hdi"}
@@ -362,13 +336,11 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Raises
         ------
-        sklearn.exceptions.NotFittedError
-            If nothing was fitted yet.
-        ValueError
-            If there is no posterior, a task is not there, or an argument is out of range.
+        sklearn.exceptions.NotFittedError, ValueError
+            See `decision_function`; also if there is no posterior, or an argument is out of range.
         """
-        check_fraction(level=level)
-        check_choice("kind", kind, INTERVALS)
+        validation.check_fraction(level=level)
+        validation.check_choice("kind", kind, INTERVALS)
         draws = self.sample_proba(X, task)
         return interval_of_draws(draws[:, :, None], level, kind)[:, 0]
 
@@ -378,17 +350,13 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array-like of shape (n, columns)
-            Scores and indicators.
-        task : array-like of shape (n,)
-            Tasks that were fitted or added.
+        X, task
+            See `decision_function`.
 
         Raises
         ------
-        sklearn.exceptions.NotFittedError
-            If nothing was fitted yet.
-        ValueError
-            If there is no posterior, or a task is not there.
+        sklearn.exceptions.NotFittedError, ValueError
+            See `decision_function`; also if there is no posterior.
         """
         columns, code = self._read(X, task)
         return probability(self._model.sample(columns, code))
@@ -411,13 +379,11 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Raises
         ------
-        sklearn.exceptions.NotFittedError
-            If nothing was fitted yet.
-        ValueError
-            If there is no population, or the level is out of range.
+        sklearn.exceptions.NotFittedError, ValueError
+            See `decision_function`; also if there is no population, or the level is out of range.
         """
         check_is_fitted(self, "tasks_")
-        check_fraction(level=level)
+        validation.check_fraction(level=level)
         names = getattr(self, "feature_names_in_", range(self.n_features_in_))
         return self._model.population([str(name) for name in names], level)
 

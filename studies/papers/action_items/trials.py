@@ -263,7 +263,7 @@ def cross_validation(sentences: Sentences, folds: int, random_state: int = 0) ->
     ValueError
         If a class has fewer sentences than folds, or there are fewer than two folds.
     """
-    from bayescal.text.cross_validation import check_folds, splitter
+    from bayescal.text.text_calibrator import check_folds, splitter
 
     check_folds(folds, sentences.positive)
     splits = splitter(folds, random_state).split(sentences.texts, sentences.positive)

@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 
 from bayescal.calibrators.classifier.targets import read_target
 from bayescal.calibrators.score_calibrator import ScoreCalibrator
+from bayescal.combining.combiners.voting import MEASURES, best_threshold
 from bayescal.combining.indicators import ReliabilityIndicators
-from bayescal.combining.measures import MEASURES, best_threshold
 from bayescal.combining.nested import BinaryProblem, Inputs, Labelled, fit_nested
 from bayescal.support.parallel import spread_over
 from bayescal.support.validation import Floats
 from bayescal.text import make_classifier
-from bayescal.text.cross_validation import FOLDS, splitter
+from bayescal.text.text_calibrator import FOLDS, splitter
 from studies.papers.sigir2003.scores import count_words
 
 if TYPE_CHECKING:
