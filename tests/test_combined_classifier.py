@@ -184,7 +184,7 @@ class TestBayes:
         np.testing.assert_array_equal(taken, binary.predict_proba(X)[:, 1] >= 1.0 / 11.0)
 
     def test_scores_feed_every_display(self, binary):
-        """What was held out, calibrated as any score is: log-odds that are nearly right."""
+        """Calibrate the held-out scores as any score: their log-odds are nearly right."""
         calibrator = ScoreCalibrator(scores_are="log_odds", random_state=0).fit(binary.scores_, Y)
         at = np.linspace(-2.0, 2.0, 5)
         np.testing.assert_allclose(calibrator.decision_function(at), at, atol=0.8)

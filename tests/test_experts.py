@@ -123,7 +123,7 @@ class TestBatchesAndPasses:
         again.beta_ = 0.625
         again.partial_fit(P, y)
         np.testing.assert_allclose(twice.weights_, again.weights_)
-        # Of a second pass no loss is told: it has heard the labels.
+        # A second pass counts no loss: it has seen the labels.
         assert (twice.loss_, twice.n_rounds_) == (once.loss_, once.n_rounds_)
         assert twice.n_updates_ == again.n_updates_
 
