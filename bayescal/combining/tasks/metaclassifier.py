@@ -21,8 +21,9 @@ from bayescal.combining.nested import WithinRange
 from bayescal.fitting.engines.classifier_weights import model as weights_model
 from bayescal.fitting.engines.classifier_weights.engine import GridModes, fit_modes
 from bayescal.fitting.engines.importance import weighted
+from bayescal.fitting.results.diagnostics import ConvergenceWarning
 from bayescal.support.parallel import one_blas_thread
-from bayescal.support.validation import Floats, Integers, check_same_length
+from bayescal.support.validation import Floats, Integers, check_same_length, warn_user
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -433,8 +434,14 @@ def _draws_of_task(
         for mode, size, end in zip(nodes.modes, sizes, ends, strict=True)
         if size
     ]
-    points, log_ratio = (np.concatenate(each) for each in zip(*parts, strict=True))
-    return _joined(weighted(points, log_ratio).resample(len(points), rng))
+    draws = weighted(*(np.concatenate(each) for each in zip(*parts, strict=True)))
+    if not draws.trusted:
+        warn_user(
+            f"the posterior draws of a task's weights are uneven (Pareto k {draws.pareto_k:.2f}):"
+            " its intervals are unreliable; give the task more documents, or fewer inputs.",
+            ConvergenceWarning,
+        )
+    return _joined(draws.resample(len(draws.points), rng))
 
 
 def _laplace(

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from bayescal.calibrators.classifier.ensemble import interval_of_draws
+from bayescal.combining.combined_classifier import INTERVALS
 from bayescal.combining.combiners.voting import MEASURES, best_threshold
 from bayescal.combining.tasks import metaclassifier as learning
 from bayescal.combining.tasks.metaclassifier import TaskWeights
@@ -92,9 +93,6 @@ def read_specialise(specialise: Any) -> float | None:
             f" 0, got {specialise!r}."
         )
     return float(specialise)
-
-
-INTERVALS = ("pointwise", "hdi")
 
 
 class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
