@@ -200,8 +200,17 @@ class TestWhatRulesDo:
         back = pickle.loads(pickle.dumps(found))
         np.testing.assert_array_equal(back.predict_proba(P), found.predict_proba(P))
         assert clone(found).get_params() == found.get_params()
-        with pytest.raises(NotFittedError):
-            clone(found).predict(P)
+
+    @pytest.mark.parametrize("rule", RULES)
+    def test_before_the_first_label(self, rule):
+        P, _, _ = game()
+        for ask in (
+            lambda combiner: combiner.predict(P),
+            lambda combiner: combiner.predict_proba(P),
+            lambda combiner: combiner.weights_,
+        ):
+            with pytest.raises(NotFittedError, match="OnlineCombiner instance is not fitted"):
+                ask(OnlineCombiner(rule))
 
 
 def test_faster_than_the_literal_loop_by_an_order():

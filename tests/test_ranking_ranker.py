@@ -273,9 +273,24 @@ class TestBadInput:
         with pytest.raises(ValueError, match="sample_weight must be None"):
             ranker.score(X, Y, np.ones(Y.size), QID)
 
-    def test_before_fit(self):
-        with pytest.raises(NotFittedError):
-            SVMMAPRanker().predict(X)
+    @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array, sparse.coo_array])
+    def test_before_fit(self, kind):
+        with pytest.raises(NotFittedError, match="SVMMAPRanker instance is not fitted"):
+            SVMMAPRanker().predict(kind(X))
+        with pytest.raises(NotFittedError, match="SVMMAPRanker instance is not fitted"):
+            SVMMAPRanker().score(kind(X), Y, qid=QID)
+
+    @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array, sparse.coo_array])
+    def test_another_number_of_features(self, kind):
+        ranker = clone(RANKER).fit(kind(X), Y, QID)
+        assert ranker.n_features_in_ == X.shape[1]
+        for wrong in (X[:, :-1], np.column_stack([X, Y])):
+            for ask in (ranker.predict, lambda x: ranker.score(x, Y, qid=QID)):
+                message = f"X has {wrong.shape[1]} features, but SVMMAPRanker is expecting"
+                with pytest.raises(ValueError, match=message):
+                    ask(kind(wrong))
+        # A refused X changes nothing.
+        assert ranker.predict(kind(X[:3])).shape == (3,)
 
     def test_a_fit_that_is_fine_warns_of_nothing(self):
         with warnings.catch_warnings():
