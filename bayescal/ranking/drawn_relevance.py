@@ -18,8 +18,6 @@ from bayescal.ranking.queries import Queries
 from bayescal.support import score_checks
 from bayescal.support.validation import Floats, Integers, first_of
 
-# Queries as the topics of a TopicCalibrator: which calibrators answer for new ones, and draws.
-
 # Draws of a whole query: its labels are drawn once for each.
 DRAWS = 2000
 MOST_ELEMENTS = 1 << 24  # draws x documents at once
@@ -188,8 +186,6 @@ def stopping_rank(relevant: NDArray[np.bool_], recall: float, probability: float
     enough = np.concatenate([[nothing.mean()], reached]) >= probability - ROUNDING
     return int(enough.argmax())
 
-
-# What a calibrator of relevance says of the ranking of one query, read off one set of draws.
 
 # Long rankings list the first ranks one by one, later ones at growing distances.
 MOST_RANKS = 240

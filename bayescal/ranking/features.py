@@ -203,11 +203,8 @@ def _reached(scores: Floats, thresholds: Floats) -> Integers:
     return np.where(np.isnan(scores), 0, reached)
 
 
-# Scores made comparable between queries, without labels.
-#
-# As percentiles and between the extremes (the paper's SVMacc3 and SVMacc4), and in robust units.
-
-
+# Scores made comparable between queries without labels; percentiles and ranges are the paper's
+# SVMacc3 and SVMacc4.
 def percentiles_within_queries(X: ArrayLike, qid: Any = None) -> Floats:  # noqa: N803
     """
     Return for each score the share of the scores of its query that lie below it.

@@ -22,8 +22,6 @@ from bayescal.support.validation import Floats, Integers, as_scores, check_choic
 if TYPE_CHECKING:
     import pandas as pd
 
-# Two rankers on the same queries: wins, losses and the signed-rank test of the paper's tables.
-
 
 @dataclass(frozen=True)
 class RankingComparison:
@@ -100,12 +98,6 @@ def _signed_rank_test(difference: Floats) -> float:
 
     return float(wilcoxon(unlike, alternative="two-sided").pvalue)
 
-
-# Documents of equal scores: which order a measure takes them in.
-#
-# A ranking comes as the grades of its documents, best scores first, with the groups of equal
-# scores. In the worst order grades rise within each group; an expectation is a mean over all
-# orders.
 
 TIES = ("pessimistic", "expected")
 

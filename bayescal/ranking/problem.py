@@ -22,8 +22,6 @@ from numpy.typing import NDArray
 from bayescal.ranking.queries import Queries
 from bayescal.support.validation import Floats, Integers, warn_user
 
-# The two functions that make a loss of rankings.
-
 
 @dataclass(frozen=True)
 class RankingLoss:
@@ -153,9 +151,6 @@ def _sums_below(scores: Floats) -> Floats:
 
 
 AVERAGE_PRECISION = RankingLoss(average_precision_loss, most_violated_by_precision)
-
-
-# One minus the area under the ROC curve: the share of pairs in the wrong order.
 
 
 def roc_area_loss(nonrelevant_above: Integers, n_nonrelevant: int) -> float:

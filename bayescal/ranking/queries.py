@@ -150,9 +150,6 @@ def relevance_threshold_of(grades: Floats, threshold: float | None) -> float:
     return float(distinct[-1])
 
 
-# Files of documents with queries: svmlight lines, plain or compressed.
-
-
 @dataclass(frozen=True)
 class RankingData:
     """

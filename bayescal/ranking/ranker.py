@@ -19,8 +19,6 @@ from bayescal.support import validation
 from bayescal.support.randomness import generator
 from bayescal.support.validation import Floats
 
-# What all rankers share: scores as predictions, mean average precision as their quality.
-
 
 class RankerMixin:
     """

@@ -92,8 +92,6 @@ def _direction(members: Integers, anchor: int, matrix: Floats, gradient: Floats)
     return np.insert(step, anchor, -step.sum())
 
 
-# What solvers have in common: their answer, and when it is good enough.
-
 ROUNDING = 1e-13
 
 
@@ -335,9 +333,5 @@ class CuttingPlane(Solver):
         self.shares = np.append(self.shares, 0.0)
 
 
-# Solvers of the training problem, from a problem and C to coefficients and their certificate.
-#
-# A solver is an entry of `SOLVERS`. Each stops on the relative duality gap, which bounds how far
-# its objective is from the best one.
-
+# Each stops on the relative duality gap, which bounds how far its objective is from the best one.
 SOLVERS: dict[str, type[Solver]] = {"bcfw": BlockFrankWolfe, "cutting-plane": CuttingPlane}

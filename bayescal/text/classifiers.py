@@ -16,8 +16,6 @@ from bayescal.support.parallel import blocks_of
 from bayescal.support.validation import Floats, check_choice, check_count, encode_labels
 from bayescal.text import word_models
 
-# The most similar documents, by the cosine of what they hold.
-
 # Of similarities in memory at a time: 64 MB.
 BLOCK_ELEMENTS = 2**23
 # Of two documents as similar as each other the earlier one is the nearer: the same neighbours on

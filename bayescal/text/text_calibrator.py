@@ -263,39 +263,14 @@ class TextCalibrator(CalibratedClassifier):
         return self
 
     def predict_log_proba(self, X: Iterable[str], prior: Any = None) -> Floats:
-        """
-        Return natural logarithms of `predict_proba`; the base rate for texts without known words.
-
-        Parameters
-        ----------
-        X : iterable of n str
-            Documents.
-        prior : float, distribution, or sequence, optional
-            See `CalibratedClassifier.predict_proba`.
-
-        Warns
-        -----
-        UnknownWordsWarning
-            If documents hold no word that a document fitted had.
-        """
+        """Return natural logarithms of `predict_proba`, with an `UnknownWordsWarning` if due."""
         counts, unknown = self._counted(X)
         out = np.array(super().predict_log_proba(counts, prior))
         out[unknown] = np.log(self._base_rate(prior))
         return out
 
     def decision_function(self, X: Iterable[str], prior: Any = None) -> Floats:
-        """
-        Return calibrated natural log-odds: of the positive class, or of each class.
-
-        Parameters
-        ----------
-        X, prior
-            See `predict_log_proba`, also for what is warned.
-
-        Returns
-        -------
-        array of shape (n,) or (n, classes)
-        """
+        """Return calibrated log-odds; see `CalibratedClassifier` and `predict_log_proba`."""
         counts, unknown = self._counted(X)
         out = np.array(super().decision_function(counts, prior))
         base = special.logit(self._base_rate(prior))
@@ -305,17 +280,7 @@ class TextCalibrator(CalibratedClassifier):
     def predict_interval(
         self, X: Iterable[str], level: float = 0.9, kind: str = "pointwise", prior: Any = None
     ) -> Floats:
-        """
-        Return posterior intervals of probabilities; lower and upper last.
-
-        Parameters
-        ----------
-        X, prior
-            See `predict_log_proba`, also for what is warned.
-        level, kind
-            See `CalibratedClassifier.predict_interval`. Documents without a known word have
-            equal-tailed intervals of the base rate.
-        """
+        """Return intervals; see `CalibratedClassifier`. Those of the base rate have equal tails."""
         counts, unknown = self._counted(X)
         out = np.array(super().predict_interval(counts, level, kind, prior))
         if unknown.any():
@@ -331,20 +296,7 @@ class TextCalibrator(CalibratedClassifier):
         random_state: Any = None,
         prior: Any = None,
     ) -> Floats:
-        """
-        Return probabilities of posterior draws, those of the base rate without known words.
-
-        Parameters
-        ----------
-        X, prior
-            See `predict_log_proba`, also for what is warned.
-        draws, random_state
-            See `CalibratedClassifier.sample_proba`.
-
-        Returns
-        -------
-        array of shape (draws, n) or (draws, n, classes)
-        """
+        """Return draws of probabilities; see `CalibratedClassifier` and `predict_log_proba`."""
         counts, unknown = self._counted(X)
         out = np.array(super().sample_proba(counts, draws, random_state, prior))
         if unknown.any():

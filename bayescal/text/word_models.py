@@ -165,9 +165,6 @@ class MutualInformationSelector(SelectorMixin, BaseEstimator):  # type: ignore[m
         return self._support
 
 
-# What classifiers of two classes share whose scores are natural log-odds.
-
-
 class LogOddsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A classifier of two classes by its log-odds, with documents sparse or not."""
 

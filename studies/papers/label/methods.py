@@ -407,11 +407,6 @@ def decide_all(
         Of groups, folds and draws.
     jobs : int
         Processes.
-
-    Raises
-    ------
-    ValueError
-        If all tasks are left out at once.
     """
     import joblib
 

@@ -81,11 +81,6 @@ def largest_topics(corpus: pd.DataFrame, count: int) -> list[str]:
         See `bayescal.text.reuters_scores.fetch_reuters21578`.
     count : int
         How many; the ninety are all.
-
-    Raises
-    ------
-    ValueError
-        If there are not so many.
     """
     exploded = corpus.explode("topics")
     train = exploded.loc[exploded["split"] == "train", "topics"].value_counts()

@@ -290,11 +290,6 @@ def nested_inputs(
         Of the folds, which are five, or as many as the topic has positives.
     fit_params : mapping of str to dict, optional
         Further arguments of fit, by classifier; those of length n are split like the documents.
-
-    Raises
-    ------
-    ValueError
-        If either class has a single document.
     """
     train, new = features
     own = {name: (fit_params or {}).get(name, {}) for name in classifiers}
