@@ -1,4 +1,4 @@
-"""Helpers for the tests of the command line."""
+"""What the tests of the command line share."""
 
 import json
 from contextlib import redirect_stderr, redirect_stdout
@@ -26,7 +26,7 @@ def run(*arguments, code=0, app=app):
 
 
 def run_paper(*arguments, code=0):
-    """Repeat a published experiment and expect an exit code; return its output."""
+    """Repeat a published experiment and expect an exit code; return what it printed."""
     out, err = StringIO(), StringIO()
     found = 0
     with redirect_stdout(out), redirect_stderr(err):

@@ -241,6 +241,7 @@ class TestCommand:
         saved = load(out / "posterior.nc")
         assert saved.predict_proba(score)[:, 1] == pytest.approx(p, abs=1e-6)
 
+    @pytest.mark.filterwarnings("always::bayescal.text.UnknownWordsWarning")
     def test_a_row_without_words_is_warned_of_and_answered(self, table, tmp_path):
         table.loc[[4, 89], "text"] = "!?"
         table.to_csv(tmp_path / "docs.csv", index=False)

@@ -145,17 +145,27 @@ def _model(asked: FitText, settings: Settings, positive: str) -> TextCalibrator:
 
 def _calibrate(docs: Documents, model: TextCalibrator, level: float, screen: Screen) -> Calibrated:
     """Fit to the rows to fit; give every row a score that its own label did not make."""
-    from bayescal.text import UnknownWordsWarning
-
-    fitted, scores = docs.fitted, np.empty(len(docs.texts))
+    fitted = docs.fitted
     with screen.warnings(), blamed_on_use():
-        warnings.simplefilter("always", UnknownWordsWarning)
-        scores[fitted] = model.fit(docs.chosen(fitted), docs.targets[fitted]).scores_
-        if not fitted.all():
-            scores[~fitted] = model.score_documents(docs.chosen(~fitted))
+        model.fit(docs.chosen(fitted), docs.targets[fitted])
+    scores = np.empty(len(docs.texts))
+    scores[fitted] = model.scores_
+    if not fitted.all():
+        scores[~fitted] = _new_scores(docs.chosen(~fitted), model, screen)
     (calibrator,) = model.calibrated_classifiers_[0].calibrators
     (fitted_problem,) = calibrator.fitted_problems().values()
     return calibrated(_problem(docs, scores), calibrator, fitted_problem, SINGLE, level)
+
+
+def _new_scores(texts: list[str], model: TextCalibrator, screen: Screen) -> Floats:
+    from bayescal.text import UnknownWordsWarning
+
+    with warnings.catch_warnings(record=True) as caught, blamed_on_use():
+        warnings.simplefilter("always", UnknownWordsWarning)
+        scores = model.score_documents(texts)
+    for each in caught:
+        screen.warn(str(each.message))
+    return scores
 
 
 def _problem(docs: Documents, scores: Floats) -> Problem:
