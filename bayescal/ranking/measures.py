@@ -199,7 +199,7 @@ def mean_average_precision(
     relevance_threshold: float | None = None,
 ) -> float:
     """
-    Return the mean over queries of `average_precision`, which see for arguments and errors.
+    Return the mean over queries of `average_precision`; see there for arguments and errors.
 
     Examples
     --------

@@ -216,7 +216,7 @@ def most_violated(scores: Floats, n_relevant: int, loss: RankingLoss) -> tuple[F
 
 
 class QueriesLeftOutWarning(UserWarning):
-    """Queries whose documents are all relevant, or none of them, say nothing about rankings."""
+    """Some queries cannot be learned from: all of their documents are relevant, or none is."""
 
 
 @dataclass(frozen=True)

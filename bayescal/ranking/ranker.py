@@ -116,8 +116,8 @@ class SVMMAPRanker(RankerMixin, BaseEstimator):  # type: ignore[misc]
     Attributes
     ----------
     coef_ : array of shape (n_features,)
-        w. There is no intercept, which would not change a ranking; nor is anything learnt of
-        features that are constant within each query.
+        w, without an intercept, which would not change a ranking. Features that are constant
+        within each query get no weight.
     objective_ : float
         The objective at `coef_`.
     slack_ : float

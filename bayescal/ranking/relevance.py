@@ -1,4 +1,4 @@
-"""Scores of a ranker calibrated to P(relevant), and what they say of rankings nobody judged."""
+"""Calibrate a ranker's scores to P(relevant), and predict the quality of unjudged rankings."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
     """
     P(relevant) with bands for documents of queries that nobody has judged yet.
 
-    A ranker's scores order documents within a query and say nothing else: a query may move all of
-    them, and has a base rate of its own. So scores are taken less their query's median, in units of
+    A ranker's scores only order documents within a query: a query may move all of them, and has a
+    base rate of its own. So scores are taken less their query's median, in units of
     their query's spread, and calibrated with queries as topics (`TopicCalibrator`): every query has
     class densities, log-odds and a base rate around those of a population, which answers for the
     next query. Its draws differ as queries do, so that counts of relevant documents, recall and
@@ -290,7 +290,7 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
         level: float = 0.9,
     ) -> dict[Hashable, RankingSummary]:
         """
-        Return all that is known of each query's ranking: what `report` shows and is drawn of.
+        Return the posterior summary of each query's ranking, which `report` and plots show.
 
         Parameters
         ----------
@@ -342,9 +342,9 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
         """
         Write a report of rankings: one HTML file that needs no network.
 
-        It says of each query how many documents to read, and what that would miss, draws
-        P(relevant) and recall by rank with their bands, and, where documents are judged, whether
-        it was right.
+        For each query it states the number of documents to read and the relevant ones missed,
+        draws P(relevant) and recall by rank with their bands, and compares judged documents with
+        these predictions.
 
         Parameters
         ----------

@@ -158,7 +158,7 @@ CACHED_PASSES = 50
 # A cached pass that gains less than this share of what the last exact pass could have gained is
 # followed by an exact one, which costs more and gains more.
 ENOUGH = 0.1
-# The objective is computed after so many passes, or when the gap met on the way says it is time.
+# The objective is computed after so many passes, or when the gaps met in a pass are small enough.
 CERTIFIED_EVERY = 5
 CACHE_BYTES = 2**28
 

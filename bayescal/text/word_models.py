@@ -135,7 +135,7 @@ class MutualInformationSelector(SelectorMixin, BaseEstimator):  # type: ignore[m
         X, y = validate_data(self, X, y, accept_sparse="csr", multi_output=True)  # noqa: N806
         labels = np.atleast_2d(np.transpose(y if topics is None else np.asarray(topics)))
         check_same_length("X", X.shape[0], "topics", labels.shape[1])
-        # Of a class that all documents are of, or none, words say nothing: one other is enough.
+        # Words hold no information on a class of all documents, or of none: one other is enough.
         telling = [column for column in labels if np.unique(column).size > 1] or labels[:1]
         positive = [encode_labels(column)[1] for column in telling]
         documents = np.asarray(presence(X).sum(axis=0))

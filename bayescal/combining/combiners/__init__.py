@@ -19,7 +19,7 @@ COMBINERS: dict[str, Callable[..., Combiner]] = {
 
 def read_combiner(combiner: Any, *, normalise: bool, weighted: bool) -> Combiner:
     """
-    Return the combiner that parameters mean.
+    Return the combiner that the parameters name.
 
     Examples
     --------

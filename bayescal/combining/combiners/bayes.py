@@ -9,9 +9,9 @@ has some, are principal components of these (`Shifts`): there weights differ bet
 documents. The weights' prior (`engines.classifier_weights.prior`) has them average the classifiers
 that are probably the best, so that few positives change little about that.
 
-Calibration curves are uncertain as weights are. Each draw takes one curve of every classifier,
-moves the mode of bias and weights to where the labels have it given these curves, and adds a draw
-of the coefficients' deviation from their mode: what labels say of the level is counted once.
+Calibration curves are uncertain, as weights are. Each draw takes one curve of every classifier,
+moves the mode of bias and weights to their mode given these curves, and adds a draw of the
+coefficients' deviation from it: the labels' information on the level counts once.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ NEAREST = 1e-15
 
 @dataclass(frozen=True)
 class CalibratedScores:
-    """Calibrators of the classifiers' scores, and what they say of the documents fitted."""
+    """Calibrators of the classifiers' scores, and their log-odds of the documents fitted."""
 
     calibrators: list[ScoreCalibrator]  # Of each classifier, fitted to all documents
     base: float  # Log-odds of the base rate
@@ -193,13 +193,13 @@ class Bayesian(Combined):
     """The posterior of one problem's combination."""
 
     calibrated: CalibratedScores  # The classifiers' calibrators
-    shifts: Shifts  # What indicators are made into
+    shifts: Shifts  # Maps indicators to columns and moderators
     weights: Weights  # Draws of the coefficients
     # (curves, d): how far each draw of calibration curves moves their mode
     moves: Floats = field(repr=False)
     # (n,): log-odds of the documents fitted, by coefficients of the other folds
     cross_validated: Floats = field(repr=False)
-    prior: WeightsPrior  # What was believed of the coefficients
+    prior: WeightsPrior  # Prior of the coefficients
 
     @property
     def held_out(self) -> Floats:

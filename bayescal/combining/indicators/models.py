@@ -197,8 +197,8 @@ UNIGRAM = ModelIndicators(
 class Flips:
     """Log-odds of the presence of each word."""
 
-    weights: Floats  # (words, 3): a_w^-, a_w^+ and b_w; 0 for words that say nothing
-    mean: Floats  # (3,): of the weights, over the words that say something
+    weights: Floats  # (words, 3): a_w^-, a_w^+ and b_w; 0 for uninformative words
+    mean: Floats  # (3,): of the weights, over the informative words
     mean_of_squares: Floats  # (3,)
     size: int  # V, how many these are
     threshold: float | None  # A feature above it counts as present; None means any that is not 0

@@ -228,7 +228,7 @@ class TaskModel(ABC):
         raise ValueError(f"this metaclassifier has no posterior: {WITH_POSTERIOR}.")
 
     def population(self, names: list[str], level: float) -> pd.DataFrame:
-        """Return the posterior of what tasks have in common; names are the columns'."""
+        """Return the posterior of the tasks' population; names are the columns'."""
         raise ValueError(f"this metaclassifier has no population: {WITH_POSTERIOR}.")
 
 
@@ -264,7 +264,7 @@ class GeneralModel(TaskModel):
     classifier: Any  # With probabilities
 
     def log_odds(self, columns: Floats, task: Integers) -> Floats:
-        """Return log-odds of documents, which no task is treated apart in."""
+        """Return log-odds of documents, the same function for all tasks."""
         # Logarithms of probabilities of 0 are the infinite log-odds that they mean.
         with np.errstate(divide="ignore"):
             log_proba = self.classifier.predict_log_proba(columns)
@@ -338,7 +338,7 @@ class WeightsModel(TaskModel):
         sizes, mu, tau = self.of_population
         if task != POPULATION:
             return _draws_of_task(self.nodes, task, mu, sizes, rng)
-        # A task that nothing is known of is a draw from the population.
+        # A task without labels is a draw from the population.
         out = mu + tau[:, None] * rng.standard_normal(mu.shape)
         bias_scale = self.nodes.likeliest.model.prior.bias_scale
         out[:, 0] += bias_scale * rng.standard_normal(len(out))

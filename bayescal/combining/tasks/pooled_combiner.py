@@ -97,15 +97,15 @@ def read_specialise(specialise: Any) -> float | None:
 
 class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """
-    Combine classifiers' scores in many tasks by what all tasks' labels say.
+    Combine classifiers' scores in many tasks, learning from the labels of all tasks.
 
-    A task is a binary problem: is a document of a topic? Its inputs are what classifiers of that
-    topic say of documents that they were not trained on, and indicators of how far these are to be
-    trusted: the same columns in all tasks, however different their documents and words. Inputs are
-    normalised within each task, one metaclassifier is fitted to the documents of all tasks, and it
-    is then specialised to each task by the task's own labels (Bennett's LABEL). A task with few
-    positives borrows from the others, and one without labels lives on them alone. A fitted one is
-    kept by pickle or joblib.
+    A task is a binary problem: is a document of a topic? Its inputs are scores of documents by
+    classifiers that were not trained on them, and indicators of the classifiers' reliability: the
+    same columns in all tasks, however different their documents and words. Inputs are normalised
+    within each task, one metaclassifier is fitted to the documents of all tasks, and it is then
+    specialised to each task by the task's own labels (Bennett's LABEL). A task with few positives
+    borrows from the others, and the others alone answer for one without labels. Keep a fitted
+    combiner by pickle or joblib.
 
     Parameters
     ----------
@@ -320,8 +320,8 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         Return posterior intervals of P(+), shape (n, 2), of weights or a pooled tree.
 
-        They hold what is unknown of the tasks' leaves or weights, and of what these have in common;
-        of the tree itself they hold nothing.
+        They account for the uncertainty of the tasks' leaves or weights, and of their population;
+        not for that of the tree itself.
 
         Parameters
         ----------
