@@ -1,6 +1,7 @@
 """CombinedClassifier: targets, what it hands on, bad input, scikit-learn's habits, its bands."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -22,7 +23,9 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from bayescal import CombinedClassifier, ScoreCalibrator
+from bayescal.combining.combiners import bayes
 from bayescal.combining.combiners.voting import MEASURES, best_threshold
+from bayescal.fitting.results.diagnostics import ConvergenceWarning
 from tests.combining_tools import Column, columns, views
 
 pytestmark = pytest.mark.one_era
@@ -373,6 +376,16 @@ class TestWhatIsHandedOn:
         with pytest.raises(ValueError, match="takes no sample_weight"):
             combined.fit(X, Y, sample_weight=np.ones(160))
         assert combined.fit(X, Y).predict(X).shape == (160,)
+
+    def test_a_fit_with_uneven_draws_warns(self, monkeypatch):
+        real = bayes.engine.draw_weights
+
+        def uneven(*arguments):
+            return [replace(each, pareto_k=0.93) for each in real(*arguments)]
+
+        monkeypatch.setattr(bayes.engine, "draw_weights", uneven)
+        with pytest.warns(ConvergenceWarning, match=r"weights are uneven \(Pareto k 0.93\)"):
+            CombinedClassifier(PAIR, cv=3, random_state=0).fit(X[:80], Y[:80])
 
     def test_texts_without_words_are_answered(self):
         """One of them does not stop a batch: its scores are those of no known word."""

@@ -121,6 +121,7 @@ class TestQueries:
     def test_may_be_called_anything_hashable(self, names):
         qid = [name for name in names for _ in range(2)]
         found = average_precision([1, 0] * 3, [2.0, 1.0] * 3, qid)
+        assert found.index.name == "query"
         assert list(found.index) == names
         assert found.tolist() == [1.0, 1.0, 1.0]
 

@@ -152,6 +152,7 @@ def test_average_precision_and_what_is_left_are_predicted(fitted):
 
 def test_queries_may_be_anything_hashable_and_scores_all_tied(fitted):
     table = fitted.when_to_stop([1.0, 1.0, 2.0, 2.0], [("a", 1), "b", ("a", 1), "b"], recall=0.5)
+    assert table.index.name == "query"
     assert table.index.tolist() == [("a", 1), "b"]
     assert fitted.predict_proba([3.0, 3.0, 3.0]).shape == (3, 2)
 
