@@ -1,4 +1,4 @@
-"""What people run with all parameters at their defaults: seconds beside bars, ratios to peers.
+"""Time default calls: seconds beside bars, ratios to peers.
 
 python -m benchmarks.defaults [--topics]
 """

@@ -1,4 +1,4 @@
-"""What importing costs, as whole processes."""
+"""Time imports, each in a process of its own."""
 
 import subprocess
 import sys

@@ -9,8 +9,7 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 
 from bayescal.ranking import SVMMAPRanker
-from bayescal.ranking.losses import LOSSES, search_blocks, search_table
-from bayescal.ranking.problem import RankingProblem
+from bayescal.ranking.problem import LOSSES, RankingProblem, search_blocks, search_table
 from studies.papers.svm_map.baselines import BASELINES, ClassifierRanker, LambdaRanker
 
 QUERIES, DOCUMENTS, FEATURES, RELEVANT = 50, 1000, 100, 30

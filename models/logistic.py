@@ -64,8 +64,8 @@ def simulate(
     With `draws`, so many data sets, each from parameters of its own: a leading axis everywhere.
     The reference, unless given, is the centre.
     """
-    given = {"reference": hyperparameters.get("centre", 0.0)} | hyperparameters
-    program = model(np.zeros(n), np.zeros(n, dtype=int), **given)
+    settings = {"reference": hyperparameters.get("centre", 0.0)} | hyperparameters
+    program = model(np.zeros(n), np.zeros(n, dtype=int), **settings)
     names = ["score", "label", "intercept", "slope"]
     values = pm.draw([program[name] for name in names], draws=draws or 1, random_seed=rng)
     if draws == 1:  # pm.draw gives one draw no axis

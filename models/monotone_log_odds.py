@@ -79,7 +79,7 @@ def place_knots(
 
 
 def walk_steps(knots: int, origin: int) -> NDArray[Any]:
-    """Return which steps lead from the reference's segment to each: (segments, knots), 0 or 1."""
+    """Return 1 for the steps that lead from the reference's segment to each: (segments, knots)."""
     j, k = np.arange(knots + 1)[:, None], np.arange(knots)
     return (((k >= origin) & (k < j)) | ((k < origin) & (k >= j))).astype(float)
 
@@ -93,13 +93,13 @@ def simulate(
     With `draws`, so many data sets, each from parameters of its own: a leading axis everywhere.
     Knots, unless given, are equally spaced over four spreads about the centre.
     """
-    given = {"centre": 0.0, "spread": 1.0, "n_segments": 9} | hyperparameters
-    inside = np.linspace(-2.0, 2.0, given["n_segments"] + 1)[1:-1]
-    given = {
-        "knots": given["centre"] + given["spread"] * inside,
-        "reference": given["centre"],
-    } | given
-    program = model(np.zeros(n), np.zeros(n, dtype=int), **given)
+    settings = {"centre": 0.0, "spread": 1.0, "n_segments": 9} | hyperparameters
+    inside = np.linspace(-2.0, 2.0, settings["n_segments"] + 1)[1:-1]
+    settings = {
+        "knots": settings["centre"] + settings["spread"] * inside,
+        "reference": settings["centre"],
+    } | settings
+    program = model(np.zeros(n), np.zeros(n, dtype=int), **settings)
     names = [
         name for name in ("score", "label", "intercept", "slope") if name in program.named_vars
     ]

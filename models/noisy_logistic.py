@@ -58,8 +58,8 @@ def simulate(
     With `draws`, so many data sets, each from parameters of its own: a leading axis everywhere.
     Unless given, one in twenty documents of either class is mislabelled.
     """
-    given = {"missed": SIMULATED_NOISE, "false": SIMULATED_NOISE} | hyperparameters
-    program = model(np.zeros(n), np.zeros(n, dtype=int), **given)
+    settings = {"missed": SIMULATED_NOISE, "false": SIMULATED_NOISE} | hyperparameters
+    program = model(np.zeros(n), np.zeros(n, dtype=int), **settings)
     names = ["score", "label", "intercept", "slope"]
     values = pm.draw([program[name] for name in names], draws=draws or 1, random_seed=rng)
     if draws == 1:  # pm.draw gives one draw no axis

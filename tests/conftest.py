@@ -1,4 +1,4 @@
-"""What several files of tests share: files of scores for the command line, figures closed."""
+"""Fixtures for several files of tests: files of scores for the command line, figures closed."""
 
 import sys
 

@@ -102,7 +102,7 @@ class Round:
 
 
 def play(update, said, labels, beta, *, awake=None, indicators=None):
-    """Return the final weights, and the mixtures before each label was told."""
+    """Return the final weights, and the mixtures before each label was known."""
     n_experts = len(said[0])
     size = len(indicators[0]) if indicators is not None else 1
     weights = [[1.0] * size for _ in range(n_experts)]

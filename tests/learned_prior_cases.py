@@ -101,7 +101,7 @@ def case(name):
 
 def quantities(intercept, log_slope, log_odds):
     """
-    Return what is compared, one beside the other: (draws, k).
+    Return the quantities to compare, side by side: (draws, k).
 
     By their arcsinh: a walk of four degrees of freedom has no fourth moment, and so no error of its
     variance.

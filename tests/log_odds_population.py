@@ -42,7 +42,7 @@ def quantities(points, values):
 
 
 def history(past, rng, draws=1500):
-    """Return what the engine keeps of topics for others: the population of their log-odds."""
+    """Return the population of topics' log-odds, which the engine keeps for further topics."""
     draw = partial(draw_log_odds, past, PIECES)
     found = draw_hyperposterior(draw, HYPERPRIOR, rng, draws=draws, topic_draws=2000)
     return LogOddsOfTopics(

@@ -1,4 +1,4 @@
-"""What long runs of NUTS found, stored for each PyMC era: `make references` runs them again.
+"""Results of long NUTS runs, stored for each PyMC era: `make references` runs them again.
 
 A reference holds, of every quantity of a posterior, what comparisons need: its mean, its mean
 square around that, its quantiles, each with NUTS's own Monte Carlo error. So the fast engines and
@@ -73,7 +73,7 @@ class Reference:
         )
 
     def take(self, columns):
-        """Return what is known of some of the quantities."""
+        """Return the stored moments of some of the quantities."""
         return replace(
             self,
             **{name: value[..., columns] for name, value in asdict(self).items() if np.ndim(value)},
@@ -87,7 +87,7 @@ def effective(chains, **kind):
 
 def from_independent(draws, reference, size=None):
     """
-    Return how many standard errors independent draws are from a reference: (statistic, quantity).
+    Return the distance of independent draws from a reference, in standard errors.
 
     Draws have shape (draw, k); `size` says as how many they count, if not as themselves.
     """
@@ -111,7 +111,7 @@ def _ratio(draws, mean, variance, size):
 
 def from_runs(runs, reference):
     """
-    Return how many standard errors runs of an engine are from a reference: (statistic, quantity).
+    Return the distance of an engine's runs from a reference, in standard errors.
 
     Runs have shape (run, draw, k); the draws of a run depend on each other, the runs do not. So few
     runs know their error badly: the ratio is Student's t of Welch's test, and what is returned is
@@ -140,7 +140,7 @@ def _welch(runs, expected, variance):
 
 
 def from_chains(chains, reference):
-    """Return how many standard errors a short run of NUTS is from a reference, likewise."""
+    """Return the distance of a short NUTS run from a reference, in standard errors, likewise."""
     variance = chains.var(axis=(0, 1)) / effective(chains, method="mean")
     error = np.sqrt(variance + reference.mean_variance)
     out = [(chains.mean(axis=(0, 1)) - reference.mean) / error]

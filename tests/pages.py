@@ -38,12 +38,12 @@ def commands_of(page):
 
 
 def run_python(blocks, folder, **environment):
-    """Run blocks one after the other in a process of their own; return what it wrote to stderr."""
+    """Run blocks one after the other in a process of their own; return its error stream."""
     return _run([sys.executable, "-c", "\n".join(blocks)], folder, environment)
 
 
 def output_of(blocks, folder):
-    """Return what blocks print, one run after the other in a process of their own."""
+    """Return the output of blocks, run one after the other in a process of their own."""
     done = subprocess.run(
         [sys.executable, "-c", "\n".join(blocks)],
         capture_output=True, text=True, check=True, cwd=folder,

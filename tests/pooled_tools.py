@@ -1,4 +1,4 @@
-"""What tests of the engine of many topics share: ten topics, its runs, how far draws are apart."""
+"""Helpers for tests of the pooled engine: ten topics, its runs, distances of draws."""
 
 from dataclasses import replace
 from functools import cache
@@ -52,7 +52,7 @@ def problems():
 
 
 def estimated(family):
-    """Return which hyperparameters the family has."""
+    """Return the names of the family's hyperparameters."""
     return [
         k for k in range(len(DENSITY_NAMES)) if not (FAMILIES[family].symmetric and k in OF_SHARE)
     ]

@@ -137,7 +137,7 @@ def to_scales(family, parameters):
 
 
 def relative(expected, rel):
-    """Return what equals `expected` to `rel`, with nothing let pass for being small."""
+    """Return an approximation to a relative tolerance alone, without an absolute one."""
     return pytest.approx(expected, rel=rel, abs=0.0)
 
 

@@ -1,4 +1,4 @@
-"""What every engine, family and model says of a few scores, to compare one version with the next.
+"""Results of every engine, family and model on a few scores, to compare one version with the next.
 
 `python -m tests.same_numbers` writes tests/reference/same_numbers.json anew: do so only where
 numbers are meant to change, and say in the commit which and why.
@@ -61,7 +61,7 @@ def _numbers(calibrator, *where, band=True):
 
 
 def of_model(name):
-    """Return what a model of one problem says."""
+    """Return a model's results on one problem."""
     calibrator = ScoreCalibrator(**SMALL, **MODELS[name]).fit(SCORES, LABELS, WEIGHTS)
     said = _numbers(calibrator, band=calibrator.inference_ == "exact")
     return said | _evidence(flat(calibrator.results_))
@@ -76,7 +76,7 @@ def _evidence(groups):
 
 
 def of_topics(name):
-    """Return what a model of many topics says of one of them, of one added, and of any other."""
+    """Return a topic model's results on one of its topics, on an added one, and on any other."""
     calibrator = TopicCalibrator(**SMALL, **POOLED[name]).fit(SCORES, LABELS, TOPICS)
     added = slice(30, None)
     calibrator.add_topics(SCORES[added], LABELS[added], ["added"] * LABELS[added].size)

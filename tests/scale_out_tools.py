@@ -1,4 +1,4 @@
-"""What the tests of scaling out share: many small topics, and workers to kill."""
+"""Helpers for the tests of scaling out: many small topics, and workers to kill."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""How large slow tests are: smaller in every check, at their full size in `make validate`."""
+"""Sizes of slow tests: smaller in every check, full in `make validate`."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Trees of results with one thing wrong: draws of a part, or what is said of how they were made."""
+"""Trees of results with one fault: in the draws of a part, or in their diagnostics."""
 
 import xarray as xr
 
@@ -56,5 +56,5 @@ def reread(calibrator, tree):
 
 
 def named(part):
-    """Return what every reader calls a part."""
+    """Return the name of a part that every reader uses."""
     return f"the part '{part}'"

@@ -8,8 +8,8 @@ import pytest
 from scipy.stats import ttest_rel
 from sklearn.metrics import roc_auc_score
 
-from bayescal.combining.measures import MEASURES as CUTS
-from bayescal.combining.measures import loss_of
+from bayescal.combining.combiners.voting import MEASURES as CUTS
+from bayescal.combining.combiners.voting import loss_of
 from bayescal.text import cross_val_scores
 from studies.papers.action_items import experiment
 from studies.papers.action_items.experiment import roc_area_error
@@ -41,7 +41,7 @@ FILLERS = [f"{c}{v}{d}" for c in "bdfgklmnpr" for v in "aeiou" for d in "bdgklmn
 
 
 def made_sentences(n, seed):
-    """Return sentences whose requests are told by the order of two words, but for a tenth."""
+    """Return sentences; the order of two words marks the requests, but for a tenth."""
     rng = np.random.default_rng(seed)
     texts, labels = [], []
     for k in range(n):

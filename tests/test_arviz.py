@@ -1,4 +1,4 @@
-"""What ArviZ's functions read of a fitted calibrator, and that they read it, in either era."""
+"""ArviZ's functions read a fitted calibrator's posterior, in either era."""
 
 from importlib.metadata import version
 

@@ -33,7 +33,7 @@ def test_log_odds_survive_where_probabilities_do_not():
     assert probability(-800.0) == 0.0  # what is lost by asking for a probability
 
 
-def test_both_classes_are_told_where_one_is_certain():
+def test_both_classes_are_reported_where_one_is_certain():
     far = np.array([-700.0, -40.0, 0.0, 40.0, 700.0, np.inf])
     given, found = far.copy(), probabilities(far)
     tail = np.exp([-700.0, -40.0])  # 1 + exp(-40) is 1

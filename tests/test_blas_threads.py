@@ -68,7 +68,7 @@ def test_workers_have_one_each(jobs):
 
 
 def here(first, second):
-    """Return what came, the process, and its numbers of threads."""
+    """Return the argument, the process, and its numbers of threads."""
     return (first, second), os.getpid(), blas_threads()
 
 

@@ -1,4 +1,4 @@
-"""What CalibratedClassifier computes: against the calibrators by hand, scikit-learn, and theory."""
+"""CalibratedClassifier's numbers, against the calibrators by hand, scikit-learn, and theory."""
 
 import numpy as np
 import pandas as pd

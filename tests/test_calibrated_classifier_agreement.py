@@ -1,4 +1,4 @@
-"""What CalibratedClassifier has in common with the other estimators: attributes, files, classes."""
+"""CalibratedClassifier agrees with the other estimators: attributes, files, classes."""
 
 import joblib
 import numpy as np

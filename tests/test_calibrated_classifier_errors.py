@@ -1,4 +1,4 @@
-"""What CalibratedClassifier refuses, in clear words; where weights and groups go."""
+"""CalibratedClassifier's error messages, and the routing of weights and groups."""
 
 from typing import ClassVar
 

@@ -85,9 +85,9 @@ def test_bic_is_that_of_two_fits_and_near_the_evidence():
 
 
 def test_posterior_probability_is_a_frequency():
-    # Half of the sets calibrated, half with lines drawn from the prior: of those given probability
-    # q, a share q is calibrated. Squared errors then are what q (1 - q) says, and no method that
-    # reports another q does as well.
+    # Half of the sets are calibrated, half have lines drawn from the prior. Among sets with
+    # probability q, a share q is calibrated. Squared errors then equal q (1 - q) on average, and no
+    # method that reports another q does as well.
     rng = np.random.default_rng(4)
     found, truth = [], []
     for _ in range(400):

@@ -18,13 +18,13 @@ DRAWS = 8000
 
 
 def fitted(name, prior=None):
-    """Return what the engine says of a case."""
+    """Return the engine's draws for a case."""
     nodes = fit_modes(case(name).designs(), CENTRE, prior or WeightsPrior())
     return draw_weights(nodes, DRAWS, np.random.default_rng(5))
 
 
 def apart(name, prior=None):
-    """Return how many standard errors the engine is from NUTS: (statistic, quantity)."""
+    """Return the distance of the engine from NUTS in standard errors: (statistic, quantity)."""
     found = fitted(name, prior)
     draws = np.concatenate([each.draws for each in found], axis=1)
     size = min(DRAWS, *(each.effective for each in found))
@@ -61,7 +61,7 @@ class TestFewDocuments:
     POSITIVE = np.array(
         [[0, 0, 0, 1, 1, 1], [0, 0, 0, 1, 1, 1], [0, 0, 1, 0, 1, 1], [0] * 4 + [1] * 2]
     )
-    # A bias of next to nothing leaves one coefficient to each problem.
+    # A bias near 0 leaves one coefficient to each problem.
     PRIOR = WeightsPrior(bias_scale=1e-3, population_scale=1.5, scale=1.0, log_scale_sd=0.5)
 
     def exact(self):
@@ -79,7 +79,7 @@ class TestFewDocuments:
         return np.array([(share * mean).sum() for mean in means])
 
     def errors(self):
-        """Return how many standard errors the engine's means are from those."""
+        """Return the distance of the engine's means from those, in standard errors."""
         designs = [
             Design(np.c_[np.ones(6), evidence], 0.0, positive == 1, np.ones(6))
             for evidence, positive in zip(self.EVIDENCE, self.POSITIVE, strict=True)

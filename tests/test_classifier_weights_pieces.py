@@ -1,4 +1,4 @@
-"""What the engine of weights is made of: modes, a grid, corrections, the centre of the prior."""
+"""Pieces of the engine of weights: modes, a grid, corrections, the centre of the prior."""
 
 import numpy as np
 import pytest

@@ -1,6 +1,7 @@
 """CombinedClassifier: targets, what it hands on, bad input, scikit-learn's habits, its bands."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -9,16 +10,22 @@ from scipy import sparse, special
 from sklearn import config_context
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.datasets import make_classification
+from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 from sklearn.model_selection import GroupKFold, StratifiedKFold
-from sklearn.naive_bayes import GaussianNB
+from sklearn.naive_bayes import GaussianNB, MultinomialNB
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from bayescal import CombinedClassifier, ScoreCalibrator
+from bayescal.combining.combiners import bayes
+from bayescal.combining.combiners.voting import MEASURES, best_threshold
+from bayescal.fitting.results.diagnostics import ConvergenceWarning
 from tests.combining_tools import Column, columns, views
 
 pytestmark = pytest.mark.one_era
@@ -184,7 +191,7 @@ class TestBayes:
         np.testing.assert_array_equal(taken, binary.predict_proba(X)[:, 1] >= 1.0 / 11.0)
 
     def test_scores_feed_every_display(self, binary):
-        """What was held out, calibrated as any score is: log-odds that are nearly right."""
+        """Calibrate the held-out scores as any score: their log-odds are nearly right."""
         calibrator = ScoreCalibrator(scores_are="log_odds", random_state=0).fit(binary.scores_, Y)
         at = np.linspace(-2.0, 2.0, 5)
         np.testing.assert_allclose(calibrator.decision_function(at), at, atol=0.8)
@@ -333,6 +340,64 @@ class TestWhatIsHandedOn:
             np.testing.assert_allclose(
                 found.classifiers_[0]["b"].theta_, GaussianNB().fit(X, Y).theta_
             )
+
+    @pytest.mark.parametrize("n_jobs", [None, 2])
+    def test_a_combiner_of_the_users_gets_the_weights(self, n_jobs):
+        """Its own fit and those of the folds each get the weights of their documents."""
+        weight = np.where(Y == 1, 5.0, 1.0)
+        pair = [("a", GaussianNB()), ("b", LogisticRegression())]
+        made = CombinedClassifier(
+            pair, combiner=LogisticRegression(), cv=4, n_jobs=n_jobs, random_state=0
+        )
+        plain, weighted = (clone(made).fit(X, Y, sample_weight=w) for w in (None, weight))
+        combined = weighted._combined[0]
+        scaler = StandardScaler()
+        inputs = scaler.fit_transform(combined.labelled.inputs.matrix, sample_weight=weight)
+        alone = LogisticRegression().fit(inputs, Y, sample_weight=weight)
+        np.testing.assert_allclose(combined.model.classifier.coef_, alone.coef_, rtol=1e-6)
+        np.testing.assert_allclose(combined.model.scaler.mean_, scaler.mean_)
+        # Held-out scores are by weighted combinations too: positives weigh more.
+        assert (weighted.scores_ - plain.scores_).mean() > 1.0
+        held = combined.labelled.fold == 2
+        scaler = StandardScaler().fit(combined.labelled.inputs.matrix[~held], None, weight[~held])
+        rest = scaler.transform(combined.labelled.inputs.matrix)
+        other = LogisticRegression().fit(rest[~held], Y[~held], sample_weight=weight[~held])
+        np.testing.assert_allclose(
+            weighted.scores_[held], other.decision_function(rest[held]), rtol=1e-6
+        )
+        # So are thresholds.
+        for measure in MEASURES:
+            best = best_threshold(measure, weighted.scores_, Y == 1, weight)
+            assert weighted.thresholds_[measure] == pytest.approx(best)
+
+    def test_a_combiner_without_weights_is_refused_beside_them(self):
+        pair = [("a", GaussianNB()), ("b", LogisticRegression())]
+        combined = CombinedClassifier(pair, combiner=KNeighborsClassifier())
+        with pytest.raises(ValueError, match="takes no sample_weight"):
+            combined.fit(X, Y, sample_weight=np.ones(160))
+        assert combined.fit(X, Y).predict(X).shape == (160,)
+
+    def test_a_fit_with_uneven_draws_warns(self, monkeypatch):
+        real = bayes.engine.draw_weights
+
+        def uneven(*arguments):
+            return [replace(each, pareto_k=0.93) for each in real(*arguments)]
+
+        monkeypatch.setattr(bayes.engine, "draw_weights", uneven)
+        with pytest.warns(ConvergenceWarning, match=r"weights are uneven \(Pareto k 0.93\)"):
+            CombinedClassifier(PAIR, cv=3, random_state=0).fit(X[:80], Y[:80])
+
+    def test_texts_without_words_are_answered(self):
+        """One of them does not stop a batch: its scores are those of no known word."""
+        texts = np.array([f"{'corn' if k % 3 else 'oil'} price {k % 5}" for k in range(60)])
+        pair = [
+            (name, make_pipeline(CountVectorizer(), each))
+            for name, each in (("a", MultinomialNB()), ("b", LogisticRegression()))
+        ]
+        found = CombinedClassifier(pair, cv=3, random_state=0).fit(texts, np.arange(60) % 3 > 0)
+        p = found.predict_proba(np.array(["corn", "", "unknown"], dtype=object))
+        assert np.isfinite(p).all()
+        assert p[1].tolist() == p[2].tolist()
 
     def test_weights_are_repetitions_to_the_bayesian_combination(self):
         documents, y, _ = views(80, np.random.default_rng(0))

@@ -1,4 +1,4 @@
-"""What a CombinedClassifier was fitted to is drawn, told, decided on and reported like any fit."""
+"""Plots, summaries, decisions and reports of a CombinedClassifier, like those of any fit."""
 
 import json
 from copy import deepcopy
@@ -95,7 +95,7 @@ class TestProblem:
         narrower = np.ptp(only.calibration.interval(scores, 0.9, "pointwise"), axis=1)
         assert np.median(narrower) < np.median(widths)
 
-    def test_coefficients_are_told_by_name(self, binary):
+    def test_coefficients_are_listed_by_name(self, binary):
         table = binary.summary()
         assert table.index.names == ["class", "parameter"]
         names = table.loc["b"].index.tolist()
@@ -180,7 +180,7 @@ class TestReaders:
         np.testing.assert_allclose(point, scores, atol=1e-3)
         assert ((lower < point) & (point < upper)).mean() > 0.95
 
-    def test_what_is_wrong_with_draws_is_told(self, several, tmp_path):
+    def test_faults_of_draws_are_reported(self, several, tmp_path):
         spoilt = deepcopy(several)
         first = spoilt._combined[0]
         bad = replace(first.weights, pareto_k=0.93)

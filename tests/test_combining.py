@@ -15,7 +15,7 @@ from bayescal.calibrators.classifier.folds import TrainingDocuments
 from bayescal.calibrators.classifier.targets import read_target
 from bayescal.combining.combiners import COMBINERS, read_combiner
 from bayescal.combining.combiners.stacking import LocalKernelSVM, linear_svc, product_features
-from bayescal.combining.measures import MEASURES, best_threshold, loss_of
+from bayescal.combining.combiners.voting import MEASURES, best_threshold, loss_of
 from bayescal.combining.nested import (
     BinaryProblem,
     Inputs,

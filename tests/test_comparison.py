@@ -57,7 +57,7 @@ def test_leave_one_out_of_direct_log_odds_is_arviz_alone():
     assert log_weight.shape == (80, 4000)
 
 
-# A draw is of one part, whichever says least of a document: a few documents have uneven ratios.
+# A draw belongs to one part, even one that predicts a document badly: some ratios are uneven.
 @pytest.mark.filterwarnings("ignore:Estimated shape parameter of Pareto")
 def test_combination_is_scored_as_the_mixture_of_its_parts():
     scores, y = data(150, seed=1)

@@ -144,7 +144,7 @@ def test_another_base_rate_is_found(calibrator, rate):
 
 
 def test_another_slope_is_found(calibrator):
-    """Scores that say nothing any more: the slope falls to next to nothing."""
+    """Scores that no longer predict labels: the slope falls to nearly 0."""
     alarm = watched(calibrator, np.random.default_rng(5), 200, 300, distance=0.0).alarm_
     assert alarm.change == "slope"
     assert alarm.slope < 0.5
@@ -173,7 +173,7 @@ def test_alarms_as_before_are_no_more_than_alpha(calibrator):
 
 
 def alarm_rates(fitted, labels, streams, draws):
-    """Return how often monitors of small fits, and of their point curves, raise false alarms."""
+    """Return false-alarm rates of monitors of small fits, and of their point curves."""
     alarms = np.zeros((streams, 2))
     for k in range(streams):
         rng = np.random.default_rng([fitted, k])

@@ -14,7 +14,7 @@ from tests.nuts_reference import LEAST_EFFECTIVE, LIMIT, from_independent, store
 
 
 def apart(family, n_positive, hyperparameters=None):
-    """Return how many standard errors the exact engine is from NUTS: (statistic, quantity)."""
+    """Return the distance of the engine from NUTS in standard errors: (statistic, quantity)."""
     scores, positive, new = two_classes(n_positive)
     densities = Densities(family, hyperparameters=hyperparameters)
     calibrator = ScoreCalibrator(densities, draws=10_000, random_state=2)

@@ -123,7 +123,7 @@ class TestBatchesAndPasses:
         again.beta_ = 0.625
         again.partial_fit(P, y)
         np.testing.assert_allclose(twice.weights_, again.weights_)
-        # Of a second pass no loss is told: it has heard the labels.
+        # A second pass counts no loss: it has seen the labels.
         assert (twice.loss_, twice.n_rounds_) == (once.loss_, once.n_rounds_)
         assert twice.n_updates_ == again.n_updates_
 
@@ -200,8 +200,17 @@ class TestWhatRulesDo:
         back = pickle.loads(pickle.dumps(found))
         np.testing.assert_array_equal(back.predict_proba(P), found.predict_proba(P))
         assert clone(found).get_params() == found.get_params()
-        with pytest.raises(NotFittedError):
-            clone(found).predict(P)
+
+    @pytest.mark.parametrize("rule", RULES)
+    def test_before_the_first_label(self, rule):
+        P, _, _ = game()
+        for ask in (
+            lambda combiner: combiner.predict(P),
+            lambda combiner: combiner.predict_proba(P),
+            lambda combiner: combiner.weights_,
+        ):
+            with pytest.raises(NotFittedError, match="OnlineCombiner instance is not fitted"):
+                ask(OnlineCombiner(rule))
 
 
 def test_faster_than_the_literal_loop_by_an_order():

@@ -1,4 +1,4 @@
-"""What the rules promise holds against adversaries, and wrong rules break it."""
+"""The rules' bounds hold against adversaries, and wrong rules break them."""
 
 from dataclasses import dataclass
 
@@ -25,7 +25,7 @@ BETAS = [0.2, 0.5, 0.9]
 
 @dataclass
 class Game:
-    """What was said in n rounds, which label came, and how much each expert counted."""
+    """Probabilities and labels of n rounds, and the share of each expert."""
 
     said: np.ndarray  # P(second class) of each expert
     labels: np.ndarray

@@ -1,4 +1,4 @@
-"""What online combiners refuse, by its message, and that nothing is learnt then."""
+"""Error messages of online combiners, which learn nothing from refused input."""
 
 import copy
 import pickle

@@ -196,7 +196,7 @@ def test_without_a_band_there_is_one_curve(format, tmp_path):
 
 
 @pytest.mark.parametrize("centre", [1e9, -1e-9])
-def test_scores_far_from_zero_or_tiny_are_told_apart(centre, tmp_path):
+def test_scores_far_from_zero_or_tiny_are_distinguished(centre, tmp_path):
     rng = np.random.default_rng(0)
     y = rng.random(200) < 0.3
     scores = centre + abs(centre) ** 0.5 * 1e-3 * rng.normal(2.0 * y)
@@ -340,14 +340,14 @@ def test_what_is_not_fitted_is_refused(tmp_path):
         TopicCalibrator().export(tmp_path / "a.py", "corn")
 
 
-def test_onnx_that_is_not_installed_is_told_with_the_extra(calibrator, tmp_path, monkeypatch):
+def test_onnx_that_is_not_installed_is_reported_with_the_extra(calibrator, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(ImportError, match=r"pip install bayescal\[onnx\]"):
         calibrator.export(tmp_path / "a.onnx", format="onnx")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_the_system_refuses_is_told_and_the_file_stays(calibrator, tmp_path, monkeypatch):
+def test_what_the_system_refuses_is_reported_and_the_file_stays(calibrator, tmp_path, monkeypatch):
     def refuse(self, target):
         raise PermissionError(13, "Permission denied")
 

@@ -92,7 +92,7 @@ def test_a_file_of_a_part_that_is_not_registered_says_so(monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_it_is_drawn_reported_and_told(model, tmp_path):
+def test_it_is_drawn_reported_and_summarised(model, tmp_path):
     fitted = fit(model)
     drawn = LogOddsDisplay.from_estimator(fitted).data
     assert (drawn["lower"] <= drawn["upper"]).all()
@@ -118,7 +118,7 @@ def test_it_is_compared(model):
         assert leave_one_out(fit(model, draws=1000)).elpd == pytest.approx(expected, abs=0.3)
 
 
-def test_what_is_wrong_with_its_draws_is_told():
+def test_faults_of_its_draws_are_reported():
     fitted = fit("part of several")
     place = places(flat(fitted.results_))[1]
     tree = with_spoilt_draws(fitted.results_, place.draws[0], all_the_same)

@@ -1,4 +1,4 @@
-"""What plots and reports read of a fit: the same for every calibrator, of kinds yet unknown too."""
+"""The interface that plots and reports read: the same for every calibrator, also for new ones."""
 
 import pickle
 

@@ -39,7 +39,7 @@ def test_tables_have_numbers_and_one_class_a_row():
     assert not is_table(Source("p", "frame", ("one", "two")))
 
 
-def test_rows_are_told_apart_and_classes_of_few_are_left_out(tables):
+def test_rows_are_distinguished_and_classes_of_few_are_left_out(tables):
     x, y = documents("one")
     assert set(np.unique(y)) == {1, 2, 3}
     train, known, new, truth = split(x, y)

@@ -1,4 +1,4 @@
-"""What fitted calibrators show in Jupyter: correct, escaped, with or without matplotlib."""
+"""HTML of fitted calibrators in Jupyter: correct, escaped, with or without matplotlib."""
 
 import subprocess
 import sys

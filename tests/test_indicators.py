@@ -20,9 +20,9 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from bayescal.combining.indicators import ReliabilityIndicators, all_indicators
+from bayescal.combining.indicators import ReliabilityIndicators, transformer
 from bayescal.combining.indicators import words as document
-from bayescal.combining.indicators.kind import ModelIndicators
+from bayescal.combining.indicators.models import ModelIndicators
 from bayescal.text import make_classifier
 from bayescal.text.classifiers import CLASSIFIERS
 from studies.papers.sigir2003.scores import count_words
@@ -90,7 +90,7 @@ class TestNames:
         other = ReliabilityIndicators([("logistic", LogisticRegression())], text=False)
         assert len(other.fit(COUNTS, LABELS).get_feature_names_out()) == 2
 
-    def test_two_of_a_kind_are_told_apart(self):
+    def test_two_of_a_kind_are_distinguished(self):
         classifiers = [
             ("ours", make_classifier("nearest_neighbours", words=4)),
             ("peer", KNeighborsClassifier(5, metric="cosine")),
@@ -141,7 +141,7 @@ class TestExtension:
             around=lambda learnt, features: learnt[0].decision_function(features),
             indicators={"Margin": np.abs},
         )
-        monkeypatch.setitem(all_indicators.KINDS, "logistic", margin)
+        monkeypatch.setitem(transformer.KINDS, "logistic", margin)
         model = ReliabilityIndicators([("it", LogisticRegression())], text=False)
         found = values_of(model.fit(COUNTS, LABELS), NEW)["Margin"]
         assert found == pytest.approx(np.abs(model.classifier_scores(NEW)[:, 0]))
@@ -299,7 +299,7 @@ class TestForms:
 
 
 class TestRedundancy:
-    """What the dissertation keeps for several classes is the same thing twice for two."""
+    """For two classes, the dissertation's indicators of several classes come in equal pairs."""
 
     def test_bernoulli_shifts_are_the_scores_on_another_scale(self):
         values = values_of(fitted(), NEW)

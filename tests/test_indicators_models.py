@@ -160,7 +160,7 @@ def unit(rows):
 
 
 def bisect(document, target, others):
-    """Return how far a document can go and be no nearer to another than to where it was."""
+    """Return the largest move that leaves a document nearest to its origin."""
 
     def stays(share):
         there = document + share * (target - document)
@@ -236,7 +236,7 @@ class TestNeighbours:
             short += sum(bisect(document, target, near) < 0.45 for target in near[:k])
             halves.append(np.mean([self.scores(near @ each, signs, k) for each in middle]) - own)
         assert short >= 5
-        # The negative: half the way to every neighbour, whoever is in between.
+        # The wrong rule: half the way to every neighbour, even if another one is in between.
         assert VALUES["kNNShiftMeanConfDiff"][[*cases]] != pytest.approx(halves, abs=1e-3)
 
     def test_documents_farther_than_the_neighbour_never_stand_in_the_way(self, cases):
@@ -272,7 +272,7 @@ class TestNeighbours:
             assert VALUES["kNNShiftMeanPred"][row] == 1.0  # s(+) = 0 is not below 0
 
     def test_of_documents_that_may_be_opposite(self):
-        """Of numbers below 0 cosines are negative: the nearest neighbour may be the opposite."""
+        """Features below 0 have negative cosines: the nearest neighbour may be the opposite."""
         features = np.r_[np.full(8, -1.0), 2.0, 3.0][:, None]
         labels = np.arange(10) % 2 == 0
         knn = ReliabilityIndicators([("knn", KNeighborsClassifier(9, metric="cosine"))], text=False)
@@ -330,7 +330,7 @@ class TestSupportVectors:
 
     @staticmethod
     def by_hand(document, model, vectors, signs):
-        """Return what happens to a document of length 1, by scoring what it is moved to."""
+        """Return the change of score of a document of length 1, by scoring the moved document."""
 
         def score(rows):
             return model.decision_function(rows[:, :-1])  # without what `unit` adds
@@ -469,7 +469,7 @@ class TestTree:
         assert not found["DTreeShiftStdDevConfDiff"].any()
 
     def test_branches_without_training_documents_are_not_taken(self):
-        """Of a tree that was grown on other documents than those given."""
+        """The tree was grown on other documents than those that the indicators are fitted to."""
         tree = DecisionTreeClassifier(random_state=0).fit(COUNTS, LABELS)
         indicators = ReliabilityIndicators([("tree", tree)], text=False, prefit=True)
         found = indicators.fit(COUNTS[:6], [0, 1, 0, 1, 0, 1]).transform(NEW)

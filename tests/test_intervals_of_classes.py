@@ -20,7 +20,7 @@ def fitted():
 
 
 def error(fitted, monkeypatch, draws):
-    """Return how far intervals by some draws are from those by all, in widths."""
+    """Return the distance of intervals by some draws from those by all, in widths."""
     found = []
     for how_many in (draws, 10**6):
         monkeypatch.setattr(ensemble, "INTERVAL_DRAWS", how_many)
@@ -42,7 +42,7 @@ def test_a_document_has_the_same_interval_alone(fitted):
 
 
 def excess(first, second):
-    """Return how much oftener than by chance the k-th draws of two classes are of the same part."""
+    """Return the share of k-th draws of two classes from the same part, less that by chance."""
     same = (first.which == second.which).mean()
     return same - (first.weight * second.weight).sum()
 

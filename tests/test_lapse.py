@@ -35,7 +35,7 @@ def without():
 
 
 def labels_left_out(n, wrong):
-    """Return log P_0(y_i) and the log base rate of documents of which some are wrong."""
+    """Return log P_0(y_i) and the log base rate of documents, some of them mislabelled."""
     log_score = np.log(RNG.uniform(0.9, 0.999, n))
     log_score[:wrong] = np.log1p(-np.exp(log_score[:wrong]))
     return log_score, np.full(n, np.log(0.5))
@@ -121,7 +121,7 @@ def test_another_class_prior_moves_log_odds_lapses_and_all(without, prior):
     single = [curve.predictive(NEW), moved.predictive(NEW)]
     assert np.ptp(single[1] - single[0]) < 0.5
     assert np.mean(single[1] - single[0]) == pytest.approx(by.mean(), abs=0.1)
-    # Rare lapses change next to nothing of where there is no doubt.
+    # Rare lapses hardly change a probability that is certain.
     rare = replace(curve, lapse=np.full(curve.size, 1e-9)).with_prior(moved.prior)
     plain = without._fitted.calibration.with_prior(prior).draws
     np.testing.assert_allclose(rare.predictive(NEW), plain.predictive(NEW), atol=1e-3)

@@ -193,7 +193,7 @@ def test_commands_leave_out_what_they_do_not_use(tmp_path):
 
 
 def modules_of_command(words):
-    """Return what a command has imported when it is done."""
+    """Return the modules that a command has imported when it ends."""
     code = (
         "import atexit, sys; atexit.register(lambda: print(*sys.modules, file=sys.stderr));"
         f"from bayescal.cli.app import app; app({words!r})"

@@ -232,7 +232,7 @@ class TestCalibrator:
         )
         calibrator = fitted((score[few], label[few]))
         known = float(calibrator.results_["populations"]["probability"])
-        # Two labels say next to nothing, neither of populations nor, left out, of the parts.
+        # Two labels hold little information on populations and, left out, on the parts.
         assert known == pytest.approx(beforehand, abs=0.05)
         belief = {"learned": 2.75 * known, "logistic": 1.0 - known}
         found = calibrator.combination_["weight"]
@@ -288,7 +288,7 @@ class TestCalibrator:
         path = write_populations([one_line(2.6, 7.0, name="mine")], tmp_path / "mine.json")
         assert picked(fitted(margins, path)) == picked(fitted(margins, str(path))) == "mine"
 
-    def test_it_is_kept_copied_updated_and_told(self, tmp_path, margins):
+    def test_it_is_kept_copied_updated_and_shown(self, tmp_path, margins):
         score, label = margins
         whole = fitted(margins)
         expected = whole.predict_interval(GRID)

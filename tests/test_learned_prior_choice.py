@@ -1,7 +1,7 @@
-"""Which population labels are from: probabilities by the evidence are calibrated.
+"""Probabilities of the population that labels are from, by the evidence, are calibrated.
 
 A population drawn at random, log-odds from its prior, labels from the log-odds: of all problems
-that are said to be from a population with a probability of p, a share of p is.
+to which the evidence gives a population with probability p, a share of p is from it.
 """
 
 from functools import cache
@@ -23,12 +23,12 @@ LIMIT = 3.5  # standard errors, of three overall sums and five bins
 
 @cache
 def simulated():
-    """Return which population each problem is from, and log evidences, (problems, populations)."""
+    """Return the population of each problem, and log evidences, (problems, populations)."""
     rng = np.random.default_rng(11)
     own = rng.integers(len(CANDIDATES), size=PROBLEMS)
     evidence = []
     for k in own:
-        # The same scores whichever population: labels alone tell.
+        # The same scores for every population: only labels tell them apart.
         score = rng.normal(-0.5, 1.5, rng.integers(*DOCUMENTS, endpoint=True))
         chance = special.expit(from_prior(CANDIDATES[k], 1, rng).log_odds(score)[0])
         data = BinaryScores(score, rng.random(score.size) < chance)
@@ -37,7 +37,7 @@ def simulated():
 
 
 def apart(added=0.0):
-    """Return how far what is from what was said, in standard errors: of each population and bin."""
+    """Return observed less expected shares in standard errors, for each population and bin."""
     own, evidence = simulated()
     said = special.softmax(evidence + added, axis=1)
     is_own = own[:, None] == np.arange(len(CANDIDATES))

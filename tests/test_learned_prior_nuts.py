@@ -19,7 +19,7 @@ DRAWS = 20_000
 
 
 def apart(name, population=None):
-    """Return how many standard errors the engine is from NUTS: (statistic, quantity)."""
+    """Return the distance of the engine from NUTS in standard errors: (statistic, quantity)."""
     made, rng = case(name), np.random.default_rng(2)
     populations = [population or made.population]
     found = fit_around(Outlines(made.data), rng, draws=DRAWS, populations=populations)

@@ -74,7 +74,7 @@ def test_ranks_are_uniform(name, count):
 
 
 def with_prior(**of):
-    """Return what changes a population's prior: each value is a function of the prior."""
+    """Return changes of a population's prior: each value is a function of the prior."""
 
     def change(population):
         prior = population.prior

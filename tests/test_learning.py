@@ -1,4 +1,4 @@
-"""What is learnt from the library of problems, and from which data sets of it."""
+"""The prior learned from the library of problems, and the data sets that it uses."""
 
 from collections import Counter
 

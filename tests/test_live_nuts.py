@@ -34,7 +34,7 @@ pytestmark = [
 
 
 def apart(name, **options):
-    """Return how many standard errors a short run is from the long one, at most."""
+    """Return the largest distance of a short run from the long one, in standard errors."""
     sample, *_ = CASES[LIVE[name]]
     chains, _ = sample(draws=DRAWS, tune=TUNE, seed=3, **options)
     return np.abs(from_chains(chains, stored(LIVE[name]))).max()

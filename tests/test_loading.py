@@ -33,7 +33,7 @@ def test_a_file_of_topics(tmp_path):
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory):
-    """Return what `bayescal fit` writes: one calibrator, topics apart, topics pooled."""
+    """Return the files that `bayescal fit` writes: one calibrator, topics apart, topics pooled."""
     path = tmp_path_factory.mktemp("folders")
     one, topics = write(FRAME, path / "one.csv"), write(make_topics(), path / "topics.csv")
     of_topics = ("fit", topics, "--topic-column", "topic")

@@ -227,7 +227,7 @@ class TestTwoViews:
         assert dependence(taken[[0, 0]], c) > 0.1
 
     def test_dependence_is_the_divergence(self):
-        """Of a joint table given each class, by its definition."""
+        """Return the divergence of a joint table given each class, by its definition."""
         rng = np.random.default_rng(8)
         labels = rng.integers(0, 2, 400)
         first = rng.integers(0, 3, 400)

@@ -69,7 +69,7 @@ class FlatModel:
 
 
 def agree(flat, x, rng, scale_floor):
-    """Compare the search with the closed form on standardised scores; return what differs most."""
+    """Return the largest difference of search and closed form, on standardised scores."""
     centre, spread = centre_and_spread(x)
     z = (x - centre) / spread
     fit = RECORDS[flat.name].fit(z, scale_floor=scale_floor)

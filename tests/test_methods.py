@@ -130,7 +130,7 @@ def test_separable_scores_are_said_to_be(sign, middle):
 
 
 def test_platts_reference_values():
-    """Of LIBSVM's and scikit-learn's tests: A and B of P = 1/(1 + exp(A f + B))."""
+    """A and B of P = 1/(1 + exp(A f + B)), from LIBSVM's and scikit-learn's tests."""
     found = platt(np.array([5.0, -4.0, 1.0]), np.array([1, 0, 0]), np.array([0.0, 1.0]))
     assert -found[0] == pytest.approx(0.65236314980010512, abs=1e-5)
     assert found[0] - found[1] == pytest.approx(-0.20261354391187855, abs=1e-5)

@@ -234,7 +234,7 @@ def test_debiasing_takes_off_what_chance_adds(norm):
         plain.append(metrics.calibration_error(y, p, norm=norm))
         debiased.append(metrics.calibration_error(y, p, norm=norm, debias=True))
     assert np.mean(debiased) < 0.7 * np.mean(plain)
-    # What is there stays: the truth is sqrt(p), an error of 1/6 on average.
+    # The error itself stays: the truth is sqrt(p), an error of 1/6 on average.
     wrong = [
         metrics.calibration_error(rng.random(p.size) < np.sqrt(p), p, debias=True, n_bins=10)
         for _ in range(20)

@@ -16,7 +16,7 @@ DRAWS = 20_000
 
 
 def apart(name, shape, prior=None):
-    """Return how many standard errors the engine is from NUTS: (statistic, quantity)."""
+    """Return the distance of the engine from NUTS in standard errors: (statistic, quantity)."""
     data, standard, at = labelled(shape)
     segments = {"n_segments": 1} if name == "logistic" else {}
     engine = draw_monotone(

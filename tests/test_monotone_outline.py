@@ -1,4 +1,4 @@
-"""What modes tell of a posterior before any draws: Laplace's approximation of its evidence."""
+"""Laplace's approximation of a posterior's evidence, from its modes before any draws."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def outlined(prior, *, n_positive=5, n=60, segments=9):
 
 
 def error(found):
-    """Return how far Laplace's log evidence is from that of weighted draws."""
+    """Return the distance of Laplace's log evidence from that of weighted draws."""
     drawn = draw_within(found, 4000, np.random.default_rng(0))
     return found.log_evidence - drawn.log_evidence
 
@@ -38,7 +38,7 @@ def test_evidence_of_modes_is_near_that_of_draws(name, n_positive, segments):
     assert abs(error(found)) < WORST
 
 
-def test_a_narrow_prior_leaves_next_to_nothing_to_approximate():
+def test_a_narrow_prior_leaves_almost_nothing_to_approximate():
     """So that constants of the grid of scales have to be right."""
     for segments in (1, 9, 13):
         assert abs(error(outlined(PRIORS["narrow"], segments=segments))) < 0.05
@@ -50,7 +50,7 @@ def test_a_scale_left_out_is_missed(monkeypatch):
     assert abs(error(outlined(PRIORS["vague"]))) > WORST
 
 
-def test_outlines_are_made_once_and_told_apart_by_all_they_depend_on():
+def test_outlines_are_made_once_and_distinguished_by_all_they_depend_on():
     positive = np.arange(40) < 12
     outlines = Outlines(BinaryScores(np.random.default_rng(0).normal(1.5 * positive), positive))
     knots = Pieces(np.array([0.0, 1.0]), 0.5)

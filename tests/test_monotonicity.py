@@ -98,7 +98,7 @@ def test_data_that_speak_against_it_are_an_error(data):
     "parts", [["combined", Densities(monotone=True)], Densities("average", monotone=True)]
 )
 def test_families_that_always_fall_somewhere_are_left_out_of_several(parts):
-    """Of Gaussians beside others next to no draws are kept, even where both classes are such."""
+    """Gaussians beside other families keep hardly any draws, even if both classes are Gaussian."""
     rng = np.random.default_rng(0)
     positive = rng.random(200) < 0.2
     scores = rng.normal(2.0 * positive)

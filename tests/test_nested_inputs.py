@@ -1,4 +1,4 @@
-"""What combiners get of a topic, for the experiments: folds, arguments of fit, refusals."""
+"""Inputs of combiners for a topic in the experiments: folds, arguments of fit, errors."""
 
 import numpy as np
 import pytest
@@ -39,7 +39,7 @@ def test_folds_are_of_the_seed():
     assert not np.array_equal(first.fold, other.fold)
 
 
-def test_new_documents_are_told_by_what_was_learnt():
+def test_new_documents_are_judged_by_what_was_learnt():
     truth = np.arange(40) % 4 == 0
     labelled, new = inputs_of(np.arange(60) % 4 == 0, truth)
     assert new.scores.shape == (40, 2)

@@ -1,4 +1,4 @@
-"""What a wheel and an sdist hold, and that the wheel works away from the checkout."""
+"""The contents of wheel and sdist; the wheel works away from the checkout."""
 
 import subprocess
 import sys

@@ -59,6 +59,25 @@ def exists(line):
     return program == "pip" and extras <= set(project["optional-dependencies"])
 
 
+def missing_paths(text, page):
+    """Return paths in backticks, from the checkout, bayescal/ or fitting/, and links to nothing."""
+    roots = (ROOT, ROOT / "bayescal", ROOT / "bayescal" / "fitting")
+    folders = {path.name for root in roots for path in root.iterdir() if path.is_dir()}
+    # The layout of posteriors also has groups called parts/<name>.
+    folders -= {"parts"}
+
+    def is_there(path):
+        pattern = re.sub(r"\.[A-Z]\w*$", "", re.sub("<[^>]*>", "*", path))
+        return any(any(root.glob(pattern + end)) for root in roots for end in ("", ".py"))
+
+    paths = re.findall(r"`([\w.-]+/[\w./<>*-]*)`", text)
+    links = re.findall(r"\]\((?!https?:)([^)#\s]+)", text)
+    return [
+        *(path for path in paths if path.split("/")[0] in folders and not is_there(path)),
+        *(link for link in links if not (page.parent / link).exists()),
+    ]
+
+
 def test_there_are_examples():
     assert len(blocks_of("docs/tour.md")) >= 5
     assert {"README.md", "docs/tour.md", "docs/bands.md", "docs/decisions.md"} <= set(PYTHON)
@@ -80,6 +99,20 @@ def test_no_block_is_of_a_language_that_nobody_runs(page):
 @pytest.mark.parametrize("page", SHELL)
 def test_commands_exist(page):
     assert [line for line in commands_of(page) if not exists(line)] == []
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_paths_exist(page):
+    assert missing_paths((ROOT / page).read_text(encoding="utf-8"), ROOT / page) == []
+
+
+def test_a_path_that_does_not_exist_is_found():
+    text = "`bayescal/export/formats/`, `metrics/<name>.txt`, `text/` and [a page](nowhere.md#part)"
+    assert missing_paths(text, ROOT / "README.md") == [
+        "bayescal/export/formats/",
+        "metrics/<name>.txt",
+        "nowhere.md",
+    ]
 
 
 def test_what_does_not_exist_is_found():

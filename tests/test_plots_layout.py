@@ -70,7 +70,7 @@ def test_the_legend_of_a_forest_stands_within_its_axes_and_covers_no_topic(topic
 
 
 def look_without_colour(handle):
-    """Return what a reader without colours has of an entry: dashes, marker, hatch, grey."""
+    """Return the marks of an entry that need no colour: dashes, marker, hatch, grey."""
     if isinstance(handle, Line2D):
         marker = handle.get_marker(), handle.get_markerfacecolor() == "white"
         # Matplotlib calls all dashes of one's own alike, but keeps them.

@@ -10,6 +10,7 @@ from scipy import special
 from bayescal.families import FAMILIES
 from bayescal.fitting.engines.exact.class_posterior import ClassPosterior
 from bayescal.fitting.engines.exact.joint_density import DeviationSums
+from bayescal.fitting.engines.pooled import engine
 from bayescal.fitting.engines.pooled.engine import draw_population, draw_topics, fit_topics
 from bayescal.fitting.engines.pooled.hyperposterior import adapted
 from bayescal.fitting.engines.pooled.population import (
@@ -123,6 +124,27 @@ def test_a_topic_without_scores_is_a_draw_from_the_population(family):
             assert st.kstest(left / (left + right), of_share.cdf).pvalue > 1e-3
     # The negative: the population of the base is not the narrower one.
     assert st.kstest(theta, population(BASE, family)[0].cdf).pvalue < 1e-3
+
+
+def test_topics_without_scores_share_one_posterior(monkeypatch):
+    made = []
+
+    class Counted(ClassPosterior):
+        def __init__(self, sums, prior):
+            made.append(sums.total)
+            super().__init__(sums, prior)
+
+    monkeypatch.setattr(engine, "ClassPosterior", Counted)
+    engine._without_scores.cache_clear()
+    none = [(np.empty(0), None)] * 9
+    bases = np.stack([BASE, WIDE])
+    drawn = draw_topics(
+        [*none, (np.ones(3), None)], FAMILIES["gaussian"], bases, 5, np.random.default_rng(0)
+    )
+    assert sorted(made) == [0.0, 0.0, 3.0, 3.0]
+    # Their draws differ all the same.
+    assert np.unique(drawn.values[0, :9]).size == 9 * 2 * 5
+    engine._without_scores.cache_clear()
 
 
 @each_family

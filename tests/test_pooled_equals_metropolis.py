@@ -108,7 +108,7 @@ def walkers(family):
 
 
 def apart(family):
-    """Return how far the engine's draws are from the walkers, in standard errors."""
+    """Return the distance of the engine's draws from the walkers, in standard errors."""
     runs = [quantities(family, *run) for run in zip(*engine(family, KLASS), strict=True)]
     return np.abs(from_runs(np.array(runs), Reference.of(walkers(family)))).max()
 

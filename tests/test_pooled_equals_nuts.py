@@ -15,7 +15,7 @@ pytestmark = pytest.mark.one_era
 
 
 def apart(family, klass):
-    """Return how far the engine's draws of a class are from NUTS's, in standard errors."""
+    """Return the distance of the engine's draws of a class from NUTS's, in standard errors."""
     runs = [quantities(family, *run) for run in zip(*engine(family, klass), strict=True)]
     reference = stored(f"topics, {family}, class {klass}")
     return np.abs(from_runs(np.array(runs), reference)).max()

@@ -101,7 +101,7 @@ def engine(hyperprior):
 
 
 def apart(hyperprior):
-    """Return how far the engine's draws are from NUTS's, in standard errors."""
+    """Return the distance of the engine's draws from NUTS's, in standard errors."""
     return np.abs(from_runs(engine(hyperprior), stored("population of log-odds"))).max()
 
 

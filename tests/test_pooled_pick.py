@@ -166,7 +166,7 @@ def test_populations_of_little_spread_are_weighed_in_double_precision(log_tau, b
     assert topics.weighed(points).log_evidence[-1] - expected > 100.0
 
 
-def test_populations_without_spread_are_told_apart():
+def test_populations_without_spread_are_distinguished():
     topics, points, *_ = made(0.0)
     points = np.concatenate([points, [[points[0, 0], -50.0]]])
     expected = evidence(topics, points, np.float64)[-1]

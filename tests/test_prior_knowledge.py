@@ -312,7 +312,7 @@ def test_what_does_not_go_with_it_is_named(settings, message):
 
 
 @pytest.mark.parametrize("part", ["gaussian", "monotone"])
-def test_draws_that_few_of_agree_with_the_population_are_told_of(part):
+def test_draws_that_few_of_agree_with_the_population_are_warned_of(part):
     groups = flat(fitted().results_)
     assert diagnose(groups).ok
     (place,) = (each for each in places(groups) if each.name == part)

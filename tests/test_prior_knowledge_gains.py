@@ -1,4 +1,4 @@
-"""What a history of calibrated problems does to one with few labels, and when it must not."""
+"""A history of calibrated problems helps one with few labels, and must not mislead it."""
 
 from functools import cache
 
@@ -14,7 +14,7 @@ pytestmark = [
     pytest.mark.one_era,
     # Of classes so close together that some topic has them the wrong way round by chance.
     pytest.mark.filterwarnings("ignore:positives lie below"),
-    # Histories of other problems are told of; here is what they do.
+    # The calibrator warns of histories of other problems; this test shows their effect.
     pytest.mark.filterwarnings("ignore:the posterior draws are not:UserWarning"),
 ]
 DRAWS = 100
@@ -28,7 +28,7 @@ def around(prior, scores, labels, **settings):
 
 
 def slope(calibrator):
-    """Return how much the log-odds rise from score 1 to score 2, between the classes."""
+    """Return the rise of the log-odds from score 1 to score 2, between the classes."""
     low, high = calibrator.decision_function(np.array([1.0, 2.0]))
     return high - low
 
@@ -153,7 +153,7 @@ def test_bands_hold_the_truth_of_topics_of_the_population():
     assert coverage(learnt(width=3.0), SETS)[0] < 0.6
 
 
-def test_a_history_of_other_problems_is_told_of():
+def test_a_history_of_other_problems_is_warned_of():
     told = {}
     for width in (1.0, 3.0):
         rng, found = np.random.default_rng(100), []

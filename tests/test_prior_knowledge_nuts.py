@@ -27,7 +27,7 @@ def histories(topic):
 
 
 def apart(topic, change=lambda prior: prior):
-    """Return how far the engine's draws are from NUTS's, in standard errors."""
+    """Return the distance of the engine's draws from NUTS's, in standard errors."""
     runs = [around(change(prior), topic, seed) for seed, prior in enumerate(histories(topic))]
     return np.abs(from_runs(np.array(runs), stored(f"one more topic, {topic}"))).max()
 

@@ -27,7 +27,7 @@ from tests.sizes import size
 pytestmark = [
     pytest.mark.one_era,
     pytest.mark.slow,
-    # Of a handful of documents some have it the wrong way round; wrong histories are told of.
+    # Few documents may have reversed scores by chance; the calibrator warns of wrong histories.
     pytest.mark.filterwarnings("ignore::bayescal.support.score_checks.ScoresWarning"),
     pytest.mark.filterwarnings("ignore:the posterior draws are not:UserWarning"),
 ]
@@ -71,7 +71,7 @@ def simulated():
 
 
 def parameters_of(sides, rate):
-    """Return what is ranked of modes and sides, each of shape (2,) or (draws, 2)."""
+    """Return the quantities to rank, from modes and sides of shape (2,) or (draws, 2)."""
     values = FAMILIES[FAMILY].from_sides(*map(np.atleast_2d, sides))
     return Parameters(FAMILY, tuple(values), np.atleast_1d(rate))
 

@@ -105,7 +105,7 @@ def test_posterior_is_that_of_a_fine_grid(n, true, shape):
     found = prior_posterior(np.tile(ratio, (draws, 1)), a=shape[0], b=shape[1], rng=0)
     uniform = levels_on_a_fine_grid(found.draws, ratio, shape)
     assert stats.kstest(uniform, "uniform").pvalue > 0.001
-    # A neighbouring prior is told apart.
+    # The test distinguishes a neighbouring prior.
     if n == 30:
         wrong = prior_posterior(np.tile(ratio, (draws, 1)), a=shape[0] + 1, b=shape[1], rng=0)
         uniform = levels_on_a_fine_grid(wrong.draws, ratio, shape)

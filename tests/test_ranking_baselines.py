@@ -21,7 +21,7 @@ from tests.ranking_data import linear_queries
 pytestmark = pytest.mark.one_era
 
 X, Y, QID = linear_queries()
-ONE_CLASS = "the labels of this check are all relevant, of which no ranking is learnt"
+ONE_CLASS = "the labels of this check are all relevant, and rank nothing"
 NEEDS_LIGHTGBM = pytest.mark.skipif(find_spec("lightgbm") is None, reason="needs lightgbm")
 
 
@@ -111,7 +111,7 @@ class TestRegistry:
         assert (BASELINES["SVMacc"].make(1.0).classifier.class_weight, weight) == (None, "balanced")
 
     def test_offsets_of_queries_cost_the_classifier_and_not_the_ranker(self):
-        """What the ranking SVMs are for: no threshold is shared by the queries."""
+        """The case for ranking SVMs: the queries share no threshold."""
         offset = 10.0 * np.random.default_rng(0).normal(size=(12, 6))[QID]
         ranker = SVMMAPRanker(10.0).fit(X + offset, Y, QID)
         svm = BASELINES["SVMacc"].make(1.0).fit(X + offset, Y, QID)

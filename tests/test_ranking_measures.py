@@ -16,6 +16,7 @@ from bayescal.ranking import (
     precision_at,
     qid_from_group_sizes,
 )
+from bayescal.ranking.queries import match_grades
 
 pytestmark = pytest.mark.one_era
 
@@ -121,6 +122,7 @@ class TestQueries:
     def test_may_be_called_anything_hashable(self, names):
         qid = [name for name in names for _ in range(2)]
         found = average_precision([1, 0] * 3, [2.0, 1.0] * 3, qid)
+        assert found.index.name == "query"
         assert list(found.index) == names
         assert found.tolist() == [1.0, 1.0, 1.0]
 
@@ -203,3 +205,14 @@ class TestBadInput:
     def test_of_group_sizes(self, sizes):
         with pytest.raises(ValueError, match="group sizes must be positive whole numbers"):
             qid_from_group_sizes(sizes)
+
+
+def test_grades_of_further_documents_are_like_those_fitted():
+    """With a threshold other grades may come, and all documents may have the highest one."""
+    fitted = np.array([0.0, 1.0, 3.0])
+    for grades in ([3.0, 3.0], [0.0, 2.0], [1.0, 9.0]):
+        assert match_grades(grades, 2, fitted, only=False).tolist() == grades
+    with pytest.raises(ValueError, match="like those from 0 to 3 that were fitted, got 4"):
+        match_grades([4.0, 5.0], 2, fitted, only=False)
+    with pytest.raises(ValueError, match=r"only, got 2\.0"):
+        match_grades([0.0, 2.0], 2, fitted, only=True)

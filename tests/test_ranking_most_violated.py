@@ -8,8 +8,13 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from bayescal.ranking import average_precision
-from bayescal.ranking.losses import LOSSES, most_violated_by_precision, search_blocks, search_table
-from bayescal.ranking.problem import most_violated
+from bayescal.ranking.problem import (
+    LOSSES,
+    most_violated,
+    most_violated_by_precision,
+    search_blocks,
+    search_table,
+)
 
 pytestmark = pytest.mark.one_era
 
@@ -153,7 +158,7 @@ def test_the_search_in_blocks_equals_the_search_of_the_table(shape, scale):
 
 
 def test_large_queries_are_searched_in_blocks(monkeypatch):
-    from bayescal.ranking import losses as module
+    from bayescal.ranking import problem as module
 
     rng = np.random.default_rng(0)
     relevant, nonrelevant = (np.sort(rng.normal(size=n))[::-1] for n in (400, 900))

@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from bayescal.ranking import QueriesLeftOutWarning, SVMMAPRanker, mean_average_precision
-from bayescal.ranking.losses import LOSSES
+from bayescal.ranking.problem import LOSSES
 from bayescal.ranking.queries import group_by_query
 from bayescal.ranking.solvers import SOLVERS
 from tests.ranking_data import linear_queries
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.one_era
 X, Y, QID = linear_queries()
 RANKER = SVMMAPRanker(C=10.0)
 
-ONE_CLASS = "the labels of this check are all relevant, of which no ranking is learnt"
+ONE_CLASS = "the labels of this check are all relevant, and rank nothing"
 
 
 @parametrize_with_checks(
@@ -262,7 +262,7 @@ class TestBadInput:
         assert found.coef_ == pytest.approx(expected.coef_, rel=1e-9)
         assert found.score(X, y, qid=QID) == expected.score(X[rest], Y[rest], qid=QID[rest])
 
-    def test_too_few_passes_are_told(self):
+    def test_too_few_passes_are_reported(self):
         with pytest.warns(ConvergenceWarning, match="after 1 passes, above tol=1e-09") as told:
             found = SVMMAPRanker(100.0, tol=1e-9, max_iter=1).fit(X, Y, QID)
         assert told[0].filename == __file__
@@ -273,9 +273,24 @@ class TestBadInput:
         with pytest.raises(ValueError, match="sample_weight must be None"):
             ranker.score(X, Y, np.ones(Y.size), QID)
 
-    def test_before_fit(self):
-        with pytest.raises(NotFittedError):
-            SVMMAPRanker().predict(X)
+    @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array, sparse.coo_array])
+    def test_before_fit(self, kind):
+        with pytest.raises(NotFittedError, match="SVMMAPRanker instance is not fitted"):
+            SVMMAPRanker().predict(kind(X))
+        with pytest.raises(NotFittedError, match="SVMMAPRanker instance is not fitted"):
+            SVMMAPRanker().score(kind(X), Y, qid=QID)
+
+    @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array, sparse.coo_array])
+    def test_another_number_of_features(self, kind):
+        ranker = clone(RANKER).fit(kind(X), Y, QID)
+        assert ranker.n_features_in_ == X.shape[1]
+        for wrong in (X[:, :-1], np.column_stack([X, Y])):
+            for ask in (ranker.predict, lambda x: ranker.score(x, Y, qid=QID)):
+                message = f"X has {wrong.shape[1]} features, but SVMMAPRanker is expecting"
+                with pytest.raises(ValueError, match=message):
+                    ask(kind(wrong))
+        # A refused X changes nothing.
+        assert ranker.predict(kind(X[:3])).shape == (3,)
 
     def test_a_fit_that_is_fine_warns_of_nothing(self):
         with warnings.catch_warnings():

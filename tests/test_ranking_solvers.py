@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from bayescal.ranking.losses import LOSSES
-from bayescal.ranking.problem import ranking_problem
+from bayescal.ranking.problem import LOSSES, ranking_problem
 from bayescal.ranking.queries import group_by_query
 from bayescal.ranking.solvers import SOLVERS, solve_on_simplex
 from tests.ranking_data import linear_queries
@@ -107,7 +106,7 @@ def test_a_smaller_gap_is_never_a_worse_objective(solver):
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-def test_gap_is_told_where_passes_are_too_few(solver):
+def test_gap_is_reported_where_passes_are_too_few(solver):
     found = solve(made_problem(seed=2), solver, 1000.0, tol=1e-9, max_iter=2)
     assert found.n_iter == 2
     assert found.relative_gap > 1e-9

@@ -1,4 +1,4 @@
-"""What people read of a posterior is in raw score units, beside maximum likelihood in the same."""
+"""Summaries of a posterior are in raw score units, as maximum likelihood is."""
 
 import numpy as np
 import pytest

@@ -88,7 +88,7 @@ def test_units_of_the_query_change_nothing(fitted):
         fitted.predict_proba(scores, qid)[order],
         atol=1e-9,
     )
-    # As they are, scores of other queries say next to nothing.
+    # Without units, scores of other queries hold hardly any information.
     raw = RelevanceCalibrator(
         TopicCalibrator(draws=100, random_state=0), units="score", random_state=0
     ).fit(*queries(0))
@@ -133,7 +133,7 @@ def test_enough_is_read_as_often_as_said(fitted, recall):
     assert stops_hold(sure, recall, seed=4)[0] < share - 0.01
 
 
-def test_average_precision_and_what_is_left_are_foretold(fitted):
+def test_average_precision_and_what_is_left_are_predicted(fitted):
     scores, relevant, qid = queries(5, 150)
     found = average_precision(relevant, scores, qid)
     foretold = fitted.expected_average_precision(scores, qid).loc[found.index]
@@ -152,6 +152,7 @@ def test_average_precision_and_what_is_left_are_foretold(fitted):
 
 def test_queries_may_be_anything_hashable_and_scores_all_tied(fitted):
     table = fitted.when_to_stop([1.0, 1.0, 2.0, 2.0], [("a", 1), "b", ("a", 1), "b"], recall=0.5)
+    assert table.index.name == "query"
     assert table.index.tolist() == [("a", 1), "b"]
     assert fitted.predict_proba([3.0, 3.0, 3.0]).shape == (3, 2)
 

@@ -63,7 +63,7 @@ def test_a_reading_is_what_the_calibrator_says_one_by_one(fitted, ranked):
             precision.loc[name].tolist()
         )
         assert reading.probability == pytest.approx(point[reading.document][reading.rank - 1])
-        # The stop is where enough is reached first, among the ranks that are told.
+        # The stop is the first rank at which enough is reached, among the ranks shown.
         before, after = reading.rank < reading.stop, reading.rank >= reading.stop
         assert (reading.reached[before] < 0.8).all()
         assert (reading.reached[after] >= 0.8 - 1e-9).all()

@@ -1,4 +1,4 @@
-"""What a report says, that it is safe, and that it is written whole or not at all."""
+"""A report's contents; it is safe, and written whole or not at all."""
 
 import re
 from html.parser import HTMLParser

@@ -73,7 +73,7 @@ def forecasts(n, seed):
 
 
 def outside(log_odds, positive):
-    """Return how many bins lie outside their band, and how many there are."""
+    """Return the number of bins outside their band, and of all bins."""
     bins = reliability(log_odds, positive, 0.9)["bins"]
     low, high, share = (np.array(bins[name]) for name in ("lower", "upper", "observed"))
     return int(((share < low) | (share > high)).sum()), share.size

@@ -1,4 +1,4 @@
-"""What a report tells first, and in words: the answer, the ranking, thresholds, names, letters."""
+"""A report's words: the answer first, the ranking, thresholds, names, letters."""
 
 import unicodedata
 from dataclasses import replace

@@ -247,7 +247,7 @@ class TestProtocols:
             assert groups == [[0, 2], [1, 3]]
 
     def test_labels_of_tasks_left_out_are_not_seen(self):
-        """Turning the labels of one corpus around does not change what is said of its tasks."""
+        """Exchanging the classes of one corpus does not change the answers for its tasks."""
         turned = [
             Task(t.corpus, t.topic, t.inputs, ~t.positive, t.fold, t.new, t.truth)
             if t.corpus == "a"

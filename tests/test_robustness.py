@@ -132,7 +132,7 @@ def test_bands_that_cover_too_seldom_or_nearly_always_are_found_out(coverage, ho
 
 
 def test_by_how_much_the_default_is_worse_than_with_vague_priors():
-    """Of two shapes: 3 % worse on average, more surely where the difference is always the same."""
+    """Two shapes, 3 % worse on average: more surely where the difference is always the same."""
     rng = np.random.default_rng(5)
     scale = rng.lognormal(size=(2, 400))
     vague = scale * np.array([[10.0], [50.0]])
@@ -183,7 +183,7 @@ WORST = {
 }
 
 
-def test_the_worst_cases_told_to_users_are_those_measured():
+def test_the_documented_worst_cases_are_those_measured():
     page = (DOCS / "when_not_to_use.md").read_text()
     measured = pd.read_csv(DOCS / "validation/robustness.csv")
     default = measured[measured["method"] == "default"].set_index(["shape", "n"])["coverage"]

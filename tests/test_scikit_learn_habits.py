@@ -1,4 +1,4 @@
-"""What scikit-learn's users expect of every classifier, and of what calibrates them."""
+"""Habits of scikit-learn's users with every classifier, and with calibrators."""
 
 import copy
 import pickle

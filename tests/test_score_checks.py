@@ -145,7 +145,7 @@ def test_scores_that_may_be_probabilities_are_spoken_of_unless_the_user_said_wha
     assert clone(told).scores_are == "scores"
 
 
-# Those who chose no scores are not told of them: pytest turns warnings into errors
+# No warning for users who chose no scores: pytest turns warnings into errors
 
 
 def test_flows_of_the_package_are_silent():

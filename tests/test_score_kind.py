@@ -1,4 +1,4 @@
-"""Scores that all lie in [0, 1]: what they are taken for, and what users are told."""
+"""Scores that all lie in [0, 1]: how they are read, and the warning to users."""
 
 import pickle
 import warnings
@@ -52,7 +52,7 @@ def test_constants_and_decisions_are_scores(flat):
     assert as_probabilities(data) is data
 
 
-def test_users_are_told_and_nothing_is_lost():
+def test_users_are_warned_and_nothing_is_lost():
     p, y = network(60, seed=4)
     new, truth = network(4000, seed=5)
     told = ScoreCalibrator(scores_are="probabilities", draws=250, random_state=0).fit(p, y)

@@ -1,4 +1,4 @@
-"""What is wrong with the draws of any part, or with how they were made, every reader notices.
+"""Every reader notices a fault in the draws of any part, or in their diagnostics.
 
 The parts are those of the registry: a part that is added, and that nobody checks, fails here.
 """
@@ -61,7 +61,7 @@ def verdict(calibrator, folder):
 
 
 def told(calibrator, folder):
-    """Return what each reader tells of what is wrong."""
+    """Return each reader's message about the fault."""
     out = {"diagnostics": " ".join(calibrator.diagnostics_.problems)}
     for name, read in (
         ("summary", calibrator.summary),

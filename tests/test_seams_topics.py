@@ -1,4 +1,4 @@
-"""What is wrong with one topic's draws in any part, or with what topics share, readers notice."""
+"""Readers notice a fault in one topic's draws in any part, or in the topics' population."""
 
 from html import unescape
 

@@ -243,7 +243,7 @@ class TestDocumentScores:
 
 
 def test_from_sentences_to_documents():
-    """Requests are told by a pair of words, and stand at the end of a mail."""
+    """Return mails: a pair of words marks the requests, which stand at the end."""
     rng = np.random.default_rng(0)
     rows = []
     for mail in range(80):

@@ -20,7 +20,7 @@ def test_is_the_binomial_test_of_scipy(alternative):
         assert sign_test(a, b, alternative=alternative) == pytest.approx(expected, rel=1e-9)
 
 
-def test_methods_that_never_differ_are_not_told_apart():
+def test_methods_that_never_differ_are_not_distinguished():
     assert {sign_test(0, 0, alternative=each) for each in ALTERNATIVES} == {1.0}
 
 

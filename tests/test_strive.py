@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 from sklearn.metrics import roc_auc_score, roc_curve
 
-from bayescal.combining.measures import MEASURES as CUTS
-from bayescal.combining.measures import loss_of
+from bayescal.combining.combiners.voting import MEASURES as CUTS
+from bayescal.combining.combiners.voting import loss_of
 from bayescal.combining.nested import Inputs, Labelled
 from studies.papers.strive.experiment import (
     GROUPS,

@@ -160,7 +160,7 @@ class TestPopulation:
             mean = found.mean(np.array([y]), np.array([n]))[0]
             assert draws.mean() == pytest.approx(mean, abs=4.0 * draws.std() / 141.0)
 
-    def test_draws_are_finite_where_shares_are_next_to_nothing(self):
+    def test_draws_are_finite_where_shares_are_almost_nothing(self):
         found = fit_population(np.zeros(50), np.full(50, 5000.0))
         assert np.isfinite(found.sample(0.0, 0.0, 2000, np.random.default_rng(0))).all()
         assert found.mean(np.zeros(1), np.full(1, 5000.0))[0] < 1e-4

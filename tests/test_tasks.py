@@ -13,9 +13,10 @@ from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from bayescal.combining.measures import best_threshold
+from bayescal.combining.combiners.voting import best_threshold
 from bayescal.combining.tasks import PooledCombiner
 from bayescal.combining.tasks.metaclassifier import deal_folds, normalised, scales_of
+from bayescal.fitting.results.diagnostics import ConvergenceWarning
 from bayescal.text import DecisionTree
 from tests.task_scores import made_tasks
 
@@ -145,7 +146,7 @@ class TestWeights:
             assert np.abs(alone - together).max() < 0.08
 
     def test_a_task_with_few_positives_borrows(self):
-        """Of 60 documents 3 are positive: the others' weights are better than its own."""
+        """With 3 positives of 60 documents, the others' weights are better than its own."""
         gains = []
         for seed in range(6):
             x, y, task = made_tasks(tasks=9, n=300, seed=seed)
@@ -273,6 +274,18 @@ class TestBands:
             for each in (all_tasks, others)
         )
         assert general > 1.2 * mine
+
+    def test_uneven_draws_of_a_task_are_warned_of(self):
+        """With 20 inputs of 20 documents Laplace's draws of a task's weights are far off."""
+        rng = np.random.default_rng(0)
+        task = np.repeat(np.arange(4), 20)
+        y = np.tile(np.arange(20) < 6, 4)
+        x = rng.normal(size=(80, 20)) + 5.0 * y[:, None] * rng.normal(size=(4, 20))[task]
+        many = PooledCombiner(random_state=0).fit(x, y, task)
+        few = PooledCombiner(random_state=0).fit(x[:, :1], y, task)
+        with pytest.warns(ConvergenceWarning, match=r"a task's weights are uneven \(Pareto k 0"):
+            many.predict_interval(x, task)
+        few.predict_interval(x[:, :1], task)
 
     def test_weights_cover_the_truth(self):
         """Log-odds from the model itself, few documents a task: 90 % bands hold nine tenths."""

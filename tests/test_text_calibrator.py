@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.naive_bayes import MultinomialNB
@@ -115,12 +116,63 @@ class TestTextCalibrator:
         kept = TextCalibrator.load(more.save(tmp_path / "texts.joblib"))
         assert kept.predict_proba(TEXTS).tolist() == more.predict_proba(TEXTS).tolist()
 
-    def test_documents_of_unknown_words_are_said_to_be(self):
+    @pytest.mark.parametrize("positive", ["oil", "corn"])
+    @pytest.mark.parametrize("blank", ["", " ! ", "nothing known"])
+    def test_texts_without_known_words_get_the_base_rate(self, blank, positive):
+        model = TextCalibrator("naive_bayes", positive=positive).fit(TEXTS, LABELS)
+        texts = ["corn harvest", blank, "crude oil"]
+        warning = r"1 of 3 documents hold no word .*number 2\): their probability is the base rate"
+        with pytest.warns(UnknownWordsWarning, match=warning):
+            p = model.predict_proba(texts)
+        column = np.asarray(model.classes_).tolist().index(positive)
+        # 20 of 60 documents are about corn, and one more of each class by the uniform prior.
+        share = {"corn": 21 / 62, "oil": 41 / 62}
+        assert p[1] == pytest.approx([share[name] for name in model.classes_], abs=1e-12)
+        known = model.predict_proba([texts[0], texts[2]])
+        assert p[[0, 2]].tolist() == known.tolist()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UnknownWordsWarning)
+            log_odds = model.decision_function(texts)
+            ends = model.predict_interval(texts, level=0.8)
+            draws = model.sample_proba(texts)
+            assert model.predict(texts).tolist() == ["corn", "oil", "oil"]
+            shifted = model.predict_proba(texts, prior=0.9)
+            assert model.predict_interval(texts, prior=0.9)[1] == pytest.approx([0.9, 0.9])
+        here = share[positive]
+        assert log_odds[1] == pytest.approx(np.log(here / (1.0 - here)))
+        counts = {"corn": 20, "oil": 40}
+        beta = stats.beta(counts.pop(positive) + 1, sum(counts.values()) + 1)
+        assert ends[1] == pytest.approx(beta.ppf([0.1, 0.9]), abs=0.005)
+        assert draws[:, 1].std() == pytest.approx(beta.std(), rel=0.1)
+        assert shifted[1, column] == pytest.approx(0.9)
+
+    def test_a_text_without_known_words_is_answered_alone(self):
         model = TextCalibrator("naive_bayes", calibrator=FAST).fit(TEXTS, LABELS)
-        with pytest.warns(UnknownWordsWarning, match=r"1 of 2 documents hold no word .* number 2"):
-            model.predict(["corn", "nothing known"])
-        with pytest.raises(ValueError, match="none of the 1 documents holds a word"):
-            model.predict(["nothing known"])
+        with pytest.warns(UnknownWordsWarning, match="in the language of the documents fitted"):
+            p = model.predict_proba([""])
+        assert p == pytest.approx(np.array([[21, 41]]) / 62)
+        with pytest.warns(UnknownWordsWarning, match="they have the same score"):
+            scores = model.score_documents(["", "unknown"])
+        assert scores[0] == scores[1]
+
+    def test_weights_and_several_classes_have_a_base_rate_too(self):
+        texts = [f"{word} {k}" for k in range(12) for word in ("corn bushels", "oil", "gold mine")]
+        labels = np.array(["corn", "oil", "gold"] * 12)
+        weight = np.where(labels == "corn", 2.0, 1.0)
+        model = TextCalibrator(MultinomialNB(), calibrator=FAST, folds=3)
+        model.fit(texts, labels, sample_weight=weight)
+        with pytest.warns(UnknownWordsWarning):
+            p, shifted = (model.predict_proba([""], prior=q)[0] for q in (None, [0.7, 0.2, 0.1]))
+        with pytest.warns(UnknownWordsWarning):
+            log_odds = model.decision_function([""])
+        assert p == pytest.approx(np.array([25, 13, 13]) / 51)
+        assert shifted == pytest.approx([0.7, 0.2, 0.1])
+        assert log_odds[0] == pytest.approx(np.log(p / (1.0 - p)))
+
+    def test_a_labelled_text_without_words_is_fitted(self):
+        with pytest.warns(UnknownWordsWarning, match=r"1 of 60 documents .*first is number 1\)"):
+            model = TextCalibrator("naive_bayes", calibrator=FAST).fit(["?!", *TEXTS[1:]], LABELS)
+        assert np.isfinite(model.scores_).all()
 
     @pytest.mark.parametrize(
         ("texts", "labels", "message"),
@@ -130,7 +182,7 @@ class TestTextCalibrator:
             ([], [], "at least one document"),
             ([b"corn", "oil"], [0, 1], "type str, got bytes as document 1"),
             (["corn", None], [0, 1], "type str, got NoneType as document 2"),
-            (["corn", "", "oil", " ! "], [0, 1, 0, 1], r"none in document 2 \(2 of 4 documents\)"),
+            (["", " ! "], [0, 1], "got none in any of 2"),
             (TEXTS, LABELS[:-1], "X and y must have the same length"),
             (TEXTS, ["a"] * 60, "one class only"),
             (["corn"] * 3 + ["oil"] * 9, [1] * 3 + [0] * 9, "folds must be from 2 to 3"),
@@ -189,6 +241,16 @@ class TestCommand:
         saved = load(out / "posterior.nc")
         assert saved.predict_proba(score)[:, 0] == pytest.approx(p, abs=1e-6)
 
+    @pytest.mark.filterwarnings("always::bayescal.text.UnknownWordsWarning")
+    def test_a_row_without_words_is_warned_of_and_answered(self, table, tmp_path):
+        table.loc[[4, 89], "text"] = "!?"
+        table.to_csv(tmp_path / "docs.csv", index=False)
+        result = fit(tmp_path / "docs.csv", "--out", tmp_path / "out")
+        assert "1 of 54 documents hold no word" in result.stderr
+        assert "they have the same score" in result.stderr
+        found = pd.read_csv(tmp_path / "out" / "probabilities.csv")
+        assert found["probability"].between(0, 1).all()
+
     def test_test_labels_reach_nothing_but_the_losses(self, table, tmp_path):
         other = table.copy()
         test = (other["split"] == "test") & other["label"].notna()
@@ -221,7 +283,7 @@ class TestCommand:
             (lambda f: f.assign(label=None), "must hold labels to learn from, got none"),
             (lambda f: f.assign(label="corn"), "only one class"),
             (lambda f: f.assign(text=[None, *f["text"][1:]]), "got an empty cell in data row 1"),
-            (lambda f: f.assign(text=["!?", *f["text"][1:]]), "every document must hold a word"),
+            (lambda f: f.assign(text="!?"), "must hold documents with words, got none"),
             (lambda f: f.assign(score=1.0), "has a column 'score', which is to be written"),
             (lambda f: f.iloc[:6], "folds must be from 2 to"),
         ],

@@ -18,8 +18,8 @@ from bayescal.text import (
     make_classifier,
     nearest_neighbours,
 )
-from bayescal.text.classifiers import CLASSIFIERS
-from bayescal.text.nearest_neighbours import (
+from bayescal.text.classifiers import (
+    CLASSIFIERS,
     default_neighbours,
     fewest_errors,
     nearest,
@@ -95,7 +95,7 @@ class TestNearestNeighbours:
         queries = model.weigh(NEW)
         whole = nearest_documents(queries, model.documents_, 9)
         # The folder's face has a function of the same name.
-        module = import_module("bayescal.text.nearest_neighbours")
+        module = import_module("bayescal.text.classifiers")
         monkeypatch.setattr(module, "BLOCK_ELEMENTS", 150)
         parts = nearest_documents(queries, model.documents_, 9)
         assert all((a == b).all() for a, b in zip(whole, parts, strict=True))

@@ -121,7 +121,7 @@ def test_times_are_added_up_by_file(tmp_path):
         ((3, 11), {"g++"}, ["browser"], "no chromium.*apt-get install chromium"),
     ],
 )
-def test_a_machine_is_told_what_it_lacks(monkeypatch, version, programs, wanted, message):
+def test_the_message_names_what_a_machine_lacks(monkeypatch, version, programs, wanted, message):
     monkeypatch.setattr(sys, "version_info", version)
     monkeypatch.setattr(machine.shutil, "which", lambda name: name in programs)
     monkeypatch.delenv("CXX", raising=False)
@@ -130,7 +130,7 @@ def test_a_machine_is_told_what_it_lacks(monkeypatch, version, programs, wanted,
     assert "\n" not in found
 
 
-def test_a_machine_that_has_all_is_told_nothing(monkeypatch):
+def test_a_machine_that_has_all_gets_no_message(monkeypatch):
     monkeypatch.setattr(machine.shutil, "which", lambda name: name == "chromium")
     monkeypatch.setattr(sys, "version_info", (3, 12))  # PyMC 6 compiles with numba
     assert machine.missing(["browser"]) is None

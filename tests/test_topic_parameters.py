@@ -1,4 +1,4 @@
-"""What topics' scores are, and which point of the posterior is returned: as of one problem."""
+"""The kind of topics' scores and the point of the posterior, as for one problem."""
 
 import numpy as np
 import pytest

@@ -50,7 +50,7 @@ def test_but_not_where_one_topic_is_much_wider_than_most():
     assert units_of(score, positive, None)[1] > 1e6
     assert -6.0 < centre < 0.0
     assert 3.0 < spread < 8.0
-    # Topics of which nothing is told have no say: equal scores, and a single one.
+    # Topics without a spread do not count: equal scores, and a single one.
     score, positive = np.append(score, [1e7, 1e7, 5.0]), np.append(positive, [True, False, True])
     assert units(score, positive, np.append(topic, [7, 7, 8])) == (centre, spread)
 
@@ -67,7 +67,7 @@ def test_topics_beside_a_wild_one_are_calibrated(monkeypatch):
         ]
         return np.mean([each.log_loss / each.n for each in found])
 
-    # The wild topic's own densities are beyond any grid, which is told; the others' are not.
+    # The wild topic's own densities are beyond any grid, and it alone is diagnosed.
     with pytest.warns(ConvergenceWarning, match="for topic 5 was not resolved"):
         found = bits()
     monkeypatch.setattr("bayescal.fitting.scores.MOST_SPREADS", np.inf)

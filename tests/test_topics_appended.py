@@ -8,7 +8,7 @@ from bayescal.fitting.results.topics import append_to
 
 
 def group(names, seed):
-    """Return what is known of topics, and of what they share."""
+    """Return the topics' posterior, and that of their population."""
     rng = np.random.default_rng(seed)
     n = len(names)
     variables = {

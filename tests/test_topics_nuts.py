@@ -11,7 +11,7 @@ from bayescal.fitting.results.diagnostics import ConvergenceWarning
 pytestmark = [
     # PyMC's energy of a trajectory that diverges while step sizes are still tuned.
     pytest.mark.filterwarnings("ignore:overflow encountered in:RuntimeWarning"),
-    # So few draws are not to be trusted, and whoever reads them says so.
+    # So few draws are not to be trusted, and every reader says so.
     pytest.mark.filterwarnings("ignore:the posterior draws are not:UserWarning"),
     # pytest.warns gives the warning that pyproject.toml ignores another module.
     pytest.mark.filterwarnings("ignore:PyTensor could not link to a BLAS:UserWarning"),

@@ -129,7 +129,7 @@ class TestMethods:
         assert set(peers_for(kind)) == peers
         assert set(ours_for(kind, OURS)) == ours
 
-    def test_the_default_is_told_of_probabilities(self):
+    def test_the_default_knows_of_probabilities(self):
         told = {name: each["scores_are"] for name, each in ours_for("probability", OURS).items()}
         assert told == {
             DEFAULT: "probabilities",

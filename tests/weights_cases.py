@@ -29,7 +29,7 @@ class Case:
     problem: np.ndarray
 
     def designs(self):
-        """Return what the engine gets."""
+        """Return the arguments of the engine."""
         out = []
         for k in range(self.problem.max() + 1):
             own = self.problem == k

@@ -1,1 +1,1 @@
-"""What makes, measures and checks the project; nothing of it is installed."""
+"""Tools that make, measure and check the project; none is installed."""

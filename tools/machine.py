@@ -11,7 +11,7 @@ SECOND_ERA = (3, 12)
 
 
 def missing(wanted):
-    """Return what is missing and what to do, or None."""
+    """Return a message on missing software and the remedy, or None."""
     if sys.version_info < (3, 11):
         needed = "bayescal needs Python 3.11 or later, and this is %d.%d: " % sys.version_info[:2]
         return needed + "name another, as in make test PYTHON=python3.12"

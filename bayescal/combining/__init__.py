@@ -1,1 +1,1 @@
-"""Several classifiers' scores of a document, and facts about it, as one score: what combines."""
+"""Combine several classifiers' scores, and indicators of their reliability, into one score."""

@@ -22,7 +22,7 @@ from bayescal.calibrators.classifier.targets import BINARY, MULTICLASS, MULTILAB
 from bayescal.combining.combination_problem import Combination
 from bayescal.combining.combiners import read_combiner
 from bayescal.combining.combiners.bayes import Bayesian
-from bayescal.combining.measures import MEASURES
+from bayescal.combining.combiners.voting import MEASURES
 from bayescal.combining.nested import BinaryProblem, Inputs, binary_problems, fit_nested
 from bayescal.fitting.problems.problem import Problems
 from bayescal.fitting.results.tree import describe
@@ -209,8 +209,8 @@ class CombinedClassifier(
         self.classifiers_ = [members.classifiers for members in self._members]
         self._set_target(target, next(iter(self.classifiers_[0].values())))
         n, pairs = len(target.y), list(zip(nested, self._combined, strict=True))
-        self.base_scores_ = [own.place(own.labelled.inputs.scores, n) for own, _ in pairs]
-        scores = np.stack([own.place(combined.held_out, n) for own, combined in pairs], axis=1)
+        self.base_scores_ = [own.scatter(own.labelled.inputs.scores, n) for own, _ in pairs]
+        scores = np.stack([own.scatter(combined.held_out, n) for own, combined in pairs], axis=1)
         self.scores_ = scores[:, 0] if target.kind == BINARY else scores
         self.thresholds_ = {
             name: np.array([each.thresholds[name] for each in self._combined]) for name in MEASURES

@@ -300,7 +300,7 @@ class Nested:
     labelled: Labelled  # What a combiner learns from: the documents that a fold holds out
     rows: NDArray[np.intp]  # Which documents these are
 
-    def place(self, values: Floats, n: int) -> Floats:
+    def scatter(self, values: Floats, n: int) -> Floats:
         """Return values of the held-out documents at their rows of n, nan elsewhere."""
         out = np.full((n, *values.shape[1:]), np.nan)
         out[self.rows] = values

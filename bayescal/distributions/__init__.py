@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     from bayescal.distributions.asymmetric_gaussian import AsymmetricGaussian as AsymmetricGaussian
     from bayescal.distributions.asymmetric_laplace import AsymmetricLaplace as AsymmetricLaplace
     from bayescal.distributions.hybrid import Hybrid as Hybrid
-    from bayescal.distributions.logit_beta import LogitBeta as LogitBeta
     from bayescal.distributions.topics import GroupedScores as GroupedScores
     from bayescal.distributions.transforms import Anchored as Anchored
+    from bayescal.distributions.transforms import LogitBeta as LogitBeta
     from bayescal.distributions.transforms import NormalMode as NormalMode
     from bayescal.distributions.transforms import Relative as Relative
     from bayescal.distributions.transforms import Standardised as Standardised
@@ -23,7 +23,7 @@ _MODULES = {
     "AsymmetricGaussian": "asymmetric_gaussian",
     "AsymmetricLaplace": "asymmetric_laplace",
     "Hybrid": "hybrid",
-    "LogitBeta": "logit_beta",
+    "LogitBeta": "transforms",
     "Anchored": "transforms",
     "GroupedScores": "topics",
     "NormalMode": "transforms",

@@ -4,8 +4,6 @@ A program is code: loading one runs it. Only the package's own folder and explic
 read, never the working directory.
 """
 
-from __future__ import annotations
-
 import inspect
 import traceback
 from collections.abc import Callable, Iterator

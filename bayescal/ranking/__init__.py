@@ -1,6 +1,6 @@
 """Ranking for average precision: linear rankers and measures."""
 
-from bayescal.ranking.drawn_relevance import Estimate, Reading
+from bayescal.ranking.drawn_relevance import Estimate, RankingSummary
 from bayescal.ranking.features import (
     BinnedFunctions,
     StepFunctions,
@@ -27,7 +27,7 @@ __all__ = [
     "QueriesLeftOutWarning",
     "RankingComparison",
     "RankingData",
-    "Reading",
+    "RankingSummary",
     "RelevanceCalibrator",
     "SVMMAPRanker",
     "StepFunctions",

@@ -1,18 +1,117 @@
-"""Recall, precision and stopping rank of a ranking, from draws of P(relevant).
+"""Queries as topics; recall, precision and stopping rank of a ranking, from draws of P(relevant).
 
 Probabilities are of one query's documents, first the one that stands highest. Given a draw of the
 probabilities documents are relevant independently of one another; that draws differ is what one
 does not know about the query.
 """
 
-from __future__ import annotations
-
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 
-from bayescal.support.validation import Floats
+from bayescal.calibrators.topic_calibrator import TopicCalibrator
+from bayescal.ranking.queries import Queries
+from bayescal.support import score_checks
+from bayescal.support.validation import Floats, Integers, first_of
+
+# Draws of a whole query: its labels are drawn once for each.
+DRAWS = 2000
+MOST_ELEMENTS = 1 << 24  # draws x documents at once
+FEWEST_DRAWS = 200
+NEW = -1  # no query fitted has this name
+
+
+def read_calibrator(calibrator: TopicCalibrator | None, random_state: Any) -> TopicCalibrator:
+    """Return an unfitted calibrator whose population answers for new queries."""
+    if calibrator is None:
+        return TopicCalibrator(random_state=random_state)
+    if not isinstance(calibrator, TopicCalibrator):
+        raise ValueError(
+            f"calibrator must be a TopicCalibrator, got {type(calibrator).__name__}: queries are"
+            " its topics."
+        )
+    if (calibrator.pooling, calibrator.new_topics) != ("partial", "population"):
+        raise ValueError(
+            "calibrator must have pooling='partial' and new_topics='population', which answers"
+            f" for new queries, got pooling={calibrator.pooling!r} and"
+            f" new_topics={calibrator.new_topics!r}."
+        )
+    if calibrator.positive not in (None, True):
+        raise ValueError(
+            f"calibrator must leave positive at None, got positive={calibrator.positive!r}: its"
+            " positives are the relevant documents; negate the scores if larger ones stand for less"
+            " relevant ones."
+        )
+    unfitted: TopicCalibrator = clone(calibrator)
+    return unfitted
+
+
+def query_problems(
+    calibrator: TopicCalibrator, values: Floats, relevant: NDArray[np.bool_], queries: Queries
+) -> tuple[str, ...]:
+    """Return the problems of the scores of judged queries, each with advice."""
+    directions = [score_checks.direction(values[own], relevant[own]) for own in queries.documents]
+    together, alone = score_checks.topic_problems(queries.names, directions, (False, True))
+    problems = []
+    if together:
+        pooled = score_checks.pooled_direction(each for each in directions if each is not None)
+        auc = "" if pooled is None else f" (AUC {pooled.auc:.2f})"
+        problems.append(
+            f"relevant documents have smaller scores than others of their query{auc}: negate the"
+            " scores if larger ones stand for less relevant documents, or look at y"
+        )
+    if alone:
+        problems.append(
+            f"relevant documents have smaller scores than others in {len(alone)} of"
+            f" {len(queries.names)} queries, unlike in the rest: look at y of {first_of(alone)}"
+        )
+    if score_checks.SAY_WHAT_THEY_ARE in calibrator.score_problems_:
+        problems.append(
+            f"{score_checks.SAY_WHAT_THEY_ARE}, to the TopicCalibrator that calibrator= takes"
+        )
+    return tuple(problems)
+
+
+def lone_documents(queries: Queries) -> tuple[str, ...]:
+    """
+    Return the problem of several queries with one document each, which have no units.
+
+    Examples
+    --------
+    >>> one_each = Queries(["a", "b"], [np.array([0]), np.array([1])])
+    >>> len(lone_documents(one_each)), lone_documents(Queries(["a"], [np.array([0])]))
+    (1, ())
+    """
+    if len(queries.names) < 2 or any(each.size > 1 for each in queries.documents):
+        return ()
+    return (
+        f"each of {len(queries.names)} queries has a single document, whose score says nothing"
+        " without those of other documents of its query: give all documents that are ranked for"
+        " each query, and see whether scores and qid are exchanged",
+    )
+
+
+def new_topics(n: int) -> Integers:
+    """Return the topics of n documents of queries that were not fitted."""
+    return np.full(n, NEW)
+
+
+def drawn_queries(
+    calibrator: TopicCalibrator, values: Floats, queries: Queries, rng: np.random.Generator
+) -> Iterator[tuple[Hashable, Integers, NDArray[np.bool_]]]:
+    """Give each new query, its documents, best first, and draws of which of these are relevant."""
+    for name, documents in zip(queries.names, queries.documents, strict=True):
+        best_first = documents[np.argsort(-values[documents], kind="stable")]
+        most = max(MOST_ELEMENTS // documents.size, FEWEST_DRAWS)
+        draws = min(DRAWS, most, calibrator.draws * calibrator.chains)
+        new = new_topics(documents.size)
+        probability = calibrator.sample_proba(values[best_first], new, draws, rng)
+        yield name, best_first, draw_relevance(probability, rng)
+
 
 # Shares are quotients of whole numbers: 0.8 of 5 documents is 4 of them.
 ROUNDING = 1e-9
@@ -35,9 +134,9 @@ def recall_by_rank(relevant: NDArray[np.bool_]) -> Floats:
     >>> recall_by_rank(np.array([[True, False, True], [False, False, False]])).tolist()
     [[0.5, 0.5, 1.0], [1.0, 1.0, 1.0]]
     """
-    found = relevant.cumsum(axis=1)
-    total = found[:, -1:]
-    return np.where(total > 0, found / np.maximum(total, 1), 1.0)
+    hits = relevant.cumsum(axis=1)
+    total = hits[:, -1:]
+    return np.where(total > 0, hits / np.maximum(total, 1), 1.0)
 
 
 def average_precision_of(relevant: NDArray[np.bool_]) -> Floats:
@@ -49,9 +148,9 @@ def average_precision_of(relevant: NDArray[np.bool_]) -> Floats:
     >>> average_precision_of(np.array([[True, False, True], [False, False, False]])).round(4)
     array([0.8333,    nan])
     """
-    found = relevant.cumsum(axis=1)
-    precision = found / np.arange(1, relevant.shape[1] + 1)
-    total = found[:, -1]
+    hits = relevant.cumsum(axis=1)
+    precision = hits / np.arange(1, relevant.shape[1] + 1)
+    total = hits[:, -1]
     mean = np.full(total.size, np.nan)
     np.divide((precision * relevant).sum(axis=1), total, out=mean, where=total > 0)
     return mean
@@ -87,8 +186,6 @@ def stopping_rank(relevant: NDArray[np.bool_], recall: float, probability: float
     enough = np.concatenate([[nothing.mean()], reached]) >= probability - ROUNDING
     return int(enough.argmax())
 
-
-# What a calibrator of relevance says of the ranking of one query, read off one set of draws.
 
 # Long rankings list the first ranks one by one, later ones at growing distances.
 MOST_RANKS = 240
@@ -141,7 +238,7 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Reading:
+class RankingSummary:
     """
     What is known of the ranking of one query.
 
@@ -185,16 +282,16 @@ def read_ranking(
     interval: Floats,
     relevant: NDArray[np.bool_],
     wanted: Wanted,
-) -> Reading:
+) -> RankingSummary:
     """Return the posterior summary of a ranking."""
     stop = stopping_rank(relevant, wanted.recall, wanted.probability)
-    rank = told_ranks(document.size)
+    rank = shown_ranks(document.size)
     at = rank - 1
     by_rank = recall_by_rank(relevant)[:, at]
     tails = [0.5 - wanted.level / 2.0, 0.5 + wanted.level / 2.0]
     recall_lower, recall_upper = np.quantile(by_rank, tails, axis=0)
     counts = relevant.sum(axis=1).astype(float)
-    return Reading(
+    return RankingSummary(
         document=document,
         stop=stop,
         relevant=estimate(counts, wanted.level),
@@ -211,15 +308,15 @@ def read_ranking(
     )
 
 
-def told_ranks(documents: int) -> NDArray[np.intp]:
+def shown_ranks(documents: int) -> NDArray[np.intp]:
     """
     Return at most `MOST_RANKS` ranks, all of a short ranking, denser at the top of a long one.
 
     Examples
     --------
-    >>> told_ranks(4)
+    >>> shown_ranks(4)
     array([1, 2, 3, 4])
-    >>> ranks = told_ranks(100_000)
+    >>> ranks = shown_ranks(100_000)
     >>> ranks.size <= MOST_RANKS, ranks[:3].tolist(), int(ranks[-1])
     (True, [1, 2, 3], 100000)
     """

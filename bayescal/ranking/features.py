@@ -1,7 +1,5 @@
 """Features 1[f(d) >= k] of retrieval functions f, and the step functions that weights make of f."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Self
@@ -127,12 +125,12 @@ class BinnedFunctions(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             check_choice("thresholds", self.thresholds, SPACINGS)
             self.thresholds_ = [self._chosen(column) for column in scores.T]
         else:
-            given = np.unique(np.asarray(self.thresholds, dtype=np.float64))
-            if given.size == 0 or not np.isfinite(given).all():
+            explicit = np.unique(np.asarray(self.thresholds, dtype=np.float64))
+            if explicit.size == 0 or not np.isfinite(explicit).all():
                 raise ValueError(
                     f"thresholds must be finite numbers, at least one, got {self.thresholds!r}."
                 )
-            self.thresholds_ = [given] * scores.shape[1]
+            self.thresholds_ = [explicit] * scores.shape[1]
         return self
 
     def transform(self, X: ArrayLike) -> NDArray[np.float32]:  # noqa: N803
@@ -214,11 +212,8 @@ def _reached(scores: Floats, thresholds: Floats) -> Integers:
     return np.where(np.isnan(scores), 0, reached)
 
 
-# Scores made comparable between queries, without labels.
-#
-# As percentiles and between the extremes (the paper's SVMacc3 and SVMacc4), and in robust units.
-
-
+# Scores made comparable between queries without labels; percentiles and ranges are the paper's
+# SVMacc3 and SVMacc4.
 def percentiles_within_queries(X: ArrayLike, qid: Any = None) -> Floats:  # noqa: N803
     """
     Return for each score the share of the scores of its query that lie below it.
@@ -296,11 +291,11 @@ def standardise_within_queries(scores: ArrayLike, qid: Any = None) -> Floats:
 
 def standardise(values: Floats, queries: Queries) -> Floats:
     """Return the same of scores whose queries are known; see `standardise_within_queries`."""
-    found = np.empty_like(values)
+    out = np.empty_like(values)
     for documents in queries.documents:
         centre, spread = centre_and_spread(values[documents])
-        found[documents] = (values[documents] - centre) / spread
-    return found
+        out[documents] = (values[documents] - centre) / spread
+    return out
 
 
 def _by_query(function: Callable[[Floats], Floats], X: ArrayLike, qid: Any) -> Floats:  # noqa: N803
@@ -309,10 +304,10 @@ def _by_query(function: Callable[[Floats], Floats], X: ArrayLike, qid: Any) -> F
         raise ValueError(
             f"X must have shape (documents, functions), one score each, got {scores.shape}."
         )
-    found = np.empty_like(scores)
+    out = np.empty_like(scores)
     for documents in group_by_query(qid, len(scores)).documents:
-        found[documents] = function(scores[documents])
-    return found
+        out[documents] = function(scores[documents])
+    return out
 
 
 def _percentiles(scores: Floats) -> Floats:

@@ -22,8 +22,6 @@ from bayescal.support.validation import Floats, Integers, as_scores, check_choic
 if TYPE_CHECKING:
     import pandas as pd
 
-# Two rankers on the same queries: wins, losses and the signed-rank test of the paper's tables.
-
 
 @dataclass(frozen=True)
 class RankingComparison:
@@ -100,12 +98,6 @@ def _signed_rank_test(difference: Floats) -> float:
 
     return float(wilcoxon(unlike, alternative="two-sided").pvalue)
 
-
-# Documents of equal scores: which order a measure takes them in.
-#
-# A ranking comes as the grades of its documents, best scores first, with the groups of equal
-# scores. In the worst order grades rise within each group; an expectation is a mean over all
-# orders.
 
 TIES = ("pessimistic", "expected")
 
@@ -207,7 +199,7 @@ def mean_average_precision(
     relevance_threshold: float | None = None,
 ) -> float:
     """
-    Return the mean over queries of `average_precision`, which see for arguments and errors.
+    Return the mean over queries of `average_precision`; see there for arguments and errors.
 
     Examples
     --------
@@ -321,8 +313,8 @@ def _by_query(
 def _average_precision(ranking: Ranking, ties: str) -> float:
     relevant, rank = ranking.grades, np.arange(1.0, ranking.grades.size + 1.0)
     if ties == "pessimistic":
-        found = relevant.cumsum()
-        return float(np.sum(relevant * found / rank) / found[-1])
+        hits = relevant.cumsum()
+        return float(np.sum(relevant * hits / rank) / hits[-1])
     first = ranking.first()
     share = ranking.means(relevant)
     size = np.bincount(ranking.group)[ranking.group]

@@ -1,7 +1,5 @@
 """Documents and their queries: which belong together, and which of them are relevant."""
 
-from __future__ import annotations
-
 import lzma
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
@@ -12,14 +10,8 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayescal.support.validation import (
-    Floats,
-    Integers,
-    as_scores,
-    check_same_length,
-    of_each_class,
-    unmasked,
-)
+from bayescal.support import validation
+from bayescal.support.validation import Floats, Integers
 
 EXCHANGED = "give y in the grades that were fitted, and see whether qid and y are exchanged"
 
@@ -55,15 +47,15 @@ def group_by_query(qid: Any, n: int) -> Queries:
     if qid is None:
         return Queries([0], [np.arange(n)])
     values = qid.tolist() if hasattr(qid, "tolist") else list(qid)
-    check_same_length("qid", len(values), "y", n)
-    places: dict[Hashable, int] = {}
+    validation.check_same_length("qid", len(values), "y", n)
+    numbers: dict[Hashable, int] = {}
     codes = np.empty(n, dtype=np.intp)
     for position, value in enumerate(values):
         _check_identifier(value, position)
-        codes[position] = places.setdefault(value, len(places))
+        codes[position] = numbers.setdefault(value, len(numbers))
     order = np.argsort(codes, kind="stable")
-    ends = np.cumsum(np.bincount(codes, minlength=len(places)))
-    return Queries(list(places), np.split(order, ends[:-1]))
+    ends = np.cumsum(np.bincount(codes, minlength=len(numbers)))
+    return Queries(list(numbers), np.split(order, ends[:-1]))
 
 
 def _check_identifier(value: Any, position: int) -> None:
@@ -96,7 +88,7 @@ def qid_from_group_sizes(sizes: ArrayLike) -> NDArray[np.intp]:
     >>> qid_from_group_sizes([2, 1]).tolist()
     [0, 0, 1]
     """
-    counts = np.asarray(unmasked(sizes, "sizes"))
+    counts = np.asarray(validation.unmasked(sizes, "sizes"))
     if counts.ndim != 1 or counts.dtype.kind not in "iu" or (counts < 1).any():
         raise ValueError(
             "group sizes must be positive whole numbers, one for each query, got"
@@ -107,9 +99,9 @@ def qid_from_group_sizes(sizes: ArrayLike) -> NDArray[np.intp]:
 
 def as_grades(y: ArrayLike, n: int | None = None) -> Floats:
     """Return relevance grades as a float64 array."""
-    grades = as_scores(y, "y")
+    grades = validation.as_scores(y, "y")
     if n is not None:
-        check_same_length("y", grades.size, "scores", n)
+        validation.check_same_length("y", grades.size, "scores", n)
     return grades
 
 
@@ -128,7 +120,7 @@ def match_grades(y: ArrayLike, n: int, fitted: Floats, *, only: bool) -> Floats:
     """
     grades = as_grades(y, n)
     if only:
-        of_each_class(grades, fitted, advice=f": {EXCHANGED}")
+        validation.of_each_class(grades, fitted, advice=f": {EXCHANGED}")
     elif grades.min() > fitted[-1]:
         raise ValueError(
             f"y must hold grades like those from {fitted[0]:g} to {fitted[-1]:g} that were fitted,"
@@ -147,7 +139,7 @@ def relevance_threshold_of(grades: Floats, threshold: float | None) -> float:
     1.0
     """
     if threshold is not None:
-        return float(as_scores([threshold], "relevance_threshold")[0])
+        return float(validation.as_scores([threshold], "relevance_threshold")[0])
     distinct = np.unique(grades)
     if distinct.size > 2:
         shown = ", ".join(f"{grade:g}" for grade in distinct[:5]) + ", ..." * (distinct.size > 5)
@@ -156,9 +148,6 @@ def relevance_threshold_of(grades: Floats, threshold: float | None) -> float:
             f" {distinct.size} grades ({shown}) and no threshold."
         )
     return float(distinct[-1])
-
-
-# Files of documents with queries: svmlight lines, plain or compressed.
 
 
 @dataclass(frozen=True)

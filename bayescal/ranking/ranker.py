@@ -1,7 +1,5 @@
 """SVMMAPRanker: a linear ranker by a convex bound on the mean average precision."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Sequence
 from copy import copy
@@ -13,23 +11,13 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from bayescal.ranking.losses import LOSSES
 from bayescal.ranking.measures import TIES, mean_average_precision
-from bayescal.ranking.problem import ranking_problem
+from bayescal.ranking.problem import LOSSES, ranking_problem
 from bayescal.ranking.queries import group_by_query, relevance_threshold_of
 from bayescal.ranking.solvers import SOLVERS, Solver
+from bayescal.support import validation
 from bayescal.support.randomness import generator
-from bayescal.support.validation import (
-    Floats,
-    as_scores,
-    check_choice,
-    check_count,
-    check_positive,
-    unmasked,
-    warn_user,
-)
-
-# What all rankers share: scores as predictions, mean average precision as their quality.
+from bayescal.support.validation import Floats
 
 
 class RankerMixin:
@@ -128,8 +116,8 @@ class SVMMAPRanker(RankerMixin, BaseEstimator):  # type: ignore[misc]
     Attributes
     ----------
     coef_ : array of shape (n_features,)
-        w. There is no intercept, which would not change a ranking; nor is anything learnt of
-        features that are constant within each query.
+        w, without an intercept, which would not change a ranking. Features that are constant
+        within each query get no weight.
     objective_ : float
         The objective at `coef_`.
     slack_ : float
@@ -237,7 +225,7 @@ class SVMMAPRanker(RankerMixin, BaseEstimator):  # type: ignore[misc]
         [1.0, 10.0]
         """
         for cost in costs:
-            check_positive(C=cost)
+            validation.check_positive(C=cost)
         first = clone(self)
         solver = first._solver(X, y, qid)
         return [copy(first).set_params(C=cost)._solved_by(solver) for cost in costs]
@@ -246,26 +234,26 @@ class SVMMAPRanker(RankerMixin, BaseEstimator):  # type: ignore[misc]
         """Return the raw scores w.x, which compare documents of the same query; (documents,)."""
         check_is_fitted(self, "coef_")
         X = validate_data(  # noqa: N806
-            self, unmasked(X, "X"), accept_sparse="csr", dtype=np.float64, reset=False
+            self, validation.unmasked(X, "X"), accept_sparse="csr", dtype=np.float64, reset=False
         )
         return np.asarray(X @ self.coef_)
 
     def _solver(self, X: Any, y: ArrayLike, qid: Any) -> Solver:  # noqa: N803
         """Check the parameters and the documents, and return a solver of the problem they make."""
-        check_positive(C=self.C, tol=self.tol)
-        check_count("max_iter", self.max_iter)
-        check_choice("loss", self.loss, tuple(LOSSES))
-        check_choice("solver", self.solver, tuple(SOLVERS))
-        check_choice("ties", self.ties, TIES)
+        validation.check_positive(C=self.C, tol=self.tol)
+        validation.check_count("max_iter", self.max_iter)
+        validation.check_choice("loss", self.loss, tuple(LOSSES))
+        validation.check_choice("solver", self.solver, tuple(SOLVERS))
+        validation.check_choice("ties", self.ties, TIES)
         X, y = validate_data(  # noqa: N806
             self,
-            unmasked(X, "X"),
-            unmasked(y, "y"),
+            validation.unmasked(X, "X"),
+            validation.unmasked(y, "y"),
             accept_sparse="csr",
             dtype=[np.float64, np.float32],
             y_numeric=True,
         )
-        grades = as_scores(y, "y")
+        grades = validation.as_scores(y, "y")
         self.relevance_threshold_ = relevance_threshold_of(grades, self.relevance_threshold)
         queries = group_by_query(qid, grades.size)
         relevant = grades >= self.relevance_threshold_
@@ -275,14 +263,16 @@ class SVMMAPRanker(RankerMixin, BaseEstimator):  # type: ignore[misc]
         return SOLVERS[self.solver](problem, generator(self.random_state))
 
     def _solved_by(self, solver: Solver) -> Self:
-        found = solver.solve(float(self.C), self.tol, self.max_iter)
-        self.coef_ = found.coef
-        self.objective_ = found.objective
-        self.slack_ = (found.objective - float(found.coef @ found.coef) / 2.0) / float(self.C)
-        self.dual_gap_ = found.relative_gap
-        self.n_iter_ = found.n_iter
+        solution = solver.solve(float(self.C), self.tol, self.max_iter)
+        self.coef_ = solution.coef
+        self.objective_ = solution.objective
+        self.slack_ = (solution.objective - float(solution.coef @ solution.coef) / 2.0) / float(
+            self.C
+        )
+        self.dual_gap_ = solution.relative_gap
+        self.n_iter_ = solution.n_iter
         if self.dual_gap_ > self.tol:
-            warn_user(
+            validation.warn_user(
                 f"the relative duality gap is {self.dual_gap_:.2g} after {self.n_iter_} passes,"
                 f" above tol={self.tol:g}: raise max_iter or tol, lower C or the scale of features,"
                 " or take solver='cutting-plane' if features are few.",

@@ -1,155 +1,30 @@
-"""Scores of a ranker calibrated to P(relevant), and what they say of rankings nobody judged."""
+"""Calibrate a ranker's scores to P(relevant), and predict the quality of unjudged rankings."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from bayescal.calibrators.topic_calibrator import TopicCalibrator
-from bayescal.ranking.drawn_relevance import (
-    Estimate,
-    Reading,
-    Wanted,
-    average_precision_of,
-    draw_relevance,
-    estimate,
-    read_ranking,
-    stopping_rank,
-)
+from bayescal.ranking import drawn_relevance as drawing
+from bayescal.ranking import queries as grouping
+from bayescal.ranking.drawn_relevance import Estimate, RankingSummary, Wanted
 from bayescal.ranking.features import standardise
-from bayescal.ranking.queries import (
-    Queries,
-    as_grades,
-    group_by_query,
-    match_grades,
-    relevance_threshold_of,
-)
 from bayescal.ranking.relevance_report import write_relevance_report
+from bayescal.support import score_checks, validation
 from bayescal.support.randomness import generator
-from bayescal.support.score_checks import (
-    SAY_WHAT_THEY_ARE,
-    direction,
-    pooled_direction,
-    topic_problems,
-    warn_of_scores,
-    without_scores_warnings,
-)
-from bayescal.support.validation import (
-    Floats,
-    Integers,
-    as_scores,
-    check_choice,
-    check_count,
-    check_fraction,
-    check_share,
-    first_of,
-)
+from bayescal.support.validation import Floats, Integers
 from bayescal.support.whole_file import check_target
 
 if TYPE_CHECKING:
     import pandas as pd
-
-# Queries as the topics of a TopicCalibrator: which calibrators answer for new ones, and draws.
-
-# Draws of a whole query: its labels are drawn once for each.
-DRAWS = 2000
-MOST_ELEMENTS = 1 << 24  # draws x documents at once
-FEWEST_DRAWS = 200
-NEW = -1  # no query fitted has this name
-
-
-def read_calibrator(calibrator: TopicCalibrator | None, random_state: Any) -> TopicCalibrator:
-    """Return an unfitted calibrator whose population answers for new queries."""
-    if calibrator is None:
-        return TopicCalibrator(random_state=random_state)
-    if not isinstance(calibrator, TopicCalibrator):
-        raise ValueError(
-            f"calibrator must be a TopicCalibrator, got {type(calibrator).__name__}: queries are"
-            " its topics."
-        )
-    if (calibrator.pooling, calibrator.new_topics) != ("partial", "population"):
-        raise ValueError(
-            "calibrator must have pooling='partial' and new_topics='population', which answers"
-            f" for new queries, got pooling={calibrator.pooling!r} and"
-            f" new_topics={calibrator.new_topics!r}."
-        )
-    if calibrator.positive not in (None, True):
-        raise ValueError(
-            f"calibrator must leave positive at None, got positive={calibrator.positive!r}: its"
-            " positives are the relevant documents; negate the scores if larger ones stand for less"
-            " relevant ones."
-        )
-    unfitted: TopicCalibrator = clone(calibrator)
-    return unfitted
-
-
-def query_problems(
-    calibrator: TopicCalibrator, values: Floats, relevant: NDArray[np.bool_], queries: Queries
-) -> tuple[str, ...]:
-    """Return the problems of the scores of judged queries, each with advice."""
-    directions = [direction(values[own], relevant[own]) for own in queries.documents]
-    together, alone = topic_problems(queries.names, directions, (False, True))
-    problems = []
-    if together:
-        pooled = pooled_direction(each for each in directions if each is not None)
-        auc = "" if pooled is None else f" (AUC {pooled.auc:.2f})"
-        problems.append(
-            f"relevant documents have smaller scores than others of their query{auc}: negate the"
-            " scores if larger ones stand for less relevant documents, or look at y"
-        )
-    if alone:
-        problems.append(
-            f"relevant documents have smaller scores than others in {len(alone)} of"
-            f" {len(queries.names)} queries, unlike in the rest: look at y of {first_of(alone)}"
-        )
-    if SAY_WHAT_THEY_ARE in calibrator.score_problems_:
-        problems.append(f"{SAY_WHAT_THEY_ARE}, to the TopicCalibrator that calibrator= takes")
-    return tuple(problems)
-
-
-def lone_documents(queries: Queries) -> tuple[str, ...]:
-    """
-    Return the problem of several queries with one document each, which have no units.
-
-    Examples
-    --------
-    >>> one_each = Queries(["a", "b"], [np.array([0]), np.array([1])])
-    >>> len(lone_documents(one_each)), lone_documents(Queries(["a"], [np.array([0])]))
-    (1, ())
-    """
-    if len(queries.names) < 2 or any(each.size > 1 for each in queries.documents):
-        return ()
-    return (
-        f"each of {len(queries.names)} queries has a single document, whose score says nothing"
-        " without those of other documents of its query: give all documents that are ranked for"
-        " each query, and see whether scores and qid are exchanged",
-    )
-
-
-def new_topics(n: int) -> Integers:
-    """Return the topics of n documents of queries that were not fitted."""
-    return np.full(n, NEW)
-
-
-def drawn_queries(
-    calibrator: TopicCalibrator, values: Floats, queries: Queries, rng: np.random.Generator
-) -> Iterator[tuple[Hashable, Integers, NDArray[np.bool_]]]:
-    """Give each new query, its documents, best first, and draws of which of these are relevant."""
-    for name, documents in zip(queries.names, queries.documents, strict=True):
-        best_first = documents[np.argsort(-values[documents], kind="stable")]
-        most = max(MOST_ELEMENTS // documents.size, FEWEST_DRAWS)
-        draws = min(DRAWS, most, calibrator.draws * calibrator.chains)
-        new = new_topics(documents.size)
-        probability = calibrator.sample_proba(values[best_first], new, draws, rng)
-        yield name, best_first, draw_relevance(probability, rng)
-
 
 UNITS = ("query", "score")
 
@@ -158,8 +33,8 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
     """
     P(relevant) with bands for documents of queries that nobody has judged yet.
 
-    A ranker's scores order documents within a query and say nothing else: a query may move all of
-    them, and has a base rate of its own. So scores are taken less their query's median, in units of
+    A ranker's scores only order documents within a query: a query may move all of them, and has a
+    base rate of its own. So scores are taken less their query's median, in units of
     their query's spread, and calibrated with queries as topics (`TopicCalibrator`): every query has
     class densities, log-odds and a base rate around those of a population, which answers for the
     next query. Its draws differ as queries do, so that counts of relevant documents, recall and
@@ -240,11 +115,11 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
         ScoresWarning
             If relevant documents have the smaller scores, or each query has a single document.
         """
-        check_choice("units", self.units, UNITS)
-        calibrator = read_calibrator(self.calibrator, self.random_state)
-        values = as_scores(scores)
-        grades = as_grades(y, values.size)
-        threshold = relevance_threshold_of(grades, self.relevance_threshold)
+        validation.check_choice("units", self.units, UNITS)
+        calibrator = drawing.read_calibrator(self.calibrator, self.random_state)
+        values = validation.as_scores(scores)
+        grades = grouping.as_grades(y, values.size)
+        threshold = grouping.relevance_threshold_of(grades, self.relevance_threshold)
         relevant = grades >= threshold
         if relevant.all() or not relevant.any():
             raise ValueError(
@@ -252,14 +127,14 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
                 f" {relevant.sum()} of {relevant.size} with grade {threshold:g} or more: look at"
                 " relevance_threshold."
             )
-        queries = group_by_query(qid, values.size)
+        queries = grouping.group_by_query(qid, values.size)
         in_units = self._in_units(values, queries)
-        with without_scores_warnings():
+        with score_checks.without_scores_warnings():
             self.calibrator_ = calibrator.fit(in_units, relevant, topics=queries.code)
         self.queries_, self.grades_ = queries.names, np.unique(grades)
         self.relevance_threshold_ = threshold
-        problems = query_problems(self.calibrator_, in_units, relevant, queries)
-        warn_of_scores((*self._without_units(queries), *problems))
+        problems = drawing.query_problems(self.calibrator_, in_units, relevant, queries)
+        score_checks.warn_of_scores((*self._without_units(queries), *problems))
         return self
 
     def predict_proba(self, scores: ArrayLike, qid: Any = None) -> Floats:
@@ -333,11 +208,11 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
         ValueError
             If an argument is not as described.
         """
-        check_share(recall=recall)
-        check_fraction(probability=probability)
+        validation.check_share(recall=recall)
+        validation.check_fraction(probability=probability)
 
         def of_query(relevant: NDArray[np.bool_]) -> tuple[float, ...]:
-            stop = stopping_rank(relevant, recall, probability)
+            stop = drawing.stopping_rank(relevant, recall, probability)
             mean = relevant.mean(axis=0)
             return relevant.shape[1], float(mean.sum()), stop, float(mean[stop:].sum())
 
@@ -361,9 +236,9 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
         ValueError
             If an argument is not as described.
         """
-        check_fraction(level=level)
+        validation.check_fraction(level=level)
         return self._by_query(
-            lambda relevant: _ends(estimate(average_precision_of(relevant), level)),
+            lambda relevant: _ends(drawing.estimate(drawing.average_precision_of(relevant), level)),
             scores,
             qid,
             ["mean", "lower", "upper"],
@@ -394,10 +269,12 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
         ValueError
             If an argument is not as described.
         """
-        check_count("rank", rank)
-        check_fraction(level=level)
+        validation.check_count("rank", rank)
+        validation.check_fraction(level=level)
         return self._by_query(
-            lambda relevant: _ends(estimate(relevant[:, rank:].sum(axis=1).astype(float), level)),
+            lambda relevant: _ends(
+                drawing.estimate(relevant[:, rank:].sum(axis=1).astype(float), level)
+            ),
             scores,
             qid,
             ["mean", "lower", "upper"],
@@ -411,9 +288,9 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
         recall: float = 0.8,
         probability: float = 0.9,
         level: float = 0.9,
-    ) -> dict[Hashable, Reading]:
+    ) -> dict[Hashable, RankingSummary]:
         """
-        Return all that is known of each query's ranking: what `report` shows and is drawn of.
+        Return the posterior summary of each query's ranking, which `report` and plots show.
 
         Parameters
         ----------
@@ -427,22 +304,26 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         dict
-            A `bayescal.ranking.Reading` by query, in the order of first appearance.
+            A `bayescal.ranking.RankingSummary` by query, in the order of first appearance.
 
         Raises
         ------
         ValueError
             If an argument is not as described.
         """
-        check_share(recall=recall)
-        check_fraction(probability=probability, level=level)
+        validation.check_share(recall=recall)
+        validation.check_fraction(probability=probability, level=level)
         values, new, queries = self._as_new(scores, qid)
         point = self.calibrator_.predict_proba(values, new)[:, 1]
         interval = self.calibrator_.predict_interval(values, new, level)
         wanted = Wanted(recall, probability, level)
-        drawn = drawn_queries(self.calibrator_, values, queries, generator(self.random_state))
+        drawn = drawing.drawn_queries(
+            self.calibrator_, values, queries, generator(self.random_state)
+        )
         return {
-            name: read_ranking(document, point[document], interval[document], relevant, wanted)
+            name: drawing.read_ranking(
+                document, point[document], interval[document], relevant, wanted
+            )
             for name, document, relevant in drawn
         }
 
@@ -461,9 +342,9 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
         """
         Write a report of rankings: one HTML file that needs no network.
 
-        It says of each query how many documents to read, and what that would miss, draws
-        P(relevant) and recall by rank with their bands, and, where documents are judged, whether
-        it was right.
+        For each query it states the number of documents to read and the relevant ones missed,
+        draws P(relevant) and recall by rank with their bands, and compares judged documents with
+        these predictions.
 
         Parameters
         ----------
@@ -510,22 +391,24 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
         """Return True for documents judged relevant, (documents,); None without judgements."""
         if y is None:
             return None
-        grades = match_grades(y, documents, self.grades_, only=self.relevance_threshold is None)
+        grades = grouping.match_grades(
+            y, documents, self.grades_, only=self.relevance_threshold is None
+        )
         return np.asarray(grades >= self.relevance_threshold_)
 
-    def _in_units(self, values: Floats, queries: Queries) -> Floats:
+    def _in_units(self, values: Floats, queries: grouping.Queries) -> Floats:
         return values if self.units == "score" else standardise(values, queries)
 
-    def _without_units(self, queries: Queries) -> tuple[str, ...]:
-        return () if self.units == "score" else lone_documents(queries)
+    def _without_units(self, queries: grouping.Queries) -> tuple[str, ...]:
+        return () if self.units == "score" else drawing.lone_documents(queries)
 
-    def _as_new(self, scores: ArrayLike, qid: Any) -> tuple[Floats, Integers, Queries]:
+    def _as_new(self, scores: ArrayLike, qid: Any) -> tuple[Floats, Integers, grouping.Queries]:
         """Return scores in their units, topics that were not fitted for all, and the queries."""
         check_is_fitted(self, "calibrator_")
-        values = as_scores(scores)
-        queries = group_by_query(qid, values.size)
-        warn_of_scores(self._without_units(queries))
-        return self._in_units(values, queries), new_topics(values.size), queries
+        values = validation.as_scores(scores)
+        queries = grouping.group_by_query(qid, values.size)
+        score_checks.warn_of_scores(self._without_units(queries))
+        return self._in_units(values, queries), drawing.new_topics(values.size), queries
 
     def _by_query(
         self,
@@ -538,10 +421,12 @@ class RelevanceCalibrator(BaseEstimator):  # type: ignore[misc]
         import pandas as pd
 
         values, _, queries = self._as_new(scores, qid)
-        drawn = drawn_queries(self.calibrator_, values, queries, generator(self.random_state))
+        drawn = drawing.drawn_queries(
+            self.calibrator_, values, queries, generator(self.random_state)
+        )
         index = pd.Index(queries.names, name="query", tupleize_cols=False)
         return pd.DataFrame([summarise(relevant) for _, _, relevant in drawn], index, columns)
 
 
-def _ends(found: Estimate) -> tuple[float, float, float]:
-    return found.value, found.lower, found.upper
+def _ends(estimate: Estimate) -> tuple[float, float, float]:
+    return estimate.value, estimate.lower, estimate.upper

@@ -11,14 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from bayescal.ranking.drawn_relevance import (
-    Estimate,
-    Reading,
-    Wanted,
-    average_precision_of,
-    enough_read,
-    recall_by_rank,
-)
+from bayescal.ranking import drawn_relevance
+from bayescal.ranking.drawn_relevance import Estimate, RankingSummary, Wanted
 from bayescal.report.answer import BY_CHANCE, Answer
 from bayescal.report.document import describe_run
 from bayescal.report.rendering import numbers, render, short, write_page
@@ -76,7 +70,7 @@ class Judged:
 
 
 @dataclass(frozen=True)
-class Row:
+class QueryRow:
     """A query in the table of queries."""
 
     index: int
@@ -87,7 +81,7 @@ class Row:
 
 def write_relevance_report(
     path: Path,
-    readings: dict[Hashable, Reading],
+    readings: dict[Hashable, RankingSummary],
     relevant: NDArray[np.bool_] | None,
     posterior: xr.DataTree,
     *,
@@ -101,7 +95,7 @@ def write_relevance_report(
         judged = {name: judge(relevant[reading.document]) for name, reading in readings.items()}
     described = [_described(name, readings[name], judged.get(name)) for name in readings]
     rows = [
-        Row(index, str(name), _cells(reading, judged.get(name)))
+        QueryRow(index, str(name), _cells(reading, judged.get(name)))
         for index, (name, reading) in enumerate(readings.items())
     ]
     text = render(
@@ -127,27 +121,31 @@ def judge(relevant: NDArray[np.bool_]) -> Judged:
 
     Examples
     --------
-    >>> found = judge(np.array([True, False, True, False]))
-    >>> found.recall.tolist(), round(found.average_precision, 4)
+    >>> judged = judge(np.array([True, False, True, False]))
+    >>> judged.recall.tolist(), round(judged.average_precision, 4)
     ([0.5, 0.5, 1.0, 1.0], 0.8333)
     """
     one = relevant[np.newaxis]
-    return Judged(relevant, recall_by_rank(one)[0], float(average_precision_of(one)[0]))
+    return Judged(
+        relevant,
+        drawn_relevance.recall_by_rank(one)[0],
+        float(drawn_relevance.average_precision_of(one)[0]),
+    )
 
 
-def _described(name: Hashable, reading: Reading, judged: Judged | None) -> dict[str, Any]:
+def _described(name: Hashable, reading: RankingSummary, judged: Judged | None) -> dict[str, Any]:
     """Return the data that the page draws for a query."""
-    found = {key: numbers(getattr(reading, key)) for key in BY_RANK}
-    found |= {"name": str(name), "documents": reading.document.size, "stop": reading.stop}
+    data = {key: numbers(getattr(reading, key)) for key in BY_RANK}
+    data |= {"name": str(name), "documents": reading.document.size, "stop": reading.stop}
     if judged is not None:
-        found["judged"] = {
+        data["judged"] = {
             "relevant": (np.flatnonzero(judged.relevant) + 1).tolist(),
             "recall": numbers(judged.recall[reading.rank - 1]),
         }
-    return found
+    return data
 
 
-def _cells(reading: Reading, judged: Judged | None) -> tuple[Cell, ...]:
+def _cells(reading: RankingSummary, judged: Judged | None) -> tuple[Cell, ...]:
     documents = reading.document.size
     cells = (
         Cell(documents),
@@ -166,11 +164,15 @@ def _cells(reading: Reading, judged: Judged | None) -> tuple[Cell, ...]:
     )
 
 
-def _cell(found: Estimate) -> Cell:
-    return Cell(None) if np.isnan(found.value) else Cell(found.value, found.lower, found.upper)
+def _cell(estimate: Estimate) -> Cell:
+    return (
+        Cell(None)
+        if np.isnan(estimate.value)
+        else Cell(estimate.value, estimate.lower, estimate.upper)
+    )
 
 
-def _facts(readings: dict[Hashable, Reading], fitted: int) -> dict[str, str]:
+def _facts(readings: dict[Hashable, RankingSummary], fitted: int) -> dict[str, str]:
     """Summarise reading every query to its stop."""
     each = list(readings.values())
     documents = sum(reading.document.size for reading in each)
@@ -188,13 +190,13 @@ def _facts(readings: dict[Hashable, Reading], fitted: int) -> dict[str, str]:
 
 
 def _answer(
-    readings: dict[Hashable, Reading], judged: dict[Hashable, Judged], wanted: Wanted
+    readings: dict[Hashable, RankingSummary], judged: dict[Hashable, Judged], wanted: Wanted
 ) -> Answer:
     """Return whether enough was read as often as was asked for."""
     if not judged:
         return NOT_JUDGED
     recalls = [judged[name].recall_after(reading.stop) for name, reading in readings.items()]
-    enough = int(enough_read(np.array(recalls), wanted.recall).sum())
+    enough = int(drawn_relevance.enough_read(np.array(recalls), wanted.recall).sum())
     held = _precisions_held(readings, judged)
     chance = float(binom.cdf(enough, len(recalls), wanted.probability))
     few = chance < BY_CHANCE
@@ -210,7 +212,9 @@ def _answer(
     return Answer("warning" if few else "good", headline, text)
 
 
-def _precisions_held(readings: dict[Hashable, Reading], judged: dict[Hashable, Judged]) -> str:
+def _precisions_held(
+    readings: dict[Hashable, RankingSummary], judged: dict[Hashable, Judged]
+) -> str:
     inside = [
         reading.average_precision.lower
         <= judged[name].average_precision

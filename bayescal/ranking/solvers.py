@@ -5,8 +5,6 @@ of sum_i l_i - ||sum_i w_i||^2 / 2. A query's combination is kept as its plane (
 of the objective: C/n times the mean of Psi(y*) - Psi(y) and of Delta(y) under its weights.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 
@@ -94,8 +92,6 @@ def _direction(members: Integers, anchor: int, matrix: Floats, gradient: Floats)
     return np.insert(step, anchor, -step.sum())
 
 
-# What solvers have in common: their answer, and when it is good enough.
-
 ROUNDING = 1e-13
 
 
@@ -162,7 +158,7 @@ CACHED_PASSES = 50
 # A cached pass that gains less than this share of what the last exact pass could have gained is
 # followed by an exact one, which costs more and gains more.
 ENOUGH = 0.1
-# The objective is computed after so many passes, or when the gap met on the way says it is time.
+# The objective is computed after so many passes, or when the gaps met in a pass are small enough.
 CERTIFIED_EVERY = 5
 CACHE_BYTES = 2**28
 
@@ -200,18 +196,18 @@ class BlockFrankWolfe(Solver):
         """Return coefficients of a relative duality gap of at most `tol`, or the best found."""
         self.scale = cost / self.problem.n_queries
         self._shrink_to_the_best()
-        found = self.start(cost)
+        solution = self.start(cost)
         for n_iter in range(1, max_iter + 1):
             gap = self._pass()
-            dual = max(found.dual, self._dual())
-            found = replace(found, dual=dual, n_iter=n_iter)
+            dual = max(solution.dual, self._dual())
+            solution = replace(solution, dual=dual, n_iter=n_iter)
             # The gaps met during a pass, each at the coefficients of its moment, estimate the gap.
-            if gap <= tol * (found.at_zero - dual) or n_iter % CERTIFIED_EVERY == 0:
-                found = self._certified(found, cost)
-            if found.relative_gap <= tol:
-                return found
+            if gap <= tol * (solution.at_zero - dual) or n_iter % CERTIFIED_EVERY == 0:
+                solution = self._certified(solution, cost)
+            if solution.relative_gap <= tol:
+                return solution
             self._cached_passes(ENOUGH * gap)
-        return self._certified(found, cost)
+        return self._certified(solution, cost)
 
     def _shrink_to_the_best(self) -> None:
         """Start from the best multiple, at most 1, of the combinations found for the last C."""
@@ -264,12 +260,12 @@ class BlockFrankWolfe(Solver):
     def _dual(self) -> float:
         return float(self.scale * self.combined_loss.sum() - self.coef @ self.coef / 2.0)
 
-    def _certified(self, found: Solution, cost: float) -> Solution:
+    def _certified(self, solution: Solution, cost: float) -> Solution:
         """Return the solution with the present coefficients, where they are better."""
         objective = self.problem.objective(self.coef, cost)
-        if objective < found.objective:
-            return replace(found, coef=self.coef.copy(), objective=objective)
-        return found
+        if objective < solution.objective:
+            return replace(solution, coef=self.coef.copy(), objective=objective)
+        return solution
 
 
 # The 1-slack cutting-plane method: the reference solver, good for few features and large C.
@@ -299,20 +295,20 @@ class CuttingPlane(Solver):
 
     def solve(self, cost: float, tol: float, max_iter: int) -> Solution:
         """Return coefficients of a relative duality gap of at most `tol`, or the best found."""
-        found = self.start(cost)
+        solution = self.start(cost)
         for n_iter in range(1, max_iter + 1):
             weights = self._best_weights(cost)
             coef = weights @ self.directions
-            dual = max(found.dual, float(weights @ self.losses - coef @ coef / 2.0))
+            dual = max(solution.dual, float(weights @ self.losses - coef @ coef / 2.0))
             direction, loss = self._cut(coef)
             objective = float(coef @ coef / 2.0 + cost * (loss - direction @ coef))
-            found = replace(found, dual=dual, n_iter=n_iter)
-            if objective < found.objective:
-                found = replace(found, coef=coef, objective=objective)
-            if found.relative_gap <= tol:
-                return found
+            solution = replace(solution, dual=dual, n_iter=n_iter)
+            if objective < solution.objective:
+                solution = replace(solution, coef=coef, objective=objective)
+            if solution.relative_gap <= tol:
+                return solution
             self._add(direction, loss)
-        return found
+        return solution
 
     def _best_weights(self, cost: float) -> Floats:
         # In shares of C, whose size the program's rounding should not depend on.
@@ -337,9 +333,5 @@ class CuttingPlane(Solver):
         self.shares = np.append(self.shares, 0.0)
 
 
-# Solvers of the training problem, from a problem and C to coefficients and their certificate.
-#
-# A solver is an entry of `SOLVERS`. Each stops on the relative duality gap, which bounds how far
-# its objective is from the best one.
-
+# Each stops on the relative duality gap, which bounds how far its objective is from the best one.
 SOLVERS: dict[str, type[Solver]] = {"bcfw": BlockFrankWolfe, "cutting-plane": CuttingPlane}

@@ -1,19 +1,268 @@
-"""The classifiers of documents that Bennett calibrates, as pipelines on counts of words."""
+"""Nearest neighbours of documents, and Bennett's classifiers as pipelines on counts of words."""
 
-from __future__ import annotations
+from typing import Any, Self
 
-from typing import Any
-
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import Binarizer
+from sklearn.preprocessing import Binarizer, normalize
 from sklearn.svm import LinearSVC
+from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
-from bayescal.support.validation import check_choice, check_flag
-from bayescal.text.decision_tree import DecisionTree
-from bayescal.text.mutual_information import MutualInformationSelector
-from bayescal.text.naive_bayes import BernoulliNaiveBayes, MultinomialNaiveBayes
-from bayescal.text.nearest_neighbours import NearestNeighbours
+from bayescal.support.parallel import blocks_of
+from bayescal.support.validation import (
+    Floats,
+    check_choice,
+    check_count,
+    check_flag,
+    encode_labels,
+    unmasked,
+)
+from bayescal.text import word_models
+
+# Of similarities in memory at a time: 64 MB.
+BLOCK_ELEMENTS = 2**23
+# Of two documents as similar as each other the earlier one is the nearer: the same neighbours on
+# every machine. Far above the rounding of a cosine, far below any difference that tells.
+TIE = 1e-15
+
+
+def nearest(similarity: Floats, count: int) -> NDArray[np.intp]:
+    """
+    Return the columns of the largest values of each row, the largest first.
+
+    Examples
+    --------
+    >>> nearest(np.array([[0.1, 0.9, 0.9, 0.5]]), 3).tolist()
+    [[1, 2, 3]]
+    """
+    farness = np.arange(similarity.shape[1]) * TIE - similarity
+    if count < similarity.shape[1]:
+        columns = np.argpartition(farness, count - 1, axis=1)[:, :count]
+    else:
+        columns = np.broadcast_to(np.arange(count), similarity.shape)
+    order = np.argsort(np.take_along_axis(farness, columns, axis=1), axis=1)
+    return np.take_along_axis(columns, order, axis=1)
+
+
+def nearest_documents(queries: Any, documents: Any, count: int) -> tuple[Floats, NDArray[np.intp]]:
+    """
+    Return the cosines of each query's nearest documents and their rows, nearest first.
+
+    Examples
+    --------
+    >>> from scipy import sparse
+    >>> documents = sparse.csr_array([[1.0, 0.0], [0.6, 0.8]])
+    >>> nearest_documents(sparse.csr_array([[0.0, 1.0]]), documents, 1)
+    (array([[0.8]]), array([[1]]))
+    """
+    similarity = np.empty((queries.shape[0], count))
+    rows = np.empty(similarity.shape, dtype=np.intp)
+    features = documents.T.tocsr()
+    for block in blocks_of(max(1, BLOCK_ELEMENTS // documents.shape[0]), queries.shape[0]):
+        cosines = (queries[block] @ features).toarray()
+        rows[block] = nearest(cosines, count)
+        similarity[block] = np.take_along_axis(cosines, rows[block], axis=1)
+    # Rounding may take the cosine of a document with itself beyond 1.
+    return np.clip(similarity, -1.0, 1.0), rows
+
+
+def default_neighbours(documents: int) -> int:
+    """
+    Return k = 2 ceil(log2 N) + 1, but at most N.
+
+    With it the error of nearest neighbours goes to the least possible one as N grows (Bennett's
+    dissertation, section 5.1.3); it is odd.
+
+    Examples
+    --------
+    >>> default_neighbours(9603)
+    29
+    """
+    return min(2 * int(np.ceil(np.log2(documents))) + 1, documents)
+
+
+class NearestNeighbours(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """
+    Score documents by the classes of the most similar documents, each counted by its similarity.
+
+    s(d) = sum over positive neighbours n of cos(d, n) - the same sum over negative neighbours. A
+    word weighs tf log2(N/df): how often it occurs in the document, and the rarer the more. Sums of
+    cosines are no log-odds, but are used like those: 0 means that neither class is nearer.
+
+    Parameters
+    ----------
+    neighbours : int, optional
+        k, how many neighbours vote; by default 2 ceil(log2 N) + 1 of N documents. If there are
+        fewer documents, all of them vote.
+    threshold : float or "s_cut"
+        Scores above it are predicted positive. "s_cut" takes the one of fewest errors on the
+        documents fitted, each scored by its neighbours among the others.
+
+    Attributes
+    ----------
+    idf_ : array of shape (words,)
+        log2(N/df); 0 for words that no document fitted has.
+    documents_ : sparse array of shape (documents, words)
+        The weighted documents fitted, each of length 1 unless it has none of the words.
+    positive_ : array of shape (documents,) of bool
+        Their classes.
+    neighbours_ : int
+        How many vote.
+    threshold_ : float
+        The threshold used.
+
+    References
+    ----------
+    Bennett's dissertation, section 5.1.3 and equation 5.20; the threshold, section 6.3.5.
+
+    Examples
+    --------
+    >>> counts = [[3, 0, 1], [2, 1, 0], [0, 2, 2], [0, 1, 3]]
+    >>> model = NearestNeighbours(neighbours=1).fit(counts, ["in", "in", "out", "out"])
+    >>> model.decision_function([[1, 0, 0], [0, 0, 0]]).round(2)
+    array([-0.99,  0.  ])
+    """
+
+    def __init__(self, neighbours: int | None = None, threshold: float | str = 0.0) -> None:
+        self.neighbours = neighbours
+        self.threshold = threshold
+
+    def fit(self, X: Any, y: ArrayLike) -> Self:  # noqa: N803
+        """
+        Keep the documents, weighted and of length 1.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (documents, words)
+            How often each word occurs; none negative.
+        y : array-like of shape (documents,)
+            Labels, two classes, both present.
+
+        Raises
+        ------
+        ValueError
+            If an argument is not as described.
+        """
+        if self.neighbours is not None:
+            check_count("neighbours", self.neighbours)
+        X, y = validate_data(  # noqa: N806
+            self, unmasked(X, "X"), unmasked(y, "y"), accept_sparse="csr", dtype=np.float64
+        )
+        self.classes_, self.positive_ = encode_labels(y)
+        check_non_negative(X, f"{type(self).__name__}.fit")
+        n = self.positive_.size
+        frequency = np.asarray(word_models.presence(X).sum(axis=0), dtype=np.float64)
+        self.idf_ = np.log2(n / np.where(frequency > 0.0, frequency, n))
+        self.documents_ = self.weigh(X)
+        wanted = default_neighbours(n) if self.neighbours is None else self.neighbours
+        self.neighbours_ = min(wanted, n)
+        self.threshold_ = self._threshold()
+        return self
+
+    def kneighbors(self, X: Any, count: int | None = None) -> tuple[Floats, NDArray[np.intp]]:  # noqa: N803
+        """
+        Return the similarities of the nearest documents fitted and their rows, nearest first.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (queries, words)
+            How often each word occurs.
+        count : int, optional
+            How many of them; by default those that vote. At most as many as were fitted.
+
+        Returns
+        -------
+        tuple of arrays of shape (queries, count)
+            Cosines, from 0 to 1, and rows of `documents_`. A document without words is as far as
+            can be, cosine 0, from all others.
+        """
+        check_is_fitted(self, "documents_")
+        X = validate_data(  # noqa: N806
+            self, unmasked(X, "X"), accept_sparse="csr", dtype=np.float64, reset=False
+        )
+        wanted = self.neighbours_ if count is None else min(count, self.positive_.size)
+        return nearest_documents(self.weigh(X), self.documents_, wanted)
+
+    def weigh(self, X: Any) -> Any:  # noqa: N803
+        """Return documents as they are compared: sparse rows tf log2(N/df), of length 1 or 0."""
+        weighted = sparse.csr_array(sparse.csr_array(X) @ sparse.diags_array(self.idf_))
+        return sparse.csr_array(normalize(weighted))
+
+    def decision_function(self, X: Any) -> Floats:  # noqa: N803
+        """Return summed cosines of positive minus those of negative neighbours; (queries,)."""
+        return self.vote(*self.kneighbors(X))
+
+    def vote(self, similarity: Floats, rows: NDArray[np.intp]) -> Floats:
+        """
+        Return the scores of queries from their neighbours, nearest first.
+
+        Parameters
+        ----------
+        similarity, rows : arrays of shape (queries, count)
+            As `kneighbors` returns them; the first `neighbours_` vote.
+        """
+        sign = np.where(self.positive_[rows[:, : self.neighbours_]], 1.0, -1.0)
+        return np.asarray((similarity[:, : self.neighbours_] * sign).sum(axis=1))
+
+    def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
+        """Return the positive class for scores above the threshold."""
+        positive = self.decision_function(X) > self.threshold_
+        classes: NDArray[Any] = self.classes_[positive.astype(np.intp)]
+        return classes
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn what comes in: counts, sparse or not, and two classes."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = tags.input_tags.positive_only = True
+        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.poor_score = True  # made for counts of words
+        return tags
+
+    def _threshold(self) -> float:
+        if isinstance(self.threshold, str):
+            if self.threshold != "s_cut":
+                raise ValueError(f"threshold must be a number or 's_cut', got {self.threshold!r}.")
+            return fewest_errors(self._left_out_scores(), self.positive_)
+        return float(self.threshold)
+
+    def _left_out_scores(self) -> Floats:
+        """Return the score of each document fitted by its neighbours among the others."""
+        size = self.positive_.size
+        wanted = min(self.neighbours_ + 1, size)
+        similarity, rows = nearest_documents(self.documents_, self.documents_, wanted)
+        # A document may come after copies of it, or after the last neighbour asked for.
+        itself = rows == np.arange(size)[:, None]
+        itself[~itself.any(axis=1), -1] = True
+        shape = (size, rows.shape[1] - 1)
+        return self.vote(similarity[~itself].reshape(shape), rows[~itself].reshape(shape))
+
+
+def fewest_errors(scores: Floats, positive: NDArray[np.bool_]) -> float:
+    """
+    Return the threshold above which documents are to be taken, with fewest errors.
+
+    Half way between two scores; of several thresholds the one nearest 0.
+
+    Examples
+    --------
+    >>> fewest_errors(np.array([-3.0, -2.0, 1.0, 2.0]), np.array([False, True, True, True]))
+    -2.5
+    """
+    order = np.argsort(scores, kind="stable")
+    rising, truth = scores[order], positive[order]
+    # Errors of taking all but the first i documents: positives before, negatives after.
+    missed = np.r_[0, np.cumsum(truth)]
+    taken = (~truth).sum() - np.r_[0, np.cumsum(~truth)]
+    cut = np.r_[rising[0] - 1.0, (rising[1:] + rising[:-1]) / 2.0, rising[-1] + 1.0]
+    between = np.r_[True, rising[1:] > rising[:-1], True]
+    errors = np.where(between, missed + taken, scores.size + 1)
+    best = np.flatnonzero(errors == errors.min())
+    return float(cut[best[np.abs(cut[best]).argmin()]])
+
 
 WORDS = 300
 # What each weighting passes to TfidfTransformer; log_tf is 1 + ln tf.
@@ -24,7 +273,10 @@ WEIGHTS: dict[str, dict[str, bool]] = {
     "tf_idf": {},
     "log_tf_idf": {"sublinear_tf": True},
 }
-NAIVE_BAYES = {"naive_bayes": MultinomialNaiveBayes, "bernoulli_naive_bayes": BernoulliNaiveBayes}
+NAIVE_BAYES = {
+    "naive_bayes": word_models.MultinomialNaiveBayes,
+    "bernoulli_naive_bayes": word_models.BernoulliNaiveBayes,
+}
 CLASSIFIERS = (*NAIVE_BAYES, "linear_svm", "nearest_neighbours", "decision_tree")
 # Neighbours are compared by more words than the other classifiers see.
 NEIGHBOURS_WORDS = 3
@@ -54,7 +306,10 @@ def naive_bayes(kind: str = "naive_bayes", *, words: int = WORDS) -> Pipeline:
     ('words', MutualInformationSelector())
     """
     check_choice("kind", kind, tuple(NAIVE_BAYES))
-    steps = [("words", MutualInformationSelector(words)), ("classifier", NAIVE_BAYES[kind]())]
+    steps = [
+        ("words", word_models.MutualInformationSelector(words)),
+        ("classifier", NAIVE_BAYES[kind]()),
+    ]
     return Pipeline(steps)
 
 
@@ -93,10 +348,10 @@ def linear_svm(
     ['words', 'presence', 'weights', 'classifier']
     """
     check_choice("weights", weights, tuple(WEIGHTS))
-    check_flag(normalise=normalise)
-    steps: list[tuple[str, Any]] = [("words", MutualInformationSelector(words))]
+    steps: list[tuple[str, Any]] = [("words", word_models.MutualInformationSelector(words))]
     if weights == "binary":
         steps.append(("presence", Binarizer()))
+    check_flag(normalise=normalise)
     weighting = TfidfTransformer(norm="l2" if normalise else None, **WEIGHTS[weights])
     classifier = LinearSVC(loss="hinge", C=cost, random_state=random_state, max_iter=MOST_STEPS)
     return Pipeline([*steps, ("weights", weighting), ("classifier", classifier)])
@@ -125,7 +380,7 @@ def nearest_neighbours(
     >>> nearest_neighbours().steps[0]
     ('words', MutualInformationSelector(k=900))
     """
-    selector = MutualInformationSelector(NEIGHBOURS_WORDS * words)
+    selector = word_models.MutualInformationSelector(NEIGHBOURS_WORDS * words)
     return Pipeline([("words", selector), ("classifier", NearestNeighbours(neighbours, threshold))])
 
 
@@ -147,8 +402,8 @@ def decision_tree(
     >>> decision_tree().steps[-1]
     ('classifier', DecisionTree())
     """
-    tree = DecisionTree(penalty, random_state)
-    return Pipeline([("words", MutualInformationSelector(words)), ("classifier", tree)])
+    tree = word_models.DecisionTree(penalty, random_state)
+    return Pipeline([("words", word_models.MutualInformationSelector(words)), ("classifier", tree)])
 
 
 def make_classifier(name: str, *, words: int = WORDS, random_state: int = 0) -> Pipeline:

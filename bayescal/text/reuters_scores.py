@@ -75,6 +75,3 @@ def _arrays() -> dict[str, np.ndarray]:
     bits = np.unpackbits(data["label"], axis=1, count=data["document"].size)
     data["label"] = bits.astype(np.int64)
     return data
-
-
-# The embedded Reuters scores: real scores to try things on.

@@ -1,24 +1,156 @@
-"""TextCalibrator: from labelled documents to probabilities of new ones."""
-
-from __future__ import annotations
+"""Scores by classifiers that did not train on the document, and TextCalibrator."""
 
 from collections.abc import Iterable
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse, special
+from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.model_selection import BaseCrossValidator
+from sklearn.model_selection import BaseCrossValidator, StratifiedKFold
 from sklearn.utils.validation import check_is_fitted
 
 from bayescal.calibrators.calibrated_classifier import CalibratedClassifier
-from bayescal.support.validation import Floats, check_same_length, unmasked, warn_user
+from bayescal.calibrators.classifier import ensemble
+from bayescal.calibrators.classifier.raw_scores import raw_scores as scores_by_column
+from bayescal.calibrators.classifier.targets import BINARY
+from bayescal.fitting.curves.curves import prior_draws
+from bayescal.support import validation
+from bayescal.support.validation import Floats
 from bayescal.text.classifiers import WORDS, make_classifier
-from bayescal.text.cross_validation import FOLDS, check_folds, splitter
+
+FOLDS = 5
+
+
+def raw_scores(classifier: Any, documents: Any) -> Floats:
+    """
+    Return a fitted classifier's scores: margins, or log-odds taken in log space.
+
+    `decision_function` where the classifier has one; else the difference of log probabilities.
+    Never the logit of a probability, which is 0 or 1 for a tenth of naive Bayes' documents.
+
+    Parameters
+    ----------
+    classifier : fitted scikit-learn classifier or pipeline
+        Of two classes.
+    documents : sequence or matrix of n documents
+        What the classifier takes.
+
+    Returns
+    -------
+    array of shape (n,)
+        Larger for likelier positives, the second class in sorted order.
+
+    Raises
+    ------
+    ValueError
+        If there is not one finite score per document.
+
+    Examples
+    --------
+    >>> from sklearn.naive_bayes import MultinomialNB
+    >>> model = MultinomialNB().fit([[1, 0], [0, 1]], [0, 1])
+    >>> raw_scores(model, [[0, 2000]]).round(1)  # its probability rounds to 1
+    array([1386.3])
+    """
+    column = scores_by_column(classifier, documents, BINARY, 1)
+    return validation.as_scores(column, f"scores of {type(classifier).__name__}")
+
+
+def cross_val_scores(
+    classifier: Any,
+    documents: Any,
+    labels: ArrayLike,
+    *,
+    folds: int | BaseCrossValidator = FOLDS,
+    random_state: int = 0,
+) -> Floats:
+    """
+    Return each document's score by a classifier fitted to the other folds.
+
+    All that the classifier learns it learns without the fold: put selection of words and their
+    weights into its pipeline. Scores of documents that a classifier was trained on are further
+    apart than those of new ones, and calibrate nothing.
+
+    Parameters
+    ----------
+    classifier : scikit-learn classifier or pipeline
+        Cloned for every fold, so not changed.
+    documents : array, sparse matrix or sequence of n documents
+        What the classifier takes.
+    labels : array-like of shape (n,)
+        Two classes.
+    folds : int or scikit-learn splitter
+        Five, as the paper: leave-one-out skews the scores, few folds make the classifier worse
+        than the one that is used. An int means stratified folds of shuffled documents.
+    random_state : int
+        Shuffles the documents; the same seed, the same folds.
+
+    Returns
+    -------
+    array of shape (n,)
+        One out-of-fold score a document, in its order.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer documents of a class than folds, or a fold of the splitter leaves none
+        of a class to train on, or documents without a score.
+
+    Examples
+    --------
+    >>> from sklearn.naive_bayes import MultinomialNB
+    >>> counts, labels = [[2, 0], [1, 1], [0, 3], [0, 1], [3, 1], [1, 2]], [0, 0, 1, 1, 0, 1]
+    >>> cross_val_scores(MultinomialNB(), counts, labels, folds=3).shape
+    (6,)
+    """
+    _, positive = validation.encode_labels(labels, name="labels")
+    values = np.asarray(labels).reshape(positive.size)
+    rows = documents if hasattr(documents, "shape") else np.asarray(documents, dtype=object)
+    scores = np.full(positive.size, np.nan)
+    check_folds(folds, positive)
+    for train, test in splitter(folds, random_state).split(rows, values):
+        if np.unique(values[train]).size < 2:
+            raise ValueError(
+                "every fold must leave documents of both classes to train on, got one that leaves"
+                f" {values[train].tolist()[0]!r} only: take stratified or fewer folds."
+            )
+        model = clone(classifier).fit(rows[train], values[train])
+        scores[test] = raw_scores(model, rows[test])
+    if np.isnan(scores).any():
+        raise ValueError(
+            "folds must hold every document once, got"
+            f" {int(np.isnan(scores).sum())} documents in none: take a splitter of all documents."
+        )
+    return scores
+
+
+def splitter(folds: int | BaseCrossValidator, random_state: int) -> BaseCrossValidator:
+    """Return a splitter: as given, or so many stratified folds of shuffled documents."""
+    if hasattr(folds, "split"):
+        return folds
+    return StratifiedKFold(folds, shuffle=True, random_state=random_state)
+
+
+def check_folds(folds: int | BaseCrossValidator, labels: NDArray[Any]) -> None:
+    """Raise ValueError unless every class has a document for each of the folds."""
+    if hasattr(folds, "split"):
+        return
+    validation.check_count("folds", folds)
+    fewest = int(np.unique(labels, return_counts=True)[1].min())
+    if not 2 <= folds <= fewest:
+        raise ValueError(
+            f"folds must be from 2 to {fewest}, the documents of the rarest class, so that each"
+            f" fold has one; got {folds}."
+        )
+
+
+BASE_DRAWS = 10_000  # of the base rate: its intervals' ends to 1 % of their width
 
 
 class UnknownWordsWarning(UserWarning):
-    """Documents hold no word that the classifier knows: they all get the same probability."""
+    """Documents hold no word that the classifier knows: the base rate answers for them."""
 
 
 class TextCalibrator(CalibratedClassifier):
@@ -27,7 +159,8 @@ class TextCalibrator(CalibratedClassifier):
 
     The calibrator gets cross-validated scores: every document is scored by a classifier that was
     fitted to the other folds, selection of words included. New documents are scored by the
-    classifier fitted to all.
+    classifier fitted to all. A new document without a known word tells nothing about its class:
+    it gets the base rate (n_c + 1)/(n + classes), or `prior`, and the band of that share.
 
     Parameters
     ----------
@@ -91,7 +224,7 @@ class TextCalibrator(CalibratedClassifier):
         Parameters
         ----------
         X : iterable of n str
-            Documents, each with a word at least.
+            Documents. One without a word is fitted like any other, with a warning.
         y : array-like of shape (n,)
             Classes.
         sample_weight : array-like of shape (n,), optional
@@ -102,12 +235,18 @@ class TextCalibrator(CalibratedClassifier):
         Raises
         ------
         ValueError
-            If an argument is not as described, or a class has fewer documents than folds.
+            If an argument is not as described, a class has fewer documents than folds, or no
+            document holds a word.
+
+        Warns
+        -----
+        UnknownWordsWarning
+            If some documents hold no word.
         """
         documents, labels = _as_documents(X), _as_labels(y)
-        check_same_length("X", len(documents), "y", labels.size)
+        validation.check_same_length("X", len(documents), "y", labels.size)
         vectorizer = CountVectorizer()
-        _check_words(documents, vectorizer.build_analyzer())
+        counts = _count_words(vectorizer, documents)
         classes = np.unique(labels).size
         if classes > 2 and isinstance(self.classifier, str):
             raise ValueError(
@@ -116,9 +255,55 @@ class TextCalibrator(CalibratedClassifier):
             )
         if classes > 1:  # the fit below reports a single class
             check_folds(self.folds, labels)
-        super().fit(vectorizer.fit_transform(documents), labels, sample_weight, **params)
+        super().fit(counts, labels, sample_weight, **params)
+        weight = np.ones(labels.size) if sample_weight is None else np.asarray(sample_weight)
         self.vectorizer_ = vectorizer
+        # Of a uniform prior and the documents: the parameters of the classes' Dirichlet posterior.
+        self._shares = np.array([1.0 + weight[labels == each].sum() for each in self.classes_])
         return self
+
+    def predict_log_proba(self, X: Iterable[str], prior: Any = None) -> Floats:
+        """Return natural logarithms of `predict_proba`, with an `UnknownWordsWarning` if due."""
+        counts, unknown = self._counted(X)
+        out = np.array(super().predict_log_proba(counts, prior))
+        out[unknown] = np.log(self._base_rate(prior))
+        return out
+
+    def decision_function(self, X: Iterable[str], prior: Any = None) -> Floats:
+        """Return calibrated log-odds; see `CalibratedClassifier` and `predict_log_proba`."""
+        counts, unknown = self._counted(X)
+        out = np.array(super().decision_function(counts, prior))
+        base = special.logit(self._base_rate(prior))
+        out[unknown] = base if out.ndim == 2 else base[self._positive_column]
+        return out
+
+    def predict_interval(
+        self, X: Iterable[str], level: float = 0.9, kind: str = "pointwise", prior: Any = None
+    ) -> Floats:
+        """Return intervals; see `CalibratedClassifier`. Those of the base rate have equal tails."""
+        counts, unknown = self._counted(X)
+        out = np.array(super().predict_interval(counts, level, kind, prior))
+        if unknown.any():
+            tails = [0.5 - level / 2.0, 0.5 + level / 2.0]
+            ends = np.quantile(self._base_draws(BASE_DRAWS, prior), tails, axis=0).T
+            out[unknown] = ends if out.ndim == 3 else ends[self._positive_column]
+        return out
+
+    def sample_proba(
+        self,
+        X: Iterable[str],
+        draws: int | None = None,
+        random_state: Any = None,
+        prior: Any = None,
+    ) -> Floats:
+        """Return draws of probabilities; see `CalibratedClassifier` and `predict_log_proba`."""
+        counts, unknown = self._counted(X)
+        out = np.array(super().sample_proba(counts, draws, random_state, prior))
+        if unknown.any():
+            base = self._base_draws(len(out), prior)
+            base = base if out.ndim == 3 else base[:, self._positive_column]
+            out[:, unknown] = base[:, None]
+        return out
 
     def score_documents(self, X: Iterable[str]) -> Floats:
         """
@@ -127,20 +312,20 @@ class TextCalibrator(CalibratedClassifier):
         Parameters
         ----------
         X : iterable of n str
-            Documents, each with a word at least.
+            Documents.
 
         Warns
         -----
         UnknownWordsWarning
-            If documents hold no word that a document fitted had.
+            If documents hold no word that a document fitted had: they have the same score.
 
         Raises
         ------
         ValueError
-            If a document is no text or holds no word, or none holds a known word.
+            If a document is no text.
         """
         (pair,) = self._pairs()
-        scores = pair.scores(self._features(X))
+        scores = pair.scores(self._counted(X, "they have the same score")[0])
         return scores[:, 0] if self.scores_.ndim == 1 else scores
 
     @property
@@ -155,25 +340,50 @@ class TextCalibrator(CalibratedClassifier):
             )
         return self.classifier
 
-    def _features(self, X: Iterable[str]) -> Any:
+    def _features(self, X: Any) -> Any:
         """Return counts of the words that documents fitted had."""
+        return X if sparse.issparse(X) else self._counted(X)[0]
+
+    def _counted(
+        self, X: Iterable[str], answer: str = "their probability is the base rate"
+    ) -> tuple[Any, NDArray[np.bool_]]:
+        """Return counts of known words, and which documents hold none of these."""
         check_is_fitted(self, "vectorizer_")
-        documents = _as_documents(X)
-        _check_words(documents, self.vectorizer_.build_analyzer())
-        counts = self.vectorizer_.transform(documents)
-        unknown = np.flatnonzero(counts.getnnz(axis=1) == 0)
-        if unknown.size == len(documents):
-            raise ValueError(
-                f"none of the {unknown.size} documents holds a word of the documents fitted: are"
-                " they of the same language and kind?"
-            )
-        if unknown.size:
-            warn_user(
-                f"{unknown.size} of {len(documents)} documents hold no word of the documents fitted"
-                f" (the first is number {unknown[0] + 1}): all of these get the same probability.",
+        counts = self.vectorizer_.transform(_as_documents(X))
+        unknown = counts.getnnz(axis=1) == 0
+        if unknown.any():
+            advice = " Are they in the language of the documents fitted?" if unknown.all() else ""
+            validation.warn_user(
+                f"{unknown.sum()} of {unknown.size} documents hold no word of the documents fitted"
+                f" (the first is number {unknown.argmax() + 1}): {answer}.{advice}",
                 UnknownWordsWarning,
             )
-        return counts
+        return counts, unknown
+
+    @property
+    def _positive_column(self) -> int:
+        """The position in `classes_` of the class that intervals and log-odds speak of."""
+        positive = self.classes_[1] if self.positive is None else self.positive
+        return int(np.flatnonzero(np.asarray(self.classes_) == positive)[0])
+
+    def _base_rate(self, prior: Any) -> Floats:
+        """Return the share of each class, in the order of `classes_`."""
+        if prior is None:
+            return np.asarray(self._shares / self._shares.sum())
+        return np.asarray(self._base_draws(BASE_DRAWS, prior).mean(axis=0))
+
+    def _base_draws(self, size: int, prior: Any) -> Floats:
+        """Return draws of the share of each class, (size, classes)."""
+        if prior is None:
+            return np.random.default_rng(0).dirichlet(self._shares, size)
+        (pair,) = self._pairs()
+        of_columns = ensemble.priors_of(pair.kind, pair.classes, prior)
+        if len(of_columns) > 1:
+            return np.tile(np.asarray(of_columns, dtype=np.float64), (size, 1))
+        out = np.empty((size, 2))
+        out[:, self._positive_column] = prior_draws(of_columns[0], size)
+        out[:, 1 - self._positive_column] = 1.0 - out[:, self._positive_column]
+        return out
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn what comes in: texts."""
@@ -201,7 +411,7 @@ def _as_documents(texts: Iterable[str]) -> list[str]:
 
 
 def _as_labels(y: ArrayLike) -> NDArray[Any]:
-    labels = np.asarray(unmasked(y, "y"))
+    labels = np.asarray(validation.unmasked(y, "y"))
     if labels.ndim != 1:
         raise ValueError(
             f"y must have shape (n,), one class per document, got shape {labels.shape}: of several"
@@ -211,10 +421,19 @@ def _as_labels(y: ArrayLike) -> NDArray[Any]:
     return labels
 
 
-def _check_words(documents: list[str], words_of: Any) -> None:
+def _count_words(vectorizer: CountVectorizer, documents: list[str]) -> Any:
+    """Return counts of the words of each document; fit the vectorizer to them."""
+    words_of = vectorizer.build_analyzer()
     empty = [k for k, document in enumerate(documents, start=1) if not words_of(document)]
-    if empty:
+    if len(empty) == len(documents):
         raise ValueError(
-            f"every document must hold a word, got none in document {empty[0]} ({len(empty)} of"
-            f" {len(documents)} documents): leave empty documents out."
+            f"X must hold documents with words, got none in any of {len(documents)}: words have"
+            " two letters or digits at least."
         )
+    if empty:
+        validation.warn_user(
+            f"{len(empty)} of {len(documents)} documents hold no word (the first is number"
+            f" {empty[0]}): they are fitted by their labels alone; leave out those without text.",
+            UnknownWordsWarning,
+        )
+    return vectorizer.fit_transform(documents)

@@ -74,18 +74,6 @@ def fetch_reuters21578(
         Columns document (the corpus's NEWID), split (train, test or unused), topics (a tuple of
         names), title, text (title and body). Sorted by document.
 
-    Raises
-    ------
-    CorpusError
-        If the copy is damaged or incomplete, or a fetched archive has another checksum. A
-        ValueError.
-    DownloadError
-        If the archive could not be fetched; nothing is left of the attempt. An OSError.
-    FileNotFoundError
-        If there is nothing at `path`.
-    ImportError
-        If pooch is needed and not installed.
-
     Examples
     --------
     >>> corpus = fetch_reuters21578()  # doctest: +SKIP
@@ -202,11 +190,6 @@ def read_stories(content: bytes) -> Iterator[Story]:
     content : bytes
         Of the file.
 
-    Raises
-    ------
-    ValueError
-        If a story lacks an attribute that says what it is.
-
     Examples
     --------
     >>> [story] = read_stories(
@@ -292,15 +275,6 @@ def read_mulan(folder: str | Path, name: str) -> LabelledWords:
         <name>.xml with the names of the labels.
     name : str
         Of the data set.
-
-    Raises
-    ------
-    FileNotFoundError
-        If a file is not there.
-    ValueError
-        If the file of labels is no XML or holds none, a label is no attribute, a row is not sparse
-        or holds other values than 0 and 1, or both parts do not have the same attributes in the
-        same order.
 
     References
     ----------

@@ -3,7 +3,9 @@
 Functions of samples, after chapters 3 and 4 of Bennett's dissertation. The quantities are those of
 section 4.5, which sums them over classes; with two classes both have the same value, and the
 functions return one of them. Arguments are probabilities or log-odds of all samples (the global
-quantities 1 to 3) or of neighbourhoods (4 to 8). "Truth" is P(+|x) or its log-odds, which are known
+quantities 1 to 3) or of neighbourhoods (4 to 8), in arrays of shape (..., n) with the n samples of
+each neighbourhood last; functions return shape (...), and raise ValueError if shapes differ or a
+value is not finite. "Truth" is P(+|x) or its log-odds, which are known
 for simulated data and approximated elsewhere.
 """
 
@@ -29,27 +31,13 @@ def reliability_deviance(estimate: ArrayLike, truth: ArrayLike) -> Floats:
 
     Labels, 0 and 1, may stand for the truth of probabilities, for they have the same mean.
 
-    Parameters
-    ----------
-    estimate, truth : array-like of shape (..., n)
-        Of the n samples of each neighbourhood.
-
-    Returns
-    -------
-    array of shape (...)
-
-    Raises
-    ------
-    ValueError
-        If the shapes differ, or a value is not finite.
-
     Examples
     --------
     >>> float(reliability_deviance([0.5, 0.7], [0.4, 0.6]).round(6))
     0.01
     """
-    given, true = samples(estimate, truth)
-    return np.asarray((true - given).mean(axis=-1) ** 2)
+    estimates, true = samples(estimate, truth)
+    return np.asarray((true - estimates).mean(axis=-1) ** 2)
 
 
 def error_variance(estimate: ArrayLike, truth: ArrayLike) -> Floats:
@@ -58,61 +46,31 @@ def error_variance(estimate: ArrayLike, truth: ArrayLike) -> Floats:
 
     With labels in place of probabilities it is larger by E[P(1 - P)] for every estimator.
 
-    Parameters
-    ----------
-    estimate, truth : array-like of shape (..., n)
-        Of the n samples of each neighbourhood.
-
-    Returns
-    -------
-    array of shape (...)
-
-    Raises
-    ------
-    ValueError
-        If the shapes differ, or a value is not finite.
-
     Examples
     --------
     >>> float(error_variance([0.5, 0.7], [0.4, 0.6]).round(6))
     0.0
     """
-    given, true = samples(estimate, truth)
-    return np.asarray((true - given).var(axis=-1))
+    estimates, true = samples(estimate, truth)
+    return np.asarray((true - estimates).var(axis=-1))
 
 
 def noise_sensitivity(estimate: ArrayLike, at: ArrayLike | None = None) -> Floats:
     """
     Return VAR[estimate], or E[(estimate - at)^2]: how much it changes in a neighbourhood.
 
-    Parameters
-    ----------
-    estimate : array-like of shape (..., n)
-        Of the n samples of each neighbourhood.
-    at : array-like of shape (...), optional
-        The estimate at the point that the neighbourhood is of. Changes are then measured from
-        there and not from their mean. (Section 4.5 has the variance of the difference, which a
-        constant does not change.)
-
-    Returns
-    -------
-    array of shape (...)
-
-    Raises
-    ------
-    ValueError
-        If a value is not finite.
+    `at`, shape (...), holds the estimate at the point that each neighbourhood is of.
 
     Examples
     --------
     >>> float(noise_sensitivity([1.0, 3.0])), float(noise_sensitivity([1.0, 3.0], at=1.0))
     (1.0, 2.0)
     """
-    (given,) = samples(estimate)
+    (estimates,) = samples(estimate)
     if at is None:
-        return np.asarray(given.var(axis=-1))
+        return np.asarray(estimates.var(axis=-1))
     centre = np.asarray(at, dtype=np.float64)[..., None]
-    return np.asarray(((given - centre) ** 2).mean(axis=-1))
+    return np.asarray(((estimates - centre) ** 2).mean(axis=-1))
 
 
 def covariance_with_truth(estimate: ArrayLike, truth: ArrayLike) -> Floats:
@@ -121,27 +79,13 @@ def covariance_with_truth(estimate: ArrayLike, truth: ArrayLike) -> Floats:
 
     VAR[estimate - truth] = VAR[estimate] + VAR[truth] - 2 COV[estimate, truth].
 
-    Parameters
-    ----------
-    estimate, truth : array-like of shape (..., n)
-        Of the n samples of each neighbourhood.
-
-    Returns
-    -------
-    array of shape (...)
-
-    Raises
-    ------
-    ValueError
-        If the shapes differ, or a value is not finite.
-
     Examples
     --------
     >>> float(covariance_with_truth([1.0, 3.0], [0.0, 4.0]))
     2.0
     """
-    given, true = samples(estimate, truth)
-    apart = given - given.mean(axis=-1, keepdims=True)
+    estimates, true = samples(estimate, truth)
+    apart = estimates - estimates.mean(axis=-1, keepdims=True)
     return np.asarray((apart * true).mean(axis=-1))
 
 
@@ -153,23 +97,6 @@ def dependence(predictions: ArrayLike, labels: ArrayLike) -> float:
     classifiers are correlated even then, since all follow the class. Of n samples it comes out too
     large by about (cells - 1)/(2n) for each class.
 
-    Parameters
-    ----------
-    predictions : array-like of shape (k, n)
-        What each classifier predicts, one of a few values.
-    labels : array-like of shape (n,)
-        The classes, two of them, of the samples of one neighbourhood.
-
-    Returns
-    -------
-    float
-        At least 0.
-
-    Raises
-    ------
-    ValueError
-        If the shapes do not fit, or there are not two classes.
-
     Examples
     --------
     >>> labels = [0, 0, 0, 0, 1, 1, 1, 1]
@@ -179,28 +106,18 @@ def dependence(predictions: ArrayLike, labels: ArrayLike) -> float:
     1.3863
     """
     _, positive = encode_labels(labels, name="labels")
-    given = np.asarray(predictions)
-    if given.ndim != 2 or given.shape[1] != positive.size:
+    estimates = np.asarray(predictions)
+    if estimates.ndim != 2 or estimates.shape[1] != positive.size:
         raise ValueError(
             f"predictions must have shape (classifiers, {positive.size}), one for each label, got"
-            f" {given.shape}."
+            f" {estimates.shape}."
         )
-    return sum(_divergence(given[:, members]) for members in (positive, ~positive))
+    return sum(_divergence(estimates[:, members]) for members in (positive, ~positive))
 
 
 def samples(*values: ArrayLike) -> tuple[Floats, ...]:
     """
     Return values as arrays of shape (..., n).
-
-    Parameters
-    ----------
-    *values : array-like
-        Of the same shape, with at least one sample.
-
-    Raises
-    ------
-    ValueError
-        If the shapes differ, there is no sample, or a value is not finite.
 
     Examples
     --------
@@ -263,31 +180,16 @@ def linear_correction(estimate: ArrayLike, truth: ArrayLike) -> LinearCorrection
     neighbourhood does better. Neighbourhoods of equal estimates make the corrected estimate
     calibrated (Bennett's dissertation, section 4.4).
 
-    Parameters
-    ----------
-    estimate, truth : array-like of shape (..., n)
-        Estimated and true log-odds of n samples; leading axes are neighbourhoods.
-
-    Returns
-    -------
-    LinearCorrection
-        With a slope of 0 where all estimates are equal: the best guess is then E[lambda].
-
-    Raises
-    ------
-    ValueError
-        If the shapes differ, or a value is not finite.
-
     Examples
     --------
     >>> line = linear_correction([-1.0, 0.0, 1.0], [-3.0, -1.0, 1.0])
     >>> float(line.slope), float(line.intercept), float(line.residual_variance)
     (2.0, -1.0, 0.0)
     """
-    given, true = samples(estimate, truth)
-    spread, shared = noise_sensitivity(given), covariance_with_truth(given, true)
+    estimates, true = samples(estimate, truth)
+    spread, shared = noise_sensitivity(estimates), covariance_with_truth(estimates, true)
     slope = np.divide(shared, spread, out=np.zeros_like(spread), where=spread > 0.0)
-    intercept = true.mean(axis=-1) - slope * given.mean(axis=-1)
+    intercept = true.mean(axis=-1) - slope * estimates.mean(axis=-1)
     rest = np.maximum(noise_sensitivity(true) - slope * shared, 0.0)
     return LinearCorrection(slope, np.asarray(intercept), rest)
 
@@ -299,24 +201,6 @@ def nearest_points(points: ArrayLike, queries: ArrayLike, size: int) -> NDArray[
     With them any quantity of this module becomes local: it is computed along the last axis, so that
     `error_variance(estimate[rows], truth[rows])` has a value for each query. Points that are values
     of the estimate make neighbourhoods of documents with the same prediction.
-
-    Parameters
-    ----------
-    points : array-like of shape (n,) or (n, features)
-        Where the samples are.
-    queries : array-like of shape (m,) or (m, features)
-        Where neighbourhoods are wanted.
-    size : int
-        How many points a neighbourhood has.
-
-    Returns
-    -------
-    array of shape (m, size)
-
-    Raises
-    ------
-    ValueError
-        If there are fewer points than `size`.
 
     Examples
     --------
@@ -367,14 +251,7 @@ class Forecasts:
     share: Floats
 
     def is_calibrated(self, tolerance: float = ROUNDING) -> bool:
-        """
-        Return whether P(+|pi) = pi at every value.
-
-        Parameters
-        ----------
-        tolerance : float
-            How far the two may be apart; of samples, more than their noise.
-        """
+        """Return whether P(+|pi) = pi at every value."""
         return bool(np.abs(self.share - self.value).max() <= tolerance)
 
     @property
@@ -388,24 +265,12 @@ def forecasts(probabilities: ArrayLike, labels: ArrayLike) -> Forecasts:
     """
     Return the distribution of a forecaster's forecasts, from samples with their labels.
 
-    Parameters
-    ----------
-    probabilities : array-like of shape (n,)
-        P(+) as forecast; round to few values what takes many.
-    labels : array-like of shape (n,)
-        Two classes, both present.
-
-    Raises
-    ------
-    ValueError
-        If the lengths differ, there are not two classes, or a probability is none.
-
     Examples
     --------
-    >>> found = forecasts([0.2, 0.2, 0.2, 0.2, 0.8], [0, 1, 0, 0, 1])
-    >>> found.value.tolist(), found.frequency.tolist(), found.share.tolist()
+    >>> forecaster = forecasts([0.2, 0.2, 0.2, 0.2, 0.8], [0, 1, 0, 0, 1])
+    >>> forecaster.value.tolist(), forecaster.frequency.tolist(), forecaster.share.tolist()
     ([0.2, 0.8], [0.8, 0.2], [0.25, 1.0])
-    >>> found.is_calibrated()
+    >>> forecaster.is_calibrated()
     False
     """
     p = as_scores(probabilities, "probabilities")
@@ -431,18 +296,6 @@ def is_at_least_as_refined(
     It is if its forecasts, passed on with noise, are calibrated and come as often as the other's:
     some stochastic h(j|i) has P(pi_j) = sum_i h P(pi_i) and pi_j P(pi_j) = sum_i pi_i h P(pi_i)
     (Bennett's dissertation, equations 3.1 and 3.2). A partial order: of two, none may be.
-
-    Parameters
-    ----------
-    first, second : Forecasts
-        Of the same samples, both calibrated.
-    tolerance : float
-        How far the two sides may be apart in all; of samples, more than their noise.
-
-    Raises
-    ------
-    ValueError
-        If one is not calibrated: ask whether it `is_sufficient`.
 
     Examples
     --------
@@ -473,13 +326,6 @@ def is_sufficient(first: Forecasts, second: Forecasts, tolerance: float = TOLERA
     (Bennett's dissertation, equation 3.3). Of two forecasters to choose from one takes the
     sufficient one; both together may still say more than it does.
 
-    Parameters
-    ----------
-    first, second : Forecasts
-        Of the same samples.
-    tolerance : float
-        How far the two sides may be apart in all; of samples, more than their noise.
-
     Examples
     --------
     >>> from studies.papers.locality import forecasts
@@ -496,22 +342,6 @@ def stochastic_map(source: ArrayLike, target: ArrayLike) -> tuple[Floats, float]
     Return the stochastic map that brings one set of distributions nearest to another.
 
     It minimises sum |source h - target| over maps h with rows that are distributions.
-
-    Parameters
-    ----------
-    source, target : array-like of shape (rows, m) and (rows, k)
-        Row by row to be mapped; not negative.
-
-    Returns
-    -------
-    tuple of an array of shape (m, k) and float
-        h, and the sum of absolute differences that is left: 0 if the one can be blurred into the
-        other.
-
-    Raises
-    ------
-    ValueError
-        If they have different numbers of rows.
 
     Examples
     --------
@@ -530,12 +360,12 @@ def stochastic_map(source: ArrayLike, target: ArrayLike) -> tuple[Floats, float]
     slack, none = np.eye(b.size), np.zeros((m, b.size))
     equal = np.block([[blurred, slack, -slack], [whole, none, none]])
     cost = np.r_[np.zeros(m * k), np.ones(2 * b.size)]
-    found = linprog(cost, A_eq=equal, b_eq=np.r_[b.ravel(), np.ones(m)])
-    if found.x is None or found.fun is None:
-        raise RuntimeError(f"the linear programme of a stochastic map failed: {found.message}")
-    return found.x[: m * k].reshape(m, k), float(found.fun)
+    solution = linprog(cost, A_eq=equal, b_eq=np.r_[b.ravel(), np.ones(m)])
+    if solution.x is None or solution.fun is None:
+        raise RuntimeError(f"the linear programme of a stochastic map failed: {solution.message}")
+    return solution.x[: m * k].reshape(m, k), float(solution.fun)
 
 
-def _moments(given: Forecasts) -> Floats:
+def _moments(estimates: Forecasts) -> Floats:
     """Return P(pi) and pi P(pi), shape (2, m)."""
-    return given.frequency * np.stack([np.ones_like(given.value), given.value])
+    return estimates.frequency * np.stack([np.ones_like(estimates.value), estimates.value])

@@ -99,11 +99,6 @@ class Method:
     def over_topics(self, problems: Sequence[Problem]) -> list[Floats]:
         """
         Return the log-odds of several topics' new scores, in their order.
-
-        Raises
-        ------
-        ImportError
-            If the package that the method needs is not installed.
         """
         if not self.installed:
             raise ImportError(

@@ -1,4 +1,4 @@
-"""Which tests run which lines, and how long they take: one run of the tests under coverage."""
+"""Lines that each test runs, and its duration: one run of the tests under coverage."""
 
 from __future__ import annotations
 

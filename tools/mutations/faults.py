@@ -1,4 +1,4 @@
-"""Which faults can be put into a module: one small change of one expression or statement."""
+"""Faults that can be put into a module: one small change of one expression or statement."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which faults are put in: the same number at random from every room."""
+"""The faults to try: the same number at random from every folder."""
 
 from __future__ import annotations
 

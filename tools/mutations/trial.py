@@ -27,7 +27,7 @@ PATIENCE, GRACE, BY_THE_CLOCK = 4.0, 60.0, 20.0
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of a fault: how it ended, the test that found it, and how many could have."""
+    """The outcome of a fault: its end, the test that found it, and the number that could have."""
 
     fault: Fault
     ended: str

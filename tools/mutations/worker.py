@@ -23,5 +23,5 @@ def start(root: Path, folder: Path) -> None:
 
 
 def work(fault: Fault, tests: list[str], expected: float) -> Verdict:
-    """Return what became of a fault."""
+    """Return the outcome of a fault."""
     return try_fault(fault, PROJECT, tests, expected)

@@ -1,7 +1,5 @@
 """The combiners by name; a further one needs a function that returns it, and an entry here."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -11,22 +9,17 @@ from bayescal.support.validation import check_choice, check_flag
 
 # The values of `combiner`; each makes a combiner, with or without normalised inputs.
 COMBINERS: dict[str, Callable[..., Combiner]] = {
-    "majority": voting.majority,
-    "best_by_class": voting.best_by_class,
-    "tree": stacking.tree,
-    "linear_svm": stacking.linear_svm,
-    "logistic": stacking.logistic,
-    "boosting": stacking.boosting,
-    "local_kernel": stacking.local_kernel,
-    "selected_kernel": stacking.selected_kernel,
-    "bayes": bayes.combiner,
-    "local_bayes": bayes.local,
+    "majority": lambda normalise: voting.Majority(),
+    "best_by_class": lambda normalise: voting.BestByClass(),
+    **stacking.STACKING,
+    "bayes": lambda normalise: bayes.Bayes(),
+    "local_bayes": lambda normalise: bayes.Bayes(weight_shifts=True),
 }
 
 
 def read_combiner(combiner: Any, *, normalise: bool, weighted: bool) -> Combiner:
     """
-    Return the combiner that parameters mean.
+    Return the combiner that the parameters name.
 
     Examples
     --------
@@ -38,12 +31,12 @@ def read_combiner(combiner: Any, *, normalise: bool, weighted: bool) -> Combiner
     check_flag(normalise=normalise)
     if isinstance(combiner, str):
         check_choice("combiner", combiner, tuple(COMBINERS))
-        kind = COMBINERS[combiner](normalise=normalise)
+        method = COMBINERS[combiner](normalise=normalise)
     else:
-        kind = stacking.of_classifier(combiner, normalise=normalise)
-    if weighted and not kind.takes_weights:
+        method = stacking.of_classifier(combiner, normalise=normalise)
+    if weighted and not method.takes_weights:
         raise ValueError(
             f"combiner {combiner!r} takes no sample_weight: choose one that does, such as 'bayes',"
             " or give no weights."
         )
-    return kind
+    return method

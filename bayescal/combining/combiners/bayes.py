@@ -9,9 +9,9 @@ has some, are principal components of these (`Shifts`): there weights differ bet
 documents. The weights' prior (`engines.classifier_weights.prior`) has them average the classifiers
 that are probably the best, so that few positives change little about that.
 
-Calibration curves are uncertain as weights are. Each draw takes one curve of every classifier,
-moves the mode of bias and weights to where the labels have it given these curves, and adds a draw
-of the coefficients' deviation from their mode: what labels say of the level is counted once.
+Calibration curves are uncertain, as weights are. Each draw takes one curve of every classifier,
+moves the mode of bias and weights to their mode given these curves, and adds a draw of the
+coefficients' deviation from it: the labels' information on the level counts once.
 """
 
 from __future__ import annotations
@@ -26,24 +26,12 @@ from scipy import special
 from sklearn.utils.parallel import Parallel, delayed
 
 from bayescal.calibrators.score_calibrator import ScoreCalibrator
-from bayescal.combining.combiners.voting import Combined, Combiner
-from bayescal.combining.measures import MEASURES, best_threshold
+from bayescal.combining.combiners.voting import MEASURES, Combined, Combiner, best_threshold
 from bayescal.combining.nested import Inputs, Labelled, WithinRange
 from bayescal.fitting.curves.averaged_draws import AveragedDraws, average, spread_over_scores
-from bayescal.fitting.engines.classifier_weights.engine import (
-    GridModes,
-    Weights,
-    draw_weights,
-    fit_modes,
-    follow,
-)
-from bayescal.fitting.engines.classifier_weights.model import (
-    Design,
-    WeightsPrior,
-    centre_of_weights,
-    find_mode,
-    interactions,
-)
+from bayescal.fitting.engines.classifier_weights import engine, model
+from bayescal.fitting.engines.classifier_weights.engine import Weights
+from bayescal.fitting.engines.classifier_weights.model import Design, WeightsPrior
 from bayescal.fitting.engines.stacking import log_scores
 from bayescal.fitting.results.diagnostics import ConvergenceWarning
 from bayescal.support.bayes import class_prior
@@ -59,7 +47,7 @@ NEAREST = 1e-15
 
 @dataclass(frozen=True)
 class CalibratedScores:
-    """Calibrators of the classifiers' scores, and what they say of the documents fitted."""
+    """Calibrators of the classifiers' scores, and their log-odds of the documents fitted."""
 
     calibrators: list[ScoreCalibrator]  # Of each classifier, fitted to all documents
     base: float  # Log-odds of the base rate
@@ -184,7 +172,7 @@ class Shifts:
     def design(self, evidence: Floats, indicators: Floats) -> Floats:
         """Return all columns that log-odds are linear in; see `engines` for their coefficients."""
         columns = self.columns(indicators)
-        between = interactions(evidence, columns @ self.axes)
+        between = model.interactions(evidence, columns @ self.axes)
         return np.hstack([np.ones((len(evidence), 1)), evidence, columns, between])
 
 
@@ -205,13 +193,13 @@ class Bayesian(Combined):
     """The posterior of one problem's combination."""
 
     calibrated: CalibratedScores  # The classifiers' calibrators
-    shifts: Shifts  # What indicators are made into
+    shifts: Shifts  # Maps indicators to columns and moderators
     weights: Weights  # Draws of the coefficients
     # (curves, d): how far each draw of calibration curves moves their mode
     moves: Floats = field(repr=False)
     # (n,): log-odds of the documents fitted, by coefficients of the other folds
     cross_validated: Floats = field(repr=False)
-    prior: WeightsPrior  # What was believed of the coefficients
+    prior: WeightsPrior  # Prior of the coefficients
 
     @property
     def held_out(self) -> Floats:
@@ -256,7 +244,7 @@ class Bayesian(Combined):
             some = slice(curve, None, len(evidence))
             shared = draws[some, :head] + move[:head]
             out[some] += shared[:, :1] + shared[:, 1:] @ own.T
-            out[some] += draws[some, tail:] @ interactions(own, moderators).T
+            out[some] += draws[some, tail:] @ model.interactions(own, moderators).T
         return np.asarray(out + base)
 
     @cached_property
@@ -325,9 +313,9 @@ class Bayes(Combiner):
             for labelled, own, shift in zip(problems, calibrated, shifts, strict=True)
         ]
         centre = _centre(problems, calibrated, rng)
-        nodes = fit_modes(designs, centre, self.prior)
+        nodes = engine.fit_modes(designs, centre, self.prior)
         held_out = _cross_validated(problems, designs, nodes)
-        drawn = draw_weights(nodes, self.draws, rng)
+        drawn = engine.draw_weights(nodes, self.draws, rng)
         _warn_of_draws(drawn)
         return [
             Bayesian(
@@ -337,16 +325,6 @@ class Bayes(Combiner):
                 problems, calibrated, shifts, drawn, designs, moderators, held_out, strict=True
             )
         ]
-
-
-def combiner(*, normalise: bool = True) -> Bayes:
-    """Return the Bayesian combination, whose inputs have one scale whatever `normalise` says."""
-    return Bayes()
-
-
-def local(*, normalise: bool = True) -> Bayes:
-    """Return the Bayesian combination whose weights depend on the indicators."""
-    return Bayes(weight_shifts=True)
 
 
 def _warn_of_draws(drawn: Sequence[Weights]) -> None:
@@ -375,14 +353,14 @@ def _centre(
         for labelled, own in zip(problems, calibrated, strict=True)
     ]
     weight = np.concatenate([_weight(labelled) for labelled in problems])
-    return centre_of_weights(np.concatenate(each, axis=1), weight, rng)
+    return model.centre_of_weights(np.concatenate(each, axis=1), weight, rng)
 
 
 def _cross_validated(
-    problems: Sequence[Labelled], designs: Sequence[Design], nodes: GridModes
+    problems: Sequence[Labelled], designs: Sequence[Design], nodes: engine.GridModes
 ) -> list[Floats]:
     """Return log-odds of each fold's documents by the mode that all other folds have."""
-    model = nodes.likeliest.model
+    likeliest = nodes.likeliest.model
     out = [np.full(labelled.positive.size, np.nan) for labelled in problems]
     for fold in range(1 + max(int(labelled.fold.max()) for labelled in problems)):
         kept = [
@@ -390,7 +368,7 @@ def _cross_validated(
             for design, labelled in zip(designs, problems, strict=True)
         ]
         # All documents chose the two scales, which hold almost no information on any one of them.
-        points = find_mode(replace(model, designs=kept)).points
+        points = model.find_mode(replace(likeliest, designs=kept)).points
         for scores, labelled, design, point in zip(out, problems, designs, points, strict=True):
             held = labelled.fold == fold
             scores[held] = design.offset + design.columns[held] @ point
@@ -403,5 +381,8 @@ def _moves(
     """Return the shift of the mode by each draw of the curves, (curves, coefficients)."""
     evidence = calibrated.held_out_draws - calibrated.base
     return np.array(
-        [follow(weights, design, each, interactions(each, moderators)) for each in evidence]
+        [
+            engine.follow(weights, design, each, model.interactions(each, moderators))
+            for each in evidence
+        ]
     )

@@ -10,8 +10,6 @@ Inputs have mean 0 and standard deviation 1; the dissertation's experiments divi
 by mistake (section 7.1.4).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -32,7 +30,7 @@ from bayescal.calibrators.classifier.targets import BINARY
 from bayescal.combining.combiners.voting import Combined, Combiner
 from bayescal.combining.nested import Ends, Inputs, Labelled
 from bayescal.support.validation import Floats
-from bayescal.text.decision_tree import DecisionTree
+from bayescal.text.word_models import DecisionTree
 
 # (mean squared length of inputs, number of scores, which come first, seed) -> unfitted classifier.
 Make = Callable[[float, int, int], Any]
@@ -149,16 +147,12 @@ def _stacked(labelled: Labelled, models: Any) -> Stacked:
     return Stacked(labelled, model, scores)
 
 
-def _make_boosting(length: float, scores: int, seed: int) -> HistGradientBoostingClassifier:
+def make_boosting(length: float, scores: int, seed: int) -> HistGradientBoostingClassifier:
+    """Return unfitted gradient-boosted trees, whose scores are finer than those of one tree."""
     # Early stopping would set aside documents, which may be few.
     return HistGradientBoostingClassifier(
         max_iter=100, learning_rate=0.05, max_leaf_nodes=8, early_stopping=False, random_state=seed
     )
-
-
-def boosting(*, normalise: bool = True) -> Stacking:
-    """Return stacking by gradient-boosted trees, whose scores are finer than one tree's."""
-    return Stacking(_make_boosting, normalise, gives_log_odds=True)
 
 
 CACHE = 500.0  # megabytes of kernel values
@@ -182,34 +176,22 @@ def linear_svc(length: float, seed: int) -> SVC:
     return SVC(kernel="linear", C=cost, cache_size=CACHE, random_state=seed)
 
 
-def _make_linear_svm(length: float, scores: int, seed: int) -> SVC:
+def make_linear_svm(length: float, scores: int, seed: int) -> SVC:
+    """Return the unfitted SVM of Stack-S and STRIVE-S; its scores are margins."""
     return linear_svc(length, seed)
-
-
-def linear_svm(*, normalise: bool = True) -> Stacking:
-    """Return Stack-S or STRIVE-S, a linear SVM; its scores are margins."""
-    return Stacking(_make_linear_svm, normalise)
 
 
 MOST_STEPS = 2000
 
 
-def _make_logistic(length: float, scores: int, seed: int) -> LogisticRegression:
+def make_logistic(length: float, scores: int, seed: int) -> LogisticRegression:
+    """Return unfitted logistic regression (C = 1), the baseline with probabilities."""
     return LogisticRegression(max_iter=MOST_STEPS)
 
 
-def logistic(*, normalise: bool = True) -> Stacking:
-    """Return stacking by logistic regression (C = 1), the baseline with probabilities."""
-    return Stacking(_make_logistic, normalise, gives_log_odds=True)
-
-
-def _make_tree(length: float, scores: int, seed: int) -> DecisionTree:
+def make_tree(length: float, scores: int, seed: int) -> DecisionTree:
+    """Return the unfitted tree of Stack-D and STRIVE-D, with smoothed log-odds at its leaves."""
     return DecisionTree(random_state=seed)
-
-
-def tree(*, normalise: bool = True) -> Stacking:
-    """Return Stack-D or STRIVE-D, a tree with smoothed log-odds at its leaves."""
-    return Stacking(_make_tree, normalise, gives_log_odds=True, takes_weights=False)
 
 
 def product_features(columns: Floats, other: Floats) -> Floats:
@@ -265,15 +247,17 @@ class LocalKernelSVM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return product_features(X[:, self.columns_], X[:, : self.scores])
 
 
-def _make_kernel(length: float, scores: int, seed: int, *, select: bool) -> LocalKernelSVM:
+def make_kernel(length: float, scores: int, seed: int, *, select: bool = False) -> LocalKernelSVM:
+    """Return an unfitted SVM with the kernel of all inputs, or of those that a tree selects."""
     return LocalKernelSVM(scores, select, seed)
 
 
-def local_kernel(*, normalise: bool = True) -> Stacking:
-    """Return stacking by the kernel of all inputs."""
-    return Stacking(partial(_make_kernel, select=False), normalise)
-
-
-def selected_kernel(*, normalise: bool = True) -> Stacking:
-    """Return stacking by the kernel of the inputs that a tree uses."""
-    return Stacking(partial(_make_kernel, select=True), normalise)
+# Ways to stack by name, as arguments of `Stacking` beside `normalise`.
+STACKING: dict[str, partial[Stacking]] = {
+    "tree": partial(Stacking, make_tree, gives_log_odds=True, takes_weights=False),
+    "linear_svm": partial(Stacking, make_linear_svm),
+    "logistic": partial(Stacking, make_logistic, gives_log_odds=True),
+    "boosting": partial(Stacking, make_boosting, gives_log_odds=True),
+    "local_kernel": partial(Stacking, make_kernel),
+    "selected_kernel": partial(Stacking, partial(make_kernel, select=True)),
+}

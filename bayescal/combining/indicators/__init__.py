@@ -1,8 +1,8 @@
 """Reliability indicators: features of a document that predict how reliable each classifier is.
 
-A module for each source: words (`words`), kinds of classifiers (`linear_models`, `neighbours`,
-`tree`), several classifiers and the task (`all_indicators`), and the posterior of a classifier's
-calibration (`posterior`).
+A module for each source: words (`words`), linear classifiers and trees (`models`), neighbours
+(`neighbours`), several classifiers and the task (`transformer`), and the posterior of a
+classifier's calibration (`posterior`).
 """
 
 from bayescal.combining.indicators.posterior import ScorePosterior as ScorePosterior

@@ -7,8 +7,6 @@ dissertation, section 5.1.3, which finds alpha_i by bisection; here it has a clo
 needs only products of the 2k documents.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,16 +17,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 
-from bayescal.combining.indicators.kind import (
-    Indicator,
-    ModelIndicators,
-    distance,
-    of_each_class,
-    unit_rows,
-)
+from bayescal.combining.indicators import models
+from bayescal.combining.indicators.models import Indicator, ModelIndicators
 from bayescal.support.parallel import blocks_of
 from bayescal.support.validation import Floats
-from bayescal.text.nearest_neighbours import NearestNeighbours, nearest, nearest_documents
+from bayescal.text.classifiers import NearestNeighbours, nearest, nearest_documents
 
 # Below it two documents are the same one; rounding of a cosine leaves some 1e-16.
 SAME = 1e-12
@@ -112,7 +105,7 @@ class Neighbours:
     def weigh(self, features: Any) -> Any:
         """Return queries as they are compared."""
         weighs = isinstance(self.model, NearestNeighbours)
-        return self.model.weigh(features) if weighs else unit_rows(features)
+        return self.model.weigh(features) if weighs else models.unit_rows(features)
 
 
 @dataclass(frozen=True)
@@ -131,7 +124,7 @@ class Neighbourhood:
     @cached_property
     def distance(self) -> Floats:
         """Return the distances of the k neighbours that vote, (documents, k)."""
-        return distance(self.similarity[:, : self.neighbours.k])
+        return models.distance(self.similarity[:, : self.neighbours.k])
 
     @cached_property
     def score(self) -> Floats:
@@ -160,7 +153,9 @@ def learn(model: Any, features: Any, positive: NDArray[np.bool_]) -> Neighbours:
     """Return the documents that a classifier compares with, and how many vote."""
     if isinstance(model, NearestNeighbours):
         return Neighbours(model, model.documents_, model.positive_, model.neighbours_)
-    return Neighbours(model, unit_rows(features), positive, min(model.n_neighbors, len(positive)))
+    return Neighbours(
+        model, models.unit_rows(features), positive, min(model.n_neighbors, len(positive))
+    )
 
 
 def find(neighbours: Neighbours, features: Any) -> Neighbourhood:
@@ -325,9 +320,9 @@ def _members(near: Near, row: int) -> NDArray[np.bool_]:
 INDICATORS: Mapping[str, Indicator] = {
     "NeighborhoodRadius": radius,
     "MeanNeighborDistance": mean_distance,
-    **of_each_class("Mean{}NeighborDistance", mean_distance_of_class),
+    **models.of_each_class("Mean{}NeighborDistance", mean_distance_of_class),
     "SigmaNeighborDistance": deviation_of_distance,
-    **of_each_class("Sigma{}NeighborDistance", deviation_of_distance_of_class),
+    **models.of_each_class("Sigma{}NeighborDistance", deviation_of_distance_of_class),
     "kNNShiftMeanPred": shift_mean_prediction,
     "kNNShiftMeanConfDiff": shift_mean_difference,
     "kNNShiftStdDevConfDiff": shift_deviation_of_difference,

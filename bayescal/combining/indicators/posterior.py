@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from bayescal.combining.indicators.kind import Indicator, ratio
+from bayescal.combining.indicators.models import Indicator, ratio
 from bayescal.fitting.curves.curves import DrawnCurves, blocks
 from bayescal.support.validation import Floats, check_same_length
 

@@ -16,13 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from bayescal.combining.indicators.kind import Indicator, of_each_class, ratio
+from bayescal.combining.indicators.models import Indicator, of_each_class, ratio
 from bayescal.support.validation import Floats
-from bayescal.text.mutual_information import presence
+from bayescal.text.word_models import presence
 
 KNOWN, ALL = 0, 1
 OF_CLASS = 2  # the first of two columns, one a class, for words that occur in it
-FAVOURING = 4  # the same for words that occur more often in it than in the other
+MORE_FREQUENT = 4  # the same for words that occur more often in it than in the other
 
 
 @dataclass(frozen=True)
@@ -67,10 +67,10 @@ class DocumentWords:
     def of(cls, counts: Any, vocabulary: Vocabulary) -> DocumentWords:
         """Return the words of documents, from how often each occurs; (documents, words)."""
         counts = sparse.csr_array(counts)
-        kinds = vocabulary.membership
-        both = np.hstack([kinds, kinds * vocabulary.selected[:, None]])
+        membership = vocabulary.membership
+        both = np.hstack([membership, membership * vocabulary.selected[:, None]])
         tokens, unique = np.asarray(counts @ both), np.asarray(presence(counts) @ both)
-        size = kinds.shape[1]
+        size = membership.shape[1]
         return cls(
             Tally(tokens[:, :size], unique[:, :size]), Tally(tokens[:, size:], unique[:, size:])
         )
@@ -118,10 +118,10 @@ def share_removed(words: DocumentWords, count: str) -> Floats:
 
 def _shares(names: Sequence[str], function: Callable[..., Floats]) -> dict[str, Indicator]:
     """Return indicators of each class: words in it, and words more frequent in it."""
-    kinds = itertools.product((OF_CLASS, FAVOURING), ("tokens", "unique"))
+    membership = itertools.product((OF_CLASS, MORE_FREQUENT), ("tokens", "unique"))
     return {
         name: indicator
-        for pattern, (kind, count) in zip(names, kinds, strict=True)
+        for pattern, (kind, count) in zip(names, membership, strict=True)
         for name, indicator in of_each_class(
             pattern, partial(function, count=count, kind=kind)
         ).items()

@@ -4,8 +4,6 @@ Sums are over rounds, errors are squared errors (1 - P(label))^2, logarithms nat
 for one pass, from equal weights, with one beta.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
@@ -276,8 +274,8 @@ def best_mixture(
     """
     Return the mixture that is best for documents whose labels are all known.
 
-    What `OnlineCombiner` with rule "eg" is promised to come near, see
-    `exponentiated_gradient_loss`. It minimises |A u|^2 over shares u, where A has 1 - P(label) of
+    `exponentiated_gradient_loss` bounds how much more `OnlineCombiner` with rule "eg" loses. The
+    mixture minimises |A u|^2 over shares u, where A has 1 - P(label) of
     each document and expert.
 
     Parameters

@@ -1,6 +1,4 @@
-"""OnlineCombiner: experts weighed as labels come in, with guarantees."""
-
-from __future__ import annotations
+"""OnlineCombiner: update experts' weights label by label, with bounds on the loss."""
 
 from typing import Any, Self
 
@@ -20,7 +18,7 @@ LEAST_BETA = 1e-100
 
 class OnlineCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """
-    Combine experts online: predict, hear the label, weigh them anew.
+    Combine experts online: predict, observe the label, update the weights.
 
     An expert is anything that gives probabilities of documents. A combiner's probabilities are a
     mixture of theirs, sum_e p_e pi_e, with p_e from weights that change by a rule after each label.
@@ -55,7 +53,7 @@ class OnlineCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     weights_ : array of shape (experts,) or (experts, indicators)
         For each indicator they sum to 1; constant experts last.
     beta_ : float
-        With which the last round was learnt, and the next one is by `partial_fit`.
+        The beta of the last round, and of the next one by `partial_fit`.
     n_rounds_ : int
         How many documents came, each counted once.
     loss_ : float
@@ -118,7 +116,7 @@ class OnlineCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         indicators: ArrayLike | None = None,
     ) -> Self:
         """
-        Forget what was learnt, and go through documents in their order, `passes` times.
+        Start anew, and learn from documents in their order, `passes` times.
 
         Parameters
         ----------

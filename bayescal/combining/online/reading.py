@@ -1,7 +1,5 @@
 """Checks of the arguments: probabilities of experts, awake experts, indicators and labels."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

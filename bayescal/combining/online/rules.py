@@ -1,7 +1,5 @@
 """Advice of experts, and the rules that update the experts' weights round by round."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -79,9 +77,11 @@ class Rule(ABC):
     takes_indicators: ClassVar[bool] = False
     lets_sleep: ClassVar[bool] = False  # Whether experts may leave documents out
 
-    @abstractmethod
     def shares(self, log_weights: Floats, advice: Advice) -> Floats:
         """Return the experts' shares of the mixture for each document, (n, experts)."""
+        if self.takes_indicators:
+            return shares_by_indicators(log_weights, advice.indicators)
+        return shares_of_awake(log_weights[:, 0], advice.awake)
 
     @abstractmethod
     def run(self, log_weights: Floats, advice: Advice, label: Integers, beta: float) -> Run:
@@ -155,12 +155,8 @@ class BlumMansour(Rule):
     # 1 in WinBMX, infinite in BMX
     margin: float = np.inf
 
-    def shares(self, log_weights: Floats, advice: Advice) -> Floats:
-        """Return the experts' weights under the indicators that are on, summing to 1."""
-        return shares_by_indicators(log_weights, advice.indicators)
-
     def run(self, log_weights: Floats, advice: Advice, label: Integers, beta: float) -> Run:
-        """Play the rounds one after the other."""
+        """Play the rounds in their order."""
         own, log_beta = log_weights.copy(), np.log(beta)
         indicators = advice.indicators
         if self.modified:
@@ -206,12 +202,8 @@ class ExponentiatedGradient(Rule):
 
     takes_indicators: ClassVar[bool] = True
 
-    def shares(self, log_weights: Floats, advice: Advice) -> Floats:
-        """Return the experts' weights under the indicators that are on, summing to 1."""
-        return shares_by_indicators(log_weights, advice.indicators)
-
     def run(self, log_weights: Floats, advice: Advice, label: Integers, beta: float) -> Run:
-        """Play the rounds one after the other."""
+        """Play the rounds in their order."""
         own, log_beta = _normalised(log_weights), np.log(beta)
         indicators = advice.indicators / advice.indicators.sum(axis=1, keepdims=True)
         of_labels = advice.of_labels(label)
@@ -243,10 +235,6 @@ class WeightedMajority(Rule):
     absolute differences: dissertation, algorithms 9.4.1 and 9.4.2.
     """
 
-    def shares(self, log_weights: Floats, advice: Advice) -> Floats:
-        """Return the weights, summing to 1."""
-        return shares_of_awake(log_weights[:, 0], advice.awake)
-
     def run(self, log_weights: Floats, advice: Advice, label: Integers, beta: float) -> Run:
         """Return all rounds at once: no update depends on the mixture."""
         loss = squared_error(advice.of_labels(label))
@@ -274,12 +262,8 @@ class Winnow(Rule):
 
     lets_sleep: ClassVar[bool] = True
 
-    def shares(self, log_weights: Floats, advice: Advice) -> Floats:
-        """Return the weights of experts that are awake, summing to 1."""
-        return shares_of_awake(log_weights[:, 0], advice.awake)
-
     def run(self, log_weights: Floats, advice: Advice, label: Integers, beta: float) -> Run:
-        """Play the rounds one after the other."""
+        """Play the rounds in their order."""
         own = log_weights[:, 0].copy()
         asleep = np.where(advice.awake, 0.0, -np.inf)
         wrong = advice.probabilities.argmax(axis=2) != label[:, None]

@@ -1,4 +1,4 @@
-"""Labelled documents of many tasks, and Metaclassifier, which learns from all of them together.
+"""Documents of many tasks, the base class that learns from them together, and weights of tasks.
 
 Inputs are normalised within each task. Tasks whose classifiers were trained on few documents have
 scores on another scale than those with many; after normalising they can be compared (Bennett's
@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,10 +18,16 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
 from bayescal.combining.nested import WithinRange
-from bayescal.support.validation import Floats, Integers, check_same_length, unmasked
+from bayescal.fitting.engines.classifier_weights import model as weights_model
+from bayescal.fitting.engines.classifier_weights.engine import GridModes, fit_modes
+from bayescal.fitting.engines.importance import weighted
+from bayescal.fitting.results.diagnostics import ConvergenceWarning
+from bayescal.support.parallel import one_blas_thread
+from bayescal.support.validation import Floats, Integers, check_same_length, unmasked, warn_user
 
 if TYPE_CHECKING:
     import pandas as pd
+
 
 # Number of all tasks that were not fitted: the last row of any table of tasks.
 POPULATION = -1
@@ -221,7 +228,7 @@ class TaskModel(ABC):
         raise ValueError(f"this metaclassifier has no posterior: {WITH_POSTERIOR}.")
 
     def population(self, names: list[str], level: float) -> pd.DataFrame:
-        """Return the posterior of what tasks have in common; names are the columns'."""
+        """Return the posterior of the tasks' population; names are the columns'."""
         raise ValueError(f"this metaclassifier has no population: {WITH_POSTERIOR}.")
 
 
@@ -257,7 +264,7 @@ class GeneralModel(TaskModel):
     classifier: Any  # With probabilities
 
     def log_odds(self, columns: Floats, task: Integers) -> Floats:
-        """Return log-odds of documents, which no task is treated apart in."""
+        """Return log-odds of documents, the same function for all tasks."""
         # Logarithms of probabilities of 0 are the infinite log-odds that they mean.
         with np.errstate(divide="ignore"):
             log_proba = self.classifier.predict_log_proba(columns)
@@ -282,3 +289,172 @@ def seeded_clone(classifier: Any, rng: np.random.Generator) -> Any:
     if copy.get_params(deep=False).get("random_state", 0) is None:
         copy.set_params(random_state=int(rng.integers(2**31)))
     return copy
+
+
+# Hierarchical logistic regression: each task's weights of the inputs around a population's.
+#
+#     log-odds(x) = a_k + w_k . z(x)         z, the inputs normalised within task k
+#     w_ki   ~ Normal(mu_i, tau)             weights of task k around the population's
+#     a_k    = b_k + a'_k                    b_k ~ Normal(0, 2), a'_k ~ Normal(mu_0, tau)
+#     mu     ~ Normal(0, 2)                  what tasks have in common
+#     tau    ~ LogNormal(log 0.3, 0.6)       how far they differ, on a grid
+#
+# It is the model of `engines.classifier_weights`, in which all inputs have a population and so has
+# the intercept. Its likelihood given the scales is approximated by Laplace, and each task's draws
+# are then weighted by its own labels' likelihood.
+
+# In units of inputs with standard deviation 1.
+PRIOR = weights_model.WeightsPrior(
+    bias_scale=2.0, population_scale=2.0, scale=0.3, log_scale_sd=0.6
+)
+DRAWS = 1000
+
+
+@dataclass(frozen=True)
+class WeightsModel(TaskModel):
+    """Coefficients of each task: the intercept, and a weight for each input."""
+
+    # (tasks + 1, 1 + columns): modes, averaged over tau; the last row is the population's
+    points: Floats = field(repr=False)
+    nodes: GridModes = field(repr=False)  # modes over the grid of tau
+    seed: int  # of the draws
+
+    @cached_property
+    @one_blas_thread()
+    def of_population(self) -> tuple[Integers, Floats, Floats]:
+        """Return draws of each node, in its order: how many, of mu, and of tau."""
+        rng = np.random.default_rng(self.seed)
+        sizes = rng.multinomial(DRAWS, self.nodes.share)
+        mu = [
+            rng.multivariate_normal(mode.mu, mode.covariance, size, method="cholesky")
+            for mode, size in zip(self.nodes.modes, sizes, strict=True)
+        ]
+        tau = np.repeat([mode.model.scales.tau for mode in self.nodes.modes], sizes)
+        return sizes, np.concatenate(mu), tau
+
+    def of_task(self, task: int) -> Floats:
+        """Return posterior draws of a task's coefficients, shape (draws, 1 + columns)."""
+        rng = np.random.default_rng([self.seed, task % len(self.points)])
+        sizes, mu, tau = self.of_population
+        if task != POPULATION:
+            return _draws_of_task(self.nodes, task, mu, sizes, rng)
+        # A task without labels is a draw from the population.
+        out = mu + tau[:, None] * rng.standard_normal(mu.shape)
+        bias_scale = self.nodes.likeliest.model.prior.bias_scale
+        out[:, 0] += bias_scale * rng.standard_normal(len(out))
+        return np.asarray(out)
+
+    def log_odds(self, columns: Floats, task: Integers) -> Floats:
+        """Return log-odds by the modes."""
+        own = self.points[task]
+        return np.asarray(own[:, 0] + np.einsum("ij,ij->i", columns, own[:, 1:]))
+
+    @one_blas_thread()
+    def sample(self, columns: Floats, task: Integers) -> Floats:
+        """Return log-odds of the draws."""
+        out = np.empty((DRAWS, len(columns)))
+        for each in np.unique(task).tolist():
+            rows, own = task == each, self.of_task(each)
+            out[:, rows] = own[:, :1] + own[:, 1:] @ columns[rows].T
+        return out
+
+    def population(self, names: list[str], level: float) -> pd.DataFrame:
+        """Return a row for each input and for tau: posterior mean and interval."""
+        import pandas as pd
+
+        tails = [0.5 - level / 2.0, 0.5 + level / 2.0]
+        _, mu, tau = self.of_population
+        draws = np.column_stack([mu, tau])
+        lower, upper = np.quantile(draws, tails, axis=0)
+        values = {"mean": draws.mean(axis=0), "lower": lower, "upper": upper}
+        index = pd.Index(["intercept", *names, "tau"], name="coefficient")
+        return pd.DataFrame(values, index=index)
+
+
+@dataclass(frozen=True)
+class TaskWeights(Metaclassifier):
+    """Hierarchical logistic regression."""
+
+    # Its scales; those of indicators are not used, for all inputs have a population
+    prior: weights_model.WeightsPrior = PRIOR
+
+    @one_blas_thread()
+    def fit(self, data: TaskData, rng: np.random.Generator) -> TaskModel:
+        """Return the posterior of all tasks' coefficients."""
+        centre = np.zeros(data.columns.shape[1] + 1)
+        nodes = fit_modes(_designs(data), centre, self.prior)
+        population = nodes.share @ np.array([mode.mu for mode in nodes.modes])
+        points = np.vstack([_joined(np.array(nodes.points)), population])
+        return WeightsModel(points, nodes, int(rng.integers(2**31)))
+
+    @one_blas_thread()
+    def held_out(
+        self, data: TaskData, fold: Integers, model: TaskModel, rng: np.random.Generator
+    ) -> Floats:
+        """Return log-odds by modes of the other folds, at the scale that is likeliest of all."""
+        if not isinstance(model, WeightsModel):
+            raise TypeError(f"model must be of weights, got {type(model).__name__}.")
+        best, out = model.nodes.likeliest, np.empty(data.positive.size)
+        for held in np.unique(fold):
+            rows = fold == held
+            designs = _designs(data.take(~rows))
+            mode = weights_model.find_mode(
+                replace(best.model, designs=designs), (best.mu, best.points)
+            )
+            points = _joined(np.array(mode.points))[data.task[rows]]
+            out[rows] = points[:, 0] + np.einsum("ij,ij->i", data.columns[rows], points[:, 1:])
+        return out
+
+
+def _designs(data: TaskData) -> list[weights_model.Design]:
+    """Return the documents of each task; of both columns of ones, one has a population."""
+    out = []
+    for k in range(data.tasks):
+        own = data.task == k
+        ones = np.ones((int(own.sum()), 2))
+        columns = np.hstack([ones, data.columns[own]])
+        out.append(weights_model.Design(columns, 0.0, data.positive[own], np.ones(len(columns))))
+    return out
+
+
+def _joined(points: Floats) -> Floats:
+    """Return coefficients with one intercept, the sum of both."""
+    out = points[..., 1:].copy()
+    out[..., 0] += points[..., 0]
+    return out
+
+
+def _draws_of_task(
+    nodes: GridModes, k: int, mu: Floats, sizes: Integers, rng: np.random.Generator
+) -> Floats:
+    """Return draws of a task's coefficients, by Laplace and then weighed by its labels."""
+    ends = np.cumsum(sizes)
+    parts = [
+        _laplace(mode, k, mu[end - size : end], rng)
+        for mode, size, end in zip(nodes.modes, sizes, ends, strict=True)
+        if size
+    ]
+    draws = weighted(*(np.concatenate(each) for each in zip(*parts, strict=True)))
+    if not draws.trusted:
+        warn_user(
+            f"the posterior draws of a task's weights are uneven (Pareto k {draws.pareto_k:.2f}):"
+            " its intervals are unreliable; give the task more documents, or fewer inputs.",
+            ConvergenceWarning,
+        )
+    return _joined(draws.resample(len(draws.points), rng))
+
+
+def _laplace(
+    mode: weights_model.JointMode, k: int, mu: Floats, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """Return Gaussian draws given mu, and the log likelihood less its expansion at the mode."""
+    design, at, hessian = mode.model.designs[k], mode.points[k], mode.hessians[k]
+    root = np.linalg.cholesky(np.linalg.inv(hessian))
+    away = (mu - mode.mu) @ mode.pulls[k].T
+    away = away + rng.standard_normal((len(mu), at.size)) @ root.T
+    information = hessian - np.diag(mode.model.precision(k))
+    expansion = away @ design.gradient(at) - 0.5 * np.einsum(
+        "ij,jk,ik->i", away, information, away, optimize=True
+    )
+    level = float(design.log_likelihood(at[None])[0])
+    return at + away, design.log_likelihood(at + away) - level - expansion

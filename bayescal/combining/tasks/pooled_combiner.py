@@ -12,22 +12,16 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from bayescal.calibrators.classifier.ensemble import interval_of_draws
-from bayescal.combining.measures import MEASURES, best_threshold
+from bayescal.combining.combined_classifier import INTERVALS
+from bayescal.combining.combiners.voting import MEASURES, best_threshold
 from bayescal.combining.tasks import metaclassifier as learning
+from bayescal.combining.tasks.metaclassifier import TaskWeights
 from bayescal.combining.tasks.tree import Tree
-from bayescal.combining.tasks.weights import TaskWeights
+from bayescal.support import validation
 from bayescal.support.bayes import probabilities, probability
 from bayescal.support.randomness import generator
-from bayescal.support.validation import (
-    Floats,
-    Integers,
-    check_choice,
-    check_fraction,
-    check_same_length,
-    encode_labels,
-    unmasked,
-)
-from bayescal.text.decision_tree import DecisionTree
+from bayescal.support.validation import Floats, Integers
+from bayescal.text.word_models import DecisionTree
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -101,20 +95,17 @@ def read_specialise(specialise: Any) -> float | None:
     return float(specialise)
 
 
-INTERVALS = ("pointwise", "hdi")
-
-
 class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """
-    Combine classifiers' scores in many tasks by what all tasks' labels say.
+    Combine classifiers' scores in many tasks, learning from the labels of all tasks.
 
-    A task is a binary problem: is a document of a topic? Its inputs are what classifiers of that
-    topic say of documents that they were not trained on, and indicators of how far these are to be
-    trusted: the same columns in all tasks, however different their documents and words. Inputs are
-    normalised within each task, one metaclassifier is fitted to the documents of all tasks, and it
-    is then specialised to each task by the task's own labels (Bennett's LABEL). A task with few
-    positives borrows from the others, and one without labels lives on them alone. A fitted one is
-    kept by pickle or joblib.
+    A task is a binary problem: is a document of a topic? Its inputs are scores of documents by
+    classifiers that were not trained on them, and indicators of the classifiers' reliability: the
+    same columns in all tasks, however different their documents and words. Inputs are normalised
+    within each task, one metaclassifier is fitted to the documents of all tasks, and it is then
+    specialised to each task by the task's own labels (Bennett's LABEL). A task with few positives
+    borrows from the others, and the others alone answer for one without labels. Keep a fitted
+    combiner by pickle or joblib.
 
     Parameters
     ----------
@@ -209,9 +200,9 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         kind = read_metaclassifier(self.metaclassifier, self.specialise, self.memory)
         learning.check_folds(self.cv)
-        columns = check_array(unmasked(X, "X"), dtype=np.float64, estimator=self)
-        check_same_length("y", len(np.asarray(y)), "X", len(columns))
-        classes, positive = encode_labels(y)
+        columns = check_array(validation.unmasked(X, "X"), dtype=np.float64, estimator=self)
+        validation.check_same_length("y", len(np.asarray(y)), "X", len(columns))
+        classes, positive = validation.encode_labels(y)
         names, code = learning.read_task_names(task, len(columns))
         learning.check_both_classes(names, code, positive)
         rng = generator(self.random_state)
@@ -250,7 +241,7 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             If a task is there already, or has a single document.
         """
         check_is_fitted(self, "tasks_")
-        columns = validate_data(self, unmasked(X, "X"), dtype=np.float64, reset=False)
+        columns = validate_data(self, validation.unmasked(X, "X"), dtype=np.float64, reset=False)
         self._tasks = self._tasks.with_added(columns, task)
         return self
 
@@ -281,14 +272,7 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array-like of shape (n, columns)
-            Scores and indicators.
-        task : array-like of shape (n,)
-            Tasks that were fitted or added.
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError, ValueError
+        X, task
             See `decision_function`.
         """
         return probabilities(self.decision_function(X, task))
@@ -299,14 +283,7 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array-like of shape (n, columns)
-            Scores and indicators.
-        task : array-like of shape (n,)
-            Tasks that were fitted or added.
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError, ValueError
+        X, task
             See `decision_function`.
         """
         taken = self.decision_function(X, task) > 0.0
@@ -318,21 +295,17 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array-like of shape (n, columns)
-            Scores and indicators.
-        task : array-like of shape (n,)
-            Tasks that were fitted or added.
+        X, task
+            See `decision_function`.
         measure : {"error", "f1", "cost_1_10", "cost_10_1"}
             What each task's threshold is best by.
 
         Raises
         ------
-        sklearn.exceptions.NotFittedError
-            If nothing was fitted yet.
-        ValueError
-            If a task is not there, or there is no such measure.
+        sklearn.exceptions.NotFittedError, ValueError
+            See `decision_function`; also if there is no such measure.
         """
-        check_choice("measure", measure, tuple(MEASURES))
+        validation.check_choice("measure", measure, tuple(MEASURES))
         columns, code = self._read(X, task)
         proba = probability(self._model.log_odds(columns, code))
         return np.asarray(proba >= self.thresholds_[measure][code])
@@ -347,15 +320,13 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         Return posterior intervals of P(+), shape (n, 2), of weights or a pooled tree.
 
-        They hold what is unknown of the tasks' leaves or weights, and of what these have in common;
-        of the tree itself they hold nothing.
+        They account for the uncertainty of the tasks' leaves or weights, and of their population;
+        not for that of the tree itself.
 
         Parameters
         ----------
-        X : array-like of shape (n, columns)
-            Scores and indicators.
-        task : array-like of shape (n,)
-            Tasks that were fitted or added.
+        X, task
+            See `decision_function`.
         level : float
             Posterior probability, between 0 and 1.
         kind : {"pointwise", "hdi"}
@@ -363,13 +334,11 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Raises
         ------
-        sklearn.exceptions.NotFittedError
-            If nothing was fitted yet.
-        ValueError
-            If there is no posterior, a task is not there, or an argument is out of range.
+        sklearn.exceptions.NotFittedError, ValueError
+            See `decision_function`; also if there is no posterior, or an argument is out of range.
         """
-        check_fraction(level=level)
-        check_choice("kind", kind, INTERVALS)
+        validation.check_fraction(level=level)
+        validation.check_choice("kind", kind, INTERVALS)
         draws = self.sample_proba(X, task)
         return interval_of_draws(draws[:, :, None], level, kind)[:, 0]
 
@@ -379,17 +348,13 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array-like of shape (n, columns)
-            Scores and indicators.
-        task : array-like of shape (n,)
-            Tasks that were fitted or added.
+        X, task
+            See `decision_function`.
 
         Raises
         ------
-        sklearn.exceptions.NotFittedError
-            If nothing was fitted yet.
-        ValueError
-            If there is no posterior, or a task is not there.
+        sklearn.exceptions.NotFittedError, ValueError
+            See `decision_function`; also if there is no posterior.
         """
         columns, code = self._read(X, task)
         return probability(self._model.sample(columns, code))
@@ -412,20 +377,18 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Raises
         ------
-        sklearn.exceptions.NotFittedError
-            If nothing was fitted yet.
-        ValueError
-            If there is no population, or the level is out of range.
+        sklearn.exceptions.NotFittedError, ValueError
+            See `decision_function`; also if there is no population, or the level is out of range.
         """
         check_is_fitted(self, "tasks_")
-        check_fraction(level=level)
+        validation.check_fraction(level=level)
         names = getattr(self, "feature_names_in_", range(self.n_features_in_))
         return self._model.population([str(name) for name in names], level)
 
     def _read(self, X: Any, task: ArrayLike) -> tuple[Floats, Integers]:  # noqa: N803
         check_is_fitted(self, "tasks_")
         return self._tasks.read(
-            validate_data(self, unmasked(X, "X"), dtype=np.float64, reset=False), task
+            validate_data(self, validation.unmasked(X, "X"), dtype=np.float64, reset=False), task
         )
 
 

@@ -1,8 +1,8 @@
 """A decision tree of all tasks' documents, whose leaves are specialised to each task.
 
-It is the dissertation's LABEL-D (section 8.3.2). What differs is how far a task's own documents at
-a leaf count against those of all others: a number m of documents (`m_estimate`), or what the tasks
-themselves say of it (`leaf_population`).
+It is the dissertation's LABEL-D (section 8.3.2). The weight of a task's own documents at a leaf
+against those of all others is a number m of documents (`m_estimate`), or is learned from the tasks
+(`fit_population`).
 
 With "pooled" the tasks have a beta-binomial population at each leaf:
 

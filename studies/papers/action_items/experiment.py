@@ -399,11 +399,6 @@ def parts(folder: Path, folds: int, random_state: int = 0) -> dict[str, list[Tri
         Of the cross-validations.
     random_state : int
         Deals sentences to folds.
-
-    Raises
-    ------
-    ValueError
-        If a file is not as expected, or a class has too few sentences.
     """
     training, test = read_files(folder)
     return {

@@ -154,11 +154,6 @@ def sentence_ngrams(longest: int = LONGEST, *, split: Split | None = None) -> Co
     split : callable, optional
         From a document to its sentences, such as `split_sentences`; None if each text is one.
 
-    Raises
-    ------
-    ValueError
-        If `longest` is no positive integer.
-
     References
     ----------
     Bennett's dissertation, section 10.3.
@@ -193,11 +188,6 @@ def sentence_positions(documents: ArrayLike) -> Floats:
     -------
     array of shape (sentences,)
 
-    Raises
-    ------
-    ValueError
-        If `documents` is not of one dimension, or empty.
-
     Examples
     --------
     >>> sentence_positions(["a", "a", "b", "a", "a"]).tolist()
@@ -219,11 +209,6 @@ def document_numbers(documents: ArrayLike) -> NDArray[np.intp]:
     ----------
     documents : array-like of shape (sentences,)
         Which document each sentence is of.
-
-    Raises
-    ------
-    ValueError
-        If `documents` is not of one dimension, or empty.
 
     Examples
     --------
@@ -277,11 +262,6 @@ class PositionOctiles(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         ----------
         X : array-like of shape (sentences, 1)
             Positions from 0 to 1.
-
-        Raises
-        ------
-        ValueError
-            If there is not one column, or a position is outside [0, 1].
         """
         check_is_fitted(self, "n_features_in_")
         positions = self._positions(X, reset=False)
@@ -329,11 +309,6 @@ def document_predictions(predicted: ArrayLike, documents: ArrayLike) -> NDArray[
     array of shape (documents,) of bool
         In the order of `numpy.unique(documents)`.
 
-    Raises
-    ------
-    ValueError
-        If an argument is not as described.
-
     Examples
     --------
     >>> document_predictions([False, True, False], ["a", "a", "b"]).tolist()
@@ -371,11 +346,6 @@ def document_scores(
     -------
     array of shape (documents,)
         In the order of `numpy.unique(documents)`; units of the scores per token.
-
-    Raises
-    ------
-    ValueError
-        If an argument is not as described, or lengths differ.
 
     References
     ----------

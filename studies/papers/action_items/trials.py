@@ -68,11 +68,6 @@ def read_files(folder: Path) -> tuple[Sentences, Sentences]:
     ----------
     folder : Path
         With both files.
-
-    Raises
-    ------
-    ValueError
-        If a file is missing, or a line is not as expected.
     """
     missing = [name for name in (TRAINING, TEST) if not (folder / name).is_file()]
     if missing:
@@ -94,11 +89,6 @@ def read_sentences(path: Path) -> Sentences:
     ----------
     path : Path
         A text file; bytes that are not UTF-8 are replaced.
-
-    Raises
-    ------
-    ValueError
-        If a line is not as expected.
     """
     # Only line feeds end lines here: some sentences hold other characters that might.
     lines = path.read_bytes().decode("utf-8", errors="replace").split("\n")
@@ -257,13 +247,8 @@ class Outcomes(NamedTuple):
 def cross_validation(sentences: Sentences, folds: int, random_state: int = 0) -> list[Trial]:
     """
     Return a trial for each of so many stratified folds of shuffled sentences.
-
-    Raises
-    ------
-    ValueError
-        If a class has fewer sentences than folds, or there are fewer than two folds.
     """
-    from bayescal.text.cross_validation import check_folds, splitter
+    from bayescal.text.text_calibrator import check_folds, splitter
 
     check_folds(folds, sentences.positive)
     splits = splitter(folds, random_state).split(sentences.texts, sentences.positive)

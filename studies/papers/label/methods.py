@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal.calibrators.score_calibrator import ScoreCalibrator
-from bayescal.combining.measures import best_threshold
+from bayescal.combining.combiners.voting import best_threshold
 from bayescal.combining.nested import Inputs, Labelled
 from bayescal.combining.tasks import PooledCombiner
 from bayescal.support.parallel import spread_over
@@ -407,11 +407,6 @@ def decide_all(
         Of groups, folds and draws.
     jobs : int
         Processes.
-
-    Raises
-    ------
-    ValueError
-        If all tasks are left out at once.
     """
     import joblib
 

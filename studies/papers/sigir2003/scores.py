@@ -19,7 +19,7 @@ from bayescal.support.bayes import class_prior
 from bayescal.support.parallel import spread_over
 from bayescal.support.validation import Floats
 from bayescal.text import cross_val_scores, raw_scores
-from bayescal.text.cross_validation import FOLDS
+from bayescal.text.text_calibrator import FOLDS
 from studies.papers.methods import Method, Problem
 
 if TYPE_CHECKING:
@@ -81,11 +81,6 @@ def largest_topics(corpus: pd.DataFrame, count: int) -> list[str]:
         See `bayescal.text.reuters_scores.fetch_reuters21578`.
     count : int
         How many; the ninety are all.
-
-    Raises
-    ------
-    ValueError
-        If there are not so many.
     """
     exploded = corpus.explode("topics")
     train = exploded.loc[exploded["split"] == "train", "topics"].value_counts()

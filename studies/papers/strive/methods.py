@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 
 from bayescal.calibrators.classifier.targets import read_target
 from bayescal.calibrators.score_calibrator import ScoreCalibrator
+from bayescal.combining.combiners.voting import MEASURES, best_threshold
 from bayescal.combining.indicators import ReliabilityIndicators
-from bayescal.combining.measures import MEASURES, best_threshold
 from bayescal.combining.nested import BinaryProblem, Inputs, Labelled, fit_nested
 from bayescal.support.parallel import spread_over
 from bayescal.support.validation import Floats
 from bayescal.text import make_classifier
-from bayescal.text.cross_validation import FOLDS, splitter
+from bayescal.text.text_calibrator import FOLDS, splitter
 from studies.papers.sigir2003.scores import count_words
 
 if TYPE_CHECKING:
@@ -290,11 +290,6 @@ def nested_inputs(
         Of the folds, which are five, or as many as the topic has positives.
     fit_params : mapping of str to dict, optional
         Further arguments of fit, by classifier; those of length n are split like the documents.
-
-    Raises
-    ------
-    ValueError
-        If either class has a single document.
     """
     train, new = features
     own = {name: (fit_params or {}).get(name, {}) for name in classifiers}

@@ -79,12 +79,6 @@ class BestFunctionRanker(RankerMixin, BaseEstimator):  # type: ignore[misc]
             Scores by retrieval functions.
         y, qid
             As in `SVMMAPRanker.fit`.
-
-        Raises
-        ------
-        ValueError
-            If an argument is not as described, there are fewer features than `place`, or no query
-            has both classes.
         """
         check_count("place", self.place)
         X, y = validate_data(self, X, y, accept_sparse="csc", dtype=np.float64)  # noqa: N806
@@ -174,11 +168,6 @@ class ClassifierRanker(RankerMixin, BaseEstimator):  # type: ignore[misc]
         ----------
         X, y, qid
             As in `SVMMAPRanker.fit`; `qid` is checked and not used.
-
-        Raises
-        ------
-        ValueError
-            If an argument is not as described, or all documents are of one class.
         """
         check_scoring(self.classifier, "binary")
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)  # noqa: N806
@@ -263,13 +252,6 @@ class LambdaRanker(RankerMixin, BaseEstimator):  # type: ignore[misc]
         ----------
         X, y, qid
             As in `SVMMAPRanker.fit`.
-
-        Raises
-        ------
-        ImportError
-            If LightGBM is not installed.
-        ValueError
-            If an argument is not as described.
         """
         check_count("n_estimators", self.n_estimators)
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)  # noqa: N806

@@ -109,11 +109,6 @@ def lightgbm(folder: Path) -> Collection:
 def read_collections(folder: Path | None, seed: int = 0) -> list[Collection]:
     """
     Return the constructed collection, and of a folder those that it holds.
-
-    Raises
-    ------
-    ValueError
-        If the folder holds none, or its files are not as they should be.
     """
     found = [spam(seed)]
     if folder is None:
@@ -185,11 +180,6 @@ def deal(queries: Integers, trials: int, seed: int = 0) -> list[Roles]:
     seed : int
         The same seed deals the same roles.
 
-    Raises
-    ------
-    ValueError
-        If there are too few queries, or trials are no multiple of 10.
-
     Examples
     --------
     >>> first = deal(np.arange(50), 50)[0]
@@ -251,11 +241,6 @@ def contenders(collection: Collection) -> list[Baseline]:
 def run_trials(collection: Collection, dealt: Sequence[Roles], jobs: int = 1) -> list[Outcome]:
     """
     Return the outcomes of all trials.
-
-    Raises
-    ------
-    ValueError
-        If a slack does not bound the loss of the queries it was fitted to.
     """
     with workers(jobs):
         outcomes = list(in_parallel(run_trial, [(collection, roles) for roles in dealt]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 
 import numpy as np
 import xarray as xr
@@ -353,12 +353,24 @@ def draw_topics(
     return TopicDraws(of_family, bases, log_evidence, np.stack([theta, *sides]), terms, health)
 
 
+@lru_cache(maxsize=16)
+def _without_scores(base: tuple[float, ...], family: Family) -> tuple[float, ClassPosterior]:
+    """Return location and posterior of topics without a score of the class: one for all of them."""
+    location, prior = prior_of(np.array(base), family)
+    return location, ClassPosterior(DeviationSums(np.empty(0), None, family.powers), prior)
+
+
 def _draw_one(
     data: Scores, base: Floats, rng: np.random.Generator, *, family: Family, draws: int
 ) -> Drawn:
     """Return mode, share of the left side, width, and both sides."""
-    (scores, weight), (location, prior) = data, prior_of(base, family)
-    posterior = ClassPosterior(DeviationSums(scores - location, weight, family.powers), prior)
+    scores, weight = data
+    if scores.size:
+        location, prior = prior_of(base, family)
+        sums = DeviationSums(scores - location, weight, family.powers)
+        posterior = ClassPosterior(sums, prior)
+    else:
+        location, posterior = _without_scores(tuple(base.tolist()), family)
     found = posterior.draw(draws, rng)
     values = np.stack([found.theta + location, found.left_share, found.width, *found.sides])
     share = efficiency(found.ratios)

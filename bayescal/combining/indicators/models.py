@@ -1,6 +1,6 @@
-"""Indicators of linear classifiers: how the score changes when a document changes a little.
+"""Indicators of linear classifiers and trees: how the score changes as a document changes a little.
 
-Type 3 of Bennett's dissertation.
+Type 3 of Bennett's dissertation. `ModelIndicators` holds the indicators of one kind of classifier.
 
 Multinomial naive Bayes (section 5.1.1). Delta deletes one of the |d| words of a document: word w
 with probability tf(w)/|d|. With l_w^c = ln P(w|c) and r_w = l_w^+ - l_w^-, deleting w changes the
@@ -17,10 +17,15 @@ documents have length 1. With eps half the distance to the nearest v in S, Delta
 towards v_i with probability P_i proportional to exp(-|v_i - d|): d_i = d + beta_i (v_i - d), beta_i
 = eps/|v_i - d|. The score changes by beta_i (f(v_i) - f(d)). All is 0 where d is one of the v_i,
 and where S is empty.
+
+Decision tree (section 5.1.4). A document d goes from the root to a leaf; at every node there is a
+branch b that it does not take, to node n_b. With delta_b the distance of d, of length 1, to the
+mean of the training documents at n_b, of length 1 each, Delta takes branch b with probability
+proportional to exp(-delta_b), and then leaf t below it with the share of n_b's training documents
+that end there. For a tree of one leaf all is 0.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
@@ -30,20 +35,95 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.naive_bayes import BernoulliNB, MultinomialNB
-from sklearn.preprocessing import binarize
+from sklearn.preprocessing import binarize, normalize
 from sklearn.svm import SVC, LinearSVC
+from sklearn.tree import DecisionTreeClassifier
 
-from bayescal.combining.indicators.kind import (
-    ModelIndicators,
-    distance,
-    of_each_class,
-    ratio,
-    standard_deviation,
-    unit_rows,
-)
 from bayescal.support.validation import Floats
-from bayescal.text.mutual_information import presence
-from bayescal.text.naive_bayes import BernoulliNaiveBayes, MultinomialNaiveBayes
+from bayescal.text import word_models
+
+# Names of both classes in names of indicators, and their rows in arrays with one row a class.
+CLASSES = {"Positive": 1, "Negative": 0}
+Indicator = Callable[[Any], Floats]
+
+
+@dataclass(frozen=True)
+class ModelIndicators:
+    """The indicators of one kind of classifier."""
+
+    # Whether a fitted classifier is of this kind, with parameters that the formulas allow.
+    recognises: Callable[[Any], bool]
+    # (classifier, features of its training documents, positive) -> all that indicators need.
+    learn: Callable[[Any, Any, NDArray[np.bool_]], Any]
+    # (learned, features of documents) -> the argument of the indicators, such as moments.
+    around: Callable[[Any, Any], Any]
+    indicators: Mapping[str, Indicator]  # each gives one value a document
+    score: Indicator | None = None  # the classifier's scores, where `around` computes them
+
+
+def of_each_class(name: str, function: Callable[..., Floats]) -> dict[str, Indicator]:
+    """
+    Return an indicator for each class, whose name replaces the braces.
+
+    Examples
+    --------
+    >>> list(of_each_class("Mean{}Distance", np.take))
+    ['MeanPositiveDistance', 'MeanNegativeDistance']
+    """
+    return {name.format(label): partial(function, row=row) for label, row in CLASSES.items()}
+
+
+def standard_deviation(mean: Floats, mean_of_squares: Floats) -> Floats:
+    """
+    Return sqrt(E[x^2] - E[x]^2), of a distribution and not of a sample from it.
+
+    Examples
+    --------
+    >>> standard_deviation(np.array([1.0, 0.1]), np.array([5.0, 0.01]))
+    array([2., 0.])
+    """
+    # Where all values are equal the difference is 0 but for rounding.
+    return np.sqrt(np.maximum(mean_of_squares - mean**2, 0.0))
+
+
+def ratio(part: Floats, whole: Floats) -> Floats:
+    """
+    Return part / whole, and 0 where both are 0.
+
+    Examples
+    --------
+    >>> ratio(np.array([1.0, 0.0]), np.array([2.0, 0.0]))
+    array([0.5, 0. ])
+    """
+    return np.divide(part, whole, out=np.zeros(np.broadcast(part, whole).shape), where=whole != 0.0)
+
+
+def unit_rows(features: Any) -> Any:
+    """
+    Return documents as sparse rows of length 1; a document without features stays empty.
+
+    Examples
+    --------
+    >>> unit_rows([[3.0, 4.0], [0.0, 0.0]]).toarray().tolist()
+    [[0.6, 0.8], [0.0, 0.0]]
+    """
+    return sparse.csr_array(normalize(sparse.csr_array(features, dtype=np.float64)))
+
+
+def distance(cosine: Floats) -> Floats:
+    """
+    Return the Euclidean distance of documents of length 1, sqrt(2 - 2 cos).
+
+    A document without features has cosine 0 with all others, and is as far from them as documents
+    without a common feature, sqrt(2).
+
+    Examples
+    --------
+    >>> distance(np.array([1.0, 0.0])).round(3)
+    array([0.   , 1.414])
+    """
+    return np.sqrt(np.maximum(2.0 - 2.0 * cosine, 0.0))
+
 
 RATIO = 2  # the row of r_w or b_w, after those of the negative and the positive class
 
@@ -96,7 +176,8 @@ def delete(strengths: Strengths, features: Any) -> Moments:
 
 UNIGRAM = ModelIndicators(
     recognises=lambda model: (
-        isinstance(model, MultinomialNaiveBayes | MultinomialNB) and len(model.classes_) == 2
+        isinstance(model, word_models.MultinomialNaiveBayes | MultinomialNB)
+        and len(model.classes_) == 2
     ),
     learn=learn_unigram,
     around=delete,
@@ -116,8 +197,8 @@ UNIGRAM = ModelIndicators(
 class Flips:
     """Log-odds of the presence of each word."""
 
-    weights: Floats  # (words, 3): a_w^-, a_w^+ and b_w; 0 for words that say nothing
-    mean: Floats  # (3,): of the weights, over the words that say something
+    weights: Floats  # (words, 3): a_w^-, a_w^+ and b_w; 0 for uninformative words
+    mean: Floats  # (3,): of the weights, over the informative words
     mean_of_squares: Floats  # (3,)
     size: int  # V, how many these are
     threshold: float | None  # A feature above it counts as present; None means any that is not 0
@@ -144,14 +225,15 @@ def flip(flips: Flips, features: Any) -> Moments:
     """Return the moments of documents (equations 5.15 and 5.19); O(words of them)."""
     if flips.threshold is not None:
         features = binarize(features, threshold=flips.threshold)
-    of_present = np.asarray(presence(features) @ flips.weights)
+    of_present = np.asarray(word_models.presence(features) @ flips.weights)
     mean = (2.0 * of_present / flips.size - flips.mean).T
     return Moments(mean, standard_deviation(mean, flips.mean_of_squares[:, None]))
 
 
 BERNOULLI = ModelIndicators(
     recognises=lambda model: (
-        isinstance(model, BernoulliNaiveBayes | BernoulliNB) and len(model.classes_) == 2
+        isinstance(model, word_models.BernoulliNaiveBayes | BernoulliNB)
+        and len(model.classes_) == 2
     ),
     learn=learn_bernoulli,
     around=flip,
@@ -249,3 +331,100 @@ SUPPORT_VECTORS = ModelIndicators(
         "signedNNSV": attrgetter("nearest"),
     },
 )
+
+
+@dataclass(frozen=True)
+class Branches:
+    """Statistics of the training documents at each node of a tree."""
+
+    tree: Any  # The tree
+    log_odds: Floats  # (nodes,): ln (n(+) + 1)/(n(-) + 1) of the documents it was grown on
+    # (nodes,): the other child of each node's parent; the root's is itself
+    sibling: NDArray[np.intp]
+    # (features, nodes): the mean of the training documents at the node, of length 1 each
+    centroid: Floats
+    mean: Floats  # (nodes,): of the log-odds at the leaves that they end at
+    mean_of_squares: Floats  # (nodes,)
+    reached: NDArray[np.bool_]  # (nodes,): whether any training document comes by
+
+
+@dataclass(frozen=True)
+class Detour:
+    """Moments under another branch."""
+
+    # (documents,): of lambda(t) - lambda(d), t the leaf that the document would end at
+    mean: Floats
+    deviation: Floats  # (documents,)
+
+
+def learn_tree(model: Any, features: Any, positive: NDArray[np.bool_]) -> Branches:
+    """Return statistics of the training documents at the nodes of a fitted tree."""
+    tree = model.tree_ if isinstance(model, word_models.DecisionTree) else model
+    log_odds = word_models.leaf_log_odds(tree)
+    features = sparse.csr_array(features, dtype=np.float32)
+    path = sparse.csr_array(tree.decision_path(_as_matrix(features)), dtype=np.float64)
+    at_leaf = log_odds[tree.apply(_as_matrix(features))]
+    number = np.asarray(path.sum(axis=0), dtype=np.float64)
+    total = (unit_rows(features).T @ path).toarray()
+    return Branches(
+        tree=tree,
+        log_odds=log_odds,
+        sibling=siblings(tree.tree_),
+        centroid=ratio(total, number[None, :]),
+        mean=ratio(np.asarray(path.T @ at_leaf), number),
+        mean_of_squares=ratio(np.asarray(path.T @ at_leaf**2), number),
+        reached=number > 0.0,
+    )
+
+
+def detour(branches: Branches, features: Any) -> Detour:
+    """Return the moments of documents; O(nodes) for each, in one sparse product."""
+    features = sparse.csr_array(features, dtype=np.float32)
+    path = branches.tree.decision_path(_as_matrix(features)).toarray().astype(bool)
+    path[:, 0] = False  # the root is nobody's branch
+    untaken = path[:, branches.sibling] & branches.reached
+    unit = unit_rows(features)
+    squared = (
+        np.asarray(unit.multiply(unit).sum(axis=1))[:, None]
+        - 2.0 * np.asarray(unit @ branches.centroid)
+        + (branches.centroid**2).sum(axis=0)
+    )
+    away = np.sqrt(np.maximum(squared, 0.0))
+    weight = np.where(untaken, np.exp(-away), 0.0)
+    moments = weight @ np.stack([branches.mean, branches.mean_of_squares], axis=1)
+    mean, mean_of_squares = ratio(moments, weight.sum(axis=1, keepdims=True)).T
+    own = branches.log_odds[branches.tree.apply(_as_matrix(features))]
+    difference = np.where(untaken.any(axis=1), mean - own, 0.0)
+    return Detour(difference, standard_deviation(mean, mean_of_squares))
+
+
+def siblings(nodes: Any) -> NDArray[np.intp]:
+    """Return the other child of each node's parent, and of the root itself."""
+    other = np.zeros(nodes.node_count, dtype=np.intp)
+    split = nodes.children_left >= 0
+    left, right = nodes.children_left[split], nodes.children_right[split]
+    other[left], other[right] = right, left
+    return other
+
+
+def _as_matrix(features: Any) -> Any:
+    # scikit-learn's trees take sparse input with 32-bit indices.
+    return sparse.csr_matrix(features)
+
+
+TREE = ModelIndicators(
+    recognises=lambda model: (
+        isinstance(model, word_models.DecisionTree)
+        or (isinstance(model, DecisionTreeClassifier) and _one_binary_output(model))
+    ),
+    learn=learn_tree,
+    around=detour,
+    indicators={
+        "DTreeShiftMeanConfDiff": attrgetter("mean"),
+        "DTreeShiftStdDevConfDiff": attrgetter("deviation"),
+    },
+)
+
+
+def _one_binary_output(model: Any) -> bool:
+    return bool(model.n_outputs_ == 1 and len(model.classes_) == 2)

@@ -1,0 +1,468 @@
+"""Models of words: selection by mutual information, naive Bayes, and a decision tree.
+
+The classifiers are for two classes; their scores are natural log-odds that never pass through
+probabilities. Both models of naive Bayes are linear in the words: log-odds(d) = b + sum_w x_w r_w.
+Their smoothing is the dissertation's (sections 6.3.3 and 6.3.4): a word's overall share weighs as
+much as one observation.
+"""
+
+from abc import abstractmethod
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse, special
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.feature_selection import SelectorMixin
+from sklearn.naive_bayes import MultinomialNB
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
+
+from bayescal.support.bayes import probabilities
+from bayescal.support.validation import (
+    Floats,
+    check_count,
+    check_same_length,
+    encode_labels,
+    unmasked,
+)
+
+
+def presence(counts: Any) -> Any:
+    """
+    Return 1 where a word occurs in a document, as a sparse array of its own.
+
+    Examples
+    --------
+    >>> presence([[2, 0], [0, 1]]).toarray().tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    # A copy: what comes in may be shared between processes, and read-only.
+    present = sparse.csr_array(counts, dtype=np.float64, copy=True)
+    present.sum_duplicates()
+    present.data = (present.data != 0.0).astype(np.float64)
+    return present
+
+
+def mutual_information(counts: Any, positive: ArrayLike) -> Floats:
+    """
+    Return the mutual information of each word's presence with the class, in nats.
+
+    I = sum over w in {present, absent} and c in {+, -} of P(w, c) ln(P(w, c) / (P(w) P(c))), from
+    document frequencies (Bennett's feature selection; how often a word occurs does not count).
+
+    Parameters
+    ----------
+    counts : array or sparse matrix of shape (documents, words)
+        How often each word occurs; only whether it does is used.
+    positive : array-like of shape (documents,) of bool
+        The class of each document.
+
+    Returns
+    -------
+    array of shape (words,)
+        At least 0, at most ln 2.
+
+    Examples
+    --------
+    >>> mutual_information([[2, 1], [1, 1], [0, 1], [0, 1]], [True, True, False, False]).round(4)
+    array([0.6931, 0.    ])
+    """
+    present = presence(unmasked(counts, "counts"))
+    truth = np.asarray(unmasked(positive, "positive"), dtype=np.float64)
+    n, n_positive = float(truth.size), float(truth.sum())
+    with_word = np.asarray(present.sum(axis=0), dtype=np.float64)
+    with_both = np.asarray(present.T @ truth)
+    total = np.zeros(with_word.size)
+    for word, both in (
+        (with_word, (with_both, with_word - with_both)),
+        (n - with_word, (n_positive - with_both, n - n_positive - with_word + with_both)),
+    ):
+        for size, cell in zip((n_positive, n - n_positive), both, strict=True):
+            # A cell of no document contributes nothing, whatever its margins.
+            expected = np.where(cell > 0.0, word * size, 1.0)
+            total += special.xlogy(cell, cell * n / expected) / n
+    # Independent words sum to 0 but for rounding.
+    return np.maximum(total, 0.0)
+
+
+class MutualInformationSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
+    """
+    Keep the words of highest mutual information with a binary class, or with any of several.
+
+    Of several classes a word counts by its largest mutual information with one of them, so that all
+    classes of a corpus can share one set of words (Bennett's choice for nearest neighbours).
+
+    Parameters
+    ----------
+    k : int
+        How many; all that there are if fewer.
+    min_documents : int
+        Words in fewer of the documents fitted are left out, however telling.
+
+    Attributes
+    ----------
+    mutual_information_ : array of shape (words,)
+        Of each word, in nats; of several classes the largest.
+
+    Examples
+    --------
+    >>> selector = MutualInformationSelector(k=1, min_documents=1)
+    >>> selector.fit_transform([[2, 1], [1, 1], [0, 1]], [1, 1, 0]).tolist()
+    [[2], [1], [0]]
+    """
+
+    def __init__(self, k: int = 300, min_documents: int = 3) -> None:
+        self.k = k
+        self.min_documents = min_documents
+
+    def fit(self, X: Any, y: ArrayLike, topics: ArrayLike | None = None) -> Self:  # noqa: N803
+        """
+        Choose the words.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (documents, words)
+            How often each word occurs.
+        y : array-like of shape (documents,) or (documents, classes)
+            Labels, two classes, both present; or for each of several classes, whether a document
+            is of it.
+        topics : array-like of shape (documents, classes), optional
+            Takes the place of y. In a pipeline whose classifier is for one class, scikit-learn's
+            metadata routing brings the labels of all of them here, fold by fold.
+
+        Raises
+        ------
+        ValueError
+            If an argument is not as described, or no word is in `min_documents` documents.
+        """
+        check_count("k", self.k)
+        check_count("min_documents", self.min_documents)
+        X, y = validate_data(  # noqa: N806
+            self, unmasked(X, "X"), unmasked(y, "y"), accept_sparse="csr", multi_output=True
+        )
+        given = y if topics is None else np.asarray(unmasked(topics, "topics"))
+        labels = np.atleast_2d(np.transpose(given))
+        check_same_length("X", X.shape[0], "topics", labels.shape[1])
+        # Words hold no information on a class of all documents, or of none: one other is enough.
+        telling = [column for column in labels if np.unique(column).size > 1] or labels[:1]
+        positive = [encode_labels(column)[1] for column in telling]
+        documents = np.asarray(presence(X).sum(axis=0))
+        candidates = np.flatnonzero(documents >= self.min_documents)
+        if candidates.size == 0:
+            raise ValueError(
+                f"at least one word must be in {self.min_documents} of the documents, got none in"
+                f" {X.shape[0]} documents: are they empty?"
+            )
+        of_classes = [mutual_information(X, members) for members in positive]
+        self.mutual_information_ = np.max(of_classes, axis=0)
+        # Ties go to the earlier word: the same words on every machine.
+        order = np.argsort(-self.mutual_information_[candidates], kind="stable")
+        self._support = np.zeros(documents.size, dtype=bool)
+        self._support[candidates[order[: self.k]]] = True
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn that sparse matrices and labels are wanted."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        return tags
+
+    def _get_support_mask(self) -> NDArray[np.bool_]:
+        check_is_fitted(self, "mutual_information_")
+        return self._support
+
+
+class LogOddsClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A classifier of two classes by its log-odds, with documents sparse or not."""
+
+    classes_: NDArray[Any]
+
+    @abstractmethod
+    def decision_function(self, X: Any) -> Floats:  # noqa: N803
+        """Return natural log-odds of the positive class; shape (documents,)."""
+
+    def predict_proba(self, X: Any) -> Floats:  # noqa: N803
+        """Return probabilities of both classes, in the order of `classes_`; some may be 0."""
+        return probabilities(self.decision_function(X))
+
+    def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
+        """Return the likelier class of each document."""
+        log_odds = self.decision_function(X)
+        likelier: NDArray[Any] = self.classes_[(log_odds > 0.0).astype(np.intp)]
+        return likelier
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn what comes in: sparse or not, and two classes."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.classifier_tags.multi_class = False
+        return tags
+
+
+class LogLinear(LogOddsClassifier):
+    """Base of the two models: an intercept, and log ratios that words add to it."""
+
+    def fit(self, X: Any, y: ArrayLike) -> Self:  # noqa: N803
+        """
+        Count the words of both classes.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (documents, words)
+            How often each word occurs; none negative.
+        y : array-like of shape (documents,)
+            Labels, two classes, both present.
+
+        Raises
+        ------
+        ValueError
+            If an argument is not as described.
+        """
+        X, y = validate_data(  # noqa: N806
+            self, unmasked(X, "X"), unmasked(y, "y"), accept_sparse="csr", dtype=np.float64
+        )
+        self.classes_, positive = encode_labels(y)
+        check_non_negative(X, f"{type(self).__name__}.fit")
+        n, n_positive = float(positive.size), float(positive.sum())
+        # Laplace's m-estimate (n_c + 1/N)/(N + 2/N) of both classes: the denominators cancel.
+        prior = np.log((n_positive + 1.0 / n) / (n - n_positive + 1.0 / n))
+        self.feature_log_prob_ = self._log_probabilities(sparse.csr_array(X), positive)
+        self.log_ratios_, bias = self._log_ratios(self.feature_log_prob_)
+        self.intercept_ = float(prior + bias)
+        return self
+
+    def decision_function(self, X: Any) -> Floats:  # noqa: N803
+        """Return natural log-odds of the positive class; shape (documents,)."""
+        check_is_fitted(self, "log_ratios_")
+        X = validate_data(  # noqa: N806
+            self, unmasked(X, "X"), accept_sparse="csr", dtype=np.float64, reset=False
+        )
+        return np.asarray(self._features(sparse.csr_array(X)) @ self.log_ratios_ + self.intercept_)
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn that counts come in."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        tags.classifier_tags.poor_score = True  # made for counts of words
+        return tags
+
+    @abstractmethod
+    def _features(self, counts: Any) -> Any:
+        """Return the features of the model from counts."""
+
+    @abstractmethod
+    def _log_probabilities(self, counts: Any, positive: NDArray[np.bool_]) -> Floats:
+        """Return ln P(w|c) of the negative and the positive class, shape (2, words)."""
+
+    @abstractmethod
+    def _log_ratios(self, log_probabilities: Floats) -> tuple[Floats, float]:
+        """Return the log ratio of each word, and the intercept."""
+
+
+class MultinomialNaiveBayes(LogLinear):
+    """
+    Multinomial naive Bayes (the dissertation's unigram classifier): repetitions count.
+
+    P(w|c) = (n_cw + n_w/N) / (n_c + 1), where n_cw counts occurrences of w in documents of class
+    c, n_w in all, and n_c and N are their sums over words: `MultinomialNB(alpha=n_w / N)`.
+
+    Attributes
+    ----------
+    feature_log_prob_ : array of shape (2, words)
+        ln P(w|c) of the negative and the positive class; -inf for words that no document fitted
+        has.
+    log_ratios_ : array of shape (words,)
+        ln P(w|+) - ln P(w|-); 0 for words that no document fitted has: they are ignored.
+    intercept_ : float
+        Log-odds of a document without words.
+
+    References
+    ----------
+    Bennett's dissertation, equations 6.15 and 6.16; the class prior from counts of documents.
+
+    Examples
+    --------
+    >>> model = MultinomialNaiveBayes().fit([[2, 0], [1, 1], [0, 3]], ["in", "in", "out"])
+    >>> model.decision_function([[1, 0], [0, 1], [0, 0]]).round(2)
+    array([-2.42,  0.48, -0.56])
+    """
+
+    def _features(self, counts: Any) -> Any:
+        return counts
+
+    def _log_probabilities(self, counts: Any, positive: NDArray[np.bool_]) -> Floats:
+        occurrences = np.asarray(counts.sum(axis=0), dtype=np.float64)
+        out = np.full((2, occurrences.size), -np.inf)
+        seen = occurrences > 0.0
+        if seen.any():
+            model = MultinomialNB(alpha=occurrences[seen] / occurrences.sum())
+            model.fit(counts[:, np.flatnonzero(seen)], positive)
+            out[:, seen] = model.feature_log_prob_
+        return out
+
+    def _log_ratios(self, log_probabilities: Floats) -> tuple[Floats, float]:
+        seen = np.isfinite(log_probabilities).all(axis=0)
+        negative, positive = np.where(seen, log_probabilities, 0.0)
+        return positive - negative, 0.0
+
+
+class BernoulliNaiveBayes(LogLinear):
+    """
+    Bernoulli naive Bayes: whether a word occurs, and that it does not, both tell.
+
+    P(w = v|c) = (n_{c,w=v} + n_{w=v}/N) / (n_c + 1) for v = present, absent; n counts documents.
+    (scikit-learn's BernoulliNB smooths both values of every word alike.)
+
+    Attributes
+    ----------
+    feature_log_prob_ : array of shape (2, words)
+        ln P(w present|c) of the negative and the positive class; -inf for words that no document
+        fitted has, 0 for words that all have.
+    log_ratios_ : array of shape (words,)
+        What the presence of a word adds to the log-odds of a document without words; 0 for words
+        that no document fitted has, or all have.
+    intercept_ : float
+        Log-odds of a document without words: "the null document".
+
+    References
+    ----------
+    Bennett's dissertation, equations 5.9, 6.13 and 6.14.
+
+    Examples
+    --------
+    >>> model = BernoulliNaiveBayes().fit([[2, 0], [1, 1], [0, 3]], ["in", "in", "out"])
+    >>> model.decision_function([[1, 0], [0, 1], [0, 0]]).round(2)
+    array([-2.52,  1.64,  0.25])
+    """
+
+    def _features(self, counts: Any) -> Any:
+        return presence(counts)
+
+    def _log_probabilities(self, counts: Any, positive: NDArray[np.bool_]) -> Floats:
+        present = presence(unmasked(counts, "counts"))
+        share = np.asarray(present.mean(axis=0))
+        sizes = np.array([[float((~positive).sum())], [float(positive.sum())]])
+        with_word = np.stack(
+            [np.asarray(present.T @ c.astype(np.float64)) for c in (~positive, positive)]
+        )
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log((with_word + share) / (sizes + 1.0)))
+
+    def _log_ratios(self, log_probabilities: Floats) -> tuple[Floats, float]:
+        # A word that all documents share, or none, tells nothing: it is left out.
+        telling = (np.isfinite(log_probabilities) & (log_probabilities < 0.0)).all(axis=0)
+        present = np.where(telling, log_probabilities, np.log(0.5))
+        absent = np.log1p(-np.exp(present))
+        of_absence = absent[1] - absent[0]
+        return (present[1] - present[0]) - of_absence, float(of_absence.sum())
+
+
+def leaf_log_odds(tree: Any) -> Floats:
+    """
+    Return ln (n(+) + 1)/(n(-) + 1) of each node of a tree, from the documents that it was grown on.
+
+    The log-odds of Laplace's correction (n_c + 1)/(n + 2), which are finite in pure leaves too
+    (Bennett's dissertation, equation 6.10).
+
+    Parameters
+    ----------
+    tree : sklearn.tree.DecisionTreeClassifier
+        Fitted to two classes.
+
+    Returns
+    -------
+    array of shape (nodes,)
+        Natural log-odds of the second class.
+
+    Examples
+    --------
+    >>> tree = DecisionTreeClassifier().fit([[0], [0], [1]], [0, 0, 1])
+    >>> leaf_log_odds(tree).round(3)  # the root, and two leaves
+    array([-0.405, -1.099,  0.693])
+    """
+    shares = tree.tree_.value[:, 0, :]
+    counts = (
+        shares / shares.sum(axis=1, keepdims=True) * tree.tree_.weighted_n_node_samples[:, None]
+    )
+    return np.asarray(np.log1p(counts[:, 1]) - np.log1p(counts[:, 0]))
+
+
+class DecisionTree(LogOddsClassifier):
+    """
+    A tree that splits documents by words; the score is the smoothed log-odds of the leaf.
+
+    scikit-learn's tree, grown by entropy: a split must raise the log likelihood of the labels, so
+    that leaves give usable probabilities. Splits that gain less than `penalty` are not made.
+
+    Parameters
+    ----------
+    penalty : float, optional
+        What a split must gain in log likelihood of all documents fitted, in nats. By default
+        ln(N)/2 of N documents, which BIC asks for another parameter.
+    random_state : int
+        Orders words that split equally well.
+
+    Attributes
+    ----------
+    tree_ : sklearn.tree.DecisionTreeClassifier
+        The tree.
+    log_odds_ : array of shape (nodes,)
+        ln (n(+) + 1)/(n(-) + 1) of each node.
+
+    References
+    ----------
+    Bennett's dissertation, section 6.3.1 and equation 6.10. His tree's own rule for stopping is
+    not given there.
+
+    Examples
+    --------
+    >>> model = DecisionTree().fit([[0], [0], [0], [2], [1], [1]], [0, 0, 0, 1, 1, 1])
+    >>> model.decision_function([[0], [3]]).round(3)
+    array([-1.386,  1.386])
+    """
+
+    def __init__(self, penalty: float | None = None, random_state: int = 0) -> None:
+        self.penalty = penalty
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: ArrayLike) -> Self:  # noqa: N803
+        """
+        Grow the tree.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (documents, words)
+            How often each word occurs.
+        y : array-like of shape (documents,)
+            Labels, two classes, both present.
+
+        Raises
+        ------
+        ValueError
+            If an argument is not as described.
+        """
+        X, y = validate_data(  # noqa: N806
+            self, unmasked(X, "X"), unmasked(y, "y"), accept_sparse="csr", dtype=np.float64
+        )
+        self.classes_, positive = encode_labels(y)
+        n = positive.size
+        gain = np.log(n) / 2.0 if self.penalty is None else self.penalty
+        if not 0.0 <= gain < np.inf:
+            raise ValueError(f"penalty must be a number of nats, at least 0, got {self.penalty}.")
+        # scikit-learn measures entropy in bits, averaged over all documents.
+        least = gain / (n * np.log(2.0))
+        self.tree_ = DecisionTreeClassifier(
+            criterion="entropy", min_impurity_decrease=least, random_state=self.random_state
+        ).fit(X, positive)
+        self.log_odds_ = leaf_log_odds(self.tree_)
+        return self
+
+    def decision_function(self, X: Any) -> Floats:  # noqa: N803
+        """Return natural log-odds of the positive class at each document's leaf; (documents,)."""
+        check_is_fitted(self, "tree_")
+        X = validate_data(  # noqa: N806
+            self, unmasked(X, "X"), accept_sparse="csr", dtype=np.float64, reset=False
+        )
+        return np.asarray(self.log_odds_[self.tree_.apply(X)])
