@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import bayescal
-from bayescal.cli.reading import BLOCK, dialect_of
+from bayescal.cli.files import BLOCK, dialect_of
 from tests.cli_tools import MLE, make_frame, run
 
 pytestmark = pytest.mark.one_era

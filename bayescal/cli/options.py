@@ -1,4 +1,4 @@
-"""Arguments and options that several commands share."""
+"""Arguments and options that several commands share, as annotations of their parameters."""
 
 from __future__ import annotations
 
@@ -9,11 +9,20 @@ from typing import Annotated, Any
 import typer
 
 COLUMNS, FIT, SAMPLER, OUTPUT = "Columns", "Calibrator", "Sampler", "Output"
+FILE_KINDS = "A .csv or .tsv (or .gz of these) or .parquet file of scores."
+# What the record of a run leaves out: where it wrote, and what it printed.
+UNRECORDED = ("out", "parameters", "quiet")
 
 
 def option(names: str, panel: str | None, text: str, metavar: str | None = None) -> Any:
     """Return an option with its help, in one of the panels."""
     return typer.Option(*names.split(), help=text, metavar=metavar, rich_help_panel=panel)
+
+
+def arguments_of(context: typer.Context, command: str) -> dict[str, Any]:
+    """Return the arguments of a call, by the names of the command's parameters, for the summary."""
+    recorded = {name: context.params[name] for name in context.params if name not in UNRECORDED}
+    return {"command": command, **recorded}
 
 
 class InferenceName(StrEnum):
@@ -32,30 +41,20 @@ class TableFormat(StrEnum):
     PARQUET = "parquet"
 
 
-ScoresFile = Annotated[
-    Path,
-    typer.Argument(
-        metavar="SCORES", help="A .csv, .tsv (or .gz of these) or .parquet file of scores."
-    ),
-]
-Calibrator = Annotated[
+ScoresFile = Annotated[Path, typer.Argument(metavar="SCORES", help=FILE_KINDS)]
+CalibratorPath = Annotated[
     Path,
     typer.Argument(
         metavar="CALIBRATOR", help="A .nc file, or a folder, that bayescal fit has written."
     ),
 ]
+
+# Columns
+
 ScoreColumn = Annotated[str, option("--score-column", COLUMNS, "Raw scores, larger for positives.")]
 LabelColumn = Annotated[str, option("--label-column", COLUMNS, "Labels of two classes.")]
 TopicColumn = Annotated[
     str | None, option("--topic-column", COLUMNS, "Topics: each gets a calibrator of its own.")
-]
-Pool = Annotated[
-    bool,
-    option(
-        "--pool",
-        FIT,
-        "Fit all topics together, each around their population: for topics with few positives.",
-    ),
 ]
 WeightColumn = Annotated[
     str | None,
@@ -66,8 +65,8 @@ SplitColumn = Annotated[
     option(
         "--split-column",
         COLUMNS,
-        "Rows to fit (calibration or train) and to test on (test). A column named split is"
-        " taken unasked; without one all rows are fitted.",
+        "Rows to fit (calibration or train) and to test on (test). By default a column named"
+        " split; without one all rows are fitted.",
     ),
 ]
 Positive = Annotated[
@@ -84,8 +83,8 @@ PositiveHere = Annotated[
     option(
         "--positive",
         COLUMNS,
-        "The label here that stands for the positive class, if labels are not spelled as those"
-        " that were fitted.",
+        "The label that stands for the positive class in this file, where its labels are not"
+        " spelled like the fitted ones.",
         metavar="LABEL",
     ),
 ]
@@ -94,8 +93,19 @@ ScoresAre = Annotated[
     option(
         "--scores-are",
         COLUMNS,
-        "scores, log_odds or probabilities, of which the log-odds are calibrated. By default"
-        " (auto) scores, with a warning if all lie in [0, 1].",
+        "scores, log_odds or probabilities (their log-odds are calibrated). By default (auto)"
+        " scores, with a warning if all lie in [0, 1].",
+    ),
+]
+
+# Calibrator
+
+Pool = Annotated[
+    bool,
+    option(
+        "--pool",
+        FIT,
+        "Fit all topics together, each around their population: for topics with few positives.",
     ),
 ]
 Family = Annotated[
@@ -113,8 +123,8 @@ Parts = Annotated[
     option(
         "--parts",
         FIT,
-        "What the curve is made of: densities, monotone, logistic, recalibrated, learned, or"
-        " several of them, weighed by labels left out; combined is all. By default combined, or"
+        "Models of the curve: densities, monotone, logistic, recalibrated, learned, or several,"
+        " weighted by leave-one-out predictions; combined is all. By default combined, or"
         " densities where --family or --model is given.",
         metavar="NAME[,NAME...]",
     ),
@@ -124,9 +134,9 @@ PriorKnowledge = Annotated[
     option(
         "--prior-knowledge",
         FIT,
-        "What is known before the first label: learned (what scores mean on other data, if they"
-        " are as the classifier made them), vague, or the file of a history of topics or of"
-        " populations of one's own. By default learned.",
+        "The prior before the first label: learned (from other data sets, for scores as a"
+        " classifier returns them), vague, or a file with a history of topics or with your own"
+        " populations. By default learned.",
         metavar="NAME|FILE",
     ),
 ]
@@ -148,6 +158,7 @@ Model = Annotated[
         metavar="NAME|FILE.py",
     ),
 ]
+Jobs = Annotated[int, option("--jobs", FIT, "Number of processes, each of which fits topics.")]
 Draws = Annotated[int, option("--draws", SAMPLER, "Posterior draws of each chain.")]
 Chains = Annotated[
     int, option("--chains", SAMPLER, "Number of chains, of Markov chains with nuts.")
@@ -161,9 +172,10 @@ TargetAccept = Annotated[
         "With nuts: nearer to 1 makes smaller steps, against divergences.",
     ),
 ]
-Level = Annotated[
-    float, option("--level", OUTPUT, "Probability with which bands and intervals hold the truth.")
-]
+
+# Output
+
+Level = Annotated[float, option("--level", OUTPUT, "Posterior probability of bands and intervals.")]
 Band = Annotated[
     str,
     option(
@@ -175,18 +187,15 @@ Band = Annotated[
 ]
 Prior = Annotated[
     float | None,
-    option(
-        "--prior", OUTPUT, "P(+) of the documents predicted, if it is not that of the ones fitted."
-    ),
+    option("--prior", OUTPUT, "P(+) of the new documents, where it differs from the fitted ones."),
 ]
-Jobs = Annotated[int, option("--jobs", FIT, "Number of processes, each of which fits topics.")]
 Resume = Annotated[
     bool,
     option(
         "--resume",
         OUTPUT,
-        "Go on with a run that was killed: topics that it kept in --out are not fitted"
-        " again. Scores and options must be the same.",
+        "Go on with a run that was killed, without fitting the topics again that it kept in"
+        " --out. Scores and options must be the same.",
     ),
 ]
 Parameters = Annotated[

@@ -1,25 +1,17 @@
-"""`bayescal decide`: what a threshold takes and misses, or the threshold for a wanted recall."""
+"""`bayescal decide`: precision and recall at a threshold, or the threshold for a wanted recall."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from bayescal.cli import options
-from bayescal.cli.command import Call, UsageError, blamed_on_use, command
-from bayescal.cli.layout import counted
-from bayescal.cli.reading import ColumnReader, write_frame
-from bayescal.cli.saved import Calibrators, read_calibrators, say_what_is_not_used
-from bayescal.cli.settings import check_at_least, option_advice
-from bayescal.cli.tables import rates_table, thresholds_table
-from bayescal.cli.writing import check_file, staged_file
+from bayescal.cli import options, predictions, tables, writing
+from bayescal.cli.columns import ColumnReader
+from bayescal.cli.files import write_frame
+from bayescal.cli.terminal import Screen, UsageError, check_at_least, counted, usage_errors
 from bayescal.support.validation import check_fraction
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 QUESTION = "Question, one of the first three"
 
@@ -63,26 +55,22 @@ Assurance = Annotated[
 app = typer.Typer()
 
 
-@dataclass(frozen=True, kw_only=True)
-class Decide(Call):
-    """The options of `bayescal decide`."""
-
-    calibrator: options.Calibrator
-    scores: options.ScoresFile
-    at: At = None
-    at_score: AtScore = None
-    recall: Recall = None
-    assurance: Assurance = None
-    score_column: options.ScoreColumn = "score"
-    topic_column: options.TopicColumn = None
-    out: options.TableFile = None
-    level: options.Level = 0.9
-    prior: options.Prior = None
-    seed: options.Seed = 0
-
-
-@command(app, Decide)
-def decide(asked: Decide) -> None:
+@app.command()
+def decide(
+    calibrator: options.CalibratorPath,
+    scores: options.ScoresFile,
+    at: At = None,
+    at_score: AtScore = None,
+    recall: Recall = None,
+    assurance: Assurance = None,
+    score_column: options.ScoreColumn = "score",
+    topic_column: options.TopicColumn = None,
+    out: options.TableFile = None,
+    level: options.Level = 0.9,
+    prior: options.Prior = None,
+    seed: options.Seed = 0,
+    quiet: options.Quiet = False,
+) -> None:
     """Say what a threshold finds and misses among new scores, or find one for a wanted recall.
 
     [bold]bayescal decide calibrated new.csv --at 0.5[/bold]
@@ -99,64 +87,49 @@ def decide(asked: Decide) -> None:
     --topic-column there is a row for each topic: those that miss most, or
     that have most to be read, come first.
     """
-    _check(asked)
-    check_file(asked.out, read=asked.scores)
-    reader = ColumnReader(asked.scores)
-    values = reader.scores(asked.score_column)
-    found = read_calibrators(asked.calibrator, reader, asked.topic_column)
-    rows = ~found.left_out
-    topics = None if found.topics is None else found.topics[rows]
-    with asked.screen.warnings(advice=option_advice), blamed_on_use():
-        table = _answer(asked, found.source, values[rows], topics)
-    _show(asked, table, found, reader)
-
-
-def _answer(asked: Decide, calibrator: Any, scores: Any, topics: Any) -> pd.DataFrame:
     from bayescal.decisions import rates_by_topic, thresholds_by_topic
 
-    common: dict[str, Any] = {"level": asked.level, "prior": asked.prior}
-    common["random_state"] = asked.seed
-    if asked.recall is not None:
-        recall, assurance = asked.recall, asked.assurance
-        return thresholds_by_topic(
-            calibrator, scores, topics, recall=recall, assurance=assurance, **common
-        )
-    at, at_score = asked.at, asked.at_score
-    return rates_by_topic(calibrator, scores, topics, probability=at, threshold=at_score, **common)
+    _check_question({"--at": at, "--at-score": at_score, "--recall": recall}, assurance)
+    shares = {"--at": at, "--recall": recall, "--assurance": assurance, "--prior": prior}
+    with usage_errors():
+        check_fraction(**{"--level": level})
+        check_fraction(**{name: value for name, value in shares.items() if value is not None})
+    check_at_least(0, **{"--seed": seed})
+    writing.check_file(out, read=scores)
+    screen, reader = Screen(quiet=quiet), ColumnReader(scores)
+    values = reader.scores(score_column)
+    saved = predictions.read_calibrator(calibrator, reader, topic_column)
+    rows, name = saved.answered, str(next(iter(saved.problems.values())).labels[1])
+    common: dict[str, Any] = {"level": level, "prior": prior, "random_state": seed}
+    documents = (saved.source, values[rows], saved.topics_of(rows))
+    with screen.warnings(), usage_errors():
+        if recall is not None:
+            table = thresholds_by_topic(*documents, recall=recall, assurance=assurance, **common)
+            shown = tables.thresholds_table(table, name, recall, assurance, level)
+        else:
+            table = rates_by_topic(*documents, probability=at, threshold=at_score, **common)
+            shown = tables.rates_table(table, name, at, at_score, level)
+    if out is not None:
+        with writing.staged_file(out) as path:
+            write_frame(table.reset_index() if saved.problems.by_topic else table, path)
+    screen.show(shown)
+    if out is not None:
+        screen.say(f"Written to {out}: {counted(len(table), 'row')}")
+    why = f"{calibrator} is one calibrator for all rows."
+    predictions.warn_of_topics(screen, reader.frame, scores, topic_column, why)
+    if saved.left_out_note:
+        screen.warn(f"{saved.left_out_note} The table leaves them out.")
 
 
-def _show(asked: Decide, table: pd.DataFrame, found: Calibrators, reader: ColumnReader) -> None:
-    if asked.out is not None:
-        with staged_file(asked.out) as path:
-            write_frame(table.reset_index() if found.problems.by_topic else table, path)
-    shown, positive = asked.screen, str(next(iter(found.problems.values())).labels[1])
-    if asked.recall is not None:
-        shown.show(thresholds_table(table, positive, asked.recall, asked.assurance, asked.level))
-    else:
-        shown.show(rates_table(table, positive, asked.at, asked.at_score, asked.level))
-    if asked.out is not None:
-        shown.say(f"Written to {asked.out}: {counted(len(table), 'row')}")
-    what = f"{asked.calibrator} is one calibrator for all rows."
-    say_what_is_not_used(shown, reader.frame, asked.scores, asked.topic_column, what)
-    if found.said:
-        shown.warn(f"{found.said} The table leaves them out.")
-
-
-def _check(asked: Decide) -> None:
-    questions = {"--at": asked.at, "--at-score": asked.at_score, "--recall": asked.recall}
-    given = [name for name, value in questions.items() if value is not None]
-    if len(given) != 1:
-        came = f"got {' and '.join(given)}" if given else "got none"
+def _check_question(questions: dict[str, float | None], assurance: float | None) -> None:
+    asked = [name for name, value in questions.items() if value is not None]
+    if len(asked) != 1:
+        came = f"got {' and '.join(asked)}" if asked else "got none"
         raise UsageError(
             f"give one of --at PROBABILITY, --at-score SCORE and --recall SHARE, {came}."
         )
-    if asked.assurance is not None and asked.recall is None:
-        raise UsageError(f"--assurance needs --recall, got {given[0]}: leave it out.")
-    if asked.at_score is not None and not math.isfinite(asked.at_score):
-        raise UsageError(f"--at-score must be a finite number, got {asked.at_score}.")
-    shares = questions | {"--assurance": asked.assurance, "--prior": asked.prior}
-    del shares["--at-score"]
-    with blamed_on_use():
-        check_fraction(**{"--level": asked.level})
-        check_fraction(**{name: value for name, value in shares.items() if value is not None})
-    check_at_least(0, **{"--seed": asked.seed})
+    if assurance is not None and asked != ["--recall"]:
+        raise UsageError(f"--assurance needs --recall, got {asked[0]}: leave it out.")
+    at_score = questions["--at-score"]
+    if at_score is not None and not math.isfinite(at_score):
+        raise UsageError(f"--at-score must be a finite number, got {at_score}.")

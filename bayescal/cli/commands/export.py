@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from bayescal.cli import options
-from bayescal.cli.command import Call, blamed_on_use, command
-from bayescal.cli.saved import load
+from bayescal.cli.predictions import load
+from bayescal.cli.terminal import Screen, usage_errors
 
 Out = Annotated[Path, options.option("--out", options.OUTPUT, "The file to write.", metavar="FILE")]
 FormatName = Annotated[
@@ -46,22 +45,18 @@ Column = Annotated[
 app = typer.Typer()
 
 
-@dataclass(frozen=True, kw_only=True)
-class Export(Call):
-    """The options of `bayescal export`."""
-
-    calibrator: options.Calibrator
-    out: Out
-    format: FormatName = "python"
-    topic: Topic = None
-    level: options.Level = 0.9
-    band: Band = True
-    prior: options.Prior = None
-    score_column: Column = "score"
-
-
-@command(app, Export)
-def export(asked: Export) -> None:
+@app.command()
+def export(
+    calibrator: options.CalibratorPath,
+    out: Out,
+    format_name: FormatName = "python",
+    topic: Topic = None,
+    level: options.Level = 0.9,
+    band: Band = True,
+    prior: options.Prior = None,
+    score_column: Column = "score",
+    quiet: options.Quiet = False,
+) -> None:
     """Write a calibrator to a file that needs no bayescal.
 
     [bold]bayescal export calibrated --format sql --out corn.sql[/bold]
@@ -71,14 +66,15 @@ def export(asked: Export) -> None:
     """
     from bayescal.report.export.writing import export as write
 
-    with asked.screen.warnings(), blamed_on_use(kinds=(ValueError, OSError, ImportError)):
+    screen = Screen(quiet=quiet)
+    with screen.warnings(lambda _: ""), usage_errors(kinds=(ValueError, OSError, ImportError)):
         written = write(
-            load(asked.calibrator),
-            asked.out,
-            format=asked.format,
-            topic=asked.topic,
-            level=asked.level if asked.band else None,
-            prior=asked.prior,
-            column=asked.score_column,
+            load(calibrator),
+            out,
+            format=format_name,
+            topic=topic,
+            level=level if band else None,
+            prior=prior,
+            column=score_column,
         )
-    asked.screen.say(f"Written to {written}: {written.stat().st_size / 1e3:.0f} kB")
+    screen.say(f"Written to {written}: {written.stat().st_size / 1e3:.0f} kB")
