@@ -1,7 +1,5 @@
 """The application: the commands of `cli.commands`, the version, and exit codes of wrong use."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -56,7 +54,7 @@ def _message(err: Any, words: Sequence[str]) -> str:
 
 def _leave(message: str) -> NoReturn:
     if message:
-        sys.stderr.write(f"Error: {' '.join(message.split())}\n")
+        sys.stderr.write(f"Error: {terminal.printable(' '.join(message.split()))}\n")
     sys.exit(WRONG_USE)
 
 

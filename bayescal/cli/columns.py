@@ -17,21 +17,14 @@ from bayescal.support import validation
 if TYPE_CHECKING:
     import pandas as pd
 
+Mask = NDArray[np.bool_]
+
 FIT_SPLITS, TEST_SPLIT = ("calibration", "train"), "test"
 DEFAULT_SPLIT_COLUMN = "split"
 
 
 class ColumnReader:
-    """
-    Reads columns of one file; its errors name the file, the column and the row.
-
-    Parameters
-    ----------
-    path : Path
-        The file, as messages name it.
-    frame : pandas.DataFrame, optional
-        Its rows, or some of them; by default the file is read.
-    """
+    """Columns of one file, or of some of its rows; errors name the file, column and row."""
 
     def __init__(self, path: Path, frame: pd.DataFrame | None = None) -> None:
         self.path = path
@@ -51,52 +44,75 @@ class ColumnReader:
         self.frame[column] = values
         return values
 
-    def weights(self, column: str) -> validation.Floats | None:
-        """Return a column of weights."""
-        values = self.scores(column, "--weight-column")
+    def weights(self, column: str, labelled: Mask) -> validation.Floats:
+        """Return a column of weights, 0 for rows without a label."""
+        cells = self._cells(column, "--weight-column")
+        reader = ColumnReader(self.path, cells.where(labelled, 0.0).to_frame())
+        weights: validation.Floats = reader.scores(column, "--weight-column")
         with usage_errors():
-            return validation.as_weights(values, values.size, self.name(column))
+            validation.as_weights(weights, weights.size, self.name(column))
+        self.frame[column] = weights
+        return weights
 
-    def labels(
-        self, column: str, positive: str | None
-    ) -> tuple[tuple[Any, Any], NDArray[np.bool_]]:
-        """Return the negative and the positive label, and the mask of positive rows."""
-        values = _labels(self._complete(column, "--label-column", "a label"))
-        with usage_errors():
+    def labels(self, column: str, positive: str | None) -> tuple[tuple[Any, Any], Mask, Mask]:
+        """Return the negative and the positive label, and masks: rows positive, and labelled."""
+        values, labelled = self._labelled(column)
+        try:
             classes, is_second = validation.encode_labels(values, name=self.name(column))
-        self.frame[column] = values
+        except ValueError as err:
+            unknown = " Empty cells are unknown labels." if np.unique(values).size > 2 else ""
+            raise UsageError(f"{err}{unknown}") from err
+        if labelled.all():
+            self.frame[column] = values
+        else:
+            cells = np.full(labelled.size, None, dtype=object)
+            cells[labelled] = values.tolist()
+            self.frame[column] = cells
         first, second = classes.tolist()
         if positive is not None and positive not in (str(first), str(second)):
             raise UsageError(
                 f"--positive must be one of the labels in {self.name(column)},"
                 f" {str(first)!r} and {str(second)!r}, got {positive!r}."
             )
-        if positive == str(first):
-            return (second, first), ~is_second
-        return (first, second), is_second
+        is_positive = np.zeros(labelled.size, dtype=bool)
+        is_positive[labelled] = ~is_second if positive == str(first) else is_second
+        pair = (second, first) if positive == str(first) else (first, second)
+        return pair, is_positive, labelled
 
     def known_labels(
         self, column: str, classes: NDArray[Any], positive: str | None = None
-    ) -> tuple[NDArray[np.bool_], str]:
-        """Return the mask of positive rows for two known classes; either may be absent."""
+    ) -> tuple[Mask, Mask, str]:
+        """Return masks of positive and labelled rows for two known classes, and renamed labels."""
         name = self.name(column)
         if positive is not None:
-            own, is_positive = self.labels(column, positive)
-            return is_positive, _renamed(dict(zip(own, (False, True), strict=True)), classes, name)
-        values = _labels(self._complete(column, "--label-column", "a label"))
+            own, is_positive, labelled = self.labels(column, positive)
+            spelling = _renamed(dict(zip(own, (False, True), strict=True)), classes, name)
+            return is_positive, labelled, spelling
+        values, labelled = self._labelled(column)
+        is_positive, meanings = np.zeros(labelled.size, dtype=bool), None
         try:
-            return validation.match_labels(values, classes, name), ""
-        except ValueError:
+            is_positive[labelled] = validation.match_labels(values, classes, name)
+        except ValueError as err:
             meanings = spelled(values, classes)
-        if meanings is None:
-            fitted = " and ".join(repr(str(label)) for label in classes.tolist())
-            here = ", ".join(repr(str(label)) for label in np.unique(values).tolist()[:4])
-            raise UsageError(
-                f"{name} must hold the labels that were fitted, {fitted}, got {here}: rename them,"
-                f" or name the one that stands for {str(classes[1])!r} with --positive."
-            )
-        is_positive = np.array([meanings[value] for value in values.tolist()], dtype=bool)
-        return is_positive, _renamed(meanings, classes, name)
+            if meanings is None:
+                fitted = " and ".join(repr(str(label)) for label in classes.tolist())
+                here = ", ".join(repr(str(label)) for label in np.unique(values).tolist()[:4])
+                raise UsageError(
+                    f"{name} must hold the labels that were fitted, {fitted}, got {here}: rename"
+                    f" them, or name the one that stands for {str(classes[1])!r} with --positive."
+                ) from err
+            is_positive[labelled] = [meanings[value] for value in values.tolist()]
+        return is_positive, labelled, _renamed(meanings or {}, classes, name)
+
+    def _labelled(self, column: str) -> tuple[NDArray[Any], Mask]:
+        """Return the labels of the rows that have one, and their mask."""
+        labelled = self.present(column, "--label-column")
+        if not labelled.any():
+            raise UsageError(f"{self.name(column)} must hold labels, got empty cells only.")
+        values = _labels(self._complete(column, "--label-column", "a label", labelled))
+        if values.dtype.kind == "f" and not labelled.all() and (values % 1.0 == 0.0).all():
+            values = values.astype(np.int64)  # floats only because some are missing
+        return values, labelled
 
     def topics(self, column: str) -> NDArray[np.str_]:
         """Return a column of names."""
@@ -106,24 +122,30 @@ class ColumnReader:
         """Return a column of documents."""
         return [str(cell) for cell in self._complete(column, "--text-column", "a document")]
 
-    def present(self, column: str, option: str) -> NDArray[np.bool_]:
+    def present(self, column: str, option: str) -> Mask:
         """Return the mask of rows with a value in a column."""
-        filled: NDArray[np.bool_] = self._cells(column, option).notna().to_numpy(dtype=bool)
+        cells = self._cells(column, option)
+        blank = [isinstance(cell, str) and not cell.strip() for cell in cells]
+        filled: Mask = cells.notna().to_numpy(dtype=bool) & ~np.array(blank, dtype=bool)
         return filled
 
-    def test_rows(self, column: str) -> NDArray[np.bool_]:
-        """Return the mask of rows that a column of splits marks as test rows."""
-        values = self._complete(column, "--split-column", "a split").astype(np.str_)
-        expected = "'calibration' or 'train' (to fit) or 'test'"
-        self._refuse(column, ~np.isin(values, (*FIT_SPLITS, TEST_SPLIT)), expected)
-        test: NDArray[np.bool_] = values == TEST_SPLIT
+    def test_rows(self, column: str | None, labelled: Mask | None = None) -> Mask:
+        """Return the rows that a column of splits marks as test rows; none without a column."""
+        if column is None:
+            return np.zeros(len(self.frame), dtype=bool)
+        rows = np.ones(len(self.frame), dtype=bool) if labelled is None else labelled
+        test = np.zeros(rows.size, dtype=bool)
+        values = self._complete(column, "--split-column", "a split", rows).astype(np.str_)
+        strange = np.zeros(rows.size, dtype=bool)
+        strange[rows] = ~np.isin(values, (*FIT_SPLITS, TEST_SPLIT))
+        self._refuse(column, strange, "'calibration' or 'train' (to fit) or 'test'")
+        test[rows] = values == TEST_SPLIT
         return test
 
-    def held_out_rows(self, column: str | None) -> NDArray[np.bool_]:
-        """Return the test rows of the column of splits; all rows without such a column."""
-        split = split_column(self.frame, column)
-        test = np.zeros(len(self.frame), dtype=bool) if split is None else self.test_rows(split)
-        return test if test.any() else ~test
+    def held_out_rows(self, column: str | None, labelled: Mask) -> Mask:
+        """Return the labelled test rows of the column of splits; all labelled ones without it."""
+        test = self.test_rows(split_column(self.frame, column), labelled)
+        return test if test.any() else labelled
 
     def _cells(self, column: str, option: str) -> pd.Series[Any]:
         if column not in self.frame.columns:
@@ -135,14 +157,18 @@ class ColumnReader:
             )
         return self.frame[column]
 
-    def _complete(self, column: str, option: str, what: str) -> NDArray[Any]:
+    def _complete(
+        self, column: str, option: str, what: str, rows: Mask | None = None
+    ) -> NDArray[Any]:
+        """Return the cells of a column, or of some rows, which must not be empty."""
         cells = self._cells(column, option)
         values = cells.to_numpy(dtype=object)
-        several = np.array([_is_several(cell) for cell in values])
-        self._refuse(column, several | cells.isna().to_numpy(dtype=bool), what)
-        return values
+        several = np.array([_is_several(cell) for cell in values], dtype=bool)
+        bad = several | cells.isna().to_numpy(dtype=bool)
+        self._refuse(column, bad if rows is None else bad & rows, what)
+        return values if rows is None else values[rows]
 
-    def _refuse(self, column: str, bad: NDArray[np.bool_], expected: str, advice: str = "") -> None:
+    def _refuse(self, column: str, bad: Mask, expected: str, advice: str = "") -> None:
         if bad.any():
             row = int(np.flatnonzero(bad)[0])
             came = _shown(self.frame[column].iloc[row])
@@ -246,7 +272,7 @@ def advice_on_missing(frame: pd.DataFrame, wanted: str, option: str) -> str:
     if near:
         return f" Did you mean {option} {near[0]!r}?"
     if len(names) == 1:
-        return " It has one column: cells must be separated by commas, semicolons or tabs."
+        return " It has one column: separate cells by commas, semicolons, tabs or bars."
     if any(np.isfinite(files.as_numbers([name])[0][0]) for name in names):
         return " Its first line looks like data, where names of columns are expected: add them."
     pair = _probabilities(frame) if option == "--score-column" else None

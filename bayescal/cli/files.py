@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import re
 import warnings
-from collections.abc import Iterator, Sequence
+import zlib
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -22,7 +25,7 @@ if TYPE_CHECKING:
 # Encoding and delimiter of CSV files.
 
 # If the header has equal numbers of them, the first is the delimiter.
-SEPARATORS = (",", ";", "\t")
+SEPARATORS = (",", ";", "\t", "|")
 MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"\xef\xbb\xbf": "utf-8-sig"}
 BLOCK = 1 << 20
 ZIP = b"PK\x03\x04"  # the first bytes of spreadsheets
@@ -45,14 +48,15 @@ def dialect_of(path: Path) -> Dialect:
     with _opened(path) as file:
         if file.read(len(ZIP)) == ZIP:
             raise ValueError(
-                "it is a spreadsheet or another zip archive, not text: save the sheet as CSV."
+                "it is a spreadsheet or another zip archive, not text: name a spreadsheet .xlsx, or"
+                " save the sheet as CSV."
             )
     with _opened(path) as file:
         encoding = _encoding(file)
     with _opened(path) as file:
         head = file.readline(BLOCK)
         # UTF-16 ends lines in two bytes, of which readline takes one.
-        head += file.read(1) if encoding == "utf-16" else b""
+        head += file.read(1) if encoding in ("utf-16", "utf-16-le") else b""
     header = head.decode(encoding, errors="replace").strip("\r\n")
     if header.lower().startswith("sep=") and len(header) == len("sep=") + 1:
         return Dialect(encoding, header[-1], named=True)
@@ -61,9 +65,13 @@ def dialect_of(path: Path) -> Dialect:
 
 def _encoding(file: IO[bytes]) -> str:
     block = file.read(BLOCK)
+    if not block.strip():
+        raise ValueError("it is empty: expected a header and rows.")
     for mark, encoding in MARKS.items():
         if block.startswith(mark):
             return encoding
+    if b"\0" in block[:2]:  # UTF-16 without its mark
+        return "utf-16-be" if block[:1] == b"\0" else "utf-16-le"
     pending = b""
     while block:
         try:
@@ -91,16 +99,19 @@ def _opened(path: Path) -> Iterator[IO[bytes]]:
 
 # Suffixes of files that are read, and of those that are written.
 TEXT_SUFFIXES, WRITTEN = (".csv", ".tsv", ".csv.gz", ".tsv.gz"), (".csv", ".parquet")
-READ = (*TEXT_SUFFIXES, ".parquet")
+READ = (*TEXT_SUFFIXES, ".xlsx", ".parquet")
 EXPECTED = f"{', '.join(READ[:-1])} or {READ[-1]}"
 
 
 def read_frame(path: Path, what: str = "scores") -> pd.DataFrame:
     """
-    Read a CSV file as text, or a typed Parquet file; see `READ`.
+    Read a CSV file as text, or a typed Parquet file or spreadsheet; see `READ`.
 
-    Cells may be separated by commas, semicolons or tabs, and encoded in UTF-8, UTF-16 or Latin-1.
+    Cells of a CSV file may be separated by commas, semicolons, tabs or bars, and encoded in UTF-8,
+    UTF-16 or Latin-1.
     """
+    import pandas as pd
+
     if not path.name.lower().endswith(READ):
         calibrator = path.suffix == ".nc" or path.is_dir()
         advice = " Where a calibrator is named too, it comes before them." * calibrator
@@ -109,9 +120,12 @@ def read_frame(path: Path, what: str = "scores") -> pd.DataFrame:
         raise UsageError(f"{path} is a folder: expected a {EXPECTED} file of {what}.")
     if not path.is_file():
         raise UsageError(f"there is no file {path}; expected a {EXPECTED} file of {what}.")
-    read = _parquet if path.name.lower().endswith(".parquet") else _csv
-    with usage_errors(f"{path} cannot be read: ", (OSError, ValueError)):
-        frame = read(path)
+    readers: dict[str, Callable[[Path], Any]] = {".parquet": pd.read_parquet, ".xlsx": _xlsx}
+    read = readers.get(path.suffix.lower(), _csv)
+    # Damaged archives raise the last four.
+    kinds = (OSError, ValueError, ImportError, KeyError, BadZipFile, EOFError, zlib.error)
+    with usage_errors(f"{path} cannot be read: ", kinds):
+        frame: pd.DataFrame = read(path).reset_index(drop=True)
     if frame.empty:
         raise UsageError(f"{path} must hold a header and at least one row of {what}, got no row.")
     return frame
@@ -139,7 +153,7 @@ def _csv(path: Path) -> pd.DataFrame:
             frame: pd.DataFrame = pd.read_csv(path, index_col=False, **options)
         except (pd.errors.ParserWarning, pd.errors.ParserError) as err:
             raise ValueError(_unparsed(err, dialect.separator)) from err
-    return frame
+    return _map_text(frame, "'", QUOTED, lambda cell: cell[1:])
 
 
 def _unparsed(err: Exception, separator: str) -> str:
@@ -156,7 +170,7 @@ def _unparsed(err: Exception, separator: str) -> str:
         return where
     return (
         f"{where} Put cells that hold a comma in quotes; numbers with a decimal comma need"
-        " semicolons between cells."
+        " semicolons between cells; no line may stand above the header."
     )
 
 
@@ -167,21 +181,79 @@ def _check_header(names: list[Any]) -> None:
         raise ValueError(f"its header names the column {twice[0]!r} twice: rename one of them.")
 
 
-def _parquet(path: Path) -> pd.DataFrame:
+def _xlsx(path: Path) -> pd.DataFrame:
     import pandas as pd
 
-    return pd.read_parquet(path).reset_index(drop=True)
+    try:
+        sheets = pd.read_excel(
+            path, sheet_name=None, header=None, dtype=object, keep_default_na=False, na_values=[""]
+        )
+    except ImportError as err:
+        raise ImportError(
+            "spreadsheets need openpyxl: pip install openpyxl, or save the sheet as CSV."
+        ) from err
+    filled = {name: frame for name, frame in sheets.items() if not frame.empty}
+    if len(filled) > 1:
+        raise ValueError(
+            f"expected one sheet with rows, got {', '.join(map(repr, filled))}: save the one with"
+            " the scores as CSV."
+        )
+    if not filled:
+        return pd.DataFrame()
+    (cells,) = filled.values()
+    names = [str(name) for name in cells.iloc[0]]
+    _check_header(names)
+    return cells.iloc[1:].set_axis(names, axis=1)
 
 
-def write_frame(frame: pd.DataFrame, path: Path) -> None:
-    """Write a table in the format of the path's suffix."""
-    if path.suffix.lower() == ".parquet":
+def write_frame(frame: pd.DataFrame, path: Path | IO[str]) -> None:
+    """Write a table in the format of the path's suffix, or as CSV to a stream."""
+    if isinstance(path, Path) and path.suffix.lower() == ".parquet":
         frame.to_parquet(path, index=False)
     else:
-        frame.to_csv(path, index=False)
+        text = _map_text(frame, SIGNS, FORMULA, lambda cell: f"'{cell}")
+        # Python's writer leaves a carriage return without quotes, where readers end the row.
+        returns = any(
+            column.astype(str).str.contains("\r", regex=False, na=False).any()
+            for _, column in text.items()
+            if column.dtype.kind not in NUMERIC
+        )
+        text.to_csv(
+            path, index=False, quoting=csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL
+        )
 
 
-# Cells of text as numbers, with a decimal point or a decimal comma.
+NUMERIC = "biufcmM"  # kinds of columns without text
+
+# Spreadsheets run cells of CSV that begin like this, unless an apostrophe stands before them, which
+# reading takes away again. Numbers, and a sign alone, are no formulas; full-width signs count too.
+SIGNS = "=+-@\t\r\n\uff1d\uff0b\uff0d\uff20"
+FORMULA = re.compile(rf"(?![+-]?[\d.,]+(?:[eE][+-]?\d+)?\s*%?$|[-+=@]$)[{re.escape(SIGNS)}]")
+QUOTED = re.compile(rf"'{FORMULA.pattern}")
+
+
+def _map_text(
+    frame: pd.DataFrame, first: str, pattern: re.Pattern[str], change: Callable[[str], str]
+) -> pd.DataFrame:
+    """Change names of columns and cells of text that match; `first` is how a match begins."""
+
+    def changed(cell: Any) -> Any:
+        return change(cell) if isinstance(cell, str) and pattern.match(cell) else cell
+
+    columns: dict[str, Any] = {}
+    for name, column in frame.items():
+        if column.dtype.kind in NUMERIC:
+            continue
+        # Few cells begin like that: the pattern itself is slow.
+        candidates = column.astype(str).str.startswith(tuple(first), na=False).to_numpy(dtype=bool)
+        if candidates.any():
+            cells = column.to_numpy(dtype=object, copy=True)
+            cells[candidates] = [changed(cell) for cell in cells[candidates]]
+            columns[str(name)] = cells
+    return frame.assign(**columns).rename(columns=changed)
+
+
+# Cells of text as numbers, with a decimal point or a decimal comma, or in per cent.
 
 # 1,234 may be one thousand and more, or one and a little.
 THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
@@ -190,10 +262,14 @@ ADVICE = (
     " cannot be thousands, as 1,234 can: write them with a decimal point."
 )
 
+PERCENT_ADVICE = (
+    " Per cent signs are read only in a column where every number has one: add those that lack."
+)
+
 
 def as_numbers(cells: Sequence[Any]) -> tuple[Floats, str]:
     """
-    Return cells as numbers, nan for other text, and advice about decimal commas.
+    Return cells as numbers, nan for other text, and advice about commas and per cent signs.
 
     Examples
     --------
@@ -202,9 +278,16 @@ def as_numbers(cells: Sequence[Any]) -> tuple[Floats, str]:
     >>> values, advice = as_numbers(["0,75", "0.5"])
     >>> values, "decimal comma" in advice
     (array([nan, 0.5]), True)
+    >>> as_numbers(["75 %", "2.5%"])
+    (array([0.75 , 0.025]), '')
     """
     values = np.array([_number(cell) for cell in cells], dtype=np.float64)
     texts = [cell for cell in cells if isinstance(cell, str)]
+    if any(text.rstrip().endswith("%") for text in texts):
+        if not all(text.rstrip().endswith("%") for text in texts) or np.isfinite(values).any():
+            return values, PERCENT_ADVICE
+        shares, advice = as_numbers([str(cell).rstrip().removesuffix("%") for cell in cells])
+        return shares / 100.0, advice
     with_comma = [text for text in texts if "," in text]
     if not with_comma:
         return values, ""
@@ -221,6 +304,9 @@ def _with_point(cell: Any) -> Any:
 
 
 def _number(cell: Any) -> float:
+    if isinstance(cell, str):
+        # Python takes 1_000 for a number; spreadsheets write a minus sign of its own.
+        cell = None if "_" in cell else cell.replace("\N{MINUS SIGN}", "-")
     try:
         return float(cell)
     except (TypeError, ValueError):

@@ -27,6 +27,7 @@ class FitOptions:
     Every topic has the same seed: its result does not depend on the other topics in the file.
     """
 
+    lower_is_positive: bool = False
     scores_are: str = "auto"
     family: str | None = None
     parts: str = "auto"
@@ -80,6 +81,11 @@ class FitOptions:
             validation.check_choice("--scores-are", self.scores_are, SCORES_ARE)
             validation.check_fraction(
                 **{"--level": self.level, "--target-accept": self.target_accept}
+            )
+        if self.lower_is_positive and self.scores_are == "probabilities":
+            raise terminal.UsageError(
+                "--lower-is-positive turns the sign of scores, which probabilities have not: leave"
+                " it out and name the positive label with --positive, or pass 1 - p."
             )
         parts_of(self.part_names, self.family, self.model)
         if self.model is not None and self.inference_name in ("exact", "mle"):
@@ -198,7 +204,8 @@ def _calibrate_task(task: Task) -> tuple[Calibrated | RefusedTopic, Warned]:
     """Fit one topic, maybe in another process; warnings come back as text."""
     result: Calibrated | RefusedTopic
     with warnings.catch_warnings(record=True) as caught:
-        terminal.always_warn()
+        for category in terminal.warning_categories():
+            warnings.simplefilter("always", category)
         try:
             with terminal.usage_errors():
                 result = calibrate_one(*task)
@@ -240,7 +247,10 @@ def calibrator_files(topics: Sequence[str | None]) -> list[str]:
     >>> calibrator_files(["corn", "money/fx", "money fx", "Corn"])
     ['corn.nc', 'money_fx.nc', 'money_fx-2.nc', 'Corn-2.nc']
     """
-    taken: set[str] = set()
+    from bayescal.calibrators.loading import TOPICS_FILE
+
+    # A topic called topics must not pass for all of them.
+    taken = {TOPICS_FILE.removesuffix(".nc")}
     names = []
     for topic in topics:
         stem = SINGLE.removesuffix(".nc") if topic is None else _stem(topic)

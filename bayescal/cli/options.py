@@ -1,7 +1,5 @@
 """Arguments and options that several commands share, as annotations of their parameters."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 COLUMNS, FIT, SAMPLER, OUTPUT = "Columns", "Calibrator", "Sampler", "Output"
-FILE_KINDS = "A .csv or .tsv (or .gz of these) or .parquet file of scores."
+FILE_KINDS = "A .csv or .tsv (or .gz of these), .xlsx or .parquet file"
 # What the record of a run leaves out: where it wrote, and what it printed.
 UNRECORDED = ("out", "parameters", "quiet")
 
@@ -41,18 +39,31 @@ class TableFormat(StrEnum):
     PARQUET = "parquet"
 
 
-ScoresFile = Annotated[Path, typer.Argument(metavar="SCORES", help=FILE_KINDS)]
+def argument(metavar: str, text: str) -> Any:
+    """Return a positional argument with its help."""
+    return typer.Argument(metavar=metavar, help=text)
+
+
+ScoresFile = Annotated[Path, argument("SCORES", f"{FILE_KINDS} of scores.")]
 CalibratorPath = Annotated[
-    Path,
-    typer.Argument(
-        metavar="CALIBRATOR", help="A .nc file, or a folder, that bayescal fit has written."
-    ),
+    Path, argument("CALIBRATOR", "A .nc file, or a folder, that bayescal fit has written.")
 ]
 
 # Columns
 
 ScoreColumn = Annotated[str, option("--score-column", COLUMNS, "Raw scores, larger for positives.")]
-LabelColumn = Annotated[str, option("--label-column", COLUMNS, "Labels of two classes.")]
+LowerIsPositive = Annotated[
+    bool,
+    option(
+        "--lower-is-positive",
+        COLUMNS,
+        "Lower scores stand for positives, as distances do: the calibrator takes the score with"
+        " its sign turned. The folder that fit writes remembers it.",
+    ),
+]
+LabelColumn = Annotated[
+    str, option("--label-column", COLUMNS, "Labels of two classes; empty where unknown.")
+]
 TopicColumn = Annotated[
     str | None, option("--topic-column", COLUMNS, "Topics: each gets a calibrator of its own.")
 ]
@@ -60,34 +71,14 @@ WeightColumn = Annotated[
     str | None,
     option("--weight-column", COLUMNS, "Weights of rows in the fit; 2 equals repeating the row."),
 ]
-SplitColumn = Annotated[
-    str | None,
-    option(
-        "--split-column",
-        COLUMNS,
-        "Rows to fit (calibration or train) and to test on (test). By default a column named"
-        " split; without one all rows are fitted.",
-    ),
-]
-Positive = Annotated[
-    str | None,
-    option(
-        "--positive",
-        COLUMNS,
-        "The positive label. By default the second in sorted order.",
-        metavar="LABEL",
-    ),
-]
-PositiveHere = Annotated[
-    str | None,
-    option(
-        "--positive",
-        COLUMNS,
-        "The label that stands for the positive class in this file, where its labels are not"
-        " spelled like the fitted ones.",
-        metavar="LABEL",
-    ),
-]
+SPLITS = (
+    "Rows to fit (calibration or train) and to test on (test). By default a column named split."
+)
+SplitColumn = Annotated[str | None, option("--split-column", COLUMNS, SPLITS)]
+POSITIVE = "The positive label. By default the second in sorted order."
+Positive = Annotated[str | None, option("--positive", COLUMNS, POSITIVE, "LABEL")]
+POSITIVE_HERE = "The positive label of this file, where it is not spelled like the fitted one."
+PositiveHere = Annotated[str | None, option("--positive", COLUMNS, POSITIVE_HERE, "LABEL")]
 ScoresAre = Annotated[
     str,
     option(
@@ -100,14 +91,8 @@ ScoresAre = Annotated[
 
 # Calibrator
 
-Pool = Annotated[
-    bool,
-    option(
-        "--pool",
-        FIT,
-        "Fit all topics together, each around their population: for topics with few positives.",
-    ),
-]
+POOL = "Fit all topics together, each around their population: for topics with few positives."
+Pool = Annotated[bool, option("--pool", FIT, POOL)]
 Family = Annotated[
     str | None,
     option(
@@ -126,7 +111,7 @@ Parts = Annotated[
         "Models of the curve: densities, monotone, logistic, recalibrated, learned, or several,"
         " weighted by leave-one-out predictions; combined is all. By default combined, or"
         " densities where --family or --model is given.",
-        metavar="NAME[,NAME...]",
+        "NAME[,NAME...]",
     ),
 ]
 PriorKnowledge = Annotated[
@@ -135,9 +120,9 @@ PriorKnowledge = Annotated[
         "--prior-knowledge",
         FIT,
         "The prior before the first label: learned (from other data sets, for scores as a"
-        " classifier returns them), vague, or a file with a history of topics or with your own"
-        " populations. By default learned.",
-        metavar="NAME|FILE",
+        " classifier returns them; the default), vague, or a file with a history of topics or with"
+        " your own populations.",
+        "NAME|FILE",
     ),
 ]
 Inference = Annotated[
@@ -149,29 +134,14 @@ Inference = Annotated[
         " likelihood (mle). By default exact, or nuts where a model is given.",
     ),
 ]
-Model = Annotated[
-    str | None,
-    option(
-        "--model",
-        FIT,
-        "Model program with the priors; a file is run. See bayescal models.",
-        metavar="NAME|FILE.py",
-    ),
-]
+MODEL = "Model program with the priors; a file is run. See bayescal models."
+Model = Annotated[str | None, option("--model", FIT, MODEL, "NAME|FILE.py")]
 Jobs = Annotated[int, option("--jobs", FIT, "Number of processes, each of which fits topics.")]
 Draws = Annotated[int, option("--draws", SAMPLER, "Posterior draws of each chain.")]
-Chains = Annotated[
-    int, option("--chains", SAMPLER, "Number of chains, of Markov chains with nuts.")
-]
+Chains = Annotated[int, option("--chains", SAMPLER, "Number of chains, Markov chains with nuts.")]
 Tune = Annotated[int, option("--tune", SAMPLER, "With nuts: steps of tuning before the draws.")]
-TargetAccept = Annotated[
-    float,
-    option(
-        "--target-accept",
-        SAMPLER,
-        "With nuts: nearer to 1 makes smaller steps, against divergences.",
-    ),
-]
+TARGET = "With nuts: nearer to 1 makes smaller steps, against divergences."
+TargetAccept = Annotated[float, option("--target-accept", SAMPLER, TARGET)]
 
 # Output
 
@@ -185,46 +155,19 @@ Band = Annotated[
         " simultaneous: holds the whole curve.",
     ),
 ]
-Prior = Annotated[
-    float | None,
-    option("--prior", OUTPUT, "P(+) of the new documents, where it differs from the fitted ones."),
-]
-Resume = Annotated[
-    bool,
-    option(
-        "--resume",
-        OUTPUT,
-        "Go on with a run that was killed, without fitting the topics again that it kept in"
-        " --out. Scores and options must be the same.",
-    ),
-]
-Parameters = Annotated[
-    bool, option("--parameters", OUTPUT, "Print the parameters too, a table for each topic.")
-]
+PRIOR = "P(+) of the new documents, where it differs from the fitted ones."
+Prior = Annotated[float | None, option("--prior", OUTPUT, PRIOR)]
+RESUME = "Go on with a killed run of the same scores and options, with the topics kept in --out."
+Resume = Annotated[bool, option("--resume", OUTPUT, RESUME)]
+PARAMETERS = "Print the parameters too, a table for each topic."
+Parameters = Annotated[bool, option("--parameters", OUTPUT, PARAMETERS)]
 Seed = Annotated[int, option("--seed", OUTPUT, "The same seed gives the same result.")]
-OutFolder = Annotated[
-    Path | None,
-    option(
-        "--out",
-        OUTPUT,
-        "Where to write calibrators, probabilities and a summary. By default nothing is written.",
-        metavar="FOLDER",
-    ),
-]
-PredictedFile = Annotated[
-    Path | None,
-    option(
-        "--out",
-        OUTPUT,
-        "A .csv or .parquet file to write. By default CSV on the screen, quiet or not.",
-        metavar="FILE",
-    ),
-]
-TableFile = Annotated[
-    Path | None,
-    option("--out", OUTPUT, "A .csv or .parquet file for the whole table.", metavar="FILE"),
-]
-Format = Annotated[
-    TableFormat, option("--format", OUTPUT, "Format of the probabilities that are written.")
-]
+FOLDER = "Where to write calibrators, probabilities and a summary. By default nothing is written."
+OutFolder = Annotated[Path | None, option("--out", OUTPUT, FOLDER, "FOLDER")]
+PREDICTED = "A .csv or .parquet file to write. By default CSV on the screen, quiet or not."
+PredictedFile = Annotated[Path | None, option("--out", OUTPUT, PREDICTED, "FILE")]
+TABLE = "A .csv or .parquet file for the whole table."
+TableFile = Annotated[Path | None, option("--out", OUTPUT, TABLE, "FILE")]
+FORMAT = "Format of the probabilities that are written."
+Format = Annotated[TableFormat, option("--format", OUTPUT, FORMAT)]
 Quiet = Annotated[bool, option("--quiet -q", OUTPUT, "Print errors only.")]

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal.cli import scores
-from bayescal.cli.columns import ColumnReader
+from bayescal.cli.columns import ColumnReader, Mask
+from bayescal.cli.files import WRITTEN
 from bayescal.cli.terminal import Screen, UsageError, usage_errors
 from bayescal.support.validation import Floats
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 ALL_TOPICS = "all"  # names the sum over topics
 TOPIC = "topic"  # the usual name of a column of topics
+SIGN_TURNED = "lower scores stand for positives: what is written takes -score in place of score."
 FIT_TOPICS = f"--topic-column {TOPIC} fits each by itself, with --pool all together."
 
 
@@ -112,7 +114,7 @@ class Calibrated:
         return int(((lower < 0.5) & (upper > 0.5)).sum())
 
     @property
-    def tested(self) -> tuple[Floats, scores.Mask]:
+    def tested(self) -> tuple[Floats, Mask]:
         """Return the probabilities of the rows to test on, and the mask of positive ones."""
         rows = self.problem.test_rows
         positions = np.searchsorted(self.problem.rows, rows)
@@ -191,7 +193,7 @@ def total_losses(tested: Sequence[Calibrated]) -> Losses:
     return sum_losses(each.losses for each in tested)[tested[0].fitted.inference]
 
 
-def all_test_rows(tested: Sequence[Calibrated]) -> tuple[Floats, scores.Mask]:
+def all_test_rows(tested: Sequence[Calibrated]) -> tuple[Floats, Mask]:
     """Return the probabilities of all rows to test on, and the mask of positive ones."""
     probability, positive = zip(*(each.tested for each in tested), strict=True)
     return np.concatenate(probability), np.concatenate(positive)
@@ -202,7 +204,7 @@ NamedVerdict = tuple[str, "CalibrationVerdict"]
 
 
 def verdicts_by_topic(
-    probability: Floats, positive: scores.Mask, topics: NDArray[np.str_] | None
+    probability: Floats, positive: Mask, topics: NDArray[np.str_] | None
 ) -> list[NamedVerdict]:
     """Return the verdict on each topic's probabilities, the worst first, and of several on all."""
     from bayescal.metrics import calibration_verdict
@@ -216,6 +218,9 @@ def verdicts_by_topic(
         verdicts.append((ALL_TOPICS, calibration_verdict(positive, probability)))
     return verdicts
 
+
+# Scores, labels and maybe topics.
+Examples = tuple[NDArray[Any], ...]
 
 # Saved calibrators, and the one that answers for each row of a file of scores.
 
@@ -231,9 +236,11 @@ class SavedCalibrator:
     # (n,): topic of each row
     topics: NDArray[np.str_] | None
     # (n,): rows of topics that the fit left out, for which nothing answers
-    left_out: scores.Mask
+    left_out: Mask
     # A sentence about these; empty if there are none
     left_out_note: str
+    # -1 if lower scores stand for positives, whose calibrator takes scores with their sign turned
+    sign: int
 
     @property
     def answered(self) -> scores.Rows:
@@ -283,7 +290,12 @@ def read_record(path: Path) -> dict[str, Any]:
 
 
 def read_calibrator(
-    path: Path, reader: ColumnReader, topic_column: str | None, source: Calibrator | None = None
+    path: Path,
+    reader: ColumnReader,
+    topic_column: str | None,
+    source: Calibrator | None = None,
+    *,
+    lower_is_positive: bool = False,
 ) -> SavedCalibrator:
     """Read a saved calibrator, unless it is loaded, and assign each row of a file to a problem."""
     with usage_errors():
@@ -297,11 +309,25 @@ def read_calibrator(
             f"--topic-column needs a folder that bayescal fit wrote with --topic-column;"
             f" {path} is one calibrator without topics."
         )
-    reasons: scores.LeftOut = read_record(path).get("left_out", {})
+    record = read_record(path)
+    reasons: scores.LeftOut = record.get("left_out", {})
     left_out, note = scores.rows_left_out(topics, reasons, len(reader.frame))
-    saved = SavedCalibrator(source, problems, topics, left_out, note)
+    sign = -1 if lower_is_positive else scores.sign_of(record.get("arguments", {}))
+    saved = SavedCalibrator(source, problems, topics, left_out, note, sign)
     _check_answered(saved, reader.name(str(topic_column)))
     return saved
+
+
+def fitted_examples(path: Path, problems: Problems) -> Examples | None:
+    """Return the fitted scores from the file beside a calibrator that does not keep them."""
+    arguments: dict[str, Any] = read_record(path).get("arguments", {})
+    folder = path if path.is_dir() else path.parent
+    written = [folder / f"probabilities{suffix}" for suffix in WRITTEN]
+    written = [file for file in written if file.is_file()]
+    if not arguments or not written or next(iter(problems.values())).documents.known:
+        return None
+    table = scores.read_scores(written[0], arguments)
+    return table.examples(table.fit_rows)
 
 
 def _check_answered(saved: SavedCalibrator, column: str) -> None:

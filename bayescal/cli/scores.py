@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal.cli.columns import ColumnReader, split_column
+from bayescal.cli.columns import ColumnReader, Mask, split_column
 from bayescal.cli.files import read_frame
 from bayescal.cli.terminal import UsageError, counted
 from bayescal.support.validation import Floats, first_of
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Rows = NDArray[np.intp]
-Mask = NDArray[np.bool_]
 
 # The column that marks rows that were held out at random.
 HELD_OUT = "held_out"
@@ -35,7 +34,7 @@ class ScoreTable:
 
     # All rows and columns; score, label and weight typed, the rest of a CSV file as text
     frame: pd.DataFrame
-    # (n,): raw scores, finite
+    # (n,): raw scores, finite; with their sign turned if lower ones stand for positives
     score: Floats
     # (n,): whether the label is the positive one
     positive: Mask
@@ -49,6 +48,8 @@ class ScoreTable:
     topic: NDArray[np.str_] | None = None
     # (n,): weights in the fit
     weight: Floats | None = None
+    # -1 if lower scores stand for positives: times `score` it is the user's
+    sign: int = 1
 
     def take(self, rows: Rows) -> ScoreTable:
         """Return some rows without their frame: all that another process needs."""
@@ -68,6 +69,17 @@ class ScoreTable:
         """Return the positions of the rows to fit."""
         return np.flatnonzero(self.labelled & ~self.test)
 
+    @property
+    def note(self) -> str:
+        """Return a sentence on rows without a label; empty if all have one."""
+        labelled, n = int(self.labelled.sum()), self.labelled.size
+        if labelled == n:
+            return ""
+        return (
+            f"{labelled:,d} of {n:,d} rows have a label and are fitted or tested on; the other"
+            f" {n - labelled:,d} get a probability only."
+        )
+
     def labels(self, rows: Rows) -> NDArray[Any]:
         """Return the labels of some rows, as the file has them."""
         return np.array(self.classes)[self.positive[rows].astype(np.intp)]
@@ -86,20 +98,27 @@ def read_scores(path: Path, arguments: Mapping[str, Any]) -> ScoreTable:
             "--score-column and --label-column must name different columns, got"
             f" {names['score']!r} for both."
         )
+    sign = sign_of(arguments)
     reader = ColumnReader(path)
-    split = split_column(reader.frame, names["split"])
     values = reader.scores(names["score"])
-    classes, is_positive = reader.labels(names["label"], arguments["positive"])
+    classes, is_positive, labelled = reader.labels(names["label"], arguments["positive"])
+    split = split_column(reader.frame, names["split"])
     return ScoreTable(
         frame=reader.frame,
-        score=values,
+        score=sign * values,
         positive=is_positive,
         classes=classes,
-        test=reader.test_rows(split) if split else np.zeros(values.size, dtype=bool),
-        labelled=np.ones(values.size, dtype=bool),
+        test=reader.test_rows(split, labelled),
+        labelled=labelled,
         topic=reader.topics(names["topic"]) if names["topic"] else None,
-        weight=reader.weights(names["weight"]) if names["weight"] else None,
+        weight=reader.weights(names["weight"], labelled) if names["weight"] else None,
+        sign=sign,
     )
+
+
+def sign_of(arguments: Mapping[str, Any]) -> int:
+    """Return -1 if --lower-is-positive is among the arguments of a call."""
+    return -1 if arguments.get("lower_is_positive") else 1
 
 
 def read_documents(
@@ -111,19 +130,13 @@ def read_documents(
     frame = _folder(path, text, label) if path.is_dir() else read_frame(path, "documents")
     reader = ColumnReader(path, frame)
     texts = reader.texts(text)
-    labelled = reader.present(label, "--label-column")
-    split = split_column(frame, split)
-    if not labelled.any():
-        raise UsageError(f"{reader.name(label)} must hold labels to learn from, got none.")
-    classes, is_positive = ColumnReader(path, frame[labelled].copy()).labels(label, positive)
-    positives = np.zeros(len(frame), dtype=bool)
-    positives[labelled] = is_positive
+    classes, is_positive, labelled = reader.labels(label, positive)
     table = ScoreTable(
         frame=frame.drop(columns=text),
         score=np.full(len(frame), np.nan),
-        positive=positives,
+        positive=is_positive,
         classes=classes,
-        test=reader.test_rows(split) if split else np.zeros(len(frame), dtype=bool),
+        test=reader.test_rows(split_column(frame, split), labelled),
         labelled=labelled,
     )
     return table, texts

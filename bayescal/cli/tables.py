@@ -16,7 +16,7 @@ from rich.text import Text
 from bayescal.cli import predictions
 from bayescal.cli.predictions import ALL_TOPICS, Calibrated, RowCurve
 from bayescal.cli.scores import LeftOut, TopicRows
-from bayescal.cli.terminal import counted
+from bayescal.cli.terminal import counted, printable
 from bayescal.support.validation import Floats
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def new_table(*names: str, topics: bool = False) -> Table:
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     if topics:
         # Only names of topics wrap where space is short.
-        table.add_column(Text("topic"), justify="left", overflow="fold", min_width=8)
+        table.add_column(_text("topic"), justify="left", overflow="fold", min_width=8)
     add_columns(table, names)
     return table
 
@@ -57,13 +57,18 @@ def new_table(*names: str, topics: bool = False) -> Table:
 def add_columns(table: Table, names: Iterable[str], *, text: bool = False) -> None:
     """Add columns of numbers, or of text."""
     for name in names:
-        table.add_column(Text(name), justify="left" if text else "right", no_wrap=True)
+        table.add_column(_text(name), justify="left" if text else "right", no_wrap=True)
 
 
 def titled(title: str, table: Table, *notes: str) -> Group:
     """Return a table below its title, with notes below it."""
     # Rich would wrap a title to the table's width, which may be small.
-    return Group(Text(title, style="bold"), table, *(Text(note, style="dim") for note in notes))
+    return Group(_text(title, style="bold"), table, *(_text(note, style="dim") for note in notes))
+
+
+def _text(content: Any, style: str = "") -> Text:
+    """Return text as it is: no markup, no control characters."""
+    return Text(printable(str(content)), style=style)
 
 
 def more_topics(topics: int, description: str) -> list[str]:
@@ -110,7 +115,7 @@ def parameter_table(result: Calibrated, level: float) -> Group:
     for (label, name), row in zip(frame.index, records, strict=True):
         mle = number(row["mle"]) + MARKS.get(row["guard"], "*")
         shown = "" if label == previous else str(label)
-        table.add_row(Text(shown), name, mle, *_inferred_cells(row))
+        table.add_row(_text(shown), name, mle, *_inferred_cells(row))
         previous = label
     marks = {MARKS.get(guard, "*") for guard in frame["guard"]}
     notes = [note for mark, note in NOTES.items() if mark in marks]
@@ -139,7 +144,8 @@ def answer_table(result: Calibrated, level: float) -> Group:
     add_columns(table, [f"{percent(level)} band"] if curve.band is not None else [])
     for k, value in enumerate(score):
         band = _band_cells(curve, k)
-        table.add_row(number(value), quantiles[k], share(curve.probability[k]), *band)
+        shown = number(result.problem.table.sign * value)
+        table.add_row(shown, quantiles[k], share(curve.probability[k]), *band)
     notes = ["at: quantiles of the scores of negatives (-) and positives (+)"]
     if result.fitted.parts is not None:
         weights = result.fitted.parts["weight"].items()
@@ -163,7 +169,8 @@ def curve_table(result: Calibrated, level: float) -> Group:
     for k, value in enumerate(score):
         cells = [number(each.log_odds[k]) for each in curves.values()]
         cells += [share(each.probability[k]) for each in curves.values()]
-        table.add_row(number(value), quantiles[k], *cells, *_band_cells(curve, k))
+        shown = number(result.problem.table.sign * value)
+        table.add_row(shown, quantiles[k], *cells, *_band_cells(curve, k))
     positive = result.problem.table.classes[1]
     about = f"P({positive}) at quantiles of the negatives (-) and positives (+)"
     return titled(_title(result, about), table)
@@ -186,9 +193,10 @@ def _title(result: Calibrated, text: str) -> str:
 
 def shown_scores(problem: TopicRows) -> tuple[list[str], Floats]:
     """Return scores across the range of both classes, in order, after the quantiles they are."""
+    turned = problem.table.sign < 0
     quantiles = [
-        (float(np.quantile(score, q)), f"{sign} {percent(q)}")
-        for sign, score in zip("-+", problem.scores_by_class(), strict=True)
+        (float(np.quantile(score, 1.0 - q if turned else q)), f"{mark} {percent(q)}")
+        for mark, score in zip("-+", problem.scores_by_class(), strict=True)
         for q in SHOWN_QUANTILES
     ]
     quantiles.sort()
@@ -212,7 +220,7 @@ def topics_table(results: Sequence[Calibrated], level: float, how: str) -> Group
             cells += [f"{each.undecided:,d}", share(each.curve.width)]
         elif banded:
             cells += ["", ""]
-        table.add_row(Text(each.problem.name), *cells, *([marks.get(flag, "")] if marks else []))
+        table.add_row(_text(each.problem.name), *cells, *([marks.get(flag, "")] if marks else []))
     order, others = "those with the fewest positives first", "with as many positives or more"
     notes = [f"{mark}: {flag}" for flag, mark in marks.items()]
     if banded:
@@ -238,7 +246,7 @@ def left_out_tables(left_out: LeftOut, advice: str = "") -> list[Group]:
     add_columns(table, ["topic"], text=True)
     table.add_column("reason", overflow="fold")
     for topic, reason in left_out.items():
-        table.add_row(Text(topic), Text(reason))
+        table.add_row(_text(topic), _text(reason))
     title = f"{counted(len(left_out), 'topic')} left out of the fit; the others are not affected"
     return [titled(title, table, *([advice] if advice else []))]
 
@@ -276,7 +284,7 @@ def losses_table(named: Sequence[tuple[str, Mapping[str, Losses]]], *, total: bo
     add_columns(table, ["rows", "log-loss", "per row", "squared error", "errors"])
     for topic, methods in rows:
         for k, (method, loss) in enumerate(methods.items()):
-            head = [Text("" if k else topic)] if with_topics else []
+            head = [_text("" if k else topic)] if with_topics else []
             table.add_row(*head, method, *_loss_cells(loss), end_section=k + 1 == len(methods))
     mle = any("MLE" in losses for _, losses in rows)
     title = "Losses on test rows (base-2 log-loss; sums, and bits per row)"
@@ -301,7 +309,7 @@ def verdicts_table(named: Sequence[predictions.NamedVerdict]) -> Group:
     table = new_table("rows", "positives", *expected, "p value", topics=with_topics)
     add_columns(table, ["off?"], text=True)
     for topic, verdict in [*named[:-1][:MOST_TOPICS], named[-1]]:
-        head = [Text(topic)] if with_topics else []
+        head = [_text(topic)] if with_topics else []
         table.add_row(*head, *_verdict_cells(verdict))
     notes = [f"{last.finding} {last.advice}"]
     if with_topics:
@@ -337,14 +345,16 @@ def rates_table(
     probability: float | None,
     threshold: float | None,
     level: float,
+    sign: int = 1,
 ) -> Group:
-    """Return precision, recall and misses at a threshold."""
-    what = f"P({positive}) is {probability:g}" if probability is not None else ""
-    what = what or f"score is {number(float(threshold or 0.0))}"
+    """Return precision, recall and misses at a threshold; sign -1 if lower scores are positive."""
+    what = f"score is {number(float(threshold or 0.0))} or {'more' if sign > 0 else 'less'}"
+    if probability is not None:
+        what = f"P({positive}) is {probability:g} or more"
     order = "; topics that miss most positives first" if len(table) > 1 else ""
     heads = ["taken", "precision", "recall", "missed"]
     return _decision_table(
-        f"Documents whose {what} or more are taken{order}",
+        f"Documents whose {what} are taken{order}",
         table,
         heads,
         lambda row: [
@@ -360,12 +370,22 @@ def rates_table(
 
 
 def thresholds_table(
-    table: pd.DataFrame, positive: str, recall: float, assurance: float | None, level: float
+    table: pd.DataFrame,
+    positive: str,
+    recall: float,
+    assurance: float | None,
+    level: float,
+    sign: int = 1,
 ) -> Group:
-    """Return thresholds for a wanted recall."""
+    """Return thresholds for a wanted recall; sign -1 if lower scores are positive."""
     sure = "" if assurance is None else f" with probability {assurance:g}"
     order = "; topics with most to read first" if len(table) > 1 else ""
-    heads = ["to read", "down to score", f"P({positive})\nthere", "recall"]
+    heads = [
+        "to read",
+        "down to score" if sign > 0 else "up to score",
+        f"P({positive})\nthere",
+        "recall",
+    ]
 
     def cells(row: dict[Any, Any]) -> list[str]:
         probability = share(row["probability"])
@@ -377,7 +397,8 @@ def thresholds_table(
         table,
         heads,
         cells,
-        "to read: the documents of this score or more, which hold the recall",
+        f"to read: the documents of this score or {'more' if sign > 0 else 'less'}, which hold the"
+        " recall",
         *_notes(table, level, "with as many to read or fewer"),
     )
 
@@ -392,7 +413,7 @@ def _decision_table(
     with_topics = list(table.index) != [""]
     shown = new_table(*heads, topics=with_topics)
     for row in table.head(MOST_TOPICS).reset_index().to_dict("records"):
-        shown.add_row(*([Text(str(row["topic"]))] if with_topics else []), *cells(row))
+        shown.add_row(*([_text(str(row["topic"]))] if with_topics else []), *cells(row))
     return titled(title, shown, *notes)
 
 

@@ -1,15 +1,14 @@
-"""What the user sees: tables on stdout; progress, warnings and errors on stderr."""
-
-from __future__ import annotations
+"""The terminal: tables on stdout; progress, warnings and errors on stderr."""
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
 from rich import progress
-from rich.console import Console, RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 from rich.text import Text
 
 # Into a file or a pipe tables are written at full width, whatever the terminal's.
@@ -43,28 +42,25 @@ def check_at_least(least: int, **numbers: int) -> None:
 
 
 SAMPLER_ADVICE = "Options for this: --tune, --draws, --chains, --target-accept."
-SCORES_ADVICE = "Options for this: --positive, --scores-are."
+SCORES_ADVICE = "Options for this: --positive, --lower-is-positive, --scores-are."
 
 
 def option_advice(category: type[Warning]) -> str:
     """Name the options that address a kind of warning."""
+    advice = zip(warning_categories(), (SAMPLER_ADVICE, SCORES_ADVICE), strict=True)
+    return next((text for kind, text in advice if issubclass(category, kind)), "")
+
+
+def warning_categories() -> tuple[type[Warning], type[Warning]]:
+    """Return the package's warnings about convergence and about scores."""
     from bayescal.fitting.results.diagnostics import ConvergenceWarning
     from bayescal.support.score_checks import ScoresWarning
 
-    if issubclass(category, ConvergenceWarning):
-        return SAMPLER_ADVICE
-    return SCORES_ADVICE if issubclass(category, ScoresWarning) else ""
+    return ConvergenceWarning, ScoresWarning
 
 
 class Screen:
-    """
-    The two streams of a command.
-
-    Parameters
-    ----------
-    quiet : bool
-        Show nothing but errors, which are raised, not printed here.
-    """
+    """The two streams of a command; if `quiet`, only errors are shown, which are raised."""
 
     def __init__(self, *, quiet: bool = False) -> None:
         self.quiet = quiet
@@ -78,8 +74,8 @@ class Screen:
             console.print()
 
     def say(self, text: str, *, stderr: bool = False) -> None:
-        """Print a line literally: names and paths may look like markup."""
-        if not self.quiet:
+        """Print a line, unless it is empty, literally: names and paths may look like markup."""
+        if text and not self.quiet:
             (self._err if stderr else self._out).print(Text(text), soft_wrap=True)
 
     def warn(self, text: str) -> None:
@@ -113,22 +109,41 @@ class Screen:
 
         # Not catch_warnings(record=True): filters of others still drop warnings or raise them.
         with warnings.catch_warnings():
-            always_warn()
+            for category in warning_categories():
+                warnings.simplefilter("always", category)
             warnings.showwarning = show
             yield
 
 
-def always_warn() -> None:
-    """Show every warning about convergence and scores, not only the first at each place."""
-    from bayescal.fitting.results.diagnostics import ConvergenceWarning
-    from bayescal.support.score_checks import ScoresWarning
+# Control characters, which could move the cursor or change colours, are shown as pictures.
+CONTROLS = {code: chr(0x2400 + code) for code in range(32) if chr(code) not in "\n\t"}
+CONTROLS |= dict.fromkeys(range(0x7F, 0xA0), "\N{REPLACEMENT CHARACTER}")
 
-    for category in (ConvergenceWarning, ScoresWarning):
-        warnings.simplefilter("always", category)
+
+def printable(text: str) -> str:
+    r"""
+    Return text without control characters, for a terminal.
+
+    Examples
+    --------
+    >>> printable("a\x1b[31mb")
+    'a␛[31mb'
+    """
+    return text.translate(CONTROLS)
+
+
+class _LiteralConsole(Console):
+    """A console that prints control characters in names as pictures."""
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
+        for text, style, control in super().render(renderable, options):
+            yield Segment(text if control else printable(text), style, control)
 
 
 def _console(*, stderr: bool) -> Console:
-    console = Console(stderr=stderr, highlight=False)
+    console = _LiteralConsole(stderr=stderr, highlight=False)
     if not console.is_terminal:
         console.width = WIDTH_OF_FILES
     return console

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayescal.cli import predictions, scores
+from bayescal.cli.columns import Mask
 from bayescal.cli.files import WRITTEN, write_frame
 from bayescal.cli.predictions import Calibrated, RowCurve
 from bayescal.cli.terminal import Screen, UsageError, usage_errors
@@ -102,10 +103,8 @@ def _health(calibrator: Any) -> dict[str, Any]:
     }
 
 
-def _verdict(probability: Floats, positive: scores.Mask) -> dict[str, Any]:
-    from bayescal.metrics import calibration_verdict
-
-    verdict = calibration_verdict(positive, probability)
+def _verdict(probability: Floats, positive: Mask) -> dict[str, Any]:
+    ((_, verdict),) = predictions.verdicts_by_topic(probability, positive, None)
     return {**asdict(verdict), "text": verdict.text}
 
 

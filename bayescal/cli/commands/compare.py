@@ -1,7 +1,5 @@
 """`bayescal compare`: maximum likelihood and the posterior side by side."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer
@@ -13,14 +11,11 @@ from bayescal.support.validation import check_fraction
 
 DEFAULT_HOLDOUT = 0.3
 
+HOLDOUT = (
+    "Share of rows of each class to test on at random, in a file without test rows. By default"
+)
 Holdout = Annotated[
-    float | None,
-    options.option(
-        "--holdout",
-        options.COLUMNS,
-        "Share of rows of each class to test on where the file has no test rows, chosen at"
-        f" random by --seed. By default {DEFAULT_HOLDOUT:g}.",
-    ),
+    float | None, options.option("--holdout", options.COLUMNS, f"{HOLDOUT} {DEFAULT_HOLDOUT:g}.")
 ]
 
 app = typer.Typer()
@@ -37,6 +32,7 @@ def compare(
     split_column: options.SplitColumn = None,
     holdout: Holdout = None,
     positive: options.Positive = None,
+    lower_is_positive: options.LowerIsPositive = False,
     scores_are: options.ScoresAre = "auto",
     family: options.Family = None,
     parts: options.Parts = "auto",
@@ -76,6 +72,7 @@ def compare(
     writing.check_folder(out)
     table = read_scores(scores, arguments)
     writing.check_columns_free(table.frame, scores)
+    screen.say(table.note)
     table = _with_test_rows(table, holdout, seed, screen)
     results, left_out = fitting.calibrate(split_by_topic(table), settings, screen)
     for result in results:

@@ -1,56 +1,32 @@
 """`bayescal decide`: precision and recall at a threshold, or the threshold for a wanted recall."""
 
-from __future__ import annotations
-
 import math
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from bayescal.cli import options, predictions, tables, writing
-from bayescal.cli.columns import ColumnReader
+from bayescal.cli.columns import ColumnReader, Mask
 from bayescal.cli.files import write_frame
+from bayescal.cli.scores import rows_by_topic
 from bayescal.cli.terminal import Screen, UsageError, check_at_least, counted, usage_errors
-from bayescal.support.validation import check_fraction
+from bayescal.support.validation import Floats, check_fraction
 
 QUESTION = "Question, one of the first three"
 
-At = Annotated[
-    float | None,
-    options.option(
-        "--at",
-        QUESTION,
-        "Take documents whose probability is at least this, and say what is found and missed.",
-        metavar="PROBABILITY",
-    ),
-]
-AtScore = Annotated[
-    float | None,
-    options.option(
-        "--at-score",
-        QUESTION,
-        "The same for documents whose score is at least this.",
-        metavar="SCORE",
-    ),
-]
-Recall = Annotated[
-    float | None,
-    options.option(
-        "--recall",
-        QUESTION,
-        "Find the threshold that takes this share of the positives.",
-        metavar="SHARE",
-    ),
-]
-Assurance = Annotated[
-    float | None,
-    options.option(
-        "--assurance",
-        QUESTION,
-        "With --recall: reach it with this posterior probability. By default it is reached on"
-        " average over the posterior.",
-    ),
-]
+AT = "Take documents whose probability is at least this: what is found and missed?"
+At = Annotated[float | None, options.option("--at", QUESTION, AT, "PROBABILITY")]
+AT_SCORE = "The same for documents whose score is at least this."
+AtScore = Annotated[float | None, options.option("--at-score", QUESTION, AT_SCORE, "SCORE")]
+RECALL = "Find the threshold that takes this share of the positives."
+Recall = Annotated[float | None, options.option("--recall", QUESTION, RECALL, "SHARE")]
+ASSURANCE = (
+    "With --recall: reach it with this probability. By default its posterior mean reaches it."
+)
+Assurance = Annotated[float | None, options.option("--assurance", QUESTION, ASSURANCE)]
 
 app = typer.Typer()
 
@@ -64,6 +40,7 @@ def decide(
     recall: Recall = None,
     assurance: Assurance = None,
     score_column: options.ScoreColumn = "score",
+    lower_is_positive: options.LowerIsPositive = False,
     topic_column: options.TopicColumn = None,
     out: options.TableFile = None,
     level: options.Level = 0.9,
@@ -98,17 +75,25 @@ def decide(
     writing.check_file(out, read=scores)
     screen, reader = Screen(quiet=quiet), ColumnReader(scores)
     values = reader.scores(score_column)
-    saved = predictions.read_calibrator(calibrator, reader, topic_column)
+    saved = predictions.read_calibrator(
+        calibrator, reader, topic_column, lower_is_positive=lower_is_positive
+    )
+    _check_direction(saved, calibrator, by_score=at is None)
     rows, name = saved.answered, str(next(iter(saved.problems.values())).labels[1])
     common: dict[str, Any] = {"level": level, "prior": prior, "random_state": seed}
-    documents = (saved.source, values[rows], saved.topics_of(rows))
+    documents = (saved.source, saved.sign * values[rows], saved.topics_of(rows))
     with screen.warnings(), usage_errors():
         if recall is not None:
             table = thresholds_by_topic(*documents, recall=recall, assurance=assurance, **common)
-            shown = tables.thresholds_table(table, name, recall, assurance, level)
+            ends = ["threshold_lower", "threshold_upper"]
+            if saved.sign < 0:
+                table["threshold"], table[ends] = -table["threshold"], -table[ends[::-1]].to_numpy()
+            shown = tables.thresholds_table(table, name, recall, assurance, level, saved.sign)
         else:
-            table = rates_by_topic(*documents, probability=at, threshold=at_score, **common)
-            shown = tables.rates_table(table, name, at, at_score, level)
+            threshold = None if at_score is None else saved.sign * at_score
+            table = rates_by_topic(*documents, probability=at, threshold=threshold, **common)
+            table["score"] *= saved.sign
+            shown = tables.rates_table(table, name, at, at_score, level, saved.sign)
     if out is not None:
         with writing.staged_file(out) as path:
             write_frame(table.reset_index() if saved.problems.by_topic else table, path)
@@ -119,6 +104,53 @@ def decide(
     predictions.warn_of_topics(screen, reader.frame, scores, topic_column, why)
     if saved.left_out_note:
         screen.warn(f"{saved.left_out_note} The table leaves them out.")
+
+
+def _check_direction(saved: predictions.SavedCalibrator, path: Path, *, by_score: bool) -> None:
+    """Refuse scores that do not rank documents: turned round, or without information."""
+    from bayescal.support import score_checks
+
+    problem, known = next(iter(saved.problems.values())), []
+    for score, is_positive, weight in _fitted_documents(saved, path):
+        direction = score_checks.direction(score, is_positive, weight)
+        known += [] if direction is None else [direction]
+    pooled = known[0] if len(known) == 1 else score_checks.pooled_direction(known)
+    if pooled is None:
+        return
+    negative, positive = (str(label) for label in problem.labels)
+    if pooled.probability_below > score_checks.SURE:
+        raise UsageError(
+            f"{path}: scores of class {positive!r}, the positive one, lie below those of"
+            f" {negative!r} (AUC {pooled.auc:.2f}), so that thresholds take the wrong documents:"
+            f" fit again with --lower-is-positive if lower scores mean {positive!r}, or with"
+            f" --positive {negative} if larger scores mean {negative!r}."
+        )
+    fitted_range = np.linspace(*problem.calibration.score_range, 33)
+    flat = np.ptp(problem.log_odds(fitted_range)) < score_checks.FLAT
+    near_half = pooled.probability_near_half(score_checks.NEAR_HALF) > score_checks.SURE
+    if near_half and (by_score or flat):
+        raise UsageError(
+            f"{path}: scores do not separate {positive!r} from {negative!r} (AUC {pooled.auc:.2f}),"
+            " so that a threshold takes documents as if at random: check that scores and labels"
+            " belong to the same documents, and fit again."
+        )
+
+
+def _fitted_documents(
+    saved: predictions.SavedCalibrator, path: Path
+) -> Iterator[tuple[Floats, Mask, Floats | None]]:
+    """Yield the scores fitted of each topic, the mask of positives, and weights."""
+    problems = saved.problems
+    name = str(next(iter(problems.values())).labels[1])
+    examples = predictions.fitted_examples(path, problems)
+    if examples is not None:
+        score, label, *topics = examples
+        for _, rows in rows_by_topic(topics[0] if topics else None, score.size):
+            yield score[rows], label[rows].astype(str) == name, None
+        return
+    for problem in problems.values():
+        documents = problem.documents
+        yield documents.score, documents.positive, documents.weight
 
 
 def _check_question(questions: dict[str, float | None], assurance: float | None) -> None:

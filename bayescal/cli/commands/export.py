@@ -1,17 +1,15 @@
 """`bayescal export`: a calibrator as a file that needs no bayescal."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from bayescal.cli import options
-from bayescal.cli.predictions import load
+from bayescal.cli import options, scores
+from bayescal.cli.predictions import SIGN_TURNED, load, read_record
 from bayescal.cli.terminal import Screen, usage_errors
 
-Out = Annotated[Path, options.option("--out", options.OUTPUT, "The file to write.", metavar="FILE")]
+Out = Annotated[Path, options.option("--out", options.OUTPUT, "The file to write.", "FILE")]
 FormatName = Annotated[
     str,
     options.option(
@@ -21,26 +19,11 @@ FormatName = Annotated[
         " sql: expressions for SELECT; onnx: a graph for ONNX runtimes.",
     ),
 ]
-Topic = Annotated[
-    str | None,
-    options.option("--topic", None, "Of calibrators of several topics the one to write."),
-]
-Band = Annotated[
-    bool,
-    options.option(
-        "--band/--no-band",
-        options.OUTPUT,
-        "Whether to write the band at each score, for which there must be a posterior.",
-    ),
-]
-Column = Annotated[
-    str,
-    options.option(
-        "--score-column",
-        options.COLUMNS,
-        "What the scores are called where the file is used: the column of sql, the input of onnx.",
-    ),
-]
+Topic = Annotated[str | None, options.option("--topic", None, "The topic to write, of several.")]
+BAND = "Whether to write the band at each score, which needs a posterior."
+Band = Annotated[bool, options.option("--band/--no-band", options.OUTPUT, BAND)]
+COLUMN = "The name of scores where the file is used: the column of sql, the input of onnx."
+Column = Annotated[str, options.option("--score-column", options.COLUMNS, COLUMN)]
 
 app = typer.Typer()
 
@@ -77,4 +60,6 @@ def export(
             prior=prior,
             column=score_column,
         )
+    if scores.sign_of(read_record(calibrator).get("arguments", {})) < 0:
+        screen.warn(SIGN_TURNED)
     screen.say(f"Written to {written}: {written.stat().st_size / 1e3:.0f} kB")

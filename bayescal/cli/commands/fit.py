@@ -1,7 +1,5 @@
 """`bayescal fit`: calibrate the scores of a file."""
 
-from __future__ import annotations
-
 import typer
 from rich.console import Group
 
@@ -26,6 +24,7 @@ def fit(
     weight_column: options.WeightColumn = None,
     split_column: options.SplitColumn = None,
     positive: options.Positive = None,
+    lower_is_positive: options.LowerIsPositive = False,
     scores_are: options.ScoresAre = "auto",
     family: options.Family = None,
     parts: options.Parts = "auto",
@@ -78,6 +77,7 @@ def fit(
     writing.check_folder(out)
     table = read_scores(scores, arguments)
     writing.check_columns_free(table.frame, scores)
+    screen.say(table.note)
     with writing.unfinished_run(out, table, arguments, resume=resume) as folder:
         if pool:
             results, left_out = fitting.pool(table, settings, screen, folder), NONE

@@ -1,7 +1,5 @@
 """`bayescal models`: the model programs, and the source of one."""
 
-from __future__ import annotations
-
 import sys
 from typing import Annotated
 

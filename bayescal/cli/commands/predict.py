@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from io import StringIO
+from typing import TYPE_CHECKING, Annotated
 
+import numpy as np
 import typer
 
 from bayescal.cli import options, predictions, tables, writing
 from bayescal.cli.columns import ColumnReader
 from bayescal.cli.files import write_frame
-from bayescal.cli.terminal import Screen, counted, usage_errors
+from bayescal.cli.terminal import Screen, counted, printable, usage_errors
 from bayescal.support import validation
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Test = Annotated[
     bool,
@@ -31,6 +36,7 @@ def predict(
     scores: options.ScoresFile,
     score_column: options.ScoreColumn = "score",
     topic_column: options.TopicColumn = None,
+    lower_is_positive: options.LowerIsPositive = False,
     test: Test = False,
     label_column: options.LabelColumn = "label",
     positive: options.PositiveHere = None,
@@ -63,11 +69,14 @@ def predict(
     screen, reader = Screen(quiet=quiet), ColumnReader(scores)
     writing.check_columns_free(reader.frame, scores)
     values = reader.scores(score_column)
-    saved = predictions.read_calibrator(calibrator, reader, topic_column)
+    saved = predictions.read_calibrator(
+        calibrator, reader, topic_column, lower_is_positive=lower_is_positive
+    )
+    values = saved.sign * values
     labels = next(iter(saved.problems.values())).labels
-    is_positive, renamed = None, ""
+    is_positive, labelled, renamed = None, saved.left_out, ""
     if test:
-        is_positive, renamed = reader.known_labels(label_column, labels, positive)
+        is_positive, labelled, renamed = reader.known_labels(label_column, labels, positive)
     topics, curves = saved.rows(), []
     with screen.warnings(), screen.progress("predict", len(topics)) as update:
         for topic, rows in topics:
@@ -80,7 +89,7 @@ def predict(
     curve = predictions.merge_curves([rows for _, rows in topics], curves, values.size)
     frame = writing.with_curve(reader.frame, curve)
     if out is None:
-        frame.to_csv(sys.stdout, index=False)
+        _print_table(frame)
     else:
         with writing.staged_file(out) as path:
             write_frame(frame, path)
@@ -92,12 +101,22 @@ def predict(
     if renamed:
         screen.say(renamed, stderr=True)
     if is_positive is not None:
-        rows = saved.answered
+        rows = np.flatnonzero(~saved.left_out & labelled)
         verdicts = predictions.verdicts_by_topic(
             curve.probability[rows], is_positive[rows], saved.topics_of(rows)
         )
         # The table on the screen may be piped on: the verdict stands apart from it.
         screen.show(tables.verdicts_table(verdicts), stderr=out is None)
+
+
+def _print_table(frame: pd.DataFrame) -> None:
+    """Print CSV, which may be piped on; on a terminal without control characters."""
+    if not sys.stdout.isatty():
+        write_frame(frame, sys.stdout)
+        return
+    text = StringIO()
+    write_frame(frame, text)
+    sys.stdout.write(printable(text.getvalue()))
 
 
 def _check_options(level: float, band: str, prior: float | None) -> None:

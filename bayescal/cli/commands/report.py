@@ -1,56 +1,26 @@
 """`bayescal report`: one HTML file on what `bayescal fit` has written."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import numpy as np
 import typer
-from numpy.typing import NDArray
 
-from bayescal.cli import options, predictions, writing
+from bayescal.cli import options, predictions, scores, writing
 from bayescal.cli.columns import ColumnReader
-from bayescal.cli.files import WRITTEN
-from bayescal.cli.scores import read_scores
 from bayescal.cli.terminal import Screen, usage_errors
 from bayescal.support.validation import check_fraction
 
-if TYPE_CHECKING:
-    from bayescal.fitting.problems.problem import Problems
-
-# Scores, labels and maybe topics.
-Labelled = tuple[NDArray[Any], ...]
 PAGES = (".html", ".htm")
 
-Test = Annotated[
-    Path | None,
-    options.option(
-        "--test",
-        None,
-        "Held-out labelled scores, .csv or .parquet. Of a file with a column split its test"
-        " rows are taken.",
-        metavar="FILE",
-    ),
-]
-OutFile = Annotated[Path, options.option("--out", None, "The .html file to write.", metavar="FILE")]
+TEST = f"Held-out labelled scores: {options.FILE_KINDS[2:]}; its test rows if it has a split."
+Test = Annotated[Path | None, options.option("--test", None, TEST, "FILE")]
+OutFile = Annotated[Path, options.option("--out", None, "The .html file to write.", "FILE")]
 Title = Annotated[str | None, options.option("--title", None, "Title of the page.")]
-
-AtScore = Annotated[
-    float | None,
-    options.option(
-        "--at-score",
-        None,
-        "A score: the report says what taking documents of this score and above finds and misses.",
-        metavar="SCORE",
-    ),
-]
-Recall = Annotated[
-    float,
-    options.option(
-        "--recall", None, "The report says which threshold takes this share of the positives."
-    ),
-]
+AT_SCORE = "A score: what does a threshold there find and miss?"
+AtScore = Annotated[float | None, options.option("--at-score", None, AT_SCORE, "SCORE")]
+RECALL = "A share of the positives: which threshold takes it?"
+Recall = Annotated[float, options.option("--recall", None, RECALL)]
 
 app = typer.Typer()
 
@@ -63,6 +33,7 @@ def report(
     title: Title = None,
     score_column: options.ScoreColumn = "score",
     label_column: options.LabelColumn = "label",
+    lower_is_positive: options.LowerIsPositive = False,
     topic_column: options.TopicColumn = None,
     split_column: options.SplitColumn = None,
     positive: options.PositiveHere = None,
@@ -87,16 +58,19 @@ def report(
     screen = Screen(quiet=quiet)
     with screen.warnings(lambda _: ""), usage_errors():
         source = predictions.load(calibrator)
-        held_out: Labelled | None = None
+        held_out: predictions.Examples | None = None
         problems = source.fitted_problems()
         if test is not None:
             topic_column = topic_column or (predictions.TOPIC if problems.by_topic else None)
             reader = ColumnReader(test)
             score = reader.scores(score_column)
-            saved = predictions.read_calibrator(calibrator, reader, topic_column, source)
+            saved = predictions.read_calibrator(
+                calibrator, reader, topic_column, source, lower_is_positive=lower_is_positive
+            )
+            score = saved.sign * score
             classes = next(iter(problems.values())).labels
-            is_positive, renamed = reader.known_labels(label_column, classes, positive)
-            rows = np.flatnonzero(reader.held_out_rows(split_column) & ~saved.left_out)
+            is_positive, labelled, renamed = reader.known_labels(label_column, classes, positive)
+            rows = np.flatnonzero(reader.held_out_rows(split_column, labelled) & ~saved.left_out)
             topics = saved.topics_of(rows)
             labels = classes[is_positive.astype(np.intp)][rows]
             held_out = (score[rows], labels, *(() if topics is None else (topics,)))
@@ -106,27 +80,19 @@ def report(
                 screen.say(renamed, stderr=True)
             why = f"{calibrator} is one calibrator for all rows."
             predictions.warn_of_topics(screen, reader.frame, test, topic_column, why)
+        recorded = scores.sign_of(predictions.read_record(calibrator).get("arguments", {}))
+        sign = -1 if lower_is_positive else recorded
+        if sign < 0:
+            screen.warn(predictions.SIGN_TURNED)
         write_report(
             source,
             out,
             test=held_out,
-            fitted=_fitted(calibrator, problems),
+            fitted=predictions.fitted_examples(calibrator, problems),
             level=level,
-            threshold=at_score,
+            threshold=None if at_score is None else sign * at_score,
             recall=recall,
             title=title,
         )
     size = out.stat().st_size / 1e6
     screen.say(f"Written to {out}: {size:.2f} MB, opens in any browser")
-
-
-def _fitted(path: Path, problems: Problems) -> Labelled | None:
-    """Return the fitted scores from the file beside a calibrator that does not keep them."""
-    arguments: dict[str, Any] = predictions.read_record(path).get("arguments", {})
-    folder = path if path.is_dir() else path.parent
-    files = [folder / f"probabilities{suffix}" for suffix in WRITTEN]
-    written = [file for file in files if file.is_file()]
-    if not arguments or not written or next(iter(problems.values())).documents.known:
-        return None
-    table = read_scores(written[0], arguments)
-    return table.examples(table.fit_rows)

@@ -1,7 +1,5 @@
 """`bayescal text`: from documents to calibrated probabilities."""
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import replace
 from pathlib import Path
@@ -19,43 +17,25 @@ SCORE, SCORED_BY = "score", "scored_by"
 
 app = typer.Typer(name="text", help="Classify documents and calibrate.", no_args_is_help=True)
 
-Docs = Annotated[
-    Path,
-    typer.Argument(
-        metavar="DOCUMENTS",
-        help="A .csv or .parquet file with texts and labels; or a folder of .txt files, those with"
-        " a label in a folder of its name.",
-    ),
-]
-TextColumn = Annotated[
-    str, options.option("--text-column", options.COLUMNS, "The texts of the documents.")
-]
-LabelColumn = Annotated[
-    str,
-    options.option(
-        "--label-column", options.COLUMNS, "Labels, two classes; empty for documents to predict."
-    ),
-]
-Classifier = Annotated[
-    str,
-    options.option(
-        "--classifier",
-        CLASSIFIER,
-        "One of linear_svm, naive_bayes, bernoulli_naive_bayes, nearest_neighbours and"
-        " decision_tree.",
-    ),
-]
-Words = Annotated[
-    int,
-    options.option(
-        "--words",
-        CLASSIFIER,
-        "Number of words to use, chosen by mutual information with the label.",
-    ),
-]
-Folds = Annotated[
-    int, options.option("--folds", CLASSIFIER, "Number of folds of the cross-validation.")
-]
+DOCUMENTS = (
+    "A table with texts and labels, or a folder of .txt files, those with a label in a folder of"
+    " its name."
+)
+Docs = Annotated[Path, options.argument("DOCUMENTS", DOCUMENTS)]
+TEXTS, LABELS = (
+    "The texts of the documents.",
+    "Labels, two classes; empty for documents to predict.",
+)
+TextColumn = Annotated[str, options.option("--text-column", options.COLUMNS, TEXTS)]
+LabelColumn = Annotated[str, options.option("--label-column", options.COLUMNS, LABELS)]
+CLASSIFIER_NAMES = (
+    "One of linear_svm, naive_bayes, bernoulli_naive_bayes, nearest_neighbours and decision_tree."
+)
+Classifier = Annotated[str, options.option("--classifier", CLASSIFIER, CLASSIFIER_NAMES)]
+WORDS = "Number of words to use, chosen by mutual information with the label."
+Words = Annotated[int, options.option("--words", CLASSIFIER, WORDS)]
+FOLDS = "Number of folds of the cross-validation."
+Folds = Annotated[int, options.option("--folds", CLASSIFIER, FOLDS)]
 
 
 @app.command("fit")
