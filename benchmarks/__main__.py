@@ -2,6 +2,7 @@
 
 from benchmarks import (
     calibrated_classifier,
+    decisions,
     experts,
     imports,
     maximum_likelihood,
@@ -19,6 +20,7 @@ for benchmark in (
     posterior,
     calibrated_classifier,
     metrics,
+    decisions,
     plots,
     ranking,
     experts,

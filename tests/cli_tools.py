@@ -1,4 +1,4 @@
-"""What the tests of the command line share."""
+"""Helpers that the tests of the command line share."""
 
 import json
 from contextlib import redirect_stderr, redirect_stdout
@@ -26,7 +26,7 @@ def run(*arguments, code=0, app=app):
 
 
 def run_paper(*arguments, code=0):
-    """Repeat a published experiment and expect an exit code; return what it printed."""
+    """Repeat a published experiment and return its printed output, and check its exit code."""
     out, err = StringIO(), StringIO()
     found = 0
     with redirect_stdout(out), redirect_stderr(err):

@@ -1,5 +1,6 @@
 """`bayescal decide`: what a threshold takes and misses, and the threshold for a wanted recall."""
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -119,3 +120,44 @@ def test_wrong_calls_are_one_line(arguments, message, folder, monkeypatch):
 def test_maximum_likelihood_has_no_interval(folder):
     result = run("decide", folder / "mle", folder / "one.csv", "--at", "0.5", code=2)
     assert "intervals need a posterior and the calibrator has none" in result.stderr
+
+
+# Scores that rank nothing
+
+
+def calibrator_of(frame, folder, *options):
+    run("fit", write(frame, folder / "s.csv"), *FEW, *options, "--out", folder / "out")
+    return folder / "out", folder / "s.csv"
+
+
+QUESTIONS = [("--at", "0.5"), ("--at-score", "0"), ("--recall", "0.9")]
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+@pytest.mark.parametrize("topics", [(), BY_TOPIC, (*BY_TOPIC, "--pool")])
+def test_scores_the_wrong_way_round_are_refused(question, topics, tmp_path):
+    frame = make_topics().assign(score=lambda f: -f["score"])
+    paths = calibrator_of(frame, tmp_path, *topics)
+    message = run("decide", *paths, *topics[:2], *question, code=2).stderr
+    assert "scores of class '1', the positive one, lie below those of '0' (AUC 0.0" in message
+    assert "fit again with --lower-is-positive" in message
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+@pytest.mark.parametrize("constant", [True, False])
+def test_scores_that_say_nothing_are_refused(question, constant, tmp_path):
+    rng = np.random.default_rng(0)
+    score = np.ones(1000) if constant else rng.normal(size=1000)
+    paths = calibrator_of(make_frame(1000).assign(score=score), tmp_path)
+    message = run("decide", *paths, *question, code=2).stderr
+    assert "scores do not separate '1' from '0' (AUC 0.5" in message
+
+
+def test_a_curve_that_turns_is_decided_by_probability_only(tmp_path):
+    frame = make_frame(1000)
+    inner, outer = np.linspace(-1.0, 1.0, 750), np.linspace(2.0, 5.0, 125)
+    frame.loc[frame["label"] == 0, "score"] = inner
+    frame.loc[frame["label"] == 1, "score"] = np.r_[-outer, outer]
+    paths = calibrator_of(frame, tmp_path)
+    run("decide", *paths, "--at", "0.5")
+    assert "do not separate" in run("decide", *paths, "--recall", "0.9", code=2).stderr

@@ -187,7 +187,7 @@ def test_wrong_calls(name, work):
 
 CELL = "column '{}' of bad.csv must hold .*in every row, got {} in data row {} "
 FILES = {
-    "empty": ("", "bad.csv cannot be read: No columns to parse"),
+    "empty": ("", "bad.csv cannot be read: it is empty: expected a header and rows"),
     "header only": ("score,label\n", "bad.csv must hold a header and at least one row"),
     "binary": (b"\xff\xfe\x00PK\x00", "bad.csv must hold a header"),
     "ragged": ("score,label\n1,0\n2,1,3\n", "bad.csv cannot be read"),
@@ -197,17 +197,21 @@ FILES = {
         "bad.csv has no column 'score'; its columns are 's', 'label'",
     ),
     "data for a header": ("1.5,1\n0.5,0\n", "Its first line looks like data, where names"),
-    "separated by bars": (
-        "score|label\n1|1\n0|0\n",
-        "has one column: cells must be separated by commas, semicolons or tabs",
+    "separated by blanks": (
+        "score label\n1 1\n0 0\n",
+        "has one column: separate cells by commas, semicolons, tabs or bars",
     ),
+    "a title above": ("Run 3\nscore,label\n1,1\n0,0\n", "no line may stand above the header"),
+    "underscores": ("score,label\n1_0,1\n0,0\n", CELL.format("score", "'1_0'", 1)),
+    "some per cent": ("score,label\n95 %,1\n1,0\n", "every number has one: add those that lack"),
+    "a class for unknown": ("score,label\n1,1\n0,0\n1,NA\n", "Empty cells are unknown labels"),
+    "no label at all": ("score,label\n1,\n0, \n", "must hold labels, got empty cells only"),
     "a spreadsheet": (b"PK\x03\x04\x14\x00", "bad.csv cannot be read: it is a spreadsheet"),
     "unknown label": (
         "score,label\n1,0\n2,1\n3,?\n",
         "got 3 classes .*Leave out documents of other classes, and those without a label",
     ),
     "missing score": ("score,label\n1,0\n,1\n", CELL.format("score", "an empty cell", 2)),
-    "missing label": ("score,label\n1,\n2,1\n3,0\n", CELL.format("label", "an empty cell", 1)),
     "text in scores": ("score,label\n1,0\n2,1\nhigh,1\n", CELL.format("score", "'high'", 3)),
     "nan": ("score,label\n1,0\nnan,1\n", CELL.format("score", "'nan'", 2)),
     "infinity": ("score,label\n1,0\n-inf,1\n", CELL.format("score", "'-inf'", 2)),
@@ -289,7 +293,7 @@ def test_parquet_is_checked_too(work):
     pd.DataFrame({"score": [1.0, 2.0], "label": ["no", None]}).to_parquet(work / "none.parquet")
     before = snapshot(work)
     assert_refused(run("fit", "nan.parquet"), "an empty cell in data row 2", work, before)
-    assert_refused(run("fit", "none.parquet"), "a label.*an empty cell in data row 2", work, before)
+    assert_refused(run("fit", "none.parquet"), "only one class.*got only 'no'", work, before)
 
 
 def test_programs_that_do_not_fit_the_family_are_refused(work):

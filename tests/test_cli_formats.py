@@ -1,14 +1,17 @@
 """Files of scores as people have them: read as they are, or refused with what to do."""
 
+import csv
 import gzip
+import json
+import zipfile
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import bayescal
-from bayescal.cli.reading import BLOCK, dialect_of
-from tests.cli_tools import MLE, make_frame, run
+from bayescal.cli.files import BLOCK, dialect_of
+from tests.cli_tools import MLE, make_frame, read, run, summary_of, write
 
 pytestmark = pytest.mark.one_era
 FRAME = make_frame().assign(place="Zürich")
@@ -24,6 +27,9 @@ FILES = {
     "utf16.csv": TEXT.encode("utf-16"),
     "utf16 told.csv": ("sep=;\n" + FRAME.to_csv(index=False, sep=";")).encode("utf-16"),
     "latin1.csv": TEXT.encode("latin-1"),
+    "bars.csv": FRAME.to_csv(index=False, sep="|").encode(),
+    "no mark.csv": TEXT.encode("utf-16-le"),
+    "minus.csv": TEXT.replace(",-", ",\N{MINUS SIGN}").encode(),
     "packed.csv.gz": gzip.compress(TEXT.encode()),
     "packed.tsv.gz": gzip.compress(FRAME.to_csv(index=False, sep="\t").encode("utf-16")),
 }
@@ -157,3 +163,161 @@ def test_predict_tells_of_topics_that_it_does_not_use(tmp_path):
     told = run("predict", tmp_path / "out", path, "--out", tmp_path / "p.csv").stderr
     assert "has a column 'topic' of 2 values, which is not used" in told
     assert "is one calibrator for all rows" in told
+
+
+@pytest.mark.parametrize("decimal", [".", ","])
+def test_per_cent_signs_are_read_where_every_number_has_one(decimal, tmp_path):
+    share = FRAME["score"] / 10.0
+    cells = [f"{100.0 * value:.2f} %".replace(".", decimal) for value in share]
+    FRAME.assign(score=cells).to_csv(tmp_path / "cent.csv", index=False, sep=";")
+    run("fit", tmp_path / "cent.csv", *MLE, "--out", tmp_path / "out")
+    np.testing.assert_allclose(read(tmp_path / "out/probabilities.csv")["score"], share)
+
+
+# Spreadsheets
+
+
+def sheets(monkeypatch, **frames):
+    """Let pandas find these sheets in any spreadsheet, as openpyxl would read them."""
+
+    def read_excel(path, *, sheet_name, header, **_):
+        assert (sheet_name, header) == (None, None)
+        cells = {
+            name: [list(frame), *frame.to_numpy(dtype=object)] for name, frame in frames.items()
+        }
+        return {name: pd.DataFrame(rows, dtype=object) for name, rows in cells.items()}
+
+    monkeypatch.setattr(pd, "read_excel", read_excel)
+
+
+def test_the_sheet_of_a_spreadsheet_is_read(tmp_path, monkeypatch):
+    book = tmp_path / "scores.xlsx"
+    book.write_bytes(b"PK\x03\x04")
+    label = FRAME["label"].astype(object).where(np.arange(40) < 30)
+    blank = FRAME.assign(label=label)
+    sheets(monkeypatch, scores=blank, empty=pd.DataFrame())
+    result = run("fit", book, *MLE, "--out", tmp_path / "out")
+    assert "30 of 40 rows have a label" in result.stdout
+    blank.to_csv(tmp_path / "scores.csv", index=False)
+    run("fit", tmp_path / "scores.csv", *MLE, "--out", tmp_path / "text")
+    found, expected = (read(tmp_path / name / "probabilities.csv") for name in ("out", "text"))
+    assert found["probability"].equals(expected["probability"])
+
+
+def test_spreadsheets_that_are_not_one_table_are_refused(tmp_path, monkeypatch):
+    book = tmp_path / "scores.xlsx"
+    book.write_bytes(b"PK\x03\x04")
+    sheets(monkeypatch, scores=FRAME, notes=FRAME)
+    assert "one sheet with rows, got 'scores', 'notes'" in run("fit", book, code=2).stderr
+    sheets(monkeypatch, scores=FRAME[["score", "score", "label"]])
+    assert "names the column 'score' twice" in run("fit", book, code=2).stderr
+    sheets(monkeypatch, scores=pd.DataFrame())
+    assert "a header and at least one row" in run("fit", book, code=2).stderr
+
+
+def test_without_openpyxl_a_spreadsheet_is_refused_with_advice(tmp_path, monkeypatch):
+    import sys
+
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    book = tmp_path / "scores.xlsx"
+    with zipfile.ZipFile(book, "w") as archive:
+        archive.writestr("xl/workbook.xml", "<workbook/>")
+    message = "spreadsheets need openpyxl: pip install openpyxl, or save the sheet as CSV"
+    assert message in run("fit", book, code=2).stderr
+
+
+def test_a_real_spreadsheet_is_read(tmp_path):
+    pytest.importorskip("openpyxl")
+    FRAME.to_excel(tmp_path / "scores.xlsx", index=False)
+    run("fit", tmp_path / "scores.xlsx", *MLE, "--out", tmp_path / "out")
+    table = read(tmp_path / "out/probabilities.csv")
+    pd.testing.assert_frame_equal(table[list(FRAME)], FRAME, check_dtype=False)
+
+
+# Text that spreadsheets or terminals would run
+
+FORMULAS = ["=cmd|' /C calc'!A0", "+1+cmd", "-2+3", "@SUM(A1)", "\tx", "\rx", "\uff1dx", "'=quoted"]
+
+
+@pytest.mark.parametrize("formula", FORMULAS)
+def test_formulas_are_written_as_text_and_read_again(formula, tmp_path):
+    frame = make_frame(40, topic=formula, note=formula)
+    frame["note"] = ["-1.5", "+3 %", "-", formula] * 10
+    scores = tmp_path / "scores.csv"
+    quoted = {"index": False, "quoting": csv.QUOTE_ALL}
+    frame.rename(columns={"document": formula}).to_csv(scores, **quoted)
+    by_topic = ("--topic-column", "topic", "--out")
+    run("fit", scores, *MLE, *by_topic, tmp_path / "out")
+    table = tmp_path / "out/probabilities.csv"
+    found = pd.read_csv(table, dtype=str, keep_default_na=False)
+    assert not any(text.startswith(tuple("=+-@\t\r\uff1d")) for text in [*found, *found["topic"]])
+    assert found["note"][:3].tolist() == ["-1.5", "+3 %", "-"]
+    assert found["note"][3] == found["topic"][0] == f"'{formula.removeprefix(chr(39))}"
+    # The topic keeps its name, and what was written may be read.
+    assert summary_of(tmp_path / "out")["topics"][0]["topic"] == formula.removeprefix("'")
+    again = pd.read_csv(table, dtype=str, keep_default_na=False)
+    again[["score", "topic"]].to_csv(tmp_path / "again.csv", **quoted)
+    run("predict", tmp_path / "out", tmp_path / "again.csv", *by_topic, tmp_path / "p.csv")
+    predicted = pd.read_csv(tmp_path / "p.csv", dtype=str, keep_default_na=False)
+    assert predicted["topic"].equals(found["topic"])
+    assert predicted["probability"].equals(found["probability"])
+    shown = run("predict", tmp_path / "out", tmp_path / "again.csv", *by_topic[:2]).stdout
+    assert shown.splitlines() == (tmp_path / "p.csv").read_text(encoding="utf-8").splitlines()
+
+
+def test_escape_codes_in_names_do_not_reach_the_terminal(tmp_path):
+    name = "red\x1b[31m\x07\x9b2J"
+    frame = pd.concat([make_frame(topic=name), make_frame(topic="good")])
+    one_class = frame.assign(label=frame["label"].where(frame["topic"] != name, 0))
+    scores, few = write(frame, tmp_path / "s.csv"), write(one_class, tmp_path / "few.csv")
+    by_topic = ("--topic-column", "topic")
+    results = [
+        run("fit", scores, *MLE, *by_topic, "--parameters"),
+        run("fit", few, *MLE, *by_topic, "--out", tmp_path / "out"),
+        run("predict", tmp_path / "out", scores, *by_topic, "--out", tmp_path / "p.csv"),
+        run("fit", scores, "--score-column", name, code=2),
+        run("fit", scores, "--topic-column", name, code=2),
+    ]
+    printed = "".join(result.stdout + result.stderr for result in results)
+    assert "red\N{SYMBOL FOR ESCAPE}[31m" in printed
+    assert not any(sign in printed for sign in "\x1b\x07\x9b")
+
+
+def test_a_summary_names_no_file_elsewhere(tmp_path):
+    scores = write(make_frame(topic="a"), tmp_path / "s.csv")
+    for name in ("out", "other"):
+        run("fit", scores, *MLE, "--topic-column", "topic", "--out", tmp_path / name)
+    (tmp_path / "out/link.nc").symlink_to(tmp_path / "other/a.nc")
+    summary = summary_of(tmp_path / "out")
+    for path in ("../other/a.nc", str(tmp_path / "other/a.nc"), "link.nc"):
+        summary["topics"][0]["file"] = path
+        (tmp_path / "out/summary.json").write_text(json.dumps(summary))
+        with pytest.raises(ValueError, match="must name files of its own folder"):
+            bayescal.load(tmp_path / "out")
+        result = run("predict", tmp_path / "out", scores, "--topic-column", "topic", code=2)
+        assert "must name files of its own folder" in result.stderr
+
+
+def test_a_folder_is_what_was_last_written_into_it(tmp_path):
+    frame = pd.concat([make_frame(topic="a"), make_frame(seed=1, topic="b")])
+    scores, out = write(frame, tmp_path / "s.csv"), tmp_path / "out"
+    by_topic = ("--topic-column", "topic", "--out", out)
+    run("fit", scores, "--pool", "--draws", "20", *by_topic)
+    assert isinstance(bayescal.load(out), bayescal.TopicCalibrator)
+    run("fit", scores, *MLE, *by_topic)
+    assert set(bayescal.load(out)) == {"a", "b"}
+    run("fit", scores, "--pool", "--draws", "20", *by_topic)
+    assert isinstance(bayescal.load(out), bayescal.TopicCalibrator)
+
+
+def test_a_topic_called_topics_is_one_of_them(tmp_path):
+    frame = pd.concat([make_frame(topic="topics"), make_frame(seed=1, topic="a")])
+    run("fit", write(frame, tmp_path / "s.csv"), *MLE, "--topic-column", "topic",
+        "--out", tmp_path / "out")  # fmt: skip
+    assert set(bayescal.load(tmp_path / "out")) == {"topics", "a"}
+
+
+def test_a_damaged_archive_is_refused_with_its_name(tmp_path):
+    path = tmp_path / "s.csv.gz"
+    path.write_bytes(gzip.compress(TEXT.encode())[:-20])
+    assert "s.csv.gz cannot be read: Compressed file ended" in run("fit", path, code=2).stderr

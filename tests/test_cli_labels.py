@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.cli_tools import MLE, make_frame, run, write
+from tests.cli_tools import MLE, make_frame, read, run, summary_of, write
 from tests.report_data import data_of
 
 pytestmark = pytest.mark.one_era
@@ -82,3 +82,98 @@ def test_labels_to_fit_that_differ_in_capitals_are_refused(tmp_path):
     told = run("fit", write(frame, tmp_path / "s.csv"), *MLE, code=2).stderr
     assert "got 3 classes ('Yes', 'no', 'yes')" in told
     assert "Some differ in capitals or blanks only: spell them alike" in told
+
+
+# One file with blank labels: the usual export of a review
+
+
+def blank(frame, every=3):
+    """Return the file with every third label kept."""
+    kept = np.arange(len(frame)) % every == 0
+    return frame.astype({"label": object}).assign(label=lambda f: f["label"].where(kept)), kept
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_blank_labels_are_answered_and_not_fitted(suffix, tmp_path):
+    frame = make_frame(120, weight=1.0 + np.arange(120) % 2)
+    scores, kept = blank(frame)
+    scores.loc[~kept, "weight"] = np.nan
+    weights = ("--weight-column", "weight", "--out")
+    result = run("fit", write(scores, tmp_path / f"s{suffix}"), *MLE, *weights, tmp_path / "out")
+    assert "40 of 120 rows have a label" in result.stdout
+    assert "the other 80 get a probability only" in result.stdout
+    alone = write(frame[kept], tmp_path / "kept.csv")
+    assert "have a label" not in run("fit", alone, *MLE, *weights, tmp_path / "alone").stdout
+    run("predict", tmp_path / "alone", write(frame[["score"]], tmp_path / "all.csv"),
+        "--out", tmp_path / "expected.csv")  # fmt: skip
+    found, expected = read(tmp_path / "out/probabilities.csv"), read(tmp_path / "expected.csv")
+    assert found["probability"].equals(expected["probability"])
+    assert found["label"].tolist() == [
+        str(y) if k else "" for y, k in zip(frame["label"], kept, strict=True)
+    ]
+    assert summary_of(tmp_path / "out")["topics"][0]["rows"]["negatives"] == 30
+
+
+def test_blank_labels_of_topics_and_splits(tmp_path):
+    split = np.where(np.arange(120) % 2, "test", "train").astype(object)
+    frame, kept = blank(make_frame(120, topic=np.where(np.arange(120) < 60, "a", "b")))
+    frame["split"] = np.where(kept, split, None)
+    scores, by_topic = write(frame, tmp_path / "s.csv"), ("--topic-column", "topic")
+    for options in (MLE, ("--pool", "--draws", "20")):
+        run("fit", scores, *by_topic, *options, "--out", tmp_path / "out")
+        rows = summary_of(tmp_path / "out")["topics"][0]["rows"]
+        assert rows == {"negatives": 5, "positives": 5, "test": 10}
+        assert (read(tmp_path / "out/probabilities.csv")["probability"] != "").all()
+    result = run("predict", tmp_path / "out", scores, *by_topic, "--test",
+                 "--out", tmp_path / "p.csv")  # fmt: skip
+    (line,) = (line for line in result.stdout.splitlines() if line.startswith("all "))
+    assert line.split()[1] == "40"
+    run("report", tmp_path / "out", "--test", scores, "--out", tmp_path / "r.html")
+    topics = data_of(tmp_path / "r.html")["topics"]
+    assert [topic["test"]["point"]["n"] for topic in topics] == [10, 10]
+
+
+def test_compare_holds_out_labelled_rows_only(tmp_path):
+    scores, _ = blank(make_frame(120))
+    run("compare", write(scores, tmp_path / "s.csv"), "--draws", "20", "--out", tmp_path / "out")
+    table = read(tmp_path / "out/probabilities.csv")
+    assert (table.loc[table["held_out"], "label"] != "").all()
+    assert summary_of(tmp_path / "out")["topics"][0]["rows"]["test"] == 12
+
+
+def test_lower_scores_may_stand_for_positives(tmp_path):
+    frame = make_frame()
+    scores = write(frame, tmp_path / "s.csv")
+    distances = write(frame.assign(score=-frame["score"]), tmp_path / "d.csv")
+    few = ("--family", "gaussian", "--draws", "50", "--out")
+    run("fit", scores, *few, tmp_path / "up")
+    text = run("fit", distances, "--lower-is-positive", *few, tmp_path / "down").stdout
+    up, down = (read(tmp_path / name / "probabilities.csv") for name in ("up", "down"))
+    assert down["probability"].equals(up["probability"])
+    assert down["score"].equals(-up["score"])
+    assert f"{-frame.loc[frame['label'] == 1, 'score'].median():.4g}" in text
+    # The folder remembers; a calibrator that is moved elsewhere needs the option.
+    moved = tmp_path / "moved.nc"
+    moved.write_bytes((tmp_path / "down/posterior.nc").read_bytes())
+    for words in ((tmp_path / "down",), (moved, "--lower-is-positive")):
+        run("predict", words[0], distances, *words[1:], "--out", tmp_path / "p.csv")
+        assert read(tmp_path / "p.csv")["probability"].equals(up["probability"])
+    _, downs = (
+        run("decide", tmp_path / name, path, "--recall", "0.8", "--out", tmp_path / f"{name}.csv")
+        for name, path in (("up", scores), ("down", distances))
+    )
+    assert "up to score" in downs.stdout
+    first, second = (read(tmp_path / f"{name}.csv").iloc[0] for name in ("up", "down"))
+    assert second["threshold"] == -first["threshold"]
+    assert second["threshold_lower"] == -first["threshold_upper"]
+    assert second["selected"] == first["selected"]
+    at = run("decide", tmp_path / "down", distances, "--at-score", "-0.5").stdout
+    assert "Documents whose score is -0.5 or less are taken" in at
+    assert f"{(frame['score'] >= 0.5).sum()} of 40" in at
+    result = run("report", tmp_path / "down", "--test", distances, "--out", tmp_path / "r.html")
+    assert "takes -score in place of score" in result.stderr
+    assert data_of(tmp_path / "r.html")["topics"][0]["test"]["point"]["positives"] == 10
+    result = run("export", tmp_path / "down", "--out", tmp_path / "c.py")
+    assert "takes -score in place of score" in result.stderr
+    refused = run("fit", distances, "--lower-is-positive", "--scores-are", "probabilities", code=2)
+    assert "--lower-is-positive turns the sign of scores" in refused.stderr

@@ -167,4 +167,6 @@ def test_scores_that_were_only_taken_for_probabilities_are_spoken_of_wherever_th
         said = run(*words).stderr
         once = said.replace("\n", " ").count("is no probability, for which the scores were taken")
         assert once == 1, words
-        assert "Options for this: --positive, --scores-are." in said.replace("\n", " ")
+        assert "Options for this: --positive, --lower-is-positive, --scores-are." in said.replace(
+            "\n", " "
+        )

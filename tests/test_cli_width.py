@@ -47,7 +47,7 @@ CALLS = {
 @pytest.mark.parametrize("name", CALLS)
 def test_nothing_is_cut_at_80_columns(name, folder, monkeypatch):
     monkeypatch.chdir(folder)
-    monkeypatch.setattr("bayescal.cli.command.WIDTH_OF_FILES", 80)
+    monkeypatch.setattr("bayescal.cli.terminal.WIDTH_OF_FILES", 80)
     text = run(*CALLS[name]).stdout
     assert "…" not in text
     tables = [line for line in text.splitlines() if "bayescal " not in line]

@@ -3,11 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import special
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 
 from bayescal import CalibratedClassifier, ScoreCalibrator, TopicCalibrator
 from bayescal.decisions import (
+    by_topic,
     precision_at,
     rates_by_topic,
     recall_at,
@@ -208,3 +210,39 @@ def test_wrong_topics_and_calibrators(topics):
     )
     with pytest.raises(ValueError, match=r"got 'z' \(1 unknown\) where there are 'a', 'b', 'c'"):
         rates_by_topic(strict, [1.0, 2.0], ["a", "z"], threshold=0.0)
+
+
+@pytest.mark.parametrize("ties", [False, True])
+def test_many_documents_counted_together_are_counted_right(one, ties, monkeypatch):
+    score, _ = made(20_000, 5)
+    score = np.round(score, 1) if ties else score
+    asked = (
+        (rates_by_topic, {"probability": 0.5}),
+        (rates_by_topic, {"threshold": 0.7}),
+        (thresholds_by_topic, {"recall": 0.8}),
+    )
+    together = [call(one, score, random_state=0, **words).iloc[0] for call, words in asked]
+    monkeypatch.setattr(by_topic, "COUNTED_ALONE", score.size)
+    alone = [call(one, score, random_state=0, **words).iloc[0] for call, words in asked]
+    # Curves are the same 200, labels are drawn anew: of 20,000 documents they hardly matter.
+    for found, expected in zip(together, alone, strict=True):
+        noise = 0.01 + 2.0 * np.sqrt(expected) * np.array(
+            ["missed" in name for name in found.index]
+        )
+        assert (np.abs(found - expected) <= 0.01 * np.abs(expected) + noise).all()
+    assert not together[2].equals(alone[2])
+
+
+def test_positives_counted_together_have_the_mean_and_spread_of_labels():
+    score, _ = made(20_000, 5)
+    draws, p = 4000, special.expit(2.0 * score - 3.0)
+    documents = by_topic.Collection(
+        "", score, lambda: score, lambda rows: np.tile(p[rows], (draws, 1)), draws
+    )
+    found = documents.cuts(score, np.random.default_rng(0))
+    order = np.argsort(-score)
+    mean, variance = (np.cumsum(each[order])[found.selected - 1] for each in (p, p * (1.0 - p)))
+    # Of 4,000 draws, at thresholds that depend on each other: 5 standard errors, and a tenth.
+    assert (np.abs(found.positives.mean(axis=0) - mean) <= 5.0 * np.sqrt(variance / draws)).all()
+    np.testing.assert_allclose(found.positives.var(axis=0)[-1], variance[-1], rtol=0.1)
+    np.testing.assert_allclose(found.positives.var(axis=0)[1000], variance[1000], rtol=0.1)

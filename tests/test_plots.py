@@ -209,11 +209,11 @@ def test_decisions_without_posterior_are_all_sure(mle, ax):
 
 def test_figure_of_the_demo_shows_both_classifiers(tmp_path):
     from bayescal.cli.commands import demo
-    from bayescal.cli.fitting import calibrate_one, split_by_topic
-    from bayescal.cli.settings import Settings
+    from bayescal.cli.fitting import FitOptions, calibrate_one
+    from bayescal.cli.scores import split_by_topic
 
     problems = split_by_topic(demo.demo_table(0))
-    mle = Settings(inference="mle")
+    mle = FitOptions(inference="mle")
     calibrated = [calibrate_one(problem, mle.score_parameters(), mle.level) for problem in problems]
     demo.draw(calibrated, tmp_path / "demo.png")
     image = plt.imread(tmp_path / "demo.png")

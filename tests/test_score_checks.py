@@ -202,7 +202,7 @@ def test_the_command_line_speaks_of_them_and_knows_the_options(tmp_path):
     fit = ("fit", scores, "--inference", "mle", "--out", tmp_path / "out")
     result = run(*fit)
     assert "give positive='Responsive'" in result.stderr
-    assert "Options for this: --positive, --scores-are." in result.stderr
+    assert "Options for this: --positive, --lower-is-positive, --scores-are." in result.stderr
     (topic,) = summary_of(tmp_path / "out")["topics"]
     assert "'nonresponsive', the positive one, lie below" in topic["score_problems"][0]
     run("report", tmp_path / "out", "--out", tmp_path / "report.html")

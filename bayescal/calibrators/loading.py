@@ -57,16 +57,24 @@ def read_saved(path: str | Path, read: Callable[[Path], Read]) -> Read | Calibra
     source = Path(path)
     if not source.is_dir():
         return read(source)
-    if (source / TOPICS_FILE).is_file():
-        return read(source / TOPICS_FILE)
     try:
         record = json.loads((source / SUMMARY).read_text(encoding="utf-8"))
-        files = {topic["topic"]: source / topic["file"] for topic in record["topics"]}
+        names = {topic["topic"]: str(topic["file"]) for topic in record["topics"]}
     except (OSError, ValueError, KeyError, TypeError) as err:
         raise ValueError(
             f"{source} must be a .nc file or a folder that bayescal fit wrote, but its"
             f" {SUMMARY} is missing or unreadable."
         ) from err
+    for name in names.values():
+        if (source / name).resolve().parent != source.resolve():
+            raise ValueError(
+                f"{source / SUMMARY} must name files of its own folder, got {name!r}: do not load"
+                " a folder whose origin is unknown to you."
+            )
+    # The summary decides: a file of an earlier fit may stand beside those of the last.
+    if set(names.values()) == {TOPICS_FILE}:
+        return read(source / TOPICS_FILE)
+    files = {topic: source / name for topic, name in names.items()}
     return read(files[None]) if None in files else CalibratorsOfTopics(files, read)
 
 

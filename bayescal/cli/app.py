@@ -1,23 +1,69 @@
-"""The application: the commands found in `cli.commands`, and what belongs to none of them."""
+"""The application: the commands of `cli.commands`, the version, and exit codes of wrong use."""
 
-from __future__ import annotations
-
+import sys
+from collections.abc import Sequence
 from importlib import import_module
+from itertools import pairwise
 from pkgutil import iter_modules
-from typing import Annotated
+from typing import Annotated, Any, NoReturn
 
 import typer
+from typer.core import TyperGroup
 
 import bayescal
-from bayescal.cli import commands
-from bayescal.cli.command import CommandGroup
+from bayescal.cli import commands, terminal
+
+WRONG_USE = 2
+INTERRUPTED = 130
+
+# The class of all of typer's complaints about options and arguments. Typer carries its own copy of
+# click and exports only this one of click's errors, a child of that class.
+_TyperUsageError: type[Any] = typer.BadParameter.__mro__[1]
+
+
+class CommandGroup(TyperGroup):
+    """The commands; wrong use of any of them ends in one line, not in a panel or a traceback."""
+
+    def main(self, args: Sequence[str] | None = None, *others: Any, **extra: Any) -> NoReturn:
+        """Run a command and leave with its exit code; see `typer.core.TyperGroup.main`."""
+        extra["standalone_mode"] = False
+        words = list(sys.argv[1:] if args is None else args)
+        try:
+            code = super().main(words, *others, **extra)
+        except terminal.UsageError as err:
+            _leave(str(err))
+        except _TyperUsageError as err:
+            # Without a command typer has printed the help, and there is no error to report.
+            _leave("" if type(err).__name__ == "NoArgsIsHelpError" else _message(err, words))
+        except typer.Abort:
+            sys.exit(INTERRUPTED)
+        sys.exit(code or 0)
+
+
+def _message(err: Any, words: Sequence[str]) -> str:
+    """Return typer's message, with the word that is no number, which typer leaves out."""
+    message: str = err.format_message()
+    expected, unparsed, _ = message.partition(", unable to parse")
+    names = getattr(getattr(err, "param", None), "opts", [])
+    for word, following in pairwise([*words, ""]):
+        name, equals, value = word.partition("=")
+        if unparsed and name in names:
+            return f"{expected}, got {value if equals else following!r}."
+    return message
+
+
+def _leave(message: str) -> NoReturn:
+    if message:
+        sys.stderr.write(f"Error: {terminal.printable(' '.join(message.split()))}\n")
+    sys.exit(WRONG_USE)
+
 
 app = typer.Typer(
     cls=CommandGroup,
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="rich",
-    pretty_exceptions_enable=False,  # what still gets here is a bug: its traceback as it is
+    pretty_exceptions_enable=False,  # an error that still gets here is a bug: its traceback helps
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
@@ -35,7 +81,7 @@ def _bayescal(
         typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
-    """Turn classifier scores into probabilities, and say how sure those are.
+    """Turn classifier scores into probabilities, and quantify their uncertainty.
 
     Begin with [bold]bayescal demo[/bold], which calibrates real scores; then
 
@@ -45,5 +91,5 @@ def _bayescal(
     """
 
 
-for found in iter_modules(commands.__path__):
-    app.add_typer(import_module(f"{commands.__name__}.{found.name}").app)
+for command in iter_modules(commands.__path__):
+    app.add_typer(import_module(f"{commands.__name__}.{command.name}").app)

@@ -1,6 +1,4 @@
-"""Arguments and options that several commands share."""
-
-from __future__ import annotations
+"""Arguments and options that several commands share, as annotations of their parameters."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -9,11 +7,20 @@ from typing import Annotated, Any
 import typer
 
 COLUMNS, FIT, SAMPLER, OUTPUT = "Columns", "Calibrator", "Sampler", "Output"
+FILE_KINDS = "A .csv or .tsv (or .gz of these), .xlsx or .parquet file"
+# What the record of a run leaves out: where it wrote, and what it printed.
+UNRECORDED = ("out", "parameters", "quiet")
 
 
 def option(names: str, panel: str | None, text: str, metavar: str | None = None) -> Any:
     """Return an option with its help, in one of the panels."""
     return typer.Option(*names.split(), help=text, metavar=metavar, rich_help_panel=panel)
+
+
+def arguments_of(context: typer.Context, command: str) -> dict[str, Any]:
+    """Return the arguments of a call, by the names of the command's parameters, for the summary."""
+    recorded = {name: context.params[name] for name in context.params if name not in UNRECORDED}
+    return {"command": command, **recorded}
 
 
 class InferenceName(StrEnum):
@@ -32,72 +39,60 @@ class TableFormat(StrEnum):
     PARQUET = "parquet"
 
 
-ScoresFile = Annotated[
-    Path,
-    typer.Argument(
-        metavar="SCORES", help="A .csv, .tsv (or .gz of these) or .parquet file of scores."
-    ),
+def argument(metavar: str, text: str) -> Any:
+    """Return a positional argument with its help."""
+    return typer.Argument(metavar=metavar, help=text)
+
+
+ScoresFile = Annotated[Path, argument("SCORES", f"{FILE_KINDS} of scores.")]
+CalibratorPath = Annotated[
+    Path, argument("CALIBRATOR", "A .nc file, or a folder, that bayescal fit has written.")
 ]
-Calibrator = Annotated[
-    Path,
-    typer.Argument(
-        metavar="CALIBRATOR", help="A .nc file, or a folder, that bayescal fit has written."
-    ),
-]
+
+# Columns
+
 ScoreColumn = Annotated[str, option("--score-column", COLUMNS, "Raw scores, larger for positives.")]
-LabelColumn = Annotated[str, option("--label-column", COLUMNS, "Labels of two classes.")]
-TopicColumn = Annotated[
-    str | None, option("--topic-column", COLUMNS, "Topics: each gets a calibrator of its own.")
-]
-Pool = Annotated[
+LowerIsPositive = Annotated[
     bool,
     option(
-        "--pool",
-        FIT,
-        "Fit all topics together, each around their population: for topics with few positives.",
+        "--lower-is-positive",
+        COLUMNS,
+        "Lower scores stand for positives, as distances do: the calibrator takes the score with"
+        " its sign turned. The folder that fit writes remembers it.",
     ),
+]
+LabelColumn = Annotated[
+    str, option("--label-column", COLUMNS, "Labels of two classes; empty where unknown.")
+]
+TopicColumn = Annotated[
+    str | None, option("--topic-column", COLUMNS, "Topics: each gets a calibrator of its own.")
 ]
 WeightColumn = Annotated[
     str | None,
     option("--weight-column", COLUMNS, "Weights of rows in the fit; 2 equals repeating the row."),
 ]
-SplitColumn = Annotated[
-    str | None,
-    option(
-        "--split-column",
-        COLUMNS,
-        "Rows to fit (calibration or train) and to test on (test). A column named split is"
-        " taken unasked; without one all rows are fitted.",
-    ),
-]
-Positive = Annotated[
-    str | None,
-    option(
-        "--positive",
-        COLUMNS,
-        "The positive label. By default the second in sorted order.",
-        metavar="LABEL",
-    ),
-]
-PositiveHere = Annotated[
-    str | None,
-    option(
-        "--positive",
-        COLUMNS,
-        "The label here that stands for the positive class, if labels are not spelled as those"
-        " that were fitted.",
-        metavar="LABEL",
-    ),
-]
+SPLITS = (
+    "Rows to fit (calibration or train) and to test on (test). By default a column named split."
+)
+SplitColumn = Annotated[str | None, option("--split-column", COLUMNS, SPLITS)]
+POSITIVE = "The positive label. By default the second in sorted order."
+Positive = Annotated[str | None, option("--positive", COLUMNS, POSITIVE, "LABEL")]
+POSITIVE_HERE = "The positive label of this file, where it is not spelled like the fitted one."
+PositiveHere = Annotated[str | None, option("--positive", COLUMNS, POSITIVE_HERE, "LABEL")]
 ScoresAre = Annotated[
     str,
     option(
         "--scores-are",
         COLUMNS,
-        "scores, log_odds or probabilities, of which the log-odds are calibrated. By default"
-        " (auto) scores, with a warning if all lie in [0, 1].",
+        "scores, log_odds or probabilities (their log-odds are calibrated). By default (auto)"
+        " scores, with a warning if all lie in [0, 1].",
     ),
 ]
+
+# Calibrator
+
+POOL = "Fit all topics together, each around their population: for topics with few positives."
+Pool = Annotated[bool, option("--pool", FIT, POOL)]
 Family = Annotated[
     str | None,
     option(
@@ -113,10 +108,10 @@ Parts = Annotated[
     option(
         "--parts",
         FIT,
-        "What the curve is made of: densities, monotone, logistic, recalibrated, learned, or"
-        " several of them, weighed by labels left out; combined is all. By default combined, or"
+        "Models of the curve: densities, monotone, logistic, recalibrated, learned, or several,"
+        " weighted by leave-one-out predictions; combined is all. By default combined, or"
         " densities where --family or --model is given.",
-        metavar="NAME[,NAME...]",
+        "NAME[,NAME...]",
     ),
 ]
 PriorKnowledge = Annotated[
@@ -124,10 +119,10 @@ PriorKnowledge = Annotated[
     option(
         "--prior-knowledge",
         FIT,
-        "What is known before the first label: learned (what scores mean on other data, if they"
-        " are as the classifier made them), vague, or the file of a history of topics or of"
-        " populations of one's own. By default learned.",
-        metavar="NAME|FILE",
+        "The prior before the first label: learned (from other data sets, for scores as a"
+        " classifier returns them; the default), vague, or a file with a history of topics or with"
+        " your own populations.",
+        "NAME|FILE",
     ),
 ]
 Inference = Annotated[
@@ -139,31 +134,18 @@ Inference = Annotated[
         " likelihood (mle). By default exact, or nuts where a model is given.",
     ),
 ]
-Model = Annotated[
-    str | None,
-    option(
-        "--model",
-        FIT,
-        "Model program with the priors; a file is run. See bayescal models.",
-        metavar="NAME|FILE.py",
-    ),
-]
+MODEL = "Model program with the priors; a file is run. See bayescal models."
+Model = Annotated[str | None, option("--model", FIT, MODEL, "NAME|FILE.py")]
+Jobs = Annotated[int, option("--jobs", FIT, "Number of processes, each of which fits topics.")]
 Draws = Annotated[int, option("--draws", SAMPLER, "Posterior draws of each chain.")]
-Chains = Annotated[
-    int, option("--chains", SAMPLER, "Number of chains, of Markov chains with nuts.")
-]
+Chains = Annotated[int, option("--chains", SAMPLER, "Number of chains, Markov chains with nuts.")]
 Tune = Annotated[int, option("--tune", SAMPLER, "With nuts: steps of tuning before the draws.")]
-TargetAccept = Annotated[
-    float,
-    option(
-        "--target-accept",
-        SAMPLER,
-        "With nuts: nearer to 1 makes smaller steps, against divergences.",
-    ),
-]
-Level = Annotated[
-    float, option("--level", OUTPUT, "Probability with which bands and intervals hold the truth.")
-]
+TARGET = "With nuts: nearer to 1 makes smaller steps, against divergences."
+TargetAccept = Annotated[float, option("--target-accept", SAMPLER, TARGET)]
+
+# Output
+
+Level = Annotated[float, option("--level", OUTPUT, "Posterior probability of bands and intervals.")]
 Band = Annotated[
     str,
     option(
@@ -173,49 +155,19 @@ Band = Annotated[
         " simultaneous: holds the whole curve.",
     ),
 ]
-Prior = Annotated[
-    float | None,
-    option(
-        "--prior", OUTPUT, "P(+) of the documents predicted, if it is not that of the ones fitted."
-    ),
-]
-Jobs = Annotated[int, option("--jobs", FIT, "Number of processes, each of which fits topics.")]
-Resume = Annotated[
-    bool,
-    option(
-        "--resume",
-        OUTPUT,
-        "Go on with a run that was killed: topics that it kept in --out are not fitted"
-        " again. Scores and options must be the same.",
-    ),
-]
-Parameters = Annotated[
-    bool, option("--parameters", OUTPUT, "Print the parameters too, a table for each topic.")
-]
+PRIOR = "P(+) of the new documents, where it differs from the fitted ones."
+Prior = Annotated[float | None, option("--prior", OUTPUT, PRIOR)]
+RESUME = "Go on with a killed run of the same scores and options, with the topics kept in --out."
+Resume = Annotated[bool, option("--resume", OUTPUT, RESUME)]
+PARAMETERS = "Print the parameters too, a table for each topic."
+Parameters = Annotated[bool, option("--parameters", OUTPUT, PARAMETERS)]
 Seed = Annotated[int, option("--seed", OUTPUT, "The same seed gives the same result.")]
-OutFolder = Annotated[
-    Path | None,
-    option(
-        "--out",
-        OUTPUT,
-        "Where to write calibrators, probabilities and a summary. By default nothing is written.",
-        metavar="FOLDER",
-    ),
-]
-PredictedFile = Annotated[
-    Path | None,
-    option(
-        "--out",
-        OUTPUT,
-        "A .csv or .parquet file to write. By default CSV on the screen, quiet or not.",
-        metavar="FILE",
-    ),
-]
-TableFile = Annotated[
-    Path | None,
-    option("--out", OUTPUT, "A .csv or .parquet file for the whole table.", metavar="FILE"),
-]
-Format = Annotated[
-    TableFormat, option("--format", OUTPUT, "Format of the probabilities that are written.")
-]
+FOLDER = "Where to write calibrators, probabilities and a summary. By default nothing is written."
+OutFolder = Annotated[Path | None, option("--out", OUTPUT, FOLDER, "FOLDER")]
+PREDICTED = "A .csv or .parquet file to write. By default CSV on the screen, quiet or not."
+PredictedFile = Annotated[Path | None, option("--out", OUTPUT, PREDICTED, "FILE")]
+TABLE = "A .csv or .parquet file for the whole table."
+TableFile = Annotated[Path | None, option("--out", OUTPUT, TABLE, "FILE")]
+FORMAT = "Format of the probabilities that are written."
+Format = Annotated[TableFormat, option("--format", OUTPUT, FORMAT)]
 Quiet = Annotated[bool, option("--quiet -q", OUTPUT, "Print errors only.")]

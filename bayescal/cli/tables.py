@@ -1,35 +1,32 @@
-"""Tables on the screen of what was fitted: parameters, calibrated probabilities, topics."""
+"""Tables on the screen: parameters, probabilities, topics, losses, verdicts, thresholds."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from rich import box
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from bayescal.cli.fitting import Calibrated, Curve, Problem, curve_at, flags, mle_log_odds
-from bayescal.cli.layout import (
-    MOST_TOPICS,
-    add_columns,
-    add_topic_column,
-    counted,
-    more_topics,
-    new_table,
-    number,
-    percent,
-    share,
-    titled,
-)
-from bayescal.cli.settings import POINT_NAMES
+from bayescal.cli import predictions
+from bayescal.cli.predictions import ALL_TOPICS, Calibrated, RowCurve
+from bayescal.cli.scores import LeftOut, TopicRows
+from bayescal.cli.terminal import counted, printable
 from bayescal.support.validation import Floats
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from bayescal.metrics import CalibrationVerdict, Losses
+
+MOST_TOPICS = 40  # shown
+# Names of the results of each inference.
+POINT_NAMES = {"mle": "MLE", "map": "MAP", "nuts": "posterior", "exact": "posterior"}
 
 # Marks of a maximum-likelihood estimate that something moved off the optimum, and what they mean.
 MARKS = {"": " ", "add_one": "+"}
@@ -43,127 +40,86 @@ NOTES = {
 SHOWN_QUANTILES = (0.05, 0.5, 0.95)
 
 
-def parameter_table(one: Calibrated, level: float) -> Group:
-    """Return the parameters of a fitted problem: maximum likelihood beside the posterior."""
-    frame = one.fitted.parameters(level)
-    negatives, positives = one.problem.counts
-    counts = f"{counted(positives, 'positive')}, {counted(negatives, 'negative')}"
-    about = f"{one.fitted.model}, {counts}"
+# Layout of tables, and formats of the numbers in them.
+
+
+def new_table(*names: str, topics: bool = False) -> Table:
+    """Return an empty table with columns of numbers, after one of topics if asked for."""
+    # As narrow as possible: parameters and curves fit into 80 columns.
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+    if topics:
+        # Only names of topics wrap where space is short.
+        table.add_column(_text("topic"), justify="left", overflow="fold", min_width=8)
+    add_columns(table, names)
+    return table
+
+
+def add_columns(table: Table, names: Iterable[str], *, text: bool = False) -> None:
+    """Add columns of numbers, or of text."""
+    for name in names:
+        table.add_column(_text(name), justify="left" if text else "right", no_wrap=True)
+
+
+def titled(title: str, table: Table, *notes: str) -> Group:
+    """Return a table below its title, with notes below it."""
+    # Rich would wrap a title to the table's width, which may be small.
+    return Group(_text(title, style="bold"), table, *(_text(note, style="dim") for note in notes))
+
+
+def _text(content: Any, style: str = "") -> Text:
+    """Return text as it is: no markup, no control characters."""
+    return Text(printable(str(content)), style=style)
+
+
+def more_topics(topics: int, description: str) -> list[str]:
+    """Return a note on the topics that a table leaves out, if it does."""
+    left = topics - MOST_TOPICS
+    return [f"and {counted(left, 'more topic')}, {description}"] if left > 0 else []
+
+
+def number(value: float) -> str:
+    """Return a number of any size."""
+    return f"{value:.4g}"
+
+
+def share(value: float) -> str:
+    """
+    Return a number between 0 and 1.
+
+    Examples
+    --------
+    >>> share(0.25), share(3e-9), share(1.0 - 1e-9)
+    ('0.2500', '<0.0001', '>0.9999')
+    """
+    if 0.0 < value < 5e-5:
+        return "<0.0001"
+    return ">0.9999" if 1.0 - 5e-5 <= value < 1.0 else f"{value:.4f}"
+
+
+def percent(share: float) -> str:
+    """Return a share in percent."""
+    return f"{100 * share:g} %"
+
+
+# Parameters, probabilities and topics.
+
+
+def parameter_table(result: Calibrated, level: float) -> Group:
+    """Return the parameters of a fitted topic: maximum likelihood beside the posterior."""
+    frame = result.fitted.parameters(level)
     table = new_table()
-    add_columns(table, ["class", "parameter"], justify="left")
+    add_columns(table, ["class", "parameter"], text=True)
     add_columns(table, ["MLE", *_inferred_headers(frame, level)])
     previous = ""
     records: list[dict[Any, Any]] = frame.to_dict("records")
     for (label, name), row in zip(frame.index, records, strict=True):
         mle = number(row["mle"]) + MARKS.get(row["guard"], "*")
         shown = "" if label == previous else str(label)
-        table.add_row(Text(shown), name, mle, *_inferred_cells(row))
+        table.add_row(_text(shown), name, mle, *_inferred_cells(row))
         previous = label
     marks = {MARKS.get(guard, "*") for guard in frame["guard"]}
     notes = [note for mark, note in NOTES.items() if mark in marks]
-    return titled(_title(one, about), table, *notes)
-
-
-def answer_table(one: Calibrated, level: float) -> Group:
-    """Return a table of probabilities with bands at a few scores."""
-    where, scores = shown_scores(one.problem)
-    curve = curve_at(one.fitted, scores, level)
-    negatives, positives = one.problem.counts
-    positive = one.problem.table.classes[1]
-    table = new_table()
-    add_columns(table, ["score", "at", f"P({positive})"])
-    add_columns(table, [f"{percent(level)} band"] if curve.band is not None else [])
-    for k, score in enumerate(scores):
-        cells = [number(score), where[k], share(curve.probability[k])]
-        if curve.band is not None:
-            cells.append(f"[{share(curve.band[k, 0])}, {share(curve.band[k, 1])}]")
-        table.add_row(*cells)
-    about = f"{counted(positives, 'positive')}, {counted(negatives, 'negative')}"
-    notes = ["at: quantiles of the scores of negatives (-) and positives (+)", *_weights(one)]
-    return titled(_title(one, about), table, *notes)
-
-
-def _weights(one: Calibrated) -> list[str]:
-    """Return a table of the weights of a combination's parts."""
-    if one.fitted.parts is None:
-        return []
-    weights = one.fitted.parts["weight"].items()
-    shown = ", ".join(f"{name} {weight:.2f}" for name, weight in weights)
-    return [f"parts, weighed by leave-one-out predictive performance: {shown}"]
-
-
-def curve_table(one: Calibrated, level: float) -> Group:
-    """Return log-odds and probabilities at quantiles of the scores of each class."""
-    where, scores = shown_scores(one.problem)
-    columns = {"mle": Curve(mle_log_odds(one.fitted, scores))}
-    if one.fitted.inference != "mle":
-        columns[one.fitted.inference] = curve_at(one.fitted, scores, level)
-    band = list(columns.values())[-1].band
-    positive = one.problem.table.classes[1]
-    about = f"P({positive}) at quantiles of the negatives (-) and positives (+)"
-    table = new_table()
-    add_columns(table, ["score", "at"])
-    add_columns(table, [f"log-odds\n{POINT_NAMES[name]}" for name in columns])
-    add_columns(table, [f"P\n{POINT_NAMES[name]}" for name in columns])
-    add_columns(table, [f"P\n{percent(level)} band"] if band is not None else [])
-    for k, score in enumerate(scores):
-        cells = [number(curve.log_odds[k]) for curve in columns.values()]
-        cells += [share(curve.probability[k]) for curve in columns.values()]
-        if band is not None:
-            cells.append(f"[{share(band[k, 0])}, {share(band[k, 1])}]")
-        table.add_row(number(score), where[k], *cells)
-    return titled(_title(one, about), table)
-
-
-def topics_table(many: Sequence[Calibrated], level: float, how: str) -> Group:
-    """Return topics in the order given, no more than fit on a screen or two."""
-    shown = many[:MOST_TOPICS]
-    flagged = [flag.partition(":")[0] for flag in flags(many)[:MOST_TOPICS]]
-    marks = _marks(flagged)
-    banded = any(one.curve.band is not None for one in many)
-    band = f"{percent(level)} band"
-    table = new_table()
-    add_topic_column(table)
-    add_columns(table, ["positives", "negatives", "mean P"])
-    add_columns(table, ["undecided", f"mean width of\n{band}"] if banded else [])
-    add_columns(table, ["note"] if marks else [], justify="left")
-    for one, flag in zip(shown, flagged, strict=True):
-        negatives, positives = one.problem.counts
-        cells = [str(positives), str(negatives), share(one.curve.probability.mean())]
-        cells += _undecided_cells(one) if banded else []
-        table.add_row(Text(one.problem.name), *cells, *([marks.get(flag, "")] if marks else []))
-    order, what = "those with the fewest positives first", "with as many positives or more"
-    notes = [f"{mark}: {flag}" for flag, mark in marks.items()]
-    if banded:
-        order, what = "those with most undecided rows first", "with as many undecided rows or fewer"
-        notes.insert(0, f"undecided: rows whose {band} holds 0.5, to look at, or to label")
-    title = f"{counted(len(many), 'topic')} {how}; {order}"
-    return titled(title, table, *more_topics(len(many), what), *notes)
-
-
-def _undecided_cells(one: Calibrated) -> list[str]:
-    """Count the undecided rows, and average the width of the band."""
-    if one.undecided is None or one.curve.width is None:
-        return ["", ""]
-    return [f"{one.undecided:,d}", share(one.curve.width)]
-
-
-def _marks(flagged: Sequence[str]) -> dict[str, str]:
-    """Return a letter for each different flag, or two where there are many."""
-    different = [flag for flag in dict.fromkeys(flagged) if flag]
-    letters = ["", *ascii_lowercase]
-    return {flag: letters[k // 26] + ascii_lowercase[k % 26] for k, flag in enumerate(different)}
-
-
-def shown_scores(problem: Problem) -> tuple[list[str], Floats]:
-    """Return scores across the range of both classes, in order, and which quantiles they are."""
-    found = [
-        (float(np.quantile(scores, q)), f"{sign} {percent(q)}")
-        for sign, scores in zip("-+", problem.scores_by_class(), strict=True)
-        for q in SHOWN_QUANTILES
-    ]
-    found.sort()
-    return [where for _, where in found], np.array([score for score, _ in found])
+    return titled(_title(result, f"{result.fitted.model}, {_counts(result)}"), table, *notes)
 
 
 def _inferred_headers(frame: pd.DataFrame, level: float) -> list[str]:
@@ -180,11 +136,207 @@ def _inferred_cells(row: Mapping[str, float]) -> list[str]:
     return [number(row["median"]), band, rhat, f"{row['ess_bulk']:.0f}"]
 
 
-def _title(one: Calibrated, what: str) -> str:
-    return f"{one.problem.topic}: {what}" if one.problem.topic else what
+def answer_table(result: Calibrated, level: float) -> Group:
+    """Return probabilities with bands at a few scores."""
+    quantiles, score = shown_scores(result.problem)
+    curve = predictions.curve_at(result.fitted, score, level)
+    table = new_table("score", "at", f"P({result.problem.table.classes[1]})")
+    add_columns(table, [f"{percent(level)} band"] if curve.band is not None else [])
+    for k, value in enumerate(score):
+        band = _band_cells(curve, k)
+        shown = number(result.problem.table.sign * value)
+        table.add_row(shown, quantiles[k], share(curve.probability[k]), *band)
+    notes = ["at: quantiles of the scores of negatives (-) and positives (+)"]
+    if result.fitted.parts is not None:
+        weights = result.fitted.parts["weight"].items()
+        listed = ", ".join(f"{name} {weight:.2f}" for name, weight in weights)
+        notes.append(f"parts, weighted by leave-one-out predictive performance: {listed}")
+    return titled(_title(result, _counts(result)), table, *notes)
 
 
-# Tables on the screen of what thresholds take and miss.
+def curve_table(result: Calibrated, level: float) -> Group:
+    """Return log-odds and probabilities at quantiles of the scores of each class."""
+    quantiles, score = shown_scores(result.problem)
+    curve = RowCurve(predictions.mle_log_odds(result.fitted, score))
+    curves = {"mle": curve}
+    if result.fitted.inference != "mle":
+        curve = predictions.curve_at(result.fitted, score, level)
+        curves[result.fitted.inference] = curve
+    table = new_table("score", "at")
+    add_columns(table, [f"log-odds\n{POINT_NAMES[name]}" for name in curves])
+    add_columns(table, [f"P\n{POINT_NAMES[name]}" for name in curves])
+    add_columns(table, [f"P\n{percent(level)} band"] if curve.band is not None else [])
+    for k, value in enumerate(score):
+        cells = [number(each.log_odds[k]) for each in curves.values()]
+        cells += [share(each.probability[k]) for each in curves.values()]
+        shown = number(result.problem.table.sign * value)
+        table.add_row(shown, quantiles[k], *cells, *_band_cells(curve, k))
+    positive = result.problem.table.classes[1]
+    about = f"P({positive}) at quantiles of the negatives (-) and positives (+)"
+    return titled(_title(result, about), table)
+
+
+def _band_cells(curve: RowCurve, k: int) -> list[str]:
+    if curve.band is None:
+        return []
+    return [f"[{share(curve.band[k, 0])}, {share(curve.band[k, 1])}]"]
+
+
+def _counts(result: Calibrated) -> str:
+    negatives, positives = result.problem.counts
+    return f"{counted(positives, 'positive')}, {counted(negatives, 'negative')}"
+
+
+def _title(result: Calibrated, text: str) -> str:
+    return f"{result.problem.topic}: {text}" if result.problem.topic else text
+
+
+def shown_scores(problem: TopicRows) -> tuple[list[str], Floats]:
+    """Return scores across the range of both classes, in order, after the quantiles they are."""
+    turned = problem.table.sign < 0
+    quantiles = [
+        (float(np.quantile(score, 1.0 - q if turned else q)), f"{mark} {percent(q)}")
+        for mark, score in zip("-+", problem.scores_by_class(), strict=True)
+        for q in SHOWN_QUANTILES
+    ]
+    quantiles.sort()
+    return [name for _, name in quantiles], np.array([score for score, _ in quantiles])
+
+
+def topics_table(results: Sequence[Calibrated], level: float, how: str) -> Group:
+    """Return a row for each topic in the order given, as many as fit on a screen or two."""
+    shown = results[:MOST_TOPICS]
+    flagged = [flag.partition(":")[0] for flag in predictions.flags(results)[:MOST_TOPICS]]
+    marks = _marks(flagged)
+    banded = any(each.curve.band is not None for each in results)
+    band = f"{percent(level)} band"
+    table = new_table("positives", "negatives", "mean P", topics=True)
+    add_columns(table, ["undecided", f"mean width of\n{band}"] if banded else [])
+    add_columns(table, ["note"] if marks else [], text=True)
+    for each, flag in zip(shown, flagged, strict=True):
+        negatives, positives = each.problem.counts
+        cells = [str(positives), str(negatives), share(each.curve.probability.mean())]
+        if each.undecided is not None and each.curve.width is not None:
+            cells += [f"{each.undecided:,d}", share(each.curve.width)]
+        elif banded:
+            cells += ["", ""]
+        table.add_row(_text(each.problem.name), *cells, *([marks.get(flag, "")] if marks else []))
+    order, others = "those with the fewest positives first", "with as many positives or more"
+    notes = [f"{mark}: {flag}" for flag, mark in marks.items()]
+    if banded:
+        order = "those with most undecided rows first"
+        others = "with as many undecided rows or fewer"
+        notes.insert(0, f"undecided: rows whose {band} holds 0.5, to look at, or to label")
+    title = f"{counted(len(results), 'topic')} {how}; {order}"
+    return titled(title, table, *more_topics(len(results), others), *notes)
+
+
+def _marks(flagged: Sequence[str]) -> dict[str, str]:
+    """Return a letter for each different flag, or two where there are many."""
+    different = [flag for flag in dict.fromkeys(flagged) if flag]
+    letters = ["", *ascii_lowercase]
+    return {flag: letters[k // 26] + ascii_lowercase[k % 26] for k, flag in enumerate(different)}
+
+
+def left_out_tables(left_out: LeftOut, advice: str = "") -> list[Group]:
+    """Return a table of the topics left out, and why; none where all were fitted."""
+    if not left_out:
+        return []
+    table = new_table()
+    add_columns(table, ["topic"], text=True)
+    table.add_column("reason", overflow="fold")
+    for topic, reason in left_out.items():
+        table.add_row(_text(topic), _text(reason))
+    title = f"{counted(len(left_out), 'topic')} left out of the fit; the others are not affected"
+    return [titled(title, table, *([advice] if advice else []))]
+
+
+# Losses and verdicts on rows to test on.
+
+
+def held_out_tables(results: Sequence[Calibrated], only: str | None = None) -> list[Group]:
+    """Return tables of losses and verdicts; none without rows to test on."""
+    tested = predictions.with_test_rows(results)
+    if not tested:
+        return []
+    rows = [by_method(each) for each in tested]
+    if only is not None:
+        rows = [("", {only: predictions.total_losses(tested)})]
+    names = [np.full(each.problem.test_rows.size, each.problem.name) for each in tested]
+    rows_to_test = predictions.all_test_rows(tested)
+    verdicts = predictions.verdicts_by_topic(*rows_to_test, np.concatenate(names))
+    return [losses_table(rows), verdicts_table(verdicts)]
+
+
+def by_method(result: Calibrated) -> tuple[str, dict[str, Losses]]:
+    """Return a fitted topic as a row of `losses_table`."""
+    return result.problem.name, {POINT_NAMES[key]: loss for key, loss in result.losses.items()}
+
+
+def losses_table(named: Sequence[tuple[str, Mapping[str, Losses]]], *, total: bool = True) -> Group:
+    """Return the losses on test rows."""
+    rows = list(named)
+    with_topics = any(topic for topic, _ in rows)
+    if total and len(rows) > 1:
+        rows.append((ALL_TOPICS, predictions.sum_losses(losses for _, losses in rows)))
+    table = new_table(topics=with_topics)
+    add_columns(table, ["method"], text=True)
+    add_columns(table, ["rows", "log-loss", "per row", "squared error", "errors"])
+    for topic, methods in rows:
+        for k, (method, loss) in enumerate(methods.items()):
+            head = [_text("" if k else topic)] if with_topics else []
+            table.add_row(*head, method, *_loss_cells(loss), end_section=k + 1 == len(methods))
+    mle = any("MLE" in losses for _, losses in rows)
+    title = "Losses on test rows (base-2 log-loss; sums, and bits per row)"
+    return titled(title, table, *(["MLE: maximum likelihood"] if mle else []))
+
+
+def _loss_cells(loss: Losses) -> list[str]:
+    # Without a floor one document alone can cost 1e12 bits.
+    bits = f"{loss.log_loss:.1f}" if loss.log_loss < 1e6 else f"{loss.log_loss:.1e}"
+    mean = f"{loss.log_loss / loss.n:.4g}"
+    return [str(loss.n), bits, mean, f"{loss.squared_error:.2f}", str(loss.errors)]
+
+
+CAUSES = {"none": "no sign", "base rate": "by base rate", "slope": "by slope"}
+
+
+def verdicts_table(named: Sequence[predictions.NamedVerdict]) -> Group:
+    """Return verdicts as a table, and below it the last verdict, that on all rows, in words."""
+    with_topics = len(named) > 1
+    last = named[-1][1]
+    expected = ("expected", f"{percent(last.level)} range")
+    table = new_table("rows", "positives", *expected, "p value", topics=with_topics)
+    add_columns(table, ["off?"], text=True)
+    for topic, verdict in [*named[:-1][:MOST_TOPICS], named[-1]]:
+        head = [_text(topic)] if with_topics else []
+        table.add_row(*head, *_verdict_cells(verdict))
+    notes = [f"{last.finding} {last.advice}"]
+    if with_topics:
+        topics = len(named) - 1
+        off = sum(not verdict.calibrated for _, verdict in named[:-1])
+        by_chance = f"{(1.0 - last.level) * topics:.2g}"
+        notes = [
+            f"{ALL_TOPICS}: {last.finding}",
+            f"{off} of {topics} topics are off, where {by_chance} would be by chance.",
+        ]
+    title = "Are the probabilities right? Expected positives against the labels of test rows"
+    return titled(title, table, *notes)
+
+
+def _verdict_cells(verdict: CalibrationVerdict) -> list[str]:
+    expected = verdict.expected
+    return [
+        f"{verdict.documents:,.0f}",
+        f"{verdict.observed:,.0f}",
+        f"{expected:,.0f}" if expected >= 100.0 else f"{expected:.3g}",
+        f"[{verdict.lower:,.0f}, {verdict.upper:,.0f}]",
+        f"{verdict.pvalue:.3f}",
+        CAUSES[verdict.cause],
+    ]
+
+
+# Documents that thresholds select, and positives that they miss.
 
 
 def rates_table(
@@ -193,18 +345,24 @@ def rates_table(
     probability: float | None,
     threshold: float | None,
     level: float,
+    sign: int = 1,
 ) -> Group:
-    """Return precision, recall and misses at a threshold."""
-    what = f"P({positive}) is {probability:g}" if probability is not None else ""
-    what = what or f"score is {number(float(threshold or 0.0))}"
+    """Return precision, recall and misses at a threshold; sign -1 if lower scores are positive."""
+    what = f"score is {number(float(threshold or 0.0))} or {'more' if sign > 0 else 'less'}"
+    if probability is not None:
+        what = f"P({positive}) is {probability:g} or more"
     order = "; topics that miss most positives first" if len(table) > 1 else ""
-    shown = _table(table, ["taken", "precision", "recall", "missed"])
-    for row in _rows(table):
-        cells = [_of(row), _ranged(row, "precision"), _ranged(row, "recall"), _missed(row)]
-        shown.add_row(*_topic(table, row), *cells)
-    return titled(
-        f"Documents whose {what} or more are taken{order}",
-        shown,
+    heads = ["taken", "precision", "recall", "missed"]
+    return _decision_table(
+        f"Documents whose {what} are taken{order}",
+        table,
+        heads,
+        lambda row: [
+            _selected(row),
+            _ranged(row, "precision"),
+            _ranged(row, "recall"),
+            _missed(row),
+        ],
         "precision: the share of positives among the documents taken",
         "recall: the share of all positives that is taken; missed: the number that is not",
         *_notes(table, level, "that miss as many or fewer"),
@@ -212,44 +370,54 @@ def rates_table(
 
 
 def thresholds_table(
-    table: pd.DataFrame, positive: str, recall: float, assurance: float | None, level: float
+    table: pd.DataFrame,
+    positive: str,
+    recall: float,
+    assurance: float | None,
+    level: float,
+    sign: int = 1,
 ) -> Group:
-    """Return thresholds for a wanted recall."""
+    """Return thresholds for a wanted recall; sign -1 if lower scores are positive."""
     sure = "" if assurance is None else f" with probability {assurance:g}"
     order = "; topics with most to read first" if len(table) > 1 else ""
-    shown = _table(table, ["to read", "down to score", f"P({positive})\nthere", "recall"])
-    for row in _rows(table):
-        cells = [_of(row), _ranged(row, "threshold", number), share(row["probability"])]
-        shown.add_row(*_topic(table, row), *cells, _ranged(row, "recall"))
-    return titled(
+    heads = [
+        "to read",
+        "down to score" if sign > 0 else "up to score",
+        f"P({positive})\nthere",
+        "recall",
+    ]
+
+    def cells(row: dict[Any, Any]) -> list[str]:
+        probability = share(row["probability"])
+        threshold = _ranged(row, "threshold", number)
+        return [_selected(row), threshold, probability, _ranged(row, "recall")]
+
+    return _decision_table(
         f"Thresholds for a recall of {recall:g}{sure}{order}",
-        shown,
-        "to read: the documents of this score or more, which hold the recall",
+        table,
+        heads,
+        cells,
+        f"to read: the documents of this score or {'more' if sign > 0 else 'less'}, which hold the"
+        " recall",
         *_notes(table, level, "with as many to read or fewer"),
     )
 
 
-def _table(table: pd.DataFrame, heads: list[str]) -> Table:
-    shown = new_table()
-    if _with_topics(table):
-        add_topic_column(shown)
-    add_columns(shown, heads)
-    return shown
+def _decision_table(
+    title: str,
+    table: pd.DataFrame,
+    heads: list[str],
+    cells: Callable[[dict[Any, Any]], list[str]],
+    *notes: str,
+) -> Group:
+    with_topics = list(table.index) != [""]
+    shown = new_table(*heads, topics=with_topics)
+    for row in table.head(MOST_TOPICS).reset_index().to_dict("records"):
+        shown.add_row(*([_text(str(row["topic"]))] if with_topics else []), *cells(row))
+    return titled(title, shown, *notes)
 
 
-def _rows(table: pd.DataFrame) -> list[dict[Any, Any]]:
-    return table.head(MOST_TOPICS).reset_index().to_dict("records")
-
-
-def _topic(table: pd.DataFrame, row: dict[Any, Any]) -> list[Text]:
-    return [Text(str(row["topic"]))] if _with_topics(table) else []
-
-
-def _with_topics(table: pd.DataFrame) -> bool:
-    return list(table.index) != [""]
-
-
-def _of(row: dict[Any, Any]) -> str:
+def _selected(row: dict[Any, Any]) -> str:
     return f"{row['selected']:,d} of {row['documents']:,d}"
 
 
@@ -263,8 +431,8 @@ def _ranged(row: dict[Any, Any], name: str, shape: Any = "{:.2f}".format) -> str
     return f"{shape(row[name])} [{shape(row[f'{name}_lower'])}, {shape(row[f'{name}_upper'])}]"
 
 
-def _notes(table: pd.DataFrame, level: float, of_others: str) -> list[str]:
+def _notes(table: pd.DataFrame, level: float, others: str) -> list[str]:
     return [
         f"in brackets: {percent(level)} intervals; neither the curve nor the labels are known",
-        *more_topics(len(table), of_others),
+        *more_topics(len(table), others),
     ]

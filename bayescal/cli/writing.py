@@ -15,72 +15,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
-from rich.console import Group
 
-from bayescal.cli.command import Screen, UsageError, blamed_on_use
-from bayescal.cli.fitting import (
-    HELD_OUT,
-    NONE,
-    Calibrated,
-    Curve,
-    FittedCalibrator,
-    LeftOut,
-    flags,
-    losses_table,
-    merge_curves,
-    sum_losses,
-    verdicts_by_topic,
-    verdicts_table,
-)
-from bayescal.cli.options import TableFormat
-from bayescal.cli.reading import WRITTEN, ScoreTable, write_frame
-from bayescal.cli.settings import POINT_NAMES
-from bayescal.support import unfinished
-from bayescal.support.parallel import keeps_nothing
+from bayescal.cli import predictions, scores
+from bayescal.cli.columns import Mask
+from bayescal.cli.files import WRITTEN, write_frame
+from bayescal.cli.predictions import Calibrated, RowCurve
+from bayescal.cli.terminal import Screen, UsageError, usage_errors
+from bayescal.support import parallel, unfinished
 from bayescal.support.validation import Floats
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from bayescal.metrics import Losses
-
-# What the rows to test on say: losses, and whether the probabilities are right.
-
-
-def with_test_rows(many: Sequence[Calibrated]) -> list[Calibrated]:
-    """Return the problems that have rows to test on."""
-    return [one for one in many if one.problem.test_rows.size]
-
-
-def held_out_tables(many: Sequence[Calibrated], only: str | None = None) -> list[Group]:
-    """Return tables of losses and verdicts; none without rows to test on."""
-    tested = with_test_rows(many)
-    if not tested:
-        return []
-    rows = [by_method(one) for one in tested]
-    if only is not None:
-        rows = [("", {only: total_losses(tested)})]
-    names = [np.full(one.problem.test_rows.size, one.problem.name) for one in tested]
-    verdicts = verdicts_by_topic(*all_test_rows(tested), np.concatenate(names))
-    return [losses_table(rows), verdicts_table(verdicts)]
-
-
-def by_method(one: Calibrated) -> tuple[str, dict[str, Losses]]:
-    """Return a fitted problem as a row of `losses_table`."""
-    return one.problem.name, {POINT_NAMES[key]: value for key, value in one.losses.items()}
-
-
-def total_losses(tested: Sequence[Calibrated]) -> Losses:
-    """Return the losses of the inference, summed over problems."""
-    return sum_losses(one.losses for one in tested)[tested[0].fitted.inference]
-
-
-def all_test_rows(tested: Sequence[Calibrated]) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return the probabilities of all rows to test on, and which of them are positive."""
-    probability, positive = zip(*(one.tested for one in tested), strict=True)
-    return np.concatenate(probability), np.concatenate(positive)
-
 
 # The summary of a run: what was asked for, with which versions, and what came out, as JSON.
 
@@ -93,36 +38,26 @@ def write_record(record: Mapping[str, Any], folder: Path) -> None:
     (folder / SUMMARY).write_text(text + "\n", encoding="utf-8")
 
 
-def read_record(path: Path) -> dict[str, Any]:
-    """Return the summary in a folder, or beside a calibrator's file; empty where there is none."""
-    from bayescal.calibrators.loading import SUMMARY
-
-    folder = path if path.is_dir() else path.parent
-    try:
-        record: dict[str, Any] = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
-        return record if isinstance(record["arguments"], dict) else {}
-    except (OSError, ValueError, KeyError, TypeError):
-        return {}
-
-
 def describe(
-    many: Sequence[Calibrated], arguments: Mapping[str, Any], left_out: LeftOut
+    results: Sequence[Calibrated], arguments: Mapping[str, Any], left_out: scores.LeftOut
 ) -> dict[str, Any]:
     """
-    Return versions, arguments and what came out, by topic and of all together.
+    Return versions, arguments and results, by topic and of all together.
 
-    Diagnostics and problems of scores are those of a calibrator: they stand with the topic that it
-    is of, and with all where it is the only one.
+    Diagnostics and problems of scores belong to a calibrator: they stand with each topic, or with
+    the whole run if one calibrator answers for all topics.
     """
     from bayescal.fitting.results.tree import versions
 
-    first, files = many[0], {one.file for one in many}
-    each_its_own = len(files) == len(many)
+    first, files = results[0], {each.file for each in results}
+    own_calibrators = len(files) == len(results)
+    flags = predictions.flags(results)
     topics = [
-        _topic(one, flag, arguments["level"]) | (_health(one.calibrator) if each_its_own else {})
-        for one, flag in zip(many, flags(many), strict=True)
+        _topic(each, flag, arguments["level"])
+        | (_health(each.calibrator) if own_calibrators else {})
+        for each, flag in zip(results, flags, strict=True)
     ]
-    tested = with_test_rows(many)
+    tested = predictions.with_test_rows(results)
     return {
         "versions": versions(),
         "seed": arguments["seed"],
@@ -132,51 +67,45 @@ def describe(
         "topics": topics,
         "left_out": dict(left_out),
         **(_health(first.calibrator) if len(files) == 1 else {}),
-        "losses": asdict(total_losses(tested)) if tested else None,
-        "verdict": _verdict(*all_test_rows(tested)) if tested else None,
+        "losses": asdict(predictions.total_losses(tested)) if tested else None,
+        "verdict": _verdict(*predictions.all_test_rows(tested)) if tested else None,
     }
 
 
-def _topic(one: Calibrated, flag: str, level: float) -> dict[str, Any]:
-    negatives, positives = one.problem.counts
-    test = one.problem.test_rows.size
+def _topic(result: Calibrated, flag: str, level: float) -> dict[str, Any]:
+    negatives, positives = result.problem.counts
+    test = result.problem.test_rows.size
+    rows: dict[Any, Any] = result.fitted.parameters(level).to_dict("index")
+    parameters: dict[str, dict[str, Any]] = {}
+    for (label, name), values in rows.items():
+        parameters.setdefault(str(label), {})[str(name)] = values
     return {
-        "topic": one.problem.topic,
-        "file": one.file,
+        "topic": result.problem.topic,
+        "file": result.file,
         "positives": positives,
         "negatives": negatives,
         "rows": {"negatives": negatives, "positives": positives, "test": test},
-        "probability": float(one.curve.probability.mean()),
-        "width": one.curve.width,
-        "undecided": one.undecided,
+        "probability": float(result.curve.probability.mean()),
+        "width": result.curve.width,
+        "undecided": result.undecided,
         "flag": flag,
-        "parameters": _parameters(one, level),
-        "losses": {key: asdict(value) for key, value in one.losses.items()},
-        "verdict": _verdict(*one.tested) if test else None,
+        "parameters": parameters,
+        "losses": {method: asdict(losses) for method, losses in result.losses.items()},
+        "verdict": _verdict(*result.tested) if test else None,
     }
 
 
-def _parameters(one: Calibrated, level: float) -> dict[str, dict[str, Any]]:
-    rows: dict[Any, dict[Any, Any]] = one.fitted.parameters(level).to_dict("index")
-    parameters: dict[str, dict[str, Any]] = {}
-    for (label, parameter), values in rows.items():
-        parameters.setdefault(str(label), {})[str(parameter)] = values
-    return parameters
-
-
-def _health(calibrator: FittedCalibrator) -> dict[str, Any]:
-    found = calibrator.diagnostics_
+def _health(calibrator: Any) -> dict[str, Any]:
+    diagnostics = calibrator.diagnostics_
     return {
-        "diagnostics": None if found is None else asdict(found),
+        "diagnostics": None if diagnostics is None else asdict(diagnostics),
         "score_problems": calibrator.score_problems_,
     }
 
 
-def _verdict(probability: Floats, positive: NDArray[np.bool_]) -> dict[str, Any]:
-    from bayescal.metrics import calibration_verdict
-
-    found = calibration_verdict(positive, probability)
-    return {**asdict(found), "text": found.text}
+def _verdict(probability: Floats, positive: Mask) -> dict[str, Any]:
+    ((_, verdict),) = predictions.verdicts_by_topic(probability, positive, None)
+    return {**asdict(verdict), "text": verdict.text}
 
 
 def _jsonable(value: Any) -> Any:
@@ -191,6 +120,8 @@ def _jsonable(value: Any) -> Any:
         return None
     return value
 
+
+# Checks before any work, and writing all or nothing.
 
 MOST_NAMES = 5  # of calibrators, in a line
 CURVE_COLUMNS = ("probability", "lower", "upper", "log_odds")
@@ -248,7 +179,7 @@ def staged_folder(out: Path) -> Iterator[Path]:
     """
     # In the folder itself, where there is one: what is moved must not change file systems.
     parent = _existing(out)
-    with blamed_on_use("--out: ", (OSError,)):
+    with usage_errors("--out: ", (OSError,)):
         stage = Path(tempfile.mkdtemp(prefix=".bayescal-", dir=parent))
         try:
             yield stage
@@ -274,25 +205,24 @@ def staged_file(out: Path) -> Iterator[Path]:
 
 def save(
     out: Path | None,
-    many: Sequence[Calibrated],
+    results: Sequence[Calibrated],
     arguments: Mapping[str, Any],
-    table_format: TableFormat,
     screen: Screen,
-    left_out: LeftOut = NONE,
+    left_out: scores.LeftOut = scores.NONE,
 ) -> None:
     """Write results into a folder and say so; without one say how to get them."""
     if out is None:
         screen.say("Nothing is written; --out FOLDER keeps calibrators and probabilities.")
         return
     with staged_folder(out) as stage:
-        write_results(stage, many, arguments, table_format, left_out)
+        write_results(stage, results, arguments, left_out)
         names = [path.name for path in sorted(stage.iterdir())]
-    screen.say(f"Written to {out}: {', '.join(_shortened(names))}. Next:")
+    screen.say(f"Written to {out}: {', '.join(_listed(names))}. Next:")
     for line in _next_steps(shlex.quote(str(out)), arguments):
         screen.say(f"  bayescal {line}")
 
 
-def _shortened(names: list[str]) -> list[str]:
+def _listed(names: list[str]) -> list[str]:
     """Return names of files, those of many calibrators as their number."""
     calibrators = [name for name in names if name.endswith(".nc")]
     if len(calibrators) <= MOST_NAMES:
@@ -310,31 +240,31 @@ def _next_steps(out: str, arguments: Mapping[str, Any]) -> list[str]:
 
 def write_results(
     folder: Path,
-    many: Sequence[Calibrated],
+    results: Sequence[Calibrated],
     arguments: Mapping[str, Any],
-    table_format: TableFormat = TableFormat.CSV,
-    left_out: LeftOut = NONE,
+    left_out: scores.LeftOut = scores.NONE,
 ) -> None:
     """Write calibrators, probabilities and a summary."""
-    for name, calibrator in {one.file: one.calibrator for one in many}.items():
+    for name, calibrator in {each.file: each.calibrator for each in results}.items():
         calibrator.save(folder / name)
-    frame = many[0].problem.table.frame
-    rows = [one.problem.rows for one in many]
-    curve = merge_curves(rows, [one.curve for one in many], len(frame))
-    write_frame(with_curve(frame, curve), folder / f"probabilities.{table_format}")
-    write_record(describe(many, arguments, left_out), folder)
+    frame = results[0].problem.table.frame
+    rows = [each.problem.rows for each in results]
+    curve = predictions.merge_curves(rows, [each.curve for each in results], len(frame))
+    suffix = arguments.get("table_format", "csv")
+    write_frame(with_curve(frame, curve), folder / f"probabilities.{suffix}")
+    write_record(describe(results, arguments, left_out), folder)
 
 
-def check_columns_free(frame: pd.DataFrame, path: Path) -> None:
-    """Check that the columns to be added are not there yet."""
-    for name in (*CURVE_COLUMNS, HELD_OUT):
+def check_columns_free(frame: pd.DataFrame, path: Path, *names: str) -> None:
+    """Check that the columns to be added do not exist yet."""
+    for name in (*names, *CURVE_COLUMNS, scores.HELD_OUT):
         if name in frame.columns:
             raise UsageError(
                 f"{path} has a column {name!r}, which the output adds: rename it in the input."
             )
 
 
-def with_curve(frame: pd.DataFrame, curve: Curve) -> pd.DataFrame:
+def with_curve(frame: pd.DataFrame, curve: RowCurve) -> pd.DataFrame:
     """Return the input with columns of probability, band and log-odds."""
     ends = (None, None) if curve.band is None else curve.band.T
     columns = zip(CURVE_COLUMNS, (curve.probability, *ends, curve.log_odds), strict=True)
@@ -343,13 +273,13 @@ def with_curve(frame: pd.DataFrame, curve: Curve) -> pd.DataFrame:
 
 # `--resume`: topics are kept as they are fitted, and a run that was killed goes on.
 
-# What results do not depend on: where scores are read from, where and how results are written.
+# Arguments without influence on results: where scores are read, where and how results are written.
 ELSEWHERE = ("command", "scores", "jobs", "resume", "table_format")
 
 
 @contextmanager
 def unfinished_run(
-    out: Path | None, table: ScoreTable, arguments: Mapping[str, Any], *, resume: bool
+    out: Path | None, table: scores.ScoreTable, arguments: Mapping[str, Any], *, resume: bool
 ) -> Iterator[Path | None]:
     """
     Give a folder, inside that of the results, that keeps topics until all are fitted.
@@ -365,11 +295,11 @@ def unfinished_run(
     folder = out / unfinished.FOLDER
     made = [path for path in (out, *out.parents) if not path.exists()]
     try:
-        with blamed_on_use("--out: "):
+        with usage_errors("--out: "):
             unfinished.begin(folder, _record(table, arguments), resume=resume)
         yield folder
     except BaseException:
-        if folder.is_dir() and keeps_nothing(folder):
+        if folder.is_dir() and parallel.keeps_nothing(folder):
             _remove(folder, made)
         raise
     shutil.rmtree(folder, ignore_errors=True)
@@ -382,7 +312,7 @@ def _remove(folder: Path, made: list[Path]) -> None:
             path.rmdir()
 
 
-def _record(table: ScoreTable, arguments: Mapping[str, Any]) -> dict[str, Any]:
+def _record(table: scores.ScoreTable, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return the inputs and options that determine a run's results."""
     from bayescal.fitting.results.tree import versions
 
@@ -398,5 +328,5 @@ def _record(table: ScoreTable, arguments: Mapping[str, Any]) -> dict[str, Any]:
         **{f"version of {name}": version for name, version in versions().items()},
     }
     # As it will be read again: paths and names of options as text.
-    found: dict[str, Any] = json.loads(json.dumps(record, default=str))
-    return found
+    plain: dict[str, Any] = json.loads(json.dumps(record, default=str))
+    return plain

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from bayescal.decisions import thresholds
+from bayescal.decisions.draws import BLOCK_ELEMENTS
 from bayescal.decisions.thresholds import Cuts, cuts_at, ranked
 from bayescal.support.randomness import generator
 from bayescal.support.validation import (
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 # Of so many documents, and of those with the largest scores, every threshold is tried; beyond them
 # thresholds that take at least this share more.
 ALL_TRIED, STEP = 1000, 1e-3
+# Of more documents, those between neighbouring thresholds are counted together.
+COUNTED_ALONE = 10_000
 
 
 class Calibrator(Protocol):
@@ -57,7 +60,38 @@ class Collection:
     def cuts(self, values: Floats, rng: Any) -> Cuts:
         """Return the thresholds that are tried on values of the documents, and what they take."""
         order, ends = ranked(values)
-        return cuts_at(values, order, _tried(ends), self.sample, self.draws, "documents", rng)
+        tried = _tried(ends)
+        if values.size <= COUNTED_ALONE:
+            return cuts_at(values, order, tried, self.sample, self.draws, "documents", rng)
+        # Within equal values too the documents stand in the order of their scores.
+        order = np.lexsort((-self.score, -values))
+        cells = np.union1d(tried, _tried(np.arange(1, values.size + 1)))
+        counts = self._positives(order, cells, rng)
+        ends_at = np.searchsorted(cells, tried)
+        return Cuts(values[order[tried - 1]], tried, np.cumsum(counts, axis=1)[:, ends_at])
+
+    def _positives(
+        self, order: NDArray[np.intp], ends: NDArray[np.intp], rng: np.random.Generator
+    ) -> Floats:
+        """
+        Draw the number of positives in cells of neighbouring documents, (draws, cells).
+
+        Binomial with the mean of P(+) over a cell, by linear interpolation between its ends: cells
+        hold a thousandth of the documents before them, in which P(+) hardly changes.
+        """
+        starts = np.r_[0, ends[:-1]]
+        size, score = np.diff(ends, prepend=0), self.score[order]
+        high, low = score[starts], score[ends - 1]
+        spread = np.where(high > low, high - low, 1.0)
+        share = (high - np.add.reduceat(score, starts) / size) / spread
+        counts = np.empty((self.draws, ends.size))
+        for block in np.array_split(
+            np.arange(ends.size), 1 + ends.size * self.draws // BLOCK_ELEMENTS
+        ):
+            first, last = (self.sample(order[at[block]]) for at in (starts, ends - 1))
+            p = np.clip(first + share[block] * (last - first), 0.0, 1.0)
+            counts[:, block] = rng.binomial(size[block], p)
+        return counts
 
 
 def rates_by_topic(
@@ -155,7 +189,9 @@ def thresholds_by_topic(
 
     As `threshold_for_recall`, of each topic. Of more than a thousand documents thresholds are
     tried that take a thousandth more each time, so that a row's threshold takes up to that many
-    documents more than need be, never fewer.
+    documents more than need be, never fewer. Of more than ten thousand documents those between
+    neighbouring thresholds are counted together: positives among them are binomial with the mean
+    of their P(+).
 
     Parameters
     ----------

@@ -1,47 +1,54 @@
 """`bayescal compare`: maximum likelihood and the posterior side by side."""
 
-from __future__ import annotations
-
-from dataclasses import dataclass
 from typing import Annotated
 
 import typer
 
-from bayescal.cli import options
-from bayescal.cli.command import Screen, UsageError, blamed_on_use, command
-from bayescal.cli.fitting import calibrate, hold_out, left_out_tables, losses_table, split_by_topic
-from bayescal.cli.options import InferenceName
-from bayescal.cli.reading import ScoreTable
-from bayescal.cli.request import Fitting
-from bayescal.cli.tables import curve_table, parameter_table
-from bayescal.cli.writing import by_method, with_test_rows
+from bayescal.cli import fitting, options, predictions, tables, writing
+from bayescal.cli.scores import ScoreTable, hold_out, read_scores, split_by_topic
+from bayescal.cli.terminal import Screen, UsageError, usage_errors
 from bayescal.support.validation import check_fraction
 
 DEFAULT_HOLDOUT = 0.3
 
+HOLDOUT = (
+    "Share of rows of each class to test on at random, in a file without test rows. By default"
+)
 Holdout = Annotated[
-    float | None,
-    options.option(
-        "--holdout",
-        options.COLUMNS,
-        f"Share of rows of each class to test on where the file has no test rows, chosen at"
-        f" random by --seed. By default {DEFAULT_HOLDOUT:g}.",
-    ),
+    float | None, options.option("--holdout", options.COLUMNS, f"{HOLDOUT} {DEFAULT_HOLDOUT:g}.")
 ]
-
 
 app = typer.Typer()
 
 
-@dataclass(frozen=True, kw_only=True)
-class Compare(Fitting):
-    """The options of `bayescal compare`."""
-
-    holdout: Holdout = None
-
-
-@command(app, Compare)
-def compare(asked: Compare) -> None:
+@app.command()
+def compare(
+    context: typer.Context,
+    scores: options.ScoresFile,
+    score_column: options.ScoreColumn = "score",
+    label_column: options.LabelColumn = "label",
+    topic_column: options.TopicColumn = None,
+    weight_column: options.WeightColumn = None,
+    split_column: options.SplitColumn = None,
+    holdout: Holdout = None,
+    positive: options.Positive = None,
+    lower_is_positive: options.LowerIsPositive = False,
+    scores_are: options.ScoresAre = "auto",
+    family: options.Family = None,
+    parts: options.Parts = "auto",
+    inference: options.Inference = None,
+    model: options.Model = None,
+    jobs: options.Jobs = 1,
+    draws: options.Draws = 1000,
+    chains: options.Chains = 4,
+    tune: options.Tune = 1000,
+    target_accept: options.TargetAccept = 0.9,
+    level: options.Level = 0.9,
+    seed: options.Seed = 0,
+    out: options.OutFolder = None,
+    table_format: options.Format = options.TableFormat.CSV,
+    quiet: options.Quiet = False,
+) -> None:
     """Compare maximum likelihood with the posterior: parameters, curves, losses on test rows.
 
     [bold]bayescal compare scores.csv[/bold]
@@ -50,32 +57,36 @@ def compare(asked: Compare) -> None:
     rows that a column split names. With --out it writes what bayescal fit
     writes.
     """
-    _check(asked.inference, asked.holdout)
-    screen, level = asked.screen, asked.level
-    table = _with_test_rows(asked.read(), asked.holdout, asked.seed, screen)
-    many, left_out = calibrate(split_by_topic(table), asked, screen)
-    for one in many:
-        screen.show(parameter_table(one, level), curve_table(one, level))
-    tested = with_test_rows(many)
-    if tested:
-        screen.show(losses_table([by_method(one) for one in tested]))
-    else:
-        screen.warn(
-            "no row is left to test on, so there are no losses: classes of one row are kept."
-        )
-    screen.show(*left_out_tables(left_out))
-    asked.save(many, "compare", left_out)
-
-
-def _check(inference: InferenceName | None, holdout: float | None) -> None:
-    if inference is InferenceName.MLE:
+    if inference is options.InferenceName.MLE:
         raise UsageError(
             "--inference must be exact, nuts or map, to be compared with maximum likelihood;"
             " got mle."
         )
     if holdout is not None:
-        with blamed_on_use():
+        with usage_errors():
             check_fraction(**{"--holdout": holdout})
+    screen, arguments = Screen(quiet=quiet), options.arguments_of(context, "compare")
+    settings = fitting.FitOptions.of(arguments)
+    arguments["inference"] = settings.inference_name
+    settings.check()
+    writing.check_folder(out)
+    table = read_scores(scores, arguments)
+    writing.check_columns_free(table.frame, scores)
+    screen.say(table.note)
+    table = _with_test_rows(table, holdout, seed, screen)
+    results, left_out = fitting.calibrate(split_by_topic(table), settings, screen)
+    for result in results:
+        screen.show(tables.parameter_table(result, level), tables.curve_table(result, level))
+    tested = predictions.with_test_rows(results)
+    if tested:
+        screen.show(tables.losses_table([tables.by_method(result) for result in tested]))
+    else:
+        screen.warn(
+            "no row is left to test on, so there are no losses: classes of one row are kept."
+        )
+    screen.show(*tables.left_out_tables(left_out))
+    writing.save(out, results, arguments, screen, left_out)
+    predictions.warn_of_topics(screen, table.frame, scores, topic_column, predictions.FIT_TOPICS)
 
 
 def _with_test_rows(

@@ -1,88 +1,53 @@
-"""`bayescal decide`: what a threshold takes and misses, or the threshold for a wanted recall."""
-
-from __future__ import annotations
+"""`bayescal decide`: precision and recall at a threshold, or the threshold for a wanted recall."""
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
 
+import numpy as np
 import typer
 
-from bayescal.cli import options
-from bayescal.cli.command import Call, UsageError, blamed_on_use, command
-from bayescal.cli.layout import counted
-from bayescal.cli.reading import ColumnReader, write_frame
-from bayescal.cli.saved import Calibrators, read_calibrators, say_what_is_not_used
-from bayescal.cli.settings import check_at_least, option_advice
-from bayescal.cli.tables import rates_table, thresholds_table
-from bayescal.cli.writing import check_file, staged_file
-from bayescal.support.validation import check_fraction
-
-if TYPE_CHECKING:
-    import pandas as pd
+from bayescal.cli import options, predictions, tables, writing
+from bayescal.cli.columns import ColumnReader, Mask
+from bayescal.cli.files import write_frame
+from bayescal.cli.scores import rows_by_topic
+from bayescal.cli.terminal import Screen, UsageError, check_at_least, counted, usage_errors
+from bayescal.support.validation import Floats, check_fraction
 
 QUESTION = "Question, one of the first three"
 
-At = Annotated[
-    float | None,
-    options.option(
-        "--at",
-        QUESTION,
-        "Take documents whose probability is at least this, and say what is found and missed.",
-        metavar="PROBABILITY",
-    ),
-]
-AtScore = Annotated[
-    float | None,
-    options.option(
-        "--at-score",
-        QUESTION,
-        "The same for documents whose score is at least this.",
-        metavar="SCORE",
-    ),
-]
-Recall = Annotated[
-    float | None,
-    options.option(
-        "--recall",
-        QUESTION,
-        "Find the threshold that takes this share of the positives.",
-        metavar="SHARE",
-    ),
-]
-Assurance = Annotated[
-    float | None,
-    options.option(
-        "--assurance",
-        QUESTION,
-        "With --recall: reach it with this posterior probability. By default it is reached on"
-        " average over the posterior.",
-    ),
-]
+AT = "Take documents whose probability is at least this: what is found and missed?"
+At = Annotated[float | None, options.option("--at", QUESTION, AT, "PROBABILITY")]
+AT_SCORE = "The same for documents whose score is at least this."
+AtScore = Annotated[float | None, options.option("--at-score", QUESTION, AT_SCORE, "SCORE")]
+RECALL = "Find the threshold that takes this share of the positives."
+Recall = Annotated[float | None, options.option("--recall", QUESTION, RECALL, "SHARE")]
+ASSURANCE = (
+    "With --recall: reach it with this probability. By default its posterior mean reaches it."
+)
+Assurance = Annotated[float | None, options.option("--assurance", QUESTION, ASSURANCE)]
 
 app = typer.Typer()
 
 
-@dataclass(frozen=True, kw_only=True)
-class Decide(Call):
-    """The options of `bayescal decide`."""
-
-    calibrator: options.Calibrator
-    scores: options.ScoresFile
-    at: At = None
-    at_score: AtScore = None
-    recall: Recall = None
-    assurance: Assurance = None
-    score_column: options.ScoreColumn = "score"
-    topic_column: options.TopicColumn = None
-    out: options.TableFile = None
-    level: options.Level = 0.9
-    prior: options.Prior = None
-    seed: options.Seed = 0
-
-
-@command(app, Decide)
-def decide(asked: Decide) -> None:
+@app.command()
+def decide(
+    calibrator: options.CalibratorPath,
+    scores: options.ScoresFile,
+    at: At = None,
+    at_score: AtScore = None,
+    recall: Recall = None,
+    assurance: Assurance = None,
+    score_column: options.ScoreColumn = "score",
+    lower_is_positive: options.LowerIsPositive = False,
+    topic_column: options.TopicColumn = None,
+    out: options.TableFile = None,
+    level: options.Level = 0.9,
+    prior: options.Prior = None,
+    seed: options.Seed = 0,
+    quiet: options.Quiet = False,
+) -> None:
     """Say what a threshold finds and misses among new scores, or find one for a wanted recall.
 
     [bold]bayescal decide calibrated new.csv --at 0.5[/bold]
@@ -99,64 +64,104 @@ def decide(asked: Decide) -> None:
     --topic-column there is a row for each topic: those that miss most, or
     that have most to be read, come first.
     """
-    _check(asked)
-    check_file(asked.out, read=asked.scores)
-    reader = ColumnReader(asked.scores)
-    values = reader.scores(asked.score_column)
-    found = read_calibrators(asked.calibrator, reader, asked.topic_column)
-    rows = ~found.left_out
-    topics = None if found.topics is None else found.topics[rows]
-    with asked.screen.warnings(advice=option_advice), blamed_on_use():
-        table = _answer(asked, found.source, values[rows], topics)
-    _show(asked, table, found, reader)
-
-
-def _answer(asked: Decide, calibrator: Any, scores: Any, topics: Any) -> pd.DataFrame:
     from bayescal.decisions import rates_by_topic, thresholds_by_topic
 
-    common: dict[str, Any] = {"level": asked.level, "prior": asked.prior}
-    common["random_state"] = asked.seed
-    if asked.recall is not None:
-        recall, assurance = asked.recall, asked.assurance
-        return thresholds_by_topic(
-            calibrator, scores, topics, recall=recall, assurance=assurance, **common
+    _check_question({"--at": at, "--at-score": at_score, "--recall": recall}, assurance)
+    shares = {"--at": at, "--recall": recall, "--assurance": assurance, "--prior": prior}
+    with usage_errors():
+        check_fraction(**{"--level": level})
+        check_fraction(**{name: value for name, value in shares.items() if value is not None})
+    check_at_least(0, **{"--seed": seed})
+    writing.check_file(out, read=scores)
+    screen, reader = Screen(quiet=quiet), ColumnReader(scores)
+    values = reader.scores(score_column)
+    saved = predictions.read_calibrator(
+        calibrator, reader, topic_column, lower_is_positive=lower_is_positive
+    )
+    _check_direction(saved, calibrator, by_score=at is None)
+    rows, name = saved.answered, str(next(iter(saved.problems.values())).labels[1])
+    common: dict[str, Any] = {"level": level, "prior": prior, "random_state": seed}
+    documents = (saved.source, saved.sign * values[rows], saved.topics_of(rows))
+    with screen.warnings(), usage_errors():
+        if recall is not None:
+            table = thresholds_by_topic(*documents, recall=recall, assurance=assurance, **common)
+            ends = ["threshold_lower", "threshold_upper"]
+            if saved.sign < 0:
+                table["threshold"], table[ends] = -table["threshold"], -table[ends[::-1]].to_numpy()
+            shown = tables.thresholds_table(table, name, recall, assurance, level, saved.sign)
+        else:
+            threshold = None if at_score is None else saved.sign * at_score
+            table = rates_by_topic(*documents, probability=at, threshold=threshold, **common)
+            table["score"] *= saved.sign
+            shown = tables.rates_table(table, name, at, at_score, level, saved.sign)
+    if out is not None:
+        with writing.staged_file(out) as path:
+            write_frame(table.reset_index() if saved.problems.by_topic else table, path)
+    screen.show(shown)
+    if out is not None:
+        screen.say(f"Written to {out}: {counted(len(table), 'row')}")
+    why = f"{calibrator} is one calibrator for all rows."
+    predictions.warn_of_topics(screen, reader.frame, scores, topic_column, why)
+    if saved.left_out_note:
+        screen.warn(f"{saved.left_out_note} The table leaves them out.")
+
+
+def _check_direction(saved: predictions.SavedCalibrator, path: Path, *, by_score: bool) -> None:
+    """Refuse scores that do not rank documents: turned round, or without information."""
+    from bayescal.support import score_checks
+
+    problem, known = next(iter(saved.problems.values())), []
+    for score, is_positive, weight in _fitted_documents(saved, path):
+        direction = score_checks.direction(score, is_positive, weight)
+        known += [] if direction is None else [direction]
+    pooled = known[0] if len(known) == 1 else score_checks.pooled_direction(known)
+    if pooled is None:
+        return
+    negative, positive = (str(label) for label in problem.labels)
+    if pooled.probability_below > score_checks.SURE:
+        raise UsageError(
+            f"{path}: scores of class {positive!r}, the positive one, lie below those of"
+            f" {negative!r} (AUC {pooled.auc:.2f}), so that thresholds take the wrong documents:"
+            f" fit again with --lower-is-positive if lower scores mean {positive!r}, or with"
+            f" --positive {negative} if larger scores mean {negative!r}."
         )
-    at, at_score = asked.at, asked.at_score
-    return rates_by_topic(calibrator, scores, topics, probability=at, threshold=at_score, **common)
+    fitted_range = np.linspace(*problem.calibration.score_range, 33)
+    flat = np.ptp(problem.log_odds(fitted_range)) < score_checks.FLAT
+    near_half = pooled.probability_near_half(score_checks.NEAR_HALF) > score_checks.SURE
+    if near_half and (by_score or flat):
+        raise UsageError(
+            f"{path}: scores do not separate {positive!r} from {negative!r} (AUC {pooled.auc:.2f}),"
+            " so that a threshold takes documents as if at random: check that scores and labels"
+            " belong to the same documents, and fit again."
+        )
 
 
-def _show(asked: Decide, table: pd.DataFrame, found: Calibrators, reader: ColumnReader) -> None:
-    if asked.out is not None:
-        with staged_file(asked.out) as path:
-            write_frame(table.reset_index() if found.problems.by_topic else table, path)
-    shown, positive = asked.screen, str(next(iter(found.problems.values())).labels[1])
-    if asked.recall is not None:
-        shown.show(thresholds_table(table, positive, asked.recall, asked.assurance, asked.level))
-    else:
-        shown.show(rates_table(table, positive, asked.at, asked.at_score, asked.level))
-    if asked.out is not None:
-        shown.say(f"Written to {asked.out}: {counted(len(table), 'row')}")
-    what = f"{asked.calibrator} is one calibrator for all rows."
-    say_what_is_not_used(shown, reader.frame, asked.scores, asked.topic_column, what)
-    if found.said:
-        shown.warn(f"{found.said} The table leaves them out.")
+def _fitted_documents(
+    saved: predictions.SavedCalibrator, path: Path
+) -> Iterator[tuple[Floats, Mask, Floats | None]]:
+    """Yield the scores fitted of each topic, the mask of positives, and weights."""
+    problems = saved.problems
+    name = str(next(iter(problems.values())).labels[1])
+    examples = predictions.fitted_examples(path, problems)
+    if examples is not None:
+        score, label, *topics = examples
+        for _, rows in rows_by_topic(topics[0] if topics else None, score.size):
+            yield score[rows], label[rows].astype(str) == name, None
+        return
+    for problem in problems.values():
+        documents = problem.documents
+        yield documents.score, documents.positive, documents.weight
 
 
-def _check(asked: Decide) -> None:
-    questions = {"--at": asked.at, "--at-score": asked.at_score, "--recall": asked.recall}
-    given = [name for name, value in questions.items() if value is not None]
-    if len(given) != 1:
-        came = f"got {' and '.join(given)}" if given else "got none"
+def _check_question(questions: dict[str, float | None], assurance: float | None) -> None:
+    asked = [name for name, value in questions.items() if value is not None]
+    if len(asked) != 1:
+        came = f"got {' and '.join(asked)}" if asked else "got none"
         raise UsageError(
             f"give one of --at PROBABILITY, --at-score SCORE and --recall SHARE, {came}."
         )
-    if asked.assurance is not None and asked.recall is None:
-        raise UsageError(f"--assurance needs --recall, got {given[0]}: leave it out.")
-    if asked.at_score is not None and not math.isfinite(asked.at_score):
-        raise UsageError(f"--at-score must be a finite number, got {asked.at_score}.")
-    shares = questions | {"--assurance": asked.assurance, "--prior": asked.prior}
-    del shares["--at-score"]
-    with blamed_on_use():
-        check_fraction(**{"--level": asked.level})
-        check_fraction(**{name: value for name, value in shares.items() if value is not None})
-    check_at_least(0, **{"--seed": asked.seed})
+    if assurance is not None and asked != ["--recall"]:
+        raise UsageError(f"--assurance needs --recall, got {asked[0]}: leave it out.")
+    at_score = questions["--at-score"]
+    if at_score is not None and not math.isfinite(at_score):
+        raise UsageError(f"--at-score must be a finite number, got {at_score}.")

@@ -3,28 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import typer
 
-from bayescal.cli import options
-from bayescal.cli.command import Call, Screen, blamed_on_use, command
-from bayescal.cli.fitting import (
-    Calibrated,
-    Problem,
-    calibrate,
-    fit_rows,
-    losses_table,
-    mle_log_odds,
-    split_by_topic,
-)
-from bayescal.cli.reading import ScoreTable, write_frame
-from bayescal.cli.settings import Settings, check_at_least
-from bayescal.cli.tables import curve_table, parameter_table
-from bayescal.cli.writing import by_method, check_folder, staged_folder, write_results
+from bayescal.cli import fitting, options, predictions, tables, writing
+from bayescal.cli.files import write_frame
+from bayescal.cli.predictions import Calibrated
+from bayescal.cli.scores import ScoreTable, TopicRows, split_by_topic
+from bayescal.cli.terminal import Screen, check_at_least, usage_errors
 from bayescal.support.validation import Floats
 
 if TYPE_CHECKING:
@@ -40,48 +29,43 @@ PLATT, APART, POOLED = "Platt", "posterior, unpooled", "posterior, pooled"
 
 def topics_losses(classifier: str, seed: int, screen: Screen) -> dict[str, Losses]:
     """Return the losses on the test documents of ten topics, by method."""
+    from bayescal import ScoreCalibrator, TopicCalibrator
     from bayescal.calibrators.classifier.score_maps import ScikitLearnCalibrator
-    from bayescal.calibrators.score_calibrator import ScoreCalibrator
-    from bayescal.calibrators.topic_calibrator import TopicCalibrator
     from bayescal.metrics import losses
     from bayescal.support.score_checks import without_scores_warnings
     from bayescal.text.reuters_scores import TOPICS, load_reuters_scores
 
     rng = np.random.default_rng(seed)
-    fitted, test, found = [], [], {}
+    fitted, test = [], []
     for topic in TOPICS:
         fitted.append(sample(load_reuters_scores(classifier, topic, "calibration"), rng))
         test.append(load_reuters_scores(classifier, topic, "test"))
-    by_topic: dict[str, list[Floats]] = {PLATT: [], APART: []}
-    with screen.progress(classifier, len(TOPICS) + 1) as step:
+    log_odds: dict[str, list[Floats]] = {PLATT: [], APART: []}
+    with screen.progress(classifier, len(TOPICS) + 1) as update, without_scores_warnings():
         for few, new in zip(fitted, test, strict=True):
-            step.begin(str(few["topic"].iloc[0]))
-            scores, labels, others = few["score"], few["label"], new["score"].to_numpy()
-            sigmoid = ScikitLearnCalibrator("sigmoid").fit(scores.to_numpy()[:, None], labels)
-            by_topic[PLATT].append(-(sigmoid.a_ * others + sigmoid.b_))
-            with without_scores_warnings():
-                apart = ScoreCalibrator(random_state=seed).fit(scores, labels)
-            by_topic[APART].append(apart.decision_function(others))
-            step.end()
-        step.begin("all topics")
+            update(description=f"{classifier} {few['topic'].iloc[0]}")
+            score, labels, others = few["score"], few["label"], new["score"].to_numpy()
+            sigmoid = ScikitLearnCalibrator("sigmoid").fit(score.to_numpy()[:, None], labels)
+            log_odds[PLATT].append(-(sigmoid.a_ * others + sigmoid.b_))
+            apart = ScoreCalibrator(random_state=seed).fit(score, labels)
+            log_odds[APART].append(apart.decision_function(others))
+            update(advance=1)
+        update(description=f"{classifier} all topics")
         columns = [[each[c].to_numpy() for each in fitted] for c in ("score", "label", "topic")]
-        with without_scores_warnings():
-            pooled = TopicCalibrator(random_state=seed).fit(*map(np.concatenate, columns))
-        by_topic[POOLED] = [
+        pooled = TopicCalibrator(random_state=seed).fit(*map(np.concatenate, columns))
+        log_odds[POOLED] = [
             pooled.decision_function(new["score"].to_numpy(), new["topic"].to_numpy().astype(str))
             for new in test
         ]
-        step.end()
+        update(advance=1)
     positive = np.concatenate([new["label"].to_numpy() == 1 for new in test])
-    for method, log_odds in by_topic.items():
-        found[method] = losses(np.concatenate(log_odds), positive)
-    return found
+    return {method: losses(np.concatenate(each), positive) for method, each in log_odds.items()}
 
 
 def sample(
     calibration: pd.DataFrame, rng: np.random.Generator, positives: int = FEW_POSITIVES
 ) -> pd.DataFrame:
-    """Return so many positive documents, and negatives in proportion."""
+    """Return a sample with this number of positive documents, and negatives in proportion."""
     share = positives / int(calibration["label"].sum())
     rows = [
         rng.choice(where, round(share * where.size), replace=False)
@@ -103,20 +87,13 @@ Out = Annotated[Path, options.option("--out", options.OUTPUT, "Where to write.",
 app = typer.Typer()
 
 
-@dataclass(frozen=True, kw_only=True)
-class Demo(Call):
-    """The options of `bayescal demo`."""
-
-    out: Out = Path("demo_output")
-    seed: options.Seed = 0
-
-    def told(self, command: str) -> dict[str, Any]:
-        """Return the record of the call for the summary, with the level of the bands."""
-        return super().told(command) | {"level": LEVEL}
-
-
-@command(app, Demo)
-def demo(asked: Demo) -> None:
+@app.command()
+def demo(
+    context: typer.Context,
+    out: Out = Path("demo_output"),
+    seed: options.Seed = 0,
+    quiet: options.Quiet = False,
+) -> None:
     """Calibrate a small topic of real scores, and see what a posterior adds.
 
     [bold]bayescal demo --out demo_output[/bold]
@@ -130,11 +107,11 @@ def demo(asked: Demo) -> None:
     """
     from bayescal.plots.display import require
 
-    screen, seed, out = asked.screen, asked.seed, asked.out
+    screen = Screen(quiet=quiet)
     check_at_least(0, **{"--seed": seed})
-    check_folder(out)
-    # Before any work, as all that may be wrong.
-    with blamed_on_use(kinds=(ImportError,)):
+    writing.check_folder(out)
+    # A missing matplotlib is reported before any work.
+    with usage_errors(kinds=(ImportError,)):
         require("matplotlib.figure")
     table = demo_table(seed)
     fitted = int(table.positive[~table.test].sum()) // len(SCORE_NAMES)
@@ -142,24 +119,27 @@ def demo(asked: Demo) -> None:
         f"Topic {TOPIC} of Reuters-21578: {fitted} positives and their share of negatives,"
         f" drawn from the calibration split (seed {seed}); two classifiers."
     )
-    settings = Settings(level=LEVEL, seed=seed)
-    many, _ = calibrate(split_by_topic(table), settings, screen, advice=lambda _: "")
-    for one in many:
-        screen.show(parameter_table(one, LEVEL), curve_table(one, LEVEL))
-    by_classifier = [(one.problem.name, _methods(one)) for one in many]
-    screen.show(losses_table(by_classifier, total=False))
+    settings, topics = fitting.FitOptions(level=LEVEL, seed=seed), split_by_topic(table)
+    results, _ = fitting.calibrate(topics, settings, screen, advice=lambda _: "")
+    for result in results:
+        screen.show(tables.parameter_table(result, LEVEL), tables.curve_table(result, LEVEL))
+    by_classifier = [(result.problem.name, _methods(result)) for result in results]
+    screen.show(tables.losses_table(by_classifier, total=False))
     screen.show(
         f"Ten topics with {FEW_POSITIVES} positives each, their losses together. ScoreCalibrator"
         " calibrates each topic alone, TopicCalibrator pools them."
     )
     ten = [(name, topics_losses(name, seed, screen)) for name in SCORE_NAMES]
-    screen.show(losses_table(ten, total=False))
-    with staged_folder(out) as stage:
-        write_results(stage, many, asked.told("demo"))
+    screen.show(tables.losses_table(ten, total=False))
+    with writing.staged_folder(out) as stage:
+        arguments = options.arguments_of(context, "demo") | {"level": LEVEL}
+        writing.write_results(stage, results, arguments)
         write_frame(table.frame, stage / SCORES)
-        draw(many, stage / FIGURE)
-        report(many, table, stage / REPORT)
-    _say_where(out, screen)
+        draw(results, stage / FIGURE)
+        report(results, table, stage / REPORT)
+    screen.say(f"The curves are drawn in {out / FIGURE}; a report to look at is {out / REPORT}.")
+    screen.say(f"Calibrators, probabilities, summary and the scores are in {out}. Try:")
+    screen.say(f"  bayescal compare {out / SCORES} --topic-column classifier")
 
 
 def demo_table(seed: int, positives: int = POSITIVES) -> ScoreTable:
@@ -177,21 +157,22 @@ def demo_table(seed: int, positives: int = POSITIVES) -> ScoreTable:
         positive=frame["label"].to_numpy() == 1,
         classes=(0, 1),
         test=(frame["split"] == "test").to_numpy(),
+        labelled=np.ones(len(frame), dtype=bool),
         topic=frame["classifier"].to_numpy(dtype=np.str_),
     )
 
 
-def draw(calibrated: Sequence[Calibrated], path: Path) -> None:
+def draw(results: Sequence[Calibrated], path: Path) -> None:
     """Draw the curves of the classifiers side by side into a PNG file."""
     from bayescal.plots import ProbabilityDisplay
     from bayescal.plots.display import require
 
     figure = require("matplotlib.figure").Figure(figsize=(8.0, 3.8), dpi=200, layout="constrained")
-    for one, ax in zip(calibrated, figure.subplots(1, 2, sharey=True), strict=True):
+    for result, ax in zip(results, figure.subplots(1, 2, sharey=True), strict=True):
         ProbabilityDisplay.from_estimator(
-            one.calibrator, grid=_shown(one.problem), level=LEVEL, ax=ax, legend=False
+            result.calibrator, grid=_grid(result.problem), level=LEVEL, ax=ax, legend=False
         )
-        ax.set_xlabel(SCORE_NAMES[one.problem.name])
+        ax.set_xlabel(SCORE_NAMES[result.problem.name])
         ax.set_ylabel("")
     figure.axes[0].set_ylabel(f"P({TOPIC} | score)")
     handles, labels = figure.axes[0].get_legend_handles_labels()
@@ -199,13 +180,13 @@ def draw(calibrated: Sequence[Calibrated], path: Path) -> None:
     figure.savefig(path)
 
 
-def report(many: Sequence[Calibrated], table: ScoreTable, path: Path) -> None:
+def report(results: Sequence[Calibrated], table: ScoreTable, path: Path) -> None:
     """Write the report of both classifiers, with the test documents beside them."""
     from bayescal.report import write_report
 
     held_out = table.frame.loc[table.test, ["score", "label", "classifier"]]
     write_report(
-        {one.problem.name: one.calibrator for one in many},
+        {result.problem.name: result.calibrator for result in results},
         path,
         test=held_out.rename(columns={"classifier": "topic"}),
         level=LEVEL,
@@ -213,30 +194,25 @@ def report(many: Sequence[Calibrated], table: ScoreTable, path: Path) -> None:
     )
 
 
-def _shown(problem: Problem) -> Floats:
+def _grid(problem: TopicRows) -> Floats:
     """Return a grid that leaves out the far negatives, where nothing happens."""
     negatives, positives = problem.scores_by_class()
     low, high = np.quantile(negatives, 0.05), positives.max()
     return np.linspace(low, high + 0.03 * (high - low), 512)
 
 
-def _methods(one: Calibrated) -> dict[str, Losses]:
+def _methods(result: Calibrated) -> dict[str, Losses]:
     from bayescal.fitting.parts.configured import Densities
     from bayescal.fitting.settings import ScoreParameters
     from bayescal.metrics import losses
 
-    problem, rows = one.problem, one.problem.test_rows
+    problem, rows = result.problem, result.problem.test_rows
     score, positive = problem.table.score[rows], problem.table.positive[rows]
-    found = {}
+    by_method = {}
     if problem.topic == "naive_bayes":
-        found["naive Bayes as it is"] = losses(score, positive)
+        by_method["naive Bayes as it is"] = losses(score, positive)
     without_floor = ScoreParameters(parts=Densities(scale_floor=None), inference="mle")
-    (free,) = fit_rows(without_floor, problem).fitted_problems().values()
-    found["MLE without floor"] = losses(mle_log_odds(free, score), positive)
-    return found | by_method(one)[1]
-
-
-def _say_where(out: Path, screen: Screen) -> None:
-    screen.say(f"The curves are drawn in {out / FIGURE}; a report to look at is {out / REPORT}.")
-    screen.say(f"Calibrators, probabilities, summary and the scores are in {out}. Try:")
-    screen.say(f"  bayescal compare {out / SCORES} --topic-column classifier")
+    (free,) = fitting.fit_rows(without_floor, problem).fitted_problems().values()
+    log_odds = predictions.mle_log_odds(free, score)
+    by_method["MLE without floor"] = losses(log_odds, positive)
+    return by_method | tables.by_method(result)[1]

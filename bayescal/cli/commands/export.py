@@ -1,18 +1,15 @@
 """`bayescal export`: a calibrator as a file that needs no bayescal."""
 
-from __future__ import annotations
-
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from bayescal.cli import options
-from bayescal.cli.command import Call, blamed_on_use, command
-from bayescal.cli.saved import load
+from bayescal.cli import options, scores
+from bayescal.cli.predictions import SIGN_TURNED, load, read_record
+from bayescal.cli.terminal import Screen, usage_errors
 
-Out = Annotated[Path, options.option("--out", options.OUTPUT, "The file to write.", metavar="FILE")]
+Out = Annotated[Path, options.option("--out", options.OUTPUT, "The file to write.", "FILE")]
 FormatName = Annotated[
     str,
     options.option(
@@ -22,46 +19,27 @@ FormatName = Annotated[
         " sql: expressions for SELECT; onnx: a graph for ONNX runtimes.",
     ),
 ]
-Topic = Annotated[
-    str | None,
-    options.option("--topic", None, "Of calibrators of several topics the one to write."),
-]
-Band = Annotated[
-    bool,
-    options.option(
-        "--band/--no-band",
-        options.OUTPUT,
-        "Whether to write the band at each score, for which there must be a posterior.",
-    ),
-]
-Column = Annotated[
-    str,
-    options.option(
-        "--score-column",
-        options.COLUMNS,
-        "What the scores are called where the file is used: the column of sql, the input of onnx.",
-    ),
-]
+Topic = Annotated[str | None, options.option("--topic", None, "The topic to write, of several.")]
+BAND = "Whether to write the band at each score, which needs a posterior."
+Band = Annotated[bool, options.option("--band/--no-band", options.OUTPUT, BAND)]
+COLUMN = "The name of scores where the file is used: the column of sql, the input of onnx."
+Column = Annotated[str, options.option("--score-column", options.COLUMNS, COLUMN)]
 
 app = typer.Typer()
 
 
-@dataclass(frozen=True, kw_only=True)
-class Export(Call):
-    """The options of `bayescal export`."""
-
-    calibrator: options.Calibrator
-    out: Out
-    format: FormatName = "python"
-    topic: Topic = None
-    level: options.Level = 0.9
-    band: Band = True
-    prior: options.Prior = None
-    score_column: Column = "score"
-
-
-@command(app, Export)
-def export(asked: Export) -> None:
+@app.command()
+def export(
+    calibrator: options.CalibratorPath,
+    out: Out,
+    format_name: FormatName = "python",
+    topic: Topic = None,
+    level: options.Level = 0.9,
+    band: Band = True,
+    prior: options.Prior = None,
+    score_column: Column = "score",
+    quiet: options.Quiet = False,
+) -> None:
     """Write a calibrator to a file that needs no bayescal.
 
     [bold]bayescal export calibrated --format sql --out corn.sql[/bold]
@@ -71,14 +49,17 @@ def export(asked: Export) -> None:
     """
     from bayescal.report.export.writing import export as write
 
-    with asked.screen.warnings(), blamed_on_use(kinds=(ValueError, OSError, ImportError)):
+    screen = Screen(quiet=quiet)
+    with screen.warnings(lambda _: ""), usage_errors(kinds=(ValueError, OSError, ImportError)):
         written = write(
-            load(asked.calibrator),
-            asked.out,
-            format=asked.format,
-            topic=asked.topic,
-            level=asked.level if asked.band else None,
-            prior=asked.prior,
-            column=asked.score_column,
+            load(calibrator),
+            out,
+            format=format_name,
+            topic=topic,
+            level=level if band else None,
+            prior=prior,
+            column=score_column,
         )
-    asked.screen.say(f"Written to {written}: {written.stat().st_size / 1e3:.0f} kB")
+    if scores.sign_of(read_record(calibrator).get("arguments", {})) < 0:
+        screen.warn(SIGN_TURNED)
+    screen.say(f"Written to {written}: {written.stat().st_size / 1e3:.0f} kB")

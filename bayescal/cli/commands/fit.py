@@ -1,71 +1,51 @@
 """`bayescal fit`: calibrate the scores of a file."""
 
-from __future__ import annotations
-
-from dataclasses import dataclass
-from typing import Any
-
 import typer
 from rich.console import Group
 
-from bayescal.cli import options
-from bayescal.cli.command import UsageError, blamed_on_use, command
-from bayescal.cli.fitting import (
-    NONE,
-    Calibrated,
-    calibrate,
-    left_out_tables,
-    most_undecided_first,
-    pool,
-    split_by_topic,
-)
-from bayescal.cli.request import Fitting
-from bayescal.cli.tables import answer_table, parameter_table, topics_table
-from bayescal.cli.writing import held_out_tables, unfinished_run
+from bayescal.cli import fitting, options, predictions, tables, writing
+from bayescal.cli.scores import NONE, read_scores, split_by_topic
+from bayescal.cli.terminal import Screen, UsageError
 
-# What tables call the losses of topics that were fitted together.
+# The name of losses of topics that were fitted together.
 POOLED = "pooled"
 POOL_ADVICE = "--pool fits all topics together, and answers for these too."
 
 app = typer.Typer()
 
 
-@dataclass(frozen=True, kw_only=True)
-class Fit(Fitting):
-    """The options of `bayescal fit`."""
-
-    pool: options.Pool = False
-    parameters: options.Parameters = False
-    resume: options.Resume = False
-    prior_knowledge: options.PriorKnowledge = None
-
-    def check(self) -> None:
-        """Check the options; see `Settings.check`."""
-        super().check()
-        if self.prior_knowledge is None:
-            return
-        if self.pool:
-            raise UsageError(
-                "--pool learns a prior from the topics themselves, got --prior-knowledge"
-                f" {self.prior_knowledge}: leave out one of them."
-            )
-        with blamed_on_use("--prior-knowledge: "):
-            from bayescal.fitting.fitted_scores import read_prior_knowledge
-            from bayescal.fitting.settings import read_settings
-
-            parameters = self.score_parameters()
-            read_settings(parameters)
-            read_prior_knowledge(parameters)
-
-    def arguments(self) -> dict[str, Any]:
-        """Return the arguments of a calibrator of one problem; see `Settings.arguments`."""
-        given = {} if self.prior_knowledge is None else {"prior_knowledge": self.prior_knowledge}
-        return super().arguments() | given
-
-
-@command(app, Fit)
-def fit(asked: Fit) -> None:
-    """Fit a calibrator to labelled scores, one a topic if there are topics.
+@app.command()
+def fit(
+    context: typer.Context,
+    scores: options.ScoresFile,
+    score_column: options.ScoreColumn = "score",
+    label_column: options.LabelColumn = "label",
+    topic_column: options.TopicColumn = None,
+    weight_column: options.WeightColumn = None,
+    split_column: options.SplitColumn = None,
+    positive: options.Positive = None,
+    lower_is_positive: options.LowerIsPositive = False,
+    scores_are: options.ScoresAre = "auto",
+    family: options.Family = None,
+    parts: options.Parts = "auto",
+    prior_knowledge: options.PriorKnowledge = None,
+    inference: options.Inference = None,
+    model: options.Model = None,
+    pool: options.Pool = False,
+    jobs: options.Jobs = 1,
+    draws: options.Draws = 1000,
+    chains: options.Chains = 4,
+    tune: options.Tune = 1000,
+    target_accept: options.TargetAccept = 0.9,
+    level: options.Level = 0.9,
+    seed: options.Seed = 0,
+    out: options.OutFolder = None,
+    table_format: options.Format = options.TableFormat.CSV,
+    resume: options.Resume = False,
+    parameters: options.Parameters = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Fit a calibrator to labelled scores, one for each topic if there are topics.
 
     [bold]bayescal fit scores.csv --out calibrated[/bold]
 
@@ -85,25 +65,40 @@ def fit(asked: Fit) -> None:
     Scores should come from documents that the classifier was not trained on,
     such as cross-validated scores.
     """
-    table, screen, level = asked.read(), asked.screen, asked.level
-    with unfinished_run(asked.out, table, asked.told("fit"), resume=asked.resume) as folder:
-        if asked.pool:
-            many, left_out = pool(table, asked, screen, folder), NONE
-            screen.show(topics_table(many, level, "around their population"))
-            losses = held_out_tables(many, POOLED)
+    screen, arguments = Screen(quiet=quiet), options.arguments_of(context, "fit")
+    settings = fitting.FitOptions.of(arguments)
+    arguments["inference"] = settings.inference_name
+    if pool and prior_knowledge is not None:
+        raise UsageError(
+            "--pool learns a prior from the topics themselves, got --prior-knowledge"
+            f" {prior_knowledge}: leave out one of them."
+        )
+    settings.check()
+    writing.check_folder(out)
+    table = read_scores(scores, arguments)
+    writing.check_columns_free(table.frame, scores)
+    screen.say(table.note)
+    with writing.unfinished_run(out, table, arguments, resume=resume) as folder:
+        if pool:
+            results, left_out = fitting.pool(table, settings, screen, folder), NONE
+            screen.show(tables.topics_table(results, level, "around their population"))
+            losses = tables.held_out_tables(results, POOLED)
         else:
             problems = split_by_topic(table)
-            many, left_out = calibrate(problems, asked, screen, folder=folder)
-            screen.show(_answer(many, level))
-            losses = held_out_tables(many)
-        if asked.parameters:
-            screen.show(*(parameter_table(one, level) for one in many))
-        screen.show(*losses, *left_out_tables(left_out, POOL_ADVICE))
-        asked.save(many, "fit", left_out)
+            results, left_out = fitting.calibrate(problems, settings, screen, folder=folder)
+            screen.show(_answer(results, level))
+            losses = tables.held_out_tables(results)
+        if parameters:
+            screen.show(*(tables.parameter_table(result, level) for result in results))
+        screen.show(*losses, *tables.left_out_tables(left_out, POOL_ADVICE))
+        writing.save(out, results, arguments, screen, left_out)
+        predictions.warn_of_topics(
+            screen, table.frame, scores, topic_column, predictions.FIT_TOPICS
+        )
 
 
-def _answer(many: list[Calibrated], level: float) -> Group:
-    """Return the curve of the only problem, or a row for each of several."""
-    if len(many) == 1:
-        return answer_table(many[0], level)
-    return topics_table(most_undecided_first(many), level, "by themselves")
+def _answer(results: list[predictions.Calibrated], level: float) -> Group:
+    """Return the curve of the only topic, or a row for each of several."""
+    if len(results) == 1:
+        return tables.answer_table(results[0], level)
+    return tables.topics_table(predictions.most_undecided_first(results), level, "by themselves")

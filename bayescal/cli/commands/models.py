@@ -1,13 +1,11 @@
 """`bayescal models`: the model programs, and the source of one."""
 
-from __future__ import annotations
-
 import sys
 from typing import Annotated
 
 import typer
 
-from bayescal.cli.command import blamed_on_use
+from bayescal.cli.terminal import Screen, usage_errors
 
 Name = Annotated[
     str | None, typer.Argument(metavar="NAME", help="A program, or the path of a .py file.")
@@ -39,10 +37,9 @@ def _list() -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from bayescal.cli.command import Screen
     from bayescal.distributions import programs
 
-    table = Table("program", "what it is", box=box.SIMPLE_HEAD, show_lines=True, pad_edge=False)
+    table = Table("program", "description", box=box.SIMPLE_HEAD, show_lines=True, pad_edge=False)
     for name in programs.available():
         program = programs.load(name)
         values = ", ".join(f"{key}={value}" for key, value in program.hyperparameters().items())
@@ -54,7 +51,7 @@ def _list() -> None:
 def _print_source(name: str) -> None:
     from bayescal.distributions import programs
 
-    with blamed_on_use():
+    with usage_errors():
         source = programs.load(name).path.read_text(encoding="utf-8")
     if not sys.stdout.isatty():
         sys.stdout.write(source)

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
-from pathlib import Path
+from io import StringIO
 from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import typer
 
-from bayescal.cli import options
-from bayescal.cli.command import Call, Screen, blamed_on_use, command
-from bayescal.cli.fitting import Curve, curve_at, merge_curves, verdicts_by_topic, verdicts_table
-from bayescal.cli.layout import counted
-from bayescal.cli.reading import ColumnReader, write_frame
-from bayescal.cli.saved import Calibrators, read_calibrators, say_what_is_not_used
-from bayescal.cli.settings import option_advice
-from bayescal.cli.writing import check_columns_free, check_file, staged_file, with_curve
-from bayescal.support.validation import Floats, check_choice, check_fraction
+from bayescal.cli import options, predictions, tables, writing
+from bayescal.cli.columns import ColumnReader
+from bayescal.cli.files import write_frame
+from bayescal.cli.terminal import Screen, counted, printable, usage_errors
+from bayescal.support import validation
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,31 +23,29 @@ Test = Annotated[
     options.option(
         "--test",
         options.OUTPUT,
-        "The scores have labels (--label-column): say whether the probabilities are right.",
+        "The scores have labels (--label-column): test whether the probabilities are right.",
     ),
 ]
+
 app = typer.Typer()
 
 
-@dataclass(frozen=True, kw_only=True)
-class Predict(Call):
-    """The options of `bayescal predict`."""
-
-    calibrator: options.Calibrator
-    scores: options.ScoresFile
-    score_column: options.ScoreColumn = "score"
-    topic_column: options.TopicColumn = None
-    test: Test = False
-    label_column: options.LabelColumn = "label"
-    positive: options.PositiveHere = None
-    out: options.PredictedFile = None
-    level: options.Level = 0.9
-    band: options.Band = "pointwise"
-    prior: options.Prior = None
-
-
-@command(app, Predict)
-def predict(asked: Predict) -> None:
+@app.command()
+def predict(
+    calibrator: options.CalibratorPath,
+    scores: options.ScoresFile,
+    score_column: options.ScoreColumn = "score",
+    topic_column: options.TopicColumn = None,
+    lower_is_positive: options.LowerIsPositive = False,
+    test: Test = False,
+    label_column: options.LabelColumn = "label",
+    positive: options.PositiveHere = None,
+    out: options.PredictedFile = None,
+    level: options.Level = 0.9,
+    band: options.Band = "pointwise",
+    prior: options.Prior = None,
+    quiet: options.Quiet = False,
+) -> None:
     """Give new scores probabilities, with a band if the calibrator has a posterior.
 
     [bold]bayescal predict calibrated/posterior.nc new.csv --out probabilities.csv[/bold]
@@ -71,66 +64,66 @@ def predict(asked: Predict) -> None:
     says as well whether the probabilities are right, as far as the labels of
     held_out.csv can tell, and what to do if they are not.
     """
-    _check_options(asked.level, asked.band, asked.prior)
-    check_file(asked.out, read=asked.scores)
-    reader = ColumnReader(asked.scores)
-    check_columns_free(reader.frame, asked.scores)
-    values = reader.scores(asked.score_column)
-    found = read_calibrators(asked.calibrator, reader, asked.topic_column)
-    labels = next(iter(found.problems.values())).labels
-    positive, told = None, ""
-    if asked.test:
-        positive, told = reader.known_labels(asked.label_column, labels, asked.positive)
-    with asked.screen.warnings(advice=option_advice):
-        curve = _curve_of_rows(found, values, asked)
-    _write(with_curve(reader.frame, curve), asked.out, asked.screen)
-    say_what_is_not_used(
-        asked.screen,
-        reader.frame,
-        asked.scores,
-        asked.topic_column,
-        f"{asked.calibrator} is one calibrator for all rows.",
+    _check_options(level, band, prior)
+    writing.check_file(out, read=scores)
+    screen, reader = Screen(quiet=quiet), ColumnReader(scores)
+    writing.check_columns_free(reader.frame, scores)
+    values = reader.scores(score_column)
+    saved = predictions.read_calibrator(
+        calibrator, reader, topic_column, lower_is_positive=lower_is_positive
     )
-    if found.said:
-        asked.screen.warn(f"{found.said} They get no probability.")
-    if told:
-        asked.screen.tell(told)
-    if positive is not None:
-        # What is written to the screen may be piped on: the verdict stands apart from it.
-        show = asked.screen.note if asked.out is None else asked.screen.show
-        there = np.flatnonzero(~found.left_out)
-        topics = None if found.topics is None else found.topics[there]
-        show(verdicts_table(verdicts_by_topic(curve.probability[there], positive[there], topics)))
-
-
-def _curve_of_rows(found: Calibrators, scores: Floats, asked: Predict) -> Curve:
-    """Return predictions for the rows of each topic's problem, without topics left out."""
-    rows, problems, curves = found.rows(), found.problems, []
-    with asked.screen.progress("predict", len(rows)) as step:
-        for topic, where in rows:
-            step.begin(topic)
-            with blamed_on_use():
-                fitted = problems.answering(topic)
-            curve = curve_at(fitted, scores[where], asked.level, band=asked.band, prior=asked.prior)
+    values = saved.sign * values
+    labels = next(iter(saved.problems.values())).labels
+    is_positive, labelled, renamed = None, saved.left_out, ""
+    if test:
+        is_positive, labelled, renamed = reader.known_labels(label_column, labels, positive)
+    topics, curves = saved.rows(), []
+    with screen.warnings(), screen.progress("predict", len(topics)) as update:
+        for topic, rows in topics:
+            update(description=f"predict {topic}")
+            with usage_errors():
+                fitted = saved.problems.answering(topic)
+            curve = predictions.curve_at(fitted, values[rows], level, band=band, prior=prior)
             curves.append(curve)
-            step.end()
-    return merge_curves([where for _, where in rows], curves, scores.size)
+            update(advance=1)
+    curve = predictions.merge_curves([rows for _, rows in topics], curves, values.size)
+    frame = writing.with_curve(reader.frame, curve)
+    if out is None:
+        _print_table(frame)
+    else:
+        with writing.staged_file(out) as path:
+            write_frame(frame, path)
+        screen.say(f"Written to {out}: {counted(len(frame), 'row')}")
+    why = f"{calibrator} is one calibrator for all rows."
+    predictions.warn_of_topics(screen, reader.frame, scores, topic_column, why)
+    if saved.left_out_note:
+        screen.warn(f"{saved.left_out_note} They get no probability.")
+    if renamed:
+        screen.say(renamed, stderr=True)
+    if is_positive is not None:
+        rows = np.flatnonzero(~saved.left_out & labelled)
+        verdicts = predictions.verdicts_by_topic(
+            curve.probability[rows], is_positive[rows], saved.topics_of(rows)
+        )
+        # The table on the screen may be piped on: the verdict stands apart from it.
+        screen.show(tables.verdicts_table(verdicts), stderr=out is None)
+
+
+def _print_table(frame: pd.DataFrame) -> None:
+    """Print CSV, which may be piped on; on a terminal without control characters."""
+    if not sys.stdout.isatty():
+        write_frame(frame, sys.stdout)
+        return
+    text = StringIO()
+    write_frame(frame, text)
+    sys.stdout.write(printable(text.getvalue()))
 
 
 def _check_options(level: float, band: str, prior: float | None) -> None:
     from bayescal.fitting.results.calibration import KINDS
 
-    with blamed_on_use():
-        check_fraction(**{"--level": level})
-        check_choice("--band", band, KINDS)
+    with usage_errors():
+        validation.check_fraction(**{"--level": level})
+        validation.check_choice("--band", band, KINDS)
         if prior is not None:
-            check_fraction(**{"--prior": prior})
-
-
-def _write(frame: pd.DataFrame, out: Path | None, screen: Screen) -> None:
-    if out is None:
-        frame.to_csv(sys.stdout, index=False)
-        return
-    with staged_file(out) as path:
-        write_frame(frame, path)
-    screen.say(f"Written to {out}: {counted(len(frame), 'row')}")
+            validation.check_fraction(**{"--prior": prior})

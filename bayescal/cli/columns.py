@@ -1,0 +1,302 @@
+"""Columns of a file as checked arrays: scores, labels, topics, weights, splits, texts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal.cli import files
+from bayescal.cli.terminal import UsageError, usage_errors
+from bayescal.support import validation
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Mask = NDArray[np.bool_]
+
+FIT_SPLITS, TEST_SPLIT = ("calibration", "train"), "test"
+DEFAULT_SPLIT_COLUMN = "split"
+
+
+class ColumnReader:
+    """Columns of one file, or of some of its rows; errors name the file, column and row."""
+
+    def __init__(self, path: Path, frame: pd.DataFrame | None = None) -> None:
+        self.path = path
+        self.frame = files.read_frame(path) if frame is None else frame
+
+    def name(self, column: str) -> str:
+        """Return a column's name for messages."""
+        return f"column {column!r} of {self.path}"
+
+    def scores(self, column: str, option: str = "--score-column") -> validation.Floats:
+        """Return a column of finite numbers, and keep it as numbers in the frame."""
+        cells = self._cells(column, option)
+        values, advice = files.as_numbers(cells.tolist())
+        self._refuse(column, ~np.isfinite(values), "a finite number", advice)
+        with usage_errors():
+            values = validation.as_scores(values, self.name(column))
+        self.frame[column] = values
+        return values
+
+    def weights(self, column: str, labelled: Mask) -> validation.Floats:
+        """Return a column of weights, 0 for rows without a label."""
+        cells = self._cells(column, "--weight-column")
+        reader = ColumnReader(self.path, cells.where(labelled, 0.0).to_frame())
+        weights: validation.Floats = reader.scores(column, "--weight-column")
+        with usage_errors():
+            validation.as_weights(weights, weights.size, self.name(column))
+        self.frame[column] = weights
+        return weights
+
+    def labels(self, column: str, positive: str | None) -> tuple[tuple[Any, Any], Mask, Mask]:
+        """Return the negative and the positive label, and masks: rows positive, and labelled."""
+        values, labelled = self._labelled(column)
+        try:
+            classes, is_second = validation.encode_labels(values, name=self.name(column))
+        except ValueError as err:
+            unknown = " Empty cells are unknown labels." if np.unique(values).size > 2 else ""
+            raise UsageError(f"{err}{unknown}") from err
+        if labelled.all():
+            self.frame[column] = values
+        else:
+            cells = np.full(labelled.size, None, dtype=object)
+            cells[labelled] = values.tolist()
+            self.frame[column] = cells
+        first, second = classes.tolist()
+        if positive is not None and positive not in (str(first), str(second)):
+            raise UsageError(
+                f"--positive must be one of the labels in {self.name(column)},"
+                f" {str(first)!r} and {str(second)!r}, got {positive!r}."
+            )
+        is_positive = np.zeros(labelled.size, dtype=bool)
+        is_positive[labelled] = ~is_second if positive == str(first) else is_second
+        pair = (second, first) if positive == str(first) else (first, second)
+        return pair, is_positive, labelled
+
+    def known_labels(
+        self, column: str, classes: NDArray[Any], positive: str | None = None
+    ) -> tuple[Mask, Mask, str]:
+        """Return masks of positive and labelled rows for two known classes, and renamed labels."""
+        name = self.name(column)
+        if positive is not None:
+            own, is_positive, labelled = self.labels(column, positive)
+            spelling = _renamed(dict(zip(own, (False, True), strict=True)), classes, name)
+            return is_positive, labelled, spelling
+        values, labelled = self._labelled(column)
+        is_positive, meanings = np.zeros(labelled.size, dtype=bool), None
+        try:
+            is_positive[labelled] = validation.match_labels(values, classes, name)
+        except ValueError as err:
+            meanings = spelled(values, classes)
+            if meanings is None:
+                fitted = " and ".join(repr(str(label)) for label in classes.tolist())
+                here = ", ".join(repr(str(label)) for label in np.unique(values).tolist()[:4])
+                raise UsageError(
+                    f"{name} must hold the labels that were fitted, {fitted}, got {here}: rename"
+                    f" them, or name the one that stands for {str(classes[1])!r} with --positive."
+                ) from err
+            is_positive[labelled] = [meanings[value] for value in values.tolist()]
+        return is_positive, labelled, _renamed(meanings or {}, classes, name)
+
+    def _labelled(self, column: str) -> tuple[NDArray[Any], Mask]:
+        """Return the labels of the rows that have one, and their mask."""
+        labelled = self.present(column, "--label-column")
+        if not labelled.any():
+            raise UsageError(f"{self.name(column)} must hold labels, got empty cells only.")
+        values = _labels(self._complete(column, "--label-column", "a label", labelled))
+        if values.dtype.kind == "f" and not labelled.all() and (values % 1.0 == 0.0).all():
+            values = values.astype(np.int64)  # floats only because some are missing
+        return values, labelled
+
+    def topics(self, column: str) -> NDArray[np.str_]:
+        """Return a column of names."""
+        return self._complete(column, "--topic-column", "a topic").astype(np.str_)
+
+    def texts(self, column: str) -> list[str]:
+        """Return a column of documents."""
+        return [str(cell) for cell in self._complete(column, "--text-column", "a document")]
+
+    def present(self, column: str, option: str) -> Mask:
+        """Return the mask of rows with a value in a column."""
+        cells = self._cells(column, option)
+        blank = [isinstance(cell, str) and not cell.strip() for cell in cells]
+        filled: Mask = cells.notna().to_numpy(dtype=bool) & ~np.array(blank, dtype=bool)
+        return filled
+
+    def test_rows(self, column: str | None, labelled: Mask | None = None) -> Mask:
+        """Return the rows that a column of splits marks as test rows; none without a column."""
+        if column is None:
+            return np.zeros(len(self.frame), dtype=bool)
+        rows = np.ones(len(self.frame), dtype=bool) if labelled is None else labelled
+        test = np.zeros(rows.size, dtype=bool)
+        values = self._complete(column, "--split-column", "a split", rows).astype(np.str_)
+        strange = np.zeros(rows.size, dtype=bool)
+        strange[rows] = ~np.isin(values, (*FIT_SPLITS, TEST_SPLIT))
+        self._refuse(column, strange, "'calibration' or 'train' (to fit) or 'test'")
+        test[rows] = values == TEST_SPLIT
+        return test
+
+    def held_out_rows(self, column: str | None, labelled: Mask) -> Mask:
+        """Return the labelled test rows of the column of splits; all labelled ones without it."""
+        test = self.test_rows(split_column(self.frame, column), labelled)
+        return test if test.any() else labelled
+
+    def _cells(self, column: str, option: str) -> pd.Series[Any]:
+        if column not in self.frame.columns:
+            known = ", ".join(repr(str(name)) for name in self.frame.columns)
+            raise UsageError(
+                f"{self.path} has no column {column!r}; its columns are {known}:"
+                f" name the one you mean with {option}."
+                f"{advice_on_missing(self.frame, column, option)}"
+            )
+        return self.frame[column]
+
+    def _complete(
+        self, column: str, option: str, what: str, rows: Mask | None = None
+    ) -> NDArray[Any]:
+        """Return the cells of a column, or of some rows, which must not be empty."""
+        cells = self._cells(column, option)
+        values = cells.to_numpy(dtype=object)
+        several = np.array([_is_several(cell) for cell in values], dtype=bool)
+        bad = several | cells.isna().to_numpy(dtype=bool)
+        self._refuse(column, bad if rows is None else bad & rows, what)
+        return values if rows is None else values[rows]
+
+    def _refuse(self, column: str, bad: Mask, expected: str, advice: str = "") -> None:
+        if bad.any():
+            row = int(np.flatnonzero(bad)[0])
+            came = _shown(self.frame[column].iloc[row])
+            raise UsageError(
+                f"{self.name(column)} must hold {expected} in every row, got {came} in data row"
+                f" {row + 1} ({int(bad.sum())} of {bad.size} rows): correct or leave them out."
+                f"{advice}"
+            )
+
+
+def split_column(frame: pd.DataFrame, named: str | None) -> str | None:
+    """Return the column of splits: the one named, or one called split if it exists."""
+    if named is None and DEFAULT_SPLIT_COLUMN in frame.columns:
+        return DEFAULT_SPLIT_COLUMN
+    return named
+
+
+def _renamed(meanings: Mapping[Any, bool], classes: NDArray[Any], name: str) -> str:
+    """Return a sentence that names the class as which each label is read."""
+    read = {str(label): str(classes[int(positive)]) for label, positive in meanings.items()}
+    pairs = [f"{label!r} as {fitted!r}" for label, fitted in read.items() if label != fitted]
+    return f"The labels in {name} are read as those fitted: {', '.join(pairs)}." if pairs else ""
+
+
+def _is_several(cell: Any) -> bool:
+    """Return whether a cell of a Parquet file holds a list, a struct or a map."""
+    return not isinstance(cell, str | bytes) and (hasattr(cell, "__len__") or np.ndim(cell) > 0)
+
+
+def _shown(cell: Any) -> str:
+    import pandas as pd
+
+    if _is_several(cell):
+        value = cell.tolist() if isinstance(cell, np.ndarray) else cell
+        text = repr(value)
+        return f"a {type(value).__name__} {text if len(text) <= 40 else f'{text[:37]}...'}"
+    return "an empty cell" if pd.isna(cell) else repr(cell)
+
+
+def _labels(cells: NDArray[Any]) -> NDArray[Any]:
+    """Return labels with a type of their own: whole numbers where every text is one."""
+    # Dates and decimals of a Parquet file are the texts that a CSV file would have.
+    plain = (str, bool, int, float)
+    values = np.array([cell if isinstance(cell, plain) else str(cell) for cell in cells.tolist()])
+    if values.dtype.kind != "U":
+        return values
+    try:
+        numbers = {text: int(text) for text in np.unique(values).tolist()}
+    except ValueError:
+        return values
+    if any(str(number) != text for text, number in numbers.items()):
+        return values
+    return np.array([numbers[text] for text in values.tolist()])
+
+
+# Labels of held-out rows, which may be spelled otherwise than the fitted ones.
+
+# Synonyms, regardless of blanks around them and of capitals.
+NO = frozenset({"0", "0.0", "-1", "-", "false", "f", "no", "n", "neg", "negative"})
+YES = frozenset({"1", "1.0", "+1", "+", "true", "t", "yes", "y", "pos", "positive"})
+
+
+def spelled(values: NDArray[Any], classes: NDArray[Any]) -> dict[Any, bool] | None:
+    """
+    Map each label that occurs to whether it means the positive class; None if one means neither.
+
+    A label means a class if the two differ only in blanks around them and in capitals; or, where
+    the classes are a word for no and a word for yes, if it is another such word.
+
+    Examples
+    --------
+    >>> spelled(np.array(["Yes", "no", "no"]), np.array([0, 1]))
+    {'Yes': True, 'no': False}
+    >>> spelled(np.array(["Spam", "eggs"]), np.array(["ham", "spam"]))
+    """
+    negative, positive = (_plain_label(label) for label in classes.tolist())
+    meanings = {negative: False, positive: True}
+    for no, yes, of_no in ((negative, positive, False), (positive, negative, True)):
+        if no in NO and yes in YES:
+            meanings |= dict.fromkeys(NO, of_no) | dict.fromkeys(YES, not of_no)
+    labels = np.unique(values).tolist()
+    if negative == positive or any(_plain_label(label) not in meanings for label in labels):
+        return None
+    return {label: meanings[_plain_label(label)] for label in labels}
+
+
+def _plain_label(label: Any) -> str:
+    return str(label).strip().casefold()
+
+
+# Missing columns, and the names that the user may have meant.
+
+MOST_COLUMNS = 12  # searched for probabilities
+ROUNDING = 1e-3  # of probabilities that were printed
+
+
+def advice_on_missing(frame: pd.DataFrame, wanted: str, option: str) -> str:
+    """Suggest the column that a misspelt name may mean, in words."""
+    names = [str(name) for name in frame.columns]
+    near = [name for name in names if _plain(name) == _plain(wanted)]
+    if near:
+        return f" Did you mean {option} {near[0]!r}?"
+    if len(names) == 1:
+        return " It has one column: separate cells by commas, semicolons, tabs or bars."
+    if any(np.isfinite(files.as_numbers([name])[0][0]) for name in names):
+        return " Its first line looks like data, where names of columns are expected: add them."
+    pair = _probabilities(frame) if option == "--score-column" else None
+    if pair is None:
+        return ""
+    return (
+        f" Its columns {pair[0]!r} and {pair[1]!r} sum to 1, like the two that predict_proba"
+        f" returns: pass [:, 1], the positive class's, which is likely {option} {pair[1]!r}."
+    )
+
+
+def _probabilities(frame: pd.DataFrame) -> tuple[str, str] | None:
+    """Return two columns of probabilities that sum to 1 in every row, if there are any."""
+    inside = {}
+    for name in frame.columns[:MOST_COLUMNS]:
+        values, _ = files.as_numbers(frame[name].tolist())
+        # Labels of 0 and 1 are no probabilities; nan fails too.
+        if ((values >= 0.0) & (values <= 1.0)).all() and not np.isin(values, (0.0, 1.0)).all():
+            inside[str(name)] = values
+    for first, second in combinations(inside, 2):
+        if np.abs(inside[first] + inside[second] - 1.0).max() < ROUNDING:
+            return first, second
+    return None
+
+
+def _plain(name: str) -> str:
+    return name.casefold().strip().replace("_", "").replace(" ", "")

@@ -1,0 +1,313 @@
+"""Files of tables: CSV or Parquet with named columns, and their cells as numbers."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import re
+import warnings
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+from zipfile import BadZipFile
+
+import numpy as np
+
+from bayescal.cli.terminal import UsageError, counted, usage_errors
+from bayescal.support.validation import Floats
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# Encoding and delimiter of CSV files.
+
+# If the header has equal numbers of them, the first is the delimiter.
+SEPARATORS = (",", ";", "\t", "|")
+MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"\xef\xbb\xbf": "utf-8-sig"}
+BLOCK = 1 << 20
+ZIP = b"PK\x03\x04"  # the first bytes of spreadsheets
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """The encoding and the delimiter of a file of cells."""
+
+    # By its byte order mark; else UTF-8, or Latin-1 where it is not UTF-8
+    encoding: str
+    # The most frequent one in the header, unless a first line "sep=" names it
+    separator: str
+    # Whether there is such a line, which spreadsheets write
+    named: bool
+
+
+def dialect_of(path: Path) -> Dialect:
+    """Detect a file's encoding and delimiter from its first bytes and its header."""
+    with _opened(path) as file:
+        if file.read(len(ZIP)) == ZIP:
+            raise ValueError(
+                "it is a spreadsheet or another zip archive, not text: name a spreadsheet .xlsx, or"
+                " save the sheet as CSV."
+            )
+    with _opened(path) as file:
+        encoding = _encoding(file)
+    with _opened(path) as file:
+        head = file.readline(BLOCK)
+        # UTF-16 ends lines in two bytes, of which readline takes one.
+        head += file.read(1) if encoding in ("utf-16", "utf-16-le") else b""
+    header = head.decode(encoding, errors="replace").strip("\r\n")
+    if header.lower().startswith("sep=") and len(header) == len("sep=") + 1:
+        return Dialect(encoding, header[-1], named=True)
+    return Dialect(encoding, max(SEPARATORS, key=header.count), named=False)
+
+
+def _encoding(file: IO[bytes]) -> str:
+    block = file.read(BLOCK)
+    if not block.strip():
+        raise ValueError("it is empty: expected a header and rows.")
+    for mark, encoding in MARKS.items():
+        if block.startswith(mark):
+            return encoding
+    if b"\0" in block[:2]:  # UTF-16 without its mark
+        return "utf-16-be" if block[:1] == b"\0" else "utf-16-le"
+    pending = b""
+    while block:
+        try:
+            (pending + block).decode("utf-8")
+            pending = b""
+        except UnicodeDecodeError as err:
+            # A character may be cut at the end of a block.
+            if err.reason != "unexpected end of data":
+                return "latin-1"
+            pending = (pending + block)[err.start :]
+        block = file.read(BLOCK)
+    return "latin-1" if pending else "utf-8"
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[IO[bytes]]:
+    file = gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb")  # noqa: SIM115
+    try:
+        yield file  # type: ignore[misc]
+    finally:
+        file.close()
+
+
+# Tables on disk: CSV files as text, Parquet files typed.
+
+# Suffixes of files that are read, and of those that are written.
+TEXT_SUFFIXES, WRITTEN = (".csv", ".tsv", ".csv.gz", ".tsv.gz"), (".csv", ".parquet")
+READ = (*TEXT_SUFFIXES, ".xlsx", ".parquet")
+EXPECTED = f"{', '.join(READ[:-1])} or {READ[-1]}"
+
+
+def read_frame(path: Path, what: str = "scores") -> pd.DataFrame:
+    """
+    Read a CSV file as text, or a typed Parquet file or spreadsheet; see `READ`.
+
+    Cells of a CSV file may be separated by commas, semicolons, tabs or bars, and encoded in UTF-8,
+    UTF-16 or Latin-1.
+    """
+    import pandas as pd
+
+    if not path.name.lower().endswith(READ):
+        calibrator = path.suffix == ".nc" or path.is_dir()
+        advice = " Where a calibrator is named too, it comes before them." * calibrator
+        raise UsageError(f"{what} must come in a {EXPECTED} file, got {path}.{advice}")
+    if path.is_dir():
+        raise UsageError(f"{path} is a folder: expected a {EXPECTED} file of {what}.")
+    if not path.is_file():
+        raise UsageError(f"there is no file {path}; expected a {EXPECTED} file of {what}.")
+    readers: dict[str, Callable[[Path], Any]] = {".parquet": pd.read_parquet, ".xlsx": _xlsx}
+    read = readers.get(path.suffix.lower(), _csv)
+    # Damaged archives raise the last four.
+    kinds = (OSError, ValueError, ImportError, KeyError, BadZipFile, EOFError, zlib.error)
+    with usage_errors(f"{path} cannot be read: ", kinds):
+        frame: pd.DataFrame = read(path).reset_index(drop=True)
+    if frame.empty:
+        raise UsageError(f"{path} must hold a header and at least one row of {what}, got no row.")
+    return frame
+
+
+def _csv(path: Path) -> pd.DataFrame:
+    import pandas as pd
+
+    dialect = dialect_of(path)
+    # As text: numbers parsed and printed again would turn a document 007 into 7, and a topic
+    # "NA" into a missing one.
+    options: dict[str, Any] = {
+        "dtype": str,
+        "keep_default_na": False,
+        "na_values": [""],
+        "sep": dialect.separator,
+        "encoding": dialect.encoding,
+        "skiprows": int(dialect.named),
+    }
+    _check_header(pd.read_csv(path, header=None, nrows=1, **options).iloc[0].tolist())
+    with warnings.catch_warnings():
+        # Rows longer than the header; index_col=False keeps pandas from shifting them.
+        warnings.simplefilter("error", pd.errors.ParserWarning)
+        try:
+            frame: pd.DataFrame = pd.read_csv(path, index_col=False, **options)
+        except (pd.errors.ParserWarning, pd.errors.ParserError) as err:
+            raise ValueError(_unparsed(err, dialect.separator)) from err
+    return _map_text(frame, "'", QUOTED, lambda cell: cell[1:])
+
+
+def _unparsed(err: Exception, separator: str) -> str:
+    """Explain why rows cannot be read, with what may help."""
+    text = str(err)
+    if quote := re.search(r"EOF inside string starting at row (\d+)", text):
+        return f"a quotation mark that opens in line {int(quote[1]) + 1} is never closed."
+    too_long = re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", text)
+    where = "its rows have more cells than its header."
+    if too_long:
+        expected, line, came = too_long.groups()
+        where = f"its header has {counted(int(expected), 'cell')}, line {line} has {came}."
+    if separator != ",":
+        return where
+    return (
+        f"{where} Put cells that hold a comma in quotes; numbers with a decimal comma need"
+        " semicolons between cells; no line may stand above the header."
+    )
+
+
+def _check_header(names: list[Any]) -> None:
+    """Refuse a name of two columns, of which pandas would rename the second."""
+    twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
+    if twice and isinstance(twice[0], str):
+        raise ValueError(f"its header names the column {twice[0]!r} twice: rename one of them.")
+
+
+def _xlsx(path: Path) -> pd.DataFrame:
+    import pandas as pd
+
+    try:
+        sheets = pd.read_excel(
+            path, sheet_name=None, header=None, dtype=object, keep_default_na=False, na_values=[""]
+        )
+    except ImportError as err:
+        raise ImportError(
+            "spreadsheets need openpyxl: pip install openpyxl, or save the sheet as CSV."
+        ) from err
+    filled = {name: frame for name, frame in sheets.items() if not frame.empty}
+    if len(filled) > 1:
+        raise ValueError(
+            f"expected one sheet with rows, got {', '.join(map(repr, filled))}: save the one with"
+            " the scores as CSV."
+        )
+    if not filled:
+        return pd.DataFrame()
+    (cells,) = filled.values()
+    names = [str(name) for name in cells.iloc[0]]
+    _check_header(names)
+    return cells.iloc[1:].set_axis(names, axis=1)
+
+
+def write_frame(frame: pd.DataFrame, path: Path | IO[str]) -> None:
+    """Write a table in the format of the path's suffix, or as CSV to a stream."""
+    if isinstance(path, Path) and path.suffix.lower() == ".parquet":
+        frame.to_parquet(path, index=False)
+    else:
+        text = _map_text(frame, SIGNS, FORMULA, lambda cell: f"'{cell}")
+        # Python's writer leaves a carriage return without quotes, where readers end the row.
+        returns = any(
+            column.astype(str).str.contains("\r", regex=False, na=False).any()
+            for _, column in text.items()
+            if column.dtype.kind not in NUMERIC
+        )
+        text.to_csv(
+            path, index=False, quoting=csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL
+        )
+
+
+NUMERIC = "biufcmM"  # kinds of columns without text
+
+# Spreadsheets run cells of CSV that begin like this, unless an apostrophe stands before them, which
+# reading takes away again. Numbers, and a sign alone, are no formulas; full-width signs count too.
+SIGNS = "=+-@\t\r\n\uff1d\uff0b\uff0d\uff20"
+FORMULA = re.compile(rf"(?![+-]?[\d.,]+(?:[eE][+-]?\d+)?\s*%?$|[-+=@]$)[{re.escape(SIGNS)}]")
+QUOTED = re.compile(rf"'{FORMULA.pattern}")
+
+
+def _map_text(
+    frame: pd.DataFrame, first: str, pattern: re.Pattern[str], change: Callable[[str], str]
+) -> pd.DataFrame:
+    """Change names of columns and cells of text that match; `first` is how a match begins."""
+
+    def changed(cell: Any) -> Any:
+        return change(cell) if isinstance(cell, str) and pattern.match(cell) else cell
+
+    columns: dict[str, Any] = {}
+    for name, column in frame.items():
+        if column.dtype.kind in NUMERIC:
+            continue
+        # Few cells begin like that: the pattern itself is slow.
+        candidates = column.astype(str).str.startswith(tuple(first), na=False).to_numpy(dtype=bool)
+        if candidates.any():
+            cells = column.to_numpy(dtype=object, copy=True)
+            cells[candidates] = [changed(cell) for cell in cells[candidates]]
+            columns[str(name)] = cells
+    return frame.assign(**columns).rename(columns=changed)
+
+
+# Cells of text as numbers, with a decimal point or a decimal comma, or in per cent.
+
+# 1,234 may be one thousand and more, or one and a little.
+THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
+ADVICE = (
+    " Numbers with a decimal comma are read only in a column without decimal points, and where they"
+    " cannot be thousands, as 1,234 can: write them with a decimal point."
+)
+
+PERCENT_ADVICE = (
+    " Per cent signs are read only in a column where every number has one: add those that lack."
+)
+
+
+def as_numbers(cells: Sequence[Any]) -> tuple[Floats, str]:
+    """
+    Return cells as numbers, nan for other text, and advice about commas and per cent signs.
+
+    Examples
+    --------
+    >>> as_numbers(["0,75", "-1"])
+    (array([ 0.75, -1.  ]), '')
+    >>> values, advice = as_numbers(["0,75", "0.5"])
+    >>> values, "decimal comma" in advice
+    (array([nan, 0.5]), True)
+    >>> as_numbers(["75 %", "2.5%"])
+    (array([0.75 , 0.025]), '')
+    """
+    values = np.array([_number(cell) for cell in cells], dtype=np.float64)
+    texts = [cell for cell in cells if isinstance(cell, str)]
+    if any(text.rstrip().endswith("%") for text in texts):
+        if not all(text.rstrip().endswith("%") for text in texts) or np.isfinite(values).any():
+            return values, PERCENT_ADVICE
+        shares, advice = as_numbers([str(cell).rstrip().removesuffix("%") for cell in cells])
+        return shares / 100.0, advice
+    with_comma = [text for text in texts if "," in text]
+    if not with_comma:
+        return values, ""
+    other = np.array([_number(_with_point(cell)) for cell in cells], dtype=np.float64)
+    pointed = any("." in text for text in texts)
+    in_thousands = all(THOUSANDS.fullmatch(text.strip()) for text in with_comma)
+    if not pointed and not in_thousands and np.isfinite(other).all():
+        return other, ""
+    return values, ADVICE if any(np.isfinite(_number(_with_point(c))) for c in with_comma) else ""
+
+
+def _with_point(cell: Any) -> Any:
+    return cell.replace(",", ".") if isinstance(cell, str) else cell
+
+
+def _number(cell: Any) -> float:
+    if isinstance(cell, str):
+        # Python takes 1_000 for a number; spreadsheets write a minus sign of its own.
+        cell = None if "_" in cell else cell.replace("\N{MINUS SIGN}", "-")
+    try:
+        return float(cell)
+    except (TypeError, ValueError):
+        return np.nan

@@ -1,0 +1,355 @@
+"""Answers of fitted calibrators for rows: curves, losses, verdicts; saved calibrators."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal.cli import scores
+from bayescal.cli.columns import ColumnReader, Mask
+from bayescal.cli.files import WRITTEN
+from bayescal.cli.terminal import Screen, UsageError, usage_errors
+from bayescal.support.validation import Floats
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bayescal.calibrators.score_calibrator import ScoreCalibrator
+    from bayescal.calibrators.topic_calibrator import TopicCalibrator
+    from bayescal.fitting.fitted_scores import FittedScores
+    from bayescal.fitting.problems.problem import Calibrator, FittedProblem, Problems
+    from bayescal.metrics import CalibrationVerdict, Losses
+
+ALL_TOPICS = "all"  # names the sum over topics
+TOPIC = "topic"  # the usual name of a column of topics
+SIGN_TURNED = "lower scores stand for positives: what is written takes -score in place of score."
+FIT_TOPICS = f"--topic-column {TOPIC} fits each by itself, with --pool all together."
+
+
+@dataclass(frozen=True)
+class RowCurve:
+    """Calibrated answers at the scores of some rows."""
+
+    # (n,): natural log-odds of the positive class
+    log_odds: Floats
+    # (n, 2): lower and upper end of the band of its probability; None without a posterior
+    band: Floats | None = None
+
+    @property
+    def probability(self) -> Floats:
+        """Return the probabilities of the positive class."""
+        from bayescal.support.bayes import probability
+
+        return probability(self.log_odds)
+
+    @property
+    def width(self) -> float | None:
+        """Return the mean width of the band, if there is one."""
+        return None if self.band is None else float((self.band[:, 1] - self.band[:, 0]).mean())
+
+
+def curve_at(
+    fitted: FittedProblem,
+    score: Floats,
+    level: float,
+    *,
+    band: str = "pointwise",
+    prior: float | None = None,
+) -> RowCurve:
+    """Return log-odds and bands of a fitted problem at scores; see `Calibration.interval`."""
+    values, calibration = fitted.read(score), fitted.calibration
+    log_odds = fitted.log_odds(values, prior)
+    if not fitted.has_posterior:
+        return RowCurve(log_odds)
+    return RowCurve(log_odds, calibration.with_prior(prior).interval(values, level, band))
+
+
+def mle_log_odds(fitted: FittedProblem, score: Floats) -> Floats:
+    """Return the log-odds of maximum likelihood at scores."""
+    calibration = fitted.calibration
+    return calibration.fits.log_odds(calibration.read(fitted.read(score)))
+
+
+def merge_curves(rows: Sequence[scores.Rows], curves: Sequence[RowCurve], n: int) -> RowCurve:
+    """Return the curve of a table of n rows from those of parts of it."""
+    log_odds, band = np.full(n, np.nan), np.full((n, 2), np.nan)
+    banded = all(curve.band is not None for curve in curves)
+    for positions, curve in zip(rows, curves, strict=True):
+        log_odds[positions] = curve.log_odds
+        if banded:
+            band[positions] = curve.band
+    return RowCurve(log_odds, band if banded else None)
+
+
+@dataclass(frozen=True)
+class Calibrated:
+    """A fitted topic, and the answers for its rows."""
+
+    # Its rows
+    problem: scores.TopicRows
+    # Fitted to this topic alone or to others too
+    calibrator: FittedScores | ScoreCalibrator | TopicCalibrator
+    # The calibrator's answers for this topic
+    fitted: FittedProblem
+    # Name of the calibrator's file
+    file: str
+    # At all rows of the topic, in their order
+    curve: RowCurve
+    # On the rows to test on, by inference; empty if there are none
+    losses: dict[str, Losses]
+
+    @property
+    def undecided(self) -> int | None:
+        """Count the rows whose band holds 1/2, so that either class may be likelier."""
+        if self.curve.band is None:
+            return None
+        lower, upper = self.curve.band.T
+        return int(((lower < 0.5) & (upper > 0.5)).sum())
+
+    @property
+    def tested(self) -> tuple[Floats, Mask]:
+        """Return the probabilities of the rows to test on, and the mask of positive ones."""
+        rows = self.problem.test_rows
+        positions = np.searchsorted(self.problem.rows, rows)
+        return self.curve.probability[positions], self.problem.table.positive[rows]
+
+
+def calibrated(
+    problem: scores.TopicRows,
+    calibrator: FittedScores | ScoreCalibrator | TopicCalibrator,
+    fitted: FittedProblem,
+    file: str,
+    level: float,
+) -> Calibrated:
+    """Compute a fitted topic's answers for its rows; arguments as the attributes of the result."""
+    curve = curve_at(fitted, problem.table.score[problem.rows], level)
+    return Calibrated(problem, calibrator, fitted, file, curve, held_out_losses(fitted, problem))
+
+
+def most_undecided_first(results: Iterable[Calibrated]) -> list[Calibrated]:
+    """
+    Sort topics by their number of undecided rows: where people, or labels, help most.
+
+    Without bands, and where the numbers are equal, topics with few positives come first.
+    """
+    return sorted(results, key=lambda each: (-(each.undecided or 0), each.problem.counts[1]))
+
+
+def flags(results: Sequence[Calibrated]) -> list[str]:
+    """Return the findings of each topic, without those that all of several share."""
+    findings = [each.fitted.problems for each in results]
+    shared = set.intersection(*map(set, findings)) if len(findings) > 1 else set()
+    return ["; ".join(text for text in each if text not in shared) for each in findings]
+
+
+# Losses and verdicts on rows to test on.
+
+
+def held_out_losses(fitted: FittedProblem, problem: scores.TopicRows) -> dict[str, Losses]:
+    """Return the losses on the rows to test on, by inference; empty without such rows."""
+    rows = problem.test_rows
+    if rows.size == 0:
+        return {}
+    from bayescal.metrics import losses
+
+    score, positive = problem.table.score[rows], problem.table.positive[rows]
+    by_method = {"mle": losses(mle_log_odds(fitted, score), positive)} if fitted.has_mle else {}
+    if fitted.inference != "mle":
+        by_method[fitted.inference] = losses(fitted.log_odds(fitted.read(score)), positive)
+    return by_method
+
+
+def sum_losses(topics: Iterable[Mapping[str, Losses]]) -> dict[str, Losses]:
+    """Return the sums over topics, of the methods that every topic has."""
+    from bayescal.metrics import Losses
+
+    maps = list(topics)
+    sums = {}
+    for method in (name for name in maps[0] if all(name in other for other in maps)):
+        each = [other[method] for other in maps]
+        sums[method] = Losses(
+            n=sum(one.n for one in each),
+            log_loss=math.fsum(one.log_loss for one in each),
+            squared_error=math.fsum(one.squared_error for one in each),
+            errors=sum(one.errors for one in each),
+        )
+    return sums
+
+
+def with_test_rows(results: Sequence[Calibrated]) -> list[Calibrated]:
+    """Return the topics that have rows to test on."""
+    return [each for each in results if each.problem.test_rows.size]
+
+
+def total_losses(tested: Sequence[Calibrated]) -> Losses:
+    """Return the losses of the inference, summed over topics."""
+    return sum_losses(each.losses for each in tested)[tested[0].fitted.inference]
+
+
+def all_test_rows(tested: Sequence[Calibrated]) -> tuple[Floats, Mask]:
+    """Return the probabilities of all rows to test on, and the mask of positive ones."""
+    probability, positive = zip(*(each.tested for each in tested), strict=True)
+    return np.concatenate(probability), np.concatenate(positive)
+
+
+# A topic's name, and the verdict on its probabilities.
+NamedVerdict = tuple[str, "CalibrationVerdict"]
+
+
+def verdicts_by_topic(
+    probability: Floats, positive: Mask, topics: NDArray[np.str_] | None
+) -> list[NamedVerdict]:
+    """Return the verdict on each topic's probabilities, the worst first, and of several on all."""
+    from bayescal.metrics import calibration_verdict
+
+    verdicts = [
+        (topic or "", calibration_verdict(positive[rows], probability[rows]))
+        for topic, rows in scores.rows_by_topic(topics, probability.size)
+    ]
+    verdicts.sort(key=lambda named: named[1].pvalue)
+    if len(verdicts) > 1:
+        verdicts.append((ALL_TOPICS, calibration_verdict(positive, probability)))
+    return verdicts
+
+
+# Scores, labels and maybe topics.
+Examples = tuple[NDArray[Any], ...]
+
+# Saved calibrators, and the one that answers for each row of a file of scores.
+
+
+@dataclass(frozen=True)
+class SavedCalibrator:
+    """A saved calibrator, and the rows of a file that each of its problems answers for."""
+
+    # As it was loaded
+    source: Calibrator
+    # Its problems, by topic, or the only one
+    problems: Problems
+    # (n,): topic of each row
+    topics: NDArray[np.str_] | None
+    # (n,): rows of topics that the fit left out, for which nothing answers
+    left_out: Mask
+    # A sentence about these; empty if there are none
+    left_out_note: str
+    # -1 if lower scores stand for positives, whose calibrator takes scores with their sign turned
+    sign: int
+
+    @property
+    def answered(self) -> scores.Rows:
+        """Return the positions of rows that a problem answers for."""
+        return np.flatnonzero(~self.left_out)
+
+    def topics_of(self, rows: scores.Rows) -> NDArray[np.str_] | None:
+        """Return the topics of some rows, if there are topics."""
+        return None if self.topics is None else self.topics[rows]
+
+    def rows(self) -> list[tuple[str, scores.Rows]]:
+        """Return each topic, the empty string without topics, and its rows."""
+        answered = self.answered
+        grouped = scores.rows_by_topic(self.topics_of(answered), answered.size)
+        return [(topic or "", answered[rows]) for topic, rows in grouped]
+
+
+def load(path: Path) -> Calibrator:
+    """Load as `bayescal.load` does, but return `FittedScores` for a ScoreCalibrator."""
+    from bayescal.calibrators.loading import read_saved
+
+    return read_saved(path, _read_file)
+
+
+def _read_file(path: Path) -> Calibrator:
+    from bayescal.calibrators.loading import calibrator_of
+    from bayescal.fitting.fitted_scores import NAME, FittedScores
+    from bayescal.fitting.results import storage, tree
+
+    results = storage.read_tree(path)
+    if results.attrs[tree.ESTIMATOR] == NAME:
+        return FittedScores.from_results(results)
+    calibrator: Calibrator = calibrator_of(results, path)
+    return calibrator
+
+
+def read_record(path: Path) -> dict[str, Any]:
+    """Return the summary in a folder, or beside a calibrator's file; empty without one."""
+    from bayescal.calibrators.loading import SUMMARY
+
+    folder = path if path.is_dir() else path.parent
+    try:
+        record: dict[str, Any] = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
+        return record if isinstance(record["arguments"], dict) else {}
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+
+
+def read_calibrator(
+    path: Path,
+    reader: ColumnReader,
+    topic_column: str | None,
+    source: Calibrator | None = None,
+    *,
+    lower_is_positive: bool = False,
+) -> SavedCalibrator:
+    """Read a saved calibrator, unless it is loaded, and assign each row of a file to a problem."""
+    with usage_errors():
+        source = load(path) if source is None else source
+        topics = reader.topics(topic_column) if topic_column else None
+        problems = source.fitted_problems()
+    if problems.by_topic and topics is None:
+        raise UsageError(f"{path} holds many topics: name their column with --topic-column.")
+    if topics is not None and not problems.by_topic:
+        raise UsageError(
+            f"--topic-column needs a folder that bayescal fit wrote with --topic-column;"
+            f" {path} is one calibrator without topics."
+        )
+    record = read_record(path)
+    reasons: scores.LeftOut = record.get("left_out", {})
+    left_out, note = scores.rows_left_out(topics, reasons, len(reader.frame))
+    sign = -1 if lower_is_positive else scores.sign_of(record.get("arguments", {}))
+    saved = SavedCalibrator(source, problems, topics, left_out, note, sign)
+    _check_answered(saved, reader.name(str(topic_column)))
+    return saved
+
+
+def fitted_examples(path: Path, problems: Problems) -> Examples | None:
+    """Return the fitted scores from the file beside a calibrator that does not keep them."""
+    arguments: dict[str, Any] = read_record(path).get("arguments", {})
+    folder = path if path.is_dir() else path.parent
+    written = [folder / f"probabilities{suffix}" for suffix in WRITTEN]
+    written = [file for file in written if file.is_file()]
+    if not arguments or not written or next(iter(problems.values())).documents.known:
+        return None
+    table = scores.read_scores(written[0], arguments)
+    return table.examples(table.fit_rows)
+
+
+def _check_answered(saved: SavedCalibrator, column: str) -> None:
+    rows, problems = saved.rows(), saved.problems
+    if not rows:
+        raise UsageError(
+            f"{column} must hold topics that were fitted: there are only {saved.left_out_note}"
+        )
+    for topic, _ in rows:
+        if not problems.answers(topic):
+            raise UsageError(
+                f"{column} must hold topics that have a calibrator,"
+                f" {', '.join(map(repr, problems))}; got {topic!r}."
+            )
+
+
+def warn_of_topics(
+    screen: Screen, frame: pd.DataFrame, path: Path, topic_column: str | None, why: str
+) -> None:
+    """Warn about a column of topics that no option names."""
+    if topic_column is not None or TOPIC not in frame.columns:
+        return
+    topics = frame[TOPIC].nunique()
+    if topics > 1:
+        screen.warn(f"{path} has a column {TOPIC!r} of {topics} values, which is not used: {why}")

@@ -1,0 +1,309 @@
+"""A file of labelled scores as one table, and its rows by topic."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal.cli.columns import ColumnReader, Mask, split_column
+from bayescal.cli.files import read_frame
+from bayescal.cli.terminal import UsageError, counted
+from bayescal.support.validation import Floats, first_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Rows = NDArray[np.intp]
+
+# The column that marks rows that were held out at random.
+HELD_OUT = "held_out"
+TEXT_FILES = "*.txt"
+# Columns by their meaning; options and arguments are named after them.
+COLUMNS = ("score", "label", "topic", "weight", "split")
+
+
+@dataclass(frozen=True)
+class ScoreTable:
+    """A file of scores, checked."""
+
+    # All rows and columns; score, label and weight typed, the rest of a CSV file as text
+    frame: pd.DataFrame
+    # (n,): raw scores, finite; with their sign turned if lower ones stand for positives
+    score: Floats
+    # (n,): whether the label is the positive one
+    positive: Mask
+    # The negative and the positive label
+    classes: tuple[Any, Any]
+    # (n,): rows to test on; the others are fitted, if they have a label
+    test: Mask
+    # (n,): rows with a label; the others get a probability only
+    labelled: Mask
+    # (n,): topic of each row
+    topic: NDArray[np.str_] | None = None
+    # (n,): weights in the fit
+    weight: Floats | None = None
+    # -1 if lower scores stand for positives: times `score` it is the user's
+    sign: int = 1
+
+    def take(self, rows: Rows) -> ScoreTable:
+        """Return some rows without their frame: all that another process needs."""
+        return replace(
+            self,
+            frame=self.frame.iloc[:0, :0],
+            score=self.score[rows],
+            positive=self.positive[rows],
+            test=self.test[rows],
+            labelled=self.labelled[rows],
+            topic=None if self.topic is None else self.topic[rows],
+            weight=None if self.weight is None else self.weight[rows],
+        )
+
+    @property
+    def fit_rows(self) -> Rows:
+        """Return the positions of the rows to fit."""
+        return np.flatnonzero(self.labelled & ~self.test)
+
+    @property
+    def note(self) -> str:
+        """Return a sentence on rows without a label; empty if all have one."""
+        labelled, n = int(self.labelled.sum()), self.labelled.size
+        if labelled == n:
+            return ""
+        return (
+            f"{labelled:,d} of {n:,d} rows have a label and are fitted or tested on; the other"
+            f" {n - labelled:,d} get a probability only."
+        )
+
+    def labels(self, rows: Rows) -> NDArray[Any]:
+        """Return the labels of some rows, as the file has them."""
+        return np.array(self.classes)[self.positive[rows].astype(np.intp)]
+
+    def examples(self, rows: Rows) -> tuple[NDArray[Any], ...]:
+        """Return the scores and labels of some rows, and their topics if there are any."""
+        topics = () if self.topic is None else (self.topic[rows],)
+        return (self.score[rows], self.labels(rows), *topics)
+
+
+def read_scores(path: Path, arguments: Mapping[str, Any]) -> ScoreTable:
+    """Read a file of labelled scores; the arguments of the call name its columns."""
+    names = {kind: arguments[f"{kind}_column"] for kind in COLUMNS}
+    if names["score"] == names["label"]:
+        raise UsageError(
+            "--score-column and --label-column must name different columns, got"
+            f" {names['score']!r} for both."
+        )
+    sign = sign_of(arguments)
+    reader = ColumnReader(path)
+    values = reader.scores(names["score"])
+    classes, is_positive, labelled = reader.labels(names["label"], arguments["positive"])
+    split = split_column(reader.frame, names["split"])
+    return ScoreTable(
+        frame=reader.frame,
+        score=sign * values,
+        positive=is_positive,
+        classes=classes,
+        test=reader.test_rows(split, labelled),
+        labelled=labelled,
+        topic=reader.topics(names["topic"]) if names["topic"] else None,
+        weight=reader.weights(names["weight"], labelled) if names["weight"] else None,
+        sign=sign,
+    )
+
+
+def sign_of(arguments: Mapping[str, Any]) -> int:
+    """Return -1 if --lower-is-positive is among the arguments of a call."""
+    return -1 if arguments.get("lower_is_positive") else 1
+
+
+def read_documents(
+    path: Path, text: str, label: str, split: str | None, positive: str | None
+) -> tuple[ScoreTable, list[str]]:
+    """Read a table or folder of texts; return the table, without scores yet, and the texts."""
+    if not path.is_dir() and not path.suffix:
+        raise UsageError(f"there is no folder {path} of documents, nor is it named like a file.")
+    frame = _folder(path, text, label) if path.is_dir() else read_frame(path, "documents")
+    reader = ColumnReader(path, frame)
+    texts = reader.texts(text)
+    classes, is_positive, labelled = reader.labels(label, positive)
+    table = ScoreTable(
+        frame=frame.drop(columns=text),
+        score=np.full(len(frame), np.nan),
+        positive=is_positive,
+        classes=classes,
+        test=reader.test_rows(split_column(frame, split), labelled),
+        labelled=labelled,
+    )
+    return table, texts
+
+
+def _folder(path: Path, text: str, label: str) -> pd.DataFrame:
+    import pandas as pd
+
+    paths = sorted([*path.glob(TEXT_FILES), *path.glob(f"*/{TEXT_FILES}")])
+    if not paths:
+        raise UsageError(
+            f"{path} must hold text files ({TEXT_FILES}), those with a label in a folder of its"
+            " name; got none."
+        )
+    return pd.DataFrame(
+        {
+            "document": [str(file.relative_to(path)) for file in paths],
+            text: [_text(file) for file in paths],
+            label: [None if file.parent == path else file.parent.name for file in paths],
+        }
+    )
+
+
+def _text(file: Path) -> str:
+    try:
+        content = file.read_text(encoding="utf-8")
+    except UnicodeDecodeError as err:
+        raise UsageError(
+            f"{file} must be UTF-8 text, got byte {err.object[err.start]:#04x} at {err.start}:"
+            " convert it first."
+        ) from err
+    if not content.strip():
+        raise UsageError(f"{file} must hold a document, got an empty file: leave it out.")
+    return content
+
+
+# From a table to binary problems: one for each topic.
+
+
+@dataclass(frozen=True)
+class TopicRows:
+    """The rows of one topic, or of a file without topics."""
+
+    # The whole file
+    table: ScoreTable
+    # Its name; None in a file without topics
+    topic: str | None
+    # (k,): positions in the table, in order
+    rows: Rows
+
+    @property
+    def name(self) -> str:
+        """Return the topic, or the empty string in a file without topics."""
+        return self.topic or ""
+
+    @property
+    def subject(self) -> str:
+        """Return the opening of messages about the topic."""
+        return "" if self.topic is None else f"topic {self.topic!r}: "
+
+    @property
+    def fit_rows(self) -> Rows:
+        """Return the rows with a label that are fitted."""
+        return self.rows[(self.table.labelled & ~self.table.test)[self.rows]]
+
+    @property
+    def test_rows(self) -> Rows:
+        """Return the rows with a label to test on."""
+        return self.rows[(self.table.labelled & self.table.test)[self.rows]]
+
+    def alone(self) -> TopicRows:
+        """Return the topic in a table of its own rows."""
+        return TopicRows(self.table.take(self.rows), self.topic, np.arange(self.rows.size))
+
+    @property
+    def counts(self) -> tuple[int, int]:
+        """Count the negative and the positive rows to fit."""
+        negatives, positives = self.scores_by_class()
+        return negatives.size, positives.size
+
+    def scores_by_class(self) -> tuple[Floats, Floats]:
+        """Return the scores to fit of the negatives and of the positives."""
+        score, positive = self.table.score[self.fit_rows], self.table.positive[self.fit_rows]
+        return score[~positive], score[positive]
+
+
+def split_by_topic(table: ScoreTable) -> list[TopicRows]:
+    """Return the rows of each topic, in the order in which topics first appear."""
+    grouped = rows_by_topic(table.topic, table.score.size)
+    return [TopicRows(table, topic, rows) for topic, rows in grouped]
+
+
+def rows_by_topic(topics: NDArray[np.str_] | None, n: int) -> list[tuple[str | None, Rows]]:
+    """Return the topics in the order in which they first appear, and the rows of each."""
+    if topics is None:
+        return [(None, np.arange(n))]
+    names, first, codes = np.unique(topics, return_index=True, return_inverse=True)
+    order = np.argsort(codes, kind="stable")
+    rows = np.split(order, np.flatnonzero(np.diff(codes[order])) + 1)
+    return [(str(names[k]), rows[k]) for k in np.argsort(first)]
+
+
+def hold_out(table: ScoreTable, share: float, seed: int) -> ScoreTable:
+    """
+    Set random rows apart for testing: the same share of each class of each topic.
+
+    Each class keeps at least one row to fit. The frame gets a column that marks the rows.
+    """
+    rng = np.random.default_rng(seed)
+    test = table.test.copy()
+    for _, rows in rows_by_topic(table.topic, table.score.size):
+        for label in (False, True):
+            members = rows[(table.labelled & (table.positive == label))[rows]]
+            n = min(round(share * members.size), members.size - 1)
+            if n > 0:
+                test[rng.choice(members, n, replace=False)] = True
+    return replace(table, test=test, frame=table.frame.assign(**{HELD_OUT: test}))
+
+
+# Topics that cannot be fitted: they are listed with the reason, and the others go on.
+
+# Why each topic that could not be fitted was left out, by its name.
+LeftOut = Mapping[str, str]
+NONE: LeftOut = MappingProxyType({})
+
+
+def fittable(problems: Sequence[TopicRows]) -> tuple[list[TopicRows], dict[str, str]]:
+    """Return the topics with both classes, and why the others are left out."""
+    reasons = [missing_class(problem) for problem in problems]
+    left_out = {
+        problem.name: reason for problem, reason in zip(problems, reasons, strict=True) if reason
+    }
+    refuse_if_all(problems, left_out)
+    return [each for each, why in zip(problems, reasons, strict=True) if not why], left_out
+
+
+def missing_class(problem: TopicRows) -> str:
+    """Name the class that a topic's rows to fit lack; empty if both are present."""
+    table, rows = problem.table, problem.fit_rows
+    counts = rows if table.weight is None else rows[table.weight[rows] > 0.0]
+    for label, positive in zip(table.classes, (False, True), strict=True):
+        if not (table.positive[counts] == positive).any():
+            return (
+                "both classes need rows to fit (not of split 'test', not of weight 0), got none"
+                f" with label {label!r}."
+            )
+    return ""
+
+
+def refuse_if_all(problems: Sequence[TopicRows], left_out: LeftOut) -> None:
+    """Raise UsageError, with the first reason, if every topic is left out."""
+    if len(left_out) < len(problems):
+        return
+    first = problems[0]
+    others = f" None of {counted(len(problems), 'topic')} can be fitted." if first.topic else ""
+    raise UsageError(f"{first.subject}{left_out[first.name]}{others}")
+
+
+def rows_left_out(topics: NDArray[np.str_] | None, left_out: LeftOut, n: int) -> tuple[Mask, str]:
+    """Return the mask of rows in topics left out, (n,), and a sentence about them, if any."""
+    if topics is None or not left_out:
+        return np.zeros(n, dtype=bool), ""
+    gone = np.isin(topics, list(left_out))
+    if not gone.any():
+        return gone, ""
+    names = list(dict.fromkeys(topics[gone].tolist()))
+    return gone, (
+        f"{counted(int(gone.sum()), 'row')} of {counted(len(names), 'topic')} that the fit left out"
+        f" ({first_of(names)}): {left_out[names[0]]}"
+    )

@@ -1,0 +1,161 @@
+"""The terminal: tables on stdout; progress, warnings and errors on stderr."""
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+from rich import progress
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
+from rich.text import Text
+
+# Into a file or a pipe tables are written at full width, whatever the terminal's.
+WIDTH_OF_FILES = 160
+
+Advice = Callable[[type[Warning]], str]
+# Updates a progress bar; see `rich.progress.Progress.update`.
+Update = Callable[..., None]
+
+
+class UsageError(Exception):
+    """A mistake in the call or in its data; the message is the line that the user reads."""
+
+
+@contextmanager
+def usage_errors(
+    subject: str = "", kinds: tuple[type[Exception], ...] = (ValueError, OSError)
+) -> Iterator[None]:
+    """Turn the errors with which the package refuses its input into UsageError."""
+    try:
+        yield
+    except kinds as err:
+        raise UsageError(f"{subject}{err}") from err
+
+
+def check_at_least(least: int, **numbers: int) -> None:
+    """Raise UsageError unless every named number is large enough."""
+    for name, number in numbers.items():
+        if number < least:
+            raise UsageError(f"{name} must be at least {least}, got {number}.")
+
+
+SAMPLER_ADVICE = "Options for this: --tune, --draws, --chains, --target-accept."
+SCORES_ADVICE = "Options for this: --positive, --lower-is-positive, --scores-are."
+
+
+def option_advice(category: type[Warning]) -> str:
+    """Name the options that address a kind of warning."""
+    advice = zip(warning_categories(), (SAMPLER_ADVICE, SCORES_ADVICE), strict=True)
+    return next((text for kind, text in advice if issubclass(category, kind)), "")
+
+
+def warning_categories() -> tuple[type[Warning], type[Warning]]:
+    """Return the package's warnings about convergence and about scores."""
+    from bayescal.fitting.results.diagnostics import ConvergenceWarning
+    from bayescal.support.score_checks import ScoresWarning
+
+    return ConvergenceWarning, ScoresWarning
+
+
+class Screen:
+    """The two streams of a command; if `quiet`, only errors are shown, which are raised."""
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        self.quiet = quiet
+        self._out, self._err = _console(stderr=False), _console(stderr=True)
+
+    def show(self, *renderables: RenderableType, stderr: bool = False) -> None:
+        """Print tables, a blank line after each."""
+        console = self._err if stderr else self._out
+        for renderable in () if self.quiet else renderables:
+            console.print(renderable)
+            console.print()
+
+    def say(self, text: str, *, stderr: bool = False) -> None:
+        """Print a line, unless it is empty, literally: names and paths may look like markup."""
+        if text and not self.quiet:
+            (self._err if stderr else self._out).print(Text(text), soft_wrap=True)
+
+    def warn(self, text: str) -> None:
+        """Print a warning on stderr."""
+        if not self.quiet:
+            message = Text.assemble(("Warning: ", "bold yellow"), " ".join(text.split()))
+            self._err.print(message, soft_wrap=True)
+
+    @contextmanager
+    def progress(self, what: str, total: int) -> Iterator[Update]:
+        """Show a progress bar on a terminal; yield the function that updates it."""
+        bar = progress.Progress(
+            progress.SpinnerColumn(),
+            progress.TextColumn("{task.description}"),
+            progress.BarColumn(),
+            progress.MofNCompleteColumn(),
+            progress.TimeElapsedColumn(),
+            console=self._err,
+            transient=True,
+            disable=self.quiet or not self._err.is_terminal,
+        )
+        with bar:
+            yield partial(bar.update, bar.add_task(what, total=total))
+
+    @contextmanager
+    def warnings(self, advice: Advice = option_advice) -> Iterator[None]:
+        """Show Python's warnings as warnings of this program."""
+
+        def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+            self.warn(f"{message} {advice(category)}")
+
+        # Not catch_warnings(record=True): filters of others still drop warnings or raise them.
+        with warnings.catch_warnings():
+            for category in warning_categories():
+                warnings.simplefilter("always", category)
+            warnings.showwarning = show
+            yield
+
+
+# Control characters, which could move the cursor or change colours, are shown as pictures.
+CONTROLS = {code: chr(0x2400 + code) for code in range(32) if chr(code) not in "\n\t"}
+CONTROLS |= dict.fromkeys(range(0x7F, 0xA0), "\N{REPLACEMENT CHARACTER}")
+
+
+def printable(text: str) -> str:
+    r"""
+    Return text without control characters, for a terminal.
+
+    Examples
+    --------
+    >>> printable("a\x1b[31mb")
+    'a␛[31mb'
+    """
+    return text.translate(CONTROLS)
+
+
+class _LiteralConsole(Console):
+    """A console that prints control characters in names as pictures."""
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
+        for text, style, control in super().render(renderable, options):
+            yield Segment(text if control else printable(text), style, control)
+
+
+def _console(*, stderr: bool) -> Console:
+    console = _LiteralConsole(stderr=stderr, highlight=False)
+    if not console.is_terminal:
+        console.width = WIDTH_OF_FILES
+    return console
+
+
+def counted(number: int, noun: str) -> str:
+    """
+    Return a number of things in words.
+
+    Examples
+    --------
+    >>> counted(1, "topic"), counted(1200, "row")
+    ('1 topic', '1,200 rows')
+    """
+    return f"{number:,d} {noun}{'' if number == 1 else 's'}"
