@@ -14,7 +14,6 @@ from scipy.special import logsumexp
 from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
-from bayescal.calibrators.classifier.fitted_classifier import with_labels
 from bayescal.calibrators.classifier.folds import Scored
 from bayescal.calibrators.classifier.raw_scores import Reach, raw_scores
 from bayescal.calibrators.classifier.score_maps import (
@@ -390,14 +389,14 @@ def problems(pairs: Pairs, classes: NDArray[Any]) -> Problems:
     return Problems(names, lambda position: by_name[names[position]], by_topic=names != [""])
 
 
-def labelled(pairs: Pairs, documents: Any, y: Any) -> Any:
-    """Return scores of held-out documents with their labels, as a report takes them."""
+def own_scores(pairs: Pairs, documents: Any) -> Floats:
+    """Return the scores of documents by the only classifier, (n, columns)."""
     if len(pairs) > 1:
         raise ValueError(
             "held-out documents have no one score by an ensemble: fit with ensemble=False."
         )
     (pair,) = pairs
-    return with_labels(pair.scores(documents), y, pair.kind, pair.classes)
+    return pair.scores(documents)
 
 
 def _folds(pairs: Pairs) -> list[str]:

@@ -93,9 +93,50 @@ class FittedClassifier:
             if hasattr(first, name):
                 setattr(self, name, getattr(first, name))
 
-    def _held_out(self, X: Any, y: Any) -> Any:  # noqa: N803
-        """Return scores and labels of held-out documents, as `write_report` takes them."""
+    def problem_scores(self, X: Any) -> Floats:  # noqa: N803
+        """
+        Return the scores of documents that the fitted problems are of.
+
+        Parameters
+        ----------
+        X : documents
+            As `predict_proba` takes them.
+
+        Returns
+        -------
+        ndarray of shape (n, problems)
+            A column for each of `fitted_problems`, in its order and units.
+
+        Raises
+        ------
+        ValueError
+            If there is no one score, as with the calibrators of several folds.
+        """
         raise NotImplementedError
+
+    def labelled_scores(self, X: Any, y: Any) -> Any:  # noqa: N803
+        """
+        Return the scores and labels of held-out documents, as `bayescal.report` takes them.
+
+        Parameters
+        ----------
+        X, y : documents and their classes
+            As `fit` takes them.
+
+        Returns
+        -------
+        tuple or pandas.DataFrame
+            Scores and labels for two classes, else columns score, label (1 for the class of the
+            row) and topic (the class or label).
+
+        Raises
+        ------
+        ValueError
+            As `problem_scores`, and if y holds other classes than those fitted.
+        """
+        scores = self.problem_scores(X)
+        names = self.labels_ if self._kind == MULTILABEL else self.classes_
+        return with_labels(scores, y, self._kind, np.asarray(names))
 
     def summary(self, level: float = 0.9) -> pd.DataFrame:
         """
@@ -161,7 +202,7 @@ class FittedClassifier:
 
         if (X is None) != (y is None):
             raise ValueError("X and y must be given together: held-out documents and classes.")
-        test = None if X is None else self._held_out(X, y)
+        test = None if X is None else self.labelled_scores(X, y)
         return write_report(
             self, path, test=test, level=level, threshold=threshold, recall=recall, title=title
         )
