@@ -70,6 +70,15 @@ def test_documents_of_a_classifier_are_its_scores(display, two, ax):
         assert not of_documents.data.equals(display.from_estimator(two, X[:9], y[:9], ax=ax).data)
 
 
+def test_a_legend_tells_held_out_documents_from_those_fitted(two, ax):
+    X, y = data()
+    for given, whose in (((), "fitted"), ((X, y), "held-out")):
+        shown = LogOddsDisplay.from_estimator(two, *given, ax=Figure().subplots())
+        legend = [text.get_text() for text in shown.ax_.get_legend().get_texts()]
+        assert f"{whose} documents, 90 % interval" in legend
+        assert shown.data.attrs["held_out"] == (whose == "held-out")
+
+
 @pytest.mark.parametrize("display", [*CURVES, ComparisonDisplay])
 def test_of_several_classes_one_is_shown(display, three, ax):
     X, y = data(3)

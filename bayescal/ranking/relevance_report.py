@@ -19,10 +19,9 @@ from bayescal.ranking.drawn_relevance import (
     enough_read,
     recall_by_rank,
 )
-from bayescal.report.answer import BY_CHANCE, Answer
+from bayescal.report.answer import BY_CHANCE, Answer, Cell
 from bayescal.report.document import describe_run
 from bayescal.report.rendering import numbers, render, short, write_page
-from bayescal.report.topic_table import Cell
 from bayescal.support.validation import Floats
 
 if TYPE_CHECKING:
@@ -76,7 +75,7 @@ class Judged:
 
 
 @dataclass(frozen=True)
-class Row:
+class QueryRow:
     """A query in the table of queries."""
 
     index: int
@@ -101,7 +100,7 @@ def write_relevance_report(
         judged = {name: judge(relevant[reading.document]) for name, reading in readings.items()}
     described = [_described(name, readings[name], judged.get(name)) for name in readings]
     rows = [
-        Row(index, str(name), _cells(reading, judged.get(name)))
+        QueryRow(index, str(name), _cells(reading, judged.get(name)))
         for index, (name, reading) in enumerate(readings.items())
     ]
     text = render(

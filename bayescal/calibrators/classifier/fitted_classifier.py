@@ -167,6 +167,7 @@ class FittedClassifier:
         X: Any = None,  # noqa: N803
         y: Any = None,
         *,
+        collection: Any = None,
         level: float = 0.9,
         threshold: float | None = None,
         recall: float = 0.9,
@@ -181,6 +182,8 @@ class FittedClassifier:
             Where to write the file.
         X, y : documents and their classes, optional
             Held-out documents, whose reliability it shows; not for calibrators of several folds.
+        collection : documents, optional
+            Documents to read from, whose labels nobody knows; see `write_report`.
         level : float
             Posterior probability of the bands at each score.
         threshold, recall
@@ -203,8 +206,17 @@ class FittedClassifier:
         if (X is None) != (y is None):
             raise ValueError("X and y must be given together: held-out documents and classes.")
         test = None if X is None else self.labelled_scores(X, y)
+        if collection is not None:
+            collection = self.problem_scores(collection)
         return write_report(
-            self, path, test=test, level=level, threshold=threshold, recall=recall, title=title
+            self,
+            path,
+            test=test,
+            collection=collection,
+            level=level,
+            threshold=threshold,
+            recall=recall,
+            title=title,
         )
 
     def save(self, path: str | Path) -> Path:

@@ -36,6 +36,16 @@ Test = Annotated[
         metavar="FILE",
     ),
 ]
+Collection = Annotated[
+    Path | None,
+    options.option(
+        "--collection",
+        None,
+        "Scores whose labels nobody knows: the report says how many documents to read, and how"
+        " many positives that finds and misses, as bayescal decide does.",
+        metavar="FILE",
+    ),
+]
 OutFile = Annotated[Path, options.option("--out", None, "The .html file to write.", metavar="FILE")]
 Title = Annotated[str | None, options.option("--title", None, "Title of the page.")]
 
@@ -65,6 +75,7 @@ class Report(Call):
     calibrator: options.Calibrator
     out: OutFile = Path("report.html")
     test: Test = None
+    collection: Collection = None
     title: Title = None
     score_column: options.ScoreColumn = "score"
     label_column: options.LabelColumn = "label"
@@ -99,6 +110,7 @@ def report(asked: Report) -> None:
             out,
             test=_held_out(asked, source),
             fitted=_fitted(asked.calibrator, source.fitted_problems()),
+            collection=_collection(asked, source),
             level=asked.level,
             threshold=asked.at_score,
             recall=asked.recall,
@@ -132,6 +144,21 @@ def _held_out(asked: Report, source: Calibrator) -> Labelled | None:
     if found.topics is None:
         return score[rows], labels[rows]
     return score[rows], labels[rows], found.topics[rows]
+
+
+def _collection(asked: Report, source: Calibrator) -> Labelled | NDArray[Any] | None:
+    """Return the scores of the collection and, where there are any, topics."""
+    if asked.collection is None:
+        return None
+    reader, column = ColumnReader(asked.collection), asked.topic_column
+    if source.fitted_problems().by_topic and column is None:
+        column = TOPIC
+    score = reader.scores(asked.score_column)
+    found = calibrators_of(source, asked.calibrator, reader, column)
+    if found.said:
+        asked.screen.warn(f"{found.said} The collection leaves them out.")
+    rows = ~found.left_out
+    return score[rows] if found.topics is None else (score[rows], found.topics[rows])
 
 
 def _fitted(path: Path, problems: Problems) -> Labelled | None:
