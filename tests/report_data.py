@@ -38,4 +38,6 @@ def as_number(text):
     """Return a number as a page shows it."""
     for shown, meant in (("\N{MINUS SIGN}", "-"), (",", ""), ("\N{INFINITY}", "inf")):
         text = text.replace(shown, meant)
+    if text.endswith(" %"):
+        return float(text[:-2]) / 100.0
     return float(text)

@@ -122,6 +122,32 @@ def test_a_file_agrees_with_the_calibrator_near_and_far(calibrator, format, tmp_
     np.testing.assert_allclose(found, exact(calibrator, scores), atol=ERROR, rtol=0.0)
 
 
+# Reserved words, names with capitals and dots, names of what the files themselves hold.
+COLUMNS = ["order", "group", "index", "key", "lower", "a.b", "Score", "1st", "a b", "\xb5"]
+COLUMNS += ["def", "predict", "np", "curves", "probability", "constant/0", "node/0", "svm_score"]
+
+
+@pytest.mark.parametrize("format", RUN)
+def test_any_name_of_a_column_is_a_name(format, tmp_path):
+    fitted = ScoreCalibrator(inference="mle").fit([-2.0, -1.0, 0.5, 1.0], [0, 1, 0, 1])
+    scores, options = np.linspace(-3.0, 3.0, 7), {"format": format, "level": None}
+    for column in COLUMNS:
+        if format == "onnx" and column == "probability":
+            with pytest.raises(ValueError, match="column must not be the name of an output"):
+                fitted.export(target(tmp_path, format), column=column, **options)
+            continue
+        found = exported(fitted, target(tmp_path, format), scores, column=column, **options)
+        np.testing.assert_allclose(found, exact(fitted, scores, None), atol=ERROR, rtol=0.0)
+
+
+def test_names_that_need_no_quotes_have_none(calibrator, tmp_path):
+    for column, name in (("svm_score", "svm_score"), ("user", '"user"'), ("a.b", '"a.b"')):
+        path = calibrator.export(tmp_path / "corn.sql", format="sql", column=column)
+        text = path.read_text(encoding="utf-8")
+        assert f"WHEN {name} < " in text
+        assert ("ANSI_QUOTES" in text) == (name != column)
+
+
 @pytest.mark.parametrize("format", RUN)
 def test_probabilities_are_taken_as_they_are(format, tmp_path):
     calibrator = fit("probabilities")
@@ -309,6 +335,8 @@ def test_an_unknown_topic_is_refused(topics, topic, tmp_path):
         ("a.py", {"level": 90}, ValueError, "level must lie between 0 and 1"),
         ("a.py", {"prior": 1.0}, ValueError, "prior must lie between 0 and 1"),
         ("a.py", {"column": ""}, ValueError, "column must be the name of a column"),
+        ("a.py", {"column": "a\0"}, ValueError, "column must be .* without null characters"),
+        ("a.py", {"column": "\ud800"}, ValueError, "column must be .* half characters"),
         (
             "a.json",
             {},

@@ -8,7 +8,7 @@ import pytest
 from bayescal import ScoreCalibrator, TopicCalibrator
 from bayescal.decisions import precision_at, recall_at, threshold_for_recall
 from bayescal.report import write_report
-from bayescal.support.palette import CLASS_COLOURS, MLE_COLOUR, POSTERIOR_COLOUR
+from bayescal.support.palette import CLASS_COLOURS, MLE_COLOUR, OKABE_ITO, POSTERIOR_COLOUR
 from tests.browser import browser, opened
 from tests.report_data import as_number, data_of, make_problem, make_topics
 
@@ -273,6 +273,8 @@ DRAWN = {
 def test_colours_are_those_of_the_plots(chromium, single, scheme):
     with opened(chromium, single[-1], color_scheme=scheme) as page:
         for where, (name, colour) in DRAWN.items():
+            if scheme == "dark" and colour == POSTERIOR_COLOUR:
+                colour = OKABE_ITO["sky blue"]
             for drawn in page.locator(where).all():
                 assert drawn.evaluate(f"(each) => getComputedStyle(each).{name}") == rgb(colour)
 

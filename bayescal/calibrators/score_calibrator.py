@@ -756,6 +756,7 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         path: str | Path,
         test: Any = None,
         *,
+        collection: Any = None,
         level: float = 0.9,
         threshold: float | None = None,
         recall: float = 0.9,
@@ -770,6 +771,8 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
             Where to write the file.
         test : DataFrame with columns score and label, or (scores, labels), optional
             Held-out documents, whose reliability it shows.
+        collection : array-like, DataFrame or tuple, optional
+            Scores of documents to read from, whose labels nobody knows; see `write_report`.
         level : float
             Posterior probability of the bands at each score.
         threshold, recall
@@ -787,7 +790,14 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         from bayescal.report import write_report
 
         return write_report(
-            self, path, test=test, level=level, threshold=threshold, recall=recall, title=title
+            self,
+            path,
+            test=test,
+            collection=collection,
+            level=level,
+            threshold=threshold,
+            recall=recall,
+            title=title,
         )
 
     def export(

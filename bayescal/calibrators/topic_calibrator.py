@@ -574,6 +574,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         test: Any = None,
         *,
         fitted: Any = None,
+        collection: Any = None,
         level: float = 0.9,
         threshold: float | None = None,
         recall: float = 0.9,
@@ -591,6 +592,8 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         fitted : DataFrame or tuple, optional
             The documents fitted, in the same form, for histograms and expected costs: the
             calibrator does not keep them.
+        collection : array-like, DataFrame or tuple, optional
+            Scores of documents to read from, whose labels nobody knows; see `write_report`.
         level : float
             Posterior probability of the bands at each score.
         threshold, recall
@@ -605,6 +608,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
             path,
             test=test,
             fitted=fitted,
+            collection=collection,
             level=level,
             threshold=threshold,
             recall=recall,

@@ -15,7 +15,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from bayescal.calibrators.classifier import ensemble
-from bayescal.calibrators.classifier.fitted_classifier import FittedClassifier, with_labels
+from bayescal.calibrators.classifier.fitted_classifier import FittedClassifier
 from bayescal.calibrators.classifier.folds import route, router_of
 from bayescal.calibrators.classifier.raw_scores import read_classifiers
 from bayescal.calibrators.classifier.targets import BINARY, MULTICLASS, MULTILABEL, read_target
@@ -446,8 +446,9 @@ class CombinedClassifier(
         """Return who may get which metadata of fit; see scikit-learn's guide."""
         return router_of(self, read_classifiers(self.classifiers))
 
-    def _held_out(self, X: Any, y: Any) -> Any:
-        return with_labels(self._scores(self._inputs(X)), y, self._kind, self._names)
+    def problem_scores(self, X: Any) -> Floats:
+        """Return the combined log-odds of documents; see `FittedClassifier.problem_scores`."""
+        return self._scores(self._inputs(X))
 
     @property
     def _has_probabilities(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from numbers import Real
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -34,12 +35,24 @@ ALL_TRIED, STEP = 1000, 1e-3
 COUNTED_ALONE = 10_000
 
 
-class Calibrator(Protocol):
+class FittedCalibrator(Protocol):
     """Anything fitted that has problems, see `bayescal.fitting.problems.problem`."""
 
     def fitted_problems(self) -> Any:
         """Return the problems fitted, by topic."""
         ...
+
+
+def scores_for(calibrator: Any, documents: Any) -> NDArray[Any]:
+    """Return raw scores: those a classifier gives documents, (n, problems), or the ones given."""
+    if are_scores(documents) or not hasattr(calibrator, "problem_scores"):
+        return np.asarray(documents)
+    return np.asarray(calibrator.problem_scores(documents))
+
+
+def are_scores(documents: Any) -> bool:
+    """Return whether documents are numbers in one dimension."""
+    return getattr(documents, "ndim", 1) == 1 and isinstance(next(iter(documents), None), Real)
 
 
 @dataclass(frozen=True)
@@ -95,7 +108,7 @@ class Collection:
 
 
 def rates_by_topic(
-    calibrator: Calibrator,
+    calibrator: FittedCalibrator,
     scores: ArrayLike,
     topics: ArrayLike | None = None,
     *,
@@ -110,8 +123,9 @@ def rates_by_topic(
     Return precision and recall at a threshold, and the positives it misses; a row for each topic.
 
     Of documents taken, T, and posterior draws k of P(+): labels y_ik ~ Bernoulli(P_k(+|s_i)),
-    precision_k = sum_T y_ik / |T|, recall_k = sum_T y_ik / sum y_ik, missed_k = sum of y_ik beyond
-    T. Their intervals hold both uncertainties, which curve is right and which labels fall out.
+    found_k = sum_T y_ik, missed_k = sum of y_ik beyond T, precision_k = found_k / |T|, recall_k =
+    found_k / (found_k + missed_k). Their intervals hold both uncertainties, which curve is right
+    and which labels fall out.
 
     Parameters
     ----------
@@ -120,9 +134,11 @@ def rates_by_topic(
         classifier's scores, those of its `fitted_problems`, so that there has to be one for each
         class (`ensemble=False`); of any other pass `sample_proba` to `recall_at`.
     scores : array-like of shape (n,)
-        Raw scores of the documents to take from, whose labels need not be known.
+        Raw scores of the documents to take from, whose labels need not be known; of a classifier
+        the documents themselves, X as for `predict_proba`, or raw scores in one dimension.
     topics : array-like of shape (n,), optional
-        The topic of each, where the calibrator has topics.
+        The topic of each, where the calibrator has topics. A classifier's documents without any
+        are asked about for every class or label.
     probability : float, optional
         Take documents whose P(+), by the point estimate, is this or more; or
     threshold : float, optional
@@ -140,8 +156,8 @@ def rates_by_topic(
     -------
     pandas.DataFrame
         Index topic, the one that misses most positives first. Columns documents, selected, score
-        (the smallest one taken, nan if none is), precision, recall and missed (posterior means),
-        and each of these three with _lower and _upper. Of no document precision is nan.
+        (the smallest one taken, nan if none is), precision, recall, found and missed (posterior
+        means), and each of these four with _lower and _upper. Of no document precision is nan.
 
     Raises
     ------
@@ -173,7 +189,7 @@ def rates_by_topic(
 
 
 def thresholds_by_topic(
-    calibrator: Calibrator,
+    calibrator: FittedCalibrator,
     scores: ArrayLike,
     topics: ArrayLike | None = None,
     *,
@@ -209,8 +225,8 @@ def thresholds_by_topic(
         Index topic, the one with most documents to read first. Columns documents, selected (to be
         read), threshold, threshold_lower and threshold_upper in score units (the interval is of the
         threshold that would do if the truth were known), probability (P(+) at the threshold),
-        recall (posterior mean), recall_lower, recall_upper, and assurance, the posterior
-        probability that recall is at least the wanted one.
+        recall, found and missed (posterior means, each with _lower and _upper), and assurance, the
+        posterior probability that recall is at least the wanted one.
 
     Raises
     ------
@@ -245,7 +261,6 @@ def _rates(
     # Of two values there are two thresholds: 1 takes those that are taken, and 0 all.
     cuts = one.cuts(taken.astype(np.float64), rng)
     selected = int(taken.sum())
-    missed = cuts.positives[:, -1] - (cuts.positives[:, 0] if selected else 0.0)
     return {
         "topic": one.topic,
         "documents": taken.size,
@@ -253,16 +268,15 @@ def _rates(
         "score": float(one.score[taken].min()) if selected else math.nan,
         **_with_interval("precision", thresholds.precision_of_cut(1.0, cuts, level)),
         **_with_interval("recall", thresholds.recall_of_cut(1.0, cuts, level)),
-        "missed": float(missed.mean()),
-        "missed_lower": float(np.quantile(missed, 0.5 - level / 2.0)),
-        "missed_upper": float(np.quantile(missed, 0.5 + level / 2.0)),
+        **_counts(cuts, 1.0, level),
     }
 
 
 def _threshold(
     one: Collection, recall: float, assurance: float | None, level: float, rng: Any
 ) -> dict[str, Any]:
-    found = thresholds.threshold_of_recall(one.cuts(one.score, rng), recall, assurance, level)
+    cuts = one.cuts(one.score, rng)
+    found = thresholds.threshold_of_recall(cuts, recall, assurance, level)
     at = int(np.flatnonzero(one.score == found.threshold)[0])
     return {
         "topic": one.topic,
@@ -275,8 +289,20 @@ def _threshold(
         "recall": found.achieved,
         "recall_lower": found.achieved_lower,
         "recall_upper": found.achieved_upper,
+        **_counts(cuts, found.threshold, level),
         "assurance": found.probability,
     }
+
+
+def _counts(cuts: Cuts, threshold: float, level: float) -> dict[str, float]:
+    """Return the numbers of positives found and missed at a threshold, with their intervals."""
+    taken = int(np.count_nonzero(cuts.score >= threshold))
+    found = cuts.positives[:, taken - 1] if taken else np.zeros(len(cuts.positives))
+    out: dict[str, float] = {}
+    for name, values in (("found", found), ("missed", cuts.positives[:, -1] - found)):
+        lower, upper = np.quantile(values, [0.5 - level / 2.0, 0.5 + level / 2.0])
+        out |= {name: values.mean(), f"{name}_lower": lower, f"{name}_upper": upper}
+    return {name: float(value) for name, value in out.items()}
 
 
 def _with_interval(name: str, found: thresholds.AtThreshold) -> dict[str, float]:
@@ -295,7 +321,7 @@ def _tried(ends: NDArray[np.intp]) -> NDArray[np.intp]:
 
 
 def _collections(
-    calibrator: Calibrator,
+    calibrator: FittedCalibrator,
     scores: ArrayLike,
     topics: ArrayLike | None,
     prior: Any,
@@ -305,15 +331,23 @@ def _collections(
     """Yield the documents of each topic, and a generator for it."""
     check_count("draws", draws)
     problems = calibrator.fitted_problems()
-    for topic, given in _by_topic(problems, scores, topics):
+    for topic, given in _by_topic(problems, scores_for(calibrator, scores), topics):
         rng = generator(random_state)
         yield _collection(problems.answering(topic), topic, given, prior, draws, rng), rng
 
 
 def _by_topic(
-    problems: Any, scores: ArrayLike, topics: ArrayLike | None
+    problems: Any, given: NDArray[Any], topics: ArrayLike | None
 ) -> list[tuple[Any, NDArray[Any]]]:
-    given = np.asarray(unmasked(scores, "scores"))
+    if given.ndim == 2 and problems.by_topic:
+        # Scores of a classifier, a column each: of all problems, or the one that topics name.
+        names = list(problems)
+        if topics is None:
+            return list(zip(names, given.T, strict=True))
+        column = {name: k for k, name in enumerate(names)}
+        code = np.array([column.get(str(name), -1) for name in np.asarray(topics).tolist()])
+        check_same_length("documents", len(given), "topics", code.size)
+        given = given[np.arange(code.size), code]
     if topics is None:
         if problems.by_topic:
             raise ValueError(

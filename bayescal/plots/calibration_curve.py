@@ -23,7 +23,7 @@ TICK_GAP = 0.05
 MARGIN = 0.06
 
 
-class ProbabilityDisplay(display.Display):
+class ProbabilityDisplay(curve.CurveDisplay):
     """
     P(+ | score) by the posterior, its band, and by maximum likelihood.
 
@@ -68,6 +68,8 @@ class ProbabilityDisplay(display.Display):
         level: float = 0.9,
         band: str = "pointwise",
         bins: int | None = None,
+        pos_label: Any = None,
+        name: str | None = None,
         mle: bool = True,
         ticks: bool = True,
         legend: bool = True,
@@ -81,16 +83,16 @@ class ProbabilityDisplay(display.Display):
             Fitted.
         scores, y : array-like of shape (n,), optional
             Held-out documents to show in place of the fitted ones, which a TopicCalibrator does not
-            keep.
+            keep; of a classifier X and y.
         topic : str or int, optional
-            The topic to show, if the calibrator is a TopicCalibrator.
+            The topic to show, if the calibrator is a TopicCalibrator, or the class or label.
         prior : float, array-like or frozen scipy.stats distribution, optional
             See `ScoreCalibrator.decision_function`; documents are shown unchanged.
         ax : matplotlib.axes.Axes, optional
             Where to draw; by default axes of a new figure.
-        grid, level, band, bins
+        grid, level, band, bins, pos_label
             See `compute`.
-        mle, ticks, legend
+        name, mle, ticks, legend
             See `plot`.
 
         Raises
@@ -100,14 +102,21 @@ class ProbabilityDisplay(display.Display):
         ValueError
             If an argument is not as described.
         """
+        topic = curve.topic_of(calibrator, topic, pos_label)
         problem = display.read_problem(calibrator, scores, y, topic=topic, prior=prior)
-        data = cls.compute(problem, grid=grid, level=level, band=band, bins=bins)
-        return cls(data).plot(ax=ax, mle=mle, ticks=ticks, legend=legend)
-
-    compute = staticmethod(curve.curve_data)
+        data = cls.compute(
+            problem, grid=grid, level=level, band=band, bins=bins, pos_label=pos_label
+        )
+        return cls(data).plot(ax=ax, name=name, mle=mle, ticks=ticks, legend=legend)
 
     def plot(
-        self, *, ax: Axes | None = None, mle: bool = True, ticks: bool = True, legend: bool = True
+        self,
+        *,
+        ax: Axes | None = None,
+        name: str | None = None,
+        mle: bool = True,
+        ticks: bool = True,
+        legend: bool = True,
     ) -> Self:
         """
         Draw.
@@ -115,7 +124,11 @@ class ProbabilityDisplay(display.Display):
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Where to draw; by default axes of a new figure.
+            Where to draw; by default axes of a new figure. In axes of another display of this
+            kind, for one picture of several models, the curve has another look, and documents and
+            maximum likelihood are not drawn again.
+        name : str, optional
+            Name of the model in the legend.
         mle : bool
             Whether to draw the maximum-likelihood curve too.
         ticks : bool
@@ -124,10 +137,9 @@ class ProbabilityDisplay(display.Display):
             Whether to draw a legend.
         """
         ax, data = self._begin(ax, mle=mle, ticks=ticks, legend=legend), self.data
-        self.band_ = curve.draw_band(ax, data, probability)
-        self.line_, self.mle_line_ = curve.draw_curves(ax, data, probability, mle=mle)
-        self.rugs_ = self._draw_ticks(ax) if ticks else []
-        curve.label_scores(ax, data)
+        self.band_, self.line_, self.mle_line_ = self._draw_curve(probability, name, mle=mle)
+        self.rugs_ = self._draw_ticks(ax) if ticks and not self.before_ else []
+        curve.label_scores(ax, data, widen=bool(self.before_))
         ax.set_ylim(-0.1, 1.1)
         ax.set_ylabel(f"P({curve.class_name(data)} | score)")
         # Below the ticks of the positives and what they are.
@@ -150,7 +162,7 @@ class ProbabilityDisplay(display.Display):
         return artists
 
 
-class LogOddsDisplay(display.Display):
+class LogOddsDisplay(curve.CurveDisplay):
     """
     Log-odds of the positive class by the posterior, its band, maximum likelihood and documents.
 
@@ -207,6 +219,8 @@ class LogOddsDisplay(display.Display):
         level: float = 0.9,
         band: str = "pointwise",
         bins: int | None = None,
+        pos_label: Any = None,
+        name: str | None = None,
         mle: bool = True,
         legend: bool = True,
     ) -> Self:
@@ -219,16 +233,16 @@ class LogOddsDisplay(display.Display):
             Fitted.
         scores, y : array-like of shape (n,), optional
             Held-out documents to show in place of the fitted ones, which a TopicCalibrator does not
-            keep.
+            keep; of a classifier X and y.
         topic : str or int, optional
-            The topic to show, if the calibrator is a TopicCalibrator.
+            The topic to show, if the calibrator is a TopicCalibrator, or the class or label.
         prior : float, array-like or frozen scipy.stats distribution, optional
             See `ScoreCalibrator.decision_function`; documents are shown unchanged.
         ax : matplotlib.axes.Axes, optional
             Where to draw; by default axes of a new figure.
-        grid, level, band, bins
+        grid, level, band, bins, pos_label
             See `compute`.
-        mle, legend
+        name, mle, legend
             See `plot`.
 
         Raises
@@ -238,33 +252,48 @@ class LogOddsDisplay(display.Display):
         ValueError
             If an argument is not as described.
         """
+        topic = curve.topic_of(calibrator, topic, pos_label)
         problem = display.read_problem(calibrator, scores, y, topic=topic, prior=prior)
-        data = cls.compute(problem, grid=grid, level=level, band=band, bins=bins)
-        return cls(data).plot(ax=ax, mle=mle, legend=legend)
+        data = cls.compute(
+            problem, grid=grid, level=level, band=band, bins=bins, pos_label=pos_label
+        )
+        return cls(data).plot(ax=ax, name=name, mle=mle, legend=legend)
 
-    compute = staticmethod(curve.curve_data)
-
-    def plot(self, *, ax: Axes | None = None, mle: bool = True, legend: bool = True) -> Self:
+    def plot(
+        self,
+        *,
+        ax: Axes | None = None,
+        name: str | None = None,
+        mle: bool = True,
+        legend: bool = True,
+    ) -> Self:
         """
         Draw.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Where to draw; by default axes of a new figure.
+            Where to draw; by default axes of a new figure. In axes of another display of this
+            kind, for one picture of several models, the curve has another look, and documents and
+            maximum likelihood are not drawn again.
+        name : str, optional
+            Name of the model in the legend.
         mle : bool
             Whether to draw the maximum-likelihood curve too.
         legend : bool
             Whether to draw a legend.
         """
         ax, data = self._begin(ax, mle=mle, legend=legend), self.data
-        self.band_ = curve.draw_band(ax, data, np.asarray)
-        self.line_, self.mle_line_ = curve.draw_curves(ax, data, np.asarray, mle=mle)
+        self.band_, self.line_, self.mle_line_ = self._draw_curve(np.asarray, name, mle=mle)
         ax.axhline(0.0, zorder=0, **display.REFERENCE)
-        curve.label_scores(ax, data)
-        low, high = self._range()
+        curve.label_scores(ax, data, widen=bool(self.before_))
+        ranges = [each._range() for each in (self, *self.before_)]
+        low, high = min(each[0] for each in ranges), max(each[1] for each in ranges)
         ax.set_ylim(low, high)
-        self._draw_bins(ax, low, high)
+        self.bins_: Any = None
+        self.open_bins_: list[Any] = []
+        if not self.before_:
+            self._draw_bins(ax, low, high)
         ax.set_ylabel(f"log-odds of {curve.class_name(data)}")
         display.finish(ax, legend="lower right" if legend else None)
         return self
@@ -295,7 +324,6 @@ class LogOddsDisplay(display.Display):
             100 * self.data.attrs["level"],
             "held-out" if self.data.attrs["held_out"] else "fitted",
         )
-        self.bins_ = None
         if closed.any():
             bars = np.stack([value - lower, upper - value])[:, closed]
             label = f"{whose} documents, {level:g} % interval"

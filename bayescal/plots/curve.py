@@ -11,9 +11,9 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from scipy import special, stats
 
-from bayescal.fitting.problems.problem import FittedProblem
+from bayescal.fitting.problems.problem import FittedProblem, problems_of
 from bayescal.fitting.results.calibration import EQUAL_TAILED
-from bayescal.plots.display import BAND, MLE, POSTERIOR
+from bayescal.plots.display import MLE, Display
 from bayescal.support.validation import Floats, check_choice, check_count, check_fraction
 
 if TYPE_CHECKING:
@@ -123,6 +123,7 @@ def curve_data(
     level: float = 0.9,
     band: str = "pointwise",
     bins: int | None = None,
+    pos_label: Any = None,
 ) -> xr.Dataset:
     """
     Compute log-odds, their band, those of maximum likelihood, and the documents.
@@ -139,6 +140,8 @@ def curve_data(
         Whether `level` holds at each score or for the whole curve.
     bins : int, optional
         How many bins of documents at most; by default what the rarer class is enough for.
+    pos_label : optional
+        The class, of the two, whose probability to show; by default the positive one.
 
     Returns
     -------
@@ -167,35 +170,71 @@ def curve_data(
         "weight": ("document", documents.weight),
     }
     attrs = problem.attrs | {"level": level, "band": band, "held_out": int(documents.held_out)}
-    data = xr.Dataset(variables | shown, {"score": problem.shown(x)}, attrs)
-    return data.merge(empirical)
+    data = xr.Dataset(variables | shown, {"score": problem.shown(x)}, attrs).merge(empirical)
+    return _turned(data) if turns(problem, pos_label) else data
+
+
+def topic_of(calibrator: Any, topic: Any, pos_label: Any) -> Any:
+    """Return the topic to show: of several classes, if none is asked for, `pos_label`."""
+    if topic is not None or pos_label is None or not problems_of(calibrator).by_topic:
+        return topic
+    return pos_label
+
+
+def turns(problem: FittedProblem, pos_label: Any) -> bool:
+    """Return whether `pos_label` is the negative class of a problem."""
+    names = problem.labels.tolist()
+    if pos_label is None or pos_label == names[1] or str(pos_label) == problem.name:
+        return False
+    if problem.name or pos_label != names[0]:
+        own = problem.name or f"{names[0]!r} or {names[1]!r}"
+        raise ValueError(f"pos_label must be {own}, got {pos_label!r}.")
+    return True
+
+
+TURNED = {"lower": "upper", "bin_lower": "bin_upper", "negatives": "positives"}
+OPPOSITE = ("log_odds", "lower", "upper", "mle", "bin_log_odds", "bin_lower", "bin_upper")
+
+
+def _turned(data: xr.Dataset) -> xr.Dataset:
+    """Return the same curves and documents for the probability of the other class."""
+    out = data.assign({name: -data[name] for name in OPPOSITE if name in data})
+    swaps = TURNED | {high: low for low, high in TURNED.items()}
+    out = out.rename({name: other for name, other in swaps.items() if name in data})
+    negative, positive = data.attrs["negative_class"], data.attrs["positive_class"]
+    attrs = data.attrs | {"negative_class": positive, "positive_class": negative}
+    return out.assign(label=1 - data["label"]).assign_attrs(attrs)
 
 
 BAND_NAMES = {"pointwise": "band", "simultaneous": "band of the whole curve"}
 
 
-def draw_band(ax: Axes, data: xr.Dataset, scale: Callable[[Any], Floats]) -> PolyCollection | None:
-    """Fill between `lower` and `upper` of curve data, where there are such."""
-    if "lower" not in data:
-        return None
-    label = f"{100 * data.attrs['level']:g} % {BAND_NAMES[data.attrs['band']]}"
-    lower, upper = scale(data["lower"].values), scale(data["upper"].values)
-    return ax.fill_between(data["score"].values, lower, upper, label=label, **BAND)
+class CurveDisplay(Display):
+    """Base of the displays of one curve over the scores."""
+
+    compute = staticmethod(curve_data)
+
+    def _draw_curve(
+        self, scale: Callable[[Any], Floats], name: str | None, *, mle: bool
+    ) -> tuple[PolyCollection | None, Line2D | None, Line2D | None]:
+        """Draw the band and the posterior's curve, where they exist, and maximum likelihood."""
+        ax, data, (look, band_look) = self.ax_, self.data, self._looks()
+        x, band, line, mle_line = data["score"].values, None, None, None
+        own = f"{name}, " if name else ""
+        if "lower" in data:
+            label = f"{own}{100 * data.attrs['level']:g} % {BAND_NAMES[data.attrs['band']]}"
+            lower, upper = scale(data["lower"].values), scale(data["upper"].values)
+            band = ax.fill_between(x, lower, upper, label=label, **band_look)
+        if curve := data.attrs["curve"]:
+            (line,) = ax.plot(x, scale(data["log_odds"].values), label=f"{own}{curve}", **look)
+        if "mle" in data and ((mle and not self.before_) or not curve):
+            mle_look = look if self.before_ else MLE
+            label = f"{own}maximum likelihood"
+            (mle_line,) = ax.plot(x, scale(data["mle"].values), label=label, **mle_look)
+        return band, line, mle_line
 
 
-def draw_curves(
-    ax: Axes, data: xr.Dataset, scale: Callable[[Any], Floats], *, mle: bool
-) -> tuple[Line2D | None, Line2D | None]:
-    """Draw the posterior's curve, where there is one, and that of maximum likelihood."""
-    x, line, mle_line = data["score"].values, None, None
-    if name := data.attrs["curve"]:
-        (line,) = ax.plot(x, scale(data["log_odds"].values), label=name, **POSTERIOR)
-    if "mle" in data and (mle or not name):
-        (mle_line,) = ax.plot(x, scale(data["mle"].values), label="maximum likelihood", **MLE)
-    return line, mle_line
-
-
-def label_scores(ax: Axes, data: xr.Dataset) -> None:
+def label_scores(ax: Axes, data: xr.Dataset, *, widen: bool = False) -> None:
     """Label the axis of the scores in their own units and end it where the curves end."""
     if data.attrs["scores_are"] == "probabilities":
         ax.set_xscale("logit")
@@ -203,11 +242,12 @@ def label_scores(ax: Axes, data: xr.Dataset) -> None:
         ax.xaxis.set_minor_formatter("")
     x = data["score"].values
     if x[0] < x[-1]:
-        ax.set_xlim(x[0], x[-1])
+        low, high = ax.get_xlim() if widen else (x[0], x[-1])
+        ax.set_xlim(min(low, x[0]), max(high, x[-1]))
     ax.set_xlabel(data.attrs["score_name"])
 
 
-def class_name(data: xr.Dataset) -> str:
+def class_name(data: xr.Dataset | FittedProblem) -> str:
     """
     Return the event of P(+): the topic, or else the positive class.
 

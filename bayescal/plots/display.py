@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import xarray as xr
 from numpy.typing import ArrayLike
 
+from bayescal.decisions.by_topic import are_scores
 from bayescal.fitting.curves.curves import Prior
 from bayescal.fitting.problems.problem import Calibrator, Documents, FittedProblem, problems_of
 from bayescal.support.palette import (
@@ -51,20 +52,23 @@ def require(module: str) -> Any:
 
 def read_problem(
     calibrator: Calibrator,
-    scores: ArrayLike | None = None,
+    scores: Any = None,
     y: ArrayLike | None = None,
     *,
     topic: Any = None,
     prior: Prior | None = None,
     sample_weight: ArrayLike | None = None,
 ) -> FittedProblem:
-    """Return the problem of a fitted calibrator, or one topic of it."""
+    """Return the problem of a fitted calibrator, or one topic, class or label of it."""
     problem = _find(calibrator, topic)
     problem = replace(problem, calibration=problem.calibration.with_prior(prior))
     if (scores is None) != (y is None):
         raise ValueError("scores and y must be given together: held-out scores and their labels.")
     if scores is None or y is None:
         return problem
+    labelled = getattr(calibrator, "labelled_scores", None)
+    if labelled is not None and not are_scores(scores):
+        scores, y = _of_topic(labelled(scores, y), problem.name)
     score = problem.read(scores)
     positive = match_labels(y, problem.labels)
     check_same_length("scores", score.size, "y", positive.size)
@@ -72,9 +76,19 @@ def read_problem(
     return replace(problem, documents=Documents.of(score, positive, weight, held_out=True))
 
 
+def _of_topic(labelled: Any, topic: str) -> tuple[Any, Any]:
+    """Return the scores and labels of one topic."""
+    if isinstance(labelled, tuple):
+        return labelled
+    rows = labelled[labelled["topic"] == topic]
+    return rows["score"], rows["label"]
+
+
 def _find(calibrator: Calibrator, topic: Any) -> FittedProblem:
     problems = problems_of(calibrator)
     names = list(problems)
+    if topic not in names and str(topic) in names:
+        topic = str(topic)  # classes go by their names in words, whatever the labels are
     if not problems.by_topic:
         if topic is not None:
             raise ValueError(
@@ -199,10 +213,15 @@ class Display:
         Once plotted.
     figure_ : matplotlib.figure.Figure
         Once plotted.
+
+    Notes
+    -----
+    Curves of several models go into one picture by `ax=display.ax_`: each has a look of its own.
     """
 
     ax_: Axes
     figure_: Figure
+    before_: list[Any]
 
     def __init__(self, data: xr.Dataset) -> None:
         self.data = data
@@ -239,4 +258,16 @@ class Display:
         self.ax_ = new_axes(size) if ax is None else ax
         figure: Any = self.ax_.figure
         self.figure_ = figure
+        # Displays of the same kind in these axes before: the next one has another look.
+        drawn = vars(self.ax_).setdefault("_bayescal_drawn", [])
+        self.before_ = [each for each in drawn if type(each) is type(self)]
+        drawn.append(self)
         return self.ax_
+
+    def _looks(self) -> tuple[Look, Look]:
+        """Return the looks of the line and of its band, others than those drawn before."""
+        if not self.before_:
+            return POSTERIOR, BAND
+        # The second of these looks has the colour of maximum likelihood.
+        look = MANY_LINES[2:][(len(self.before_) - 1) % len(MANY_LINES[2:])]
+        return look | {"marker": None}, BAND | {"color": look["color"], "alpha": 0.15}

@@ -8,14 +8,14 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
+from bayescal.decisions.by_topic import are_scores
 from bayescal.fitting.curves.curves import Prior
-from bayescal.fitting.problems.problem import Calibrator
 from bayescal.metrics import reliability_curve
-from bayescal.plots import display
+from bayescal.plots import curve, display
 from bayescal.plots.curve import class_name
 from bayescal.support.bayes import probability
 from bayescal.support.palette import DATA_COLOUR, FAINT_COLOUR
-from bayescal.support.validation import unmasked
+from bayescal.support.validation import Floats, first_of, of_each_class, unmasked
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,8 +38,9 @@ class ReliabilityDisplay(display.Display):
 
     By default the curve is the isotonic regression of the labels on the probabilities (CORP), which
     needs no bins, and the band, around the diagonal, holds at each probability `level` of the
-    curves that calibrated probabilities would give: where the curve leaves it, they are not. Make
-    it with `from_estimator` or `from_predictions`.
+    curves that calibrated probabilities would give: where the curve leaves it, they are not. The
+    axes end where probabilities, curve and band end. Make it with `from_estimator` or
+    `from_predictions`; with `ax=display.ax_` another model goes into the same diagram.
 
     Parameters
     ----------
@@ -76,13 +77,15 @@ class ReliabilityDisplay(display.Display):
     @classmethod
     def from_estimator(
         cls,
-        calibrator: Calibrator,
-        scores: ArrayLike,
+        calibrator: Any,
+        scores: Any,
         y: ArrayLike,
         *,
         topic: Any = None,
+        pos_label: Any = None,
         prior: Prior | None = None,
         sample_weight: ArrayLike | None = None,
+        name: str | None = None,
         ax: Axes | None = None,
         method: str = "corp",
         n_bins: int = 10,
@@ -93,20 +96,25 @@ class ReliabilityDisplay(display.Display):
         legend: bool = True,
     ) -> Self:
         """
-        Plot the reliability of a fitted calibrator on held-out documents.
+        Plot the reliability of a fitted calibrator or classifier on held-out documents.
 
         Parameters
         ----------
-        calibrator : ScoreCalibrator, TopicCalibrator or another with `fitted_problems`
-            Fitted.
-        scores, y : array-like of shape (n,)
-            Held-out documents; those fitted would flatter it.
+        calibrator : ScoreCalibrator, TopicCalibrator or a classifier with `predict_proba`
+            Fitted; a classifier of this package, of scikit-learn or a pipeline.
+        scores, y : array-like of shape (n,), or X and y
+            Held-out documents, for those fitted would flatter it: scores of a calibrator, X of a
+            classifier, and labels.
         topic : str or int, optional
             The topic to show, if the calibrator is a TopicCalibrator.
+        pos_label : optional
+            The class or label whose probability to show; by default the positive one of two.
         prior : float, array-like or frozen scipy.stats distribution, optional
             See `ScoreCalibrator.decision_function`.
         sample_weight : array-like of shape (n,), optional
             How much each document counts.
+        name : str, optional
+            Name of the model in the legend.
         ax : matplotlib.axes.Axes, optional
             Where to draw; by default axes of a new figure.
         method, n_bins, band, level, random_state
@@ -121,20 +129,30 @@ class ReliabilityDisplay(display.Display):
         ValueError
             If an argument is not as described.
         """
-        problem = display.read_problem(
-            calibrator, scores, y, topic=topic, prior=prior, sample_weight=sample_weight
-        )
-        documents = problem.documents
-        log_odds = problem.calibration.log_odds(documents.score, problem.point)
+        own = hasattr(calibrator, "fitted_problems")
+        if own and (are_scores(scores) or not hasattr(calibrator, "labelled_scores")):
+            problem = display.read_problem(
+                calibrator, scores, y, topic=topic, prior=prior, sample_weight=sample_weight
+            )
+            documents, turned = problem.documents, curve.turns(problem, pos_label)
+            log_odds = problem.calibration.log_odds(documents.score, problem.point)
+            truth = documents.positive != turned
+            p = probability(-log_odds if turned else log_odds)
+            positive_class = str(pos_label) if turned else class_name(problem)
+            sample_weight = documents.weight
+        else:
+            label = topic if pos_label is None else pos_label
+            p, truth, positive_class = _predicted(calibrator, scores, y, label, prior)
         return cls.from_predictions(
-            documents.positive,
-            probability(log_odds),
-            name=class_name(xr.Dataset(attrs=problem.attrs)),
+            truth,
+            p,
+            positive_class=positive_class,
+            name=name,
             method=method,
             n_bins=n_bins,
             band=band,
             level=level,
-            sample_weight=documents.weight,
+            sample_weight=sample_weight,
             random_state=random_state,
             ax=ax,
             counts=counts,
@@ -148,7 +166,8 @@ class ReliabilityDisplay(display.Display):
         y_prob: ArrayLike,
         *,
         pos_label: Any = None,
-        name: str = "positive",
+        positive_class: str = "positive",
+        name: str | None = None,
         method: str = "corp",
         n_bins: int = 10,
         band: str | None = "consistency",
@@ -170,8 +189,10 @@ class ReliabilityDisplay(display.Display):
             Probabilities of the positive class.
         pos_label : optional
             The positive label.
-        name : str
+        positive_class : str
             Name of the predicted class, for the labels of the axes.
+        name : str, optional
+            Name of the model in the legend.
         method : {"corp", "uniform", "quantile"}
             Isotonic regression, or bins of equal width or of equal numbers of documents.
         n_bins : int
@@ -197,7 +218,7 @@ class ReliabilityDisplay(display.Display):
             If an argument is not as described.
         """
         truth = y_true if pos_label is None else np.asarray(unmasked(y_true, "y_true")) == pos_label
-        curve = reliability_curve(
+        found = reliability_curve(
             truth,
             y_prob,
             method=method,
@@ -209,20 +230,27 @@ class ReliabilityDisplay(display.Display):
             rng=random_state,
         )
         variables: dict[str, Any] = {
-            "prob_true": ("prob_pred", curve.prob_true),
-            "weight": ("prob_pred", curve.weight),
+            "prob_true": ("prob_pred", found.prob_true),
+            "weight": ("prob_pred", found.weight),
         }
-        if curve.lower is not None and curve.upper is not None:
-            variables |= {"lower": ("prob_pred", curve.lower), "upper": ("prob_pred", curve.upper)}
+        if found.lower is not None and found.upper is not None:
+            variables |= {"lower": ("prob_pred", found.lower), "upper": ("prob_pred", found.upper)}
         weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-        count, edges = np.histogram(np.asarray(y_prob), COUNT_BINS, (0.0, 1.0), weights=weight)
+        p = np.asarray(y_prob, dtype=np.float64)
+        count, edges = np.histogram(p, COUNT_BINS, axis_range(p), weights=weight)
         variables |= {
             "count": ("bin", count),
             "bin_low": ("bin", edges[:-1]),
             "bin_high": ("bin", edges[1:]),
         }
-        attrs = {"positive_class": name, "level": level, "band": band or "", "method": method}
-        data = xr.Dataset(variables, {"prob_pred": curve.prob_pred}, attrs)
+        attrs = {
+            "positive_class": positive_class,
+            "level": level,
+            "band": band or "",
+            "method": method,
+            "name": name or "",
+        }
+        data = xr.Dataset(variables, {"prob_pred": found.prob_pred}, attrs)
         return cls(data).plot(ax=ax, counts=counts, legend=legend)
 
     def plot(self, *, ax: Axes | None = None, counts: bool = True, legend: bool = True) -> Self:
@@ -239,23 +267,27 @@ class ReliabilityDisplay(display.Display):
             Whether to draw a legend.
         """
         ax, data = self._begin(ax, SIZE, counts=counts, legend=legend), self.data
-        x, name = data["prob_pred"].values, class_name(data)
+        x, positive, (own, band_look) = data["prob_pred"].values, class_name(data), self._looks()
+        name = f"{data.attrs['name']}, " if data.attrs["name"] else ""
         self.band_ = None
         if "lower" in data:
-            text = f"{100 * data.attrs['level']:g} %, {BAND_NAMES[data.attrs['band']]}"
+            text = f"{name}{100 * data.attrs['level']:g} %, {BAND_NAMES[data.attrs['band']]}"
             grey: display.Look = {"color": FAINT_COLOUR, "alpha": 0.35, "linewidth": 0.0}
-            self.band_ = ax.fill_between(x, data["lower"], data["upper"], label=text, **grey)
+            look = band_look if self.before_ else grey
+            self.band_ = ax.fill_between(x, data["lower"], data["upper"], label=text, **look)
         ax.plot([0.0, 1.0], [0.0, 1.0], **display.REFERENCE)
         binned = data.attrs["method"] != "corp"
-        look: display.Look = display.POSTERIOR | (
-            {"marker": "o", "markersize": 4.0} if binned or x.size < 40 else {}
-        )
+        marked = {"marker": "o", "markersize": 4.0} if binned or x.size < 40 else {}
         text = "share in bins" if binned else "isotonic regression"
-        (self.line_,) = ax.plot(x, data["prob_true"].values, label=text, **look)
-        ax.set_xlim(-0.02, 1.02)
-        ax.set_ylim(-0.02, 1.02)
-        ax.set_xlabel(f"P({name}), predicted")
-        ax.set_ylabel(f"P({name}), observed")
+        values = data["prob_true"].values
+        (self.line_,) = ax.plot(x, values, label=f"{name}{text}", **own | marked)
+        shown = [data, *(each.data for each in self.before_)]
+        ax.set_xlim(*_with_margin([each["prob_pred"].values for each in shown]))
+        heights = ("prob_true", "lower", "upper")
+        ends = [each[kind].values for each in shown for kind in heights if kind in each]
+        ax.set_ylim(*_with_margin(ends))
+        ax.set_xlabel(f"P({positive}), predicted")
+        ax.set_ylabel(f"P({positive}), observed")
         self.counts_ax_: Axes | None = None
         self.bars_: Any = None
         if counts:
@@ -264,11 +296,16 @@ class ReliabilityDisplay(display.Display):
         return self
 
     def _draw_counts(self, ax: Axes) -> tuple[Axes, Any]:
+        count = self.data["count"].values.astype(np.float64)
+        edges = np.append(self.data["bin_low"].values, self.data["bin_high"].values[-1])
+        above = next((e.counts_ax_ for e in self.before_ if getattr(e, "counts_ax_", None)), None)
+        if above is not None:
+            bars = above.stairs(count, edges, baseline=None, color=self._looks()[0]["color"])
+            above.set_ylim(0.5, max(8.0 * count.max(), above.get_ylim()[1]))
+            return above, bars
         # Within the space of the axes themselves: other axes of the figure stay unchanged.
         divider = display.require("mpl_toolkits.axes_grid1").make_axes_locatable(ax)
-        above: Axes = divider.append_axes("top", COUNTS_HEIGHT, GAP, sharex=ax)
-        edges = np.append(self.data["bin_low"].values, 1.0)
-        count = self.data["count"].values.astype(np.float64)
+        above = divider.append_axes("top", COUNTS_HEIGHT, GAP, sharex=ax)
         bars = above.stairs(count, edges, fill=True, baseline=0.5, color=DATA_COLOUR, alpha=0.6)
         above.set_yscale("log")
         # Space for text above the bars.
@@ -286,3 +323,53 @@ class ReliabilityDisplay(display.Display):
         above.text(0.5, 1.0, "number of documents", transform=above.transAxes, **look)
         above.spines[["top", "right"]].set_visible(False)
         return above, bars
+
+
+# Axes that are filled to a smaller share than this end where the numbers end.
+FILLED = 0.6
+
+
+def axis_range(values: Floats) -> tuple[float, float]:
+    """
+    Return where an axis of probabilities ends: at 0 and 1, or nearer if they fill it badly.
+
+    Examples
+    --------
+    >>> axis_range(np.array([0.0, 0.03])), axis_range(np.array([0.1, 0.8]))
+    ((0.0, 0.03), (0.0, 1.0))
+    """
+    low, high = float(values.min()), float(values.max())
+    if high - low > FILLED or low == high:
+        return 0.0, 1.0
+    return low, high
+
+
+def _with_margin(parts: list[Floats]) -> tuple[float, float]:
+    low, high = axis_range(np.concatenate(parts))
+    margin = 0.02 if (low, high) == (0.0, 1.0) else 0.05 * (high - low)
+    return low - margin, high + margin
+
+
+def _predicted(
+    model: Any, documents: Any, y: Any, label: Any, prior: Prior | None
+) -> tuple[Floats, Any, str]:
+    """Return a classifier's P(label), which documents have the label, and its name."""
+    if not hasattr(model, "predict_proba"):
+        raise TypeError(
+            "calibrator must be a fitted calibrator, or a classifier with predict_proba, got an"
+            f" object of type {type(model).__name__}."
+        )
+    p = np.asarray(model.predict_proba(documents, **({} if prior is None else {"prior": prior})))
+    multilabel = hasattr(model, "labels_")
+    classes = np.asarray(model.labels_ if multilabel else model.classes_)
+    names = classes.tolist()
+    if label is None and len(names) == 2 and not multilabel:
+        label = names[1]
+        if hasattr(model, "fitted_problems"):
+            label = next(iter(model.fitted_problems().values())).labels.tolist()[1]
+    if label not in names:
+        raise ValueError(
+            f"pos_label must be one of the classes or labels, {first_of(names)}; got {label!r}."
+        )
+    truth = np.asarray(y).T if multilabel else of_each_class(np.asarray(y), classes)
+    return p[:, names.index(label)], truth[names.index(label)], str(label)

@@ -13,10 +13,9 @@ from scipy.stats import binom
 
 from bayescal.ranking import drawn_relevance
 from bayescal.ranking.drawn_relevance import Estimate, RankingSummary, Wanted
-from bayescal.report.answer import BY_CHANCE, Answer
+from bayescal.report.answer import BY_CHANCE, Answer, Cell
 from bayescal.report.document import describe_run
 from bayescal.report.rendering import numbers, render, short, write_page
-from bayescal.report.topic_table import Cell
 from bayescal.support.validation import Floats
 
 if TYPE_CHECKING:

@@ -1,11 +1,22 @@
-"""The answer of held-out documents to the question whether the probabilities are right."""
+"""The tables and answers of a report: are probabilities right, what to read, each topic."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
-from scipy import stats
+import numpy as np
+from scipy import special, stats
+
+from bayescal import decisions
+from bayescal.fitting.problems.problem import FittedProblem, Problems
+from bayescal.report.rendering import numbers
+from bayescal.report.topic import Asked
+from bayescal.support.validation import Floats
+
+# Whether the probabilities are right, by held-out documents.
 
 # Of the test of one topic: so many are called off by chance where nothing is.
 BY_CHANCE = 0.05
@@ -63,3 +74,224 @@ def _apart(number: int, topics: int) -> str:
         f" Tested one by one, {number} of {topics} topics are off at 5 %; by chance alone it would"
         f" be {BY_CHANCE * topics:.2g} or so.{which}"
     )
+
+
+# A collection to read from, whose labels nobody knows: the same numbers as `bayescal decide`.
+
+COLLECTION = (
+    "Documents",
+    "To read",
+    "Found",
+    "Missed",
+    "To read for the recall",
+    "Down to score",
+    "Found by then",
+    "Missed by then",
+)
+EVEN = 0.5  # probability from which documents are taken where no threshold is asked for
+
+
+@dataclass(frozen=True)
+class CollectionRow:
+    """What reading one topic's documents finds and misses."""
+
+    name: str
+    # Its position among the topics of the calibrator; None for a topic that was not fitted
+    index: int | None
+    # Rows of `rates_by_topic` at the threshold and of `thresholds_by_topic` for the recall
+    at: dict[str, Any]
+    wanted: dict[str, Any]
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """Return the cells of its row, in the order of `COLLECTION`."""
+        at, wanted = self.at, self.wanted
+
+        def cell(row: dict[str, Any], name: str, shown: str = "count") -> Cell:
+            return Cell(row[name], row[f"{name}_lower"], row[f"{name}_upper"], shown)
+
+        return (
+            Cell(at["documents"], shown="count"),
+            Cell(at["selected"], shown="count"),
+            cell(at, "found"),
+            cell(at, "missed"),
+            Cell(wanted["selected"], shown="count"),
+            cell(wanted, "threshold", "short"),
+            cell(wanted, "found"),
+            cell(wanted, "missed"),
+        )
+
+
+def read_collection(
+    problems: Problems, collection: Any, threshold: float | None, recall: float, level: float
+) -> list[CollectionRow]:
+    """Return what a threshold, and the one for a recall, take of a collection."""
+    scores, topics = _scores_and_topics(collection, problems)
+    source = SimpleNamespace(fitted_problems=lambda: problems)
+    common: dict[str, Any] = {"level": level, "random_state": 0}
+    probability = EVEN if threshold is None else None
+    at = decisions.rates_by_topic(
+        source, scores, topics, probability=probability, threshold=threshold, **common
+    )
+    wanted = decisions.thresholds_by_topic(source, scores, topics, recall=recall, **common)
+    positions = {str(name): k for k, name in enumerate(problems)}
+    rows = at.to_dict("index")
+    return [
+        CollectionRow(str(name), positions.get(str(name)), _plain(rows[name]), _plain(row))
+        for name, row in wanted.to_dict("index").items()
+    ]
+
+
+def _plain(row: dict[Any, Any]) -> dict[str, Any]:
+    return {str(name): numbers(value, 8) for name, value in row.items()}
+
+
+def _scores_and_topics(collection: Any, problems: Problems) -> tuple[Any, Any]:
+    if isinstance(collection, tuple) and len(collection) == 2:
+        return collection
+    if not hasattr(collection, "columns"):
+        return collection, None
+    wanted = ("score", "topic") if problems.by_topic else ("score",)
+    if missing := [name for name in wanted if name not in collection.columns]:
+        raise ValueError(
+            f"collection must be a DataFrame with columns {', '.join(wanted)}, or arrays; it lacks"
+            f" {', '.join(missing)}."
+        )
+    topics = np.asarray(collection["topic"]) if problems.by_topic else None
+    return np.asarray(collection["score"]), topics
+
+
+# The table of topics: what a user decides by first, then what the fit and the test say.
+
+FITTED = (
+    "Negatives",
+    "Mean probability",
+    "Mean width of the band",
+    "Mean distance from maximum likelihood",
+)
+HELD_OUT = (
+    "Held-out documents",
+    "Held-out positives",
+    "Expected positives",
+    "p-value: probabilities right",
+    "Log-loss",
+    "Log-loss, maximum likelihood",
+)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A number with its interval, if it has one; None for a missing value."""
+
+    # The number and the ends of its interval
+    value: float | None
+    lower: float | None = None
+    upper: float | None = None
+    # How it is shown: "short", in "percent" or as a "count", see `rendering`
+    shown: str = "short"
+
+
+@dataclass(frozen=True)
+class TopicRow:
+    """A topic in the tables of topics."""
+
+    # Its place among the topics of the calibrator
+    index: int
+    # The topic
+    name: str
+    # What a user decides by, in the order of `choice_columns`
+    choices: tuple[Cell, ...]
+    # What the fit and the test say, in the order of `fact_columns`
+    facts: tuple[Cell, ...]
+    # Whether held-out documents find its probabilities right; None where there are none
+    right: bool | None
+    # What is wrong with its scores and draws; empty where nothing is
+    verdict: str
+
+
+def choice_columns(asked: Asked) -> tuple[str, ...]:
+    """Return the headings of what a user decides by."""
+    where = "where the probability is ½" if asked.threshold is None else "asked for"
+    wanted = f"{100.0 * asked.recall:g} % recall"
+    return (
+        "Positives",
+        f"Threshold {where}",
+        "Precision there",
+        "Recall there",
+        "Uncertainty of that recall",
+        f"Threshold for {wanted}",
+        f"Precision at {wanted}",
+    )
+
+
+def fact_columns(*, with_test: bool) -> tuple[str, ...]:
+    """Return the headings of what the fit, and held-out documents if there are any, say."""
+    return (*FITTED, *(HELD_OUT if with_test else ()))
+
+
+def row_of(
+    index: int, problem: FittedProblem, topic: dict[str, Any], *, with_test: bool
+) -> TopicRow:
+    """Return the row of a topic; `topic` is what the page knows of it."""
+    test = topic["test"]
+    facts = _fitted(problem, topic) + (_tested(test or {}) if with_test else ())
+    right = None if test is None else test["point"]["calibrated"]
+    verdict = "; ".join(topic["problems"])
+    return TopicRow(
+        index, problem.name, _choices(problem, topic["selection"]), facts, right, verdict
+    )
+
+
+def ranked(rows: list[TopicRow]) -> list[TopicRow]:
+    """Return rows with the most uncertain recall first, and among equals the fewest positives."""
+
+    def key(row: TopicRow) -> tuple[float, float]:
+        positives, uncertainty = row.choices[0].value, row.choices[4].value
+        return -(uncertainty or 0.0), positives or 0.0
+
+    return sorted(rows, key=key)
+
+
+def _choices(problem: FittedProblem, selection: dict[str, Any]) -> tuple[Cell, ...]:
+    at, wanted = selection["at"], selection["wanted"]
+    positives = Cell(problem.counts[1])
+    several = problem.draws is not None
+
+    def cell(found: list[float | None] | None, shown: str = "percent") -> Cell:
+        if found is None:
+            return Cell(None)
+        value, lower, upper = (*found, None, None)[:3]
+        return Cell(value, lower, upper, shown) if several else Cell(value, shown=shown)
+
+    recall = cell(at and at["recall"])
+    apart = None if recall.lower is None or recall.upper is None else recall.upper - recall.lower
+    return (
+        positives,
+        cell(at and at["threshold"], "short"),
+        cell(at and at["precision"]),
+        recall,
+        Cell(apart, shown="percent"),
+        cell(wanted["threshold"], "short"),
+        cell(wanted["precision"]),
+    )
+
+
+def _fitted(problem: FittedProblem, topic: dict[str, Any]) -> tuple[Cell, ...]:
+    share = np.array(topic["share"])
+    share = share / share.sum()
+
+    def p(name: str) -> Floats:
+        values = [math.nan if value is None else value for value in topic[name]]
+        return np.asarray(special.expit(np.array(values)))
+
+    mean = float(share @ p("point"))
+    width = float(share @ (p("upper") - p("lower"))) if "upper" in topic else None
+    apart = float(share @ np.abs(p("point") - p("mle"))) if "mle" in topic else None
+    shares = (Cell(value, shown="percent") for value in (mean, width, apart))
+    return (Cell(problem.counts[0]), *shares)
+
+
+def _tested(test: dict[str, Any]) -> tuple[Cell, ...]:
+    point, mle = test.get("point", {}), test.get("mle", {})
+    names = ("n", "positives", "expected", "pvalue", "log_loss")
+    return (*(Cell(point.get(name)) for name in names), Cell(mle.get("log_loss")))

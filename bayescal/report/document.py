@@ -22,11 +22,10 @@ from bayescal.fitting.problems.problem import (
     problems_of_each,
 )
 from bayescal.fitting.results.tree import versions
-from bayescal.report.answer import Answer, answer_of
+from bayescal.report import answer as answers
 from bayescal.report.held_out import HeldOut, join, predict, read_labelled, read_labelled_topics
-from bayescal.report.rendering import render, unpacked, write_page
+from bayescal.report.rendering import count, percent, render, short, unpacked, write_page
 from bayescal.report.topic import PRIORS, Asked, Size, describe_topic
-from bayescal.report.topic_table import Row, choice_columns, fact_columns, ranked, row_of
 from bayescal.support.validation import check_fraction
 from bayescal.support.whole_file import check_target
 
@@ -227,7 +226,7 @@ class Contents:
     # What the page draws and computes with
     data: dict[str, Any]
     # The topics, in the order in which a user may look at them
-    rows: list[Row]
+    rows: list[answers.TopicRow]
     # Headings of the rows' cells
     choice_columns: tuple[str, ...]
     fact_columns: tuple[str, ...]
@@ -236,13 +235,15 @@ class Contents:
     # How many topics have one
     problems: int
     # Whether the probabilities are right
-    answer: Answer
+    answer: answers.Answer
     # At which threshold, and for which recall, the tables tell what is taken
     asked: Asked
     # Provenance
     run: dict[str, dict[str, str]]
     # Of the scores fitted and held out
     hashes: dict[str, str]
+    # What to read of a collection; empty without one
+    collection: list[answers.CollectionRow]
     # The model; of several with the same settings what they have in common
     blocks: list[Block]
 
@@ -265,6 +266,7 @@ def gather(
     test: Any,
     fitted: Any,
     level: float,
+    collection: Any = None,
     threshold: float | None = None,
     recall: float = 0.9,
 ) -> Contents:
@@ -280,7 +282,7 @@ def gather(
     asked = Asked(_internal(threshold, first), recall, level)
     seen = Totals()
     topics: list[dict[str, Any]] = []
-    rows: list[Row] = []
+    rows: list[answers.TopicRow] = []
     size = Size.of(len(problems))
     for name, problem in problems.items():
         if name in fitted:
@@ -290,8 +292,11 @@ def gather(
         topic = describe_topic(problem, found, asked, size)
         seen.add(problem, mine, found)
         topics.append(topic)
-        rows.append(row_of(len(rows), problem, topic, with_test=bool(held_out)))
+        rows.append(answers.row_of(len(rows), problem, topic, with_test=bool(held_out)))
     tested = seen.reliability(level)
+    reading: list[answers.CollectionRow] = []
+    if collection is not None:
+        reading = answers.read_collection(problems, collection, threshold, recall, level)
     data = {
         "level": level,
         "classes": [str(label) for label in first.labels.tolist()],
@@ -301,18 +306,20 @@ def gather(
         "priors": PRIORS.tolist(),
         "topics": topics,
         "test": tested if len(topics) > 1 else None,
+        "collection": {row.name: {"at": row.at, "wanted": row.wanted} for row in reading},
     }
     return Contents(
         data=data,
-        rows=ranked(rows),
-        choice_columns=choice_columns(asked),
-        fact_columns=fact_columns(with_test=bool(held_out)),
+        rows=answers.ranked(rows),
+        choice_columns=answers.choice_columns(asked),
+        fact_columns=answers.fact_columns(with_test=bool(held_out)),
         facts=seen.facts(data["classes"], tested),
         problems=sum(bool(topic["problems"]) for topic in topics),
-        answer=answer_of(None if tested is None else tested["point"], _off(topics)),
+        answer=answers.answer_of(None if tested is None else tested["point"], _off(topics)),
         asked=asked,
         run=describe_run(first.tree),
         hashes={k: v for k, v in seen.hashes().items() if v},
+        collection=reading,
         blocks=first.describe(several=isinstance(source, Mapping) and len(problems) > 1),
     )
 
@@ -375,6 +382,7 @@ def write_report(
     *,
     test: Any = None,
     fitted: Any = None,
+    collection: Any = None,
     level: float = 0.9,
     threshold: float | None = None,
     recall: float = 0.9,
@@ -396,6 +404,11 @@ def write_report(
         For a `TopicCalibrator`, which does not keep them: the scores fitted, in the same form.
         They make the histograms, the empirical log-odds and the expected costs; without them costs
         are those of the model's own density of scores.
+    collection : array-like, DataFrame or tuple, optional
+        Scores of documents to read from, whose labels nobody knows: the report says how many to
+        read, and how many positives that finds and misses, as `bayescal.decisions.rates_by_topic`
+        and `thresholds_by_topic` do with ``random_state=0``. With topics: columns score and topic,
+        or both as arrays.
     level : float
         Posterior probability of the bands at each score.
     threshold : float, optional
@@ -434,7 +447,13 @@ def write_report(
     check_fraction(level=level, recall=recall)
     target = check_target(path)
     contents = gather(
-        calibrators, test=test, fitted=fitted, level=level, threshold=threshold, recall=recall
+        calibrators,
+        test=test,
+        fitted=fitted,
+        collection=collection,
+        level=level,
+        threshold=threshold,
+        recall=recall,
     )
     text = render(
         "report",
@@ -443,8 +462,12 @@ def write_report(
         title=title or TITLE,
         level=level,
         percent=f"{100.0 * level:g}",
+        short=short,
+        share=percent,
+        count=count,
         contents=contents,
         blocks=contents.blocks,
         hash_note=HASH_NOTE,
+        collection_columns=answers.COLLECTION,
     )
     return write_page(target, text)

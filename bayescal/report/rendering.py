@@ -20,6 +20,7 @@ from bayescal.support.whole_file import whole_file
 
 COLOURS = {
     "posterior": POSTERIOR_COLOUR,
+    "posterior-dark": OKABE_ITO["sky blue"],
     "mle": MLE_COLOUR,
     "negative": CLASS_COLOURS[0],
     "positive": CLASS_COLOURS[1],
@@ -59,7 +60,8 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["short"] = short
+    environment.filters |= SHOWN
+    environment.globals |= {"cell": cell, "heading": heading}
     return environment
 
 
@@ -80,8 +82,60 @@ def short(value: float | None) -> str:
     return text.replace("-", "\N{MINUS SIGN}")
 
 
+def percent(value: float | None) -> str:
+    """
+    Return a share in per cent for readers: more digits close to 0 and to 1.
+
+    Examples
+    --------
+    >>> percent(0.384), percent(0.0123), percent(0.99984), percent(1.0), percent(None)
+    ('38 %', '1.2 %', '99.98 %', '100 %', '\N{EN DASH}')
+    """
+    if value is None:
+        return "\N{EN DASH}"
+    end = 100.0 * min(abs(value), abs(1.0 - value))
+    digits = 0 if end >= 9.5 or end == 0.0 else 1 if end >= 0.95 else 2
+    return f"{100.0 * value:.{digits}f} %".replace("-", "\N{MINUS SIGN}")
+
+
+def count(value: float | None) -> str:
+    """
+    Return a number of documents, which may be a mean, for readers.
+
+    Examples
+    --------
+    >>> count(12345.6), count(2.51), count(3.0), count(None)
+    ('12,346', '2.5', '3', '\N{EN DASH}')
+    """
+    if value is None:
+        return "\N{EN DASH}"
+    return f"{value:,.0f}" if value >= 9.95 else f"{value:.2g}"
+
+
+SHOWN = {"short": short, "percent": percent, "count": count}
+
+
+def cell(it: Any) -> Markup:
+    """Return a table's cell of a number and its interval, which scripts sort by `data-value`."""
+    show = SHOWN[it.shown]
+    ends = {"value": it.value, "lower": it.lower, "upper": it.upper}
+    data = " ".join(f'data-{name}="{v:.6g}"' for name, v in ends.items() if v is not None)
+    interval = f' <span class="interval">{show(it.lower)} to {show(it.upper)}</span>'
+    known = data if it.value is not None else 'data-value=""'
+    both = interval if it.lower is not None else ""
+    return Markup(f'<td class="number" {known}>{show(it.value)}{both}</td>')
+
+
+def heading(words: str) -> Markup:
+    """Return a column's head: a button, which browsers do not repeat in print, and its text."""
+    button = Markup(
+        '<button type="button" class="screen">{0}</button><span class="printed">{0}</span>'
+    )
+    return button.format(words)
+
+
 def _colours() -> str:
-    """Return the colours of what is drawn as variables of the style sheet, light and dark alike."""
+    """Return the colours of what is drawn as variables of the style sheet."""
     return f":root {{{' '.join(f'--{name}: {value};' for name, value in COLOURS.items())}}}\n"
 
 

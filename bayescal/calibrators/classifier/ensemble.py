@@ -15,7 +15,6 @@ from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
 from bayescal.calibrators.classifier import score_maps, targets
-from bayescal.calibrators.classifier.fitted_classifier import with_labels
 from bayescal.calibrators.classifier.folds import Scored
 from bayescal.calibrators.classifier.raw_scores import Reach, ScoreColumns
 from bayescal.calibrators.classifier.score_maps import Priors
@@ -433,15 +432,20 @@ def problems(pairs: Pairs) -> Problems:
     return Problems(names, lambda position: by_name[names[position]], by_topic=names != [""])
 
 
-def labelled(pairs: Pairs, documents: Any, y: Any) -> Any:
-    """Return scores of held-out documents with their labels, as a report takes them."""
+def own_scores(pairs: Pairs, documents: Any) -> Floats:
+    """Return the scores of documents by the only classifier, (n, columns)."""
     if len(pairs) > 1:
         raise ValueError(
             "held-out documents have no one score by an ensemble: fit with ensemble=False."
         )
     (pair,) = pairs
-    kept = slice(None) if pair.columns.kept is None else pair.columns.kept
-    return with_labels(pair.scores(documents), y, pair.kind, pair.classes, kept)
+    return pair.scores(documents)
+
+
+def kept_columns(pairs: Pairs) -> NDArray[np.bool_] | slice:
+    """Return the classes or labels that have a problem, and a column of scores."""
+    kept = pairs[0].columns.kept
+    return slice(None) if kept is None else kept
 
 
 def _folds(pairs: Pairs) -> list[str]:

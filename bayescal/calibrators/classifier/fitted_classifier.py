@@ -103,9 +103,53 @@ class FittedClassifier:
             if hasattr(first, name):
                 setattr(self, name, getattr(first, name))
 
-    def _held_out(self, X: Any, y: Any) -> Any:  # noqa: N803
-        """Return scores and labels of held-out documents, as `write_report` takes them."""
+    def problem_scores(self, X: Any) -> Floats:  # noqa: N803
+        """
+        Return the scores of documents that the fitted problems are of.
+
+        Parameters
+        ----------
+        X : documents
+            As `predict_proba` takes them.
+
+        Returns
+        -------
+        ndarray of shape (n, problems)
+            A column for each of `fitted_problems`, in its order and units.
+
+        Raises
+        ------
+        ValueError
+            If there is no one score, as with the calibrators of several folds.
+        """
         raise NotImplementedError
+
+    def labelled_scores(self, X: Any, y: Any) -> Any:  # noqa: N803
+        """
+        Return the scores and labels of held-out documents, as `bayescal.report` takes them.
+
+        Parameters
+        ----------
+        X, y : documents and their classes
+            As `fit` takes them.
+
+        Returns
+        -------
+        tuple or pandas.DataFrame
+            Scores and labels for two classes, else columns score, label (1 for the class of the
+            row) and topic (the class or label).
+
+        Raises
+        ------
+        ValueError
+            As `problem_scores`, and if y holds other classes than those fitted.
+        """
+        scores = self.problem_scores(X)
+        return with_labels(scores, y, self._kind, self._names, self._kept_columns())
+
+    def _kept_columns(self) -> NDArray[np.bool_] | slice:
+        """Return the classes or labels that have a problem."""
+        return slice(None)
 
     def summary(self, level: float = 0.9) -> pd.DataFrame:
         """
@@ -136,6 +180,7 @@ class FittedClassifier:
         X: Any = None,  # noqa: N803
         y: Any = None,
         *,
+        collection: Any = None,
         level: float = 0.9,
         threshold: float | None = None,
         recall: float = 0.9,
@@ -150,6 +195,8 @@ class FittedClassifier:
             Where to write the file.
         X, y : documents and their classes, optional
             Held-out documents, whose reliability it shows; not for calibrators of several folds.
+        collection : documents, optional
+            Documents to read from, whose labels nobody knows; see `write_report`.
         level : float
             Posterior probability of the bands at each score.
         threshold, recall
@@ -171,9 +218,18 @@ class FittedClassifier:
 
         if (X is None) != (y is None):
             raise ValueError("X and y must be given together: held-out documents and classes.")
-        test = None if X is None else self._held_out(X, y)
+        test = None if X is None else self.labelled_scores(X, y)
+        if collection is not None:
+            collection = self.problem_scores(collection)
         return write_report(
-            self, path, test=test, level=level, threshold=threshold, recall=recall, title=title
+            self,
+            path,
+            test=test,
+            collection=collection,
+            level=level,
+            threshold=threshold,
+            recall=recall,
+            title=title,
         )
 
     def save(self, path: str | Path) -> Path:

@@ -1,7 +1,7 @@
 """`bayescal report`: one HTML file on what `bayescal fit` has written."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import typer
@@ -14,7 +14,11 @@ from bayescal.support.validation import check_fraction
 PAGES = (".html", ".htm")
 
 TEST = f"Held-out labelled scores: {options.FILE_KINDS[2:]}; its test rows if it has a split."
+COLLECTION = "Scores without labels: how many to read, and what that finds and misses, as decide says."
+    "Scores without labels: how many documents to read, and what that finds, as decide says."
+)
 Test = Annotated[Path | None, options.option("--test", None, TEST, "FILE")]
+Collection = Annotated[Path | None, options.option("--collection", None, COLLECTION, "FILE")]
 OutFile = Annotated[Path, options.option("--out", None, "The .html file to write.", "FILE")]
 Title = Annotated[str | None, options.option("--title", None, "Title of the page.")]
 AT_SCORE = "A score: what does a threshold there find and miss?"
@@ -30,6 +34,7 @@ def report(
     calibrator: options.CalibratorPath,
     out: OutFile = Path("report.html"),
     test: Test = None,
+    collection: Collection = None,
     title: Title = None,
     score_column: options.ScoreColumn = "score",
     label_column: options.LabelColumn = "label",
@@ -59,9 +64,22 @@ def report(
     with screen.warnings(lambda _: ""), usage_errors():
         source = predictions.load(calibrator)
         held_out: predictions.Examples | None = None
+        unlabelled: Any = None
         problems = source.fitted_problems()
+        topic_column = topic_column or (predictions.TOPIC if problems.by_topic else None)
+        if collection is not None:
+            reader = ColumnReader(collection)
+            score = reader.scores(score_column)
+            saved = predictions.read_calibrator(
+                calibrator, reader, topic_column, source, lower_is_positive=lower_is_positive
+            )
+            rows = np.flatnonzero(~saved.left_out)
+            topics = saved.topics_of(rows)
+            unlabelled = saved.sign * score[rows]
+            unlabelled = unlabelled if topics is None else (unlabelled, topics)
+            if saved.left_out_note:
+                screen.warn(f"{saved.left_out_note} The collection leaves them out.")
         if test is not None:
-            topic_column = topic_column or (predictions.TOPIC if problems.by_topic else None)
             reader = ColumnReader(test)
             score = reader.scores(score_column)
             saved = predictions.read_calibrator(
@@ -88,6 +106,7 @@ def report(
             source,
             out,
             test=held_out,
+            collection=unlabelled,
             fitted=predictions.fitted_examples(calibrator, problems),
             level=level,
             threshold=None if at_score is None else sign * at_score,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
@@ -146,6 +147,8 @@ def export(
         `ScoreCalibrator.decision_function`.
     column : str
         What the scores are called where the file is used: the column of "sql", the input of "onnx".
+        A name, not an expression: "sql" quotes names such as order or a.b, which are reserved or
+        hold more than small letters, digits and _.
 
     Returns
     -------
@@ -176,8 +179,11 @@ def export(
     corn.sql
     """
     check_choice("format", format, tuple(FORMATS))
-    if not isinstance(column, str) or not column:
-        raise ValueError(f"column must be the name of a column of scores, got {column!r}.")
+    if not isinstance(column, str) or not column or re.search("[\0\ud800-\udfff]", column):
+        raise ValueError(
+            "column must be the name of a column of scores, without null characters or half"
+            f" characters (surrogates); got {column!r}."
+        )
     target = check_target(path)
     _check_suffix(target, format)
     content = make_content(_problem(calibrator, topic), level, prior, column)

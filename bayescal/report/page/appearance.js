@@ -31,6 +31,8 @@ function followAppearance(redraw) {
   for (const event of ["beforeprint", "afterprint"]) {
     window.addEventListener(event, () => {
       printing = event === "beforeprint";
+      // Folded words are printed.
+      for (const words of document.querySelectorAll("details.words")) words.open = printing;
       redraw();
     });
   }

@@ -87,9 +87,9 @@ function logOddsFigure(topic, width) {
   }
   if (topic.bins) legend.push(["dot empirical", `documents in bins, ${percent()} interval`]);
   const note = topic.bins
-    ? "The same curve on a scale that shows small and large probabilities: 0 is one half. Dots: log((positives + ½)/(negatives + ½)) of the documents fitted, in bins of the score."
-    : "The same curve on a scale that shows small and large probabilities: 0 is one half.";
-  return { title: "The same in log-odds", chart, legend, note, columns: curveColumns(topic, (v) => v, "log-odds") };
+    ? "The probability on a scale that shows small and large probabilities: 0 is one half. Dots: log((positives + ½)/(negatives + ½)) of the documents fitted, in bins of the score."
+    : "The probability on a scale that shows small and large probabilities: 0 is one half.";
+  return { title: "Log-odds by score", chart, legend, note, columns: curveColumns(topic, (v) => v, "log-odds") };
 }
 
 function probabilityFigure(topic, width) {
@@ -128,10 +128,23 @@ function curveColumns(topic, read, name) {
   return out;
 }
 
+// Where an axis of shares ends: at 0 and 1, or nearer if they fill it badly.
+function axisOfShares(...parts) {
+  const values = parts.flatMap((part) => part ?? []);
+  const [low, high] = [Math.min(...values), Math.max(...values)];
+  if (high - low > 0.6 || high === low) return [-0.03, 1.03];
+  const margin = 0.06 * (high - low);
+  return [low - margin, high + margin];
+}
+
 function reliabilityFigure(test, width, whose) {
   const label = `Reliability of probabilities on held-out scores${whose}`;
+  const { bins } = test.point, other = test.mle?.bins;
   const chart = new Chart({
-    width, x: [-0.03, 1.03], y: [-0.03, 1.03], xLabel: "predicted probability", yLabel: "share of positives", label,
+    width,
+    x: axisOfShares(bins.predicted, other?.predicted),
+    y: axisOfShares(bins.observed, bins.lower, bins.upper, other?.observed),
+    xLabel: "predicted probability", yLabel: "share of positives", label,
   });
   chart.line([0, 1], [0, 1], "diagonal");
   for (const bin of rowsOf(test.point.bins)) chart.whisker(bin.predicted, bin.lower, bin.upper, "consistency");
@@ -145,11 +158,11 @@ function reliabilityFigure(test, width, whose) {
   ];
   if (test.mle) legend.splice(1, 0, ["dot mle", "maximum likelihood"]);
   const { n, positives, expected, log_loss: loss, brier } = test.point;
-  const beside = test.mle ? ` (maximum likelihood ${format(test.mle.log_loss, 4)} and ${format(test.mle.brier, 4)})` : "";
+  const beside = test.mle ? ` (maximum likelihood ${format(test.mle.log_loss)} and ${format(test.mle.brier)})` : "";
   const note =
     "Right probabilities lie on the diagonal, up to chance. " +
     `${format(n)} held-out documents, ${format(positives)} positive where ${format(expected)} were expected; ` +
-    `log-loss ${format(loss, 4)} bits and squared error ${format(brier, 4)} per document${beside}.`;
+    `log-loss ${format(loss)} bits and squared error ${format(brier)} per document${beside}.`;
   const columns = Object.entries(test.point.bins).map(([name, values]) => column(name, values));
   return { title: `Held-out documents: predicted and found (reliability)${whose}`, chart, legend, note, columns };
 }

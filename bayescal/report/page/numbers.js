@@ -19,7 +19,13 @@ function format(value, digits = 3) {
   return text.replace("e+", "e").replaceAll("-", "−");
 }
 
-const formatInterval = (low, high, digits = 3) => `${format(low, digits)} to ${format(high, digits)}`;
+// A share in per cent, with more digits close to 0 and to 1.
+function formatShare(value) {
+  if (value === null || Number.isNaN(value)) return "–";
+  const end = 100 * Math.min(Math.abs(value), Math.abs(1 - value));
+  const digits = end >= 9.5 || end === 0 ? 0 : end >= 0.95 ? 1 : 2;
+  return `${(100 * value).toFixed(digits)} %`.replaceAll("-", "−");
+}
 
 // The quantile of sorted numbers as numpy's default gives it; infinite ends stay.
 function quantile(sorted, level) {

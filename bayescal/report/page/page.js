@@ -11,11 +11,22 @@ function drawFigures(container, topic) {
   // Empty figures first: their width is that of a column, which letters are drawn to fit.
   container.replaceChildren(...Array.from({ length: 4 }, () => element("figure")));
   const width = widthOf(container.firstElementChild);
-  const figures = [probabilityFigure, logOddsFigure, densitiesFigure].map((make) => make(topic, width));
+  // Of one topic alone the summary has the first.
+  const makers = [logOddsFigure, densitiesFigure];
+  if (several) makers.unshift(probabilityFigure);
+  const figures = makers.map((make) => make(topic, width));
   if (topic.test) figures.push(reliabilityFigure(topic.test, width, ""));
   const made = figures.map((each) => figureElement(each, fileName(nameOf(topic), each.title)));
   if (!topic.test) made.push(element("p", { class: "absent" }, "No held-out scores were given for this topic."));
   container.replaceChildren(...made);
+}
+
+// The curve on the first screen.
+function drawFirst(topic) {
+  const container = byId("first");
+  const figure = probabilityFigure(topic, widthOf(container));
+  if (several) figure.title += `: ${nameOf(topic)}`;
+  container.replaceChildren(figureElement(figure, fileName(nameOf(topic), "curve")));
 }
 
 const inWords = (kind, name) => DATA.words[kind][name];
@@ -77,6 +88,7 @@ function drawTopic() {
   byId("topic-facts").textContent =
     `Fitted to ${format(topic.positives)} positives and ${format(topic.negatives)} negatives.`;
   byId("topic-verdict").replaceChildren(...describe(topic));
+  drawFirst(topic);
   drawFigures(byId("figures"), topic);
   drawTables(byId("topic-tables"), topic);
   decideAll();
@@ -86,28 +98,29 @@ function regionText(regions) {
   if (!regions.length) return "no score shown here";
   return regions.map(([from, to]) => {
     if (from === -Infinity && to === Infinity) return "every score";
-    if (to === Infinity) return `above ${format(from, 4)}`;
-    return from === -Infinity ? `below ${format(to, 4)}` : `between ${format(from, 4)} and ${format(to, 4)}`;
+    if (to === Infinity) return `above ${format(from)}`;
+    return from === -Infinity ? `below ${format(to)}` : `between ${format(from)} and ${format(to)}`;
   }).join(", and ");
 }
 
 const show = (id, text) => { byId(id).textContent = text; };
 
 // An estimate and its interval, in the two cells of a table.
-function showBoth(topic, id, middle, { lower, upper }) {
-  show(id, format(middle, 4));
+function showBoth(topic, id, middle, { lower, upper }, text = format) {
+  show(id, text(middle));
   // What all draws agree on, such as how many documents a threshold takes, is no interval.
-  const ends = format(lower, 4) === format(upper, 4) ? "" : formatInterval(lower, upper, 4);
+  const ends = text(lower) === text(upper) ? "" : `${text(lower)} to ${text(upper)}`;
   show(`${id}-band`, topic.lower ? ends : "no band");
 }
 
 function decideTopic(topic, costs, byThreshold) {
   const found = decide(topic, costs);
-  show("threshold-probability", format(found.probability, 4));
+  show("threshold-probability", formatShare(found.probability));
   show("regions", regionText(found.regions));
   showBoth(topic, "threshold", found.threshold, found.thresholds);
-  for (const [id, of] of [["cost", found.cost], ["fpr", found.falsePositives], ["miss", found.misses]]) {
-    showBoth(topic, id, of.mean, of);
+  showBoth(topic, "cost", found.cost.mean, found.cost);
+  for (const [id, of] of [["fpr", found.falsePositives], ["miss", found.misses]]) {
+    showBoth(topic, id, of.mean, of, formatShare);
   }
   show("spoken", `; expected cost ${byId("cost").textContent}, ${byId("cost-band").textContent}`);
   putFigure("cost-figure", (width) => costFigure(topic, byThreshold, found, width), "expected cost");
@@ -121,7 +134,7 @@ function selectTopic(topic, costs, byThreshold) {
     const outcomes = outcomesAt(topic, score, costs);
     for (const name of ["precision", "recall", "taken"]) {
       const found = summary(outcomes[name]);
-      if (byId(`${start}-${name}`)) showBoth(topic, `${start}-${name}`, found.mean, found);
+      if (byId(`${start}-${name}`)) showBoth(topic, `${start}-${name}`, found.mean, found, formatShare);
     }
   }
   putFigure("selection-figure", (width) => selectionFigure(topic, byThreshold, threshold, width), "precision and recall");
@@ -161,7 +174,7 @@ function decideRows(costs) {
 
 function fill(cell, value) {
   cell.dataset.value = value;
-  cell.textContent = format(value, 4);
+  cell.textContent = format(value);
 }
 
 let waiting = false;

@@ -2,7 +2,9 @@
 
 function csv(header, rows) {
   const cell = (value) => {
-    const text = value === null || value === undefined ? "" : String(value);
+    let text = value === null || value === undefined ? "" : String(value);
+    // Spreadsheets run text that begins so as a formula.
+    if (/^[=+\-@\t\r]/.test(text) && !(text - 0 === text - 0)) text = `'${text}`;
     return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   };
   return [header, ...rows].map((row) => row.map(cell).join(",")).join("\r\n") + "\r\n";

@@ -17,8 +17,13 @@ INT64 = 7  # onnx.TensorProto.INT64
 
 def render(content: Content) -> bytes:
     """Return the model: an input of scores, and an output for each curve."""
+    if content.column in content.table.curves:
+        raise ValueError(
+            f"column must not be the name of an output, one of {', '.join(content.table.curves)};"
+            f" got {content.column!r}: the graph's input needs a name of its own."
+        )
     helper = _require_onnx().helper
-    graph = _Graph(helper)
+    graph = _Graph(helper, content.column)
     double = helper.np_dtype_to_tensor_dtype(np.dtype(np.float64))
     for name, knots in content.table.curves.items():
         _add_curve(graph, content.column, name, knots, bounded=content.table.bounded)
@@ -42,16 +47,17 @@ def render(content: Content) -> bytes:
 
 
 class _Graph:
-    """Nodes and constants of a graph, each with a name of its own."""
+    """Nodes and constants of a graph, each with a name that is not the input's."""
 
-    def __init__(self, helper: Any) -> None:
-        self._helper = helper
+    def __init__(self, helper: Any, column: str) -> None:
+        # No name that begins with it and goes on is the input's.
+        self._helper, self._own = helper, f"{column}/"
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
 
     def constant(self, values: Any) -> str:
         """Add a constant and return its name."""
-        name, array = f"constant/{len(self.constants)}", np.asarray(values)
+        name, array = f"{self._own}constant/{len(self.constants)}", np.asarray(values)
         kind = self._helper.np_dtype_to_tensor_dtype(array.dtype)
         self.constants.append(
             self._helper.make_tensor(name, kind, array.shape, array.tobytes(), raw=True)
@@ -60,7 +66,7 @@ class _Graph:
 
     def node(self, operator: str, *inputs: str, name: str | None = None, **attributes: Any) -> str:
         """Add a node and return the name of its output."""
-        output = name or f"node/{len(self.nodes)}"
+        output = name or f"{self._own}node/{len(self.nodes)}"
         self.nodes.append(self._helper.make_node(operator, inputs, [output], **attributes))
         return output
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from importlib.resources import files
 
 from bayescal.report.export.knots import Knots
 from bayescal.report.export.writing import Content, Format
@@ -16,15 +17,24 @@ BEYOND = {
     False: "Beyond the knots the answer is that of the nearest one.",
     True: "Scores are probabilities: what is not from 0 to 1 gives NULL.",
 }
-PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*")
+QUOTED = "In MySQL double quotes need SET sql_mode = 'ANSI_QUOTES'.\n"
+# Names that every dialect folds to the same column. All others stand in double quotes: MySQL reads
+# these as text by default, so quotes are for names that need them.
+PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
+# Words that SQL:2016, SQLite, PostgreSQL, MySQL, SQL Server, Oracle, DuckDB or Snowflake reserve.
+RESERVED = frozenset(
+    files("bayescal.report.export").joinpath("reserved_words.txt").read_text().split()
+)
 
 
 def render(content: Content) -> bytes:
     """Return the expressions with names, as a list for SELECT, and the facts in comments."""
     column = content.column
-    name = column if PLAIN.fullmatch(column) else '"{}"'.format(column.replace('"', '""'))
+    plain = PLAIN.fullmatch(column) and column not in RESERVED
+    name = column if plain else '"{}"'.format(column.replace('"', '""'))
     bounded = content.table.bounded
-    head = HEAD.format(column=ascii(column), beyond=BEYOND[bounded]).splitlines()
+    text = HEAD + ("" if plain else QUOTED)
+    head = text.format(column=ascii(column), beyond=BEYOND[bounded]).splitlines()
     comments = "".join(f"-- {line}\n" for line in (*head, *content.fact_lines))
     expressions = ",\n".join(
         f"1E0 / (1E0 + EXP(-({_case(name, knots, bounded)}))) AS {curve}"
