@@ -29,22 +29,34 @@ def effective_weights(
     >>> effective_weights([2, 1, 1], None, 3)
     array([2., 1., 1.])
     """
-    if sample_weight is not None and sampling_weight is not None:
+    weight = either_weights(sample_weight, sampling_weight, n)
+    if weight is None:
+        return None
+    if sampling_weight is not None:
+        return weight * (effective_size(weight) / weight.sum())
+    warn_unless_counts(weight)
+    return weight
+
+
+def either_weights(
+    sample_weight: ArrayLike | None, sampling_weight: ArrayLike | None, n: int
+) -> Floats | None:
+    """
+    Return the weights of either kind as they are; one of the two at most may be given.
+
+    Examples
+    --------
+    >>> either_weights(None, [10, 10, 20], 3)
+    array([10., 10., 20.])
+    """
+    if sampling_weight is None:
+        return as_weights(sample_weight, n)
+    if sample_weight is not None:
         raise ValueError(
             "either sample_weight or sampling_weight must be None, got both: sample_weight is how"
             " many documents each counts for, sampling_weight is 1 / its inclusion probability."
         )
-    if sampling_weight is None:
-        weight = as_weights(sample_weight, n)
-        if weight is not None and not look_like_counts(weight):
-            warn_user(
-                f"sample_weight counts documents: these weights make {np.count_nonzero(weight)}"
-                f" documents count as {weight.sum():,.0f}. If they are inverse inclusion"
-                " probabilities, pass them as sampling_weight."
-            )
-        return weight
-    weight = as_weights(sampling_weight, n, "sampling_weight")
-    return None if weight is None else weight * (effective_size(weight) / weight.sum())
+    return as_weights(sampling_weight, n, "sampling_weight")
 
 
 def effective_size(weight: Floats) -> float:
@@ -58,6 +70,16 @@ def effective_size(weight: Floats) -> float:
     """
     share = weight / weight.max()
     return float(share.sum() ** 2 / (share @ share))
+
+
+def warn_unless_counts(weight: Floats) -> None:
+    """Warn if weights given as counts look like inverse inclusion probabilities."""
+    if not look_like_counts(weight):
+        warn_user(
+            f"sample_weight counts documents: these weights make {np.count_nonzero(weight)}"
+            f" documents count as {weight.sum():,.0f}. If they are inverse inclusion"
+            " probabilities, pass them as sampling_weight."
+        )
 
 
 def look_like_counts(weight: Floats) -> bool:
