@@ -151,6 +151,13 @@ def test_a_bin_whose_labels_agree_has_a_band():
             assert ends == pytest.approx([0.0, stats.beta.ppf(0.95, 0.5, 50.5)])
 
 
+def test_a_band_of_shares_that_fall_has_a_width():
+    p = np.linspace(0.1, 0.9, 60)
+    curve = metrics.reliability_curve(p < 0.5, p, band="confidence")
+    assert (curve.upper > curve.lower + 0.05).all()
+    assert ((curve.lower <= curve.prob_true) & (curve.prob_true <= curve.upper)).all()
+
+
 def test_counts_are_repetitions_in_bands_and_intervals():
     rng = np.random.default_rng(5)
     p, count = np.linspace(0.05, 0.5, 40), rng.integers(1, 6, 40)

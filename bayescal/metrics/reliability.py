@@ -358,7 +358,9 @@ def _monotone_band(
     seen = _Seen.of(outcomes, levels_of(outcomes).of)
     upper = _bound_above(seen, tails[1])
     lower = 1.0 - _bound_above(seen.mirrored(), tails[1])[::-1]
-    return np.minimum(lower, curve.prob_true), np.maximum(upper, curve.prob_true)
+    # Where shares fall by chance the two may cross, with the curve between them.
+    ends = np.stack([lower, upper, curve.prob_true])
+    return ends.min(axis=0), ends.max(axis=0)
 
 
 def _bound_above(seen: _Seen, tail: float) -> Floats:
