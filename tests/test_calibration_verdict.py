@@ -5,7 +5,12 @@ import pytest
 from scipy import special, stats
 
 from bayescal import ScoreCalibrator, TopicCalibrator
-from bayescal.metrics import calibration_verdict, smooth_calibration_error
+from bayescal.metrics import (
+    calibration_evidence,
+    calibration_verdict,
+    smooth_calibration_error,
+    spiegelhalter_test,
+)
 from tests.cli_tools import make_frame, make_topics, run, summary_of, write
 from tests.report_data import data_of, make_problem
 
@@ -41,8 +46,9 @@ def test_numbers_are_those_of_the_poisson_binomial_and_of_the_score_test():
     score = x @ (np.vstack([y, np.random.default_rng(2).random((4000, 150)) < p]) - p).T
     statistic = np.einsum("ik,ij,jk->k", score, inverse, score)
     assert found.pvalue == pytest.approx((statistic[1:] >= statistic[0]).mean(), abs=0.04)
-    many = calibration_verdict(y, p, sample_weight=np.ones(150))
-    assert many.pvalue == pytest.approx(stats.chi2.sf(statistic[0], 2))
+    assert calibration_verdict(y, p, sample_weight=np.ones(150)).pvalue == found.pvalue
+    many = calibration_verdict(y, p, sample_weight=np.full(150, 0.999_999))
+    assert many.pvalue == pytest.approx(stats.chi2.sf(statistic[0], 2), rel=1e-4)
 
 
 def test_a_weight_is_a_repetition():
@@ -51,7 +57,7 @@ def test_a_weight_is_a_repetition():
     weight = np.random.default_rng(4).integers(0, 4, 100)
     repeated = np.repeat(y, weight), np.repeat(p, weight)
     weighed = calibration_verdict(y, p, sample_weight=weight)
-    again = calibration_verdict(*repeated, sample_weight=np.ones(weight.sum()))
+    again = calibration_verdict(*repeated)
     for name in ("pvalue", "observed", "expected", "upper", "shift", "slope", "detectable"):
         assert getattr(weighed, name) == pytest.approx(getattr(again, name)), name
 
@@ -114,7 +120,7 @@ def test_it_is_blind_to_what_leaves_intercept_and_slope_as_they_are():
         ([0, 1, 1, 1], [0.5] * 4, "none"),
         ([0] * 5, [0.1, 0.2, 0.1, 0.2, 0.1], "none"),
         ([0] * 60, [0.5] * 60, "base rate"),
-        ([1, 1, 1], [0.0, 0.0, 0.0], "base rate"),
+        ([1, 1, 1], [1e-9, 1e-9, 1e-9], "base rate"),
         ([0, 1], [0.0, 1.0], "none"),
         ([1], [0.3], "none"),
     ],
@@ -143,7 +149,104 @@ def test_the_words():
     right = calibration_verdict(labels(log_odds, rng), p)
     assert "these documents would have shown it four times in five" in right.text
     few = calibration_verdict([0, 0], [0.01, 0.02])
-    assert "So few documents can tell next to nothing." in few.text
+    assert "too few to show even odds that are off by a factor of 100." in few.text
+
+
+# Impossible events
+
+
+@pytest.mark.parametrize("flip", [False, True], ids=["0 and positive", "1 and negative"])
+def test_an_impossible_event_settles_every_test_and_is_named(flip):
+    row = np.arange(500)
+    p, y = np.where(row % 2, 0.0, 0.4), (row % 10 < 3) & (row % 2 == 0)
+    y[123] = True
+    if flip:
+        p, y = 1.0 - p, ~y
+    found = calibration_verdict(y, p)
+    assert (found.outcome, found.pvalue, found.cause) == ("off", 0.0, "impossible")
+    name = f"Document 123 (counted from 0) is {'negative' if flip else 'positive'} and had"
+    assert name in found.text
+    evidence = calibration_evidence(y, p)
+    assert (evidence.probability, evidence.log_bayes_factor) == (0.0, -np.inf)
+    assert calibration_evidence(y, p, method="bic").probability == 0.0
+    assert spiegelhalter_test(y, p) == (np.inf, 0.0)
+    # Documents of no weight, and draws that allow for it, make it possible.
+    assert calibration_verdict(y, p, sample_weight=row != 123).cause == "none"
+    possible = np.where(p == p[123], p[123] + (0.01 if not flip else -0.01), p)
+    assert calibration_verdict(y, p, draws=np.stack([p, possible])).cause != "impossible"
+    assert calibration_verdict(y, p, draws=np.stack([p, p])).cause == "impossible"
+
+
+def test_many_impossible_events_are_counted():
+    found = calibration_verdict(np.ones(9), np.zeros(9))
+    assert "document 4 (counted from 0)" in found.impossible
+    assert found.impossible.endswith("; so are 4 more.")
+
+
+# Posterior draws
+
+
+def draws_of(log_odds, sd, rng, draws=400):
+    """Return draws of probabilities whose log-odds are all uncertain by one shift."""
+    return special.expit(log_odds + sd * rng.normal(size=(draws, 1)))
+
+
+def test_probabilities_off_by_no_more_than_the_bands_allow_are_not_called_off():
+    # The truth is a draw of the posterior: false alarms at 5 %, 3 standard errors of 120.
+    rng, log_odds, outcomes = np.random.default_rng(12), log_odds_of(1000, -2.0), []
+    for _ in range(120):
+        y = labels(log_odds + 0.7 * rng.normal(), rng)
+        drawn = draws_of(log_odds, 0.7, rng, draws=200)
+        outcomes.append(calibration_verdict(y, drawn.mean(axis=0), draws=drawn))
+    off = np.mean([each.outcome == "off" for each in outcomes])
+    assert off < 0.05 + 3.0 * np.sqrt(0.05 * 0.95 / 120)
+    # Taken for certain they would be called off in most.
+    assert np.mean([each.pvalue_of_point <= 0.05 for each in outcomes]) > 0.6
+    assert np.mean([each.outcome == "uncertain" for each in outcomes]) > 0.6
+    inside = [each.lower <= each.observed <= each.upper for each in outcomes]
+    assert 0.90 < np.mean(inside) < 0.99
+
+
+def test_probabilities_off_by_more_than_the_bands_allow_are_called_off():
+    rng, log_odds = np.random.default_rng(13), log_odds_of(2000, -2.0)
+    drawn = draws_of(log_odds, 0.2, rng)
+    moved = calibration_verdict(labels(log_odds + 1.5, rng), drawn.mean(axis=0), draws=drawn)
+    assert (moved.outcome, moved.cause) == ("off", "base rate")
+    assert "they are off, by more than the bands allow" in moved.text
+    # A wide band of the shift does not hide a wrong slope.
+    drawn = draws_of(log_odds, 1.0, rng)
+    flat = calibration_verdict(labels(0.5 * log_odds, rng), drawn.mean(axis=0), draws=drawn)
+    assert (flat.outcome, flat.cause) == ("off", "slope")
+
+
+def test_the_words_of_bands():
+    rng, log_odds = np.random.default_rng(14), log_odds_of(2000, -2.0)
+    drawn = draws_of(log_odds, 0.7, rng)
+    found = calibration_verdict(labels(log_odds + 0.7, rng), special.expit(log_odds), draws=drawn)
+    assert found.outcome == "uncertain"
+    assert found.calibrated
+    assert "off by more than chance, but by no more than the bands allow" in found.text
+    assert found.cause == "base rate"
+    assert found.advice == "Fit again with more labels: they narrow the bands."
+    assert "if the bands are right" in found.text
+    wide = calibration_verdict([0, 0], [0.01, 0.02], draws=np.full((5, 2), 0.015))
+    assert "too few, or the bands too wide, to show" in wide.text
+
+
+def test_draws_without_uncertainty_change_nothing():
+    log_odds = log_odds_of(400, -1.0)
+    p, y = special.expit(log_odds), labels(log_odds + 0.3, np.random.default_rng(15))
+    certain, drawn = calibration_verdict(y, p), calibration_verdict(y, p, draws=np.tile(p, (3, 1)))
+    for name in ("pvalue", "lower", "upper"):
+        assert getattr(drawn, name) == pytest.approx(getattr(certain, name), abs=0.04), name
+    assert drawn.detectable == pytest.approx(certain.detectable)
+    for bad, message in (
+        (p, r"draws must have shape \(draws, 400\), got \(400,\)"),
+        (np.tile(2.0 * p, (2, 1)), "draws must lie between 0 and 1"),
+        (np.full((2, 400), np.nan), "draws must lie between 0 and 1"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            calibration_verdict(y, p, draws=bad)
 
 
 def test_a_new_prior_mends_what_it_is_advised_for():

@@ -5,13 +5,16 @@ from itertools import product
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from scipy import special, stats
 from sklearn.exceptions import NotFittedError
 from sklearn.naive_bayes import GaussianNB
 
 from bayescal import CalibratedClassifier, CombinedClassifier, ScoreCalibrator, TopicCalibrator
 from bayescal.monitoring import CHANGES, Change, DriftMonitor
-from bayescal.monitoring.drift import not_yet
+from bayescal.monitoring.changes import not_yet
+from bayescal.monitoring.drift import LATEST, History
+from bayescal.plots import DriftDisplay
 from studies.drift import PointCurve, draw
 from studies.truths import TRUTHS
 from tests.drift_tools import KnownCurves, alarmed, stream
@@ -317,3 +320,48 @@ class TestInterface:
         np.testing.assert_array_equal(
             again.update(*later).log_bayes_factors_, monitor.update(*later).log_bayes_factors_
         )
+
+
+class TestBounds:
+    def test_a_history_keeps_the_first_and_the_latest_rows(self):
+        history = History()
+        for document in range(1, 30_001):
+            history.append(document, [float(document)])
+        assert len(history.row) < 2 * LATEST
+        assert history.document[0] == 1
+        assert history.document[-LATEST:] == list(range(30_001 - LATEST, 30_001))
+        assert [row[0] for row in history.row] == history.document
+        gaps = np.diff(history.document)
+        assert (np.diff(gaps) <= 0)[10:].all()  # coarser the longer ago
+
+    def test_a_monitor_of_many_documents_is_no_larger_than_one_of_few(self, monkeypatch):
+        monkeypatch.setattr("bayescal.monitoring.drift.LATEST", 20)
+        rng = np.random.default_rng(5)
+        s, y = stream(rng, 700)
+        monitor = DriftMonitor(CURVES, changes=FEW).update(s[:100], y[:100])
+        before = len(pickle.dumps(monitor.update(s[:100], y[:100])._history))
+        monitor.update(s, y)
+        assert monitor.documents_ == 900
+        assert len(pickle.dumps(monitor._history)) < 2 * before
+        table = monitor.log_bayes_factors_
+        assert table.index[0] == 1
+        assert table.index[-20:].tolist() == list(range(881, 901))
+        assert len(table) < 40
+        assert np.exp(table["any"].iloc[-1]) == pytest.approx(monitor.bayes_factors_["any"])
+
+
+@pytest.mark.parametrize("label", [0, 1])
+def test_an_impossible_label_raises_the_alarm_at_once(label):
+    sure = np.inf if label == 0 else -np.inf
+    curves = KnownCurves(*2 * [lambda s: np.where(s > 0.0, sure, 0.0)], base=0.5)
+    monitor = DriftMonitor(curves).update(-np.ones(3), [0, 1, 0])
+    monitor.update(np.ones(4), 4 * [1 - label])
+    assert monitor.alarm_ is None
+    monitor.update([1.0, -1.0], [label, 1])
+    alarm = monitor.alarm_
+    assert (alarm.change, alarm.document, alarm.since, alarm.since_sd) == ("impossible", 8, 8.0, 0)
+    assert monitor.bayes_factors_["any"] == np.inf
+    assert np.isfinite([alarm.slope, alarm.shift]).all()
+    assert np.isfinite(monitor.log_bayes_factors_["slope"]).all()
+    figure = DriftDisplay.from_estimator(monitor, ax=Figure().subplots())
+    assert figure.alarm_.get_xdata()[0] == 8

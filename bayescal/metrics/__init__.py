@@ -6,6 +6,10 @@ repeating the document.
 
 from bayescal.metrics.calibration_error import calibration_error as calibration_error
 from bayescal.metrics.calibration_error import smooth_calibration_error as smooth_calibration_error
+from bayescal.metrics.evidence import CalibrationEvidence as CalibrationEvidence
+from bayescal.metrics.evidence import SpiegelhalterTest as SpiegelhalterTest
+from bayescal.metrics.evidence import calibration_evidence as calibration_evidence
+from bayescal.metrics.evidence import spiegelhalter_test as spiegelhalter_test
 from bayescal.metrics.intervals import Interval as Interval
 from bayescal.metrics.intervals import bootstrap_interval as bootstrap_interval
 from bayescal.metrics.intervals import posterior_interval as posterior_interval
@@ -19,9 +23,5 @@ from bayescal.metrics.scores import log_loss as log_loss
 from bayescal.metrics.scores import losses as losses
 from bayescal.metrics.scores import pointwise_losses as pointwise_losses
 from bayescal.metrics.scores import top_label as top_label
-from bayescal.metrics.verdict import CalibrationEvidence as CalibrationEvidence
 from bayescal.metrics.verdict import CalibrationVerdict as CalibrationVerdict
-from bayescal.metrics.verdict import SpiegelhalterTest as SpiegelhalterTest
-from bayescal.metrics.verdict import calibration_evidence as calibration_evidence
 from bayescal.metrics.verdict import calibration_verdict as calibration_verdict
-from bayescal.metrics.verdict import spiegelhalter_test as spiegelhalter_test

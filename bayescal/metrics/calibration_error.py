@@ -24,6 +24,7 @@ def calibration_error(
     norm: str = "l1",
     debias: bool = False,
     sample_weight: ArrayLike | None = None,
+    sampling_weight: ArrayLike | None = None,
 ) -> float:
     """
     Return the calibration error of probabilities, in probability.
@@ -49,6 +50,8 @@ def calibration_error(
         true ones. Either way never below 0.
     sample_weight : array-like of shape (n,), optional
         How many documents each counts for; `debias` takes their sums for numbers of documents.
+    sampling_weight : array-like of shape (n,), optional
+        1 / the probability that the document was included; `debias` takes effective sample sizes.
 
     Raises
     ------
@@ -74,7 +77,7 @@ def calibration_error(
     check_choice("norm", norm, NORMS)
     check_flag(debias=debias)
     check_choice("strategy", strategy, (*STRATEGIES, "sweep"))
-    outcomes = read_outcomes(y_true, y_prob, sample_weight)
+    outcomes = read_outcomes(y_true, y_prob, sample_weight, sampling_weight, as_evidence=debias)
     sweeping = strategy == "sweep"
     bins = _sweep(outcomes, n_bins) if sweeping else bin_outcomes(outcomes, n_bins, strategy)
     share = bins.weight / bins.weight.sum()
@@ -89,7 +92,7 @@ def calibration_error(
 def _debiased(bins: Bins, share: Floats, error: Floats, norm: str) -> float:
     if norm == "max":
         raise ValueError("norm='max' has no debiased form: use 'l1' or 'l2'.")
-    several = bins.weight > 1.0
+    several = bins.size > 1.0
     if not several.any():
         raise ValueError(
             "debias needs a bin of more than one document: use fewer bins, or weights that count"
@@ -97,9 +100,9 @@ def _debiased(bins: Bins, share: Floats, error: Floats, norm: str) -> float:
         )
     variance = bins.prob_true * (1.0 - bins.prob_true)
     if norm == "l2":
-        chance = variance[several] / (bins.weight[several] - 1.0)
+        chance = variance[several] / (bins.size[several] - 1.0)
         return math.sqrt(max(float(share[several] @ (error[several] ** 2 - chance)), 0.0))
-    sd = np.sqrt(variance / bins.weight)
+    sd = np.sqrt(variance / bins.size)
     return max(float(share @ (2.0 * error - _mean_of_folded_normal(error, sd))), 0.0)
 
 
@@ -129,7 +132,11 @@ CELLS = 8192
 
 
 def smooth_calibration_error(
-    y_true: ArrayLike, y_prob: ArrayLike, *, sample_weight: ArrayLike | None = None
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    sampling_weight: ArrayLike | None = None,
 ) -> float:
     """
     Return the smooth calibration error (smECE) of probabilities, in probability.
@@ -142,7 +149,7 @@ def smooth_calibration_error(
 
     Parameters
     ----------
-    y_true, y_prob, sample_weight : array-like of shape (n,)
+    y_true, y_prob, sample_weight, sampling_weight : array-like of shape (n,)
         See `log_loss`. Of several classes see `top_label`.
 
     Returns
@@ -174,10 +181,14 @@ def smooth_calibration_error(
     >>> round(smooth_calibration_error(y, p), 2), round(smooth_calibration_error(y, p**2), 2)
     (0.03, 0.15)
     """
+    return smooth_error(read_outcomes(y_true, y_prob, sample_weight, sampling_weight))
+
+
+def smooth_error(outcomes: Outcomes) -> float:
+    """Return the smooth calibration error of checked outcomes."""
     # Other metrics need none of it, and it takes as long to import as a fit.
     from scipy import optimize
 
-    outcomes = read_outcomes(y_true, y_prob, sample_weight)
     waves = fft.dct(_residuals(outcomes), type=2)
     # A Gaussian that is reflected at both ends damps the k-th cosine by exp(-(pi k sigma)^2/2).
     exponents = -0.5 * (np.pi * np.arange(CELLS)) ** 2

@@ -7,25 +7,81 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayescal.support.validation import Floats, as_scores, as_weights, check_same_length, unmasked
+from bayescal.support import weights
+from bayescal.support.validation import Floats, as_scores, check_same_length, unmasked
+
+# How many documents with an impossible outcome a message names.
+MOST_NAMED = 5
 
 
 class Outcomes(NamedTuple):
-    """Checked input: whether each document is positive, P(+), and weights or None."""
+    """Checked input: labels, P(+), weights or None, and whether those are sampling weights."""
 
     truth: NDArray[np.bool_]
     p: Floats
     weight: Floats | None
+    sampled: bool = False
 
     @property
     def counts(self) -> Floats:
-        """Return the weights, 1 each if there are none."""
+        """Return the weights as given, 1 each if there are none."""
         return np.ones(self.p.size) if self.weight is None else self.weight
+
+    @property
+    def odds(self) -> float:
+        """
+        Return the weight of a positive document over that of a negative one.
+
+        Sampling weights may depend on the class: the median, over documents of the rarer class, of
+        their weight over that of the document of the other class with the nearest probability.
+        """
+        positive = np.flatnonzero(self.truth & (self.counts > 0.0))
+        negative = np.flatnonzero(~self.truth & (self.counts > 0.0))
+        if not (self.sampled and positive.size and negative.size):
+            return 1.0
+        rarer, other = sorted((positive, negative), key=len)
+        other = other[np.argsort(self.p[other], kind="stable")]
+        edges = (self.p[other][1:] + self.p[other][:-1]) / 2.0
+        nearest = other[np.searchsorted(edges, self.p[rarer])]
+        ratio = float(np.median(self.counts[rarer] / self.counts[nearest]))
+        return ratio if rarer is positive else 1.0 / ratio
+
+    @property
+    def by_class(self) -> tuple[Floats, Floats]:
+        """Return each document's weight if it were positive and if it were negative."""
+        own, odds = self.counts, self.odds
+        return np.where(self.truth, own, own * odds), np.where(self.truth, own / odds, own)
+
+    @property
+    def variance(self) -> Floats:
+        """Return the variance of each document's weight (y - p) if the probabilities are right."""
+        one, other = self.by_class
+        # A positive document adds (1 - p) / P(included), a negative one takes off p / P(included).
+        return (one * other if self.sampled else one) * self.p * (1.0 - self.p)
+
+    @property
+    def effective(self) -> Floats:
+        """
+        Return the weights scaled to the size of a simple random sample that is as informative.
+
+        Counts stay as they are. For sampling weights that depend on neither class nor probability
+        the sum is Kish's effective sample size (Rao and Scott's first-order correction).
+        """
+        variance = float(self.variance.sum())
+        if not self.sampled or variance == 0.0:
+            return self.counts
+        return self.counts * float(self.counts @ (self.p * (1.0 - self.p))) / variance
+
+    @property
+    def impossible(self) -> NDArray[np.intp]:
+        """Return the positions of documents whose class had probability 0."""
+        happened = np.where(self.truth, self.p, 1.0 - self.p)
+        return np.flatnonzero((happened == 0.0) & (self.counts > 0.0))
 
     def take(self, index: NDArray[np.intp]) -> Outcomes:
         """Return the documents at some positions."""
         weight = None if self.weight is None else self.weight[index]
-        return Outcomes(self.truth[index], self.p[index], weight)
+        return Outcomes(self.truth[index], self.p[index], weight, self.sampled)
 
     def counted(self) -> Outcomes:
         """Return the documents that count: a weight of 0 leaves one out."""
@@ -33,10 +89,15 @@ class Outcomes(NamedTuple):
 
 
 def read_outcomes(
-    y_true: ArrayLike, y_prob: ArrayLike, sample_weight: ArrayLike | None = None
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    sampling_weight: ArrayLike | None = None,
+    *,
+    as_evidence: bool = False,
 ) -> Outcomes:
     """
-    Return checked outcomes.
+    Return checked outcomes; evidence needs to know how many documents weights stand for.
 
     Examples
     --------
@@ -46,7 +107,45 @@ def read_outcomes(
     p = as_probabilities(y_prob)
     truth = as_truth(y_true)
     check_same_length("y_true", truth.size, "y_prob", p.size)
-    return Outcomes(truth, p, as_weights(sample_weight, p.size))
+    weight = weights.either_weights(sample_weight, sampling_weight, p.size)
+    sampled = sampling_weight is not None
+    if as_evidence and weight is not None and not sampled:
+        weights.warn_unless_counts(weight)
+    return Outcomes(truth, p, weight, sampled)
+
+
+def given_included(p: Floats, one: Floats, other: Floats) -> Floats:
+    """
+    Return P(positive | included) where sampling weights of the two classes differ.
+
+    Examples
+    --------
+    >>> given_included(np.array([0.01]), np.array([1.0]), np.array([99.0])).round(3)
+    array([0.5])
+    """
+    positive = p * other
+    total = positive + (1.0 - p) * one
+    return np.divide(positive, total, out=np.zeros_like(p), where=total > 0.0)
+
+
+def name_impossible(outcomes: Outcomes) -> str:
+    """
+    Return a sentence that names the documents whose class had probability 0.
+
+    Examples
+    --------
+    >>> name_impossible(read_outcomes([0, 1, 1], [0.5, 0.0, 0.2]))
+    'Document 1 (counted from 0) is positive and had probability 0.'
+    """
+    rows = outcomes.impossible
+    named = [
+        f"document {row} (counted from 0) is {'positive' if outcomes.truth[row] else 'negative'}"
+        f" and had probability {outcomes.p[row]:g}"
+        for row in rows[:MOST_NAMED].tolist()
+    ]
+    more = f"; so are {rows.size - MOST_NAMED:,} more" if rows.size > MOST_NAMED else ""
+    text = "; ".join(named) + more
+    return text and f"{text[0].upper()}{text[1:]}."
 
 
 def as_truth(y_true: ArrayLike) -> NDArray[np.bool_]:
@@ -82,3 +181,16 @@ def as_probabilities(y_prob: ArrayLike, name: str = "y_prob") -> Floats:
         outside = p[(p < 0.0) | (p > 1.0)][0]
         raise ValueError(f"{name} must lie between 0 and 1, got {outside:g}: pass probabilities.")
     return p
+
+
+def as_draws(draws: ArrayLike, n: int) -> Floats:
+    """Return posterior draws of the probabilities of n documents, shape (draws, n)."""
+    values = np.asarray(unmasked(draws, "draws"))
+    if values.ndim != 2 or values.shape[1] != n or not values.shape[0]:
+        raise ValueError(f"draws must have shape (draws, {n}), got {values.shape}.")
+    if values.dtype.kind != "f":
+        values = values.astype(np.float64)
+    # nan is neither smaller nor larger than anything.
+    if n and not (values.min() >= 0.0 and values.max() <= 1.0):
+        raise ValueError("draws must lie between 0 and 1, as those of sample_proba do.")
+    return values

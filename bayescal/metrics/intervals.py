@@ -8,18 +8,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bayescal.metrics.inputs import as_truth, read_outcomes
+from bayescal.metrics.inputs import as_draws, as_truth, read_outcomes
 from bayescal.metrics.scores import Metric
 from bayescal.support.randomness import generator
 from bayescal.support.validation import (
     Floats,
-    as_weights,
     check_choice,
     check_count,
     check_flag,
     check_fraction,
-    unmasked,
 )
+from bayescal.support.weights import either_weights, warn_unless_counts
 
 KINDS = ("percentile", "basic")
 
@@ -60,6 +59,7 @@ def bootstrap_interval(
     resamples: int = 1000,
     kind: str = "percentile",
     sample_weight: ArrayLike | None = None,
+    sampling_weight: ArrayLike | None = None,
     rng: Any = None,
 ) -> Interval:
     """
@@ -75,12 +75,14 @@ def bootstrap_interval(
     level : float
         Between 0 and 1.
     resamples : int
-        How often n documents are drawn with replacement, with their weights.
+        How often as many documents as there are are drawn with replacement.
     kind : {"percentile", "basic"}
         Quantiles q of the resamples; or 2 value - q, which takes off the bias of metrics that are
         never negative, such as `calibration_error`: resampling adds to them what it adds to data.
     sample_weight : array-like of shape (n,), optional
-        Passed on to the metric.
+        How many documents each counts for. Their sum, rounded, is drawn, as if each were repeated.
+    sampling_weight : array-like of shape (n,), optional
+        1 / the probability that the document was included. Documents are drawn with their weights.
     rng : int, Generator, RandomState or None
         Chooses the documents.
 
@@ -103,13 +105,19 @@ def bootstrap_interval(
     check_fraction(level=level)
     check_count("resamples", resamples)
     check_choice("kind", kind, KINDS)
-    outcomes = read_outcomes(y_true, y_prob, sample_weight).counted()
+    outcomes = read_outcomes(
+        y_true, y_prob, sample_weight, sampling_weight, as_evidence=True
+    ).counted()
     value = float(metric(outcomes.truth, outcomes.p, sample_weight=outcomes.weight))
-    rng, size = generator(rng), outcomes.p.size
+    rng, counts = generator(rng), outcomes.counts
+    # A weight below 1/2 in all would leave nothing to draw.
+    size = outcomes.p.size if outcomes.sampled else max(round(counts.sum()), 1)
+    chance = np.ones(counts.size) if outcomes.sampled else counts
     draws = np.empty(resamples)
     for k in range(resamples):
-        truth, p, weight = outcomes.take(rng.integers(size, size=size))
-        draws[k] = metric(truth, p, sample_weight=weight)
+        own = rng.multinomial(size, chance / chance.sum()) * (counts if outcomes.sampled else 1.0)
+        drawn = np.flatnonzero(own)
+        draws[k] = metric(outcomes.truth[drawn], outcomes.p[drawn], sample_weight=own[drawn])
     lower, upper = _ends(draws, level)
     if kind == "basic":
         lower, upper = 2.0 * value - upper, 2.0 * value - lower
@@ -124,6 +132,7 @@ def posterior_interval(
     level: float = 0.9,
     resample: bool = False,
     sample_weight: ArrayLike | None = None,
+    sampling_weight: ArrayLike | None = None,
     rng: Any = None,
 ) -> Interval:
     """
@@ -144,7 +153,9 @@ def posterior_interval(
         bootstrap): then the interval covers both which curve and which test documents. Without it
         the documents are taken as given.
     sample_weight : array-like of shape (n,), optional
-        Passed on to the metric.
+        How many documents each counts for; with `resample`, as if each were repeated.
+    sampling_weight : array-like of shape (n,), optional
+        1 / the probability that the document was included.
     rng : int, Generator, RandomState or None
         Seeds the weights of the documents.
 
@@ -166,19 +177,18 @@ def posterior_interval(
     """
     check_fraction(level=level)
     check_flag(resample=resample)
-    probabilities = np.asarray(unmasked(draws, "draws"), dtype=np.float64)
     truth = as_truth(y_true)
-    if probabilities.ndim != 2 or probabilities.shape[1] != truth.size:
-        raise ValueError(f"draws must have shape (draws, {truth.size}), got {probabilities.shape}.")
-    weight = as_weights(sample_weight, truth.size)
+    probabilities = as_draws(draws, truth.size)
+    weight = either_weights(sample_weight, sampling_weight, truth.size)
+    if resample and weight is not None and sampling_weight is None:
+        warn_unless_counts(weight)
+    # Gamma variables in proportion are a Dirichlet: of n documents a flat one.
+    shape, scale = (weight, 1.0) if sampling_weight is None else (None, weight)
+    shape = np.ones(truth.size) if shape is None else shape
     rng = generator(rng)
-    values = np.empty(probabilities.shape[0])
+    values = np.empty(len(probabilities))
     for k, p in enumerate(probabilities):
-        own = weight
-        if resample:
-            # Exponentials in proportion are a flat Dirichlet; their mean of 1 keeps the total.
-            drawn = rng.standard_exponential(truth.size)
-            own = drawn if weight is None else drawn * weight
+        own = rng.standard_gamma(shape) * scale if resample else weight
         values[k] = metric(truth, p, sample_weight=own)
     lower, upper = _ends(values, level)
     method = "posterior and Bayesian bootstrap" if resample else "posterior"

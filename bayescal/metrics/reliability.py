@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import special
 
-from bayescal.metrics.inputs import Outcomes, read_outcomes
+from bayescal.metrics.inputs import Outcomes, given_included, read_outcomes
 from bayescal.metrics.scores import Metric, brier_score
 from bayescal.support.randomness import generator
 from bayescal.support.validation import Floats, check_choice, check_count, check_fraction
@@ -20,9 +21,10 @@ STRATEGIES = ("uniform", "quantile")
 
 
 class Bins(NamedTuple):
-    """Weight, mean probability and weighted share of positives of every occupied bin."""
+    """Weight, effective size, mean probability and share of positives of every occupied bin."""
 
     weight: Floats
+    size: Floats
     prob_pred: Floats
     prob_true: Floats
 
@@ -38,11 +40,13 @@ def bin_outcomes(outcomes: Outcomes, n_bins: int, strategy: str) -> Bins:
 
 def summarise(outcomes: Outcomes, index: NDArray[np.intp]) -> Bins:
     """Return documents in the bins that an index names."""
-    truth, p, own = outcomes
-    weight = np.bincount(index, weights=own).astype(np.float64)
-    sums = (np.bincount(index, weights=each if own is None else each * own) for each in (p, truth))
+    counts = outcomes.counts
+    weight, p, positive = (
+        _sums(index, each) for each in (counts, counts * outcomes.p, counts * outcomes.truth)
+    )
     full = weight > 0.0
-    return Bins(weight[full], *(each[full] / weight[full] for each in sums))
+    p, positive = p[full] / weight[full], positive[full] / weight[full]
+    return Bins(weight[full], _Seen.of(outcomes, index, full).size, p, positive)
 
 
 def bin_index(outcomes: Outcomes, n_bins: int, strategy: str) -> NDArray[np.intp]:
@@ -119,6 +123,7 @@ def _sums(of: NDArray[np.intp], values: Floats) -> Floats:
 
 
 BANDS = ("consistency", "confidence")
+GROWTH = 1.3  # of the windows of documents that bound a rising curve
 # Maps positives' and all documents' weights, each of shape (n,), to a curve.
 Refit = Callable[[Floats, Floats], Floats]
 
@@ -135,7 +140,7 @@ class ReliabilityCurve:
     prob_true : array of shape (points,)
         Estimated P(+) of documents of that probability.
     weight : array of shape (points,)
-        How many documents each point stands for.
+        How many documents each point stands for: a number, or a sum of weights.
     lower, upper : array of shape (points,) or None
         The pointwise band.
     method, band : str
@@ -164,6 +169,7 @@ def reliability_curve(
     level: float = 0.9,
     resamples: int = 500,
     sample_weight: ArrayLike | None = None,
+    sampling_weight: ArrayLike | None = None,
     rng: Any = None,
 ) -> ReliabilityCurve:
     """
@@ -180,28 +186,41 @@ def reliability_curve(
         Number of bins; "corp" has none.
     band : {"consistency", "confidence"} or None
         "consistency" is where the curve would lie, at each point with probability `level`, if the
-        probabilities were calibrated (labels are drawn from them); "confidence" is the bootstrap
-        interval of the curve (documents are drawn with replacement).
+        probabilities were calibrated (labels are drawn from them); "confidence" is an interval of
+        P(+) at each point, by Jeffreys' prior.
     level : float
         Between 0 and 1.
     resamples : int
-        Data sets drawn for the band.
+        Data sets drawn for the consistency band.
     sample_weight : array-like of shape (n,), optional
-        How much each document counts. A weight does not make a document several in the resampling
-        of bands, where its label is drawn once: repeat the rows of such documents.
+        How many documents each counts for.
+    sampling_weight : array-like of shape (n,), optional
+        1 / the probability that the document was included, which may depend on its score and class.
     rng : int, Generator, RandomState or None
-        Seeds the band.
+        Seeds the consistency band.
 
     Raises
     ------
     ValueError
         If an argument is not as described.
 
+    Notes
+    -----
+    The confidence band of bins is Jeffreys' interval, with effective numbers of documents for
+    sampling weights; it reaches 0 or 1 where all labels of a bin agree. That of "corp" needs only
+    that P(+) rises with the probability: at each point the share of positives among the next
+    documents above bounds it from above, that among the next ones below from below. How many of
+    them is chosen by their probabilities alone, so that the bounds are tightest if those are right.
+    The band is widened where it would not contain the curve.
+
     References
     ----------
-    T. Dimitriadis, T. Gneiting and A. I. Jordan, PNAS 2021 (CORP, both bands). J. Broecker and L.
-    A. Smith, *Increasing the reliability of reliability diagrams*, Weather and Forecasting 2007
-    (consistency resampling).
+    T. Dimitriadis, T. Gneiting and A. I. Jordan, PNAS 2021 (CORP, consistency bands). J. Broecker
+    and L. A. Smith, *Increasing the reliability of reliability diagrams*, Weather and Forecasting
+    2007 (consistency resampling). L. D. Brown, T. T. Cai and A. DasGupta, *Interval estimation for
+    a binomial proportion*, Statistical Science 2001 (Jeffreys). T. Dimitriadis, L. Duembgen, A.
+    Henzi, M. Puke and J. Ziegel, *Honest calibration assessment for binary outcome predictions*,
+    Biometrika 2023 (bounds by monotonicity).
 
     Examples
     --------
@@ -211,14 +230,24 @@ def reliability_curve(
     """
     check_choice("method", method, ("corp", *STRATEGIES))
     check_fraction(level=level)
-    outcomes = read_outcomes(y_true, y_prob, sample_weight).counted()
+    outcomes = read_outcomes(
+        y_true, y_prob, sample_weight, sampling_weight, as_evidence=band is not None
+    ).counted()
     fit = _corp if method == "corp" else _binned
     curve, refit = fit(outcomes, n_bins, method)
     limits: tuple[Floats | None, Floats | None] = (None, None)
     if band is not None:
         check_choice("band", band, BANDS)
         check_count("resamples", resamples)
-        limits = _band(outcomes, refit, band, level, resamples, generator(rng))
+        tails = 0.5 - level / 2.0, 0.5 + level / 2.0
+        if band == "consistency":
+            limits = _consistency_band(outcomes, refit, tails, resamples, generator(rng))
+        elif method == "corp":
+            limits = _monotone_band(outcomes, curve, tails)
+        else:
+            index = bin_index(outcomes, n_bins, method)
+            seen = _Seen.of(outcomes, index, np.bincount(index) > 0)
+            limits = seen.bound(tails[0]), seen.bound(tails[1])
     return ReliabilityCurve(
         curve.prob_pred, curve.prob_true, curve.weight, *limits, method, band, level
     )
@@ -229,12 +258,11 @@ def _corp(outcomes: Outcomes, _: int, __: str) -> tuple[Bins, Refit]:
 
     def refit(positives: Floats, counts: Floats) -> Floats:
         weight = levels.sums(counts)
-        seen = np.flatnonzero(weight > 0.0)
-        y = recalibrate(levels.sums(positives)[seen] / weight[seen], weight[seen])
-        fitted: Floats = np.interp(levels.p, levels.p[seen], y)
-        return fitted
+        return recalibrate(levels.sums(positives) / weight, weight)
 
-    return Bins(levels.weight, levels.p, recalibrate(levels.y, levels.weight)), refit
+    curve = recalibrate(levels.y, levels.weight)
+    size = _Seen.of(outcomes, levels.of).size
+    return Bins(levels.weight, size, levels.p, curve), refit
 
 
 def _binned(outcomes: Outcomes, n_bins: int, strategy: str) -> tuple[Bins, Refit]:
@@ -243,32 +271,111 @@ def _binned(outcomes: Outcomes, n_bins: int, strategy: str) -> tuple[Bins, Refit
 
     def refit(positives: Floats, counts: Floats) -> Floats:
         share = np.bincount(index, weights=positives)[full]
-        total = np.bincount(index, weights=counts)[full]
-        # A resample without a document of a bin says nothing of it.
-        return np.asarray(np.divide(share, total, out=np.full(total.size, np.nan), where=total > 0))
+        return np.asarray(share / np.bincount(index, weights=counts)[full])
 
     return summarise(outcomes, index), refit
 
 
-def _band(
+def _consistency_band(
     outcomes: Outcomes,
     refit: Refit,
-    band: str,
-    level: float,
+    tails: tuple[float, float],
     resamples: int,
     rng: np.random.Generator,
 ) -> tuple[Floats, Floats]:
-    counts, size = outcomes.counts, outcomes.p.size
+    counts, p, (one, other) = outcomes.counts, outcomes.p, outcomes.by_class
+    repeated = not outcomes.sampled and bool((counts == np.rint(counts)).all())
+    odds = given_included(p, one, other)
 
     def resampled() -> Floats:
-        if band == "consistency":
-            return refit(counts * (rng.random(size) < outcomes.p), counts)
-        drawn = counts * np.bincount(rng.integers(size, size=size), minlength=size)
-        return refit(drawn * outcomes.truth, drawn)
+        if repeated:
+            return refit(rng.binomial(counts.astype(np.intp), p), counts)
+        positive = rng.random(p.size) < odds
+        weight = np.where(positive, one, other)
+        return refit(weight * positive, weight)
 
     curves = np.stack([resampled() for _ in range(resamples)])
-    lower, upper = np.nanquantile(curves, [0.5 - level / 2.0, 0.5 + level / 2.0], axis=0)
+    lower, upper = np.quantile(curves, tails, axis=0)
     return lower, upper
+
+
+class _Seen(NamedTuple):
+    """
+    Sums over groups of documents that bound P(+) in them.
+
+    `weight` and `square` are sums of weights and of their squares, as if all documents were
+    negative; `positives` is the share of positives in the sample, `expected` that if probabilities
+    are right, and `odds` how many times less often positives are included. Counts are sums of ones.
+    """
+
+    weight: Floats
+    square: Floats
+    positives: Floats
+    expected: Floats
+    odds: float
+
+    @classmethod
+    def of(cls, outcomes: Outcomes, index: NDArray[np.intp], full: Any = slice(None)) -> _Seen:
+        """Return the sums of the groups that an index names."""
+        one, other = outcomes.by_class
+        square = other**2 if outcomes.sampled else other
+        share = given_included(outcomes.p, one, other)
+        sums = (other, square, other * outcomes.truth, other * share)
+        return cls(*(_sums(index, each)[full] for each in sums), odds=outcomes.odds)
+
+    @property
+    def size(self) -> Floats:
+        """Return effective numbers of documents."""
+        return self.weight**2 / self.square
+
+    def mirrored(self) -> _Seen:
+        """Return the sums with the classes exchanged and the groups in reverse order."""
+        weight, square, positives, expected = (each[::-1] for each in self[:4])
+        return _Seen(weight, square, weight - positives, weight - expected, 1.0 / self.odds)
+
+    def windows(self, length: int) -> _Seen:
+        """Return the sums over each group and the next ones, so many in all."""
+        start = np.arange(self.weight.size)
+        end = np.minimum(start + length, start.size)
+        totals = [np.concatenate([[0.0], np.cumsum(each)]) for each in self[:4]]
+        return _Seen(*(total[end] - total[start] for total in totals), odds=self.odds)
+
+    def bound(self, tail: float, *, expected: bool = False) -> Floats:
+        """Return a quantile of P(+) by Jeffreys' prior; 0 or 1 at the end if all labels agree."""
+        positives = np.clip(self.expected if expected else self.positives, 0.0, self.weight)
+        share = positives / self.weight
+        some = share * self.size
+        bound = special.betaincinv(some + 0.5, self.size - some + 0.5, tail)
+        end = 0.0 if tail < 0.5 else 1.0
+        bound = np.where(share == end, end, bound)
+        return np.asarray(bound * self.odds / (bound * self.odds + 1.0 - bound))
+
+
+def _monotone_band(
+    outcomes: Outcomes, curve: Bins, tails: tuple[float, float]
+) -> tuple[Floats, Floats]:
+    """Return bounds of a rising P(+) at each level, by the documents below and those above."""
+    seen = _Seen.of(outcomes, levels_of(outcomes).of)
+    upper = _bound_above(seen, tails[1])
+    lower = 1.0 - _bound_above(seen.mirrored(), tails[1])[::-1]
+    # Where shares fall by chance the two may cross, with the curve between them.
+    ends = np.stack([lower, upper, curve.prob_true])
+    return ends.min(axis=0), ends.max(axis=0)
+
+
+def _bound_above(seen: _Seen, tail: float) -> Floats:
+    """Return upper bounds by the windows of levels above that would bound p most tightly."""
+    levels = seen.weight.size
+    tightest, bound = np.full(levels, np.inf), np.ones(levels)
+    length = 1.0
+    while True:
+        window = seen.windows(int(length))
+        wish = window.bound(tail, expected=True)
+        bound = np.where(wish < tightest, window.bound(tail), bound)
+        tightest = np.minimum(wish, tightest)
+        if length >= levels:
+            return bound
+        length *= GROWTH
 
 
 # What a score is made of: miscalibration, discrimination, uncertainty (CORP).
@@ -303,6 +410,7 @@ def score_decomposition(
     *,
     score: Metric = brier_score,
     sample_weight: ArrayLike | None = None,
+    sampling_weight: ArrayLike | None = None,
 ) -> Decomposition:
     """
     Return the CORP decomposition of a proper score.
@@ -312,7 +420,7 @@ def score_decomposition(
 
     Parameters
     ----------
-    y_true, y_prob, sample_weight : array-like of shape (n,)
+    y_true, y_prob, sample_weight, sampling_weight : array-like of shape (n,)
         See `log_loss`.
     score : callable
         A proper score: `brier_score`, `log_loss`, or functools.partial(log_loss, base=2).
@@ -339,7 +447,7 @@ def score_decomposition(
     >>> round(parts.miscalibration, 3), round(parts.discrimination, 3), parts.uncertainty
     (0.06, 0.125, 0.25)
     """
-    outcomes = read_outcomes(y_true, y_prob, sample_weight).counted()
+    outcomes = read_outcomes(y_true, y_prob, sample_weight, sampling_weight).counted()
     truth, p, weight = outcomes.truth, outcomes.p, outcomes.counts
     levels = levels_of(outcomes)
     best = np.clip(recalibrate(levels.y, levels.weight), 0.0, 1.0)[levels.of]

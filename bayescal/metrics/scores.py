@@ -38,6 +38,7 @@ def log_loss(
     *,
     base: float = math.e,
     sample_weight: ArrayLike | None = None,
+    sampling_weight: ArrayLike | None = None,
 ) -> float:
     """
     Return the mean of -log P(what happened).
@@ -54,7 +55,10 @@ def log_loss(
     base : float
         Base of the logarithm: e for nats, 2 for bits.
     sample_weight : array-like of shape (n,), optional
-        How many documents each counts for.
+        How many documents each counts for: a weight of 2 equals repeating the document.
+    sampling_weight : array-like of shape (n,), optional
+        1 / the probability that the document was included in the sample. A mean is the same with
+        either kind of weights, its uncertainty is not; only one kind may be given.
 
     Raises
     ------
@@ -70,20 +74,24 @@ def log_loss(
 
     if not 0.0 < base < math.inf or base == 1.0:
         raise ValueError(f"base must be positive, finite and not 1, got {base}.")
-    truth, p, weight = read_outcomes(y_true, y_prob, sample_weight)
+    truth, p, weight, _ = read_outcomes(y_true, y_prob, sample_weight, sampling_weight)
     nats = natural_log_loss(truth, p, sample_weight=weight, labels=[False, True])
     return float(nats) / math.log(base)
 
 
 def brier_score(
-    y_true: ArrayLike, y_prob: ArrayLike, *, sample_weight: ArrayLike | None = None
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    sampling_weight: ArrayLike | None = None,
 ) -> float:
     """
     Return the mean of (P(+) - y)^2: scikit-learn's `brier_score_loss`.
 
     Parameters
     ----------
-    y_true, y_prob, sample_weight : array-like of shape (n,)
+    y_true, y_prob, sample_weight, sampling_weight : array-like of shape (n,)
         See `log_loss`.
 
     References
@@ -98,7 +106,7 @@ def brier_score(
     """
     from sklearn.metrics import brier_score_loss
 
-    truth, p, weight = read_outcomes(y_true, y_prob, sample_weight)
+    truth, p, weight, _ = read_outcomes(y_true, y_prob, sample_weight, sampling_weight)
     return float(brier_score_loss(truth, p, sample_weight=weight, pos_label=True))
 
 
@@ -125,7 +133,7 @@ def pointwise_losses(y_true: ArrayLike, y_prob: ArrayLike, loss: str = "log") ->
     array([1., 2.])
     """
     check_choice("loss", loss, LOSSES)
-    truth, p, _ = read_outcomes(y_true, y_prob)
+    truth, p, *_ = read_outcomes(y_true, y_prob)
     if loss == "error":
         return np.asarray((p > 0.5) != truth, dtype=np.float64)
     happened = np.where(truth, p, 1.0 - p)

@@ -5,112 +5,31 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from bayescal.metrics.calibration_error import smooth_calibration_error
-from bayescal.metrics.inputs import Outcomes, read_outcomes
-from bayescal.support.newton import climb
-from bayescal.support.validation import Floats, as_scores_of, check_choice, check_fraction
+from bayescal.metrics import inputs
+from bayescal.metrics.calibration_error import smooth_error
+from bayescal.metrics.evidence import LinearChange
+from bayescal.support.validation import Floats, check_fraction
 
-# A linear change of the log-odds of given probabilities: its likelihood, mode and evidence.
-
-GOOD_DECREMENT = 1e-12
-# Many documents leave a posterior so nearly normal that a few nodes a dimension are exact.
-NODES, NODES_OF_MANY, MANY = 32, 8, 20_000
-
-
-class LinearChange:
-    """
-    The likelihood of (intercept, slope) on the log-odds of given probabilities.
-
-    Parameters
-    ----------
-    outcomes : Outcomes
-        Probabilities of 0 and 1 stand for 1e-15 and 1 - 1e-15.
-    """
-
-    def __init__(self, outcomes: Outcomes) -> None:
-        self.sign = np.where(outcomes.truth, 1.0, -1.0)
-        self.log_odds = as_scores_of(outcomes.p, "probabilities")
-        self.weight = outcomes.counts
-        self.total = float(self.weight.sum())
-
-    def log_likelihood(self, theta: Floats) -> Floats:
-        """Return the log likelihood of theta (2, points); shape (points,)."""
-        return np.array(
-            [
-                self.weight @ special.log_expit(self.sign * (a + b * self.log_odds))
-                for a, b in theta.T
-            ]
-        )
-
-    def information(self, theta: Floats) -> Floats:
-        """Return the information of all documents at theta; shape (2, 2)."""
-        p = special.expit(theta[0] + theta[1] * self.log_odds)
-        w = self.weight * p * (1.0 - p)
-        wl = w * self.log_odds
-        cross = wl.sum()
-        return np.array([[w.sum(), cross], [cross, wl @ self.log_odds]])
-
-    def unit_information(self) -> Floats:
-        """Return the mean information of a document if the probabilities are right; (2, 2)."""
-        unit = self.information(np.array([0.0, 1.0])) / self.total
-        # Equal probabilities do not inform a direction: there the prior is worth a little instead.
-        unit += np.eye(2) * 1e-6 * max(float(np.trace(unit)), 1e-12)
-        return unit
-
-    def maximise(self, precision: Floats) -> Floats:
-        """Return the mode of likelihood times a normal prior around (0, 1), by Newton's method."""
-        null = np.array([0.0, 1.0])
-
-        def value(theta: Floats) -> float:
-            away = theta - null
-            return float(self.log_likelihood(theta[:, None])[0] - 0.5 * away @ precision @ away)
-
-        def newton(theta: Floats) -> tuple[Floats, float]:
-            p = special.expit(-self.sign * (theta[0] + theta[1] * self.log_odds))
-            pull = self.weight * self.sign * p
-            gradient = np.array([pull.sum(), pull @ self.log_odds]) - precision @ (theta - null)
-            # Equal probabilities leave the slope undetermined: the shortest step.
-            step = np.linalg.pinv(self.information(theta) + precision, hermitian=True) @ gradient
-            return step, float(gradient @ step)
-
-        tolerance = GOOD_DECREMENT * self.total
-        return climb(null, value, newton, tolerance=tolerance, rise=0.0)
-
-    def log_evidence(self) -> float:
-        """Return the log evidence under the unit-information prior, by Gauss-Hermite quadrature."""
-        null, unit = np.array([0.0, 1.0]), self.unit_information()
-        mode = self.maximise(unit)
-        root = np.linalg.cholesky(np.linalg.inv(self.information(mode) + unit))
-        x, w = np.polynomial.hermite_e.hermegauss(NODES_OF_MANY if self.sign.size > MANY else NODES)
-        z = np.stack(np.meshgrid(x, x, indexing="ij")).reshape(2, -1)
-        log_w = np.log(np.outer(w, w).ravel()) + 0.5 * (z**2).sum(axis=0)
-        theta = mode[:, None] + root @ z
-        away = theta - null[:, None]
-        log_prior = 0.5 * np.linalg.slogdet(unit)[1] - math.log(2.0 * math.pi)
-        log_prior -= 0.5 * np.einsum("ik,ij,jk->k", away, unit, away)
-        terms = log_w + log_prior + self.log_likelihood(theta)
-        return float(special.logsumexp(terms) + np.linalg.slogdet(root)[1])
-
-
-RIGHT = np.array([0.0, 1.0])  # intercept and slope
 SAMPLES = 999
-# Documents whose log-odds round to the same multiple of this are drawn together.
-STEP = 0.02
+# Documents whose log-odds, and whose log weights, round to the same multiples are drawn together.
+STEP, WEIGHT_STEP = 0.02, 0.05
+# Scores of more groups than this are drawn from their normal limit.
+MOST_GROUPS = 20_000
+BLOCK_ELEMENTS = 1 << 22
 POWER = 0.8
 # Documents that would miss odds off by this factor are uninformative.
-TELLS_NOTHING = 100.0
+UNINFORMATIVE = 100.0
 
 
 @dataclass(frozen=True)
 class CalibrationVerdict:
     """
-    What held-out labels say of probabilities.
+    The verdict of held-out labels on probabilities.
 
     Attributes
     ----------
@@ -120,9 +39,12 @@ class CalibrationVerdict:
         The number of positives, and the sum of the probabilities.
     lower, upper : float
         The interval in which the number of positives lies with probability `level` if the
-        probabilities are right.
+        probabilities are right; with `draws`, if the posterior is.
     pvalue : float
-        The p-value of the test that the probabilities are right.
+        The p-value of the test that the probabilities are right; with `draws`, the posterior
+        predictive p-value. 0 after an impossible event.
+    pvalue_of_point : float
+        The p-value of the test that takes the probabilities for certain; without `draws`, `pvalue`.
     level : float
         One minus the probability of rejecting right probabilities.
     intercept, slope : float
@@ -130,14 +52,18 @@ class CalibrationVerdict:
         (0, 1) worth one document.
     shift : float
         The likeliest change that adds the same to all log-odds.
-    cause : {"none", "base rate", "slope"}
-        The detected error: none; all log-odds by the same amount, as when the
-        base rate changes; or their slope.
+    cause : {"none", "base rate", "slope", "impossible"}
+        The error of the probabilities: none; all log-odds by the same amount, as when the base rate
+        changes; their slope; or an event of probability 0.
     error : float
         The smooth calibration error; see `smooth_calibration_error`.
     detectable : float
         The factor by which all odds would have to be off for the test to find it with probability
         .8; infinite where the documents are uninformative.
+    impossible : str
+        The documents whose class had probability 0, in words.
+    with_bands : bool
+        Whether the test had posterior draws of the probabilities.
     """
 
     documents: float
@@ -146,6 +72,7 @@ class CalibrationVerdict:
     lower: float
     upper: float
     pvalue: float
+    pvalue_of_point: float
     level: float
     intercept: float
     slope: float
@@ -153,34 +80,60 @@ class CalibrationVerdict:
     cause: str
     error: float
     detectable: float
+    impossible: str
+    with_bands: bool
+
+    @property
+    def outcome(self) -> str:
+        """
+        Return "right", "off" or "uncertain".
+
+        "right" is as far as the labels can tell; "off" is by more than chance and the bands allow;
+        "uncertain" is by more than chance, but by no more than the bands allow.
+        """
+        if self.pvalue <= 1.0 - self.level:
+            return "off"
+        return "right" if self.cause == "none" else "uncertain"
 
     @property
     def calibrated(self) -> bool:
-        """Return whether the test finds nothing wrong."""
-        return self.cause == "none"
+        """Return whether the test finds nothing that the bands do not allow."""
+        return self.outcome != "off"
+
+    @property
+    def informative(self) -> bool:
+        """Return whether the documents could show odds that are off by a factor of 100."""
+        return not self.calibrated or self.detectable <= UNINFORMATIVE
 
     @property
     def text(self) -> str:
-        """Return the verdict in words: the test, what is found, what to do."""
+        """Return the verdict in words: the test, its finding, advice."""
         return " ".join(part for part in (self.test, self.finding, self.advice) if part)
 
     @property
     def test(self) -> str:
         """Return the test and its numbers in words."""
-        found = "no sign that they are off" if self.calibrated else "they are off"
+        found = {
+            "right": "no sign that they are off",
+            "uncertain": "off by more than chance, but by no more than the bands allow",
+            "off": "they are off" + ", by more than the bands allow" * self.with_bands,
+        }[self.outcome]
         return (
             f"Probabilities against held-out labels: {found} (p {_p(self.pvalue)}, tested at"
             f" {100.0 * (1.0 - self.level):.3g} %). {_counted(self.observed, 'positive')} of"
             f" {_counted(self.documents, 'document')} where {_count(self.expected)} were expected,"
             f" {_count(self.lower)} to {_count(self.upper)} with probability {self.level:g} if the"
-            f" probabilities are right; smooth calibration error {self.error:.2g}."
+            f" {'bands' if self.with_bands else 'probabilities'} are right; smooth calibration"
+            f" error {self.error:.2g}."
         )
 
     @property
     def finding(self) -> str:
         """Describe the error and its size; without one, the smallest detectable error."""
+        if self.cause == "impossible":
+            return self.impossible
         if self.cause == "none":
-            return self._blind_spot()
+            return self._smallest_error()
         if self.cause == "base rate":
             size, factor = "small" if self.shift > 0.0 else "large", math.exp(abs(self.shift))
             return (
@@ -198,6 +151,13 @@ class CalibrationVerdict:
         """Return advice; empty without an error."""
         if self.cause == "none":
             return ""
+        if self.cause == "impossible":
+            return (
+                "Probabilities of 0 and 1 admit no exception: calibrate them, or keep them away"
+                " from 0 and 1."
+            )
+        if self.outcome == "uncertain":
+            return "Fit again with more labels: they narrow the bands."
         share = self.observed / self.documents
         if self.cause == "slope" or not 0.0 < share < 1.0:
             return "Fit again on documents like these."
@@ -206,9 +166,13 @@ class CalibrationVerdict:
             " here; if it did not, or of pooled topics, fit again with more labels."
         )
 
-    def _blind_spot(self) -> str:
-        if self.detectable > TELLS_NOTHING:
-            return "So few documents can tell next to nothing."
+    def _smallest_error(self) -> str:
+        if self.detectable > UNINFORMATIVE:
+            wide = ", or the bands too wide," if self.with_bands else ""
+            return (
+                f"These documents are too few{wide} to show even odds that are off by a factor of"
+                f" {UNINFORMATIVE:g}."
+            )
         return (
             f"Had all odds been off by a factor of {self.detectable:.3g}, these documents would"
             " have shown it four times in five."
@@ -219,8 +183,10 @@ def calibration_verdict(
     y_true: ArrayLike,
     y_prob: ArrayLike,
     *,
+    draws: ArrayLike | None = None,
     level: float = 0.95,
     sample_weight: ArrayLike | None = None,
+    sampling_weight: ArrayLike | None = None,
 ) -> CalibrationVerdict:
     """
     Say whether probabilities are right as far as held-out labels can tell, and what to do.
@@ -232,16 +198,25 @@ def calibration_verdict(
     below 1 - level, the slope is tested alone, given the best intercept: if nothing is wrong with
     it, the base rate alone has changed.
 
+    With `draws` each sample of labels is drawn from one posterior draw of the probabilities, and U
+    is compared with the mean and covariance that it then has: the p-value is posterior predictive.
+    Probabilities that differ from the labels by more than chance, but by no more than the posterior
+    allows, have the outcome "uncertain", not "off".
+
     Parameters
     ----------
     y_true, y_prob : array-like of shape (n,)
         See `log_loss`. The documents must be ones that neither the classifier nor the calibrator
         was fitted to.
+    draws : array-like of shape (draws, n), optional
+        Posterior draws of the same probabilities, as from `ScoreCalibrator.sample_proba`. Without
+        them the probabilities are taken for certain, as of a forecaster who gives no band.
     level : float
         See `CalibrationVerdict`.
     sample_weight : array-like of shape (n,), optional
-        How many documents each counts for; p-value and interval are then those of many documents,
-        chi-squared and normal.
+        How many documents each counts for.
+    sampling_weight : array-like of shape (n,), optional
+        1 / the probability that the document was included, which may depend on its score and class.
 
     Raises
     ------
@@ -251,139 +226,239 @@ def calibration_verdict(
     Notes
     -----
     The test does not see what leaves intercept and slope as they are, such as a curve that bends;
-    for that look at `smooth_calibration_error` and a reliability diagram. The interval and the test
-    take p for certain, so that they tell whether these probabilities are right, not whether the fit
-    was a good one given its few labels.
+    for that look at `smooth_calibration_error` and a reliability diagram.
+
+    With sampling weights, labels are drawn given that the document was included: P(positive |
+    included) is proportional to p / w, where w is its weight if it were positive. The ratio of the
+    weights of both classes at one probability is estimated, and taken to be the same everywhere.
+
+    Weights that are not whole numbers, and more than 20,000 groups of documents alike, are tested
+    by the normal limit of U.
 
     References
     ----------
     D. R. Cox, *Two further applications of a model for binary regression*, Biometrika 1958.
     M. E. Miller, S. L. Hui and W. M. Tierney, *Validation techniques for logistic regression
-    models*, Statistics in Medicine 1991.
+    models*, Statistics in Medicine 1991. D. B. Rubin, *Bayesianly justifiable and relevant
+    frequency calculations for the applied statistician*, Annals of Statistics 1984.
 
     Examples
     --------
     >>> import numpy as np
     >>> p = np.linspace(0.01, 0.5, 400)
     >>> y = np.random.default_rng(0).random(400) < p
-    >>> calibration_verdict(y, p).cause
-    'none'
-    >>> rare = calibration_verdict(y, p / (p + 3.0 * (1.0 - p)))  # fitted where positives are rarer
-    >>> rare.cause, round(rare.shift, 1)
-    ('base rate', 1.0)
+    >>> calibration_verdict(y, p).outcome
+    'right'
+    >>> low = p / (p + 3.0 * (1.0 - p))  # fitted where positives are rarer
+    >>> rare = calibration_verdict(y, low)
+    >>> rare.outcome, rare.cause, round(rare.shift, 1)
+    ('off', 'base rate', 1.0)
+    >>> shift = np.random.default_rng(1).normal(size=(500, 1))
+    >>> draws = 1.0 / (1.0 + (1.0 - low) / low * np.exp(shift))
+    >>> calibration_verdict(y, low, draws=draws).outcome
+    'uncertain'
     """
     check_fraction(level=level)
-    outcomes = read_outcomes(y_true, y_prob, sample_weight)
-    test = _ScoreTest(outcomes)
-    pvalue, (lower, upper) = test.limit(level) if outcomes.weight is not None else test.draw(level)
+    outcomes = inputs.read_outcomes(
+        y_true, y_prob, sample_weight, sampling_weight, as_evidence=True
+    )
+    drawn = None if draws is None else inputs.as_draws(draws, outcomes.p.size)
     change = LinearChange(outcomes)
     intercept, slope = change.maximise(change.unit_information())
-    shift = test.shift()
+    documents = _Documents(outcomes, change.log_odds, drawn)
+    of_point = _ScoreTest(documents)
+    test = of_point if drawn is None else _ScoreTest(documents, drawn=True)
+    pvalue, pvalue_of_point = test.pvalue, of_point.pvalue
+    shift, expected = documents.shift(change.weight), float(outcomes.counts @ outcomes.p)
+    rows = outcomes.impossible
+    if rows.size and (drawn is None or _stays_impossible(outcomes.truth[rows], drawn[:, rows])):
+        cause, pvalue, pvalue_of_point = "impossible", 0.0, 0.0
+    elif min(pvalue, pvalue_of_point) > 1.0 - level:
+        cause = "none"
+    else:
+        worst = test if pvalue <= 1.0 - level else of_point
+        cause = "slope" if worst.pvalue_of_slope(shift) < 1.0 - level else "base rate"
+    lower, upper = test.interval(level)
     return CalibrationVerdict(
         documents=float(outcomes.counts.sum()),
         observed=float(outcomes.counts @ outcomes.truth),
-        expected=float(outcomes.counts @ outcomes.p),
-        lower=lower,
-        upper=upper,
+        expected=expected,
+        lower=max(round(expected + lower, 9), 0.0),
+        upper=round(expected + upper, 9),
         pvalue=pvalue,
+        pvalue_of_point=pvalue_of_point,
         level=level,
         intercept=float(intercept),
         slope=float(slope),
         shift=shift,
-        cause=_cause(pvalue, test.pvalue_of_slope(shift), level),
-        error=smooth_calibration_error(y_true, y_prob, sample_weight=sample_weight),
+        cause=cause,
+        error=smooth_error(outcomes),
         detectable=test.detectable(level),
+        impossible=inputs.name_impossible(outcomes) if cause == "impossible" else "",
+        with_bands=drawn is not None,
     )
 
 
-def _cause(pvalue: float, pvalue_of_slope: float, level: float) -> str:
-    if pvalue > 1.0 - level:
-        return "none"
-    return "slope" if pvalue_of_slope < 1.0 - level else "base rate"
+def _stays_impossible(truth: NDArray[np.bool_], drawn: Floats) -> bool:
+    """Return whether every posterior draw gives some document's class probability 0."""
+    return bool((np.where(truth, drawn, 1.0 - drawn) == 0.0).all(axis=0).any())
+
+
+class _Documents:
+    """Outcomes, and groups of alike documents whose labels are drawn together."""
+
+    def __init__(self, outcomes: inputs.Outcomes, log_odds: Floats, draws: Floats | None) -> None:
+        self.outcomes, self.log_odds = outcomes, log_odds
+        one, other = outcomes.by_class
+        keys = np.rint(log_odds / STEP)
+        if outcomes.sampled:
+            positive = one > 0.0
+            keys = np.stack([keys, np.log(np.where(positive, one, 1.0)), positive])
+            keys[1] = np.rint(keys[1] / WEIGHT_STEP)
+        _, self.group = np.unique(keys, axis=-1, return_inverse=True)
+        # How many documents a group stands for, and each one's weight if positive, if negative.
+        self.size = self._sum(np.ones(one.size) if outcomes.sampled else one)
+        self.some = np.bincount(self.group)
+        self.one = self.other = np.ones(self.size.size)
+        if outcomes.sampled:
+            self.one, self.other = self._sum(one) / self.some, self._sum(other) / self.some
+        weight = self._sum(outcomes.counts)
+        full = np.where(weight > 0.0, weight, 1.0)
+        self.p = self._sum(outcomes.counts * outcomes.p) / full
+        z = self._sum(outcomes.counts * log_odds) / full
+        self.directions = np.stack([np.ones(z.size), z], axis=1)
+        self.draws = None if draws is None else _group_means(draws, self.group, self.some)
+        whole = bool((self.size == np.rint(self.size)).all())
+        self.exact = whole and self.size.size <= MOST_GROUPS
+
+    def _sum(self, values: Floats) -> Floats:
+        return np.bincount(self.group, values).astype(np.float64)
+
+    @cached_property
+    def score(self) -> Floats:
+        """Return U = sum w (y - p) (1, logit p), shape (2,)."""
+        truth, p, *_ = self.outcomes
+        residual = self.outcomes.counts * (truth - p)
+        return np.array([residual.sum(), residual @ self.log_odds])
+
+    def included(self, p: Floats) -> Floats:
+        """Return P(positive | included) of documents of probability p."""
+        return inputs.given_included(p, self.one, self.other)
+
+    def scores_of(self, positives: Floats) -> Floats:
+        """Return U of numbers of positives by group, shape (..., 2)."""
+        up, down = self.one * (1.0 - self.p), self.other * self.p
+        return np.asarray((positives * (up + down) - self.size * down) @ self.directions)
+
+    def at(self, p: Floats) -> tuple[Floats, Floats]:
+        """Return the covariance of U, (2, 2), and its gain per unit of intercept, (2,), at p."""
+        odd = self.included(p)
+        spread = self.size * odd * (1.0 - odd)
+        step = self.one * (1.0 - p) + self.other * p
+        x = self.directions
+        return (x * (spread * step**2)[:, None]).T @ x, (spread * step) @ x
+
+    def shift(self, weight: Floats) -> float:
+        """Return the shift of all log-odds at which the expected number of positives is right."""
+        # Losses, which fits tell, need none of scipy.optimize, whose import takes as long as a fit.
+        from scipy import optimize
+
+        size, total = self._sum(weight), float(weight.sum())
+        # Half a document keeps it finite where there are no positives, or nothing else.
+        half = min(0.5, 0.5 * total)
+        target = min(max(float(weight @ self.outcomes.truth), half), total - half)
+
+        def excess(shift: float) -> float:
+            return float(size @ special.expit(self.directions[:, 1] + shift)) - target
+
+        return float(optimize.brentq(excess, -80.0, 80.0))
+
+
+def _group_means(draws: Floats, group: NDArray[np.intp], some: NDArray[np.intp]) -> Floats:
+    """Return each draw's mean probability in each group, shape (draws, groups)."""
+    order = np.argsort(group, kind="stable")
+    starts = np.concatenate([[0], np.cumsum(some)[:-1]])
+    block = max(BLOCK_ELEMENTS // max(group.size, 1), 1)
+    parts = [
+        np.add.reduceat(draws[k : k + block, order], starts, axis=1, dtype=np.float64)
+        for k in range(0, len(draws), block)
+    ]
+    return np.concatenate(parts) / some
 
 
 class _ScoreTest:
     """Rao's test that the probabilities are right, against a linear change of their log-odds."""
 
-    def __init__(self, outcomes: Outcomes) -> None:
-        self.change = LinearChange(outcomes)
-        self.truth, self.weight, self.p = outcomes.truth, outcomes.counts, outcomes.p
-        self.directions = np.stack([np.ones(self.p.size), self.change.log_odds], axis=1)
-        information = self.change.information(RIGHT)
-        self.variance = float(information[0, 0])
+    def __init__(self, documents: _Documents, *, drawn: bool = False) -> None:
+        self.documents, self.centre = documents, np.zeros(2)
+        rng = np.random.default_rng(0)
+        groups = documents.p.size
+        p = documents.draws if drawn and documents.draws is not None else documents.p[None]
+        p = documents.included(p)
+        mean = documents.scores_of(documents.size * p)
+        covariance, self.gain = documents.at(documents.p)
+        chosen = rng.integers(len(p), size=SAMPLES)
+        self.samples: Floats | None = None
+        if documents.exact:
+            size, block = documents.size.astype(np.intp), max(BLOCK_ELEMENTS // groups, 1)
+            parts = [chosen[k : k + block] for k in range(0, SAMPLES, block)]
+            drawn_labels = [rng.binomial(size, p[part]) for part in parts]
+            self.samples = np.concatenate([documents.scores_of(each) for each in drawn_labels])
+        elif drawn:
+            noise = rng.multivariate_normal(np.zeros(2), covariance, SAMPLES)
+            self.samples = mean[chosen] + noise
+        self.of_draws = np.cov(mean.T) if len(p) > 1 else np.zeros((2, 2))
+        if drawn:
+            self.centre = mean.mean(axis=0)
+        self.covariance = covariance + self.of_draws
         # Equal probabilities have no slope: there is one direction to test.
-        self.freedom = int(np.linalg.matrix_rank(information, hermitian=True))
-        self.inverse = np.linalg.pinv(information, hermitian=True)
+        self.freedom = max(int(np.linalg.matrix_rank(self.covariance, hermitian=True)), 1)
+        self.inverse = np.linalg.pinv(self.covariance, hermitian=True)
+
+    def statistic(self, score: Floats) -> Floats:
+        """Return (U - mean)' covariance^-1 (U - mean) of scores (..., 2)."""
+        away = score - self.centre
+        return np.asarray(((away @ self.inverse) * away).sum(axis=-1))
 
     @cached_property
-    def statistic(self) -> float:
-        """Return U' I^-1 U."""
-        score = (self.weight * (self.truth - self.p)) @ self.directions
-        return float(score @ self.inverse @ score)
+    def pvalue(self) -> float:
+        """Return the share of samples whose statistic is as large, or the chi-squared limit."""
+        own = float(self.statistic(self.documents.score))
+        if self.samples is None:
+            return float(special.chdtrc(self.freedom, own))
+        reached = int((self.statistic(self.samples) >= own * (1.0 - 1e-9)).sum())
+        return (1.0 + reached) / (SAMPLES + 1.0)
 
-    def limit(self, level: float) -> tuple[float, tuple[float, float]]:
-        """Return p-value and interval of the number of positives as of many documents."""
-        half = float(special.ndtri(0.5 + level / 2.0)) * math.sqrt(self.variance)
-        expected = float(self.weight @ self.p)
-        pvalue = float(special.chdtrc(max(self.freedom, 1), self.statistic))
-        return pvalue, (max(expected - half, 0.0), expected + half)
-
-    @cached_property
-    def groups(self) -> tuple[Floats, Floats, Floats]:
-        """Return groups of documents alike: their weight, mean probability, mean log-odds."""
-        code = np.rint(self.change.log_odds / STEP)
-        _, group = np.unique(code, return_inverse=True)
-        size = np.bincount(group, self.weight)
-        some = np.where(size > 0.0, size, 1.0)
-        p = np.bincount(group, self.weight * self.p) / some
-        log_odds = np.bincount(group, self.weight * self.change.log_odds) / some
-        return np.asarray(size, dtype=np.float64), p, log_odds
-
-    def draw(self, level: float) -> tuple[float, tuple[float, float]]:
-        """Return p-value and interval of the number of positives from labels drawn from p."""
-        size, p, log_odds = self.groups
-        positives = np.random.default_rng(0).binomial(size.astype(np.intp), p, (SAMPLES, size.size))
-        scores = (positives - size * p) @ np.stack([np.ones(size.size), log_odds], axis=1)
-        statistics = ((scores @ self.inverse) * scores).sum(axis=1)
-        reached = int((statistics >= self.statistic * (1.0 - 1e-9)).sum())
+    def interval(self, level: float) -> tuple[float, float]:
+        """Return the interval of the number of positives less the expected one."""
+        if self.samples is None:
+            half = float(special.ndtri(0.5 + level / 2.0)) * math.sqrt(self.covariance[0, 0])
+            return -half, half
         tails = [0.5 - level / 2.0, 0.5 + level / 2.0]
-        lower, upper = np.quantile(positives.sum(axis=1), tails, method="inverted_cdf")
-        return (1.0 + reached) / (SAMPLES + 1.0), (float(lower), float(upper))
-
-    def shift(self) -> float:
-        """Return the shift of all log-odds at which the expected number of positives is right."""
-        # Losses, which fits tell, need none of scipy.optimize, whose import takes as long as a fit.
-        from scipy import optimize
-
-        size, _, log_odds = self.groups
-        total, found = float(size.sum()), float(self.weight @ self.truth)
-        # Half a document keeps it finite where there are no positives, or nothing else.
-        half = min(0.5, 0.5 * total)
-        target = min(max(found, half), total - half)
-
-        def excess(shift: float) -> float:
-            return float(size @ special.expit(log_odds + shift)) - target
-
-        return float(optimize.brentq(excess, -80.0, 80.0))
+        lower, upper = np.quantile(self.samples[:, 0], tails, method="inverted_cdf")
+        return float(lower), float(upper)
 
     def pvalue_of_slope(self, shift: float) -> float:
         """Return the p-value of slope 1 given the best intercept, chi-squared."""
-        at = np.array([shift, 1.0])
-        (first, cross), (_, second) = self.change.information(at)
-        variance = second - cross**2 / first if first > 0.0 else 0.0
-        if self.freedom < 2 or variance <= 1e-9 * second:
-            return 1.0
-        residual = self.truth - special.expit(self.change.log_odds + shift)
+        documents, outcomes = self.documents, self.documents.outcomes
+        moved = special.expit(documents.directions[:, 1] + shift)
+        covariance, gain = documents.at(moved)
         # The score of the slope, less what the intercept explains of it.
-        slope = (self.weight * residual) @ (self.change.log_odds - cross / first)
+        by = np.array([-gain[1] / gain[0] if gain[0] > 0.0 else 0.0, 1.0])
+        variance = float(by @ covariance @ by)
+        if self.freedom < 2 or variance <= 1e-9 * covariance[1, 1]:
+            return 1.0
+        variance += float(by @ self.of_draws @ by)
+        residual = outcomes.truth - special.expit(documents.log_odds + shift)
+        slope = (outcomes.counts * residual) @ (documents.log_odds + by[0])
         return float(special.chdtrc(1, slope**2 / variance))
 
     def detectable(self, level: float) -> float:
         """Return the odds ratio at which the test has power POWER, by its limit distribution."""
-        freedom = max(self.freedom, 1)
-        limit = special.chdtri(freedom, 1.0 - level)
-        noncentrality = float(special.chndtrinc(limit, freedom, 1.0 - POWER))
-        shift = math.sqrt(noncentrality / self.variance) if self.variance > 0.0 else math.inf
+        limit = special.chdtri(self.freedom, 1.0 - level)
+        wanted = float(special.chndtrinc(limit, self.freedom, 1.0 - POWER))
+        noncentrality = float(self.gain @ self.inverse @ self.gain)
+        shift = math.sqrt(wanted / noncentrality) if noncentrality > 0.0 else math.inf
         return math.exp(shift) if shift < 50.0 else math.inf
 
 
@@ -399,147 +474,4 @@ def _counted(value: float, noun: str) -> str:
 
 
 def _p(pvalue: float) -> str:
-    return "= 0.001 or less" if pvalue <= 0.001 else f"= {pvalue:.2g}"
-
-
-# Are probabilities calibrated as they are? Spiegelhalter's test, and what the evidence says.
-
-METHODS = ("unit_information", "bic")
-
-
-class SpiegelhalterTest(NamedTuple):
-    """Spiegelhalter's z, standard normal for calibrated probabilities, and the p-value of it."""
-
-    statistic: float
-    pvalue: float
-
-
-def spiegelhalter_test(
-    y_true: ArrayLike, y_prob: ArrayLike, *, sample_weight: ArrayLike | None = None
-) -> SpiegelhalterTest:
-    """
-    Test that probabilities are calibrated, two-sided.
-
-    z = sum (y - p)(1 - 2p) / sqrt(sum (1 - 2p)^2 p (1 - p)): the Brier score, less what it is
-    expected to be of calibrated probabilities, in standard deviations.
-
-    Parameters
-    ----------
-    y_true, y_prob, sample_weight : array-like of shape (n,)
-        See `log_loss`.
-
-    Returns
-    -------
-    SpiegelhalterTest
-        statistic above 0: probabilities too extreme; below: not extreme enough.
-
-    Raises
-    ------
-    ValueError
-        If an argument is not as described, or every probability is 0, 1/2 or 1, of which the
-        statistic has no variance.
-
-    References
-    ----------
-    D. J. Spiegelhalter, *Probabilistic prediction in patient management and clinical trials*,
-    Statistics in Medicine 1986.
-
-    Examples
-    --------
-    >>> spiegelhalter_test([1, 1, 0, 0], [0.8, 0.7, 0.3, 0.1]).pvalue.__round__(3)
-    0.303
-    """
-    outcomes = read_outcomes(y_true, y_prob, sample_weight)
-    p, weight = outcomes.p, outcomes.counts
-    variance = float(weight @ ((1.0 - 2.0 * p) ** 2 * p * (1.0 - p)))
-    if variance == 0.0:
-        raise ValueError(
-            "Spiegelhalter's test needs a probability other than 0, 1/2 and 1: use"
-            " calibration_evidence."
-        )
-    z = float(weight @ ((outcomes.truth - p) * (1.0 - 2.0 * p))) / math.sqrt(variance)
-    return SpiegelhalterTest(z, float(2.0 * special.ndtr(-abs(z))))
-
-
-@dataclass(frozen=True)
-class CalibrationEvidence:
-    """
-    What outcomes say for and against calibration.
-
-    Attributes
-    ----------
-    probability : float
-        Posterior probability that the probabilities are calibrated as they are.
-    log_bayes_factor : float
-        Natural log of the evidence for calibrated over that for a linear change of log-odds.
-    intercept, slope : float
-        The likeliest change, intercept + slope log-odds; 0 and 1 where none is needed.
-    method : str
-        How the evidence was worked out.
-    """
-
-    probability: float
-    log_bayes_factor: float
-    intercept: float
-    slope: float
-    method: str
-
-
-def calibration_evidence(
-    y_true: ArrayLike,
-    y_prob: ArrayLike,
-    *,
-    method: str = "unit_information",
-    prior: float = 0.5,
-    sample_weight: ArrayLike | None = None,
-) -> CalibrationEvidence:
-    """
-    Weigh "the probabilities are calibrated" against "their log-odds need a linear change".
-
-    "Do not calibrate" is an answer: where `probability` is high, changing them would add noise.
-
-    Parameters
-    ----------
-    y_true, y_prob, sample_weight : array-like of shape (n,)
-        See `log_loss`; probabilities of 0 and 1 stand for 1e-15 and 1 - 1e-15.
-    method : {"unit_information", "bic"}
-        The exact evidence under a normal prior of (intercept, slope) around (0, 1) worth as much as
-        one document, by quadrature; or its approximation by BIC, as Guthrie and Franck have it,
-        which needs documents in the hundreds.
-    prior : float
-        Probability, before the outcomes, that they are calibrated.
-
-    Raises
-    ------
-    ValueError
-        If an argument is not as described.
-
-    References
-    ----------
-    A. P. Guthrie and C. T. Franck, *Boldness-recalibration for binary event predictions*, The
-    American Statistician 2024. R. E. Kass and L. Wasserman, *A reference Bayesian test for nested
-    hypotheses and its relationship to the Schwarz criterion*, JASA 1995 (the prior).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> p = np.linspace(0.02, 0.98, 500)
-    >>> y = np.random.default_rng(0).random(500) < p
-    >>> calibration_evidence(y, p).probability > 0.95
-    True
-    >>> calibration_evidence(y, p**3).probability < 0.01
-    True
-    """
-    check_choice("method", method, METHODS)
-    check_fraction(prior=prior)
-    outcomes = read_outcomes(y_true, y_prob, sample_weight)
-    line = LinearChange(outcomes)
-    unchanged = line.log_likelihood(np.array([[0.0], [1.0]]))[0]
-    best = line.maximise(np.zeros((2, 2)))
-    if method == "bic":
-        log_evidence = line.log_likelihood(best[:, None])[0] - math.log(line.total)
-    else:
-        log_evidence = line.log_evidence()
-    log_bayes_factor = float(unchanged - log_evidence)
-    posterior = float(special.expit(log_bayes_factor + special.logit(prior)))
-    return CalibrationEvidence(posterior, log_bayes_factor, float(best[0]), float(best[1]), method)
+    return "= 0.001 or less" if 0.0 < pvalue <= 0.001 else f"= {pvalue:.2g}"

@@ -6,9 +6,9 @@ changed at some document, by a running Bayes factor; Ville's inequality bounds i
 scores, whose distribution is prior p(s|+) + (1 - prior) p(s|-).
 """
 
-from bayescal.monitoring.drift import CHANGES as CHANGES
+from bayescal.monitoring.changes import CHANGES as CHANGES
+from bayescal.monitoring.changes import Change as Change
 from bayescal.monitoring.drift import Alarm as Alarm
-from bayescal.monitoring.drift import Change as Change
 from bayescal.monitoring.drift import DriftMonitor as DriftMonitor
 from bayescal.monitoring.prior_shift import PriorByEM as PriorByEM
 from bayescal.monitoring.prior_shift import PriorPosterior as PriorPosterior

@@ -6,13 +6,13 @@ import copy
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
+from bayescal.monitoring.changes import CHANGES, Change, Changed, Label
 from bayescal.support.validation import (
     Floats,
     as_scores,
@@ -26,274 +26,64 @@ from bayescal.support.validation import (
 if TYPE_CHECKING:
     import pandas as pd
 
-# What may change: log-odds after a change as a function of those before it, with its prior.
-#
-# With f(s) the log-odds of a document before the change, beta the log-odds of the base rate, and
-#
-#     f'(s) = beta + a (f(s) - beta) + b,
-#
-# b moves the base rate, as prior shift does, and the slope a multiplies what the score says beyond
-# the base rate. The priors are those of b ~ Normal(0, 1) and log a ~ Normal(0, 1/2), standard
-# deviations in natural logarithms: odds that differ by a factor of e or so, and evidence by one of
-# 1.6. They are taken on a grid, so that integrals over them are sums.
 
-SHIFT_SD, LOG_SLOPE_SD = 1.0, 0.5
-REACH = 3.0  # standard deviations that a grid covers on either side
-
-
-@dataclass(frozen=True)
-class Change:
+class History:
     """
-    A kind of change: a grid of slopes and shifts, and a prior on it.
+    Rows of numbers of a stream, a bounded number of them.
 
-    A kind of one's own is another entry of `CHANGES`.
-
-    Attributes
-    ----------
-    slope : array of shape (slopes,)
-        a, positive.
-    shift : array of shape (shifts,)
-        b, in natural log-odds.
-    prior : array of shape (slopes, shifts)
-        Their probabilities, which sum to 1.
+    The latest `LATEST` documents and the first one have a row each. Whenever there are twice as
+    many, every other row before the latest ones is dropped.
     """
 
-    slope: Floats
-    shift: Floats
-    prior: Floats
+    def __init__(self) -> None:
+        self.document: list[int] = []
+        self.row: list[list[float]] = []
 
-    def log_odds(self, before: Floats, base: float) -> Floats:
-        """
-        Return log-odds after each change of the grid, without its shift b.
-
-        Parameters
-        ----------
-        before : array
-            Log-odds before it.
-        base : float
-            beta, the log-odds of the base rate.
-
-        Returns
-        -------
-        array of shape (slopes, *before.shape)
-
-        Examples
-        --------
-        >>> steeper = Change(np.array([1.0, 2.0]), np.zeros(1), np.full((2, 1), 0.5))
-        >>> steeper.log_odds(np.array([-1.0, 1.0]), base=-1.0)
-        array([[-1.,  1.],
-               [-1.,  3.]])
-        """
-        after: Floats = base + np.multiply.outer(self.slope, before - base)
-        return after
+    def append(self, document: int, row: list[float]) -> None:
+        """Take in the row of a document."""
+        self.document.append(document)
+        self.row.append(row)
+        if len(self.row) >= 2 * LATEST:
+            del self.document[1:-LATEST:2], self.row[1:-LATEST:2]
 
 
-def _grid(sd: float, points: int) -> tuple[Floats, Floats]:
-    """Return evenly spaced nodes of Normal(0, sd), and their probabilities."""
-    node = np.linspace(-REACH, REACH, points)
-    density = np.exp(-0.5 * node**2)
-    return sd * node, density / density.sum()
-
-
-def base_rate_change(points: int = 25) -> Change:
-    """
-    Return a change of the base rate alone: log-odds move by b.
-
-    Examples
-    --------
-    >>> change = base_rate_change()
-    >>> round(float(change.prior[0] @ change.shift**2), 2)
-    0.98
-    """
-    shift, prior = _grid(SHIFT_SD, points)
-    return Change(np.ones(1), shift, prior[None])
-
-
-def slope_change(slopes: int = 9, points: int = 11) -> Change:
-    """
-    Return a change of the slope, and of the base rate with it.
-
-    Examples
-    --------
-    >>> slope_change().slope.round(2).tolist()
-    [0.22, 0.32, 0.47, 0.69, 1.0, 1.45, 2.12, 3.08, 4.48]
-    """
-    log_slope, of_slope = _grid(LOG_SLOPE_SD, slopes)
-    shift, of_shift = _grid(SHIFT_SD, points)
-    return Change(np.exp(log_slope), shift, np.outer(of_slope, of_shift))
-
-
-CHANGES = {"base rate": base_rate_change(), "slope": slope_change()}
-
-
-# Running evidence of changes: sums over when, how much, and which curve was true before.
-#
-# Labels y_1, ..., y_n as before have the density P_0, the mean over all curves k of the posterior
-# of prod_i p_k(y_i). With changes g of a grid, of probabilities pi_g, and rho_t the probability
-# that document t is the first after the change, their density else is
-#
-#     sum_t rho_t P_0(y_1, ..., y_(t-1)) sum_k q_k(t) sum_g pi_g prod_(i >= t) p_kg(y_i),
-#
-# with q_k(t) the posterior weights by the labels before t of a few curves: those after a change
-# need not be known as well. The terms for each k and g, relative to P_0, follow from one document
-# to the next without a look back:
-#
-#     W_kg <- (W_kg + rho_t pi_g q_k(t)) p_kg(y_t) / P_0(y_t | y_1, ..., y_(t-1)).
-
-LARGEST = 1e100  # sums above are scaled down, long before they overflow
-MOMENTS = 3  # of the change's place: sums of W, t W and t^2 W
-
-
-def not_yet(documents: int) -> float:
-    """
-    Return the prior probability that nothing changes up to a document, 1/(1 + log(1 + t)).
-
-    It falls so slowly that a change after a million quiet documents still has a probability of some
-    e^-19: the evidence it takes grows with the logarithm of the time, and never runs out.
-
-    Examples
-    --------
-    >>> [round(not_yet(t), 3) for t in (0, 1, 100, 10_000)]
-    [1.0, 0.591, 0.178, 0.098]
-    """
-    return 1.0 / (1.0 + math.log1p(documents))
-
-
-@dataclass(frozen=True)
-class Label:
-    """A label that came, and what was expected of it as before."""
-
-    # (curves,): of its document, by each curve of the posterior
-    log_odds: Floats
-    # -1 for a positive label and 1 for a negative one, which makes log-odds those of the other
-    sign: float
-    # (curves,): posterior weights of the curves by the labels before it
-    weight: Floats
-    # Positions of the curves that may have changed
-    few: NDArray[np.intp]
-
-    @cached_property
-    def of_curves(self) -> Floats:
-        """Return the label's probability by each curve, shape (curves,)."""
-        probability: Floats = special.expit(-self.sign * self.log_odds)
-        return probability
-
-    @cached_property
-    def predicted(self) -> float:
-        """Return the label's probability by all curves."""
-        return float(self.weight @ self.of_curves)
-
-    @property
-    def weight_after(self) -> Floats:
-        """Return the weights of the curves by this label too."""
-        return self.weight * self.of_curves / self.predicted
-
-    @cached_property
-    def weight_of_few(self) -> Floats:
-        """Return the weights of the few among themselves."""
-        own = self.weight[self.few]
-        total = float(own.sum())
-        # All of the few may be ruled out in the long run, in favour of others.
-        return own / total if total > 0.0 else np.full(own.size, 1.0 / own.size)
-
-
-class Changed:
-    """
-    Labels after one kind of change, at any document so far.
-
-    Parameters
-    ----------
-    change : Change
-        The kind.
-    base : float
-        Log-odds of the base rate before it.
-    curves : int
-        How many curves may have changed.
-    """
-
-    def __init__(self, change: Change, base: float, curves: int) -> None:
-        self._change, self._base = change, base
-        self._documents = 0
-        self._log_scale = 0.0
-        # Moments of the place, slopes, shifts, curves.
-        self._sums = np.zeros((MOMENTS, *change.prior.shape, curves))
-
-    def learn(self, label: Label) -> None:
-        """Take in one label."""
-        t = self._documents = self._documents + 1
-        arrival = (not_yet(t - 1) - not_yet(t)) * math.exp(-self._log_scale)
-        first = arrival * self._change.prior[:, :, None] * label.weight_of_few
-        for sums in self._sums:
-            sums += first
-            first *= t
-        # exp(-(f + b)) = exp(-f) exp(-b): as many exponentials as slopes and shifts, not products.
-        log_odds = self._change.log_odds(label.log_odds[label.few], self._base)
-        of_slope = np.exp(label.sign * log_odds)
-        of_shift = np.exp(label.sign * self._change.shift)
-        inverse = of_shift[None, :, None] * of_slope[:, None, :]
-        inverse += 1.0
-        inverse *= label.predicted
-        self._sums *= np.reciprocal(inverse, out=inverse)
-        total = float(self._sums[0].sum())
-        if total > LARGEST:
-            self._sums /= total
-            self._log_scale += math.log(total)
-
-    @property
-    def log_bayes_factor(self) -> float:
-        """Return the log Bayes factor of a change, now or later, against "as before"."""
-        so_far = math.log(max(float(self._sums[0].sum()), math.ulp(0.0))) + self._log_scale
-        return float(np.logaddexp(so_far, math.log(not_yet(self._documents))))
-
-    @property
-    def first_changed(self) -> tuple[float, float]:
-        """Return posterior mean and standard deviation of the first document after the change."""
-        total, first, second = self._sums.sum(axis=(1, 2, 3))
-        mean = first / total
-        return float(mean), math.sqrt(max(second / total - mean**2, 0.0))
-
-    @property
-    def size(self) -> tuple[float, float]:
-        """Return the posterior means of the slope a and of the shift b."""
-        weight = self._sums[0].sum(axis=2)
-        weight = weight / weight.sum()
-        slope = float(weight.sum(axis=1) @ self._change.slope)
-        return slope, float(weight.sum(axis=0) @ self._change.shift)
-
-
-# Beyond these log-odds probabilities round to 0 or 1; one label may not rule everything out.
+# Beyond these log-odds probabilities round to 0 or 1; one curve's label may not rule it out.
 FARTHEST = 36.0
-ANY = "any"
+ANY, IMPOSSIBLE = "any", "impossible"
 BLOCK = 256  # documents whose curves are in memory at once
+LATEST = 2000  # documents
 
 
-class _Fits(Protocol):
-    @property
-    def prior(self) -> float: ...
+class Monitored(Protocol):
+    """A fitted calibrator with a posterior, such as `ScoreCalibrator`."""
 
-
-class _Calibrator(Protocol):
     classes_: NDArray[Any]
 
     @property
-    def mle_(self) -> _Fits: ...
+    def mle_(self) -> Any:
+        """The maximum-likelihood fits, with their `prior`."""
+        ...
 
-    def sample_proba(self, scores: Any) -> Floats: ...
+    def sample_proba(self, scores: Any) -> Floats:
+        """Return posterior draws of the probabilities, shape (draws, n)."""
+        ...
 
 
 @dataclass(frozen=True)
 class Alarm:
     """
-    What a monitor that raised an alarm knows by now.
+    An alarm, with the posterior of the change given all documents so far.
 
     Attributes
     ----------
     change : str
-        The kind of change with the largest Bayes factor, a key of `bayescal.monitoring.CHANGES`.
+        The kind of change with the largest Bayes factor, a key of `bayescal.monitoring.CHANGES`; or
+        "impossible" after a label to which every curve gives probability 0.
     document : int
         The document at which the alarm was raised, the first being 1.
     since, since_sd : float
-        The first document after the change: posterior mean and standard deviation.
+        The first document after the change: posterior mean and standard deviation. The first
+        impossible label, and 0.
     slope, shift : float
         Posterior means of the slope a, by which what the score says is multiplied, and of the
         shift b of the log-odds.
@@ -313,7 +103,7 @@ class DriftMonitor:
 
     Labels "as before" have probabilities P_k(+|s) by curves k of the posterior that the calibrator
     has now; others had their log-odds changed at some document, by another base rate or another
-    slope (`bayescal.monitoring.drift`). The Bayes factor of these against "as before", integrated
+    slope (`bayescal.monitoring.changes`). The Bayes factor of these against "as before", integrated
     over curves, over the size of the change and over when it was, is a martingale where nothing
     changed, with mean 1. By Ville's inequality it ever reaches 1/alpha with probability alpha at
     most:
@@ -323,7 +113,8 @@ class DriftMonitor:
     whenever one looks, however long the stream is. The probability is over curves from the
     posterior too. A monitor that took one curve for certain would in time find fault with any.
 
-    Pickle or joblib keeps a monitor with all that it has seen.
+    Memory is bounded: of each document only sums remain, and the Bayes factors of the latest 2,000
+    documents and of ever fewer of those before. Pickle or joblib keeps a monitor.
 
     Parameters
     ----------
@@ -344,8 +135,9 @@ class DriftMonitor:
     documents_ : int
         How many labels were seen.
     log_bayes_factors_ : pandas.DataFrame
-        After every document, the natural logarithm of the Bayes factor of each kind of change, and
-        of any, against "as before".
+        The natural logarithm of the Bayes factor of each kind of change, and of any, against "as
+        before", after each of the latest 2,000 documents and some of those before; index
+        `document`. Infinite for any after an impossible label.
     bayes_factors_ : dict of str to float
         The Bayes factors now.
     alarm_ : Alarm or None
@@ -383,7 +175,7 @@ class DriftMonitor:
 
     def __init__(
         self,
-        calibrator: _Calibrator,
+        calibrator: Monitored,
         alpha: float = 0.05,
         *,
         draws: int = 200,
@@ -402,8 +194,9 @@ class DriftMonitor:
             raise ValueError("changes must hold at least one kind of change, got none.")
         base = float(special.logit(calibrator.mle_.prior))
         self._changed = {name: Changed(kind, base, self._few.size) for name, kind in kinds.items()}
-        self._history: list[list[float]] = []
+        self._history, self._documents = History(), 0
         self._raised: int | None = None
+        self._impossible: int | None = None
 
     def update(self, scores: ArrayLike, labels: ArrayLike) -> Self:
         """
@@ -440,7 +233,7 @@ class DriftMonitor:
     @property
     def documents_(self) -> int:
         """The number of labels observed."""
-        return len(self._history)
+        return self._documents
 
     @property
     def alarm_(self) -> Alarm | None:
@@ -448,22 +241,26 @@ class DriftMonitor:
         if self._raised is None:
             return None
         name, changed = max(self._changed.items(), key=lambda each: each[1].log_bayes_factor)
-        return Alarm(name, self._raised, *changed.first_changed, *changed.size)
+        since = changed.first_changed
+        if self._impossible is not None:
+            name, since = IMPOSSIBLE, (float(self._impossible), 0.0)
+        return Alarm(name, self._raised, *since, *changed.size)
 
     @property
     def log_bayes_factors_(self) -> pd.DataFrame:
-        """The natural log Bayes factors after each document."""
+        """The natural log Bayes factors after each document that has a row."""
         import pandas as pd
 
-        index = pd.RangeIndex(1, self.documents_ + 1, name="document")
+        index = pd.Index(self._history.document, dtype=np.int64, name="document")
         columns = [*self._changed, ANY]
-        values = np.reshape(self._history, (self.documents_, len(columns)))
+        values = np.reshape(self._history.row, (index.size, len(columns)))
         return pd.DataFrame(values, index=index, columns=columns)
 
     @property
     def bayes_factors_(self) -> dict[str, float]:
         """The Bayes factors now; infinite where they are beyond the largest number."""
-        now = self._history[-1] if self._history else np.zeros(len(self._changed) + 1)
+        rows = self._history.row
+        now = rows[-1] if rows else np.zeros(len(self._changed) + 1)
         with np.errstate(over="ignore"):
             return dict(zip([*self._changed, ANY], np.exp(now).tolist(), strict=True))
 
@@ -478,9 +275,13 @@ class DriftMonitor:
         for changed in self._changed.values():
             changed.learn(label)
         self._weight = label.weight_after
+        self._documents += 1
+        if self._impossible is None and (label.sign * label.log_odds).min() >= FARTHEST:
+            self._impossible = self._documents
         each = [changed.log_bayes_factor for changed in self._changed.values()]
         of_any = float(special.logsumexp(each)) - math.log(len(each))
-        self._history.append([*each, of_any])
+        of_any = of_any if self._impossible is None else math.inf
+        self._history.append(self._documents, [*each, of_any])
         if self._raised is None and of_any >= -math.log(self.alpha):
             self._raised = self.documents_
 

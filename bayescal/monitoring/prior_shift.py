@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,11 +15,11 @@ from bayescal.support.validation import (
     Floats,
     as_reals,
     as_scores,
-    as_weights,
     check_count,
     check_fraction,
     check_positive,
 )
+from bayescal.support.weights import effective_weights, either_weights
 
 # Beyond these log-odds probabilities round to 0 or 1; no prior above 1e-15 sees the difference.
 FARTHEST = 36.0
@@ -74,6 +74,7 @@ def prior_posterior(
     b: float = 1.0,
     level: float = 0.9,
     sample_weight: ArrayLike | None = None,
+    sampling_weight: ArrayLike | None = None,
     rng: Any = None,
 ) -> PriorPosterior:
     """
@@ -95,6 +96,8 @@ def prior_posterior(
         Probability of the interval.
     sample_weight : array-like of shape (documents,), optional
         How many documents each counts for.
+    sampling_weight : array-like of shape (documents,), optional
+        1 / the probability that the document was included.
     rng : int, Generator, RandomState or None
         Seeds the draws.
 
@@ -123,9 +126,16 @@ def prior_posterior(
         raise ValueError(
             f"log_ratio must have shape (draws, documents) and hold no nan, got {ratio.shape}."
         )
+    weight = effective_weights(sample_weight, sampling_weight, ratio.shape[1])
+    return _posterior(
+        ratio, np.ones(ratio.shape[1]) if weight is None else weight, a, b, level, rng
+    )
+
+
+def _posterior(
+    ratio: Floats, counts: Floats, a: float, b: float, level: float, rng: Any
+) -> PriorPosterior:
     ratio = np.exp(np.clip(ratio, -FARTHEST, FARTHEST))
-    weight = as_weights(sample_weight, ratio.shape[1])
-    counts = np.ones(ratio.shape[1]) if weight is None else weight
     uniform = np.asarray(generator(rng).random(ratio.shape[0]))
     width = max(1, BLOCK_ELEMENTS // ratio.shape[1])
     parts = [slice(k, k + width) for k in range(0, ratio.shape[0], width)]
@@ -181,12 +191,8 @@ def _derivatives(
     return slope, total * prior * (1.0 - prior) - (p * (1.0 - p)) @ counts
 
 
-class _Calibrator(Protocol):
-    def sample_proba(self, scores: Any, *, prior: Any) -> Floats: ...
-
-
 def estimate_prior(
-    calibrator: _Calibrator,
+    calibrator: Any,
     scores: ArrayLike,
     *,
     draws: int = 400,
@@ -232,6 +238,8 @@ def estimate_prior(
     True
     """
     check_count("draws", draws)
+    check_positive(a=a, b=b)
+    check_fraction(level=level)
     values = np.sort(as_scores(scores))
     starts = np.unique(np.linspace(0, values.size, MOST_SCORES + 1).astype(np.intp)[:-1])
     counts = np.diff(np.append(starts, values.size)).astype(np.float64)
@@ -240,7 +248,7 @@ def estimate_prior(
     kept = np.linspace(0, len(p) - 1, min(draws, len(p))).astype(np.intp)
     with np.errstate(divide="ignore"):
         log_ratio = special.logit(p[kept])
-    return prior_posterior(log_ratio, a=a, b=b, level=level, sample_weight=counts, rng=random_state)
+    return _posterior(log_ratio, counts, a, b, level, random_state)
 
 
 # The likeliest class prior of new documents: Saerens's expectation maximisation, sped up.
@@ -270,7 +278,11 @@ class PriorByEM:
 
 
 def prior_by_em(
-    y_prob: ArrayLike, prior: ArrayLike, *, sample_weight: ArrayLike | None = None
+    y_prob: ArrayLike,
+    prior: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    sampling_weight: ArrayLike | None = None,
 ) -> PriorByEM:
     """
     Return the class prior of new documents that makes their calibrated probabilities likeliest.
@@ -287,8 +299,8 @@ def prior_by_em(
     prior : float or array-like of shape (classes,)
         The class prior that `y_prob` were made with: that of the collection fitted, or what was
         passed as `prior=`.
-    sample_weight : array-like of shape (n,), optional
-        How many documents each counts for.
+    sample_weight, sampling_weight : array-like of shape (n,), optional
+        How many documents each counts for, or 1 / the probability that it was included.
 
     Returns
     -------
@@ -313,7 +325,7 @@ def prior_by_em(
     0.1875
     """
     p, old, binary = _read_probabilities(y_prob, prior)
-    weight = as_weights(sample_weight, p.shape[0])
+    weight = either_weights(sample_weight, sampling_weight, p.shape[0])
     if weight is not None:
         # Documents that do not count may be impossible where the others' prior is 0 or 1.
         p, weight = p[weight > 0.0], weight[weight > 0.0]

@@ -13,7 +13,6 @@ from scipy import special, stats
 from bayescal.fitting.problems.problem import Documents, FittedProblem
 from bayescal.fitting.scores import read_cells
 from bayescal.metrics import calibration_verdict, losses
-from bayescal.metrics.verdict import TELLS_NOTHING
 from bayescal.report.rendering import numbers
 from bayescal.support.validation import Floats, check_same_length, column_names, unmasked
 
@@ -136,7 +135,7 @@ class HeldOut:
             "verdict": f"{found.test} {found.finding}",
             "advice": found.advice,
             "calibrated": found.calibrated,
-            "told": not found.calibrated or found.detectable <= TELLS_NOTHING,
+            "told": not found.calibrated or found.informative,
             "pvalue": numbers(found.pvalue),
         }
 

@@ -14,9 +14,7 @@ from bayescal.support.validation import check_fraction
 PAGES = (".html", ".htm")
 
 TEST = f"Held-out labelled scores: {options.FILE_KINDS[2:]}; its test rows if it has a split."
-COLLECTION = "Scores without labels: how many to read, and what that finds and misses, as decide says."
-    "Scores without labels: how many documents to read, and what that finds, as decide says."
-)
+COLLECTION = "Scores without labels: how many to read, and what that finds, as decide says."
 Test = Annotated[Path | None, options.option("--test", None, TEST, "FILE")]
 Collection = Annotated[Path | None, options.option("--collection", None, COLLECTION, "FILE")]
 OutFile = Annotated[Path, options.option("--out", None, "The .html file to write.", "FILE")]

@@ -1,0 +1,101 @@
+"""Weights that are counts, and weights that are inverse inclusion probabilities."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bayescal.support.validation import Floats, as_weights, warn_user
+
+# Weights look like sampling weights if they are not whole numbers and sum to this many times the
+# number of documents, or if no more than a few values, one of them large, weigh many documents.
+EXCESS = 1.5
+FEW_VALUES, LARGE_COUNT, MANY_DOCUMENTS = 3, 10.0, 20
+
+
+def effective_weights(
+    sample_weight: ArrayLike | None, sampling_weight: ArrayLike | None, n: int
+) -> Floats | None:
+    """
+    Return weights that sum to the number of documents that they are worth, or None for equal ones.
+
+    Counts stay as they are. Inverse inclusion probabilities w are scaled to the effective sample
+    size (sum w)^2 / sum w^2 (Kish, *Survey Sampling*, 1965).
+
+    Examples
+    --------
+    >>> effective_weights(None, [10, 10, 20], 3).round(3)
+    array([0.667, 0.667, 1.333])
+    >>> effective_weights([2, 1, 1], None, 3)
+    array([2., 1., 1.])
+    """
+    weight = either_weights(sample_weight, sampling_weight, n)
+    if weight is None:
+        return None
+    if sampling_weight is not None:
+        return weight * (effective_size(weight) / weight.sum())
+    warn_unless_counts(weight)
+    return weight
+
+
+def either_weights(
+    sample_weight: ArrayLike | None, sampling_weight: ArrayLike | None, n: int
+) -> Floats | None:
+    """
+    Return the weights of either kind as they are; one of the two at most may be given.
+
+    Examples
+    --------
+    >>> either_weights(None, [10, 10, 20], 3)
+    array([10., 10., 20.])
+    """
+    if sampling_weight is None:
+        return as_weights(sample_weight, n)
+    if sample_weight is not None:
+        raise ValueError(
+            "either sample_weight or sampling_weight must be None, got both: sample_weight is how"
+            " many documents each counts for, sampling_weight is 1 / its inclusion probability."
+        )
+    return as_weights(sampling_weight, n, "sampling_weight")
+
+
+def effective_size(weight: Floats) -> float:
+    """
+    Return Kish's effective sample size, (sum w)^2 / sum w^2.
+
+    Examples
+    --------
+    >>> effective_size(np.array([1.0, 1.0, 0.0])), effective_size(np.array([1e200, 1e200]))
+    (2.0, 2.0)
+    """
+    share = weight / weight.max()
+    return float(share.sum() ** 2 / (share @ share))
+
+
+def warn_unless_counts(weight: Floats) -> None:
+    """Warn if weights given as counts look like inverse inclusion probabilities."""
+    if not look_like_counts(weight):
+        warn_user(
+            f"sample_weight counts documents: these weights make {np.count_nonzero(weight)}"
+            f" documents count as {weight.sum():,.0f}. If they are inverse inclusion"
+            " probabilities, pass them as sampling_weight."
+        )
+
+
+def look_like_counts(weight: Floats) -> bool:
+    """
+    Return whether weights may be numbers of documents.
+
+    Examples
+    --------
+    >>> look_like_counts(np.array([1.0, 3.0, 250.0])), look_like_counts(np.full(300, 66.7))
+    (True, False)
+    >>> look_like_counts(np.full(300, 67.0)), look_like_counts(np.repeat([0.6, 3.0], [250, 50]))
+    (False, True)
+    """
+    weight = weight[weight > 0.0]
+    if (weight != np.rint(weight)).any():
+        # Class weights, and weights scaled to a mean of 1, sum to the number of documents.
+        return bool(weight.sum() <= EXCESS * weight.size)
+    many = weight.size >= MANY_DOCUMENTS and weight.max() >= LARGE_COUNT
+    return not (many and np.unique(weight).size <= FEW_VALUES)
