@@ -113,7 +113,39 @@ def read_binary_scores(
     check_same_length("scores", values.size, "y", len(np.asarray(y)))
     weight = as_weights(sample_weight, values.size)
     classes, is_positive = encode_labels(y, weight, positive=positive)
-    return BinaryScores(values, is_positive, weight, scores_are, name_of(scores)), classes
+    data = BinaryScores(values, is_positive, bounded_weights(weight), scores_are, name_of(scores))
+    return replace(data, score=within_reach(values, *data.own_units)), classes
+
+
+# More documents determine a curve to six digits; sums of more have none left for the prior.
+MOST_WEIGHT = 1e12
+# In spreads from the centre: fourth powers of farther scores would overflow.
+FARTHEST = 1e50
+
+
+def bounded_weights(weight: Floats | None) -> Floats | None:
+    """
+    Return weights that sum to at most 1e12, the larger ones in proportion.
+
+    Examples
+    --------
+    >>> bounded_weights(np.array([1e30, 3e30]))
+    array([2.5e+11, 7.5e+11])
+    """
+    if weight is None:
+        return None
+    largest = float(weight.max())
+    total = float((weight / largest).sum())
+    return weight if total <= MOST_WEIGHT / largest else weight / largest * (MOST_WEIGHT / total)
+
+
+def within_reach(score: Floats, centre: float, spread: float) -> Floats:
+    """Return scores none of which is farther than 1e50 spreads from the centre."""
+    # Most scores are, and their array is not copied.
+    reach = FARTHEST * min(spread, 1e150 / FARTHEST)
+    low, high = centre - reach, centre + reach
+    inside = low <= score.min() and score.max() <= high
+    return score if inside else np.clip(score, low, high)
 
 
 # Scores of many topics: long arrays, tables with columns, documents x topics.

@@ -28,7 +28,9 @@ PROBES, SAFETY = np.array([1.0, 2.0]) / 3.0, 0.4
 MOST_NODES = 1 << 14  # a curve that is noise far out would be cut for ever
 # Errors in log-odds, relative to 1 + |log-odds|, where probabilities are 0 or 1, and elsewhere.
 SATURATED, RELATIVE = 1e-16, (0.03, 0.01)
-ULPS = 64.0  # units in the last place, the length of intervals that are not cut
+# Units in the last place, the length of intervals that are not cut; none is so short that slopes
+# overflow.
+ULPS, SHORTEST = 64.0, 1e-300
 MOST_TABLES = 32
 # Many scores are found by cells of equal width, so many spreads on both sides of the centre.
 MANY, REACH, CELLS, BLOCK = 1 << 15, 8.0, 1 << 17, 1 << 15
@@ -99,7 +101,8 @@ def refine(curve: Curve, node: Floats, error: float) -> tuple[Floats, Floats]:
     values = curve(node)
     left = np.arange(node.size - 1)
     while True:
-        left = left[np.diff(node)[left] > ULPS * np.spacing(np.abs(node[left + 1]))]
+        shortest = np.maximum(ULPS * np.spacing(np.abs(node[left + 1])), SHORTEST)
+        left = left[np.diff(node)[left] > shortest]
         # The narrowest ones first: they are next to a jump, or near the centre.
         room = max(MOST_NODES - node.size, 0) // PROBES.size
         left = np.sort(left[np.argsort(np.diff(node)[left], kind="stable")[:room]])

@@ -198,7 +198,8 @@ def _two_point_rules(
     sd = np.sqrt(np.add.reduceat(power, start) / total)
     power *= deviation
     third = np.add.reduceat(power, start) / total
-    skew = 0.5 * np.divide(third, sd**3, out=np.zeros_like(sd), where=sd > 0.0)
+    cube = sd**3  # may underflow where sd does not
+    skew = 0.5 * np.divide(third, cube, out=np.zeros_like(sd), where=cube > 0.0)
     half = np.sqrt(1.0 + skew**2)
     low, high = sd * (skew - half), sd * (skew + half)
     product = np.subtract(deviation, np.repeat(low, size), out=power)
