@@ -477,9 +477,15 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
             If the draws of the topics added, or of the population, are not to be trusted.
         """
         check_is_fitted(self, "topics_")
-        scores_are = topic_documents.read_scores_are(self._results.groups)
+        groups = self._results.groups
         data = read_topics(
-            scores, labels, topics, sample_weight, classes=self.classes_, scores_are=scores_are
+            scores,
+            labels,
+            topics,
+            sample_weight,
+            classes=self.classes_,
+            scores_are=topic_documents.read_scores_are(groups),
+            ends=topic_documents.read_topic_ends(groups),
         )
         check_alike(data.names, self.topics_)
         if known := sorted(set(data.names.tolist()) & set(self.topics_.tolist())):

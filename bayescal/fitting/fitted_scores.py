@@ -125,7 +125,12 @@ class FittedScores:
         check_share(forgetting=forgetting)
         calibration, groups = self.calibration, self.results.groups
         new = read_new(
-            scores, labels, sample_weight, scores_are=calibration.scores_are, classes=self.classes
+            scores,
+            labels,
+            sample_weight,
+            scores_are=calibration.scores_are,
+            ends=calibration.ends,
+            classes=self.classes,
         )
         before = calibration.log_odds(scores, parameters.point_estimate, MOST_DIRECT)
         record = with_row(groups, before, new, forgetting)

@@ -52,10 +52,14 @@ class Tables:
     ----------
     centre, spread : float
         Robust centre and spread of the scores fitted: where the curves bend.
+    jumps : array of shape (k,), optional
+        Scores at ends of those fitted at which the curves jump: no line crosses a jump.
     """
 
-    def __init__(self, centre: float, spread: float) -> None:
+    def __init__(self, centre: float, spread: float, jumps: Floats | None = None) -> None:
         self._centre, self._spread = centre, spread
+        at = np.empty(0) if jumps is None else jumps
+        self._jumps = np.concatenate([at, np.nextafter(at, -np.inf), np.nextafter(at, np.inf)])
         self._made: dict[Hashable, _Table] = {}
 
     def read(
@@ -76,6 +80,8 @@ class Tables:
             sides = self._spread * np.array([-1.0, 1.0])
             low, high = self._centre + sides * 2.0**octaves
             first = first_nodes(low, high, self._centre, self._spread)
+            inside = self._jumps[(self._jumps >= low) & (self._jumps <= high)]
+            first = np.union1d(first, inside)
             cells = np.clip(self._centre + sides * REACH, low, high)
             table = self._made[name, octaves] = _Table(*refine(curve, first, error), *cells)
         return table.read(scores)

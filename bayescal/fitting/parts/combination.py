@@ -12,6 +12,7 @@ from scipy import special
 
 from bayescal.fitting.curves.combined_draws import ModelCurves, combine
 from bayescal.fitting.curves.curves import PartCurves, check_finite
+from bayescal.fitting.curves.end_levels import read_levels
 from bayescal.fitting.engines import stacking
 from bayescal.fitting.engines.monotone.engine import (
     LogOddsPopulation,
@@ -322,6 +323,7 @@ def read_stack(groups: Groups, reading: Reading) -> ModelCurves | None:
         return None
     if COMBINATION not in groups:
         return curves[0]
-    combination = groups[COMBINATION]
+    combination, lapse = groups[COMBINATION], read_lapse(groups)
     order, weight = int(combination.attrs[ORDER]), combination["weight"].values
-    return combine(curves, weight, read_lapse(groups), order, reading.score_range)
+    curves = read_levels(groups, curves, reading.score_range, lapse)
+    return combine(curves, weight, lapse, order, reading.score_range)

@@ -25,6 +25,7 @@ from bayescal.fitting.results.topics import (
     read_scale,
     read_scores_are,
     read_topic,
+    read_topic_ends,
 )
 from bayescal.fitting.results.tree import Results
 from bayescal.fitting.scores import KLASS, Cells, check_alike
@@ -48,6 +49,7 @@ def topic_calibration(groups: Groups, family: Family, topic: int | None) -> Cali
         spread=spread,
         score_range=read_range(groups, topic),
         scores_are=read_scores_are(groups),
+        ends=read_topic_ends(groups),
     )
 
 

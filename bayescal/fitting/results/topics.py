@@ -241,11 +241,8 @@ REACH = "reach"  # of topics that are no longer in the tree
 
 def build_documents(data: TopicScores, scores_are: str) -> dict[str, xr.Dataset]:
     """Return the group, by topic: score range, and AUC with its variance; nan where unknown."""
-    return {
-        GROUP: xr.Dataset(
-            _documents_of_topics(data), {"topic": data.names}, {"scores_are": scores_are}
-        )
-    }
+    attrs = {"scores_are": scores_are, "probability_ends": list(data.ends)}
+    return {GROUP: xr.Dataset(_documents_of_topics(data), {"topic": data.names}, attrs)}
 
 
 def join_documents(groups: Groups, data: TopicScores) -> dict[str, xr.Dataset]:
@@ -268,6 +265,12 @@ def _documents_of_topics(data: TopicScores) -> dict[str, Any]:
 def read_scores_are(groups: Groups) -> str:
     """Return the kind of users' scores; results hold the log-odds of probabilities."""
     return str(groups[GROUP].attrs["scores_are"])
+
+
+def read_topic_ends(groups: Groups) -> tuple[float, float]:
+    """Return what probabilities of 0 and 1 are read as, of all topics."""
+    low, high = groups[GROUP].attrs["probability_ends"]
+    return float(low), float(high)
 
 
 def read_problems(

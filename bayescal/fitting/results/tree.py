@@ -100,7 +100,7 @@ def build_results(
         ),
         "constant_data": xr.Dataset(
             {"weight": ("document", weight), "centre": centre, "spread": spread},
-            attrs={"scores_are": data.scores_are},
+            attrs={"scores_are": data.scores_are, "probability_ends": list(data.ends)},
         ),
         "maximum_likelihood": _fits_to_dataset(fits),
     }
@@ -133,7 +133,14 @@ def read_documents(groups: Groups) -> BinaryScores:
         str(constants.attrs["scores_are"]),
         observed["score"].attrs.get("long_name", "score"),
         (float(constants["centre"]), float(constants["spread"])),
+        read_ends(groups),
     )
+
+
+def read_ends(groups: Groups) -> tuple[float, float]:
+    """Return what probabilities of 0 and 1 are read as."""
+    low, high = groups["constant_data"].attrs["probability_ends"]
+    return float(low), float(high)
 
 
 def _fits_to_dataset(fits: ClassFits) -> xr.Dataset:
