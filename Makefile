@@ -7,7 +7,7 @@ ERA := $(shell $(PYTHON) -c 'import sys; print("3.11" if sys.version_info < (3, 
 PINS = requirements/python-$(ERA).txt
 STAMP = $(VENV)/.installed
 
-.PHONY: help demo test test-fast test-slow test-docs test-times references mutations \
+.PHONY: help demo test test-fast test-slow test-docs test-times every-size references mutations \
   lint types docs bench validate lock clean
 
 help:
@@ -15,6 +15,7 @@ help:
 	@echo "make test    lint, types, and the tests of every part: minutes"
 	@echo "make test-slow   long samplings, clusters, large data, packaging"
 	@echo "make test-docs   notebooks, code in pages, the site, the report in a browser"
+	@echo "make every-size SEED=1  scores and weights of every size, once a release with a new seed"
 	@echo "make test-times  a table of what tests take, in build/, of the lanes run last"
 	@echo "make references  sample anew with NUTS what fast engines are compared with"
 	@echo "make mutations   put faults into the package, count those that make test finds"
@@ -64,6 +65,10 @@ test-docs: $(STAMP)
 
 test-times: $(STAMP)
 	$(BIN)/python -m tools.test_times build/times build/test-times.md
+
+# Random inputs that no release was tried with; the slow lane's are those of seed 0.
+every-size: $(STAMP)
+	BAYESCAL_SEED=$(SEED) $(PYTEST) -m slow tests/test_every_size.py
 
 # What long runs of NUTS find, for the tests to compare with; once for each era.
 references: $(STAMP)

@@ -455,9 +455,15 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
             If the draws of the topics added, or of the population, are not to be trusted.
         """
         fitted = self._fit
-        scores_are = provenance.read_scores_are(fitted.results.groups)
+        groups = fitted.results.groups
         data = read_topics(
-            scores, labels, topics, sample_weight, classes=fitted.classes, scores_are=scores_are
+            scores,
+            labels,
+            topics,
+            sample_weight,
+            classes=fitted.classes,
+            scores_are=provenance.read_scores_are(groups),
+            ends=provenance.read_ends(groups),
         )
         with workers(self.n_jobs, self.memory):
             self._fitted = fitted.extended(data)

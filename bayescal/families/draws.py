@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -317,6 +318,7 @@ def is_monotone(negative: Sides, positive: Sides) -> NDArray[np.bool_]:
     >>> is_monotone((laplace, 0 * one, one, 3 * one), (laplace, 2 * one, one, one))
     array([False])
     """
+    negative, positive = _in_units(negative, positive)
     first = np.minimum(negative[1], positive[1])
     last = np.maximum(negative[1], positive[1])
     never_falls = _slope(positive, first, left=True) >= _slope(negative, first, left=True)
@@ -329,6 +331,14 @@ def is_monotone(negative: Sides, positive: Sides) -> NDArray[np.bool_]:
     never_falls &= _bend(positive, left=True) <= _bend(negative, left=True)
     never_falls &= _bend(positive, left=False) >= _bend(negative, left=False)
     return never_falls
+
+
+def _in_units(*classes: Sides) -> Iterator[Sides]:
+    """Yield the same sides in units of the widest: squares of raw scores' would overflow."""
+    exponent = np.frexp(np.max([side for _, _, *sides in classes for side in sides], axis=0))[1]
+    for powers, *sides in classes:
+        theta, left, right = (np.ldexp(each, -exponent) for each in sides)
+        yield powers, theta, left, right
 
 
 def _slope(sides: Sides, x: Floats, *, left: bool | NDArray[np.bool_]) -> Floats:

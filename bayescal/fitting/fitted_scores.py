@@ -13,6 +13,7 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 from bayescal.fitting import population as prior_knowledge
+from bayescal.fitting.engines.atoms import GROUP, find_levels
 from bayescal.fitting.engines.maximum_likelihood import fit_classes
 from bayescal.fitting.engines.monotone.engine import Outlines, as_probabilities
 from bayescal.fitting.parts.combination import fit_parts, part_of, read_curves
@@ -142,7 +143,12 @@ class FittedScores:
         validation.check_share(forgetting=forgetting)
         calibration, groups = self.calibration, self.results.groups
         new = read_new(
-            scores, labels, sample_weight, scores_are=calibration.scores_are, classes=self.classes
+            scores,
+            labels,
+            sample_weight,
+            scores_are=calibration.scores_are,
+            ends=calibration.ends,
+            classes=self.classes,
         )
         before = calibration.log_odds(scores, parameters.point_estimate, MOST_DIRECT)
         record = with_row(groups, before, new, forgetting)
@@ -316,8 +322,15 @@ def _posterior(settings: Settings, data: BinaryScores) -> dict[str, xr.Dataset]:
         groups = settings.by_program.posterior(settings.inference, data, settings.rng)
         group = MODE if settings.inference == "map" else POSTERIOR
         return plain_place(DENSITIES.name, DENSITIES.name, group).note() | groups
+    options = settings.options
     with one_blas_thread():
-        return fit_parts(settings.parts, data, settings.options, settings.rng)
+        # Draws of a combination alone are free to step up, or down, at an end.
+        levels = find_levels(data) if options.combined and not options.monotone else None
+        if levels is None:
+            return fit_parts(settings.parts, data, options, settings.rng)
+        groups = fit_parts(settings.parts, levels.rest, options, settings.rng)
+        drawn = levels.dataset(data, options.chains, options.draws, settings.rng)
+        return groups | {GROUP: drawn}
 
 
 # More documents for a fitted calibrator, and how well they were predicted before they joined.
@@ -337,12 +350,13 @@ def read_new(
     sample_weight: ArrayLike | None,
     *,
     scores_are: str,
+    ends: tuple[float, float],
     classes: NDArray[Any],
 ) -> BinaryScores:
     """Return new documents of a calibrator that knows its classes; one of these may be missing."""
     if y is None:
         raise ValueError("labels must hold the label of every score, got None.")
-    values = validation.as_scores_of(scores, scores_are)
+    values = validation.as_scores_of(scores, scores_are, ends=ends)
     validation.check_same_length("scores", values.size, "labels", len(np.asarray(y)))
     weight = validation.as_weights(sample_weight, values.size)
     return BinaryScores(values, validation.match_labels(y, classes, "labels"), weight, scores_are)
@@ -358,7 +372,12 @@ def joined(old: BinaryScores, new: BinaryScores, forgetting: float) -> BinarySco
     # Weights of 1 are none, so that updates and one fit to all documents are the same to the bit.
     own = None if np.all(both.weight == 1.0) else both.weight
     return replace(
-        both, weight=own, scores_are=old.scores_are, name=old.name, units=old.centre_and_spread
+        both,
+        weight=own,
+        scores_are=old.scores_are,
+        name=old.name,
+        units=old.centre_and_spread,
+        ends=old.ends,
     )
 
 

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from bayescal.support.robust import bulk_width, rounding, units_of
 from bayescal.support.score_checks import Direction, direction
 from bayescal.support.validation import (
+    PROBABILITY_ENDS,
     Floats,
     as_reals,
     as_scores,
@@ -27,6 +28,7 @@ from bayescal.support.validation import (
     match_labels,
     missing,
     name_of,
+    probability_ends,
     unmasked,
 )
 
@@ -52,6 +54,8 @@ class BinaryScores:
     # The centre and the spread that priors are in units of; None for those of the scores. A prior
     # must not look at documents that came after it was stated
     units: tuple[float, float] | None = None
+    # Of probabilities, what 0 and 1 are read as
+    ends: tuple[float, float] = PROBABILITY_ENDS
 
     @property
     def centre_and_spread(self) -> tuple[float, float]:
@@ -113,11 +117,44 @@ def read_binary_scores(
             "y must hold the labels: a calibrator requires y to be passed, but the target y is"
             " None. Of a table pass two columns, fit(table['score'], table['label'])."
         )
-    values = as_scores_of(scores, scores_are)
+    ends = probability_ends(as_scores(scores), scores_are)
+    values = as_scores_of(scores, scores_are, ends=ends)
     check_same_length("scores", values.size, "y", len(np.asarray(y)))
     weight = as_weights(sample_weight, values.size)
     classes, is_positive = encode_labels(y, weight, positive=positive, scores=values)
-    return BinaryScores(values, is_positive, weight, scores_are, name_of(scores)), classes
+    data = BinaryScores(values, is_positive, bounded_weights(weight), scores_are, name_of(scores))
+    return replace(data, score=within_reach(values, *data.own_units), ends=ends), classes
+
+
+# More documents determine a curve to six digits; sums of more have none left for the prior.
+MOST_WEIGHT = 1e12
+# In spreads from the centre: fourth powers of farther scores would overflow.
+FARTHEST = 1e50
+
+
+def bounded_weights(weight: Floats | None) -> Floats | None:
+    """
+    Return weights that sum to at most 1e12, the larger ones in proportion.
+
+    Examples
+    --------
+    >>> bounded_weights(np.array([1e30, 3e30]))
+    array([2.5e+11, 7.5e+11])
+    """
+    if weight is None:
+        return None
+    largest = float(weight.max())
+    total = float((weight / largest).sum())
+    return weight if total <= MOST_WEIGHT / largest else weight / largest * (MOST_WEIGHT / total)
+
+
+def within_reach(score: Floats, centre: float, spread: float) -> Floats:
+    """Return scores none of which is farther than 1e50 spreads from the centre."""
+    # Most scores are, and their array is not copied.
+    reach = FARTHEST * min(spread, 1e150 / FARTHEST)
+    low, high = centre - reach, centre + reach
+    inside = low <= score.min() and score.max() <= high
+    return score if inside else np.clip(score, low, high)
 
 
 # Scores of many topics: long arrays, tables with columns, documents x topics.
@@ -167,6 +204,8 @@ class TopicScores:
     classes: NDArray[Any]
     # (n,): how many documents each stands for, more than none; None for 1 each
     weight: Floats | None = None
+    # Of probabilities, what 0 and 1 are read as
+    ends: tuple[float, float] = PROBABILITY_ENDS
 
     def rows(self) -> list[NDArray[np.intp]]:
         """Return where each topic's documents are, negatives first, in the order of `names`."""
@@ -287,6 +326,7 @@ def read_topics(
     positive: Any = None,
     classes: NDArray[Any] | None = None,
     scores_are: str = "scores",
+    ends: tuple[float, float] | None = None,
 ) -> TopicScores:
     """Return labelled scores; cells whose label is nan, or whose weight is 0, are left out."""
     if hasattr(scores, "columns"):
@@ -303,13 +343,15 @@ def read_topics(
         wanted = "one label of each class" if classes is None else "one label"
         raise ValueError(f"labels must hold at least {wanted}, got none.")
     weight = _weights(sample_weight, cells.shape)
-    weight = None if weight is None else weight[known]
+    weight = None if weight is None else bounded_weights(weight[known])
     if classes is None:
         classes, is_positive = encode_labels(flat[known], weight, "labels", positive)
     else:
         is_positive = match_labels(flat[known], classes, "labels")
-    score = as_scores_of(cells.score[known], scores_are)
-    data = TopicScores(cells.names, cells.code[known], score, is_positive, classes, weight)
+    raw = cells.score[known]
+    ends = probability_ends(raw, scores_are) if ends is None else ends
+    score = as_scores_of(raw, scores_are, ends=ends)
+    data = TopicScores(cells.names, cells.code[known], score, is_positive, classes, weight, ends)
     if weight is None:
         return data
     # Topics without any document that counts stay: the population answers for them.

@@ -16,6 +16,8 @@ MAD_TO_SIGMA = 1.482602218505602
 ROUNDING = 8.0
 # Of how far both classes reach; a Gaussian's spread is most of that, so that it seldom acts.
 SMALLEST_SHARE = 0.02
+# Of a spread: widths of densities are a share of it, and their inverses must not overflow.
+LEAST = 1e-300
 # Of the scores, in the narrowest place; and how many are looked at.
 QUARTER, MOST = 0.25, 20_000
 
@@ -26,7 +28,8 @@ def centre_and_spread(x: Floats, weight: Floats | None = None) -> tuple[float, f
 
     The spread is 1.4826 times the median absolute deviation; where more than half of the scores
     tie and it vanishes, the mean absolute deviation; where all scores are equal but for rounding,
-    their absolute value (1 if that is 0), so that it is positive for all legal data.
+    their absolute value (1 if that is 0), and never below 1e-300, so that it and its inverse are
+    positive for all legal data.
 
     Examples
     --------
@@ -44,7 +47,7 @@ def centre_and_spread(x: Floats, weight: Floats | None = None) -> tuple[float, f
         spread = float(np.average(deviation, weights=weight))
     if spread <= rounding(abs(centre)):
         spread = abs(centre) or 1.0
-    return centre, spread
+    return centre, max(spread, LEAST)
 
 
 def units_of(x: Floats, positive: NDArray[np.bool_], weight: Floats | None) -> tuple[float, float]:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from bayescal.support.validation import Floats, as_scores, as_scores_of, warn_user
+from bayescal.support.validation import PROBABILITY_ENDS, Floats, as_scores, as_scores_of, warn_user
 
 # The probability of a direction, or of none, above which a check reports it.
 SURE = 0.95
@@ -177,7 +177,12 @@ def topic_problems(
 
 
 def read_scores(
-    scores: ArrayLike, scores_are: str, *, guessed: bool, name: str = "scores"
+    scores: ArrayLike,
+    scores_are: str,
+    *,
+    guessed: bool,
+    name: str = "scores",
+    ends: tuple[float, float] = PROBABILITY_ENDS,
 ) -> Floats:
     """
     Return users' scores on the scale of a calibration; see `validation.as_scores_of`.
@@ -194,7 +199,7 @@ def read_scores(
     """
     if guessed and scores_are == "probabilities":
         scores = _nearest_probabilities(as_scores(scores, name))
-    return as_scores_of(scores, scores_are, name)
+    return as_scores_of(scores, scores_are, name, ends)
 
 
 def _nearest_probabilities(values: Floats) -> Floats:

@@ -15,7 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 Floats = NDArray[np.float64]
 Integers = NDArray[np.intp]
 
-SMALLEST_PROBABILITY = 1e-15  # what a score of 0 that is a probability stands for
+SMALLEST_PROBABILITY = 1e-15  # what a score of 0 that is a probability stands for at least
+PROBABILITY_ENDS = SMALLEST_PROBABILITY, 1.0 - SMALLEST_PROBABILITY
 
 
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
@@ -51,9 +52,41 @@ def as_scores(scores: ArrayLike, name: str = "scores") -> Floats:
     return values
 
 
-def as_scores_of(scores: ArrayLike, scores_are: str, name: str = "scores") -> Floats:
+def probability_ends(values: Floats, scores_are: str) -> tuple[float, float]:
+    """
+    Return what probabilities of exactly 0 and 1 are read as: half as far out as their neighbours.
+
+    A share k/m of votes is 0 where the probability is below 1/m: it is read as 1/(2 m). Without
+    scores of exactly 0, or 1, that end is as far out as numbers go.
+
+    Examples
+    --------
+    >>> probability_ends(np.array([0.0, 0.2, 0.8, 1.0]), "probabilities")
+    (0.1, 0.9)
+    >>> probability_ends(np.array([0.0, 0.2, 0.8]), "probabilities")[1] == PROBABILITY_ENDS[1]
+    True
+    """
+    if scores_are != "probabilities":
+        return PROBABILITY_ENDS
+    inside = values[(values > 0.0) & (values < 1.0)]
+    nearest = float(inside.min(initial=0.5)), 1.0 - float(inside.max(initial=0.5))
+    # Between 0 and 1 alone lies 1/2: they are read as 1/4 and 3/4.
+    below, above = (max(0.5 * each, SMALLEST_PROBABILITY) for each in nearest)
+    low = below if (values == 0.0).any() else SMALLEST_PROBABILITY
+    high = above if (values == 1.0).any() else SMALLEST_PROBABILITY
+    return low, 1.0 - high
+
+
+def as_scores_of(
+    scores: ArrayLike,
+    scores_are: str,
+    name: str = "scores",
+    ends: tuple[float, float] = PROBABILITY_ENDS,
+) -> Floats:
     """
     Return scores as a float64 array of shape (n,); of probabilities the natural log-odds.
+
+    Probabilities are kept within `ends`; see `probability_ends`.
 
     Examples
     --------
@@ -69,7 +102,7 @@ def as_scores_of(scores: ArrayLike, scores_are: str, name: str = "scores") -> Fl
             f"probabilities must lie between 0 and 1, got {outside}; fit with scores_are='scores'"
             " if they are none."
         )
-    inside = np.clip(values, SMALLEST_PROBABILITY, 1.0 - SMALLEST_PROBABILITY)
+    inside = np.clip(values, *ends)
     return np.log(inside) - np.log1p(-inside)
 
 

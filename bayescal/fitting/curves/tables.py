@@ -28,7 +28,9 @@ PROBES, SAFETY = np.array([1.0, 2.0]) / 3.0, 0.4
 MOST_NODES = 1 << 14  # a curve that is noise far out would be cut for ever
 # Errors in log-odds, relative to 1 + |log-odds|, where probabilities are 0 or 1, and elsewhere.
 SATURATED, RELATIVE = 1e-16, (0.03, 0.01)
-ULPS = 64.0  # units in the last place, the length of intervals that are not cut
+# Units in the last place, the length of intervals that are not cut; none is so short that slopes
+# overflow.
+ULPS, SHORTEST = 64.0, 1e-300
 MOST_TABLES = 32
 # Many scores are found by cells of equal width, so many spreads on both sides of the centre.
 MANY, REACH, CELLS, BLOCK = 1 << 15, 8.0, 1 << 17, 1 << 15
@@ -50,10 +52,14 @@ class Tables:
     ----------
     centre, spread : float
         Robust centre and spread of the scores fitted: where the curves bend.
+    jumps : array of shape (k,), optional
+        Scores at ends of those fitted at which the curves jump: no line crosses a jump.
     """
 
-    def __init__(self, centre: float, spread: float) -> None:
+    def __init__(self, centre: float, spread: float, jumps: Floats | None = None) -> None:
         self._centre, self._spread = centre, spread
+        at = np.empty(0) if jumps is None else jumps
+        self._jumps = np.concatenate([at, np.nextafter(at, -np.inf), np.nextafter(at, np.inf)])
         self._made: dict[Hashable, _Table] = {}
 
     def read(
@@ -74,6 +80,8 @@ class Tables:
             sides = self._spread * np.array([-1.0, 1.0])
             low, high = self._centre + sides * 2.0**octaves
             first = first_nodes(low, high, self._centre, self._spread)
+            inside = self._jumps[(self._jumps >= low) & (self._jumps <= high)]
+            first = np.union1d(first, inside)
             cells = np.clip(self._centre + sides * REACH, low, high)
             table = self._made[name, octaves] = _Table(*refine(curve, first, error), *cells)
         return table.read(scores)
@@ -99,7 +107,8 @@ def refine(curve: Curve, node: Floats, error: float) -> tuple[Floats, Floats]:
     values = curve(node)
     left = np.arange(node.size - 1)
     while True:
-        left = left[np.diff(node)[left] > ULPS * np.spacing(np.abs(node[left + 1]))]
+        shortest = np.maximum(ULPS * np.spacing(np.abs(node[left + 1])), SHORTEST)
+        left = left[np.diff(node)[left] > shortest]
         # The narrowest ones first: they are next to a jump, or near the centre.
         room = max(MOST_NODES - node.size, 0) // PROBES.size
         left = np.sort(left[np.argsort(np.diff(node)[left], kind="stable")[:room]])

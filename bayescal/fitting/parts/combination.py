@@ -13,6 +13,7 @@ from scipy import special
 
 from bayescal.fitting.curves.combined_draws import ModelCurves, combine
 from bayescal.fitting.curves.curves import PartCurves, check_finite
+from bayescal.fitting.curves.end_levels import read_levels
 from bayescal.fitting.engines import stacking
 from bayescal.fitting.engines.monotone.engine import (
     LogOddsPopulation,
@@ -320,10 +321,11 @@ def read_stack(groups: Groups, reading: Reading) -> ModelCurves:
     curves = tuple(read_curves(groups, places(groups), reading).values())
     if COMBINATION not in groups:
         return curves[0]
-    combination = groups[COMBINATION]
+    combination, lapse = groups[COMBINATION], read_lapse(groups)
+    curves = read_levels(groups, curves, reading.score_range, lapse)
     weight: Floats = combination.variables["weight"].values
     order = combination.attrs[ORDER] if ORDER in combination.attrs else order_of(weight)
-    return combine(curves, weight, read_lapse(groups), int(order), reading.score_range)
+    return combine(curves, weight, lapse, int(order), reading.score_range)
 
 
 def order_of(weight: Floats) -> int:

@@ -180,7 +180,9 @@ class FittedProblem(ABC):
 
     def read(self, scores: ArrayLike, name: str = "scores") -> Floats:
         """Return users' scores on the calibration's scale: of probabilities log-odds."""
-        return read_scores(scores, self.scores_are, guessed=self.calibration.guessed, name=name)
+        calibration = self.calibration
+        guessed, ends = calibration.guessed, calibration.ends
+        return read_scores(scores, self.scores_are, guessed=guessed, name=name, ends=ends)
 
     def log_odds(self, scores: Floats, prior: Prior | None = None) -> Floats:
         """Return the point estimate's natural log-odds at scores on the calibration's scale."""

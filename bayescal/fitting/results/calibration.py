@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -17,15 +17,16 @@ from bayescal.fitting.curves.class_draws import ClassDraws, density_dataset
 from bayescal.fitting.curves.combined_draws import CombinedDraws, ModelCurves
 from bayescal.fitting.curves.curves import Prior, highest_density, prior_draws, simultaneous_tail
 from bayescal.fitting.curves.tables import DIRECT, POINT, Tables, band_error
+from bayescal.fitting.engines.atoms import GROUP
 from bayescal.fitting.engines.maximum_likelihood import ClassFits
 from bayescal.fitting.parts.combination import read_stack
 from bayescal.fitting.parts.part import Groups, Reading, places
 from bayescal.fitting.results.topics import at_topic, at_topics, names_of, whose
-from bayescal.fitting.results.tree import Results, read_fits, read_scores_are
+from bayescal.fitting.results.tree import Results, read_ends, read_fits, read_scores_are
 from bayescal.fitting.scores import Cells, check_alike
 from bayescal.support.bayes import log_probabilities, probabilities, probability
 from bayescal.support.score_checks import read_scores
-from bayescal.support.validation import Floats
+from bayescal.support.validation import PROBABILITY_ENDS, Floats
 
 # Beyond so many spreads every curve has saturated; squares of larger numbers would overflow.
 FARTHEST = 1e100
@@ -60,6 +61,10 @@ class Calibration:
     scores_are: str
     # Whether scores were taken for probabilities because all that were fitted lay in [0, 1]
     guessed: bool = False
+    # Of probabilities, what 0 and 1 are read as
+    ends: tuple[float, float] = PROBABILITY_ENDS
+    # Scores at ends of the scores fitted that have levels of their own
+    jumps: Floats = field(default_factory=lambda: np.empty(0))
 
     def with_prior(self, prior: Prior | None) -> Calibration:
         """Return the same calibration for a population with another class prior."""
@@ -132,7 +137,7 @@ class Calibration:
     def read(self, scores: ArrayLike) -> Floats:
         """Return users' scores as the calibration works on them: of probabilities log-odds."""
         reach = FARTHEST * self.spread
-        values = read_scores(scores, self.scores_are, guessed=self.guessed)
+        values = read_scores(scores, self.scores_are, guessed=self.guessed, ends=self.ends)
         return np.clip(values, self.centre - reach, self.centre + reach)
 
     def _quantiles(self, values: Floats, levels: Floats) -> Floats:
@@ -149,7 +154,7 @@ class Calibration:
 
     @cached_property
     def _tables(self) -> Tables:
-        return Tables(self.centre, self.spread)
+        return Tables(self.centre, self.spread, self.jumps)
 
 
 def read_calibration(groups: Groups, *, stated: bool = True, topic: str = "") -> Calibration:
@@ -168,6 +173,8 @@ def read_calibration(groups: Groups, *, stated: bool = True, topic: str = "") ->
         score_range=reading.score_range,
         scores_are=scores_are,
         guessed=scores_are == "probabilities" and not stated,
+        ends=read_ends(groups),
+        jumps=groups[GROUP]["end"].values if GROUP in groups else np.empty(0),
     )
 
 

@@ -140,7 +140,7 @@ def document_groups(
         "auc": ("topic", [each.auc for each in directions]),
         "variance": ("topic", [each.variance for each in directions]),
     }
-    attrs, names = {"scores_are": scores_are}, data.names
+    attrs, names = {"scores_are": scores_are, "probability_ends": list(data.ends)}, data.names
     nothing = np.full((*unpooled.shape[:2], 1), np.nan), np.zeros((len(KLASS), 1))
     return {
         CONSTANTS: xr.Dataset(shared | known, {"topic": names}, attrs),

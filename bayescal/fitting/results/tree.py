@@ -119,7 +119,7 @@ def build_results(
                 "lowest": low,
                 "highest": high,
             },
-            attrs={"scores_are": data.scores_are},
+            attrs={"scores_are": data.scores_are, "probability_ends": list(data.ends)},
         ),
         LIKELIHOOD: _fits_to_dataset(fits),
     }
@@ -145,12 +145,19 @@ def read_documents(groups: Groups) -> BinaryScores:
         str(constants.attrs["scores_are"]),
         observed["score"].attrs.get("long_name", "score"),
         (float(constants["centre"]), float(constants["spread"])),
+        read_ends(groups),
     )
 
 
 def read_scores_are(groups: Groups) -> str:
     """Return the kind of users' scores; results hold the log-odds of probabilities."""
     return str(groups[CONSTANTS].attrs["scores_are"])
+
+
+def read_ends(groups: Groups) -> tuple[float, float]:
+    """Return what probabilities of 0 and 1 are read as."""
+    low, high = groups[CONSTANTS].attrs["probability_ends"]
+    return float(low), float(high)
 
 
 def _fits_to_dataset(fits: ClassFits) -> xr.Dataset:

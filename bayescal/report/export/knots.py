@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from bayescal.families.warps import unwarp, warp
 from bayescal.fitting.curves.curves import Prior, quantiles_of_log_odds
-from bayescal.fitting.curves.tables import DIRECT, Curve, first_nodes, refine
+from bayescal.fitting.curves.tables import DIRECT, ULPS, Curve, first_nodes, refine
 from bayescal.fitting.problems.problem import FittedProblem
 from bayescal.fitting.results.calibration import Calibration
 from bayescal.support.bayes import probability
@@ -87,6 +87,10 @@ class ExportedCurves:
         """Return whether users' scores are probabilities, which end at 0 and 1."""
         return self.problem.scores_are == "probabilities"
 
+    def read(self, scores: ArrayLike) -> Floats:
+        """Return users' scores on the calibration's scale."""
+        return as_scores_of(scores, self.problem.scores_are, ends=self.calibration.ends)
+
     def exact(self, scores: Floats) -> Floats:
         """Return log-odds of shape (curves, n), evaluated one by one."""
         return np.concatenate([self._point(scores), self._band(scores)])
@@ -115,7 +119,7 @@ class ExportedCurves:
     def ends(self) -> tuple[float, float]:
         """Return the scores beyond which no curve moves, or beyond which there are none."""
         if self.bounded:
-            low, high = as_scores_of([0.0, 1.0], self.problem.scores_are)
+            low, high = self.read([0.0, 1.0])
             return float(low), float(high)
         low, high = (_settled(*each) for each in self.far)
         return low, high
@@ -288,16 +292,25 @@ def _tabulate(curves: ExportedCurves, share: float) -> Table:
     """Return a table for a share of the tolerances."""
     # What nodes miss and what is missed by leaving some out may add up.
     nodes = curves.tabulate(share * (TOLERANCE - THINNING))
-    rows = [_knots(curves, *each, share) for each in nodes]
+    rows = [_knots(curves, row, *each, share) for row, each in enumerate(nodes)]
     return Table(dict(zip(curves.names, rows, strict=True)), curves.bounded)
 
 
-def _knots(curves: ExportedCurves, node: Floats, values: Floats, share: float) -> Knots:
+def _knots(curves: ExportedCurves, row: int, node: Floats, values: Floats, share: float) -> Knots:
     problem, scale = curves.problem, curves.drawn_in
     fine = scale.scores(np.union1d(node, np.linspace(node[0], node[-1], UNITS)))
     score = np.union1d(problem.shown(fine), ENDS if curves.bounded else [])
-    at = np.clip(scale.of(as_scores_of(score, problem.scores_are)), node[0], node[-1])
+    at = np.clip(scale.of(curves.read(score)), node[0], node[-1])
     log_odds = np.clip(np.interp(at, node, values), -SATURATED, SATURATED)
+    for end in problem.shown(curves.calibration.jumps):
+        # On one side of a jump its level, on the other what the curve is a few roundings off.
+        inward = np.sign(float(np.median(score)) - end)
+        both = np.sort([end, end + inward * ULPS * np.spacing(abs(end))])
+        exact = np.clip(curves.exact(curves.read(both))[row], -SATURATED, SATURATED)
+        others = (score < both[0]) | (score > both[1])
+        score, log_odds = np.append(score[others], both), np.append(log_odds[others], exact)
+        order = np.argsort(score)
+        score, log_odds = score[order], log_odds[order]
     kept = thin(score, log_odds, share * THINNING)
     return Knots(score[kept], log_odds[kept])
 
@@ -305,14 +318,14 @@ def _knots(curves: ExportedCurves, node: Floats, values: Floats, share: float) -
 def largest_difference(table: Table, curves: ExportedCurves) -> float:
     """Return a table's largest error in probability, between and beyond its knots."""
     score = curves.problem.shown(_between(table, curves))
-    exact = probability(curves.exact(as_scores_of(score, curves.problem.scores_are)))
+    exact = probability(curves.exact(curves.read(score)))
     return float(np.abs(table.probabilities(score) - exact).max())
 
 
 def _between(table: Table, curves: ExportedCurves) -> Floats:
     """Return scores that are not knots, on the calibration's scale."""
     knots = np.unique(np.concatenate([each.score for each in table.curves.values()]))
-    knot = as_scores_of(knots, curves.problem.scores_are)
+    knot = curves.read(knots)
     run = np.diff(knot)
     middle = (knot[:-1] + 0.5 * run)[run > NARROW * curves.calibration.spread]
     return np.concatenate(

@@ -256,6 +256,11 @@ class ClassPosterior:
     def _proposals(self) -> _Proposals:
         return _Proposals(self._joint, self._cells)
 
+    def log_density(self, theta: Floats, log_left: Floats, log_right: Floats) -> Floats:
+        """Return the log density of mode and sides, up to a constant; conjugate families only."""
+        assert isinstance(self._joint, ConjugateDensity)  # noqa: S101
+        return self._joint.log_density_of_sides(theta, log_left, log_right)
+
     def draw(self, draws: int, rng: np.random.Generator) -> ExactDraws:
         """Return independent draws from the posterior."""
         theta, v, ratios = _accepted(self._proposals, draws, rng)

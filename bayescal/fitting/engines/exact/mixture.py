@@ -16,6 +16,7 @@ from bayescal.families.draws import Sides, is_monotone
 from bayescal.families.warps import log_jacobian, warp
 from bayescal.fitting.engines.exact.class_posterior import ClassPosterior
 from bayescal.fitting.engines.exact.joint_density import DensityPrior, DeviationSums
+from bayescal.fitting.engines.exact.splitting import monotone_pairs
 from bayescal.fitting.engines.importance import smooth
 from bayescal.fitting.engines.stacking import stack
 from bayescal.fitting.scores import BinaryScores
@@ -130,8 +131,8 @@ def _warped(
     return (warp(scores, centre, asinh_scale) - centre) / spread, weight, float(total)
 
 
-# P(monotone | data) counts as 0 if fewer than one draw in so many is monotone.
-MOST_PROPOSED = 500
+# Proposals of a draw by rejection; rarer monotone draws are found by `splitting`.
+MOST_PROPOSED = 100
 
 
 @dataclass(frozen=True)
@@ -187,10 +188,7 @@ def draw_mixture(
     rounds = [found]
     while kept.sum() < draws:
         if proposed >= MOST_PROPOSED * draws:
-            raise ValueError(
-                f"monotone=True kept {kept.sum()} of {proposed} draws: the data and the family"
-                " speak against monotone log-odds; use monotone=False or another family."
-            )
+            return _split(components, weights, draws, rng, found.ratios)
         # A tenth more than what the share so far asks for, at most as many as all so far.
         size = min(proposed, int(1.1 * (draws - kept.sum()) * proposed / max(kept.sum(), 1)) + 10)
         rounds.append(_propose(components, weights, size, rng))
@@ -222,6 +220,34 @@ def _propose(
             ratios[int(i), k] = found.ratios
     theta, left, right = sides
     return MixtureDraws(component, theta, left, right, ratios, monotone=np.nan)
+
+
+def _split(
+    components: list[Component],
+    weights: MixtureWeights,
+    draws: int,
+    rng: np.random.Generator,
+    ratios: dict[tuple[int, int], Floats],
+) -> MixtureDraws:
+    """Return draws that are rarely monotone, of components in proportion to their evidence."""
+    both = (weights.warp[:, None] * weights.family.prod(axis=2)).ravel()
+    found = {
+        i: monotone_pairs(source.classes, draws, rng)
+        for i, source in enumerate(components)
+        # Log-odds of classes of two families, or of symmetric ones, always fall somewhere.
+        if both[i] > 0.0 and not source.family.symmetric and source.family.mirrored is None
+    }
+    log_share = np.array([np.log(both[i]) + each.log_share for i, each in found.items()])
+    which = rng.choice(list(found), draws, p=special.softmax(log_share))
+    sides = np.empty((3, draws, 2))
+    for i in np.unique(which):
+        mine, source = np.flatnonzero(which == i), components[i]
+        sides[:, mine] = source.spread * found[i].sides[:, : mine.size]
+        sides[0, mine] += source.centre
+    theta, left, right = sides
+    component = np.repeat(which[:, None], 2, axis=1)
+    monotone = float(np.exp(special.logsumexp(log_share)))
+    return MixtureDraws(component, theta, left, right, ratios, monotone)
 
 
 def _monotone(components: list[Component], found: MixtureDraws) -> NDArray[np.bool_]:

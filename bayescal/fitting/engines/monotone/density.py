@@ -79,7 +79,9 @@ def place_pieces(x: Floats, positive: np.ndarray, weight: Floats | None, n_segme
     Return knots and reference at quantiles of the two classes, each class weighing one half.
 
     The reference is the balanced median; knots are distinct scores inside the range, at levels
-    1/J, ..., (J - 1)/J: with few distinct scores there are fewer.
+    1/J, ..., (J - 1)/J: with few distinct scores there are fewer. Where a gap without scores is
+    most of the range, labels do not tell what log-odds are between: there are knots in it too, and
+    a reference at its edge moves to its middle.
     """
     if n_segments < 1:
         raise ValueError(f"n_segments must be at least 1, got {n_segments}.")
@@ -94,7 +96,20 @@ def place_pieces(x: Floats, positive: np.ndarray, weight: Floats | None, n_segme
     wanted = np.arange(1, n_segments) / n_segments
     knots = np.unique(ascending[np.searchsorted(level, wanted)])
     knots = knots[(knots > ascending[0]) & (knots < ascending[-1])]
-    return Pieces(knots, float(ascending[np.searchsorted(level, 0.5)]))
+    reference = float(ascending[np.searchsorted(level, 0.5)])
+    first, last = np.searchsorted(level, (TAIL, 1.0 - TAIL))
+    bulk = ascending[first : last + 1]
+    gap = np.diff(bulk)
+    if gap.size and gap.max() > WIDE_GAP * (bulk[-1] - bulk[0]):
+        nodes = np.linspace(*bulk[gap.argmax() :][:2], GAP_NODES)
+        knots = np.union1d(knots, nodes[1:-1]) if n_segments > 1 else knots
+        reference = float(nodes[GAP_NODES // 2]) if reference in nodes else reference
+    return Pieces(knots, reference)
+
+
+# A gap that is more than this share of the range of all but TAIL of the weight on either side.
+WIDE_GAP, TAIL = 0.5, 0.05
+GAP_NODES = 5  # of a gap, its ends among them
 
 
 LARGEST_FOURTH_DERIVATIVE = 0.125
@@ -198,7 +213,8 @@ def _two_point_rules(
     sd = np.sqrt(np.add.reduceat(power, start) / total)
     power *= deviation
     third = np.add.reduceat(power, start) / total
-    skew = 0.5 * np.divide(third, sd**3, out=np.zeros_like(sd), where=sd > 0.0)
+    cube = sd**3  # may underflow where sd does not
+    skew = 0.5 * np.divide(third, cube, out=np.zeros_like(sd), where=cube > 0.0)
     half = np.sqrt(1.0 + skew**2)
     low, high = sd * (skew - half), sd * (skew + half)
     product = np.subtract(deviation, np.repeat(low, size), out=power)

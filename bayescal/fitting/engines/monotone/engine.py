@@ -23,7 +23,7 @@ from bayescal.fitting.engines.monotone.posterior import (
     outline,
 )
 from bayescal.fitting.scores import BinaryScores
-from bayescal.support.validation import Floats, as_scores_of
+from bayescal.support.validation import Floats, as_scores_of, probability_ends
 
 
 class Outlines:
@@ -286,8 +286,10 @@ def as_probabilities(data: BinaryScores) -> BinaryScores:
     inside = (data.score > 0.0) & (data.score < 1.0)
     if low < 0.0 or not LEAST_LARGE <= high <= 1.0 or not inside.any() or low == high:
         return data
-    log_odds = as_scores_of(np.clip(data.score, 0.0, 1.0), "probabilities")
-    converted = replace(data, score=log_odds, scores_are="probabilities")
+    kind = "probabilities"
+    ends = probability_ends(data.score, kind)
+    log_odds = as_scores_of(np.clip(data.score, 0.0, 1.0), kind, ends=ends)
+    converted = replace(data, score=log_odds, scores_are=kind, ends=ends)
     of_log_odds, of_scores = (
         vague_log_evidence(Outlines(each), WARPS, PIECES) for each in (converted, data)
     )

@@ -1,0 +1,113 @@
+r"""Levels of their own for documents that tie at an end of the scores.
+
+Fifteen of a hundred similarities may be exactly 100, and mean a match far more often than 98 does.
+A curve that is smooth, or has few pieces, then errs on both sides of the step. With A the documents
+at an end, k of them positive, and R all others, the evidence of a level of its own is
+
+    p(y_R | s_R) B(1 + k, 1 + |A| - k),
+
+the first factor being that of monotone log-odds of the rest, and the other one that of labels with
+a uniform P(+). The end has its own level if that is larger than p(y | s) of all documents: before
+the labels both are as probable as one another. The level is then Beta(1 + k, 1 + |A| - k), and the
+curve is fitted to the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+from scipy import special
+
+from bayescal.fitting.engines.monotone.engine import WARPS, Outlines, vague_log_evidence
+from bayescal.fitting.scores import BinaryScores
+from bayescal.support.validation import Floats
+
+GROUP = "levels"  # of a tree
+# Documents (or their weight) that tie, of which fewer cannot show a step.
+FEWEST = 10.0
+# Of the rest, of each class.
+FEWEST_OF_CLASS = 3
+
+
+@dataclass(frozen=True)
+class EndLevels:
+    """The documents at ends with levels of their own, and the rest."""
+
+    score: Floats  # the ends, ascending, (ends,)
+    positive: Floats  # the weight of positives at each, (ends,)
+    total: Floats  # the weight of documents at each, (ends,)
+    rest: BinaryScores  # all other documents, in the units of all
+
+    def dataset(
+        self, data: BinaryScores, chains: int, draws: int, rng: np.random.Generator
+    ) -> xr.Dataset:
+        """Return draws of the levels and of P(+) of all documents (chain, draw)."""
+        a, b = 1.0 + self.positive, 1.0 + self.total - self.positive
+        level = rng.beta(a, b, (chains, draws, a.size))
+        base = rng.beta(1.0 + data.total(True), 1.0 + data.total(False), (chains, draws))
+        return xr.Dataset(
+            {"level": (("chain", "draw", "end"), level), "prior": (("chain", "draw"), base)},
+            {"chain": np.arange(chains), "draw": np.arange(draws), "end": self.score},
+        )
+
+
+def find_levels(data: BinaryScores) -> EndLevels | None:
+    """Return the ends of the scores whose labels ask for levels of their own; None without any."""
+    none = np.empty(0)
+    found = EndLevels(none, none, none, data)
+    best = None
+    for end in _ends(data):
+        with_level = _apart(found, end)
+        if min(np.count_nonzero(with_level.rest.positive == k) for k in (0, 1)) < FEWEST_OF_CLASS:
+            continue
+        best = _log_evidence(found) if best is None else best
+        evidence = _log_evidence(with_level)
+        if evidence > best:
+            found, best = with_level, evidence
+    order = np.argsort(found.score)
+    if not order.size:
+        return None
+    score, positive, total = (each[order] for each in (found.score, found.positive, found.total))
+    return replace(found, score=score, positive=positive, total=total)
+
+
+def _ends(data: BinaryScores) -> Iterator[float]:
+    """Yield the largest and the smallest score at which many documents tie."""
+    low, high = data.score_range
+    for end in (high, low) if low < high else ():
+        tied = np.flatnonzero(data.score == end)
+        if tied.size > 1 and _weight(data, tied) >= FEWEST:
+            yield end
+
+
+def _apart(found: EndLevels, end: float) -> EndLevels:
+    """Return the same with one end more."""
+    rest, units = found.rest, found.rest.centre_and_spread
+    at = rest.score == end
+    mine, others = np.flatnonzero(at), np.flatnonzero(~at)
+    return EndLevels(
+        np.append(found.score, end),
+        np.append(found.positive, _weight(rest, mine[rest.positive[mine]])),
+        np.append(found.total, _weight(rest, mine)),
+        replace(
+            rest,
+            score=rest.score[others],
+            positive=rest.positive[others],
+            weight=None if rest.weight is None else rest.weight[others],
+            units=units,
+        ),
+    )
+
+
+def _weight(data: BinaryScores, index: NDArray[np.intp]) -> float:
+    return float(index.size if data.weight is None else data.weight[index].sum())
+
+
+def _log_evidence(found: EndLevels) -> float:
+    """Return the natural log of the evidence of the rest's curve and of the levels."""
+    of_levels = special.betaln(1.0 + found.positive, 1.0 + found.total - found.positive)
+    return vague_log_evidence(Outlines(found.rest), WARPS) + float(of_levels.sum())

@@ -1,0 +1,106 @@
+"""Scores and weights of every size: finite answers, and no warning of NumPy's.
+
+`make every-size SEED=1` draws other inputs than the slow lane does: before each release it runs
+once with a seed that no release has had.
+"""
+
+import os
+import warnings
+
+import numpy as np
+import pytest
+
+from bayescal import ScoreCalibrator
+from bayescal.fitting.results.diagnostics import ConvergenceWarning
+from bayescal.fitting.scores import bounded_weights
+from bayescal.support.score_checks import ScoresWarning
+
+pytestmark = pytest.mark.one_era
+
+SEED, INPUTS = int(os.environ.get("BAYESCAL_SEED", "0")), 150
+SCORES = {
+    "ordinary": lambda rng, x: x,
+    "ties": lambda rng, x: np.round(x),
+    "all sizes": lambda rng, x: x * 10.0 ** rng.uniform(-10, 10, x.size),
+    "tiny": lambda rng, x: x * 10.0 ** rng.uniform(-320, -250),
+    "denormal": lambda rng, x: np.round(x) * 5e-324,
+    "huge": lambda rng, x: x * 10.0 ** rng.uniform(70, 149),
+    "some huge": lambda rng, x: np.where(
+        rng.random(x.size) < rng.choice([0.02, 0.1, 0.5]), x * 10.0 ** rng.uniform(70, 149), x
+    ),
+    "nearly equal": lambda rng, x: 10.0 ** rng.uniform(-5, 20) * (1.0 + 2e-16 * np.round(9 * x)),
+    "probabilities": lambda rng, x: np.round(1.0 / (1.0 + np.exp(-x)), rng.integers(0, 4)),
+    "equal": lambda rng, x: np.full(x.size, x[0]),
+}
+WEIGHTS = {
+    "none": lambda rng, n: None,
+    "counts": lambda rng, n: rng.integers(1, 5, n).astype(float),
+    "large": lambda rng, n: rng.random(n) * 10.0 ** rng.uniform(5, 140),
+    "small": lambda rng, n: rng.random(n) * 10.0 ** rng.uniform(-300, -5),
+    "all sizes": lambda rng, n: 10.0 ** rng.uniform(-30, 30, n),
+    "some zero": lambda rng, n: (rng.random(n) < 0.7).astype(float),
+}
+
+
+def drawn(seed, kind=None, weights=None):
+    """Return scores, labels and weights of a seed, of kinds that are drawn too or named."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.choice([2, 3, 5, 10, 30, 100, 300]))
+    positive = rng.random(n) < rng.choice([0.1, 0.3, 0.5])
+    positive[:2] = True, False
+    kind = kind or rng.choice(list(SCORES))
+    weights = weights or rng.choice(list(WEIGHTS))
+    score = SCORES[kind](rng, rng.normal(size=n) + 2.0 * positive)
+    weight = WEIGHTS[weights](rng, n)
+    if weight is not None:
+        weight[:2] = np.maximum(weight[:2], 1e-300)
+    return score, positive, weight
+
+
+def check(score, positive, weight, parts="auto"):
+    new = np.concatenate([score[:20], [0.0, 1.0, -1.0, 1e-300, 1e10, 1e149, -1e149]])
+    with warnings.catch_warnings():
+        for category in (ScoresWarning, ConvergenceWarning):
+            warnings.simplefilter("ignore", category)
+        calibrator = ScoreCalibrator(parts, draws=50, random_state=0)
+        calibrator.fit(score, positive, sample_weight=weight)
+        p = calibrator.predict_proba(new)
+        band = calibrator.predict_interval(new)
+        # So many scores are read from a table.
+        log_odds = calibrator.decision_function(np.repeat(new, 20))
+    assert ((p >= 0.0) & (p <= 1.0)).all()
+    assert (band[:, 0] <= band[:, 1]).all()
+    assert np.isfinite(band).all()
+    assert np.isfinite(log_odds).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(SEED * INPUTS, (SEED + 1) * INPUTS))
+def test_scores_and_weights_of_every_size_get_finite_answers(seed):
+    check(*drawn(seed))
+
+
+@pytest.mark.parametrize(
+    ("kind", "weights", "seed"),
+    [
+        ("ordinary", "large", 1),
+        ("probabilities", "all sizes", 6),
+        ("tiny", "counts", 0),
+        ("denormal", "counts", 10),
+        ("some huge", "counts", 71),
+        ("some huge", "large", 53),
+        ("huge", "none", 2),
+    ],
+)
+def test_sizes_that_once_failed(kind, weights, seed):
+    check(*drawn(seed, kind, weights))
+
+
+def test_weights_beyond_what_numbers_hold_keep_their_proportions():
+    weight = np.array([1e30, 3e30, 0.0, 1e-30])
+    bounded = bounded_weights(weight)
+    assert bounded.sum() == pytest.approx(1e12)
+    assert bounded[1] / bounded[0] == pytest.approx(3.0)
+    ordinary = np.array([1.0, 2.0])
+    assert bounded_weights(ordinary) is ordinary
+    assert np.isfinite(bounded_weights(np.full(5, 1e149))).all()
