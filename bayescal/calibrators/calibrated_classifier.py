@@ -23,6 +23,7 @@ from bayescal.fitting.results.diagnostics import Diagnostics
 from bayescal.support import validation as checks
 from bayescal.support.randomness import generator
 from bayescal.support.validation import Floats
+from bayescal.support.weights import either_weights
 
 PROBABILITIES = "probabilities"  # stands for an estimator whose features they are
 ESTIMATOR = "estimator"  # the classifier's name in metadata routing
@@ -131,7 +132,14 @@ class CalibratedClassifier(
         self.random_state = random_state
         self.positive = positive
 
-    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None, **params: Any) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        sampling_weight: ArrayLike | None = None,
+        **params: Any,
+    ) -> Self:
         """
         Fit the classifier and calibrate it.
 
@@ -144,6 +152,9 @@ class CalibratedClassifier(
         sample_weight : array-like of shape (n,), optional
             Weights for the calibrators and for the classifier. With metadata routing the classifier
             gets them only if it requests them.
+        sampling_weight : array-like of shape (n,), optional
+            The inverse of each document's inclusion probability, in place of `sample_weight`; see
+            `ScoreCalibrator.fit`. The classifier gets it as its sample_weight.
         **params
             Metadata. Without routing `groups` goes to the splitter, and all else to the classifier.
 
@@ -169,19 +180,22 @@ class CalibratedClassifier(
         check_scoring(estimator, target.kind)
         if not isinstance(self.ensemble, bool | np.bool_) and self.ensemble != "auto":
             raise ValueError(f"ensemble must be True, False or 'auto', got {self.ensemble!r}.")
-        calibrator = score_maps.read_calibrator(self.calibrator, weighted=sample_weight is not None)
+        weight = either_weights(sample_weight, sampling_weight, len(target.y))
+        weights = None
+        if weight is not None:
+            weights = "sample_weight" if sampling_weight is None else "sampling_weight"
+        calibrator = score_maps.read_calibrator(self.calibrator, weights)
         pooled = isinstance(calibrator, TopicCalibrator)
         if pooled and isinstance(estimator, FrozenEstimator):
             target = replace(target, population=True)
         fit_params, split_params = folds.route(
             self,
             {ESTIMATOR: estimator},
-            sample_weight,
+            sample_weight if sampling_weight is None else weight,
             params,
             called="{name} {kind}",
             others="a step of it or the calibrators",
         )
-        weight = checks.as_weights(sample_weight, len(target.y))
         columns, parts = folds.score_held_out(
             estimator,
             folds.TrainingDocuments(X, target, fit_params[ESTIMATOR]),
@@ -196,6 +210,7 @@ class CalibratedClassifier(
             calibrator,
             target,
             weight,
+            weights=weights,
             columns=columns,
             random_state=self.random_state,
             n_jobs=self.n_jobs,

@@ -228,7 +228,11 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         self.random_state = random_state
 
     def fit(
-        self, scores: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+        self,
+        scores: ArrayLike,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        sampling_weight: ArrayLike | None = None,
     ) -> Self:
         """
         Fit the calibrator to scores and labels.
@@ -248,6 +252,10 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
             families that are stacked are learnt from at most 256 scores of a class, and those of
             parts from at most 20,000 documents. If there are more, repeating documents changes
             which of them are taken; this has moved probabilities of "average" by 0.01.
+        sampling_weight : array-like of shape (n,), optional
+            The inverse of each document's inclusion probability, where documents were sampled with
+            unequal ones. Only ratios matter. Each class counts as its effective sample size,
+            (sum w)^2 / sum w^2, and P(+) is that of the population.
 
         Raises
         ------
@@ -263,7 +271,7 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         ConvergenceWarning
             If posterior draws cannot be trusted; `diagnostics_` says the same.
         """
-        self._fitted = fit_scores(self._parameters(), scores, y, sample_weight)
+        self._fitted = fit_scores(self._parameters(), scores, y, sample_weight, sampling_weight)
         return self
 
     def update(

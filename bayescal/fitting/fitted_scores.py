@@ -142,6 +142,11 @@ class FittedScores:
         """Return the fit to these documents and to further ones; see `ScoreCalibrator.update`."""
         validation.check_share(forgetting=forgetting)
         calibration, groups = self.calibration, self.results.groups
+        if tree.read_base_rate(groups) is not None:
+            raise ValueError(
+                "update must follow a fit without sampling_weight, whose documents are not kept as"
+                " they were sampled: fit all documents together."
+            )
         new = read_new(
             scores,
             labels,
@@ -225,6 +230,7 @@ def fit_scores(
     scores: ArrayLike,
     y: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
+    sampling_weight: ArrayLike | None = None,
 ) -> FittedScores:
     """Fit scores and labels of one problem; see `ScoreCalibrator.fit`."""
     settings = read_settings(parameters)
@@ -232,7 +238,9 @@ def fit_scores(
     units = read_units(parameters.units)
     asked = parameters.scores_are
     scores_are = population.scores_are if population else resolve_scores(asked)
-    data, classes = read_binary_scores(scores, y, sample_weight, scores_are, parameters.positive)
+    data, classes = read_binary_scores(
+        scores, y, sample_weight, scores_are, parameters.positive, sampling_weight
+    )
     data = replace(data, units=units)
     if population is None and asked == AUTO and settings.inference == "exact":
         data = as_probabilities(data)

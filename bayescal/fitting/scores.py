@@ -31,6 +31,7 @@ from bayescal.support.validation import (
     probability_ends,
     unmasked,
 )
+from bayescal.support.weights import effective_size, either_weights, warn_unless_counts
 
 # The dimension "klass" of every result, in this order.
 KLASS = ("negative", "positive")
@@ -56,6 +57,9 @@ class BinaryScores:
     units: tuple[float, float] | None = None
     # Of probabilities, what 0 and 1 are read as
     ends: tuple[float, float] = PROBABILITY_ENDS
+    # Parameters of the beta of P(+) in the population that documents were sampled from with unequal
+    # probabilities; None where their own share tells
+    base_rate: tuple[float, float] | None = None
 
     @property
     def centre_and_spread(self) -> tuple[float, float]:
@@ -110,6 +114,7 @@ def read_binary_scores(
     sample_weight: ArrayLike | None,
     scores_are: str = "scores",
     positive: Any = None,
+    sampling_weight: ArrayLike | None = None,
 ) -> tuple[BinaryScores, NDArray[Any]]:
     """Return the checked data of one problem, and its negative and positive class."""
     if y is None:
@@ -120,10 +125,32 @@ def read_binary_scores(
     ends = probability_ends(as_scores(scores), scores_are)
     values = as_scores_of(scores, scores_are, ends=ends)
     check_same_length("scores", values.size, "y", len(np.asarray(y)))
-    weight = as_weights(sample_weight, values.size)
+    weight, base_rate = either_weights(sample_weight, sampling_weight, values.size), None
     classes, is_positive = encode_labels(y, weight, positive=positive, scores=values)
+    if weight is not None and sampling_weight is not None:
+        weight, base_rate = sampled(weight, is_positive)
+    elif weight is not None:
+        warn_unless_counts(weight)
     data = BinaryScores(values, is_positive, bounded_weights(weight), scores_are, name_of(scores))
-    return replace(data, score=within_reach(values, *data.own_units), ends=ends), classes
+    score = within_reach(values, *data.own_units)
+    return replace(data, score=score, ends=ends, base_rate=base_rate), classes
+
+
+def sampled(weight: Floats, positive: NDArray[np.bool_]) -> tuple[Floats, tuple[float, float]]:
+    """
+    Return what documents with inverse inclusion probabilities w weigh, and the beta of P(+).
+
+    Densities and slopes are known from as many documents of a class as its effective sample size,
+    (sum w)^2 / sum w^2; the share of positives, p = sum w y / sum w, from as many as a binomial
+    share has whose variance is that of p, sum w^2 (y - p)^2 / (sum w)^2.
+    """
+    out = weight / weight.max()
+    share = float(out[positive].sum() / out.sum())
+    variance = float((out**2 @ (positive - share) ** 2) / out.sum() ** 2)
+    size = share * (1.0 - share) / variance
+    for mine in (positive, ~positive):
+        out[mine] *= effective_size(out[mine]) / out[mine].sum()
+    return out, (1.0 + size * share, 1.0 + size * (1.0 - share))
 
 
 # More documents determine a curve to six digits; sums of more have none left for the prior.

@@ -211,6 +211,7 @@ def calibrate(
     target: Target,
     weight: Floats | None,
     *,
+    weights: str | None,
     columns: ScoreColumns,
     random_state: Any,
     n_jobs: int | None,
@@ -219,7 +220,7 @@ def calibrate(
     calibrator = _with_known_settings(calibrator, target)
     if target.constant.any():
         _warn_of_constant(target)
-    problems = [_jobs_of(calibrator, part, target, weight) for part in parts]
+    problems = [_jobs_of(calibrator, part, target, weight, weights) for part in parts]
     size = sum(len(each.jobs) for each in problems)
     copies = iter(score_maps.seeded_copies(calibrator, size, random_state))
     jobs = [delayed(_fit)(next(copies), *job) for problem in problems for job in problem.jobs]
@@ -273,7 +274,7 @@ def _warn_of_constant(target: Target) -> None:
 
 
 def _jobs_of(
-    calibrator: Any, part: Scored, target: Target, weight: Floats | None
+    calibrator: Any, part: Scored, target: Target, weight: Floats | None, weights: str | None
 ) -> CalibrationJobs:
     own = np.ones(part.rows.size) if weight is None else weight[part.rows]
     every, absent = target.positive[part.rows], target.constant
@@ -281,7 +282,7 @@ def _jobs_of(
     shares = np.array([k / (n + k) if n * k else class_prior(k, n + k) for n, k in counts])
     reach = Reach.of(part.scores)
     scores, positive, names = reach.clip(part.scores), every[:, ~absent], target.columns[~absent]
-    extra = {} if weight is None else {"sample_weight": own}
+    extra = {} if weights is None else {weights: own}
     pooled = isinstance(calibrator, TopicCalibrator)
     if not pooled:
         where = "the set to calibrate on, the test part of a fold,"

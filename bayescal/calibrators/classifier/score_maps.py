@@ -159,13 +159,13 @@ class ScikitLearnCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
 
-def read_calibrator(calibrator: Any, weighted: bool) -> Any:
+def read_calibrator(calibrator: Any, weights: str | None = None) -> Any:
     """
     Return the calibrator that a parameter means.
 
     Examples
     --------
-    >>> read_calibrator(None, weighted=False)
+    >>> read_calibrator(None)
     ScoreCalibrator()
     """
     if calibrator is None:
@@ -183,9 +183,9 @@ def read_calibrator(calibrator: Any, weighted: bool) -> Any:
             f"calibrator {type(calibrator).__name__} takes probabilities and would clip raw scores:"
             " put make_pipeline(FunctionTransformer(scipy.special.expit), ...) around it."
         )
-    if weighted and not has_fit_parameter(calibrator, "sample_weight"):
+    if weights is not None and not has_fit_parameter(calibrator, weights):
         raise ValueError(
-            f"calibrator {type(calibrator).__name__} takes no sample_weight: choose one that does,"
+            f"calibrator {type(calibrator).__name__} takes no {weights}: choose one that does,"
             " such as ScoreCalibrator(), or give no weights."
         )
     if isinstance(calibrator, IsotonicRegression) and calibrator.out_of_bounds == "nan":

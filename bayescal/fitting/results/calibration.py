@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
+from scipy import stats
 from scipy.special import log_expit
 
 from bayescal.fitting.curves import curves
@@ -22,7 +23,13 @@ from bayescal.fitting.engines.maximum_likelihood import ClassFits
 from bayescal.fitting.parts.combination import read_stack
 from bayescal.fitting.parts.part import Groups, Reading, places
 from bayescal.fitting.results.topics import at_topic, at_topics, names_of, whose
-from bayescal.fitting.results.tree import Results, read_ends, read_fits, read_scores_are
+from bayescal.fitting.results.tree import (
+    Results,
+    read_base_rate,
+    read_ends,
+    read_fits,
+    read_scores_are,
+)
 from bayescal.fitting.scores import Cells, check_alike
 from bayescal.support.bayes import log_probabilities, probabilities, probability
 from bayescal.support.score_checks import read_scores
@@ -165,7 +172,7 @@ def read_calibration(groups: Groups, *, stated: bool = True, topic: str = "") ->
     messages.
     """
     reading, scores_are = Reading.of(groups, topic), read_scores_are(groups)
-    return Calibration(
+    calibration = Calibration(
         fits=read_fits(groups),
         draws=read_stack(groups, reading) if places(groups) else None,
         centre=reading.centre,
@@ -176,6 +183,8 @@ def read_calibration(groups: Groups, *, stated: bool = True, topic: str = "") ->
         ends=read_ends(groups),
         jumps=groups[GROUP]["end"].values if GROUP in groups else np.empty(0),
     )
+    base_rate = read_base_rate(groups)
+    return calibration if base_rate is None else calibration.with_prior(stats.beta(*base_rate))
 
 
 # Many topics: each is read as one problem.

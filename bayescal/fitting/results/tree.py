@@ -119,7 +119,8 @@ def build_results(
                 "lowest": low,
                 "highest": high,
             },
-            attrs={"scores_are": data.scores_are, "probability_ends": list(data.ends)},
+            attrs={"scores_are": data.scores_are, "probability_ends": list(data.ends)}
+            | ({} if data.base_rate is None else {"base_rate": list(data.base_rate)}),
         ),
         LIKELIHOOD: _fits_to_dataset(fits),
     }
@@ -146,12 +147,19 @@ def read_documents(groups: Groups) -> BinaryScores:
         observed["score"].attrs.get("long_name", "score"),
         (float(constants["centre"]), float(constants["spread"])),
         read_ends(groups),
+        read_base_rate(groups),
     )
 
 
 def read_scores_are(groups: Groups) -> str:
     """Return the kind of users' scores; results hold the log-odds of probabilities."""
     return str(groups[CONSTANTS].attrs["scores_are"])
+
+
+def read_base_rate(groups: Groups) -> tuple[float, float] | None:
+    """Return the beta of P(+) in the population that documents were sampled from, if they were."""
+    base_rate = groups[CONSTANTS].attrs.get("base_rate")
+    return None if base_rate is None else (float(base_rate[0]), float(base_rate[1]))
 
 
 def read_ends(groups: Groups) -> tuple[float, float]:
