@@ -146,6 +146,17 @@ def test_any_curve(curve, unit, error):
         assert np.abs(special.expit(found) - expected).max() < error
 
 
+def test_neighbours_of_an_interval_that_is_off_are_cut():
+    # At both thirds of the first interval the curve lies on the line.
+    def curve(s):
+        return np.where(s < 1.0, 0.3 * np.sin(3.0 * np.pi * s), 9.0 * (s - 1.0) ** 2)
+
+    node, values = tables.refine(curve, np.arange(4.0), POINT)
+    at = np.linspace(0.0, 3.0, 1001)
+    found = special.expit(np.interp(at, node, values))
+    assert found == pytest.approx(special.expit(curve(at)), abs=POINT)
+
+
 def test_other_scores_of_the_batch_hardly_matter():
     curve, scores = SHAPES[2], RNG.uniform(-2.0, 2.0, 1000)
     alone = Tables(0.0, 1.0).read("curve", curve, scores, POINT)

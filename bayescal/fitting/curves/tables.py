@@ -3,7 +3,8 @@ Tables of curves: evaluate a curve of log-odds at some hundred scores, interpola
 
 Nodes lie closest around the centre of the scores fitted, ever farther apart on both sides of it.
 An interval is cut in three where a line between its ends misses the curve by more than an error in
-probability: jumps and spikes take some dozen cuts each, smooth stretches none.
+probability, and its neighbours with it: a quantile over draws bends wherever two draws change
+places, and probes of one interval may lie on the line by chance, but hardly those of five.
 """
 
 from __future__ import annotations
@@ -22,9 +23,10 @@ Curve = Callable[[Floats], Floats]
 
 POINT = 1e-4  # error in probability of point estimates
 DIRECT = 32  # scores that are evaluated without a table
-# Where an interval is tried, as shares of it, and the share of the error allowed there. In the
-# middle alone, a curve with a turning point may touch the line.
-PROBES, SAFETY = np.array([1.0, 2.0]) / 3.0, 0.4
+# Where an interval is tried, as shares of it, the share of the error allowed there, and how many
+# intervals are cut on both sides. In the middle alone, a curve with a turning point may touch the
+# line.
+PROBES, SAFETY, NEIGHBOURS = np.array([1.0, 2.0]) / 3.0, 0.35, 2
 MOST_NODES = 1 << 14  # a curve that is noise far out would be cut for ever
 # Errors in log-odds, relative to 1 + |log-odds|, where probabilities are 0 or 1, and elsewhere.
 SATURATED, RELATIVE = 1e-16, (0.03, 0.01)
@@ -33,7 +35,7 @@ SATURATED, RELATIVE = 1e-16, (0.03, 0.01)
 ULPS, SHORTEST = 64.0, 1e-300
 MOST_TABLES = 32
 # Many scores are found by cells of equal width, so many spreads on both sides of the centre.
-MANY, REACH, CELLS, BLOCK = 1 << 15, 8.0, 1 << 17, 1 << 15
+MANY, REACH, CELLS, BLOCK = 1 << 15, 8.0, 1 << 16, 1 << 15
 
 
 def band_error(draws: int) -> float:
@@ -90,8 +92,7 @@ class Tables:
 def first_nodes(low: float, high: float, centre: float, spread: float) -> Floats:
     """Return nodes from low to high: closest around the centre, ever farther apart."""
     farthest = max(high - centre, centre - low, spread)
-    near, far = np.arange(-3.0, 4.0, 0.125), np.arange(4.0, np.log2(farthest / spread) + 1.0, 0.5)
-    steps = spread * np.exp2(np.append(near, far))
+    steps = spread * np.exp2(np.arange(-3.0, np.log2(farthest / spread) + 1.0, 0.25))
     node = np.concatenate([centre - steps, [centre, low, high], centre + steps])
     return np.unique(node[(node >= low) & (node <= high)])
 
@@ -110,8 +111,8 @@ def refine(curve: Curve, node: Floats, error: float) -> tuple[Floats, Floats]:
         shortest = np.maximum(ULPS * np.spacing(np.abs(node[left + 1])), SHORTEST)
         left = left[np.diff(node)[left] > shortest]
         # The narrowest ones first: they are next to a jump, or near the centre.
-        room = max(MOST_NODES - node.size, 0) // PROBES.size
-        left = np.sort(left[np.argsort(np.diff(node)[left], kind="stable")[:room]])
+        narrowest = np.argsort(np.diff(node)[left], kind="stable")
+        left = np.sort(left[narrowest[: max(MOST_NODES - node.size, 0) // PROBES.size]])
         if left.size == 0:
             return node, values
         point = node[left, None] + PROBES * np.diff(node)[left, None]
@@ -130,7 +131,8 @@ def refine(curve: Curve, node: Floats, error: float) -> tuple[Floats, Floats]:
         values = np.insert(values, after, true.reshape(*values.shape[:-1], -1), axis=-1)
         # Each interval has moved by the nodes inserted before it.
         moved = (left + PROBES.size * np.arange(left.size))[wrong, None]
-        left = (moved + np.arange(PROBES.size + 1)).ravel()
+        near = moved + np.arange(-NEIGHBOURS, PROBES.size + 1 + NEIGHBOURS)
+        left = np.unique(np.clip(near, 0, node.size - 2))
 
 
 @dataclass(frozen=True)
@@ -160,21 +162,25 @@ class _Table:
 
     def _read_cells(self, scores: Floats, out: Floats) -> None:
         """Write the values on the lines across cells, nan in cells that hold a node."""
-        share = (scores - self.low) * (CELLS / (self.high - self.low))
-        np.clip(share, 0.0, CELLS - 1.0, out=share)
-        cell = share.astype(np.intp)
-        share -= cell
-        for row, (edge, step) in zip(out, self._cells, strict=True):
-            np.multiply(share, step.take(cell), out=row)
-            row += edge.take(cell)
+        at = (scores - self.low) * (CELLS / (self.high - self.low))
+        np.clip(at, 0.0, CELLS - 1.0, out=at)
+        cell = at.astype(np.intp)
+        for row, (start, slope) in zip(out, self._cells, strict=True):
+            # Other modes copy what they take.
+            slope.take(cell, out=row, mode="clip")
+            row *= at
+            row += start.take(cell, mode="clip")
 
     @cached_property
     def _cells(self) -> list[tuple[Floats, Floats]]:
-        """The left edges' values and the steps to the right ones of each row; nan with a node."""
+        """The lines across cells, as functions of the cell's number; nan in cells with a node."""
         edge = np.linspace(self.low, self.high, CELLS + 1)
         first = np.searchsorted(self.node, edge, side="right")
         bent = np.searchsorted(self.node, edge[1:]) > first[:-1]
         bent[[0, -1]] = True  # the scores beyond are in these
-        rows = self.values.reshape(-1, self.node.size)
-        value = [np.interp(edge, self.node, row) for row in rows]
-        return [(np.where(bent, np.nan, each[:-1]), np.diff(each)) for each in value]
+        lines = []
+        for row in self.values.reshape(-1, self.node.size):
+            value = np.interp(edge, self.node, row)
+            slope = np.where(bent, np.nan, np.diff(value))
+            lines.append((value[:-1] - slope * np.arange(CELLS), slope))
+        return lines

@@ -47,7 +47,7 @@ POINTS = {
 EQUAL_TAILED = ("pointwise", "simultaneous")
 KINDS = ("pointwise", "hdi", "simultaneous")
 # Scores whose quantiles over draws take as long as a table does.
-DIRECT_QUANTILES = 256
+DIRECT_QUANTILES = 768
 NODES = 256  # at which simultaneous bands are made sure of
 
 
