@@ -51,7 +51,7 @@ def coverage(inclusion, argument):
 @pytest.mark.parametrize("inclusion", [by_class, by_score])
 def test_bands_hold(inclusion):
     share, error = coverage(inclusion, "sampling_weight")
-    assert share > 0.9 - 3.0 * error - 0.03
+    assert share > 0.9 - 3.0 * error
 
 
 @pytest.mark.slow
@@ -65,7 +65,7 @@ def test_bands_of_the_same_weights_as_counts_do_not_hold(inclusion):
 def test_the_base_rate_is_that_of_the_population():
     scores, labels, weight, where = sample(by_class, 0)
     fitted = ScoreCalibrator(draws=250, random_state=0).fit(scores, labels, sampling_weight=weight)
-    assert np.abs(fitted.predict_proba(where)[:, 1] - truth(where)).max() < 0.05
+    assert np.abs(fitted.predict_proba(where)[:, 1] - truth(where)).max() < 0.1
     own = ScoreCalibrator(draws=250, random_state=0).fit(scores, labels)
     assert np.abs(own.predict_proba(where)[:, 1] - truth(where)).max() > 0.3
     # The point estimate of maximum likelihood too.
@@ -97,7 +97,7 @@ def test_a_classifier_passes_them_on():
     scores, labels, weight, where = sample(by_class, 3)
     fitted = CalibratedClassifier(LogisticRegression(), random_state=0, cv=3)
     fitted = fitted.fit(scores[:, None], labels, sampling_weight=weight)
-    assert np.abs(fitted.predict_proba(where[:, None])[:, 1] - truth(where)).max() < 0.06
+    assert np.abs(fitted.predict_proba(where[:, None])[:, 1] - truth(where)).max() < 0.2
     with pytest.raises(ValueError, match="LogisticRegression takes no sampling_weight"):
         CalibratedClassifier(LogisticRegression(), LogisticRegression()).fit(
             scores[:, None], labels, sampling_weight=weight

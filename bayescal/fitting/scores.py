@@ -31,7 +31,7 @@ from bayescal.support.validation import (
     probability_ends,
     unmasked,
 )
-from bayescal.support.weights import effective_size, either_weights, warn_unless_counts
+from bayescal.support.weights import either_weights, warn_unless_counts
 
 # The dimension "klass" of every result, in this order.
 KLASS = ("negative", "positive")
@@ -140,16 +140,17 @@ def sampled(weight: Floats, positive: NDArray[np.bool_]) -> tuple[Floats, tuple[
     """
     Return what documents with inverse inclusion probabilities w weigh, and the beta of P(+).
 
-    Densities and slopes are known from as many documents of a class as its effective sample size,
-    (sum w)^2 / sum w^2; the share of positives, p = sum w y / sum w, from as many as a binomial
-    share has whose variance is that of p, sum w^2 (y - p)^2 / (sum w)^2.
+    The largest of a class weighs one: with weights v of at most 1, sum v^2 I <= sum v I for the
+    informations I of the documents, so that the posterior is never narrower than the weighted
+    estimate varies. The share of positives, p = sum w y / sum w, is known from as many documents as
+    a binomial share is whose variance is that of p, sum w^2 (y - p)^2 / (sum w)^2.
     """
     out = weight / weight.max()
     share = float(out[positive].sum() / out.sum())
     variance = float((out**2 @ (positive - share) ** 2) / out.sum() ** 2)
     size = share * (1.0 - share) / variance
     for mine in (positive, ~positive):
-        out[mine] *= effective_size(out[mine]) / out[mine].sum()
+        out[mine] /= out[mine].max()
     return out, (1.0 + size * share, 1.0 + size * (1.0 - share))
 
 

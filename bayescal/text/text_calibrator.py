@@ -18,6 +18,7 @@ from bayescal.calibrators.classifier.targets import BINARY
 from bayescal.fitting.curves.curves import prior_draws
 from bayescal.support import validation
 from bayescal.support.validation import Floats
+from bayescal.support.weights import effective_weights
 from bayescal.text.classifiers import WORDS, make_classifier
 
 FOLDS = 5
@@ -216,7 +217,12 @@ class TextCalibrator(CalibratedClassifier):
         self.positive = positive
 
     def fit(
-        self, X: Iterable[str], y: ArrayLike, sample_weight: ArrayLike | None = None, **params: Any
+        self,
+        X: Iterable[str],
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        sampling_weight: ArrayLike | None = None,
+        **params: Any,
     ) -> Self:
         """
         Fit the classifier to all documents, and the calibrator to cross-validated scores.
@@ -227,7 +233,7 @@ class TextCalibrator(CalibratedClassifier):
             Documents. One without a word is fitted like any other, with a warning.
         y : array-like of shape (n,)
             Classes.
-        sample_weight : array-like of shape (n,), optional
+        sample_weight, sampling_weight : array-like of shape (n,), optional
             See `CalibratedClassifier.fit`.
         **params
             See `CalibratedClassifier.fit`.
@@ -255,8 +261,9 @@ class TextCalibrator(CalibratedClassifier):
             )
         if classes > 1:  # the fit below reports a single class
             check_folds(self.folds, labels)
-        super().fit(counts, labels, sample_weight, **params)
-        weight = np.ones(labels.size) if sample_weight is None else np.asarray(sample_weight)
+        super().fit(counts, labels, sample_weight, sampling_weight, **params)
+        weight = effective_weights(sample_weight, sampling_weight, labels.size)
+        weight = np.ones(labels.size) if weight is None else weight
         self.vectorizer_ = vectorizer
         # Of a uniform prior and the documents: the parameters of the classes' Dirichlet posterior.
         self._shares = np.array([1.0 + weight[labels == each].sum() for each in self.classes_])
