@@ -7,6 +7,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from bayescal.fitting.results.diagnostics import Diagnostics
     from bayescal.fitting.settings import ScoreParameters
     from bayescal.metrics import CalibrationVerdict, Losses
+    from bayescal.report.held_out import HeldOut
 
 # What fitted problems say at some scores: log-odds, and probabilities with a band.
 
@@ -415,12 +417,11 @@ class Calibrated:
         lower, upper = self.curve.band.T
         return int(((lower < 0.5) & (upper > 0.5)).sum())
 
-    @property
-    def tested(self) -> tuple[Floats, NDArray[np.bool_]]:
-        """Return the probabilities of the rows to test on, and which of them are positive."""
-        rows = self.problem.test_rows
-        where = np.searchsorted(self.problem.rows, rows)
-        return self.curve.probability[where], self.problem.table.positive[rows]
+    @cached_property
+    def tested(self) -> HeldOut:
+        """Return the predictions for the rows to test on."""
+        table, rows = self.problem.table, self.problem.test_rows
+        return held_out(self.fitted, table.score[rows], table.positive[rows])
 
 
 def calibrated(
@@ -608,22 +609,33 @@ def fit_rows(parameters: ScoreParameters, problem: Problem) -> FittedScores:
 # Verdicts on probabilities whose labels are known, by topic and of all together.
 
 Named = tuple[str, "CalibrationVerdict"]
-FINDINGS = {"none": "no sign", "base rate": "by base rate", "slope": "by slope"}
+FINDINGS = {
+    "none": "no sign",
+    "base rate": "by base rate",
+    "slope": "by slope",
+    "impossible": "impossible",
+}
 
 
-def verdicts_by_topic(
-    probability: Floats, positive: NDArray[np.bool_], topics: NDArray[np.str_] | None
-) -> list[Named]:
+def held_out(
+    fitted: FittedProblem, scores: Floats, positive: NDArray[np.bool_], prior: float | None = None
+) -> HeldOut:
+    """Return a problem's predictions for users' scores whose labels are known."""
+    from bayescal.fitting.problems.problem import Documents
+    from bayescal.report.held_out import predict
+
+    return predict(fitted, Documents.of(fitted.read(scores), positive, held_out=True), prior)
+
+
+def verdicts_by_topic(tested: Iterable[tuple[str, HeldOut]]) -> list[Named]:
     """Return the verdict on each topic's probabilities, the worst first, and of several on all."""
-    from bayescal.metrics import calibration_verdict
+    from bayescal.report.held_out import join
 
-    found = [
-        (topic or "", calibration_verdict(positive[rows], probability[rows]))
-        for topic, rows in rows_by_topic(topics, probability.size)
-    ]
+    names, each = zip(*tested, strict=True)
+    found = [(name, one.cells.verdict()) for name, one in zip(names, each, strict=True)]
     found.sort(key=lambda named: named[1].pvalue)
     if len(found) > 1:
-        found.append((ALL_TOPICS, calibration_verdict(positive, probability)))
+        found.append((ALL_TOPICS, join(each).cells.verdict()))
     return found
 
 
@@ -655,7 +667,7 @@ def verdicts_table(named: Sequence[Named]) -> Group:
 def _verdict_cells(one: CalibrationVerdict) -> list[str]:
     expected = f"{one.expected:,.0f}" if one.expected >= 100.0 else f"{one.expected:.3g}"
     interval = f"[{one.lower:,.0f}, {one.upper:,.0f}]"
-    finding = FINDINGS[one.cause]
+    finding = "within bands" if one.outcome == "uncertain" else FINDINGS[one.cause]
     return [
         f"{one.documents:,.0f}",
         f"{one.observed:,.0f}",

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from rich.console import Group
 
 from bayescal.cli.command import Screen, UsageError, blamed_on_use
@@ -38,12 +37,12 @@ from bayescal.cli.reading import WRITTEN, ScoreTable, write_frame
 from bayescal.cli.settings import POINT_NAMES
 from bayescal.support import unfinished
 from bayescal.support.parallel import keeps_nothing
-from bayescal.support.validation import Floats
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from bayescal.metrics import Losses
+    from bayescal.report.held_out import HeldOut
 
 # What the rows to test on say: losses, and whether the probabilities are right.
 
@@ -61,8 +60,7 @@ def held_out_tables(many: Sequence[Calibrated], only: str | None = None) -> list
     rows = [by_method(one) for one in tested]
     if only is not None:
         rows = [("", {only: total_losses(tested)})]
-    names = [np.full(one.problem.test_rows.size, one.problem.name) for one in tested]
-    verdicts = verdicts_by_topic(*all_test_rows(tested), np.concatenate(names))
+    verdicts = verdicts_by_topic((one.problem.name, one.tested) for one in tested)
     return [losses_table(rows), verdicts_table(verdicts)]
 
 
@@ -74,12 +72,6 @@ def by_method(one: Calibrated) -> tuple[str, dict[str, Losses]]:
 def total_losses(tested: Sequence[Calibrated]) -> Losses:
     """Return the losses of the inference, summed over problems."""
     return sum_losses(one.losses for one in tested)[tested[0].fitted.inference]
-
-
-def all_test_rows(tested: Sequence[Calibrated]) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return the probabilities of all rows to test on, and which of them are positive."""
-    probability, positive = zip(*(one.tested for one in tested), strict=True)
-    return np.concatenate(probability), np.concatenate(positive)
 
 
 # The summary of a run: what was asked for, with which versions, and what came out, as JSON.
@@ -133,7 +125,7 @@ def describe(
         "left_out": dict(left_out),
         **(_health(first.calibrator) if len(files) == 1 else {}),
         "losses": asdict(total_losses(tested)) if tested else None,
-        "verdict": _verdict(*all_test_rows(tested)) if tested else None,
+        "verdict": _verdict([one.tested for one in tested]) if tested else None,
     }
 
 
@@ -152,7 +144,7 @@ def _topic(one: Calibrated, flag: str, level: float) -> dict[str, Any]:
         "flag": flag,
         "parameters": _parameters(one, level),
         "losses": {key: asdict(value) for key, value in one.losses.items()},
-        "verdict": _verdict(*one.tested) if test else None,
+        "verdict": _verdict([one.tested]) if test else None,
     }
 
 
@@ -172,11 +164,11 @@ def _health(calibrator: FittedCalibrator) -> dict[str, Any]:
     }
 
 
-def _verdict(probability: Floats, positive: NDArray[np.bool_]) -> dict[str, Any]:
-    from bayescal.metrics import calibration_verdict
+def _verdict(tested: Sequence[HeldOut]) -> dict[str, Any]:
+    from bayescal.report.held_out import join
 
-    found = calibration_verdict(positive, probability)
-    return {**asdict(found), "text": found.text}
+    found = join(tested).cells.verdict()
+    return {**asdict(found), "outcome": found.outcome, "text": found.text}
 
 
 def _jsonable(value: Any) -> Any:

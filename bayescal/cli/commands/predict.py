@@ -7,12 +7,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
 import typer
 
 from bayescal.cli import options
 from bayescal.cli.command import Call, Screen, blamed_on_use, command
-from bayescal.cli.fitting import Curve, curve_at, merge_curves, verdicts_by_topic, verdicts_table
+from bayescal.cli.fitting import (
+    Curve,
+    curve_at,
+    held_out,
+    merge_curves,
+    verdicts_by_topic,
+    verdicts_table,
+)
 from bayescal.cli.layout import counted
 from bayescal.cli.reading import ColumnReader, write_frame
 from bayescal.cli.saved import Calibrators, read_calibrators, say_what_is_not_used
@@ -98,9 +104,14 @@ def predict(asked: Predict) -> None:
     if positive is not None:
         # What is written to the screen may be piped on: the verdict stands apart from it.
         show = asked.screen.note if asked.out is None else asked.screen.show
-        there = np.flatnonzero(~found.left_out)
-        topics = None if found.topics is None else found.topics[there]
-        show(verdicts_table(verdicts_by_topic(curve.probability[there], positive[there], topics)))
+        tested = [
+            (
+                topic or "",
+                held_out(found.problems.answering(topic), values[at], positive[at], asked.prior),
+            )
+            for topic, at in found.rows()
+        ]
+        show(verdicts_table(verdicts_by_topic(tested)))
 
 
 def _curve_of_rows(found: Calibrators, scores: Floats, asked: Predict) -> Curve:
