@@ -1,6 +1,9 @@
 """An update of a fitted calibrator by 100 documents, and a monitor's, against a fit to all anew."""
 
+import pickle
 import time
+
+import numpy as np
 
 from bayescal import ScoreCalibrator
 from bayescal.families import FAMILIES
@@ -11,6 +14,8 @@ from benchmarks.timing import report
 BATCH = 100
 # An update predicts its documents too, and fits all of them anew: the posterior of all.
 BAR = 1.6
+# A monitor of four times the documents may be so much larger.
+STREAM, SIZE_BAR = 4_000, 1.2
 
 
 def main():
@@ -28,6 +33,20 @@ def main():
         "a fit",
         10.0,
         clock=time.process_time,
+    )
+    size_of_monitor(fitted, scores, positive)
+
+
+def size_of_monitor(fitted, scores, positive):
+    """Print the sizes of a monitor after one stream, and after four times as many documents."""
+    monitor, sizes = DriftMonitor(fitted, draws=20), []
+    for rows in np.split(np.arange(4 * STREAM), [STREAM]):
+        monitor.update(scores[rows], positive[rows])
+        sizes.append(len(pickle.dumps(monitor)))
+    ratio = sizes[1] / sizes[0]
+    print(
+        f"DriftMonitor of {4 * STREAM:,} documents: {sizes[1]:,} bytes, {ratio:.2f} times that of"
+        f" {STREAM:,}   bar {SIZE_BAR:.2f}  {'holds' if ratio <= SIZE_BAR else 'MISSED'}"
     )
 
 

@@ -5,12 +5,14 @@ import pytest
 from scipy import special, stats
 
 from bayescal import ScoreCalibrator, TopicCalibrator
+from bayescal.fitting.problems.problem import Documents
 from bayescal.metrics import (
     calibration_evidence,
     calibration_verdict,
     smooth_calibration_error,
     spiegelhalter_test,
 )
+from bayescal.report.held_out import predict
 from tests.cli_tools import make_frame, make_topics, run, summary_of, write
 from tests.report_data import data_of, make_problem
 
@@ -277,7 +279,9 @@ def test_the_report_tells_health_of_draws_from_calibration(tmp_path):
     assert "Nobody can tell yet: no held-out documents were given" in without
     shifted = calibrator.report(path, (scores + 1.5, y))
     (topic,) = data_of(shifted)["topics"]
-    expected = calibration_verdict(y == 1, calibrator.predict_proba(scores + 1.5)[:, 1])
+    drawn = calibrator.sample_proba(scores + 1.5)
+    p = calibrator.predict_proba(scores + 1.5)[:, 1]
+    expected = calibration_verdict(y == 1, p, draws=drawn)
     assert topic["test"]["point"]["verdict"] == f"{expected.test} {expected.finding}"
     assert not topic["test"]["point"]["calibrated"]
     text = shifted.read_text(encoding="utf-8")
@@ -285,6 +289,40 @@ def test_the_report_tells_health_of_draws_from_calibration(tmp_path):
     assert '<div id="verdict" class="verdict good">' in text  # the draws are fine all the same
     fair = calibrator.report(path, make_problem(400, seed=1)).read_text(encoding="utf-8")
     assert '<div id="calibration" class="verdict good">' in fair
+
+
+def test_few_labels_fitted_leave_the_report_uncertain_and_not_alarmed(tmp_path):
+    rng = np.random.default_rng(0)
+    y = np.arange(100) < 10
+    calibrator = ScoreCalibrator("gaussian", random_state=0).fit(rng.normal(2.0 * y), y)
+    many = rng.random(3000) < 0.14
+    path = calibrator.report(tmp_path / "report.html", (rng.normal(2.0 * many), many))
+    (topic,) = data_of(path)["topics"]
+    assert topic["test"]["point"]["outcome"] == "uncertain"
+    text = path.read_text(encoding="utf-8")
+    assert '<div id="calibration" class="verdict unknown">' in text
+    assert "Within what the bands allow: more labels would narrow them." in text
+
+
+def test_cells_of_many_documents_have_the_verdict_of_each():
+    rng = np.random.default_rng(0)
+    y = rng.random(200) < 0.2
+    calibrator = ScoreCalibrator("gaussian", random_state=0).fit(rng.normal(2.0 * y), y)
+    (problem,) = calibrator.fitted_problems().values()
+    many = rng.random(6000) < 0.15
+    scores = rng.normal(2.0 * many)
+    cells = predict(problem, Documents.of(scores, many, held_out=True)).cells
+    assert cells.p.size < 2000
+    assert cells.count.sum() == 6000
+    found = cells.verdict()
+    drawn = calibrator.sample_proba(scores)[:: len(calibrator.sample_proba([0.0])) // 400]
+    each = calibration_verdict(many, calibrator.predict_proba(scores)[:, 1], draws=drawn)
+    assert found.outcome == each.outcome
+    assert (found.documents, found.observed) == (each.documents, each.observed)
+    assert found.pvalue == pytest.approx(each.pvalue, abs=0.1)  # of other draws
+    assert found.pvalue_of_point == pytest.approx(each.pvalue_of_point, abs=0.03)
+    for name, tolerance in (("expected", 1e-6), ("slope", 0.01), ("lower", 0.1), ("upper", 0.1)):
+        assert getattr(found, name) == pytest.approx(getattr(each, name), rel=tolerance), name
 
 
 def test_the_report_of_topics_counts_those_that_are_off(tmp_path):

@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from bayescal.fitting.fitted_scores import FittedScores
     from bayescal.fitting.problems.problem import Calibrator, FittedProblem, Problems
     from bayescal.metrics import CalibrationVerdict, Losses
+    from bayescal.report.held_out import HeldOut
 
 ALL_TOPICS = "all"  # names the sum over topics
 TOPIC = "topic"  # the usual name of a column of topics
@@ -113,12 +115,11 @@ class Calibrated:
         lower, upper = self.curve.band.T
         return int(((lower < 0.5) & (upper > 0.5)).sum())
 
-    @property
-    def tested(self) -> tuple[Floats, Mask]:
-        """Return the probabilities of the rows to test on, and the mask of positive ones."""
-        rows = self.problem.test_rows
-        positions = np.searchsorted(self.problem.rows, rows)
-        return self.curve.probability[positions], self.problem.table.positive[rows]
+    @cached_property
+    def tested(self) -> HeldOut:
+        """Return the predictions for the rows to test on."""
+        table, rows = self.problem.table, self.problem.test_rows
+        return held_out(self.fitted, table.score[rows], table.positive[rows])
 
 
 def calibrated(
@@ -193,29 +194,29 @@ def total_losses(tested: Sequence[Calibrated]) -> Losses:
     return sum_losses(each.losses for each in tested)[tested[0].fitted.inference]
 
 
-def all_test_rows(tested: Sequence[Calibrated]) -> tuple[Floats, Mask]:
-    """Return the probabilities of all rows to test on, and the mask of positive ones."""
-    probability, positive = zip(*(each.tested for each in tested), strict=True)
-    return np.concatenate(probability), np.concatenate(positive)
-
-
 # A topic's name, and the verdict on its probabilities.
 NamedVerdict = tuple[str, "CalibrationVerdict"]
 
 
-def verdicts_by_topic(
-    probability: Floats, positive: Mask, topics: NDArray[np.str_] | None
-) -> list[NamedVerdict]:
-    """Return the verdict on each topic's probabilities, the worst first, and of several on all."""
-    from bayescal.metrics import calibration_verdict
+def held_out(
+    fitted: FittedProblem, values: Floats, positive: Mask, prior: float | None = None
+) -> HeldOut:
+    """Return a problem's predictions for users' scores whose labels are known."""
+    from bayescal.fitting.problems.problem import Documents
+    from bayescal.report.held_out import predict
 
-    verdicts = [
-        (topic or "", calibration_verdict(positive[rows], probability[rows]))
-        for topic, rows in scores.rows_by_topic(topics, probability.size)
-    ]
+    return predict(fitted, Documents.of(fitted.read(values), positive, held_out=True), prior)
+
+
+def verdicts_by_topic(tested: Iterable[tuple[str, HeldOut]]) -> list[NamedVerdict]:
+    """Return the verdict on each topic's probabilities, the worst first, and of several on all."""
+    from bayescal.report.held_out import join
+
+    names, each = zip(*tested, strict=True)
+    verdicts = [(name, one.cells.verdict()) for name, one in zip(names, each, strict=True)]
     verdicts.sort(key=lambda named: named[1].pvalue)
     if len(verdicts) > 1:
-        verdicts.append((ALL_TOPICS, calibration_verdict(positive, probability)))
+        verdicts.append((ALL_TOPICS, join(each).cells.verdict()))
     return verdicts
 
 

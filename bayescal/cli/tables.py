@@ -262,9 +262,7 @@ def held_out_tables(results: Sequence[Calibrated], only: str | None = None) -> l
     rows = [by_method(each) for each in tested]
     if only is not None:
         rows = [("", {only: predictions.total_losses(tested)})]
-    names = [np.full(each.problem.test_rows.size, each.problem.name) for each in tested]
-    rows_to_test = predictions.all_test_rows(tested)
-    verdicts = predictions.verdicts_by_topic(*rows_to_test, np.concatenate(names))
+    verdicts = predictions.verdicts_by_topic((each.problem.name, each.tested) for each in tested)
     return [losses_table(rows), verdicts_table(verdicts)]
 
 
@@ -298,7 +296,12 @@ def _loss_cells(loss: Losses) -> list[str]:
     return [str(loss.n), bits, mean, f"{loss.squared_error:.2f}", str(loss.errors)]
 
 
-CAUSES = {"none": "no sign", "base rate": "by base rate", "slope": "by slope"}
+CAUSES = {
+    "none": "no sign",
+    "base rate": "by base rate",
+    "slope": "by slope",
+    "impossible": "impossible",
+}
 
 
 def verdicts_table(named: Sequence[predictions.NamedVerdict]) -> Group:
@@ -332,7 +335,7 @@ def _verdict_cells(verdict: CalibrationVerdict) -> list[str]:
         f"{expected:,.0f}" if expected >= 100.0 else f"{expected:.3g}",
         f"[{verdict.lower:,.0f}, {verdict.upper:,.0f}]",
         f"{verdict.pvalue:.3f}",
-        CAUSES[verdict.cause],
+        "within bands" if verdict.outcome == "uncertain" else CAUSES[verdict.cause],
     ]
 
 

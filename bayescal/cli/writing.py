@@ -17,15 +17,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayescal.cli import predictions, scores
-from bayescal.cli.columns import Mask
 from bayescal.cli.files import WRITTEN, write_frame
 from bayescal.cli.predictions import Calibrated, RowCurve
 from bayescal.cli.terminal import Screen, UsageError, usage_errors
 from bayescal.support import parallel, unfinished
-from bayescal.support.validation import Floats
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from bayescal.report.held_out import HeldOut
 
 # The summary of a run: what was asked for, with which versions, and what came out, as JSON.
 
@@ -68,7 +68,7 @@ def describe(
         "left_out": dict(left_out),
         **(_health(first.calibrator) if len(files) == 1 else {}),
         "losses": asdict(predictions.total_losses(tested)) if tested else None,
-        "verdict": _verdict(*predictions.all_test_rows(tested)) if tested else None,
+        "verdict": _verdict([each.tested for each in tested]) if tested else None,
     }
 
 
@@ -91,7 +91,7 @@ def _topic(result: Calibrated, flag: str, level: float) -> dict[str, Any]:
         "flag": flag,
         "parameters": parameters,
         "losses": {method: asdict(losses) for method, losses in result.losses.items()},
-        "verdict": _verdict(*result.tested) if test else None,
+        "verdict": _verdict([result.tested]) if test else None,
     }
 
 
@@ -103,9 +103,11 @@ def _health(calibrator: Any) -> dict[str, Any]:
     }
 
 
-def _verdict(probability: Floats, positive: Mask) -> dict[str, Any]:
-    ((_, verdict),) = predictions.verdicts_by_topic(probability, positive, None)
-    return {**asdict(verdict), "text": verdict.text}
+def _verdict(tested: Sequence[HeldOut]) -> dict[str, Any]:
+    from bayescal.report.held_out import join
+
+    verdict = join(tested).cells.verdict()
+    return {**asdict(verdict), "outcome": verdict.outcome, "text": verdict.text}
 
 
 def _jsonable(value: Any) -> Any:

@@ -31,7 +31,7 @@ def as_draws(draws: ArrayLike, name: str = "draws") -> Floats:
     if p.shape[1:] == (2,) and len(p) > FEW and _off_one(p) <= SUM_TOLERANCE:
         raise ValueError(
             f"{name} must have shape (draws, documents), as sample_proba returns them; got"
-            f" {p.shape} of which all rows sum to 1, as predict_proba returns them."
+            f" {p.shape} whose rows sum to 1, as predict_proba returns them."
         )
     if p.ndim == 3 and (off := _off_one(p)) > SUM_TOLERANCE:
         raise ValueError(

@@ -289,7 +289,7 @@ def _consistency_band(
 
     def resampled() -> Floats:
         if repeated:
-            return refit(rng.binomial(counts.astype(np.intp), p), counts)
+            return refit(rng.binomial(counts.astype(np.intp), p).astype(np.float64), counts)
         positive = rng.random(p.size) < odds
         weight = np.where(positive, one, other)
         return refit(weight * positive, weight)
@@ -320,8 +320,9 @@ class _Seen(NamedTuple):
         one, other = outcomes.by_class
         square = other**2 if outcomes.sampled else other
         share = given_included(outcomes.p, one, other)
-        sums = (other, square, other * outcomes.truth, other * share)
-        return cls(*(_sums(index, each)[full] for each in sums), odds=outcomes.odds)
+        values = (other, square, other * outcomes.truth, other * share)
+        weight, squares, positives, expected = (_sums(index, each)[full] for each in values)
+        return cls(weight, squares, positives, expected, outcomes.odds)
 
     @property
     def size(self) -> Floats:
@@ -338,7 +339,8 @@ class _Seen(NamedTuple):
         start = np.arange(self.weight.size)
         end = np.minimum(start + length, start.size)
         totals = [np.concatenate([[0.0], np.cumsum(each)]) for each in self[:4]]
-        return _Seen(*(total[end] - total[start] for total in totals), odds=self.odds)
+        weight, square, positives, expected = (total[end] - total[start] for total in totals)
+        return _Seen(weight, square, positives, expected, self.odds)
 
     def bound(self, tail: float, *, expected: bool = False) -> Floats:
         """Return a quantile of P(+) by Jeffreys' prior; 0 or 1 at the end if all labels agree."""

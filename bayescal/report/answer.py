@@ -32,8 +32,8 @@ ASK_FOR_LABELS = (
 class Answer:
     """Whether the probabilities are right."""
 
-    # {"good", "warning", "unknown", "missing"}: no sign that they are off; a sign; too little to
-    # tell by; no held-out documents at all
+    # {"good", "warning", "unknown", "missing"}: no sign that they are off; a sign; too few
+    # documents, or too few labels fitted, to tell; no held-out documents at all
     state: str
     # The answer in a sentence
     headline: str
@@ -63,7 +63,10 @@ def answer_of(tested: dict[str, Any] | None, off: tuple[int, int]) -> Answer:
             f"Not for every topic: {number} of {topics} are off, though all together are not."
         )
         return Answer("warning", headline, text)
-    if not tested["told"]:
+    if tested["outcome"] == "uncertain":
+        headline = "Within what the bands allow: more labels would narrow them."
+        return Answer("unknown", headline, text.strip())
+    if not tested["informative"]:
         return Answer("unknown", "The held-out documents are too few to tell.", text.strip())
     return Answer("good", "Yes, as far as the held-out documents can tell.", text.strip())
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special, stats
 
+from bayescal.fitting.curves.curves import Prior
 from bayescal.fitting.problems.problem import Documents, FittedProblem
+from bayescal.fitting.results.calibration import Calibration
 from bayescal.fitting.scores import read_cells
-from bayescal.metrics import calibration_verdict, losses
+from bayescal.metrics import CalibrationVerdict, calibration_verdict, losses
 from bayescal.report.rendering import numbers
 from bayescal.support.validation import Floats, check_same_length, column_names, unmasked
 
@@ -109,18 +111,56 @@ def _bins(values: Floats, weight: Floats, least: float) -> list[NDArray[np.intp]
     return [part for part in np.split(order, ends) if part.size]
 
 
+# Documents with a cell each; more share cells of alike log-odds, so that memory stays bounded.
+MOST_CELLS, CELL_WIDTH = 2000, 0.02
+DRAWS = 400  # of the posterior, that a verdict is given
+
+
+class Cells(NamedTuple):
+    """Held-out documents of one class and about one probability, counted."""
+
+    p: Floats
+    positive: NDArray[np.bool_]
+    count: Floats
+    draws: Floats | None
+
+    def verdict(self) -> CalibrationVerdict:
+        """Return the verdict of the labels, given the bands where there is a posterior."""
+        return calibration_verdict(
+            self.positive, self.p, draws=self.draws, sample_weight=self.count
+        )
+
+
+def cells_of(
+    score: Floats, point: Floats, positive: NDArray[np.bool_], posterior: Calibration | None
+) -> Cells:
+    """Return the cells of documents, with posterior draws at the first score of each."""
+    group = np.arange(score.size)
+    if score.size > MOST_CELLS:
+        order = np.argsort(score, kind="stable")
+        step = np.rint(point[order] / CELL_WIDTH)
+        group[order] = np.cumsum(np.diff(step, prepend=step[:1]) != 0.0)
+    _, first, cell, count = np.unique(
+        2 * group + positive, return_index=True, return_inverse=True, return_counts=True
+    )
+    p = np.bincount(cell, special.expit(point)) / count
+    draws = None if posterior is None else posterior.sample(score[first]).astype(np.float32)
+    return Cells(p, positive[first], count.astype(np.float64), draws)
+
+
 @dataclass(frozen=True)
 class HeldOut:
     """Predictions for held-out documents."""
 
     # (n,): on the scale that the calibration works on
     score: Floats
-    # (n,): natural log-odds by the posterior, or by what there is
+    # (n,): natural log-odds by the point estimate
     point: Floats
     # (n,): by maximum likelihood
     mle: Floats | None
-    # (n,): what the documents are
+    # (n,): whether each document is positive
     positive: NDArray[np.bool_]
+    cells: Cells
 
     def reliability(self, level: float) -> dict[str, Any]:
         """Return the losses and diagram of each, and a verdict on the point estimate."""
@@ -130,24 +170,31 @@ class HeldOut:
         return out
 
     def _verdict(self) -> dict[str, Any]:
-        found = calibration_verdict(self.positive, special.expit(self.point))
+        found = self.cells.verdict()
         return {
             "verdict": f"{found.test} {found.finding}",
             "advice": found.advice,
             "calibrated": found.calibrated,
-            "told": not found.calibrated or found.informative,
+            "outcome": found.outcome,
+            "informative": found.informative,
             "pvalue": numbers(found.pvalue),
         }
 
 
-def predict(problem: FittedProblem, test: Documents) -> HeldOut:
+def predict(problem: FittedProblem, test: Documents, prior: Prior | None = None) -> HeldOut:
     """Return a problem's predictions for held-out documents."""
     score = test.score
-    point = problem.log_odds(score)
+    point = problem.log_odds(score, prior)
     mle = problem.calibration.fits.log_odds(score) if problem.has_mle else None
     if mle is not None and not np.isfinite(mle).all():
         mle = None
-    return HeldOut(score, point, mle, test.positive)
+    posterior = None
+    if problem.has_posterior and problem.draws is not None:
+        size = problem.draws.size
+        chosen = np.unique(np.linspace(0, size - 1, min(DRAWS, size)).astype(np.intp))
+        posterior = problem.calibration.with_prior(prior).take(chosen)
+    cells = cells_of(score, point, test.positive, posterior)
+    return HeldOut(score, point, mle, test.positive, cells)
 
 
 def join(parts: Sequence[HeldOut]) -> HeldOut:
@@ -158,6 +205,22 @@ def join(parts: Sequence[HeldOut]) -> HeldOut:
         np.concatenate([part.point for part in parts]),
         np.concatenate(mles) if len(mles) == len(parts) else None,
         np.concatenate([part.positive for part in parts]),
+        _join_cells([part.cells for part in parts]),
+    )
+
+
+def _join_cells(parts: Sequence[Cells]) -> Cells:
+    p, positive, count, draws = zip(*parts, strict=True)
+    drawn = [each for each in draws if each is not None]
+    fewest = min(map(len, drawn), default=0)
+    return Cells(
+        np.concatenate(p),
+        np.concatenate(positive),
+        np.concatenate(count),
+        # Draws of one number belong together where topics were fitted together.
+        np.concatenate([each[:fewest] for each in drawn], axis=1)
+        if drawn and len(drawn) == len(parts)
+        else None,
     )
 
 

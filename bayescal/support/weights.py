@@ -33,7 +33,7 @@ def effective_weights(
     if weight is None:
         return None
     if sampling_weight is not None:
-        return weight * (effective_size(weight) / weight.sum())
+        return np.asarray(weight * (effective_size(weight) / weight.sum()))
     warn_unless_counts(weight)
     return weight
 

@@ -6,7 +6,6 @@ import sys
 from io import StringIO
 from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
 import typer
 
 from bayescal.cli import options, predictions, tables, writing
@@ -101,10 +100,14 @@ def predict(
     if renamed:
         screen.say(renamed, stderr=True)
     if is_positive is not None:
-        rows = np.flatnonzero(~saved.left_out & labelled)
-        verdicts = predictions.verdicts_by_topic(
-            curve.probability[rows], is_positive[rows], saved.topics_of(rows)
-        )
+        tested = []
+        for topic, rows in topics:
+            known = rows[labelled[rows]]
+            if known.size:
+                fitted = saved.problems.answering(topic)
+                one = predictions.held_out(fitted, values[known], is_positive[known], prior)
+                tested.append((topic or "", one))
+        verdicts = predictions.verdicts_by_topic(tested)
         # The table on the screen may be piped on: the verdict stands apart from it.
         screen.show(tables.verdicts_table(verdicts), stderr=out is None)
 
