@@ -123,8 +123,8 @@ def read_frame(path: Path, what: str = "scores") -> pd.DataFrame:
     readers: dict[str, Callable[[Path], Any]] = {".parquet": pd.read_parquet, ".xlsx": _xlsx}
     read = readers.get(path.suffix.lower(), _csv)
     # Damaged archives raise the last four.
-    kinds = (OSError, ValueError, ImportError, KeyError, BadZipFile, EOFError, zlib.error)
-    with usage_errors(f"{path} cannot be read: ", kinds):
+    errors = (OSError, ValueError, ImportError, KeyError, BadZipFile, EOFError, zlib.error)
+    with usage_errors(f"{path} cannot be read: ", errors):
         frame: pd.DataFrame = read(path).reset_index(drop=True)
     if frame.empty:
         raise UsageError(f"{path} must hold a header and at least one row of {what}, got no row.")

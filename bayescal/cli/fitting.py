@@ -279,9 +279,8 @@ def pool(
     from bayescal.calibrators.loading import TOPICS_FILE
     from bayescal.calibrators.topic_calibrator import TopicCalibrator
 
-    _check_poolable(settings, table)
     calibrator = TopicCalibrator(
-        parts=_pooled_parts(settings),
+        parts=_pooled_parts(settings, table),
         scores_are=settings.scores_are,
         positive=table.classes[1],
         draws=settings.draws,
@@ -308,22 +307,10 @@ def pool(
     return most_undecided_first(results)
 
 
-def _pooled_parts(settings: FitOptions) -> str:
-    """Return the parts that --parts and --family ask for."""
-    from bayescal.fitting.parts.configured import AUTO, Densities
-
-    if settings.family in (None, AUTO):
-        return settings.parts
-    if settings.parts not in (AUTO, Densities.name):
-        raise terminal.UsageError(
-            f"--family with --pool needs --parts densities, got --parts {settings.parts}."
-        )
-    return str(settings.family)
-
-
-def _check_poolable(settings: FitOptions, table: ScoreTable) -> None:
+def _pooled_parts(settings: FitOptions, table: ScoreTable) -> str:
+    """Return the parts that --parts and --family ask for, if the options can be pooled."""
     from bayescal.fitting.fitted_topics import FAMILY_NAMES
-    from bayescal.fitting.parts.configured import AUTO
+    from bayescal.fitting.parts import configured
 
     if table.topic is None:
         raise terminal.UsageError("--pool needs topics: name their column with --topic-column.")
@@ -333,6 +320,13 @@ def _check_poolable(settings: FitOptions, table: ScoreTable) -> None:
         )
     if settings.inference_name != "exact":
         raise terminal.UsageError(f"--pool needs --inference exact, got {settings.inference_name}.")
-    if settings.family is not None:
-        with terminal.usage_errors():
-            validation.check_choice("--family with --pool", settings.family, (AUTO, *FAMILY_NAMES))
+    if settings.family in (None, configured.AUTO):
+        return settings.parts
+    with terminal.usage_errors():
+        families = (configured.AUTO, *FAMILY_NAMES)
+        validation.check_choice("--family with --pool", settings.family, families)
+    if settings.parts not in (configured.AUTO, configured.Densities.name):
+        raise terminal.UsageError(
+            f"--family with --pool needs --parts densities, got --parts {settings.parts}."
+        )
+    return str(settings.family)

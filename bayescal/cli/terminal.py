@@ -25,12 +25,12 @@ class UsageError(Exception):
 
 @contextmanager
 def usage_errors(
-    subject: str = "", kinds: tuple[type[Exception], ...] = (ValueError, OSError)
+    subject: str = "", errors: tuple[type[Exception], ...] = (ValueError, OSError)
 ) -> Iterator[None]:
     """Turn the errors with which the package refuses its input into UsageError."""
     try:
         yield
-    except kinds as err:
+    except errors as err:
         raise UsageError(f"{subject}{err}") from err
 
 

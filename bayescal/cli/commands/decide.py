@@ -154,14 +154,14 @@ def _fitted_documents(
 
 
 def _check_question(questions: dict[str, float | None], assurance: float | None) -> None:
-    asked = [name for name, value in questions.items() if value is not None]
-    if len(asked) != 1:
-        came = f"got {' and '.join(asked)}" if asked else "got none"
+    named = [name for name, value in questions.items() if value is not None]
+    if len(named) != 1:
+        came = f"got {' and '.join(named)}" if named else "got none"
         raise UsageError(
             f"give one of --at PROBABILITY, --at-score SCORE and --recall SHARE, {came}."
         )
-    if assurance is not None and asked != ["--recall"]:
-        raise UsageError(f"--assurance needs --recall, got {asked[0]}: leave it out.")
+    if assurance is not None and named != ["--recall"]:
+        raise UsageError(f"--assurance needs --recall, got {named[0]}: leave it out.")
     at_score = questions["--at-score"]
     if at_score is not None and not math.isfinite(at_score):
         raise UsageError(f"--at-score must be a finite number, got {at_score}.")

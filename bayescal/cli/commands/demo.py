@@ -111,7 +111,7 @@ def demo(
     check_at_least(0, **{"--seed": seed})
     writing.check_folder(out)
     # A missing matplotlib is reported before any work.
-    with usage_errors(kinds=(ImportError,)):
+    with usage_errors(errors=(ImportError,)):
         require("matplotlib.figure")
     table = demo_table(seed)
     fitted = int(table.positive[~table.test].sum()) // len(SCORE_NAMES)

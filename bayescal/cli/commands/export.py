@@ -50,7 +50,7 @@ def export(
     from bayescal.report.export.writing import export as write
 
     screen = Screen(quiet=quiet)
-    with screen.warnings(lambda _: ""), usage_errors(kinds=(ValueError, OSError, ImportError)):
+    with screen.warnings(lambda _: ""), usage_errors(errors=(ValueError, OSError, ImportError)):
         written = write(
             load(calibrator),
             out,
