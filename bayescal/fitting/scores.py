@@ -158,6 +158,8 @@ def sampled(weight: Floats, positive: NDArray[np.bool_]) -> tuple[Floats, tuple[
 MOST_WEIGHT = 1e12
 # In spreads from the centre: fourth powers of farther scores would overflow.
 FARTHEST = 1e50
+# Scores between which slopes would overflow.
+SMALLEST = 1e-290
 
 
 def bounded_weights(weight: Floats | None) -> Floats | None:
@@ -177,7 +179,10 @@ def bounded_weights(weight: Floats | None) -> Floats | None:
 
 
 def within_reach(score: Floats, centre: float, spread: float) -> Floats:
-    """Return scores none of which is farther than 1e50 spreads from the centre."""
+    """Return scores that are 0 or not tiny, within 1e50 spreads of the centre."""
+    size = np.abs(score)
+    if ((size < SMALLEST) & (size > 0.0)).any():
+        score = np.where(size < SMALLEST, 0.0, score)
     # Most scores are, and their array is not copied.
     reach = FARTHEST * min(spread, 1e150 / FARTHEST)
     low, high = centre - reach, centre + reach
@@ -380,12 +385,14 @@ def read_topics(
     ends = probability_ends(raw, scores_are) if ends is None else ends
     score = as_scores_of(raw, scores_are, ends=ends)
     data = TopicScores(cells.names, cells.code[known], score, is_positive, classes, weight, ends)
-    if weight is None:
+    if weight is not None:
+        # Topics without any document that counts stay: the population answers for them.
+        data = data.take(weight > 0.0)
+        # Weights that are all 1 are none, to the last bit.
+        data = replace(data, weight=None) if np.all(data.weight == 1.0) else data
+    if not data.score.size:
         return data
-    # Topics without any document that counts stay: the population answers for them.
-    counted = data.take(weight > 0.0)
-    # Weights that are all 1 are none, to the last bit.
-    return replace(counted, weight=None) if np.all(counted.weight == 1.0) else counted
+    return replace(data, score=within_reach(data.score, *data.units()))
 
 
 def _weights(sample_weight: ArrayLike | None, shape: tuple[int, ...]) -> Floats | None:

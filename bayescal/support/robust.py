@@ -17,7 +17,7 @@ ROUNDING = 8.0
 # Of how far both classes reach; a Gaussian's spread is most of that, so that it seldom acts.
 SMALLEST_SHARE = 0.02
 # Of a spread: widths of densities are a share of it, and their inverses must not overflow.
-LEAST = 1e-300
+LEAST = 1e-280
 # Of the scores, in the narrowest place; and how many are looked at.
 QUARTER, MOST = 0.25, 20_000
 
@@ -28,7 +28,7 @@ def centre_and_spread(x: Floats, weight: Floats | None = None) -> tuple[float, f
 
     The spread is 1.4826 times the median absolute deviation; where more than half of the scores
     tie and it vanishes, the mean absolute deviation; where all scores are equal but for rounding,
-    their absolute value (1 if that is 0), and never below 1e-300, so that it and its inverse are
+    their absolute value (1 if that is 0), and never below 1e-280, so that it and its inverse are
     positive for all legal data.
 
     Examples

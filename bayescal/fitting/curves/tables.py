@@ -32,7 +32,7 @@ MOST_NODES = 1 << 14  # a curve that is noise far out would be cut for ever
 SATURATED, RELATIVE = 1e-16, (0.03, 0.01)
 # Units in the last place, the length of intervals that are not cut; none is so short that slopes
 # overflow.
-ULPS, SHORTEST = 64.0, 1e-300
+ULPS, SHORTEST = 64.0, 1e-290
 MOST_TABLES = 32
 # Many scores are found by cells of equal width, so many spreads on both sides of the centre.
 MANY, REACH, CELLS, BLOCK = 1 << 15, 8.0, 1 << 16, 1 << 15

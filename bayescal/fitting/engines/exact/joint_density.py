@@ -98,7 +98,7 @@ LOG_COSH = np.log(np.cosh(TAU))
 NEWTON_STEPS = 12
 LONGEST_STEP = 2.0
 # Shares beyond it have no mass, and their inverses and squares must not overflow.
-LARGEST_LOGIT = 300.0
+LARGEST_LOGIT = 200.0
 
 
 @dataclass(frozen=True)

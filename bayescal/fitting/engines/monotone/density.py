@@ -101,7 +101,8 @@ def place_pieces(x: Floats, positive: np.ndarray, weight: Floats | None, n_segme
     bulk = ascending[first : last + 1]
     gap = np.diff(bulk)
     if gap.size and gap.max() > WIDE_GAP * (bulk[-1] - bulk[0]):
-        nodes = np.linspace(*bulk[gap.argmax() :][:2], GAP_NODES)
+        widest = int(gap.argmax())
+        nodes = np.linspace(bulk[widest], bulk[widest + 1], GAP_NODES)
         knots = np.union1d(knots, nodes[1:-1]) if n_segments > 1 else knots
         reference = float(nodes[GAP_NODES // 2]) if reference in nodes else reference
     return Pieces(knots, reference)
