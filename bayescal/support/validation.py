@@ -122,15 +122,7 @@ def name_of(scores: object) -> str:
 
 
 def column_names(table: Any) -> list[Any]:
-    """
-    Return the names of the columns of a pandas, polars or Dask DataFrame or a pyarrow table.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> column_names(pd.DataFrame({"score": [0.5]}))
-    ['score']
-    """
+    """Return the names of the columns of a pandas, polars or Dask DataFrame or a pyarrow table."""
     # The columns of a pyarrow table are those themselves.
     return list(table.column_names if hasattr(table, "column_names") else table.columns)
 
@@ -444,14 +436,7 @@ def of_each_class(
 
 
 def as_labels(labels: Any, name: str) -> NDArray[Any]:
-    """
-    Return labels as an array of the same shape, none of them masked or missing, of one type.
-
-    Examples
-    --------
-    >>> as_labels(["ham", "spam"], "y")
-    array(['ham', 'spam'], dtype='<U4')
-    """
+    """Return labels as an array of the same shape, none of them masked or missing, of one type."""
     values = np.asarray(unmasked(labels, name))
     if values.dtype.kind == "f":
         blank, wanted = np.flatnonzero(~np.isfinite(values)), "not hold nan or infinity"

@@ -49,12 +49,6 @@ class ProbabilityMatrix(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Columns are in the order of the sorted classes, or named by them. With two classes one column,
     that of the second, is enough.
-
-    Examples
-    --------
-    >>> matrix = ProbabilityMatrix().fit([[0.2, 0.3, 0.5], [0.6, 0.3, 0.1]], [2, 0])
-    >>> matrix.classes_.tolist()  # class 1 has no document
-    [0, 1, 2]
     """
 
     def fit(self, X: Any, y: Any) -> Self:  # noqa: N803

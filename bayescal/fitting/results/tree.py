@@ -41,7 +41,7 @@ class PosteriorTree(xr.DataTree):  # type: ignore[no-untyped-call]
     def __array__(self, dtype: Any = None, copy: Any = None) -> NDArray[Any]:
         """Raise TypeError: a tree is no array, though ArviZ before 1.0 takes it for one."""
         raise TypeError(
-            "a DataTree must not be converted to an array, as ArviZ before 1.0 does: use"
+            "cannot directly convert a DataTree into a numpy array, as ArviZ before 1.0 does: use"
             " arviz_stats.summary(posterior_), or arviz.summary(posterior_['posterior']"
             ".to_dataset())."
         )
