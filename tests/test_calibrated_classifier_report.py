@@ -1,4 +1,4 @@
-"""What a CalibratedClassifier was fitted to is drawn, told and reported like any fit."""
+"""Plots, summaries and reports take a CalibratedClassifier like any fit."""
 
 import numpy as np
 import pytest
