@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 ALL_TRIED, STEP = 1000, 1e-3
 
 
-class FittedCalibrator(Protocol):
+class HasFittedProblems(Protocol):
     """Anything fitted that has problems, see `bayescal.fitting.problems.problem`."""
 
     def fitted_problems(self) -> Any:
@@ -73,7 +73,7 @@ class Collection:
 
 
 def rates_by_topic(
-    calibrator: FittedCalibrator,
+    calibrator: HasFittedProblems,
     scores: ArrayLike,
     topics: ArrayLike | None = None,
     *,
@@ -154,7 +154,7 @@ def rates_by_topic(
 
 
 def thresholds_by_topic(
-    calibrator: FittedCalibrator,
+    calibrator: HasFittedProblems,
     scores: ArrayLike,
     topics: ArrayLike | None = None,
     *,
@@ -284,7 +284,7 @@ def _tried(ends: NDArray[np.intp]) -> NDArray[np.intp]:
 
 
 def _collections(
-    calibrator: FittedCalibrator,
+    calibrator: HasFittedProblems,
     scores: ArrayLike,
     topics: ArrayLike | None,
     prior: Any,

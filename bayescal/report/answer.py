@@ -257,10 +257,10 @@ def _choices(problem: FittedProblem, selection: dict[str, Any]) -> tuple[Cell, .
     positives = Cell(problem.counts[1])
     several = problem.draws is not None
 
-    def cell(found: list[float | None] | None, shown: str = "percent") -> Cell:
-        if found is None:
+    def cell(values: list[float | None] | None, shown: str = "percent") -> Cell:
+        if values is None:
             return Cell(None)
-        value, lower, upper = (*found, None, None)[:3]
+        value, lower, upper = (*values, None, None)[:3]
         return Cell(value, lower, upper, shown) if several else Cell(value, shown=shown)
 
     recall = cell(at and at["recall"])
