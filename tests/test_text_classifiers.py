@@ -18,7 +18,7 @@ from bayescal.text import (
     make_classifier,
     nearest_neighbours,
 )
-from bayescal.text.classifiers import CLASSIFIERS
+from bayescal.text.classifiers import CLASSIFIERS, naive_bayes
 from bayescal.text.nearest_neighbours import (
     default_neighbours,
     fewest_errors,
@@ -221,3 +221,8 @@ def test_selection_is_inside_the_fold(name):
         other[test] = ~other[test]
         again = cross_val_scores(model, COUNTS, other, folds=folds)
         assert again[test].tolist() == found[test].tolist()
+
+
+def test_an_unknown_kind_of_naive_bayes_is_refused():
+    with pytest.raises(ValueError, match=r"kind must be one of .*'naive_bayes'.* got 'svm'"):
+        naive_bayes("svm")
