@@ -19,7 +19,7 @@ help:
 	@echo "make test-times  a table of what tests take, in build/, of the lanes run last"
 	@echo "make references  sample anew with NUTS what fast engines are compared with"
 	@echo "make mutations   put faults into the package, count those that make test finds"
-	@echo "make docs    the documentation site, in build/site (NOTEBOOKS=force: with outputs)"
+	@echo "make docs    the documentation site, in build/site (NOTEBOOKS=off: without their outputs)"
 	@echo "make bench   performance ratios against peers"
 	@echo "make validate  rerun the studies behind docs/validation (about two hours)"
 	@echo "make lock    pin the newest versions again (needs uv)"
@@ -77,8 +77,8 @@ references: $(STAMP)
 mutations: $(STAMP)
 	OMP_NUM_THREADS=1 $(BIN)/python -m tools.mutations
 
-# "off" shows notebooks as they are in git, without outputs; "force" runs them for the site.
-NOTEBOOKS ?= off
+# "cache" runs notebooks that changed, for their outputs; "off" shows them as they are in git.
+NOTEBOOKS ?= cache
 docs: $(STAMP)
 	$(BIN)/python -m sphinx --builder html --fail-on-warning --keep-going --quiet \
 	  --define nb_execution_mode=$(NOTEBOOKS) --doctree-dir build/doctrees docs build/site

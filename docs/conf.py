@@ -40,9 +40,11 @@ html_theme_options = {
     "show_toc_level": 2,
 }
 
-# Notebooks run in the tests; `make docs NOTEBOOKS=force` runs them for the site too.
-nb_execution_mode = "off"
-nb_execution_timeout = 120
+# Notebooks are run for the site, so that it shows their outputs, and again only if they change.
+nb_execution_mode = "cache"
+nb_execution_cache_path = str(ROOT / "build/notebooks")
+nb_execution_in_temp = True
+nb_execution_timeout = 300
 nb_execution_raise_on_error = True
 myst_enable_extensions: list[str] = []
 myst_heading_anchors = 3
@@ -51,7 +53,7 @@ copybutton_prompt_is_regexp = True
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # docstrings say what arguments are
-autodoc_preserve_defaults = True
+autodoc_preserve_defaults = False  # values, not the names of constants
 autodoc_default_options = {"members": True}
 napoleon_google_docstring = False
 napoleon_use_rtype = False
@@ -74,6 +76,21 @@ def keep_text(*event: Any) -> None:
             lines[k] = NAMES.sub(lambda names: names[0].replace(", ", ","), line)
         elif not example and "``" not in line:
             lines[k] = line.replace("|", r"\|")
+
+
+def write_defaults(*event: Any) -> tuple[str | None, str | None]:
+    """Write functions that are defaults by their names."""
+    signature, returns = event[-2:]
+    return signature and re.sub(r"<function ([\w.]+)>", r"\1", signature), returns
+
+
+def quote_defaults(_app: Any, doctree: Any) -> None:
+    """Write text that is a default in double quotes, as in the source."""
+    for node in list(doctree.findall(nodes.inline)):
+        if "default_value" in node["classes"]:
+            text = node.astext().replace("'", '"')
+            node.children = []
+            node += nodes.Text(text)
 
 
 def command_line(_app: Any, docname: str, source: list[str]) -> None:
@@ -134,4 +151,6 @@ def setup(app: Any) -> None:
     app.connect("source-read", mend_links)
     app.connect("autodoc-skip-member", leave_out)
     app.connect("autodoc-process-docstring", keep_text)
+    app.connect("autodoc-process-signature", write_defaults)
+    app.connect("doctree-read", quote_defaults)
     app.connect("source-read", command_line)

@@ -117,6 +117,8 @@ class TestBayes:
         assert np.isin(some, draws).all()
         shortest = binary.predict_interval(X, kind="hdi")
         assert (np.ptp(shortest, axis=1) <= np.ptp(binary.predict_interval(X), axis=1) + 1e-9).all()
+        with pytest.raises(ValueError, match=r"kind must be one of .* got 'simultaneous'"):
+            binary.predict_interval(X, kind="simultaneous")
 
     @pytest.mark.slow
     def test_bands_hold_the_truth_and_narrow(self):

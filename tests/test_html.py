@@ -113,7 +113,7 @@ def test_topics_with_fewest_positives_are_shown(topics):
     head, *rows = Reader(text).rows
     assert head == ["topic", "of class 0", "of class 1", "mode", "90 % interval"]
     assert len(rows) == 12
-    assert "15 topics, 360 documents" in text
+    assert "TopicCalibrator fitted to 360 documents of 15 topics" in text
     mean = topics.posterior_["posterior"]["theta"].sel(klass="positive", topic=rows[3][0]).mean()
     assert float(rows[3][3]) == pytest.approx(float(mean), rel=6e-3)
 

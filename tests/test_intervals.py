@@ -111,3 +111,10 @@ class TestPrior:
             calibrator.predict_proba(X, prior=prior)
         with pytest.raises(ValueError, match="prior must"):
             calibrator.predict_interval(X, prior=st.norm(0, 1))
+
+
+def test_an_unknown_kind_is_refused():
+    calibrator = ScoreCalibrator("gaussian", draws=20, random_state=0)
+    calibrator.fit([-1.0, 0.0, 0.5, 2.0], [0, 1, 0, 1])
+    with pytest.raises(ValueError, match=r"kind must be one of .* got 'wald'"):
+        calibrator.predict_interval([0.0], kind="wald")

@@ -7,6 +7,7 @@ import sys
 from html import unescape
 from pathlib import Path
 
+import nbformat
 import pytest
 
 ROOT = Path(__file__).parent.parent
@@ -32,21 +33,12 @@ ROOMS = (
 FETCHED = re.compile(r"<(?:script|link|img|iframe)\b[^>]*?(?:src|href)=\"(?:https?:)?//[^\"]*\"")
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("site")
-    options = ("--builder", "html", "--fail-on-warning", "--keep-going", "--quiet")
+def build(source, folder, *options):
+    """Build a site with the configuration of this one; return its pages."""
+    options += ("--builder", "html", "--fail-on-warning", "--keep-going", "--quiet")
+    options += ("--conf-dir", ROOT / "docs", "--doctree-dir", folder / "trees")
     done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "sphinx",
-            *options,
-            "-d",
-            folder / "trees",
-            ROOT / "docs",
-            folder / "html",
-        ],
+        [sys.executable, "-m", "sphinx", *options, source, folder / "html"],
         capture_output=True,
         text=True,
         check=False,
@@ -56,6 +48,13 @@ def site(tmp_path_factory):
         page.relative_to(folder / "html").as_posix(): page.read_text(encoding="utf-8")
         for page in (folder / "html").rglob("*.html")
     }
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    # Notebooks run in tests of their own.
+    folder = tmp_path_factory.mktemp("site")
+    return build(ROOT / "docs", folder, "--define", "nb_execution_mode=off")
 
 
 def public_names(room):
@@ -102,6 +101,32 @@ def test_every_notebook_and_study_is_there(site):
     notebooks = {f"notebooks/{path.stem}.html" for path in (ROOT / "notebooks").glob("*.ipynb")}
     studies = {f"validation/{path.stem}.html" for path in (ROOT / "docs/validation").glob("*.md")}
     assert notebooks | studies <= set(site)
+
+
+@pytest.mark.docs
+@pytest.mark.one_era
+def test_notebooks_show_their_outputs(tmp_path):
+    source = tmp_path / "source"
+    source.mkdir()
+    (source / "index.md").write_text("# Site\n\n```{toctree}\nnotebook\n```\n", encoding="utf-8")
+    cells = [nbformat.v4.new_markdown_cell("# Page"), nbformat.v4.new_code_cell("print(6 * 7)")]
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), source / "notebook.ipynb")
+    cache = f"nb_execution_cache_path={tmp_path / 'cache'}"
+    page = build(source, tmp_path, "--define", cache)["notebook.html"]
+    assert re.search(r'class="cell_output.*?<pre>(<span></span>)?42\b', page, flags=re.DOTALL)
+
+
+@pytest.mark.docs
+@pytest.mark.one_era
+def test_signatures_have_values_in_place_of_names_of_constants(site):
+    text = {name: unescape(re.sub("<[^>]+>", "", page)) for name, page in site.items()}
+    assert 'lapse="auto"' in text["reference/score_calibrator.html"]
+    signature = re.compile(r'<dt class="sig.*?</dt>', flags=re.DOTALL)
+    for name, page in site.items():
+        if name.startswith("reference/"):
+            for found in signature.findall(page):
+                shown = unescape(re.sub("<[^>]+>", "", found))
+                assert not re.search(r"=(?!UNSET)[A-Z]{3,}|=<|='", shown), (name, shown)
 
 
 @pytest.mark.docs

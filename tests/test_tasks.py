@@ -262,6 +262,8 @@ class TestBands:
         assert ((found[:, 0] <= point) & (point <= found[:, 1])).mean() > 0.98
         narrow = fitted[name].predict_interval(X, TASK, level=0.5, kind="hdi")
         assert np.ptp(narrow, axis=1).mean() < np.ptp(found, axis=1).mean()
+        with pytest.raises(ValueError, match=r"kind must be one of .* got 'simultaneous'"):
+            fitted[name].predict_interval(X, TASK, kind="simultaneous")
 
     @pytest.mark.parametrize("name", POSTERIORS)
     def test_wider_for_tasks_without_labels(self, name):

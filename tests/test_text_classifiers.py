@@ -22,6 +22,7 @@ from bayescal.text.classifiers import (
     CLASSIFIERS,
     default_neighbours,
     fewest_errors,
+    naive_bayes,
     nearest,
     nearest_documents,
 )
@@ -221,3 +222,8 @@ def test_selection_is_inside_the_fold(name):
         other[test] = ~other[test]
         again = cross_val_scores(model, COUNTS, other, folds=folds)
         assert again[test].tolist() == found[test].tolist()
+
+
+def test_an_unknown_kind_of_naive_bayes_is_refused():
+    with pytest.raises(ValueError, match=r"kind must be one of .*'naive_bayes'.* got 'svm'"):
+        naive_bayes("svm")

@@ -35,7 +35,7 @@ ALL_TRIED, STEP = 1000, 1e-3
 COUNTED_ALONE = 10_000
 
 
-class FittedCalibrator(Protocol):
+class HasFittedProblems(Protocol):
     """Anything fitted that has problems, see `bayescal.fitting.problems.problem`."""
 
     def fitted_problems(self) -> Any:
@@ -108,7 +108,7 @@ class Collection:
 
 
 def rates_by_topic(
-    calibrator: FittedCalibrator,
+    calibrator: HasFittedProblems,
     scores: ArrayLike,
     topics: ArrayLike | None = None,
     *,
@@ -189,7 +189,7 @@ def rates_by_topic(
 
 
 def thresholds_by_topic(
-    calibrator: FittedCalibrator,
+    calibrator: HasFittedProblems,
     scores: ArrayLike,
     topics: ArrayLike | None = None,
     *,
@@ -321,7 +321,7 @@ def _tried(ends: NDArray[np.intp]) -> NDArray[np.intp]:
 
 
 def _collections(
-    calibrator: FittedCalibrator,
+    calibrator: HasFittedProblems,
     scores: ArrayLike,
     topics: ArrayLike | None,
     prior: Any,

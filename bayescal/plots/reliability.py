@@ -218,7 +218,7 @@ class ReliabilityDisplay(display.Display):
             If an argument is not as described.
         """
         truth = y_true if pos_label is None else np.asarray(unmasked(y_true, "y_true")) == pos_label
-        found = reliability_curve(
+        diagram = reliability_curve(
             truth,
             y_prob,
             method=method,
@@ -230,11 +230,14 @@ class ReliabilityDisplay(display.Display):
             rng=random_state,
         )
         variables: dict[str, Any] = {
-            "prob_true": ("prob_pred", found.prob_true),
-            "weight": ("prob_pred", found.weight),
+            "prob_true": ("prob_pred", diagram.prob_true),
+            "weight": ("prob_pred", diagram.weight),
         }
-        if found.lower is not None and found.upper is not None:
-            variables |= {"lower": ("prob_pred", found.lower), "upper": ("prob_pred", found.upper)}
+        if diagram.lower is not None and diagram.upper is not None:
+            variables |= {
+                "lower": ("prob_pred", diagram.lower),
+                "upper": ("prob_pred", diagram.upper),
+            }
         weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         p = np.asarray(y_prob, dtype=np.float64)
         count, edges = np.histogram(p, COUNT_BINS, axis_range(p), weights=weight)
@@ -250,7 +253,7 @@ class ReliabilityDisplay(display.Display):
             "method": method,
             "name": name or "",
         }
-        data = xr.Dataset(variables, {"prob_pred": found.prob_pred}, attrs)
+        data = xr.Dataset(variables, {"prob_pred": diagram.prob_pred}, attrs)
         return cls(data).plot(ax=ax, counts=counts, legend=legend)
 
     def plot(self, *, ax: Axes | None = None, counts: bool = True, legend: bool = True) -> Self:

@@ -96,7 +96,7 @@ EVEN = 0.5  # probability from which documents are taken where no threshold is a
 
 @dataclass(frozen=True)
 class CollectionRow:
-    """What reading one topic's documents finds and misses."""
+    """The positives that reading one topic's documents finds and misses."""
 
     name: str
     # Its position among the topics of the calibrator; None for a topic that was not fitted
@@ -128,7 +128,7 @@ class CollectionRow:
 def read_collection(
     problems: Problems, collection: Any, threshold: float | None, recall: float, level: float
 ) -> list[CollectionRow]:
-    """Return what a threshold, and the one for a recall, take of a collection."""
+    """Return the positives that a threshold, and the one for a recall, find in a collection."""
     scores, topics = _scores_and_topics(collection, problems)
     source = SimpleNamespace(fitted_problems=lambda: problems)
     common: dict[str, Any] = {"level": level, "random_state": 0}
@@ -260,10 +260,10 @@ def _choices(problem: FittedProblem, selection: dict[str, Any]) -> tuple[Cell, .
     positives = Cell(problem.counts[1])
     several = problem.draws is not None
 
-    def cell(found: list[float | None] | None, shown: str = "percent") -> Cell:
-        if found is None:
+    def cell(values: list[float | None] | None, shown: str = "percent") -> Cell:
+        if values is None:
             return Cell(None)
-        value, lower, upper = (*found, None, None)[:3]
+        value, lower, upper = (*values, None, None)[:3]
         return Cell(value, lower, upper, shown) if several else Cell(value, shown=shown)
 
     recall = cell(at and at["recall"])

@@ -90,7 +90,9 @@ class Totals:
         self._ends: list[tuple[float, float]] = []
         self._held_out: list[HeldOut] = []
 
-    def add(self, problem: FittedProblem, test: Documents | None, found: HeldOut | None) -> None:
+    def add(
+        self, problem: FittedProblem, test: Documents | None, predicted: HeldOut | None
+    ) -> None:
         """Take in a topic, with its held-out documents and what it says of them."""
         self._fitted.add(problem.name, problem.documents)
         self._tested.add(problem.name, test)
@@ -98,8 +100,8 @@ class Totals:
         if problem.documents.known:
             score = problem.documents.score
             self._ends.append((float(score.min()), float(score.max())))
-        if found is not None:
-            self._held_out.append(found)
+        if predicted is not None:
+            self._held_out.append(predicted)
 
     def reliability(self, level: float) -> dict[str, Any] | None:
         """Return the losses of all held-out predictions together."""
@@ -126,8 +128,8 @@ class Totals:
             )
         held_out = sum(each.positive.size for each in self._held_out)
         out["Scores held out"] = f"{held_out:,}" if held_out else "none given"
-        for name, found in (tested or {}).items():
-            out[f"Log-loss per held-out document, {NAMES[name]}"] = f"{found['log_loss']:.4g} bits"
+        for name, losses in (tested or {}).items():
+            out[f"Log-loss per held-out document, {NAMES[name]}"] = f"{losses['log_loss']:.4g} bits"
         return out
 
     def hashes(self) -> dict[str, str]:
@@ -288,9 +290,9 @@ def gather(
         if name in fitted:
             problem = replace(problem, documents=fitted[name])
         mine = held_out.get(name)
-        found = None if mine is None else predict(problem, mine)
-        topic = describe_topic(problem, found, asked, size)
-        seen.add(problem, mine, found)
+        predicted = None if mine is None else predict(problem, mine)
+        topic = describe_topic(problem, predicted, asked, size)
+        seen.add(problem, mine, predicted)
         topics.append(topic)
         rows.append(answers.row_of(len(rows), problem, topic, with_test=bool(held_out)))
     tested = seen.reliability(level)
@@ -332,8 +334,8 @@ def _internal(threshold: float | None, first: FittedProblem) -> float | None:
 
 
 def _off(topics: list[dict[str, Any]]) -> tuple[int, int]:
-    found = [topic["test"]["point"]["calibrated"] for topic in topics if topic["test"]]
-    return found.count(False), len(found)
+    verdicts = [topic["test"]["point"]["calibrated"] for topic in topics if topic["test"]]
+    return verdicts.count(False), len(verdicts)
 
 
 def _problems_of(source: Source) -> Problems:
@@ -352,13 +354,13 @@ def _held_out(problems: Problems, first: FittedProblem, test: Any) -> dict[Any, 
     return {first.name: read_labelled(test, first)}
 
 
-def _fitted(problems: Problems, first: FittedProblem, given: Any) -> dict[Any, Documents]:
-    """Return the documents fitted, where the calibrator does not keep them and they are given."""
-    if given is None:
+def _fitted(problems: Problems, first: FittedProblem, documents: Any) -> dict[Any, Documents]:
+    """Return the documents fitted, if the calibrator does not keep them."""
+    if documents is None:
         return {}
     if first.documents.known:
         raise ValueError("fitted is for a TopicCalibrator: a ScoreCalibrator keeps its scores.")
-    return read_labelled_topics(given, first, problems, "fitted")
+    return read_labelled_topics(documents, first, problems, "fitted")
 
 
 SCRIPTS = (

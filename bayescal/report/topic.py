@@ -196,8 +196,8 @@ def _range(problem: FittedProblem) -> tuple[float, float]:
         parts = [fitted.score[fitted.positive == klass] for klass in (False, True)]
         ends = np.array([np.quantile(part, [CUT, 1.0 - CUT]) for part in parts if part.size])
         low, high = ends[:, 0].min(), ends[:, 1].max()
-    room = MARGIN * (high - low) or problem.scale[1]
-    return float(low - room), float(high + room)
+    margin = MARGIN * (high - low) or problem.scale[1]
+    return float(low - margin), float(high + margin)
 
 
 # What a threshold takes of one topic: precision and recall; the threshold for a wanted recall.
@@ -249,12 +249,12 @@ def describe_selection(
             "held_out": None if test is None else counted(test, threshold[0]),
         }
 
-    given = asked.threshold
-    threshold = half_way(x, problem.log_odds(x)) if given is None else given
-    found = threshold_for_recall(scores, p, asked.recall, of=OF, level=asked.level)
+    threshold = asked.threshold
+    threshold = half_way(x, problem.log_odds(x)) if threshold is None else threshold
+    needed = threshold_for_recall(scores, p, asked.recall, of=OF, level=asked.level)
     return {
         "at": None if threshold is None else taken((threshold,)),
-        "wanted": taken((found.threshold, found.lower, found.upper)),
+        "wanted": taken((needed.threshold, needed.lower, needed.upper)),
     }
 
 
@@ -299,10 +299,10 @@ def typical_scores(x: Floats, share: Floats, n: int) -> Floats:
 def counted(test: HeldOut, threshold: float) -> dict[str, Any]:
     """Return precision and recall of held-out documents; None where there is nothing to count."""
     taken = test.score >= threshold
-    found = int((taken & test.positive).sum())
+    hits = int((taken & test.positive).sum())
     return {
-        "precision": _share(found, int(taken.sum())),
-        "recall": _share(found, int(test.positive.sum())),
+        "precision": _share(hits, int(taken.sum())),
+        "recall": _share(hits, int(test.positive.sum())),
     }
 
 

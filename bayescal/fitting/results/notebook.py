@@ -71,17 +71,17 @@ def calibrator_html(
     observed = tree["observed_data"].to_dataset()
     label = observed["label"].values
     counts = [f"{int((label == k).sum()):,} of class {name}" for k, name in enumerate(classes)]
-    notes = []
+    notes = [f"Model: {family}. Inference: {inference}."]
     if COMBINATION in tree:
         weights = tree[COMBINATION]["weight"].to_series()
-        each = ", ".join(f"{name} {value:.2f}" for name, value in weights.items())
-        notes.append(f"Weights: {each}.")
+        each = ", ".join(f"{100.0 * value:.0f} % {name}" for name, value in weights.items())
+        notes = [f"Model: {each}. Inference: {inference}."]
     table = _curve_table(
         observed, calibration, point, "posterior" in tree, POINT_NAMES.get(inference)
     )
     title = f"Probability of class {classes[1]} given the score"
     return _page(
-        f"ScoreCalibrator, {family}, {inference}: {', '.join(counts)}",
+        f"ScoreCalibrator fitted to {label.size:,} scores: {' and '.join(counts)}",
         [*notes, *problems],
         _picture(draw, title, HEIGHT),
         _table(table, title),
@@ -120,8 +120,9 @@ def topics_html(
     """Return a TopicCalibrator's results as HTML: the topics with fewest positives first."""
     documents = groups[LIKELIHOOD]["total_weight"].transpose("klass", "topic").values
     size, order = documents.shape[1], np.argsort(documents[1], kind="stable")[:TOPICS]
-    head = f"TopicCalibrator, pooling {pooling}: {size:,} topics, {documents.sum():,.0f} documents"
-    notes = [f"{flagged:,} topics have warnings (flagged_)."] if flagged else []
+    head = f"TopicCalibrator fitted to {documents.sum():,.0f} documents of {size:,} topics"
+    notes = [f"Pooling: {pooling}."]
+    notes += [f"{flagged:,} topics have warnings (flagged_)."] if flagged else []
     notes += problems
     if size == 0:
         return _page(head, [*notes, "Their population answers for topics: add_topics."])

@@ -141,9 +141,9 @@ class ExportedCurves:
         noise = NOISE * np.abs(np.stack(beside) - log_odds).max(axis=0)
         p = probability(log_odds)
         moved = probability(log_odds + noise) - probability(log_odds - noise)
-        told = np.asarray((moved <= SETTLED).all(axis=0), dtype=np.bool_)
-        told[0] = True
-        up_to_noise = np.logical_and.accumulate(told)
+        settled = np.asarray((moved <= SETTLED).all(axis=0), dtype=np.bool_)
+        settled[0] = True
+        up_to_noise = np.logical_and.accumulate(settled)
         return scores[up_to_noise], p[:, up_to_noise]
 
     @property

@@ -88,7 +88,7 @@ function summary(values) {
 
 // Numbers of each draw for documents called positive: of the negatives called so (wrong) and of the
 // positives not (missed), of so many of each.
-class Outcomes {
+class RatesByDraw {
   constructor({ falsePositive, falseNegative, prior }) {
     Object.assign(this, { falsePositive, falseNegative, prior });
     for (const name of ["falsePositives", "misses", "recall", "taken", "precision", "cost"]) this[name] = [];
@@ -110,7 +110,7 @@ class Outcomes {
 // The outcomes of documents called positive by shares `called` at the nodes.
 function outcomesOf(topic, called, costs) {
   const { rows, columns, probability } = drawsOf(topic);
-  const out = new Outcomes(costs);
+  const out = new RatesByDraw(costs);
   for (let k = 0; k < rows; k++) {
     let negatives = 0, positives = 0, wrong = 0, missed = 0;
     for (let j = 0; j < columns; j++) {
@@ -134,13 +134,13 @@ function outcomesAt(topic, score, costs) {
 // The highest score from which on a share of the positives is found: by the mean over draws, and by
 // each draw.
 function thresholdForRecall(topic, wanted, costs) {
-  const found = [];
+  const cuts = [];
   const { rows, columns, probability } = drawsOf(topic);
   for (let k = 0; k < rows; k++) {
     const weights = topic.smooth.map((share, j) => share * probability[k * columns + j]);
-    found.push(cutFromAbove(topic.x, weights, wanted));
+    cuts.push(cutFromAbove(topic.x, weights, wanted));
   }
-  const { lower, upper } = summary(found);
+  const { lower, upper } = summary(cuts);
   let [low, high] = [topic.x[0], topic.x[topic.x.length - 1]];
   for (let step = 0; step < 30; step++) {
     const middle = (low + high) / 2;
@@ -190,18 +190,18 @@ function decide(topic, costs) {
 function thresholdsOfDraws(topic, threshold, prior) {
   const { rows, columns, at } = drawsOf(topic);
   const shift = shiftsOf(topic, prior);
-  const found = [];
+  const thresholds = [];
   for (let k = 0; k < rows; k++) {
     const curve = at.subarray(k * columns, (k + 1) * columns);
-    found.push(mainThreshold(topic, regionsAbove(topic.x, curve, threshold - shift[k])));
+    thresholds.push(mainThreshold(topic, regionsAbove(topic.x, curve, threshold - shift[k])));
   }
-  return summary(found);
+  return summary(thresholds);
 }
 
 // The outcomes of calling everything above a score positive, between neighbouring nodes.
 function outcomesByThreshold(topic, costs) {
   const { rows, columns, probability } = drawsOf(topic);
-  const by = Array.from({ length: columns - 1 }, () => new Outcomes(costs));
+  const by = Array.from({ length: columns - 1 }, () => new RatesByDraw(costs));
   for (let k = 0; k < rows; k++) {
     const p = topic.smooth.map((share, j) => share * probability[k * columns + j]);
     const q = topic.smooth.map((share, j) => share - p[j]);

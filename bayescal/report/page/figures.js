@@ -12,10 +12,10 @@ function rowsOf(columns) {
 }
 
 function densitiesFigure(topic, width) {
-  const found = topic.densities, bars = topic.histogram;
+  const densities = topic.densities, bars = topic.histogram;
   const heights = bars ? densityOfBars(bars) : [[], []];
   const tops = [...heights.flat()];
-  for (const curves of [found?.predictive, found?.mle]) if (curves) tops.push(...cap(curves));
+  for (const curves of [densities?.predictive, densities?.mle]) if (curves) tops.push(...cap(curves));
   const top = Math.max(...tops) * 1.08 || 1;
   const label = "Density of the scores of each class";
   const chart = new Chart({ width, x: rangeOf(topic), y: [0, top], xLabel: DATA.axis, yLabel: "density", label });
@@ -30,28 +30,28 @@ function densitiesFigure(topic, width) {
       });
       legend.push([`bar ${kind}`, `scores of ${name}`]);
     }
-    if (found?.draws) {
-      const draws = unpack(found.draws[k]);
+    if (densities?.draws) {
+      const draws = unpack(densities.draws[k]);
       for (let i = 0; i < draws.rows; i++) {
         chart.line(topic.x, draws.at.subarray(i * draws.columns, (i + 1) * draws.columns), `draw ${kind}`);
       }
     }
-    if (found?.mle) {
-      chart.line(topic.x, found.mle[k], "mle");
-      columns.push(column(`${name}, maximum likelihood`, found.mle[k]));
+    if (densities?.mle) {
+      chart.line(topic.x, densities.mle[k], "mle");
+      columns.push(column(`${name}, maximum likelihood`, densities.mle[k]));
     }
-    if (found?.predictive) {
-      const mode = found.predictive[k].indexOf(Math.max(...found.predictive[k]));
-      chart.line(topic.x, found.predictive[k], `posterior ${kind}`);
-      chart.dot(topic.x[mode], found.predictive[k][mode], `mode ${kind}`, 4);
+    if (densities?.predictive) {
+      const mode = densities.predictive[k].indexOf(Math.max(...densities.predictive[k]));
+      chart.line(topic.x, densities.predictive[k], `posterior ${kind}`);
+      chart.dot(topic.x[mode], densities.predictive[k][mode], `mode ${kind}`, 4);
       legend.push([`line posterior ${kind}`, `density of ${name}`]);
-      columns.push(column(`${name}, posterior predictive`, found.predictive[k]));
+      columns.push(column(`${name}, posterior predictive`, densities.predictive[k]));
     }
   });
-  if (found?.draws) legend.push(["line draw positive", "posterior draws of either"]);
-  if (found?.mle) legend.push(["line mle", "maximum likelihood of either"]);
-  const peaks = found?.predictive ? " Dots mark the peaks." : "";
-  const note = !found
+  if (densities?.draws) legend.push(["line draw positive", "posterior draws of either"]);
+  if (densities?.mle) legend.push(["line mle", "maximum likelihood of either"]);
+  const peaks = densities?.predictive ? " Dots mark the peaks." : "";
+  const note = !densities
     ? "This model has no class densities: histograms alone."
     : bars
       ? `Lines: how the fit says that scores are spread; bars: the scores fitted.${peaks}`

@@ -62,13 +62,13 @@ function drawTables(container, topic) {
 }
 
 function cellText(column, value) {
-  const kinds = { parameter: "parameters", part: "parts", guard: "guards" };
-  return column in kinds ? named(kinds[column], value) : value;
+  const vocabulary = { parameter: "parameters", part: "parts", guard: "guards" };
+  return column in vocabulary ? named(vocabulary[column], value) : value;
 }
 
 function describe(topic) {
-  const found = Object.entries(topic.diagnostics).map(([key, value]) => `${inWords("diagnostics", key) ?? key}: ${format(value)}`);
-  const draws = element("p", { class: "note" }, found.length ? `The computation: ${found.join("; ")}.` : "There are no posterior draws to check.");
+  const numbers = Object.entries(topic.diagnostics).map(([key, value]) => `${inWords("diagnostics", key) ?? key}: ${format(value)}`);
+  const draws = element("p", { class: "note" }, numbers.length ? `The computation: ${numbers.join("; ")}.` : "There are no posterior draws to check.");
   // Of one topic the summary says the rest.
   if (!several) return [draws];
   const verdict = topic.problems.length
@@ -114,16 +114,16 @@ function showBoth(topic, id, middle, { lower, upper }, text = format) {
 }
 
 function decideTopic(topic, costs, byThreshold) {
-  const found = decide(topic, costs);
-  show("threshold-probability", formatShare(found.probability));
-  show("regions", regionText(found.regions));
-  showBoth(topic, "threshold", found.threshold, found.thresholds);
-  showBoth(topic, "cost", found.cost.mean, found.cost);
-  for (const [id, of] of [["fpr", found.falsePositives], ["miss", found.misses]]) {
+  const decision = decide(topic, costs);
+  show("threshold-probability", formatShare(decision.probability));
+  show("regions", regionText(decision.regions));
+  showBoth(topic, "threshold", decision.threshold, decision.thresholds);
+  showBoth(topic, "cost", decision.cost.mean, decision.cost);
+  for (const [id, of] of [["fpr", decision.falsePositives], ["miss", decision.misses]]) {
     showBoth(topic, id, of.mean, of, formatShare);
   }
   show("spoken", `; expected cost ${byId("cost").textContent}, ${byId("cost-band").textContent}`);
-  putFigure("cost-figure", (width) => costFigure(topic, byThreshold, found, width), "expected cost");
+  putFigure("cost-figure", (width) => costFigure(topic, byThreshold, decision, width), "expected cost");
 }
 
 function selectTopic(topic, costs, byThreshold) {
@@ -133,8 +133,8 @@ function selectTopic(topic, costs, byThreshold) {
   for (const [start, score] of [["own", threshold], ["wanted", wanted.threshold]]) {
     const outcomes = outcomesAt(topic, score, costs);
     for (const name of ["precision", "recall", "taken"]) {
-      const found = summary(outcomes[name]);
-      if (byId(`${start}-${name}`)) showBoth(topic, `${start}-${name}`, found.mean, found, formatShare);
+      const share = summary(outcomes[name]);
+      if (byId(`${start}-${name}`)) showBoth(topic, `${start}-${name}`, share.mean, share, formatShare);
     }
   }
   putFigure("selection-figure", (width) => selectionFigure(topic, byThreshold, threshold, width), "precision and recall");
@@ -165,9 +165,9 @@ function decideRows(costs) {
   decided = JSON.stringify(costs);
   const [, numbers] = chooser.tables;
   for (const row of numbers.rows) {
-    const found = decide(DATA.topics[row.dataset.topic], costs);
-    fill(row.querySelector("[data-live=threshold]"), found.threshold);
-    fill(row.querySelector("[data-live=cost]"), found.cost.mean);
+    const decision = decide(DATA.topics[row.dataset.topic], costs);
+    fill(row.querySelector("[data-live=threshold]"), decision.threshold);
+    fill(row.querySelector("[data-live=cost]"), decision.cost.mean);
   }
   numbers.again();
 }
