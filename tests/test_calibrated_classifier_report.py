@@ -1,4 +1,4 @@
-"""Plots, summaries and reports of a CalibratedClassifier, like those of any fit."""
+"""Plots, summaries and reports take a CalibratedClassifier like any fit."""
 
 import numpy as np
 import pytest

@@ -194,6 +194,11 @@ class TestWinnow:
         for n in (2, 10, 1000):
             assert winnow_mistakes(n, 1) < specialists_mistakes(n, 1)
 
+    def test_all_experts_may_be_infallible(self):
+        assert winnow_mistakes(3, 3) == pytest.approx(3 * winnow_mistakes(3, 1))
+        with pytest.raises(ValueError, match="infallible must be at most n_experts, got 4 of 3"):
+            winnow_mistakes(3, 4)
+
     def test_promotion_of_the_wrong_breaks_it(self):
         class Wrong(type(RULES["winnow"])):
             def run(self, log_weights, advice, label, beta):

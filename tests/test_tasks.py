@@ -357,6 +357,7 @@ class TestRefusals:
             (X, Y[:-1], TASK, "y and X must have the same length, got 719 and 720"),
             (X, Y, TASK[:, None], r"task must have shape \(n,\), one name a document"),
             (X, Y & (TASK != "task 1"), TASK, "one class only in 'task 1': leave such tasks out"),
+            (X, Y & (TASK != "task 5"), TASK, "one class only in 'task 5': leave such tasks out"),
             (X, Y, np.where(TASK == "task 1", np.nan, 1.0), "name the task of every document"),
             (X, Y, [None, *TASK[1:]], "every document, got None for document 0"),
             (np.where(X > 9.0, np.nan, X), Y, TASK, "contains NaN"),

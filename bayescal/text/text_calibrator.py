@@ -281,7 +281,7 @@ class TextCalibrator(CalibratedClassifier):
         counts, unknown = self._counted(X)
         out = np.array(super().decision_function(counts, prior))
         base = special.logit(self._base_rate(prior))
-        out[unknown] = base if out.ndim == 2 else base[self._positive_column]
+        out[unknown] = base if out.ndim == 2 else base[1]
         return out
 
     def predict_interval(
@@ -369,7 +369,7 @@ class TextCalibrator(CalibratedClassifier):
 
     @property
     def _positive_column(self) -> int:
-        """The position in `classes_` of the class that intervals and log-odds speak of."""
+        """The position in `classes_` of the class that intervals and draws speak of."""
         positive = self.classes_[1] if self.positive is None else self.positive
         return int(np.flatnonzero(np.asarray(self.classes_) == positive)[0])
 
