@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from bayescal.ranking.losses import LOSSES
 from bayescal.ranking.measures import TIES, mean_average_precision
@@ -25,7 +25,7 @@ from bayescal.support.validation import (
     check_choice,
     check_count,
     check_positive,
-    unmasked,
+    validated,
     warn_user,
 )
 
@@ -245,9 +245,7 @@ class SVMMAPRanker(RankerMixin, BaseEstimator):  # type: ignore[misc]
     def decision_function(self, X: Any) -> Floats:  # noqa: N803
         """Return the raw scores w.x, which compare documents of the same query; (documents,)."""
         check_is_fitted(self, "coef_")
-        X = validate_data(  # noqa: N806
-            self, unmasked(X, "X"), accept_sparse="csr", dtype=np.float64, reset=False
-        )
+        X = validated(self, X, accept_sparse="csr", dtype=np.float64, reset=False)  # noqa: N806
         return np.asarray(X @ self.coef_)
 
     def _solver(self, X: Any, y: ArrayLike, qid: Any) -> Solver:  # noqa: N803
@@ -257,13 +255,8 @@ class SVMMAPRanker(RankerMixin, BaseEstimator):  # type: ignore[misc]
         check_choice("loss", self.loss, tuple(LOSSES))
         check_choice("solver", self.solver, tuple(SOLVERS))
         check_choice("ties", self.ties, TIES)
-        X, y = validate_data(  # noqa: N806
-            self,
-            unmasked(X, "X"),
-            unmasked(y, "y"),
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            y_numeric=True,
+        X, y = validated(  # noqa: N806
+            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], y_numeric=True
         )
         grades = as_scores(y, "y")
         self.relevance_threshold_ = relevance_threshold_of(grades, self.relevance_threshold)

@@ -7,9 +7,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.tree import DecisionTreeClassifier
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from bayescal.support.validation import Floats, encode_labels, unmasked
+from bayescal.support.validation import Floats, encode_labels, validated
 from bayescal.text.naive_bayes import LogOddsClassifier
 
 
@@ -97,9 +97,7 @@ class DecisionTree(LogOddsClassifier):
         ValueError
             If an argument is not as described.
         """
-        X, y = validate_data(  # noqa: N806
-            self, unmasked(X, "X"), unmasked(y, "y"), accept_sparse="csr", dtype=np.float64
-        )
+        X, y = validated(self, X, y, accept_sparse="csr", dtype=np.float64)  # noqa: N806
         self.classes_, positive = encode_labels(y)
         n = positive.size
         gain = np.log(n) / 2.0 if self.penalty is None else self.penalty
@@ -116,7 +114,5 @@ class DecisionTree(LogOddsClassifier):
     def decision_function(self, X: Any) -> Floats:  # noqa: N803
         """Return natural log-odds of the positive class at each document's leaf; (documents,)."""
         check_is_fitted(self, "tree_")
-        X = validate_data(  # noqa: N806
-            self, unmasked(X, "X"), accept_sparse="csr", dtype=np.float64, reset=False
-        )
+        X = validated(self, X, accept_sparse="csr", dtype=np.float64, reset=False)  # noqa: N806
         return np.asarray(self.log_odds_[self.tree_.apply(X)])

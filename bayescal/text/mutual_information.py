@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse, special
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from bayescal.support.validation import (
     Floats,
@@ -17,6 +17,7 @@ from bayescal.support.validation import (
     check_same_length,
     encode_labels,
     unmasked,
+    validated,
 )
 
 
@@ -130,9 +131,7 @@ class MutualInformationSelector(SelectorMixin, BaseEstimator):  # type: ignore[m
         """
         check_count("k", self.k)
         check_count("min_documents", self.min_documents)
-        X, y = validate_data(  # noqa: N806
-            self, unmasked(X, "X"), unmasked(y, "y"), accept_sparse="csr", multi_output=True
-        )
+        X, y = validated(self, X, y, accept_sparse="csr", multi_output=True)  # noqa: N806
         labels = np.atleast_2d(
             np.transpose(y if topics is None else np.asarray(unmasked(topics, "topics")))
         )

@@ -14,10 +14,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.naive_bayes import MultinomialNB
-from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
+from sklearn.utils.validation import check_is_fitted, check_non_negative
 
 from bayescal.support.bayes import probabilities
-from bayescal.support.validation import Floats, encode_labels, unmasked
+from bayescal.support.validation import Floats, encode_labels, validated
 from bayescal.text.mutual_information import presence
 
 # What classifiers of two classes share whose scores are natural log-odds.
@@ -69,9 +69,7 @@ class LogLinear(LogOddsClassifier):
         ValueError
             If an argument is not as described.
         """
-        X, y = validate_data(  # noqa: N806
-            self, unmasked(X, "X"), unmasked(y, "y"), accept_sparse="csr", dtype=np.float64
-        )
+        X, y = validated(self, X, y, accept_sparse="csr", dtype=np.float64)  # noqa: N806
         self.classes_, positive = encode_labels(y)
         check_non_negative(X, f"{type(self).__name__}.fit")
         n, n_positive = float(positive.size), float(positive.sum())
@@ -85,9 +83,7 @@ class LogLinear(LogOddsClassifier):
     def decision_function(self, X: Any) -> Floats:  # noqa: N803
         """Return natural log-odds of the positive class; shape (documents,)."""
         check_is_fitted(self, "log_ratios_")
-        X = validate_data(  # noqa: N806
-            self, unmasked(X, "X"), accept_sparse="csr", dtype=np.float64, reset=False
-        )
+        X = validated(self, X, accept_sparse="csr", dtype=np.float64, reset=False)  # noqa: N806
         return np.asarray(self._features(sparse.csr_array(X)) @ self.log_ratios_ + self.intercept_)
 
     def __sklearn_tags__(self) -> Any:

@@ -9,10 +9,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.preprocessing import normalize
-from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
+from sklearn.utils.validation import check_is_fitted, check_non_negative
 
 from bayescal.support.parallel import blocks_of
-from bayescal.support.validation import Floats, check_count, encode_labels, unmasked
+from bayescal.support.validation import Floats, check_count, encode_labels, validated
 from bayescal.text.mutual_information import presence
 
 # The most similar documents, by the cosine of what they hold.
@@ -143,9 +143,7 @@ class NearestNeighbours(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         if self.neighbours is not None:
             check_count("neighbours", self.neighbours)
-        X, y = validate_data(  # noqa: N806
-            self, unmasked(X, "X"), unmasked(y, "y"), accept_sparse="csr", dtype=np.float64
-        )
+        X, y = validated(self, X, y, accept_sparse="csr", dtype=np.float64)  # noqa: N806
         self.classes_, self.positive_ = encode_labels(y)
         check_non_negative(X, f"{type(self).__name__}.fit")
         n = self.positive_.size
@@ -175,9 +173,7 @@ class NearestNeighbours(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             can be, cosine 0, from all others.
         """
         check_is_fitted(self, "documents_")
-        X = validate_data(  # noqa: N806
-            self, unmasked(X, "X"), accept_sparse="csr", dtype=np.float64, reset=False
-        )
+        X = validated(self, X, accept_sparse="csr", dtype=np.float64, reset=False)  # noqa: N806
         wanted = self.neighbours_ if count is None else min(count, self.positive_.size)
         return nearest_documents(self.weigh(X), self.documents_, wanted)
 
