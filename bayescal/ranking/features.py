@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import rankdata
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted
 
 from bayescal.ranking.queries import Queries, group_by_query
 from bayescal.support.robust import centre_and_spread
@@ -19,6 +19,7 @@ from bayescal.support.validation import (
     check_choice,
     check_count,
     unmasked,
+    validated,
 )
 
 SPACINGS = ("quantiles", "even")
@@ -118,9 +119,7 @@ class BinnedFunctions(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             If an argument is not as described.
         """
         check_count("n_thresholds", self.n_thresholds)
-        scores = validate_data(
-            self, unmasked(X, "X"), dtype=np.float64, ensure_all_finite="allow-nan"
-        )
+        scores = validated(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
         if isinstance(self.thresholds, str):
             check_choice("thresholds", self.thresholds, SPACINGS)
             self.thresholds_ = [self._chosen(column) for column in scores.T]
@@ -143,9 +142,7 @@ class BinnedFunctions(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             Scores by the functions fitted.
         """
         check_is_fitted(self, "thresholds_")
-        scores = validate_data(
-            self, X, dtype=np.float64, reset=False, ensure_all_finite="allow-nan"
-        )
+        scores = validated(self, X, dtype=np.float64, reset=False, ensure_all_finite="allow-nan")
         # A comparison with nan is false: no threshold is reached.
         parts = [
             scores[:, [column]] >= thresholds for column, thresholds in enumerate(self.thresholds_)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from bayescal.ranking.measures import TIES, mean_average_precision
 from bayescal.ranking.problem import LOSSES, ranking_problem
@@ -233,8 +233,8 @@ class SVMMAPRanker(RankerMixin, BaseEstimator):  # type: ignore[misc]
     def decision_function(self, X: Any) -> Floats:  # noqa: N803
         """Return the raw scores w.x, which compare documents of the same query; (documents,)."""
         check_is_fitted(self, "coef_")
-        X = validate_data(  # noqa: N806
-            self, validation.unmasked(X, "X"), accept_sparse="csr", dtype=np.float64, reset=False
+        X = validation.validated(  # noqa: N806
+            self, X, accept_sparse="csr", dtype=np.float64, reset=False
         )
         return np.asarray(X @ self.coef_)
 
@@ -245,13 +245,8 @@ class SVMMAPRanker(RankerMixin, BaseEstimator):  # type: ignore[misc]
         validation.check_choice("loss", self.loss, tuple(LOSSES))
         validation.check_choice("solver", self.solver, tuple(SOLVERS))
         validation.check_choice("ties", self.ties, TIES)
-        X, y = validate_data(  # noqa: N806
-            self,
-            validation.unmasked(X, "X"),
-            validation.unmasked(y, "y"),
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            y_numeric=True,
+        X, y = validation.validated(  # noqa: N806
+            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], y_numeric=True
         )
         grades = validation.as_scores(y, "y")
         self.relevance_threshold_ = relevance_threshold_of(grades, self.relevance_threshold)

@@ -294,16 +294,7 @@ def as_reals(values: ArrayLike, name: str) -> Floats:
 
 
 def unmasked(values: Any, name: str) -> Any:
-    """
-    Return values; raise ValueError if some are masked, which `numpy.asarray` would not see.
-
-    Examples
-    --------
-    >>> unmasked(np.ma.masked_equal([0, 1], 1), "y")
-    Traceback (most recent call last):
-      ...
-    ValueError: y must hold no masked value, got 1 of 2: leave those documents out.
-    """
+    """Return values; raise ValueError if some are masked, which `numpy.asarray` would not see."""
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         masked = values.size - values.count()
         raise ValueError(
@@ -311,6 +302,14 @@ def unmasked(values: Any, name: str) -> Any:
             " leave those documents out."
         )
     return values
+
+
+def validated(estimator: Any, X: Any, *y: Any, **options: Any) -> Any:  # noqa: N803
+    """Return what scikit-learn's `validate_data` does, of arrays without masked values."""
+    from sklearn.utils.validation import validate_data
+
+    labels = [unmasked(each, "y") for each in y]
+    return validate_data(estimator, unmasked(X, "X"), *labels, **options)
 
 
 def _check_finite(values: Floats, name: str) -> None:
@@ -458,14 +457,7 @@ def as_labels(labels: Any, name: str) -> NDArray[Any]:
 
 
 def missing(values: NDArray[Any]) -> NDArray[np.bool_]:
-    """
-    Return which values are no label: nan, None, pandas.NA and the like.
-
-    Examples
-    --------
-    >>> missing(np.array([1, None, float("nan")], dtype=object)).tolist()
-    [False, True, True]
-    """
+    """Return which values are no label: nan, None, pandas.NA and the like."""
     if values.dtype.kind == "f":
         return np.asarray(np.isnan(values), dtype=np.bool_)
     out = np.zeros(values.shape, dtype=np.bool_)

@@ -10,7 +10,7 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import Binarizer, normalize
 from sklearn.svm import LinearSVC
-from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
+from sklearn.utils.validation import check_is_fitted, check_non_negative
 
 from bayescal.support.parallel import blocks_of
 from bayescal.support.validation import (
@@ -19,7 +19,7 @@ from bayescal.support.validation import (
     check_count,
     check_flag,
     encode_labels,
-    unmasked,
+    validated,
 )
 from bayescal.text import word_models
 
@@ -149,9 +149,7 @@ class NearestNeighbours(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         if self.neighbours is not None:
             check_count("neighbours", self.neighbours)
-        X, y = validate_data(  # noqa: N806
-            self, unmasked(X, "X"), unmasked(y, "y"), accept_sparse="csr", dtype=np.float64
-        )
+        X, y = validated(self, X, y, accept_sparse="csr", dtype=np.float64)  # noqa: N806
         self.classes_, self.positive_ = encode_labels(y)
         check_non_negative(X, f"{type(self).__name__}.fit")
         n = self.positive_.size
@@ -181,9 +179,7 @@ class NearestNeighbours(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             can be, cosine 0, from all others.
         """
         check_is_fitted(self, "documents_")
-        X = validate_data(  # noqa: N806
-            self, unmasked(X, "X"), accept_sparse="csr", dtype=np.float64, reset=False
-        )
+        X = validated(self, X, accept_sparse="csr", dtype=np.float64, reset=False)  # noqa: N806
         wanted = self.neighbours_ if count is None else min(count, self.positive_.size)
         return nearest_documents(self.weigh(X), self.documents_, wanted)
 

@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.feature_selection import SelectorMixin
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.tree import DecisionTreeClassifier
-from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
+from sklearn.utils.validation import check_is_fitted, check_non_negative
 
 from bayescal.support.bayes import probabilities
 from bayescal.support.validation import (
@@ -25,6 +25,7 @@ from bayescal.support.validation import (
     check_same_length,
     encode_labels,
     unmasked,
+    validated,
 )
 
 
@@ -138,9 +139,7 @@ class MutualInformationSelector(SelectorMixin, BaseEstimator):  # type: ignore[m
         """
         check_count("k", self.k)
         check_count("min_documents", self.min_documents)
-        X, y = validate_data(  # noqa: N806
-            self, unmasked(X, "X"), unmasked(y, "y"), accept_sparse="csr", multi_output=True
-        )
+        X, y = validated(self, X, y, accept_sparse="csr", multi_output=True)  # noqa: N806
         given = y if topics is None else np.asarray(unmasked(topics, "topics"))
         labels = np.atleast_2d(np.transpose(given))
         check_same_length("X", X.shape[0], "topics", labels.shape[1])
@@ -220,9 +219,7 @@ class LogLinear(LogOddsClassifier):
         ValueError
             If an argument is not as described.
         """
-        X, y = validate_data(  # noqa: N806
-            self, unmasked(X, "X"), unmasked(y, "y"), accept_sparse="csr", dtype=np.float64
-        )
+        X, y = validated(self, X, y, accept_sparse="csr", dtype=np.float64)  # noqa: N806
         self.classes_, positive = encode_labels(y)
         check_non_negative(X, f"{type(self).__name__}.fit")
         n, n_positive = float(positive.size), float(positive.sum())
@@ -236,9 +233,7 @@ class LogLinear(LogOddsClassifier):
     def decision_function(self, X: Any) -> Floats:  # noqa: N803
         """Return natural log-odds of the positive class; shape (documents,)."""
         check_is_fitted(self, "log_ratios_")
-        X = validate_data(  # noqa: N806
-            self, unmasked(X, "X"), accept_sparse="csr", dtype=np.float64, reset=False
-        )
+        X = validated(self, X, accept_sparse="csr", dtype=np.float64, reset=False)  # noqa: N806
         return np.asarray(self._features(sparse.csr_array(X)) @ self.log_ratios_ + self.intercept_)
 
     def __sklearn_tags__(self) -> Any:
@@ -443,9 +438,7 @@ class DecisionTree(LogOddsClassifier):
         ValueError
             If an argument is not as described.
         """
-        X, y = validate_data(  # noqa: N806
-            self, unmasked(X, "X"), unmasked(y, "y"), accept_sparse="csr", dtype=np.float64
-        )
+        X, y = validated(self, X, y, accept_sparse="csr", dtype=np.float64)  # noqa: N806
         self.classes_, positive = encode_labels(y)
         n = positive.size
         gain = np.log(n) / 2.0 if self.penalty is None else self.penalty
@@ -462,7 +455,5 @@ class DecisionTree(LogOddsClassifier):
     def decision_function(self, X: Any) -> Floats:  # noqa: N803
         """Return natural log-odds of the positive class at each document's leaf; (documents,)."""
         check_is_fitted(self, "tree_")
-        X = validate_data(  # noqa: N806
-            self, unmasked(X, "X"), accept_sparse="csr", dtype=np.float64, reset=False
-        )
+        X = validated(self, X, accept_sparse="csr", dtype=np.float64, reset=False)  # noqa: N806
         return np.asarray(self.log_odds_[self.tree_.apply(X)])

@@ -16,14 +16,14 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils import ClassifierTags
-from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
+from sklearn.utils.validation import check_is_fitted, check_non_negative
 
 from bayescal.calibrators.classifier.raw_scores import last_step, raw_scores, read_classifiers
 from bayescal.calibrators.classifier.targets import BINARY
 from bayescal.combining.indicators import models, neighbours, words
 from bayescal.combining.indicators.models import Indicator, ModelIndicators
 from bayescal.support.parallel import blocks_of
-from bayescal.support.validation import Floats, check_choice, check_flag, encode_labels, unmasked
+from bayescal.support.validation import Floats, check_choice, check_flag, encode_labels, validated
 
 # Kinds of classifiers that have indicators of their own.
 KINDS: Mapping[str, ModelIndicators] = {
@@ -347,9 +347,7 @@ class ReliabilityIndicators(TransformerMixin, BaseEstimator):  # type: ignore[mi
         """
         read_classifiers(self.classifiers)
         check_flag(text=self.text, prefit=self.prefit, task=self.task)
-        X, y = validate_data(  # noqa: N806
-            self, unmasked(X, "X"), unmasked(y, "y"), accept_sparse="csr", dtype=np.float64
-        )
+        X, y = validated(self, X, y, accept_sparse="csr", dtype=np.float64)  # noqa: N806
         self.classes_, positive = encode_labels(y)
         if self.text:
             check_non_negative(X, f"{type(self).__name__}.fit with text=True")
@@ -441,9 +439,7 @@ class ReliabilityIndicators(TransformerMixin, BaseEstimator):  # type: ignore[mi
 
     def _validated(self, X: Any) -> Any:  # noqa: N803
         check_is_fitted(self, "classes_")
-        X = validate_data(  # noqa: N806
-            self, unmasked(X, "X"), accept_sparse="csr", dtype=np.float64, reset=False
-        )
+        X = validated(self, X, accept_sparse="csr", dtype=np.float64, reset=False)  # noqa: N806
         if self.text:
             check_non_negative(X, f"{type(self).__name__} with text=True")
         return X

@@ -6,11 +6,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from bayescal.combining.online import reading
 from bayescal.combining.online.rules import RULES, Advice, Rule, Run, squared_error
-from bayescal.support.validation import Floats, Integers, check_choice, check_count, check_fraction
+from bayescal.support.validation import (
+    Floats,
+    Integers,
+    check_choice,
+    check_count,
+    check_fraction,
+    validated,
+)
 
 # One round can change weights by its square, which must not underflow.
 LEAST_BETA = 1e-100
@@ -280,7 +287,7 @@ class OnlineCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _read_names(self, P: ArrayLike, *, reset: bool) -> None:  # noqa: N803
         """Store the names of experts, or check that they are the same as before."""
-        validate_data(self, P, reset=reset, skip_check_array=True, ensure_2d=False)
+        validated(self, P, reset=reset, skip_check_array=True, ensure_2d=False)
 
     def _check_as_before(self, inputs: reading.OnlineInputs) -> None:
         for name, before, now in (

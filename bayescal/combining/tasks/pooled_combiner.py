@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted
 
 from bayescal.calibrators.classifier.ensemble import interval_of_draws
 from bayescal.combining.combined_classifier import INTERVALS
@@ -213,7 +213,7 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         model = kind.fit(data, rng)
         held_out = kind.held_out(data, fold, model, rng)
         # Last, so that a fit that is refused leaves the one before as it was.
-        validate_data(self, X, skip_check_array=True)
+        validation.validated(self, X, skip_check_array=True)
         self.classes_, self.tasks_ = classes, names
         self._tasks, self._model = tasks, model
         self.scores_ = held_out
@@ -241,7 +241,7 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             If a task is there already, or has a single document.
         """
         check_is_fitted(self, "tasks_")
-        columns = validate_data(self, validation.unmasked(X, "X"), dtype=np.float64, reset=False)
+        columns = validation.validated(self, X, dtype=np.float64, reset=False)
         self._tasks = self._tasks.with_added(columns, task)
         return self
 
@@ -387,9 +387,7 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _read(self, X: Any, task: ArrayLike) -> tuple[Floats, Integers]:  # noqa: N803
         check_is_fitted(self, "tasks_")
-        return self._tasks.read(
-            validate_data(self, validation.unmasked(X, "X"), dtype=np.float64, reset=False), task
-        )
+        return self._tasks.read(validation.validated(self, X, dtype=np.float64, reset=False), task)
 
 
 def _thresholds(held_out: Floats, data: learning.TaskData) -> dict[str, Floats]:
