@@ -13,14 +13,9 @@ from scipy import special
 
 from bayescal.decisions import thresholds
 from bayescal.decisions.thresholds import Cuts, cuts_at, ranked
+from bayescal.support import validation
 from bayescal.support.randomness import generator
-from bayescal.support.validation import (
-    Floats,
-    check_count,
-    check_fraction,
-    check_same_length,
-    first_of,
-)
+from bayescal.support.validation import Floats
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,7 +25,7 @@ if TYPE_CHECKING:
 ALL_TRIED, STEP = 1000, 1e-3
 
 
-class Calibrator(Protocol):
+class CalibratorWithProblems(Protocol):
     """Anything fitted that has problems, see `bayescal.fitting.problems.problem`."""
 
     def fitted_problems(self) -> Any:
@@ -60,7 +55,7 @@ class Collection:
 
 
 def rates_by_topic(
-    calibrator: Calibrator,
+    calibrator: CalibratorWithProblems,
     scores: ArrayLike,
     topics: ArrayLike | None = None,
     *,
@@ -129,7 +124,7 @@ def rates_by_topic(
     if (probability is None) == (threshold is None):
         raise ValueError("give probability or threshold, one of them: which documents are taken.")
     if probability is not None:
-        check_fraction(probability=probability)
+        validation.check_fraction(probability=probability)
     else:
         thresholds.check_threshold(threshold)
     found = _collections(calibrator, scores, topics, prior, draws, random_state)
@@ -138,7 +133,7 @@ def rates_by_topic(
 
 
 def thresholds_by_topic(
-    calibrator: Calibrator,
+    calibrator: CalibratorWithProblems,
     scores: ArrayLike,
     topics: ArrayLike | None = None,
     *,
@@ -192,7 +187,7 @@ def thresholds_by_topic(
     >>> bool(table["recall"].iloc[0] >= 0.9), int(table["selected"].iloc[0]) < 100
     (True, True)
     """
-    check_fraction(recall=recall)
+    validation.check_fraction(recall=recall)
     found = _collections(calibrator, scores, topics, prior, draws, random_state)
     rows = [_threshold(each, recall, assurance, level, rng) for each, rng in found]
     return _table(rows, "selected")
@@ -258,7 +253,7 @@ def _tried(ends: NDArray[np.intp]) -> NDArray[np.intp]:
 
 
 def _collections(
-    calibrator: Calibrator,
+    calibrator: CalibratorWithProblems,
     scores: ArrayLike,
     topics: ArrayLike | None,
     prior: Any,
@@ -266,7 +261,7 @@ def _collections(
     random_state: Any,
 ) -> Iterator[tuple[Collection, np.random.Generator]]:
     """Yield the documents of each topic, and a generator for it."""
-    check_count("draws", draws)
+    validation.check_count("draws", draws)
     problems = calibrator.fitted_problems()
     for topic, given in _by_topic(problems, scores, topics):
         rng = generator(random_state)
@@ -281,19 +276,20 @@ def _by_topic(
         if problems.by_topic:
             raise ValueError(
                 "topics must hold the topic of each score, or the class that it is for, one of"
-                f" {first_of(problems)}; got None."
+                f" {validation.first_of(problems)}; got None."
             )
         return [("", given)]
     if not problems.by_topic:
         raise ValueError("topics must be None for a calibrator without topics.")
     found, code = np.unique(np.asarray(topics), return_inverse=True)
-    check_same_length("scores", len(given), "topics", code.size)
+    validation.check_same_length("scores", len(given), "topics", code.size)
     # Classes go by their names in words, whatever the labels are.
     names = [name if problems.answers(name) else str(name) for name in found.tolist()]
     if unknown := [name for name in names if not problems.answers(name)]:
         raise ValueError(
-            f"topics must hold topics that were fitted, got {first_of(unknown)} ({len(unknown)}"
-            f" unknown) where there are {first_of(problems)}: leave their rows out."
+            f"topics must hold topics that were fitted, got {validation.first_of(unknown)}"
+            f" ({len(unknown)} unknown) where there are {validation.first_of(problems)}: leave"
+            " their rows out."
         )
     return [(name, given[code == k]) for k, name in enumerate(names)]
 

@@ -13,14 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from bayescal.monitoring.changes import CHANGES, Change, Changed, Label
-from bayescal.support.validation import (
-    Floats,
-    as_scores,
-    check_count,
-    check_fraction,
-    check_same_length,
-    match_labels,
-)
+from bayescal.support import validation
+from bayescal.support.validation import Floats
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -180,8 +174,8 @@ class DriftMonitor:
         draws: int = 200,
         changes: Mapping[str, Change] | None = None,
     ) -> None:
-        check_fraction(alpha=alpha)
-        check_count("draws", draws)
+        validation.check_fraction(alpha=alpha)
+        validation.check_count("draws", draws)
         self.calibrator = copy.copy(calibrator)  # a later update must not change what was promised
         self.alpha = alpha
         self.draws = draws
@@ -217,9 +211,9 @@ class DriftMonitor:
         ValueError
             If an argument is not as described. The monitor is then as it was before.
         """
-        values = as_scores(scores)
-        positive = match_labels(labels, self.calibrator.classes_, "labels")
-        check_same_length("scores", values.size, "labels", positive.size)
+        values = validation.as_scores(scores)
+        positive = validation.match_labels(labels, self.calibrator.classes_, "labels")
+        validation.check_same_length("scores", values.size, "labels", positive.size)
         # Scores that the calibrator refuses, such as probabilities above 1, must change nothing.
         self.calibrator.sample_proba([values.min(), values.max()])
         sign = np.where(positive, -1.0, 1.0)

@@ -9,15 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
+from bayescal.support import validation
 from bayescal.support.newton import climb_within
 from bayescal.support.randomness import generator
-from bayescal.support.validation import (
-    Floats,
-    as_scores,
-    check_count,
-    check_fraction,
-    check_positive,
-)
+from bayescal.support.validation import Floats
 from bayescal.support.weights import effective_weights, either_weights
 
 # Beyond these log-odds probabilities round to 0 or 1; no prior above 1e-15 sees the difference.
@@ -118,8 +113,8 @@ def prior_posterior(
     >>> round(found.mean, 2), found.lower < 0.1 < found.upper
     (0.1, True)
     """
-    check_positive(a=a, b=b)
-    check_fraction(level=level)
+    validation.check_positive(a=a, b=b)
+    validation.check_fraction(level=level)
     ratio = np.asarray(log_ratio, dtype=np.float64)
     if ratio.ndim != 2 or ratio.size == 0 or np.isnan(ratio).any():
         raise ValueError(
@@ -236,10 +231,10 @@ def estimate_prior(
     >>> found.lower < 0.1 < found.upper
     True
     """
-    check_count("draws", draws)
-    check_positive(a=a, b=b)
-    check_fraction(level=level)
-    values = np.sort(as_scores(scores))
+    validation.check_count("draws", draws)
+    validation.check_positive(a=a, b=b)
+    validation.check_fraction(level=level)
+    values = np.sort(validation.as_scores(scores))
     starts = np.unique(np.linspace(0, values.size, MOST_SCORES + 1).astype(np.intp)[:-1])
     counts = np.diff(np.append(starts, values.size)).astype(np.float64)
     nodes = np.add.reduceat(values, starts) / counts
