@@ -15,15 +15,9 @@ from scipy import special
 from bayescal.decisions import thresholds
 from bayescal.decisions.draws import BLOCK_ELEMENTS
 from bayescal.decisions.thresholds import Cuts, cuts_at, ranked
+from bayescal.support import validation
 from bayescal.support.randomness import generator
-from bayescal.support.validation import (
-    Floats,
-    check_count,
-    check_fraction,
-    check_same_length,
-    first_of,
-    unmasked,
-)
+from bayescal.support.validation import Floats
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -180,7 +174,7 @@ def rates_by_topic(
     if (probability is None) == (threshold is None):
         raise ValueError("give probability or threshold, one of them: which documents are taken.")
     if probability is not None:
-        check_fraction(probability=probability)
+        validation.check_fraction(probability=probability)
     else:
         thresholds.check_threshold(threshold)
     found = _collections(calibrator, scores, topics, prior, draws, random_state)
@@ -245,7 +239,7 @@ def thresholds_by_topic(
     >>> bool(table["recall"].iloc[0] >= 0.9), int(table["selected"].iloc[0]) < 100
     (True, True)
     """
-    check_fraction(recall=recall)
+    validation.check_fraction(recall=recall)
     found = _collections(calibrator, scores, topics, prior, draws, random_state)
     rows = [_threshold(each, recall, assurance, level, rng) for each, rng in found]
     return _table(rows, "selected")
@@ -329,7 +323,7 @@ def _collections(
     random_state: Any,
 ) -> Iterator[tuple[Collection, np.random.Generator]]:
     """Yield the documents of each topic, and a generator for it."""
-    check_count("draws", draws)
+    validation.check_count("draws", draws)
     problems = calibrator.fitted_problems()
     for topic, given in _by_topic(problems, scores_for(calibrator, scores), topics):
         rng = generator(random_state)
@@ -346,25 +340,26 @@ def _by_topic(
             return list(zip(names, given.T, strict=True))
         column = {name: k for k, name in enumerate(names)}
         code = np.array([column.get(str(name), -1) for name in np.asarray(topics).tolist()])
-        check_same_length("documents", len(given), "topics", code.size)
+        validation.check_same_length("documents", len(given), "topics", code.size)
         given = given[np.arange(code.size), code]
     if topics is None:
         if problems.by_topic:
             raise ValueError(
                 "topics must hold the topic of each score, or the class that it is for, one of"
-                f" {first_of(problems)}; got None."
+                f" {validation.first_of(problems)}; got None."
             )
         return [("", given)]
     if not problems.by_topic:
         raise ValueError("topics must be None for a calibrator without topics.")
-    found, code = np.unique(np.asarray(unmasked(topics, "topics")), return_inverse=True)
-    check_same_length("scores", len(given), "topics", code.size)
+    found, code = np.unique(np.asarray(validation.unmasked(topics, "topics")), return_inverse=True)
+    validation.check_same_length("scores", len(given), "topics", code.size)
     # Classes go by their names in words, whatever the labels are.
     names = [name if problems.answers(name) else str(name) for name in found.tolist()]
     if unknown := [name for name in names if not problems.answers(name)]:
         raise ValueError(
-            f"topics must hold topics that were fitted, got {first_of(unknown)} ({len(unknown)}"
-            f" unknown) where there are {first_of(problems)}: leave their rows out."
+            f"topics must hold topics that were fitted, got {validation.first_of(unknown)}"
+            f" ({len(unknown)} unknown) where there are {validation.first_of(problems)}: leave"
+            " their rows out."
         )
     return [(name, given[code == k]) for k, name in enumerate(names)]
 

@@ -10,14 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayescal.decisions.draws import BLOCK_ELEMENTS, as_binary_draws
+from bayescal.support import validation
 from bayescal.support.randomness import generator
-from bayescal.support.validation import (
-    Floats,
-    as_scores,
-    check_choice,
-    check_fraction,
-    check_same_length,
-)
+from bayescal.support.validation import Floats
 
 # Documents in the order of their scores, cut at every threshold.
 
@@ -52,9 +47,9 @@ class Cuts:
 
 def cuts_of(scores: ArrayLike, draws: ArrayLike, of: str, rng: Any) -> Cuts:
     """Return all thresholds that differ in what they take."""
-    check_choice("of", of, OF)
-    values, p = as_scores(scores), as_binary_draws(draws)
-    check_same_length("scores", values.size, "documents of draws", p.shape[1])
+    validation.check_choice("of", of, OF)
+    values, p = validation.as_scores(scores), as_binary_draws(draws)
+    validation.check_same_length("scores", values.size, "documents of draws", p.shape[1])
     order, ends = ranked(values)
     return cuts_at(values, order, ends, lambda rows: p[:, rows], p.shape[0], of, rng)
 
@@ -172,7 +167,7 @@ def threshold_for_precision(
     >>> found.threshold, round(found.achieved, 2)
     (2.0, 0.7)
     """
-    check_fraction(precision=precision)
+    validation.check_fraction(precision=precision)
     cuts = cuts_of(scores, draws, of, rng)
     return _choose(cuts, cuts.precision, "precision", precision, assurance, level)
 
@@ -216,19 +211,19 @@ def threshold_of_recall(
     cuts: Cuts, recall: float, assurance: float | None, level: float
 ) -> Threshold:
     """Return the highest of some thresholds at which recall is as wanted."""
-    check_fraction(recall=recall)
+    validation.check_fraction(recall=recall)
     return _choose(cuts, cuts.recall, "recall", recall, assurance, level)
 
 
 def _choose(
     cuts: Cuts, measure: Floats, name: str, wanted: float, assurance: float | None, level: float
 ) -> Threshold:
-    check_fraction(level=level)
+    validation.check_fraction(level=level)
     # Sums of probabilities meet a round number only up to rounding.
     reached = measure >= wanted - ROUNDING
     criterion, bar = measure.mean(axis=0), wanted
     if assurance is not None:
-        check_fraction(assurance=assurance)
+        validation.check_fraction(assurance=assurance)
         criterion, bar = reached.mean(axis=0), assurance
     good = np.flatnonzero(criterion >= bar - ROUNDING)
     if not good.size:
@@ -385,7 +380,7 @@ def check_threshold(threshold: float | None) -> None:
 
 
 def _at(threshold: float, cuts: Cuts, measure: Floats, of_none: float, level: float) -> AtThreshold:
-    check_fraction(level=level)
+    validation.check_fraction(level=level)
     check_threshold(threshold)
     # Scores of cuts fall: so many of them are taken.
     taken = int(np.count_nonzero(cuts.score >= threshold))

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import fft, special
 
-from bayescal.metrics.inputs import Outcomes, read_outcomes
+from bayescal.metrics.inputs import Forecasts, read_outcomes
 from bayescal.metrics.reliability import STRATEGIES, Bins, bin_outcomes
 from bayescal.support.validation import Floats, check_choice, check_flag
 
@@ -114,7 +114,7 @@ def _mean_of_folded_normal(mean: Floats, sd: Floats) -> Floats:
     return folded
 
 
-def _sweep(outcomes: Outcomes, most: int) -> Bins:
+def _sweep(outcomes: Forecasts, most: int) -> Bins:
     """Return the most bins up to which shares of positives have always risen."""
     best = bin_outcomes(outcomes, 1, "quantile")
     for n_bins in range(2, most + 1):
@@ -184,7 +184,7 @@ def smooth_calibration_error(
     return smooth_error(read_outcomes(y_true, y_prob, sample_weight, sampling_weight))
 
 
-def smooth_error(outcomes: Outcomes) -> float:
+def smooth_error(outcomes: Forecasts) -> float:
     """Return the smooth calibration error of checked outcomes."""
     # Other metrics need none of it, and it takes as long to import as a fit.
     from scipy import optimize
@@ -205,7 +205,7 @@ def smooth_error(outcomes: Outcomes) -> float:
     return float(optimize.brentq(excess, 0.0, 1.0, xtol=1e-7))
 
 
-def _residuals(outcomes: Outcomes) -> Floats:
+def _residuals(outcomes: Forecasts) -> Floats:
     """Return the share of the documents times y - p in each cell, split between the two nearest."""
     share = outcomes.counts / outcomes.counts.sum()
     residual = share * (outcomes.truth - outcomes.p)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from bayescal.metrics.inputs import Outcomes, read_outcomes
+from bayescal.metrics.inputs import Forecasts, read_outcomes
 from bayescal.support.newton import climb
 from bayescal.support.validation import Floats, as_scores_of, check_choice, check_fraction
 
@@ -27,11 +27,11 @@ class LinearChange:
 
     Parameters
     ----------
-    outcomes : Outcomes
+    outcomes : Forecasts
         Probabilities of 0 and 1 stand for 1e-15 and 1 - 1e-15.
     """
 
-    def __init__(self, outcomes: Outcomes) -> None:
+    def __init__(self, outcomes: Forecasts) -> None:
         self.sign = np.where(outcomes.truth, 1.0, -1.0)
         self.log_odds = as_scores_of(outcomes.p, "probabilities")
         self.weight = outcomes.effective

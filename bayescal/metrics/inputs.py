@@ -14,7 +14,7 @@ from bayescal.support.validation import Floats, as_scores, check_same_length, un
 MOST_NAMED = 5
 
 
-class Outcomes(NamedTuple):
+class Forecasts(NamedTuple):
     """Checked input: labels, P(+), weights or None, and whether those are sampling weights."""
 
     truth: NDArray[np.bool_]
@@ -78,12 +78,12 @@ class Outcomes(NamedTuple):
         happened = np.where(self.truth, self.p, 1.0 - self.p)
         return np.flatnonzero((happened == 0.0) & (self.counts > 0.0))
 
-    def take(self, index: NDArray[np.intp]) -> Outcomes:
+    def take(self, index: NDArray[np.intp]) -> Forecasts:
         """Return the documents at some positions."""
         weight = None if self.weight is None else self.weight[index]
-        return Outcomes(self.truth[index], self.p[index], weight, self.sampled)
+        return Forecasts(self.truth[index], self.p[index], weight, self.sampled)
 
-    def counted(self) -> Outcomes:
+    def counted(self) -> Forecasts:
         """Return the documents that count: a weight of 0 leaves one out."""
         return self if self.weight is None else self.take(np.flatnonzero(self.weight > 0.0))
 
@@ -95,7 +95,7 @@ def read_outcomes(
     sampling_weight: ArrayLike | None = None,
     *,
     as_evidence: bool = False,
-) -> Outcomes:
+) -> Forecasts:
     """
     Return checked outcomes; evidence needs to know how many documents weights stand for.
 
@@ -111,7 +111,7 @@ def read_outcomes(
     sampled = sampling_weight is not None
     if as_evidence and weight is not None and not sampled:
         weights.warn_unless_counts(weight)
-    return Outcomes(truth, p, weight, sampled)
+    return Forecasts(truth, p, weight, sampled)
 
 
 def given_included(p: Floats, one: Floats, other: Floats) -> Floats:
@@ -128,7 +128,7 @@ def given_included(p: Floats, one: Floats, other: Floats) -> Floats:
     return np.divide(positive, total, out=np.zeros_like(p), where=total > 0.0)
 
 
-def name_impossible(outcomes: Outcomes) -> str:
+def name_impossible(outcomes: Forecasts) -> str:
     """
     Return a sentence that names the documents whose class had probability 0.
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from bayescal.metrics.inputs import Outcomes, given_included, read_outcomes
+from bayescal.metrics.inputs import Forecasts, given_included, read_outcomes
 from bayescal.metrics.scores import Metric, brier_score
 from bayescal.support.randomness import generator
 from bayescal.support.validation import Floats, check_choice, check_count, check_fraction
@@ -29,7 +29,7 @@ class Bins(NamedTuple):
     prob_true: Floats
 
 
-def bin_outcomes(outcomes: Outcomes, n_bins: int, strategy: str) -> Bins:
+def bin_outcomes(outcomes: Forecasts, n_bins: int, strategy: str) -> Bins:
     """
     Return documents in bins, as scikit-learn's `calibration_curve` makes them.
 
@@ -38,7 +38,7 @@ def bin_outcomes(outcomes: Outcomes, n_bins: int, strategy: str) -> Bins:
     return summarise(outcomes, bin_index(outcomes, n_bins, strategy))
 
 
-def summarise(outcomes: Outcomes, index: NDArray[np.intp]) -> Bins:
+def summarise(outcomes: Forecasts, index: NDArray[np.intp]) -> Bins:
     """Return documents in the bins that an index names."""
     counts = outcomes.counts
     weight, p, positive = (
@@ -46,10 +46,10 @@ def summarise(outcomes: Outcomes, index: NDArray[np.intp]) -> Bins:
     )
     full = weight > 0.0
     p, positive = p[full] / weight[full], positive[full] / weight[full]
-    return Bins(weight[full], _Seen.of(outcomes, index, full).size, p, positive)
+    return Bins(weight[full], _GroupSums.of(outcomes, index, full).size, p, positive)
 
 
-def bin_index(outcomes: Outcomes, n_bins: int, strategy: str) -> NDArray[np.intp]:
+def bin_index(outcomes: Forecasts, n_bins: int, strategy: str) -> NDArray[np.intp]:
     """Return each document's bin, 0 to n_bins - 1."""
     check_count("n_bins", n_bins)
     check_choice("strategy", strategy, STRATEGIES)
@@ -103,7 +103,7 @@ class Levels(NamedTuple):
         return _sums(self.of, values)
 
 
-def levels_of(outcomes: Outcomes) -> Levels:
+def levels_of(outcomes: Forecasts) -> Levels:
     """Return the distinct probabilities of documents that count; those that tie are one point."""
     distinct, of = np.unique(outcomes.p, return_inverse=True)
     weight = _sums(of, outcomes.counts)
@@ -246,14 +246,14 @@ def reliability_curve(
             limits = _monotone_band(outcomes, curve, tails)
         else:
             index = bin_index(outcomes, n_bins, method)
-            seen = _Seen.of(outcomes, index, np.bincount(index) > 0)
+            seen = _GroupSums.of(outcomes, index, np.bincount(index) > 0)
             limits = seen.bound(tails[0]), seen.bound(tails[1])
     return ReliabilityCurve(
         curve.prob_pred, curve.prob_true, curve.weight, *limits, method, band, level
     )
 
 
-def _corp(outcomes: Outcomes, _: int, __: str) -> tuple[Bins, Refit]:
+def _corp(outcomes: Forecasts, _: int, __: str) -> tuple[Bins, Refit]:
     levels = levels_of(outcomes)
 
     def refit(positives: Floats, counts: Floats) -> Floats:
@@ -261,11 +261,11 @@ def _corp(outcomes: Outcomes, _: int, __: str) -> tuple[Bins, Refit]:
         return recalibrate(levels.sums(positives) / weight, weight)
 
     curve = recalibrate(levels.y, levels.weight)
-    size = _Seen.of(outcomes, levels.of).size
+    size = _GroupSums.of(outcomes, levels.of).size
     return Bins(levels.weight, size, levels.p, curve), refit
 
 
-def _binned(outcomes: Outcomes, n_bins: int, strategy: str) -> tuple[Bins, Refit]:
+def _binned(outcomes: Forecasts, n_bins: int, strategy: str) -> tuple[Bins, Refit]:
     index = bin_index(outcomes, n_bins, strategy)
     full = np.bincount(index) > 0
 
@@ -277,7 +277,7 @@ def _binned(outcomes: Outcomes, n_bins: int, strategy: str) -> tuple[Bins, Refit
 
 
 def _consistency_band(
-    outcomes: Outcomes,
+    outcomes: Forecasts,
     refit: Refit,
     tails: tuple[float, float],
     resamples: int,
@@ -299,7 +299,7 @@ def _consistency_band(
     return lower, upper
 
 
-class _Seen(NamedTuple):
+class _GroupSums(NamedTuple):
     """
     Sums over groups of documents that bound P(+) in them.
 
@@ -315,7 +315,9 @@ class _Seen(NamedTuple):
     odds: float
 
     @classmethod
-    def of(cls, outcomes: Outcomes, index: NDArray[np.intp], full: Any = slice(None)) -> _Seen:
+    def of(
+        cls, outcomes: Forecasts, index: NDArray[np.intp], full: Any = slice(None)
+    ) -> _GroupSums:
         """Return the sums of the groups that an index names."""
         one, other = outcomes.by_class
         square = other**2 if outcomes.sampled else other
@@ -329,18 +331,18 @@ class _Seen(NamedTuple):
         """Return effective numbers of documents."""
         return self.weight**2 / self.square
 
-    def mirrored(self) -> _Seen:
+    def mirrored(self) -> _GroupSums:
         """Return the sums with the classes exchanged and the groups in reverse order."""
         weight, square, positives, expected = (each[::-1] for each in self[:4])
-        return _Seen(weight, square, weight - positives, weight - expected, 1.0 / self.odds)
+        return _GroupSums(weight, square, weight - positives, weight - expected, 1.0 / self.odds)
 
-    def windows(self, length: int) -> _Seen:
+    def windows(self, length: int) -> _GroupSums:
         """Return the sums over each group and the next ones, so many in all."""
         start = np.arange(self.weight.size)
         end = np.minimum(start + length, start.size)
         totals = [np.concatenate([[0.0], np.cumsum(each)]) for each in self[:4]]
         weight, square, positives, expected = (total[end] - total[start] for total in totals)
-        return _Seen(weight, square, positives, expected, self.odds)
+        return _GroupSums(weight, square, positives, expected, self.odds)
 
     def bound(self, tail: float, *, expected: bool = False) -> Floats:
         """Return a quantile of P(+) by Jeffreys' prior; 0 or 1 at the end if all labels agree."""
@@ -354,10 +356,10 @@ class _Seen(NamedTuple):
 
 
 def _monotone_band(
-    outcomes: Outcomes, curve: Bins, tails: tuple[float, float]
+    outcomes: Forecasts, curve: Bins, tails: tuple[float, float]
 ) -> tuple[Floats, Floats]:
     """Return bounds of a rising P(+) at each level, by the documents below and those above."""
-    seen = _Seen.of(outcomes, levels_of(outcomes).of)
+    seen = _GroupSums.of(outcomes, levels_of(outcomes).of)
     upper = _bound_above(seen, tails[1])
     lower = 1.0 - _bound_above(seen.mirrored(), tails[1])[::-1]
     # Where shares fall by chance the two may cross, with the curve between them.
@@ -365,7 +367,7 @@ def _monotone_band(
     return ends.min(axis=0), ends.max(axis=0)
 
 
-def _bound_above(seen: _Seen, tail: float) -> Floats:
+def _bound_above(seen: _GroupSums, tail: float) -> Floats:
     """Return upper bounds by the windows of levels above that would bound p most tightly."""
     levels = seen.weight.size
     tightest, bound = np.full(levels, np.inf), np.ones(levels)

@@ -10,16 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayescal.metrics.inputs import read_outcomes
+from bayescal.support import validation
 from bayescal.support.bayes import probability
-from bayescal.support.validation import (
-    Floats,
-    as_reals,
-    as_scores,
-    as_weights,
-    check_choice,
-    check_same_length,
-    unmasked,
-)
+from bayescal.support.validation import Floats
 
 LOSSES = ("log", "brier", "error")
 
@@ -132,7 +125,7 @@ def pointwise_losses(y_true: ArrayLike, y_prob: ArrayLike, loss: str = "log") ->
     >>> pointwise_losses([1, 0], [0.5, 0.75])
     array([1., 2.])
     """
-    check_choice("loss", loss, LOSSES)
+    validation.check_choice("loss", loss, LOSSES)
     truth, p, *_ = read_outcomes(y_true, y_prob)
     if loss == "error":
         return np.asarray((p > 0.5) != truth, dtype=np.float64)
@@ -172,10 +165,13 @@ def top_label(y_true: ArrayLike, y_prob: ArrayLike) -> tuple[NDArray[np.bool_], 
     >>> correct.tolist(), confidence.tolist()
     ([True, False], [0.7, 0.6])
     """
-    p, truth = as_reals(y_prob, "y_prob"), np.asarray(unmasked(y_true, "y_true"))
+    p, truth = (
+        validation.as_reals(y_prob, "y_prob"),
+        np.asarray(validation.unmasked(y_true, "y_true")),
+    )
     if p.ndim != 2:
         raise ValueError(f"y_prob must have shape (n, classes), got {p.shape}.")
-    check_same_length("y_true", truth.size, "y_prob", p.shape[0])
+    validation.check_same_length("y_true", truth.size, "y_prob", p.shape[0])
     if truth.dtype.kind not in "iu" or truth.min() < 0 or truth.max() >= p.shape[1]:
         raise ValueError(
             f"y_true must hold positions of columns, 0 to {p.shape[1] - 1}: pass"
@@ -239,14 +235,14 @@ def losses(
     >>> losses([0.0, 0.0], [True, False])
     Losses(n=2, log_loss=2.0, squared_error=0.5, errors=1)
     """
-    values = as_scores(log_odds, "log_odds")
-    truth = np.asarray(unmasked(positive, "positive"), dtype=bool)
-    check_same_length("log_odds", values.size, "positive", truth.size)
+    values = validation.as_scores(log_odds, "log_odds")
+    truth = np.asarray(validation.unmasked(positive, "positive"), dtype=bool)
+    validation.check_same_length("log_odds", values.size, "positive", truth.size)
     against = np.where(truth, -values, values)
     bits = np.logaddexp(0.0, against) / np.log(2.0)
     squares: Floats = probability(against) ** 2
     wrong = np.where(truth, values <= 0.0, values > 0.0)
-    weight = as_weights(sample_weight, values.size)
+    weight = validation.as_weights(sample_weight, values.size)
     if weight is None:
         return Losses(values.size, float(bits.sum()), float(squares.sum()), int(wrong.sum()))
     return Losses(*(float(weight @ each) for each in (np.ones_like(bits), bits, squares, wrong)))

@@ -118,13 +118,16 @@ class CalibrationVerdict:
             "uncertain": "off by more than chance, but by no more than the bands allow",
             "off": "they are off" + ", by more than the bands allow" * self.with_bands,
         }[self.outcome]
+        pvalue = f"p {_p(self.pvalue)}"
+        if self.outcome == "uncertain":
+            pvalue = f"p {_p(self.pvalue_of_point)} without the bands, {_p(self.pvalue)} with them"
+        source = "bands" if self.with_bands else "probabilities"
         return (
-            f"Probabilities against held-out labels: {found} (p {_p(self.pvalue)}, tested at"
+            f"Probabilities against held-out labels: {found} ({pvalue}, tested at"
             f" {100.0 * (1.0 - self.level):.3g} %). {_counted(self.observed, 'positive')} of"
             f" {_counted(self.documents, 'document')} where {_count(self.expected)} were expected,"
             f" {_count(self.lower)} to {_count(self.upper)} with probability {self.level:g} if the"
-            f" {'bands' if self.with_bands else 'probabilities'} are right; smooth calibration"
-            f" error {self.error:.2g}."
+            f" {source} are right; smooth calibration error {self.error:.2g}."
         )
 
     @property
@@ -265,7 +268,7 @@ def calibration_verdict(
     drawn = None if draws is None else inputs.as_draws(draws, outcomes.p.size)
     change = LinearChange(outcomes)
     intercept, slope = change.maximise(change.unit_information())
-    documents = _Documents(outcomes, change.log_odds, drawn)
+    documents = _GroupedDocuments(outcomes, change.log_odds, drawn)
     of_point = _ScoreTest(documents)
     test = of_point if drawn is None else _ScoreTest(documents, drawn=True)
     pvalue, pvalue_of_point = test.pvalue, of_point.pvalue
@@ -304,10 +307,10 @@ def _stays_impossible(truth: NDArray[np.bool_], drawn: Floats) -> bool:
     return bool((np.where(truth, drawn, 1.0 - drawn) == 0.0).all(axis=0).any())
 
 
-class _Documents:
-    """Outcomes, and groups of alike documents whose labels are drawn together."""
+class _GroupedDocuments:
+    """Forecasts, and groups of alike documents whose labels are drawn together."""
 
-    def __init__(self, outcomes: inputs.Outcomes, log_odds: Floats, draws: Floats | None) -> None:
+    def __init__(self, outcomes: inputs.Forecasts, log_odds: Floats, draws: Floats | None) -> None:
         self.outcomes, self.log_odds = outcomes, log_odds
         one, other = outcomes.by_class
         keys = np.rint(log_odds / STEP)
@@ -389,7 +392,7 @@ def _group_means(draws: Floats, group: NDArray[np.intp], some: NDArray[np.intp])
 class _ScoreTest:
     """Rao's test that the probabilities are right, against a linear change of their log-odds."""
 
-    def __init__(self, documents: _Documents, *, drawn: bool = False) -> None:
+    def __init__(self, documents: _GroupedDocuments, *, drawn: bool = False) -> None:
         self.documents, self.centre = documents, np.zeros(2)
         rng = np.random.default_rng(0)
         groups = documents.p.size
@@ -402,8 +405,8 @@ class _ScoreTest:
         if documents.exact:
             size, block = documents.size.astype(np.intp), max(BLOCK_ELEMENTS // groups, 1)
             parts = [chosen[k : k + block] for k in range(0, SAMPLES, block)]
-            drawn_labels = [rng.binomial(size, p[part]) for part in parts]
-            self.samples = np.concatenate([documents.scores_of(each) for each in drawn_labels])
+            labels = [rng.binomial(size, p[part]).astype(np.float64) for part in parts]
+            self.samples = np.concatenate([documents.scores_of(each) for each in labels])
         elif drawn:
             noise = rng.multivariate_normal(np.zeros(2), covariance, SAMPLES)
             self.samples = mean[chosen] + noise

@@ -13,15 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from bayescal.monitoring.changes import CHANGES, Change, Changed, Label
-from bayescal.support.validation import (
-    Floats,
-    as_scores,
-    check_count,
-    check_fraction,
-    check_same_length,
-    match_labels,
-    negative_and_positive,
-)
+from bayescal.support import validation
+from bayescal.support.validation import Floats
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -181,8 +174,8 @@ class DriftMonitor:
         draws: int = 200,
         changes: Mapping[str, Change] | None = None,
     ) -> None:
-        check_fraction(alpha=alpha)
-        check_count("draws", draws)
+        validation.check_fraction(alpha=alpha)
+        validation.check_count("draws", draws)
         self.calibrator = copy.copy(calibrator)  # a later update must not change what was promised
         self.alpha = alpha
         self.draws = draws
@@ -218,9 +211,11 @@ class DriftMonitor:
         ValueError
             If an argument is not as described. The monitor is then as it was before.
         """
-        values = as_scores(scores)
-        positive = match_labels(labels, negative_and_positive(self.calibrator), "labels")
-        check_same_length("scores", values.size, "labels", positive.size)
+        values = validation.as_scores(scores)
+        positive = validation.match_labels(
+            labels, validation.negative_and_positive(self.calibrator), "labels"
+        )
+        validation.check_same_length("scores", values.size, "labels", positive.size)
         # Scores that the calibrator refuses, such as probabilities above 1, must change nothing.
         self.calibrator.sample_proba([values.min(), values.max()])
         sign = np.where(positive, -1.0, 1.0)
@@ -302,9 +297,7 @@ def _number_of_curves(calibrator: Any) -> int:
 def _refuse(calibrator: Any) -> NoReturn:
     """Say what may be monitored, or of an estimator that was not fitted that it was not."""
     if hasattr(calibrator, "fit"):
-        from sklearn.utils.validation import check_is_fitted
-
-        check_is_fitted(calibrator)
+        validation.check_is_fitted(calibrator)
     raise ValueError(
         f"calibrator must be a fitted ScoreCalibrator, got {type(calibrator).__name__}: of a"
         " classifier give the ScoreCalibrator of its scores, of topics or classes one for each."

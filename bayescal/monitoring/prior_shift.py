@@ -9,16 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
+from bayescal.support import validation
 from bayescal.support.newton import climb_within
 from bayescal.support.randomness import generator
-from bayescal.support.validation import (
-    Floats,
-    as_reals,
-    as_scores,
-    check_count,
-    check_fraction,
-    check_positive,
-)
+from bayescal.support.validation import Floats
 from bayescal.support.weights import effective_weights, either_weights
 
 # Beyond these log-odds probabilities round to 0 or 1; no prior above 1e-15 sees the difference.
@@ -62,7 +56,7 @@ class PriorPosterior:
             ones are taken for 36 and -36.
         """
         # A draw may round to 0 or 1, whose logit is infinite, and so may a ratio be, the other way.
-        ratio = np.clip(as_reals(log_ratio, "log_ratio"), -FARTHEST, FARTHEST)
+        ratio = np.clip(validation.as_reals(log_ratio, "log_ratio"), -FARTHEST, FARTHEST)
         moved = ratio + special.logit(self.draws)[:, None]
         return np.asarray(special.expit(moved))
 
@@ -119,9 +113,9 @@ def prior_posterior(
     >>> round(found.mean, 2), found.lower < 0.1 < found.upper
     (0.1, True)
     """
-    check_positive(a=a, b=b)
-    check_fraction(level=level)
-    ratio = as_reals(log_ratio, "log_ratio")
+    validation.check_positive(a=a, b=b)
+    validation.check_fraction(level=level)
+    ratio = validation.as_reals(log_ratio, "log_ratio")
     if ratio.ndim != 2 or ratio.size == 0 or np.isnan(ratio).any():
         raise ValueError(
             f"log_ratio must have shape (draws, documents) and hold no nan, got {ratio.shape}."
@@ -237,10 +231,10 @@ def estimate_prior(
     >>> found.lower < 0.1 < found.upper
     True
     """
-    check_count("draws", draws)
-    check_positive(a=a, b=b)
-    check_fraction(level=level)
-    values = np.sort(as_scores(scores))
+    validation.check_count("draws", draws)
+    validation.check_positive(a=a, b=b)
+    validation.check_fraction(level=level)
+    values = np.sort(validation.as_scores(scores))
     starts = np.unique(np.linspace(0, values.size, MOST_SCORES + 1).astype(np.intp)[:-1])
     counts = np.diff(np.append(starts, values.size)).astype(np.float64)
     nodes = np.add.reduceat(values, starts) / counts
@@ -337,7 +331,7 @@ def prior_by_em(
 
 
 def _read_probabilities(y_prob: ArrayLike, prior: ArrayLike) -> tuple[Floats, Floats, bool]:
-    p, old = as_reals(y_prob, "y_prob"), as_reals(prior, "prior")
+    p, old = validation.as_reals(y_prob, "y_prob"), validation.as_reals(prior, "prior")
     binary = p.ndim == 1
     if binary:
         p = np.stack([1.0 - p, p], axis=1)

@@ -116,24 +116,24 @@ MOST_CELLS, CELL_WIDTH = 2000, 0.02
 DRAWS = 400  # of the posterior, that a verdict is given
 
 
-class Cells(NamedTuple):
+class HeldOutCells(NamedTuple):
     """Held-out documents of one class and about one probability, counted."""
 
     p: Floats
     positive: NDArray[np.bool_]
-    count: Floats
-    draws: Floats | None
+    documents: Floats
+    draws: NDArray[np.float32] | None
 
     def verdict(self) -> CalibrationVerdict:
         """Return the verdict of the labels, given the bands where there is a posterior."""
         return calibration_verdict(
-            self.positive, self.p, draws=self.draws, sample_weight=self.count
+            self.positive, self.p, draws=self.draws, sample_weight=self.documents
         )
 
 
 def cells_of(
     score: Floats, point: Floats, positive: NDArray[np.bool_], posterior: Calibration | None
-) -> Cells:
+) -> HeldOutCells:
     """Return the cells of documents, with posterior draws at the first score of each."""
     group = np.arange(score.size)
     if score.size > MOST_CELLS:
@@ -145,7 +145,7 @@ def cells_of(
     )
     p = np.bincount(cell, special.expit(point)) / count
     draws = None if posterior is None else posterior.sample(score[first]).astype(np.float32)
-    return Cells(p, positive[first], count.astype(np.float64), draws)
+    return HeldOutCells(p, positive[first], count.astype(np.float64), draws)
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,7 @@ class HeldOut:
     mle: Floats | None
     # (n,): whether each document is positive
     positive: NDArray[np.bool_]
-    cells: Cells
+    cells: HeldOutCells
 
     def reliability(self, level: float) -> dict[str, Any]:
         """Return the losses and diagram of each, and a verdict on the point estimate."""
@@ -209,11 +209,11 @@ def join(parts: Sequence[HeldOut]) -> HeldOut:
     )
 
 
-def _join_cells(parts: Sequence[Cells]) -> Cells:
+def _join_cells(parts: Sequence[HeldOutCells]) -> HeldOutCells:
     p, positive, count, draws = zip(*parts, strict=True)
     drawn = [each for each in draws if each is not None]
     fewest = min(map(len, drawn), default=0)
-    return Cells(
+    return HeldOutCells(
         np.concatenate(p),
         np.concatenate(positive),
         np.concatenate(count),
