@@ -205,7 +205,7 @@ FILES = {
     "underscores": ("score,label\n1_0,1\n0,0\n", CELL.format("score", "'1_0'", 1)),
     "some per cent": ("score,label\n95 %,1\n1,0\n", "every number has one: add those that lack"),
     "a class for unknown": ("score,label\n1,1\n0,0\n1,NA\n", "Empty cells are unknown labels"),
-    "no label at all": ("score,label\n1,\n0, \n", "must hold labels, got empty cells only"),
+    "no label at all": ("score,label\n1,\n0, \n", "must hold labels to learn from, got none"),
     "a spreadsheet": (b"PK\x03\x04\x14\x00", "bad.csv cannot be read: it is a spreadsheet"),
     "unknown label": (
         "score,label\n1,0\n2,1\n3,?\n",

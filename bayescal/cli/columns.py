@@ -108,7 +108,7 @@ class ColumnReader:
         """Return the labels of the rows that have one, and their mask."""
         labelled = self.present(column, "--label-column")
         if not labelled.any():
-            raise UsageError(f"{self.name(column)} must hold labels, got empty cells only.")
+            raise UsageError(f"{self.name(column)} must hold labels to learn from, got none.")
         values = _labels(self._complete(column, "--label-column", "a label", labelled))
         if values.dtype.kind == "f" and not labelled.all() and (values % 1.0 == 0.0).all():
             values = values.astype(np.int64)  # floats only because some are missing

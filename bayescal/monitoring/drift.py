@@ -212,9 +212,8 @@ class DriftMonitor:
             If an argument is not as described. The monitor is then as it was before.
         """
         values = validation.as_scores(scores)
-        positive = validation.match_labels(
-            labels, validation.negative_and_positive(self.calibrator), "labels"
-        )
+        classes = validation.negative_and_positive(self.calibrator)
+        positive = validation.match_labels(labels, classes, "labels")
         validation.check_same_length("scores", values.size, "labels", positive.size)
         # Scores that the calibrator refuses, such as probabilities above 1, must change nothing.
         self.calibrator.sample_proba([values.min(), values.max()])
@@ -297,7 +296,7 @@ def _number_of_curves(calibrator: Any) -> int:
 def _refuse(calibrator: Any) -> NoReturn:
     """Say what may be monitored, or of an estimator that was not fitted that it was not."""
     if hasattr(calibrator, "fit"):
-        validation.check_is_fitted(calibrator)
+        check_is_fitted(calibrator)
     raise ValueError(
         f"calibrator must be a fitted ScoreCalibrator, got {type(calibrator).__name__}: of a"
         " classifier give the ScoreCalibrator of its scores, of topics or classes one for each."
