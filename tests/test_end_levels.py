@@ -113,9 +113,9 @@ def test_both_ends_may_have_levels():
 
 @pytest.mark.parametrize("n", [100, 1000, 5000])
 def test_an_end_like_its_neighbours_has_no_level(n):
-    """In 15 % of samples at n = 300 the evidence is a tie; 6 of 20 would be 1 in 50 at that."""
+    """Of 40 samples 6 had one, where evidence is a tie; of 20 more than 7 would be 1 in 170."""
     found = [find_levels(BinaryScores(*similarities(n, seed))) for seed in range(20)]
-    assert sum(each is not None for each in found) <= 5
+    assert sum(each is not None for each in found) <= 7
 
 
 def test_few_documents_or_weights_are_no_end():

@@ -100,7 +100,8 @@ def place_pieces(x: Floats, positive: np.ndarray, weight: Floats | None, n_segme
     first, last = np.searchsorted(level, (TAIL, 1.0 - TAIL))
     bulk = ascending[first : last + 1]
     gap = np.diff(bulk)
-    if gap.size and gap.max() > WIDE_GAP * (bulk[-1] - bulk[0]):
+    distinct = np.count_nonzero(gap) + 1
+    if distinct >= FEWEST_SCORES and gap.max() > WIDE_GAP * (bulk[-1] - bulk[0]):
         widest = int(gap.argmax())
         nodes = np.linspace(bulk[widest], bulk[widest + 1], GAP_NODES)
         knots = np.union1d(knots, nodes[1:-1]) if n_segments > 1 else knots
@@ -111,6 +112,7 @@ def place_pieces(x: Floats, positive: np.ndarray, weight: Floats | None, n_segme
 # A gap that is more than this share of the range of all but TAIL of the weight on either side.
 WIDE_GAP, TAIL = 0.5, 0.05
 GAP_NODES = 5  # of a gap, its ends among them
+FEWEST_SCORES = 6  # that differ: of fewer, as of votes, any two are far apart
 
 
 LARGEST_FOURTH_DERIVATIVE = 0.125
