@@ -296,6 +296,8 @@ def _number_of_curves(calibrator: Any) -> int:
 def _refuse(calibrator: Any) -> NoReturn:
     """Say what may be monitored, or of an estimator that was not fitted that it was not."""
     if hasattr(calibrator, "fit"):
+        from sklearn.utils.validation import check_is_fitted
+
         check_is_fitted(calibrator)
     raise ValueError(
         f"calibrator must be a fitted ScoreCalibrator, got {type(calibrator).__name__}: of a"
