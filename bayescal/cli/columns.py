@@ -237,12 +237,6 @@ def spelled(values: NDArray[Any], classes: NDArray[Any]) -> dict[Any, bool] | No
 
     A label means a class if the two differ only in blanks around them and in capitals; or, where
     the classes are a word for no and a word for yes, if it is another such word.
-
-    Examples
-    --------
-    >>> spelled(np.array(["Yes", "no", "no"]), np.array([0, 1]))
-    {'Yes': True, 'no': False}
-    >>> spelled(np.array(["Spam", "eggs"]), np.array(["ham", "spam"]))
     """
     negative, positive = (_plain_label(label) for label in classes.tolist())
     meanings = {negative: False, positive: True}

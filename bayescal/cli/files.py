@@ -104,12 +104,7 @@ EXPECTED = f"{', '.join(READ[:-1])} or {READ[-1]}"
 
 
 def read_frame(path: Path, what: str = "scores") -> pd.DataFrame:
-    """
-    Read a CSV file as text, or a typed Parquet file or spreadsheet; see `READ`.
-
-    Cells of a CSV file may be separated by commas, semicolons, tabs or bars, and encoded in UTF-8,
-    UTF-16 or Latin-1.
-    """
+    """Read a CSV file as text, or a typed Parquet file or spreadsheet; see `READ`."""
     import pandas as pd
 
     if not path.name.lower().endswith(READ):
@@ -268,19 +263,7 @@ PERCENT_ADVICE = (
 
 
 def as_numbers(cells: Sequence[Any]) -> tuple[Floats, str]:
-    """
-    Return cells as numbers, nan for other text, and advice about commas and per cent signs.
-
-    Examples
-    --------
-    >>> as_numbers(["0,75", "-1"])
-    (array([ 0.75, -1.  ]), '')
-    >>> values, advice = as_numbers(["0,75", "0.5"])
-    >>> values, "decimal comma" in advice
-    (array([nan, 0.5]), True)
-    >>> as_numbers(["75 %", "2.5%"])
-    (array([0.75 , 0.025]), '')
-    """
+    """Return cells as numbers, nan for other text, and advice about commas and per cent signs."""
     values = np.array([_number(cell) for cell in cells], dtype=np.float64)
     texts = [cell for cell in cells if isinstance(cell, str)]
     if any(text.rstrip().endswith("%") for text in texts):

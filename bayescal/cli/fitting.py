@@ -239,14 +239,7 @@ LONGEST_STEM = 80
 
 
 def calibrator_files(topics: Sequence[str | None]) -> list[str]:
-    """
-    Return file names for the calibrators of topics: safe everywhere, and no two the same.
-
-    Examples
-    --------
-    >>> calibrator_files(["corn", "money/fx", "money fx", "Corn"])
-    ['corn.nc', 'money_fx.nc', 'money_fx-2.nc', 'Corn-2.nc']
-    """
+    """Return file names for the calibrators of topics: safe everywhere, and no two the same."""
     from bayescal.calibrators.loading import TOPICS_FILE
 
     # A topic called topics must not pass for all of them.

@@ -135,11 +135,7 @@ def calibrated(
 
 
 def most_undecided_first(results: Iterable[Calibrated]) -> list[Calibrated]:
-    """
-    Sort topics by their number of undecided rows: where people, or labels, help most.
-
-    Without bands, and where the numbers are equal, topics with few positives come first.
-    """
+    """Sort topics by their number of undecided rows: where people, or labels, help most."""
     return sorted(results, key=lambda each: (-(each.undecided or 0), each.problem.counts[1]))
 
 

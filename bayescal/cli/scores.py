@@ -240,11 +240,7 @@ def rows_by_topic(topics: NDArray[np.str_] | None, n: int) -> list[tuple[str | N
 
 
 def hold_out(table: ScoreTable, share: float, seed: int) -> ScoreTable:
-    """
-    Set random rows apart for testing: the same share of each class of each topic.
-
-    Each class keeps at least one row to fit. The frame gets a column that marks the rows.
-    """
+    """Set random rows apart for testing: the same share of each class of each topic."""
     rng = np.random.default_rng(seed)
     test = table.test.copy()
     for _, rows in rows_by_topic(table.topic, table.score.size):

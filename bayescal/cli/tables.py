@@ -83,14 +83,7 @@ def number(value: float) -> str:
 
 
 def share(value: float) -> str:
-    """
-    Return a number between 0 and 1.
-
-    Examples
-    --------
-    >>> share(0.25), share(3e-9), share(1.0 - 1e-9)
-    ('0.2500', '<0.0001', '>0.9999')
-    """
+    """Return a number between 0 and 1."""
     if 0.0 < value < 5e-5:
         return "<0.0001"
     return ">0.9999" if 1.0 - 5e-5 <= value < 1.0 else f"{value:.4f}"

@@ -121,14 +121,7 @@ CONTROLS |= dict.fromkeys(range(0x7F, 0xA0), "\N{REPLACEMENT CHARACTER}")
 
 
 def printable(text: str) -> str:
-    r"""
-    Return text without control characters, for a terminal.
-
-    Examples
-    --------
-    >>> printable("a\x1b[31mb")
-    'a␛[31mb'
-    """
+    r"""Return text without control characters, for a terminal."""
     return text.translate(CONTROLS)
 
 
@@ -150,12 +143,5 @@ def _console(*, stderr: bool) -> Console:
 
 
 def counted(number: int, noun: str) -> str:
-    """
-    Return a number of things in words.
-
-    Examples
-    --------
-    >>> counted(1, "topic"), counted(1200, "row")
-    ('1 topic', '1,200 rows')
-    """
+    """Return a number of things in words."""
     return f"{number:,d} {noun}{'' if number == 1 else 's'}"

@@ -41,12 +41,7 @@ def write_record(record: Mapping[str, Any], folder: Path) -> None:
 def describe(
     results: Sequence[Calibrated], arguments: Mapping[str, Any], left_out: scores.LeftOut
 ) -> dict[str, Any]:
-    """
-    Return versions, arguments and results, by topic and of all together.
-
-    Diagnostics and problems of scores belong to a calibrator: they stand with each topic, or with
-    the whole run if one calibrator answers for all topics.
-    """
+    """Return versions, arguments and results, by topic and of all together."""
     from bayescal.fitting.results.tree import versions
 
     first, files = results[0], {each.file for each in results}
@@ -174,11 +169,7 @@ def _existing(folder: Path) -> Path:
 
 @contextmanager
 def staged_folder(out: Path) -> Iterator[Path]:
-    """
-    Give a folder to write into, whose files move to `out` if nothing goes wrong.
-
-    Files of the same name in `out` are replaced, others stay.
-    """
+    """Give a folder to write into, whose files move to `out` if nothing goes wrong."""
     # In the folder itself, where there is one: what is moved must not change file systems.
     parent = _existing(out)
     with usage_errors("--out: ", (OSError,)):
@@ -283,12 +274,7 @@ ELSEWHERE = ("command", "scores", "jobs", "resume", "table_format")
 def unfinished_run(
     out: Path | None, table: scores.ScoreTable, arguments: Mapping[str, Any], *, resume: bool
 ) -> Iterator[Path | None]:
-    """
-    Give a folder, inside that of the results, that keeps topics until all are fitted.
-
-    It goes when all went well, and when it keeps nothing yet; else it stays. None
-    without topics, or where nothing is to be written.
-    """
+    """Give a folder, inside that of the results, that keeps topics until all are fitted."""
     if resume and (out is None or table.topic is None):
         raise UsageError("--resume needs --topic-column and --out, as the run to go on with had.")
     if out is None or table.topic is None:

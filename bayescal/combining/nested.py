@@ -26,15 +26,7 @@ from bayescal.support.validation import Floats
 
 
 def binary_problems(target: Target) -> list[Target]:
-    """
-    Return the target of each column by itself: its class, or label, against the rest.
-
-    Examples
-    --------
-    >>> from bayescal.calibrators.classifier.targets import read_target
-    >>> [p.y.tolist() for p in binary_problems(read_target(["a", "c", "b"], 3))]
-    [[1, 0, 0], [0, 0, 1], [0, 1, 0]]
-    """
+    """Return the target of each column by itself: its class, or label, against the rest."""
     if target.kind == BINARY:
         return [target]
     columns = target.positive.T
@@ -44,11 +36,7 @@ def binary_problems(target: Target) -> list[Target]:
 def splits_of(
     problem: Target, name: Any, cv: Any, features: Any, params: dict[str, Any]
 ) -> list[Split]:
-    """
-    Return the folds of a binary problem: training and held-out documents of each.
-
-    A number of folds is stratified, and never more than the rarer class has documents.
-    """
+    """Return the folds of a binary problem: training and held-out documents of each."""
     positive = problem.positive[:, 0]
     rarer = int(min(positive.sum(), positive.size - positive.sum()))
     if rarer < 2:

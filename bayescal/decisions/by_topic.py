@@ -80,12 +80,7 @@ class Collection:
     def _positives(
         self, order: NDArray[np.intp], ends: NDArray[np.intp], rng: np.random.Generator
     ) -> Floats:
-        """
-        Draw the number of positives in cells of neighbouring documents, (draws, cells).
-
-        Binomial with the mean of P(+) over a cell, by linear interpolation between its ends: cells
-        hold a thousandth of the documents before them, in which P(+) hardly changes.
-        """
+        """Draw the number of positives in cells of neighbouring documents, (draws, cells)."""
         starts = np.r_[0, ends[:-1]]
         size, score = np.diff(ends, prepend=0), self.score[order]
         high, low = score[starts], score[ends - 1]

@@ -15,14 +15,7 @@ from bayescal.support.validation import Floats, as_reals, check_same_length, unm
 
 
 def as_costs(costs: ArrayLike, documents: int, classes: int) -> Floats:
-    """
-    Return costs as a float64 array of shape (1 or documents, decisions, classes).
-
-    Examples
-    --------
-    >>> as_costs([[0, 5], [1, 0]], 3, 2).shape
-    (1, 2, 2)
-    """
+    """Return costs as a float64 array of shape (1 or documents, decisions, classes)."""
     costs = unmasked(costs, "costs")
     try:
         values = np.asarray(costs, dtype=np.float64)

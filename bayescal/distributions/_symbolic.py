@@ -49,11 +49,7 @@ def exponential_quantile(tail, body):
 
 
 def log_mass_up_to(left, right, body, tail):
-    """Return the log of the mass of the left side and of the first part of the right one.
-
-    ``left`` and ``right`` are the masses of the sides up to a common factor; ``body`` and ``tail``
-    (summing to 1) are the parts of the right side before and after the point in question.
-    """
+    """Return the log of the mass of the left side and of the first part of the right one."""
     mass_after = right / (left + right) * tail
     near = mass_after > 0.5
     # Close to the mode 1 - mass_after cancels if the left side is thin: add up what lies before.
@@ -64,11 +60,7 @@ def log_mass_up_to(left, right, body, tail):
 
 
 def split(q, left, right):
-    """Find the side on which quantile ``q`` lies, and the tail and the body of that side.
-
-    The tail is the part of the side's mass beyond the quantile, the body the part between the
-    mode and the quantile. They sum to 1; each is accurate when it is small.
-    """
+    """Find the side on which quantile ``q`` lies, and the tail and the body of that side."""
     share_left, share_right = left / (left + right), right / (left + right)
     # The maximum keeps rewrites from reordering the second difference below into
     # (share_right + q) - 1, which rounds a thin right side away.

@@ -163,14 +163,7 @@ SMALLEST = 1e-290
 
 
 def bounded_weights(weight: Floats | None) -> Floats | None:
-    """
-    Return weights that sum to at most 1e12, the larger ones in proportion.
-
-    Examples
-    --------
-    >>> bounded_weights(np.array([1e30, 3e30]))
-    array([2.5e+11, 7.5e+11])
-    """
+    """Return weights that sum to at most 1e12, the larger ones in proportion."""
     if weight is None:
         return None
     largest = float(weight.max())

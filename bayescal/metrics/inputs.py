@@ -96,14 +96,7 @@ def read_outcomes(
     *,
     as_evidence: bool = False,
 ) -> Forecasts:
-    """
-    Return checked outcomes; evidence needs to know how many documents weights stand for.
-
-    Examples
-    --------
-    >>> read_outcomes([0, 1], [0.2, 0.7]).truth
-    array([False,  True])
-    """
+    """Return checked outcomes; evidence needs to know how many documents weights stand for."""
     p = as_probabilities(y_prob)
     truth = as_truth(y_true)
     check_same_length("y_true", truth.size, "y_prob", p.size)
@@ -115,28 +108,14 @@ def read_outcomes(
 
 
 def given_included(p: Floats, one: Floats, other: Floats) -> Floats:
-    """
-    Return P(positive | included) where sampling weights of the two classes differ.
-
-    Examples
-    --------
-    >>> given_included(np.array([0.01]), np.array([1.0]), np.array([99.0])).round(3)
-    array([0.5])
-    """
+    """Return P(positive | included) where sampling weights of the two classes differ."""
     positive = p * other
     total = positive + (1.0 - p) * one
     return np.divide(positive, total, out=np.zeros_like(p), where=total > 0.0)
 
 
 def name_impossible(outcomes: Forecasts) -> str:
-    """
-    Return a sentence that names the documents whose class had probability 0.
-
-    Examples
-    --------
-    >>> name_impossible(read_outcomes([0, 1, 1], [0.5, 0.0, 0.2]))
-    'Document 1 (counted from 0) is positive and had probability 0.'
-    """
+    """Return a sentence that names the documents whose class had probability 0."""
     rows = outcomes.impossible
     named = [
         f"document {row} (counted from 0) is {'positive' if outcomes.truth[row] else 'negative'}"
@@ -149,14 +128,7 @@ def name_impossible(outcomes: Forecasts) -> str:
 
 
 def as_truth(y_true: ArrayLike) -> NDArray[np.bool_]:
-    """
-    Return whether each document is positive.
-
-    Examples
-    --------
-    >>> as_truth([-1, 1])
-    array([False,  True])
-    """
+    """Return whether each document is positive."""
     values = np.asarray(unmasked(y_true, "y_true"))
     if values.ndim != 1:
         raise ValueError(

@@ -30,11 +30,7 @@ class Bins(NamedTuple):
 
 
 def bin_outcomes(outcomes: Forecasts, n_bins: int, strategy: str) -> Bins:
-    """
-    Return documents in bins, as scikit-learn's `calibration_curve` makes them.
-
-    Bins are open on the left; with weights, quantiles are those of documents repeated.
-    """
+    """Return documents in bins, as scikit-learn's `calibration_curve` makes them."""
     return summarise(outcomes, bin_index(outcomes, n_bins, strategy))
 
 
@@ -60,14 +56,7 @@ def bin_index(outcomes: Forecasts, n_bins: int, strategy: str) -> NDArray[np.int
 
 
 def quantiles(values: Floats, weight: Floats | None, levels: Floats) -> Floats:
-    """
-    Return quantiles of values, each repeated as often as its weight says.
-
-    Examples
-    --------
-    >>> quantiles(np.array([1.0, 4.0]), np.array([2.0, 1.0]), np.array([0.5, 0.75]))
-    array([1. , 2.5])
-    """
+    """Return quantiles of values, each repeated as often as its weight says."""
     if weight is None:
         return np.asarray(np.quantile(values, levels))
     order = np.argsort(values)

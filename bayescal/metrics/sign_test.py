@@ -13,13 +13,6 @@ def sign_test(a_wins: int, b_wins: int, *, alternative: str = "two-sided") -> fl
 
     Of the n = a_wins + b_wins decisions on which two methods differ, A wins Binomial(n, 1/2) many
     if neither is better; decisions on which they tie are left out.
-
-    Examples
-    --------
-    >>> sign_test(1, 9)
-    0.021484375
-    >>> sign_test(9, 1, alternative="greater")
-    0.0107421875
     """
     check_choice("alternative", alternative, ALTERNATIVES)
     for name, wins in (("a_wins", a_wins), ("b_wins", b_wins)):

@@ -82,28 +82,13 @@ def _grid(sd: float, points: int) -> tuple[Floats, Floats]:
 
 
 def base_rate_change(points: int = 25) -> Change:
-    """
-    Return a change of the base rate alone: log-odds move by b.
-
-    Examples
-    --------
-    >>> change = base_rate_change()
-    >>> round(float(change.prior[0] @ change.shift**2), 2)
-    0.98
-    """
+    """Return a change of the base rate alone: log-odds move by b."""
     shift, prior = _grid(SHIFT_SD, points)
     return Change(np.ones(1), shift, prior[None])
 
 
 def slope_change(slopes: int = 9, points: int = 11) -> Change:
-    """
-    Return a change of the slope, and of the base rate with it.
-
-    Examples
-    --------
-    >>> slope_change().slope.round(2).tolist()
-    [0.22, 0.32, 0.47, 0.69, 1.0, 1.45, 2.12, 3.08, 4.48]
-    """
+    """Return a change of the slope, and of the base rate with it."""
     log_slope, of_slope = _grid(LOG_SLOPE_SD, slopes)
     shift, of_shift = _grid(SHIFT_SD, points)
     return Change(np.exp(log_slope), shift, np.outer(of_slope, of_shift))
@@ -136,11 +121,6 @@ def not_yet(documents: int) -> float:
 
     It falls so slowly that a change after a million quiet documents still has a probability of some
     e^-19: the evidence it takes grows with the logarithm of the time, and never runs out.
-
-    Examples
-    --------
-    >>> [round(not_yet(t), 3) for t in (0, 1, 100, 10_000)]
-    [1.0, 0.591, 0.178, 0.098]
     """
     return 1.0 / (1.0 + math.log1p(documents))
 

@@ -25,14 +25,7 @@ MOST_BINS = 15
 
 
 def default_bins(positive: NDArray[np.bool_]) -> int:
-    """
-    Return the number of bins that the rarer class supports.
-
-    Examples
-    --------
-    >>> default_bins(np.arange(100) < 10)
-    6
-    """
+    """Return the number of bins that the rarer class supports."""
     rarer = min(int(positive.sum()), int((~positive).sum()))
     return max(2, min(MOST_BINS, round(2.0 * math.sqrt(rarer))))
 
@@ -42,12 +35,6 @@ def balanced_edges(score: Floats, positive: NDArray[np.bool_], weight: Floats, b
     Return inner edges between which lies the same share of the two classes, each counted as half.
 
     Bins of equally many documents would all lie among the negatives where positives are rare.
-
-    Examples
-    --------
-    >>> score, positive = np.arange(8.0), np.arange(8) > 5
-    >>> balanced_edges(score, positive, np.ones(8), 2)
-    array([5.5])
     """
     distinct, code = np.unique(score, return_inverse=True)
     share = np.zeros(distinct.size)
@@ -86,10 +73,6 @@ def empirical_log_odds(
     Return the log-odds of the positive class in bins of the score, with intervals.
 
         log((k + 1/2)/(m + 1/2)),    k positives and m negatives in a bin
-
-    (Haldane and Anscombe), within Jeffreys' interval, quantiles of Beta(k + 1/2, m + 1/2); where
-    k or m is 0 its lower or upper end is infinite, as usual. Neighbouring bins of one class, the
-    same, become one bin.
     """
     kept = weight > 0.0
     score, positive, weight = score[kept], positive[kept], weight[kept]
@@ -125,30 +108,7 @@ def curve_data(
     bins: int | None = None,
     pos_label: Any = None,
 ) -> xr.Dataset:
-    """
-    Compute log-odds, their band, those of maximum likelihood, and the documents.
-
-    Parameters
-    ----------
-    problem : FittedProblem
-        The problem to draw.
-    grid : array-like, optional
-        Scores at which to evaluate the curves; by default 400 over all scores and a little beyond.
-    level : float
-        Posterior probability of the band, and confidence of the bins' intervals.
-    band : {"pointwise", "simultaneous"}
-        Whether `level` holds at each score or for the whole curve.
-    bins : int, optional
-        How many bins of documents at most; by default what the rarer class is enough for.
-    pos_label : optional
-        The class, of the two, whose probability to show; by default the positive one.
-
-    Returns
-    -------
-    xarray.Dataset
-        log_odds, lower, upper, mle (score), natural logarithms; document_score, label, weight
-        (document); and, by bin, what `empirical_log_odds` returns. Scores are in the user's units.
-    """
+    """Compute log-odds, their band, those of maximum likelihood, and the documents."""
     check_fraction(level=level)
     check_choice("band", band, EQUAL_TAILED)
     if bins is not None:
@@ -248,12 +208,5 @@ def label_scores(ax: Axes, data: xr.Dataset, *, widen: bool = False) -> None:
 
 
 def class_name(data: xr.Dataset | FittedProblem) -> str:
-    """
-    Return the event of P(+): the topic, or else the positive class.
-
-    Examples
-    --------
-    >>> class_name(xr.Dataset(attrs={"positive_class": "1", "topic": "corn"}))
-    'corn'
-    """
+    """Return the event of P(+): the topic, or else the positive class."""
     return str(data.attrs.get("topic", data.attrs["positive_class"]))

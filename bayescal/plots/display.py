@@ -29,14 +29,7 @@ if TYPE_CHECKING:
 
 
 def require(module: str) -> Any:
-    """
-    Return a module of the extra `plots`.
-
-    Examples
-    --------
-    >>> require("matplotlib.figure").Figure.__name__
-    'Figure'
-    """
+    """Return a module of the extra `plots`."""
     try:
         return import_module(module)
     except ModuleNotFoundError as err:

@@ -333,14 +333,7 @@ FILLED = 0.6
 
 
 def axis_range(values: Floats) -> tuple[float, float]:
-    """
-    Return where an axis of probabilities ends: at 0 and 1, or nearer if they fill it badly.
-
-    Examples
-    --------
-    >>> axis_range(np.array([0.0, 0.03])), axis_range(np.array([0.1, 0.8]))
-    ((0.0, 0.03), (0.0, 1.0))
-    """
+    """Return where an axis of probabilities ends: at 0 and 1, or nearer if they fill it badly."""
     low, high = float(values.min()), float(values.max())
     if high - low > FILLED or low == high:
         return 0.0, 1.0

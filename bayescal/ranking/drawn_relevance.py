@@ -77,15 +77,7 @@ def query_problems(
 
 
 def lone_documents(queries: Queries) -> tuple[str, ...]:
-    """
-    Return the problem of several queries with one document each, which have no units.
-
-    Examples
-    --------
-    >>> one_each = Queries(["a", "b"], [np.array([0]), np.array([1])])
-    >>> len(lone_documents(one_each)), lone_documents(Queries(["a"], [np.array([0])]))
-    (1, ())
-    """
+    """Return the problem of several queries with one document each, which have no units."""
     if len(queries.names) < 2 or any(each.size > 1 for each in queries.documents):
         return ()
     return (
@@ -124,30 +116,14 @@ def draw_relevance(probability: Floats, rng: np.random.Generator) -> NDArray[np.
 
 
 def recall_by_rank(relevant: NDArray[np.bool_]) -> Floats:
-    """
-    Return the share of relevant documents at or above each rank, shape (draws, documents).
-
-    Where no document is relevant it is 1: nothing is missed.
-
-    Examples
-    --------
-    >>> recall_by_rank(np.array([[True, False, True], [False, False, False]])).tolist()
-    [[0.5, 0.5, 1.0], [1.0, 1.0, 1.0]]
-    """
+    """Return the share of relevant documents at or above each rank, shape (draws, documents)."""
     hits = relevant.cumsum(axis=1)
     total = hits[:, -1:]
     return np.where(total > 0, hits / np.maximum(total, 1), 1.0)
 
 
 def average_precision_of(relevant: NDArray[np.bool_]) -> Floats:
-    """
-    Return the average precision of each draw, shape (draws,); nan where nothing is relevant.
-
-    Examples
-    --------
-    >>> average_precision_of(np.array([[True, False, True], [False, False, False]])).round(4)
-    array([0.8333,    nan])
-    """
+    """Return the average precision of each draw, shape (draws,); nan where nothing is relevant."""
     hits = relevant.cumsum(axis=1)
     precision = hits / np.arange(1, relevant.shape[1] + 1)
     total = hits[:, -1]
@@ -157,30 +133,13 @@ def average_precision_of(relevant: NDArray[np.bool_]) -> Floats:
 
 
 def enough_read(recall: Floats, wanted: float) -> NDArray[np.bool_]:
-    """
-    Return where a recall is the wanted one or more, up to rounding of its quotient.
-
-    Examples
-    --------
-    >>> enough_read(np.array([0.7, 0.1 + 0.7]), 0.8).tolist()
-    [False, True]
-    """
+    """Return where a recall is the wanted one or more, up to rounding of its quotient."""
     reached: NDArray[np.bool_] = recall >= wanted - ROUNDING
     return reached
 
 
 def stopping_rank(relevant: NDArray[np.bool_], recall: float, probability: float) -> int:
-    """
-    Return the first rank by which the wanted recall is reached with the wanted probability.
-
-    Examples
-    --------
-    >>> relevant = np.array([[True, True, False], [True, False, False], [True, False, True]])
-    >>> stopping_rank(relevant, recall=0.5, probability=0.9)
-    1
-    >>> stopping_rank(relevant, recall=1.0, probability=0.6)
-    2
-    """
+    """Return the first rank by which the wanted recall is reached with the wanted probability."""
     nothing = ~relevant.any(axis=1)
     reached = enough_read(recall_by_rank(relevant), recall).mean(axis=0)
     enough = np.concatenate([[nothing.mean()], reached]) >= probability - ROUNDING
@@ -208,16 +167,7 @@ class Estimate:
 
 
 def estimate(draws: Floats, level: float) -> Estimate:
-    """
-    Return mean and interval of draws, those that are nan left out; nan if all are.
-
-    The ends are draws themselves, so that those of counts are whole numbers.
-
-    Examples
-    --------
-    >>> estimate(np.array([0.0, 1.0, 3.0, np.nan]), level=0.9)
-    Estimate(value=1.3333333333333333, lower=0.0, upper=3.0)
-    """
+    """Return mean and interval of draws, those that are nan left out; nan if all are."""
     known = draws[~np.isnan(draws)]
     if not known.size:
         return Estimate(np.nan, np.nan, np.nan)
@@ -311,14 +261,6 @@ def read_ranking(
 def shown_ranks(documents: int) -> NDArray[np.intp]:
     """
     Return at most `MOST_RANKS` ranks, all of a short ranking, denser at the top of a long one.
-
-    Examples
-    --------
-    >>> shown_ranks(4)
-    array([1, 2, 3, 4])
-    >>> ranks = shown_ranks(100_000)
-    >>> ranks.size <= MOST_RANKS, ranks[:3].tolist(), int(ranks[-1])
-    (True, [1, 2, 3], 100000)
     """
     if documents <= MOST_RANKS:
         return np.arange(1, documents + 1)

@@ -122,15 +122,7 @@ class Ranking:
 
 
 def ranking_of(grades: Floats, scores: Floats) -> Ranking:
-    """
-    Return the ranking of documents with these grades and scores.
-
-    Examples
-    --------
-    >>> ranking = ranking_of(np.array([1.0, 0.0, 1.0]), np.array([0.2, 0.9, 0.9]))
-    >>> ranking.grades.tolist(), ranking.group.tolist()
-    ([0.0, 1.0, 1.0], [0, 0, 1])
-    """
+    """Return the ranking of documents with these grades and scores."""
     order = np.lexsort((grades, -scores))
     new = np.diff(scores[order], prepend=scores[order[0]]) != 0.0
     return Ranking(grades[order], np.cumsum(new))

@@ -48,14 +48,6 @@ TABLES_KEPT = 128
 def average_precision_loss(nonrelevant_above: Integers, n_nonrelevant: int) -> float:
     """
     Return 1 - AP, where AP is the mean over relevant documents of the precision at their rank.
-
-    The i-th relevant document with A_i non-relevant ones above it stands at rank i + A_i, where
-    precision is i / (i + A_i).
-
-    Examples
-    --------
-    >>> round(average_precision_loss(np.array([0, 4, 4]), 5), 4)
-    0.4127
     """
     rank = np.arange(1, nonrelevant_above.size + 1)
     return float(1.0 - np.mean(rank / (rank + nonrelevant_above)))
@@ -65,16 +57,7 @@ def most_violated_by_precision(relevant: Floats, nonrelevant: Floats) -> Integer
     """
     Count the relevant documents above each non-relevant one in the most violated ranking.
 
-    With r relevant documents above it, instead of all P, non-relevant document j adds
-
         sum over m = r+1, ..., P of  (1/P) m / ((j + m)(j + m - 1)) - 2 (s_m - t_j) / (P N)
-
-    to loss plus score. The best r never falls with j, so that each document may choose its own.
-
-    Examples
-    --------
-    >>> most_violated_by_precision(np.array([1.0, 0.0]), np.array([0.5, 0.2, -3.0])).tolist()
-    [0, 1, 2]
     """
     cells = (relevant.size + 1) * nonrelevant.size
     search = search_table if cells <= TABLE_CELLS else search_blocks
@@ -97,8 +80,6 @@ def search_table(relevant: Floats, nonrelevant: Floats) -> Integers:
 def search_blocks(relevant: Floats, nonrelevant: Floats) -> Integers:
     """
     Search r of every sqrt(N)-th document, and of those between only what these leave possible.
-
-    The order of the answers makes this O(P sqrt(N) + N) cells, without a table of them all.
     """
     n_nonrelevant = nonrelevant.size
     step = isqrt(n_nonrelevant)
@@ -154,29 +135,12 @@ AVERAGE_PRECISION = RankingLoss(average_precision_loss, most_violated_by_precisi
 
 
 def roc_area_loss(nonrelevant_above: Integers, n_nonrelevant: int) -> float:
-    """
-    Return the share of the P N pairs in which the non-relevant document stands above.
-
-    Examples
-    --------
-    >>> roc_area_loss(np.array([0, 2]), 4)
-    0.25
-    """
+    """Return the share of the P N pairs in which the non-relevant document stands above."""
     return float(nonrelevant_above.sum() / (nonrelevant_above.size * n_nonrelevant))
 
 
 def most_violated_by_area(relevant: Floats, nonrelevant: Floats) -> Integers:
-    """
-    Count the relevant documents above each non-relevant one in the most violated ranking.
-
-    Loss and score are sums over pairs. To put pair (i, j) in the wrong order gains
-    (1 - 2 (s_i - t_j)) / (P N), so that pairs closer than 1/2 are swapped, each for itself.
-
-    Examples
-    --------
-    >>> most_violated_by_area(np.array([2.0, 1.0]), np.array([1.2, 0.0])).tolist()
-    [1, 2]
-    """
+    """Count the relevant documents above each non-relevant one in the most violated ranking."""
     return np.searchsorted(-relevant, -(nonrelevant + 0.5), side="right")
 
 
@@ -194,15 +158,7 @@ LOSSES: dict[str, RankingLoss] = {"map": AVERAGE_PRECISION, "roc": ROC_AREA}
 
 
 def most_violated(scores: Floats, n_relevant: int, loss: RankingLoss) -> tuple[Floats, float]:
-    """
-    Return the ranking y that maximises Delta(y) + w.Psi(y) - w.Psi(y*), and its loss Delta.
-
-    Examples
-    --------
-    >>> from bayescal.ranking.problem import LOSSES
-    >>> most_violated(np.array([1.0, 0.9]), 1, LOSSES["roc"])
-    (array([ 2., -2.]), 1.0)
-    """
+    """Return the ranking y that maximises Delta(y) + w.Psi(y) - w.Psi(y*), and its loss Delta."""
     n_nonrelevant = scores.size - n_relevant
     first = np.argsort(-scores[:n_relevant], kind="stable")
     second = np.argsort(-scores[n_relevant:], kind="stable") + n_relevant

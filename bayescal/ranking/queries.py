@@ -35,15 +35,7 @@ class Queries:
 
 
 def group_by_query(qid: Any, n: int) -> Queries:
-    """
-    Return the documents of each query.
-
-    Examples
-    --------
-    >>> queries = group_by_query(["b", "a", "b"], 3)
-    >>> queries.names, [each.tolist() for each in queries.documents]
-    (['b', 'a'], [[0, 2], [1]])
-    """
+    """Return the documents of each query."""
     if qid is None:
         return Queries([0], [np.arange(n)])
     values = qid.tolist() if hasattr(qid, "tolist") else list(qid)
@@ -106,18 +98,7 @@ def as_grades(y: ArrayLike, n: int | None = None) -> Floats:
 
 
 def match_grades(y: ArrayLike, n: int, fitted: Floats, *, only: bool) -> Floats:
-    """
-    Return relevance grades of further documents, which must be like those that were fitted.
-
-    Examples
-    --------
-    >>> match_grades([1, 1], 2, np.array([0.0, 1.0]), only=True)
-    array([1., 1.])
-    >>> match_grades([20, 21], 2, np.array([0.0, 1.0]), only=True)
-    Traceback (most recent call last):
-    ...
-    ValueError: y must hold 0.0, 1.0 only, got 20.0: give y in the grades that were fitted, and ...
-    """
+    """Return relevance grades of further documents, which must be like those that were fitted."""
     grades = as_grades(y, n)
     if only:
         validation.of_each_class(grades, fitted, advice=f": {EXCHANGED}")
@@ -132,11 +113,6 @@ def match_grades(y: ArrayLike, n: int, fitted: Floats, *, only: bool) -> Floats:
 def relevance_threshold_of(grades: Floats, threshold: float | None) -> float:
     """
     Return the least grade that counts as relevant: the threshold, or the larger of two grades.
-
-    Examples
-    --------
-    >>> relevance_threshold_of(np.array([0.0, 1.0, 1.0]), None)
-    1.0
     """
     if threshold is not None:
         return float(validation.as_scores([threshold], "relevance_threshold")[0])

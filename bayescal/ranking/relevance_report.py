@@ -115,15 +115,7 @@ def write_relevance_report(
 
 
 def judge(relevant: NDArray[np.bool_]) -> Judged:
-    """
-    Return the measures of a ranking from the relevance of its documents, best first.
-
-    Examples
-    --------
-    >>> judged = judge(np.array([True, False, True, False]))
-    >>> judged.recall.tolist(), round(judged.average_precision, 4)
-    ([0.5, 0.5, 1.0, 1.0], 0.8333)
-    """
+    """Return the measures of a ranking from the relevance of its documents, best first."""
     one = relevant[np.newaxis]
     return Judged(
         relevant,

@@ -32,11 +32,6 @@ def solve_on_simplex(matrix: Floats, linear: Floats, start: Floats) -> Floats:
     A set of positive weights is solved exactly under the sum constraint; a step towards its
     solution ends at the first weight that would fall below zero, which leaves the set. When all
     stay, the coordinate of the smallest gradient joins it, until none is smaller.
-
-    Examples
-    --------
-    >>> solve_on_simplex(np.eye(2), np.array([0.0, 0.5]), np.array([1.0, 0.0])).round(6)
-    array([0.25, 0.75])
     """
     weights = start.copy()
     active = weights > 0.0

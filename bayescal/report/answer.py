@@ -42,14 +42,7 @@ class Answer:
 
 
 def answer_of(tested: dict[str, Any] | None, off: tuple[int, int]) -> Answer:
-    """
-    Return the answer of all held-out documents together.
-
-    Examples
-    --------
-    >>> answer_of(None, (0, 0)).state
-    'missing'
-    """
+    """Return the answer of all held-out documents together."""
     if tested is None:
         return Answer("missing", UNKNOWN, ASK_FOR_LABELS)
     number, topics = off

@@ -199,14 +199,7 @@ DIAGNOSTICS = {
 
 
 def page_words() -> dict[str, dict[str, str]]:
-    """
-    Return, for each kind of name, what it is in words.
-
-    Examples
-    --------
-    >>> page_words()["parameters"]["theta"]
-    'score at which the density of this class peaks'
-    """
+    """Return, for each kind of name, what it is in words."""
     return {
         "parameters": PARAMETERS,
         "parts": PARTS,

@@ -27,11 +27,7 @@ UNCERTAIN = 3.0  # the variance of a bin's number of positives
 
 
 def histogram(documents: Documents, low: float, high: float) -> dict[str, Any]:
-    """
-    Return the number of documents of each class in even bins; those outside are left out.
-
-    There are 2 sqrt(n) bins for n documents of a class, 8 at least and 36 at most.
-    """
+    """Return the number of documents of each class in even bins; those outside are left out."""
     counts = []
     for klass in (False, True):
         mine = documents.positive == klass

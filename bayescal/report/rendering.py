@@ -66,14 +66,7 @@ def _environment() -> Environment:
 
 
 def short(value: float | None) -> str:
-    """
-    Return a number for readers, with three digits or with all before the point.
-
-    Examples
-    --------
-    >>> short(0.13), short(12345.6), short(5.0), short(None)
-    ('0.130', '12,346', '5', '\N{EN DASH}')
-    """
+    """Return a number for readers, with three digits or with all before the point."""
     if value is None:
         return "\N{EN DASH}"
     value = float(value)
@@ -83,14 +76,7 @@ def short(value: float | None) -> str:
 
 
 def percent(value: float | None) -> str:
-    """
-    Return a share in per cent for readers: more digits close to 0 and to 1.
-
-    Examples
-    --------
-    >>> percent(0.384), percent(0.0123), percent(0.99984), percent(1.0), percent(None)
-    ('38 %', '1.2 %', '99.98 %', '100 %', '\N{EN DASH}')
-    """
+    """Return a share in per cent for readers: more digits close to 0 and to 1."""
     if value is None:
         return "\N{EN DASH}"
     end = 100.0 * min(abs(value), abs(1.0 - value))
@@ -99,14 +85,7 @@ def percent(value: float | None) -> str:
 
 
 def count(value: float | None) -> str:
-    """
-    Return a number of documents, which may be a mean, for readers.
-
-    Examples
-    --------
-    >>> count(12345.6), count(2.51), count(3.0), count(None)
-    ('12,346', '2.5', '3', '\N{EN DASH}')
-    """
+    """Return a number of documents, which may be a mean, for readers."""
     if value is None:
         return "\N{EN DASH}"
     return f"{value:,.0f}" if value >= 9.95 else f"{value:.2g}"
@@ -156,14 +135,7 @@ LEVELS = 255
 
 
 def numbers(values: Any, digits: int = DIGITS) -> Any:
-    """
-    Return numbers with so many significant digits, as lists; None where there is none.
-
-    Examples
-    --------
-    >>> numbers([0.123456, 20.0, float("nan")])
-    [0.1235, 20, None]
-    """
+    """Return numbers with so many significant digits, as lists; None where there is none."""
     array = np.asarray(values, dtype=np.float64)
     if array.ndim:
         return [numbers(each, digits) for each in array]
@@ -175,18 +147,7 @@ def numbers(values: Any, digits: int = DIGITS) -> Any:
 
 
 def packed(matrix: Floats, *, by_column: bool = True) -> dict[str, Any]:
-    """
-    Return a matrix as a byte a number between the smallest and the largest, in base64.
-
-    The error is at most 1/510 of the range: of each column, or of the whole matrix.
-
-    Examples
-    --------
-    >>> unpacked(packed(np.array([[0.0, 1.0], [1.0, 3.0], [0.5, 2.0]]))).round(2)
-    array([[0. , 1. ],
-           [1. , 3. ],
-           [0.5, 2. ]])
-    """
+    """Return a matrix as a byte a number between the smallest and the largest, in base64."""
     axis = 0 if by_column else None
     low, high = numbers(np.ravel(matrix.min(axis)), 5), numbers(np.ravel(matrix.max(axis)), 5)
     width = np.broadcast_to(np.subtract(high, low), matrix.shape)

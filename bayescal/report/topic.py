@@ -26,11 +26,7 @@ ALL = "combined"
 
 
 def by_part(problem: FittedProblem, x: Floats) -> dict[str, Any] | None:
-    """
-    Return a table of probabilities, parts in rows and scores in columns.
-
-    Its first row is the combination's. None of a model that is no combination.
-    """
+    """Return a table of probabilities, parts in rows and scores in columns."""
     draws, table = problem.draws, problem.parts
     if table is None or not isinstance(draws, CombinedDraws):
         return None
@@ -88,11 +84,7 @@ def thinned(draws: Curves, most: int) -> Curves:
 
 
 def nodes_of(problem: FittedProblem, n: int) -> Floats:
-    """
-    Return scores in ascending order: half evenly spaced, half where documents are.
-
-    The latter are quantiles of the scores, each class weighing one half.
-    """
+    """Return scores in ascending order: half evenly spaced, half where documents are."""
     low, high = _range(problem)
     even = np.linspace(low, high, n - n // 2)
     fitted = problem.documents
@@ -108,12 +100,7 @@ def nodes_of(problem: FittedProblem, n: int) -> Floats:
 
 
 def shares(problem: FittedProblem, nodes: Floats) -> Floats:
-    """
-    Return the share of documents at each node; they sum to one.
-
-    A document between two nodes counts at both, the more the closer, so that means over documents
-    are those of straight lines between nodes. Without documents: the model's own density.
-    """
+    """Return the share of documents at each node; they sum to one."""
     if problem.documents.known:
         return split_between(problem.documents, nodes)
     if problem.densities is None:
@@ -130,13 +117,7 @@ def shares(problem: FittedProblem, nodes: Floats) -> Floats:
 
 
 def smooth_shares(problem: FittedProblem, nodes: Floats) -> Floats:
-    """
-    Return the share of documents at each node, as of many documents like those fitted.
-
-    The documents of each class are spread out by a Gaussian kernel, wider where they are sparse, so
-    that a curve over thresholds has no step at each document. Where the documents are not known it
-    is the model's own density, which is smooth as it is.
-    """
+    """Return the share of documents at each node, as of many documents like those fitted."""
     documents = problem.documents
     if not documents.known:
         return shares(problem, nodes)
@@ -227,9 +208,6 @@ def describe_selection(
 ) -> dict[str, Any]:
     """
     Return precision and recall at a threshold, and the threshold for a recall, with intervals.
-
-    They are those of many documents like the ones fitted: the intervals hold what is not known of
-    the curve, not the chance in which labels fall out.
     """
     some = None if problem.draws is None else thinned(problem.draws, size.draws)
     drawn = 1 if some is None else some.size
@@ -261,11 +239,6 @@ def describe_selection(
 def half_way(x: Floats, log_odds: Floats) -> float | None:
     """
     Return the highest score at which a curve rises through log-odds 0; None where it never does.
-
-    Examples
-    --------
-    >>> half_way(np.array([0.0, 1.0, 2.0]), np.array([-1.0, -1.0, 3.0]))
-    1.25
     """
     above = log_odds > 0.0
     rises = np.flatnonzero(above[1:] & ~above[:-1])
@@ -277,17 +250,7 @@ def half_way(x: Floats, log_odds: Floats) -> float | None:
 
 
 def typical_scores(x: Floats, share: Floats, n: int) -> Floats:
-    """
-    Return n scores that stand for many documents, each for equally many: quantiles of shares.
-
-    The share at a node lies evenly on the stretches to halfway to the nodes on its two sides, as
-    the page has it.
-
-    Examples
-    --------
-    >>> typical_scores(np.array([0.0, 1.0]), np.array([0.5, 0.5]), 4)
-    array([0.125, 0.375, 0.625, 0.875])
-    """
+    """Return n scores that stand for many documents, each for equally many: quantiles of shares."""
     ends = np.sort(np.concatenate([x, 0.5 * (x[1:] + x[:-1])]))
     mass = np.repeat(0.5 * share, 2)[1:-1]
     mass[[0, -1]] *= 2.0
@@ -323,11 +286,7 @@ DENSITY_DRAWS = 12
 def describe_topic(
     problem: FittedProblem, test: HeldOut | None, asked: Asked, size: Size
 ) -> dict[str, Any]:
-    """
-    Return the page's data of a topic.
-
-    Log-odds are natural; densities are per unit of score.
-    """
+    """Return the page's data of a topic."""
     x, level = nodes_of(problem, size.nodes), asked.level
     smooth = smooth_shares(problem, x)
     out: dict[str, Any] = {

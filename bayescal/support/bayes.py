@@ -21,37 +21,18 @@ def class_prior(positive: float, total: float) -> float:
 
     The mean of the posterior of the class prior under a uniform Beta(1, 1), and Bennett's choice
     (dissertation, section 3.2.4). With weights, sums of weights stand for counts.
-
-    Examples
-    --------
-    >>> class_prior(1, 2)
-    0.5
     """
     return (positive + 1.0) / (total + 2.0)
 
 
 def log_odds(prior: ArrayLike, log_positive: ArrayLike, log_negative: ArrayLike) -> Floats:
-    """
-    Return logit(prior) + log p(s|+) - log p(s|-), natural logarithms.
-
-    Examples
-    --------
-    >>> float(log_odds(0.5, -1.0, -3.0))
-    2.0
-    """
+    """Return logit(prior) + log p(s|+) - log p(s|-), natural logarithms."""
     ratio: Floats = np.asarray(log_positive) - np.asarray(log_negative)
     return special.logit(np.asarray(prior, dtype=np.float64)) + ratio
 
 
 def probability(log_odds: ArrayLike) -> Floats:
-    """
-    Return 1 / (1 + exp(-log-odds)).
-
-    Examples
-    --------
-    >>> float(probability(0.0))
-    0.5
-    """
+    """Return 1 / (1 + exp(-log-odds))."""
     out = np.array(log_odds, dtype=np.float64)
     # As scipy.special.expit, whose exponential is not vectorised: four times as fast.
     np.negative(out, out=out)
@@ -63,17 +44,7 @@ def probability(log_odds: ArrayLike) -> Floats:
 
 
 def probabilities(log_odds: Floats) -> Floats:
-    """
-    Return P(-) and P(+) of log-odds, shape (n, 2), in the order of scikit-learn's classes.
-
-    Both are computed from the log-odds: 1 - P(+) is 0 for every P(+) beyond 1 - 1e-16.
-
-    Examples
-    --------
-    >>> probabilities(np.array([0.0, 50.0]))
-    array([[5.00000000e-01, 5.00000000e-01],
-           [1.92874985e-22, 1.00000000e+00]])
-    """
+    """Return P(-) and P(+) of log-odds, shape (n, 2), in the order of scikit-learn's classes."""
     both: Floats = np.empty((log_odds.size, 2))
     # Memory of a million documents takes longer to come by than their exponentials.
     for first in range(0, log_odds.size, IN_CACHE):
@@ -83,14 +54,7 @@ def probabilities(log_odds: Floats) -> Floats:
 
 
 def log_probabilities(log_odds: Floats) -> Floats:
-    """
-    Return natural logarithms of `probabilities`, which stay finite where these round to 0.
-
-    Examples
-    --------
-    >>> log_probabilities(np.array([1000.0]))[:, 0]
-    array([-1000.])
-    """
+    """Return natural logarithms of `probabilities`, which stay finite where these round to 0."""
     return np.asarray(special.log_expit(np.stack([-log_odds, log_odds], axis=1)))
 
 
@@ -99,11 +63,6 @@ def log_odds_of_mixture(log_odds: Floats, weight: Floats) -> Floats:
     Return the log-odds of the weighted mean over rows of probabilities; shape (n,).
 
     log sum_k w_k P_k(+) - log sum_k w_k P_k(-), finite where the mean rounds to 0 or 1.
-
-    Examples
-    --------
-    >>> log_odds_of_mixture(np.array([[2.0, 800.0], [-2.0, 800.0]]), np.array([0.5, 0.5]))
-    array([  0., 800.])
     """
     b = weight[:, None]
     positive = special.logsumexp(special.log_expit(log_odds), axis=0, b=b)
@@ -115,16 +74,7 @@ def log_odds_of_mixture(log_odds: Floats, weight: Floats) -> Floats:
 
 
 def log_sum_exp(values: Floats, axis: int) -> Floats:
-    """
-    Return the log of the sum of exp(values) along an axis; the values are overwritten.
-
-    scipy.special.logsumexp, without weights, signs and five copies: three times as fast.
-
-    Examples
-    --------
-    >>> log_sum_exp(np.array([[0.0, 0.0], [-np.inf, -np.inf]]), axis=1).round(6)
-    array([0.693147,     -inf])
-    """
+    """Return the log of the sum of exp(values) along an axis; the values are overwritten."""
     top = values.max(axis=axis, keepdims=True)
     # exp(-inf - (-inf)) is not a number.
     top[np.isneginf(top)] = 0.0

@@ -22,14 +22,7 @@ Piece = str | Markup
 
 
 def formula(*pieces: Piece, block: bool = True) -> Markup:
-    """
-    Return a formula.
-
-    Examples
-    --------
-    >>> formula("theta = 2", block=False)
-    Markup('<math><mi>θ</mi><mo>=</mo><mn>2</mn></math>')
-    """
+    """Return a formula."""
     shown = Markup(' display="block"') if block else Markup()
     return Markup("<math{}>{}</math>").format(shown, row(*pieces))
 
@@ -111,14 +104,7 @@ def _word(word: str) -> Markup:
 
 
 def letter(name: str) -> str:
-    """
-    Return a Greek letter's name with the letter, for sentences before formulas.
-
-    Examples
-    --------
-    >>> letter("theta") == "theta (\N{GREEK SMALL LETTER THETA})"
-    True
-    """
+    """Return a Greek letter's name with the letter, for sentences before formulas."""
     return f"{name} ({_greek(name)})"
 
 

@@ -24,17 +24,6 @@ def climb(
 ) -> Floats:
     """
     Return the maximum of a function by Newton's method, with steps halved until the function rises.
-
-    Examples
-    --------
-    >>> def value(x):
-    ...     return float(x[0] - np.exp(x[0]))
-    >>> def newton(x):
-    ...     gradient = 1.0 - np.exp(x)
-    ...     step = gradient / np.exp(x)
-    ...     return step, float(gradient @ step)
-    >>> climb(np.array([-3.0]), value, newton, tolerance=1e-12).round(6) + 0.0
-    array([0.])
     """
     point, here = start, value(start)
     for _ in range(steps):
@@ -67,16 +56,6 @@ def climb_within(
     Return the modes of many functions of one variable, and their widths one step before.
 
     Newton's steps shrink a bracket around each mode, and halve it where they would leave it.
-
-    Examples
-    --------
-    >>> def derivatives(x):
-    ...     return np.array([1.0, 4.0]) - np.exp(x), np.exp(x)
-    >>> bracket = np.full(2, 700.0)
-    >>> mode, _ = climb_within(np.zeros(2), -bracket, bracket, derivatives,
-    ...                        flattest=1e-9, tolerance=1e-9)
-    >>> np.exp(mode).round(6)
-    array([1., 4.])
     """
     at = start
     for _ in range(steps):

@@ -48,17 +48,7 @@ _blas_is_limited = ContextVar("bayescal_blas_is_limited", default=False)
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """
-    Limit BLAS to one thread inside the context, and restore the former number after it.
-
-    On a busy machine, threads that wait for each other make the small products of a fit three to
-    five times slower.
-
-    Examples
-    --------
-    >>> with one_blas_thread():
-    ...     pass
-    """
+    """Limit BLAS to one thread inside the context, and restore the former number after it."""
     if _blas_is_limited.get() or threading.current_thread() is not threading.main_thread():
         # OpenBLAS ignores limits of other threads, which must not undo the main thread's either.
         yield
@@ -113,13 +103,6 @@ def in_parallel(
 ) -> Iterator[Result]:
     """
     Yield function(item) of every item, in order, each as soon as it and those before are done.
-
-    Items whose worker was killed are done again by others. A single item is done by this process.
-
-    Examples
-    --------
-    >>> list(in_parallel(abs, [-1, 2]))
-    [1, 2]
     """
     setup = _setup.get()
     memory = setup.memory if keep else None
@@ -135,17 +118,7 @@ def in_parallel(
 def spread_over(
     jobs: int, function: Callable[..., Result], arguments: Iterable[tuple[Any, ...]]
 ) -> list[Result]:
-    """
-    Return function(*arguments) of all arguments, in order, by so many processes.
-
-    Each process computes on one thread, so that together they keep no more processors busy than
-    there are processes.
-
-    Examples
-    --------
-    >>> spread_over(1, pow, [(2, 3), (3, 2)])
-    [8, 9]
-    """
+    """Return function(*arguments) of all arguments, in order, by so many processes."""
     if jobs == 1:
         return [function(*each) for each in arguments]
     from joblib import Parallel, delayed, parallel_config

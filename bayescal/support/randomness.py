@@ -8,14 +8,7 @@ import numpy as np
 
 
 def generator(random_state: Any) -> np.random.Generator:
-    """
-    Return a Generator from an int, a Generator, a RandomState, a SeedSequence or None.
-
-    Examples
-    --------
-    >>> int(generator(1).integers(10)) == int(generator(1).integers(10))
-    True
-    """
+    """Return a Generator from an int, a Generator, a RandomState, a SeedSequence or None."""
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(2**31))
     try:

@@ -30,13 +30,6 @@ def centre_and_spread(x: Floats, weight: Floats | None = None) -> tuple[float, f
     tie and it vanishes, the mean absolute deviation; where all scores are equal but for rounding,
     their absolute value (1 if that is 0), and never below 1e-280, so that it and its inverse are
     positive for all legal data.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> centre, spread = centre_and_spread(np.array([0.0, 1.0, 2.0, 3.0, 100.0]))
-    >>> centre, round(spread, 4)
-    (2.0, 1.4826)
     """
     if weight is not None and not weight.all():
         x, weight = x[weight > 0.0], weight[weight > 0.0]
@@ -58,12 +51,6 @@ def units_of(x: Floats, positive: NDArray[np.bool_], weight: Floats | None) -> t
     of their first quartiles to the highest of their third ones, if that is more. Where most
     documents have all but the same score (trees that find nothing), the deviation of most is no
     unit for the others. Quartiles, because a few scores may lie anywhere.
-
-    Examples
-    --------
-    >>> x = np.r_[np.linspace(0.0, 1e-6, 90), np.arange(10.0)]
-    >>> [float(f"{spread:.2g}") for _, spread in (centre_and_spread(x), units_of(x, x >= 1, None))]
-    [4.2e-07, 0.14]
     """
     centre, spread = centre_and_spread(x, weight)
     own = [_quartiles(x, weight, positive == label) for label in (False, True)]
@@ -73,15 +60,7 @@ def units_of(x: Floats, positive: NDArray[np.bool_], weight: Floats | None) -> t
 
 
 def bulk_width(x: Floats, weight: Floats | None = None) -> float:
-    """
-    Return the width of the shortest interval that holds a quarter of the scores.
-
-    Examples
-    --------
-    >>> x = np.r_[np.linspace(-1e9, 1e9, 60), np.linspace(0.0, 3.0, 31)]
-    >>> round(bulk_width(x), 1), f"{centre_and_spread(x)[1]:.1g}"
-    (2.2, '4e+08')
-    """
+    """Return the width of the shortest interval that holds a quarter of the scores."""
     step = max(1, x.size // MOST)
     x, weight = x[::step], np.ones(x.size)[::step] if weight is None else weight[::step]
     order = np.argsort(x)
@@ -115,15 +94,7 @@ def rounding(size: float | Floats) -> float | Floats:
 
 
 def median(x: Floats, weight: Floats | None) -> float:
-    """
-    Return the midpoint of the interval of (weighted) medians.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> median(np.array([1.0, 2.0, 9.0]), np.array([1.0, 1.0, 2.0]))
-    5.5
-    """
+    """Return the midpoint of the interval of (weighted) medians."""
     if weight is None:
         return float(np.median(x))
     order = np.argsort(x)

@@ -83,15 +83,7 @@ class Direction:
 def direction(
     score: Floats, positive: NDArray[np.bool_], weight: Floats | None = None
 ) -> Direction | None:
-    """
-    Return the direction of the scores; None unless there are documents of both classes.
-
-    Examples
-    --------
-    >>> found = direction(np.array([3.0, 2.0, 1.0, 0.5]), np.array([False, False, True, True]))
-    >>> found.auc, round(found.probability_below, 3)
-    (0.0, 0.939)
-    """
+    """Return the direction of the scores; None unless there are documents of both classes."""
     kept = _thinned(positive)
     score, positive = score[kept], positive[kept]
     count = np.ones(score.size) if weight is None else weight[kept]
@@ -190,12 +182,6 @@ def read_scores(
     Where nobody said that scores are probabilities, and they were taken for them because all that
     were fitted lay in [0, 1], others are read as the nearest of 0 and 1: a calibrator in use is not
     to fail there, and what a score tells is read as far as it can be.
-
-    Examples
-    --------
-    >>> with without_scores_warnings():
-    ...     read_scores([0.5, 1.04], "probabilities", guessed=True).round(2)
-    array([ 0.  , 34.54])
     """
     if guessed and scores_are == "probabilities":
         scores = _nearest_probabilities(as_scores(scores, name))

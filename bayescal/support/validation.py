@@ -28,14 +28,7 @@ def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
 
 
 def as_scores(scores: ArrayLike, name: str = "scores") -> Floats:
-    """
-    Return raw scores as a float64 array of shape (n,).
-
-    Examples
-    --------
-    >>> as_scores([[1], [2]])
-    array([1., 2.])
-    """
+    """Return raw scores as a float64 array of shape (n,)."""
     values = as_reals(scores, name)
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
@@ -58,13 +51,6 @@ def probability_ends(values: Floats, scores_are: str) -> tuple[float, float]:
 
     A share k/m of votes is 0 where the probability is below 1/m: it is read as 1/(2 m). Without
     scores of exactly 0, or 1, that end is as far out as numbers go.
-
-    Examples
-    --------
-    >>> probability_ends(np.array([0.0, 0.2, 0.8, 1.0]), "probabilities")
-    (0.1, 0.9)
-    >>> probability_ends(np.array([0.0, 0.2, 0.8]), "probabilities")[1] == PROBABILITY_ENDS[1]
-    True
     """
     if scores_are != "probabilities":
         return PROBABILITY_ENDS
@@ -83,16 +69,7 @@ def as_scores_of(
     name: str = "scores",
     ends: tuple[float, float] = PROBABILITY_ENDS,
 ) -> Floats:
-    """
-    Return scores as a float64 array of shape (n,); of probabilities the natural log-odds.
-
-    Probabilities are kept within `ends`; see `probability_ends`.
-
-    Examples
-    --------
-    >>> as_scores_of([0.5, 1.0], "probabilities").round(2)
-    array([ 0.  , 34.54])
-    """
+    """Return scores as a float64 array of shape (n,); of probabilities the natural log-odds."""
     values = as_scores(scores, name)
     if scores_are != "probabilities":
         return values
@@ -107,15 +84,7 @@ def as_scores_of(
 
 
 def name_of(scores: object) -> str:
-    """
-    Return the name of a Series, a DataArray or a single column, for labels of plots.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> name_of(pd.Series([0.5], name="margin")), name_of([0.5])
-    ('margin', 'score')
-    """
+    """Return the name of a Series, a DataArray or a single column, for labels of plots."""
     columns = column_names(scores) if hasattr(scores, "columns") else []
     name = columns[0] if len(columns) == 1 else getattr(scores, "name", None)
     return name if isinstance(name, str) and name else "score"
@@ -130,14 +99,7 @@ def column_names(table: Any) -> list[Any]:
 def as_weights(
     sample_weight: ArrayLike | None, n: int, name: str = "sample_weight"
 ) -> Floats | None:
-    """
-    Return weights as a float64 array of shape (n,), or None for equal weights.
-
-    Examples
-    --------
-    >>> as_weights([1, 2], 2)
-    array([1., 2.])
-    """
+    """Return weights as a float64 array of shape (n,), or None for equal weights."""
     if sample_weight is None:
         return None
     weight = as_reals(sample_weight, name)
@@ -160,16 +122,7 @@ def check_same_length(name: str, n: int, other_name: str, m: int) -> None:
 
 
 def check_positive(**parameters: ArrayLike) -> None:
-    """
-    Raise ValueError unless every value of every named parameter is positive and finite.
-
-    Examples
-    --------
-    >>> check_positive(beta=-1.0)
-    Traceback (most recent call last):
-    ...
-    ValueError: beta must be positive and finite, got -1.0.
-    """
+    """Raise ValueError unless every value of every named parameter is positive and finite."""
     for name, value in parameters.items():
         array = np.asarray(value, dtype=np.float64)
         good = (array > 0.0) & (array < np.inf)
@@ -178,16 +131,7 @@ def check_positive(**parameters: ArrayLike) -> None:
 
 
 def check_count(name: str, value: Any) -> None:
-    """
-    Raise ValueError unless an argument is a positive whole number.
-
-    Examples
-    --------
-    >>> check_count("draws", 0)
-    Traceback (most recent call last):
-    ...
-    ValueError: draws must be a positive whole number, got 0.
-    """
+    """Raise ValueError unless an argument is a positive whole number."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
         raise ValueError(f"{name} must be a positive whole number, got {value!r}.")
 
@@ -209,32 +153,14 @@ def check_flag(**parameters: Any) -> None:
 
 
 def check_fraction(**parameters: Any) -> None:
-    """
-    Raise ValueError unless every named number lies strictly between 0 and 1.
-
-    Examples
-    --------
-    >>> check_fraction(level=95)
-    Traceback (most recent call last):
-    ...
-    ValueError: level must lie between 0 and 1 (both excluded), got 95.
-    """
+    """Raise ValueError unless every named number lies strictly between 0 and 1."""
     for name, value in parameters.items():
         if not isinstance(value, int | float | np.number) or not 0.0 < value < 1.0:
             raise ValueError(f"{name} must lie between 0 and 1 (both excluded), got {value!r}.")
 
 
 def check_share(**parameters: Any) -> None:
-    """
-    Raise ValueError unless every named number lies above 0 and is at most 1.
-
-    Examples
-    --------
-    >>> check_share(recall=0)
-    Traceback (most recent call last):
-    ...
-    ValueError: recall must be a number above 0 and at most 1, got 0.
-    """
+    """Raise ValueError unless every named number lies above 0 and is at most 1."""
     for name, value in parameters.items():
         number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
         if not (number and 0.0 < value <= 1.0):
@@ -258,26 +184,12 @@ def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
 
 
 def first_of(names: Collection[Any], most: int = 5) -> str:
-    """
-    Return the first few of some names, for a message.
-
-    Examples
-    --------
-    >>> first_of(["corn", "oil", "rye"], 2)
-    "'corn', 'oil', ..."
-    """
+    """Return the first few of some names, for a message."""
     return ", ".join(map(repr, list(names)[:most])) + ", ..." * (len(names) > most)
 
 
 def as_reals(values: ArrayLike, name: str) -> Floats:
-    """
-    Return numbers as a float64 array of the same shape.
-
-    Examples
-    --------
-    >>> as_reals([1, 2], "scores")
-    array([1., 2.])
-    """
+    """Return numbers as a float64 array of the same shape."""
     values = unmasked(values, name)
     try:
         array = np.asarray(values)
@@ -342,20 +254,7 @@ def encode_labels(
     positive: Any = None,
     scores: Floats | None = None,
 ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """
-    Return the negative and the positive class, and which labels are the positive one.
-
-    The scores say which of two codes stands for the positive class; see `position_of_positive`.
-
-    Examples
-    --------
-    >>> classes, positive = encode_labels(["spam", "ham"])
-    >>> classes.tolist(), positive.tolist()
-    (['ham', 'spam'], [True, False])
-    >>> classes, positive = encode_labels(["spam", "ham"], positive="ham")
-    >>> classes.tolist(), positive.tolist()
-    (['spam', 'ham'], [False, True])
-    """
+    """Return the negative and the positive class, and which labels are the positive one."""
     classes, codes = np.unique(_as_column(labels, name), return_inverse=True)
     _check_two(classes, name)
     check_kept(classes, name)
@@ -375,16 +274,7 @@ def encode_labels(
 
 
 def check_kept(classes: NDArray[Any], name: str) -> None:
-    """
-    Raise ValueError unless files can keep the classes, which dates and bytes are not.
-
-    Examples
-    --------
-    >>> check_kept(np.array([b"ham", b"spam"]), "y")
-    Traceback (most recent call last):
-      ...
-    ValueError: y must hold text, numbers or booleans, got bytes: give them as text.
-    """
+    """Raise ValueError unless files can keep the classes, which dates and bytes are not."""
     for label in classes.tolist():
         if not isinstance(label, str | int | float):
             raise ValueError(
@@ -394,14 +284,7 @@ def check_kept(classes: NDArray[Any], name: str) -> None:
 
 
 def match_labels(labels: ArrayLike, classes: NDArray[Any], name: str = "y") -> NDArray[np.bool_]:
-    """
-    Return the mask of positive labels for two known classes; either may be absent.
-
-    Examples
-    --------
-    >>> match_labels(["spam", "spam"], np.array(["ham", "spam"])).tolist()
-    [True, True]
-    """
+    """Return the mask of positive labels for two known classes; either may be absent."""
     positive: NDArray[np.bool_] = of_each_class(_as_column(labels, name), classes, name)[1]
     return positive
 
@@ -415,16 +298,7 @@ def negative_and_positive(calibrator: Any) -> NDArray[Any]:
 def of_each_class(
     labels: NDArray[Any], classes: NDArray[Any], name: str = "y", advice: str = ""
 ) -> NDArray[np.bool_]:
-    """
-    Return the mask of labels of each known class, shape (classes, n); any may be absent.
-
-    Examples
-    --------
-    >>> of_each_class(np.array(["b", "c", "b"]), np.array(["a", "b", "c"])).astype(int)
-    array([[0, 0, 0],
-           [1, 0, 1],
-           [0, 1, 0]])
-    """
+    """Return the mask of labels of each known class, shape (classes, n); any may be absent."""
     found: NDArray[np.bool_] = labels == classes[:, None]
     strange = ~found.any(axis=0)
     if strange.any():
@@ -482,12 +356,7 @@ def _as_column(labels: ArrayLike, name: str) -> NDArray[Any]:
 
 
 def position_of_positive(positive: Any, classes: NDArray[Any], name: str, larger: int = 1) -> int:
-    """
-    Return the index of the positive one of two sorted classes.
-
-    Scikit-learn's `cross_val_predict` and ensembles pass the codes 0 and 1 for labels: the positive
-    class is then the one of larger scores, `larger`.
-    """
+    """Return the index of the positive one of two sorted classes."""
     if positive is None:
         return 1
     known: list[Any] = classes.tolist()

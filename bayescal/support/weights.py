@@ -21,13 +21,6 @@ def effective_weights(
 
     Counts stay as they are. Inverse inclusion probabilities w are scaled to the effective sample
     size (sum w)^2 / sum w^2 (Kish, *Survey Sampling*, 1965).
-
-    Examples
-    --------
-    >>> effective_weights(None, [10, 10, 20], 3).round(3)
-    array([0.667, 0.667, 1.333])
-    >>> effective_weights([2, 1, 1], None, 3)
-    array([2., 1., 1.])
     """
     weight = either_weights(sample_weight, sampling_weight, n)
     if weight is None:
@@ -41,14 +34,7 @@ def effective_weights(
 def either_weights(
     sample_weight: ArrayLike | None, sampling_weight: ArrayLike | None, n: int
 ) -> Floats | None:
-    """
-    Return the weights of either kind as they are; one of the two at most may be given.
-
-    Examples
-    --------
-    >>> either_weights(None, [10, 10, 20], 3)
-    array([10., 10., 20.])
-    """
+    """Return the weights of either kind as they are; one of the two at most may be given."""
     if sampling_weight is None:
         return as_weights(sample_weight, n)
     if sample_weight is not None:
@@ -60,14 +46,7 @@ def either_weights(
 
 
 def effective_size(weight: Floats) -> float:
-    """
-    Return Kish's effective sample size, (sum w)^2 / sum w^2.
-
-    Examples
-    --------
-    >>> effective_size(np.array([1.0, 1.0, 0.0])), effective_size(np.array([1e200, 1e200]))
-    (2.0, 2.0)
-    """
+    """Return Kish's effective sample size, (sum w)^2 / sum w^2."""
     share = weight / weight.max()
     return float(share.sum() ** 2 / (share @ share))
 
@@ -83,16 +62,7 @@ def warn_unless_counts(weight: Floats) -> None:
 
 
 def look_like_counts(weight: Floats) -> bool:
-    """
-    Return whether weights may be numbers of documents.
-
-    Examples
-    --------
-    >>> look_like_counts(np.array([1.0, 3.0, 250.0])), look_like_counts(np.full(300, 66.7))
-    (True, False)
-    >>> look_like_counts(np.full(300, 67.0)), look_like_counts(np.repeat([0.6, 3.0], [250, 50]))
-    (False, True)
-    """
+    """Return whether weights may be numbers of documents."""
     weight = weight[weight > 0.0]
     if (weight != np.rint(weight)).any():
         # Class weights, and weights scaled to a mean of 1, sum to the number of documents.

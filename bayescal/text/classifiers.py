@@ -31,14 +31,7 @@ TIE = 1e-15
 
 
 def nearest(similarity: Floats, count: int) -> NDArray[np.intp]:
-    """
-    Return the columns of the largest values of each row, the largest first.
-
-    Examples
-    --------
-    >>> nearest(np.array([[0.1, 0.9, 0.9, 0.5]]), 3).tolist()
-    [[1, 2, 3]]
-    """
+    """Return the columns of the largest values of each row, the largest first."""
     farness = np.arange(similarity.shape[1]) * TIE - similarity
     if count < similarity.shape[1]:
         columns = np.argpartition(farness, count - 1, axis=1)[:, :count]
@@ -49,16 +42,7 @@ def nearest(similarity: Floats, count: int) -> NDArray[np.intp]:
 
 
 def nearest_documents(queries: Any, documents: Any, count: int) -> tuple[Floats, NDArray[np.intp]]:
-    """
-    Return the cosines of each query's nearest documents and their rows, nearest first.
-
-    Examples
-    --------
-    >>> from scipy import sparse
-    >>> documents = sparse.csr_array([[1.0, 0.0], [0.6, 0.8]])
-    >>> nearest_documents(sparse.csr_array([[0.0, 1.0]]), documents, 1)
-    (array([[0.8]]), array([[1]]))
-    """
+    """Return the cosines of each query's nearest documents and their rows, nearest first."""
     similarity = np.empty((queries.shape[0], count))
     rows = np.empty(similarity.shape, dtype=np.intp)
     features = documents.T.tocsr()
@@ -71,17 +55,7 @@ def nearest_documents(queries: Any, documents: Any, count: int) -> tuple[Floats,
 
 
 def default_neighbours(documents: int) -> int:
-    """
-    Return k = 2 ceil(log2 N) + 1, but at most N.
-
-    With it the error of nearest neighbours goes to the least possible one as N grows (Bennett's
-    dissertation, section 5.1.3); it is odd.
-
-    Examples
-    --------
-    >>> default_neighbours(9603)
-    29
-    """
+    """Return k = 2 ceil(log2 N) + 1, but at most N."""
     return min(2 * int(np.ceil(np.log2(documents))) + 1, documents)
 
 
@@ -238,16 +212,7 @@ class NearestNeighbours(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def fewest_errors(scores: Floats, positive: NDArray[np.bool_]) -> float:
-    """
-    Return the threshold above which documents are to be taken, with fewest errors.
-
-    Half way between two scores; of several thresholds the one nearest 0.
-
-    Examples
-    --------
-    >>> fewest_errors(np.array([-3.0, -2.0, 1.0, 2.0]), np.array([False, True, True, True]))
-    -2.5
-    """
+    """Return the threshold above which documents are to be taken, with fewest errors."""
     order = np.argsort(scores, kind="stable")
     rising, truth = scores[order], positive[order]
     # Errors of taking all but the first i documents: positives before, negatives after.

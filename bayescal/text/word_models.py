@@ -30,14 +30,7 @@ from bayescal.support.validation import (
 
 
 def presence(counts: Any) -> Any:
-    """
-    Return 1 where a word occurs in a document, as a sparse array of its own.
-
-    Examples
-    --------
-    >>> presence([[2, 0], [0, 1]]).toarray().tolist()
-    [[1.0, 0.0], [0.0, 1.0]]
-    """
+    """Return 1 where a word occurs in a document, as a sparse array of its own."""
     # A copy: what comes in may be shared between processes, and read-only.
     present = sparse.csr_array(counts, dtype=np.float64, copy=True)
     present.sum_duplicates()

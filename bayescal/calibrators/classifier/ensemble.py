@@ -30,16 +30,7 @@ from bayescal.support.validation import Floats, as_reals, first_of, unmasked, wa
 
 
 def priors_of(kind: str, names: NDArray[Any], prior: Any) -> Priors:
-    """
-    Return a class prior for each column of scores, or None for each.
-
-    Names of two classes are the negative and the positive one; a sequence is in sorted order.
-
-    Examples
-    --------
-    >>> priors_of("multiclass", np.array(["a", "b", "c"]), {"b": 0.7, "a": 0.1, "c": 0.2})
-    [0.1, 0.7, 0.2]
-    """
+    """Return a class prior for each column of scores, or None for each."""
     if prior is None:
         return [None] * (1 if kind == BINARY else names.size)
     prior = unmasked(prior, "prior")
@@ -85,13 +76,6 @@ def log_proba_of(kind: str, log_negative: Floats, log_positive: Floats) -> Float
 
     Several classes' one-vs-rest probabilities are divided by their sum (Zadrozny and Elkan, KDD
     2002, section 4); where all are 0, every class gets the same.
-
-    Examples
-    --------
-    >>> p = np.array([[0.2, 0.3, 0.5], [0.1, 0.1, 0.2]])
-    >>> np.exp(log_proba_of("multiclass", np.log1p(-p), np.log(p)))
-    array([[0.2 , 0.3 , 0.5 ],
-           [0.25, 0.25, 0.5 ]])
     """
     if kind == BINARY:
         return np.concatenate([log_negative, log_positive], axis=1)
@@ -108,11 +92,6 @@ def log_odds_of_classes(log_p: Floats) -> Floats:
     Return the log-odds of every class against the rest, natural logarithms.
 
     The rest is summed class by class: 1 - p would round to 0 where p is nearly 1.
-
-    Examples
-    --------
-    >>> log_odds_of_classes(np.log([[0.2, 0.3, 0.5]])).round(2)
-    array([[-1.39, -0.85,  0.  ]])
     """
     rest = [logsumexp(np.delete(log_p, k, axis=1), axis=1) for k in range(log_p.shape[1])]
     return np.asarray(log_p - np.stack(rest, axis=1))
@@ -416,12 +395,7 @@ def diagnostics(pairs: Pairs) -> Any:
 
 
 def problems(pairs: Pairs) -> Problems:
-    """
-    Return the calibrators' fitted problems, for plots and reports.
-
-    Of two classes there is one problem, under the empty name; else one a class or label, those of
-    several folds with the fold in their name.
-    """
+    """Return the calibrators' fitted problems, for plots and reports."""
     by_name: dict[str, FittedProblem] = {}
     for pair, fold in zip(pairs, _folds(pairs), strict=True):
         for column, problem in pair.score_map.problems().items():

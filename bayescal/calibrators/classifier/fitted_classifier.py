@@ -26,11 +26,7 @@ def with_labels(
     classes: NDArray[Any],
     kept: NDArray[np.bool_] | slice = slice(None),
 ) -> Any:
-    """
-    Return scores and labels: for two classes a pair, else a DataFrame with a topic a class.
-
-    Scores have the columns of the classes or labels that are kept.
-    """
+    """Return scores and labels: for two classes a pair, else a DataFrame with a topic a class."""
     import pandas as pd
 
     if kind == BINARY:

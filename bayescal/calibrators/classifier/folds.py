@@ -198,12 +198,7 @@ def route(
     called: str,
     others: str,
 ) -> tuple[dict[str, dict[str, Any]], dict[str, Any]]:
-    """
-    Return the arguments of each classifier's fit, by name, and those of the splitter's split.
-
-    With metadata routing they get what they request. Without it weights go to all classifiers,
-    `groups` to the splitter, and everything else to all classifiers.
-    """
+    """Return the arguments of each classifier's fit, by name, and those of the splitter's split."""
     if routing_enabled():
         routed = process_routing(owner, "fit", sample_weight=sample_weight, **params)
         return {name: dict(routed[name].fit) for name in estimators}, dict(routed.splitter.split)

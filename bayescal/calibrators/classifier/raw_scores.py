@@ -26,17 +26,7 @@ FARTHEST = 1e30
 
 
 def check_scoring(estimator: Any, kind: str) -> None:
-    """
-    Raise ValueError unless a classifier, fitted or not, can give scores.
-
-    Examples
-    --------
-    >>> from sklearn.cluster import KMeans
-    >>> check_scoring(KMeans(), "binary")
-    Traceback (most recent call last):
-    ...
-    ValueError: estimator must have fit and decision_function or predict_proba, KMeans has neither.
-    """
+    """Raise ValueError unless a classifier, fitted or not, can give scores."""
     if isinstance(estimator, type) or not hasattr(estimator, "fit"):
         raise ValueError(f"estimator must be a classifier instance, got {estimator!r}.")
     if _has_scores(estimator):
@@ -51,16 +41,7 @@ def check_scoring(estimator: Any, kind: str) -> None:
 
 
 def read_classifiers(classifiers: Any) -> dict[str, Any]:
-    """
-    Return checked (name, classifier) pairs as a mapping.
-
-    Examples
-    --------
-    >>> read_classifiers([])
-    Traceback (most recent call last):
-    ...
-    ValueError: classifiers must hold at least one (name, classifier), got none.
-    """
+    """Return checked (name, classifier) pairs as a mapping."""
     try:
         pairs = [(name, classifier) for name, classifier in classifiers]
     except (TypeError, ValueError) as err:
@@ -163,17 +144,7 @@ class Reach:
 
 
 def infinite_as(scores: Floats) -> tuple[Floats, Floats]:
-    """
-    Return finite substitutes for minus and plus infinity in each column of scores.
-
-    A probability of 0 stands for half of the smallest one above 0, and alike at 1.
-
-    Examples
-    --------
-    >>> low, high = infinite_as(np.array([[-np.inf], [2.0], [3.0]]))
-    >>> low.round(2).tolist(), high.round(2).tolist()
-    ([1.31], [3.69])
-    """
+    """Return finite substitutes for minus and plus infinity in each column of scores."""
     finite = np.isfinite(scores)
     lowest = np.where(finite, scores, np.inf).min(axis=0)
     highest = np.where(finite, scores, -np.inf).max(axis=0)

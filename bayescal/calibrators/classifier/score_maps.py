@@ -154,14 +154,7 @@ class ScikitLearnCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[mis
 
 
 def read_calibrator(calibrator: Any, weights: str | None = None) -> Any:
-    """
-    Return the calibrator that a parameter means.
-
-    Examples
-    --------
-    >>> read_calibrator(None)
-    ScoreCalibrator()
-    """
+    """Return the calibrator that a parameter means."""
     if calibrator is None:
         return ScoreCalibrator()
     if isinstance(calibrator, str):
@@ -203,15 +196,7 @@ def read_calibrator(calibrator: Any, weights: str | None = None) -> Any:
 
 
 def seeded_copies(calibrator: Any, count: int, random_state: Any) -> list[Any]:
-    """
-    Return unfitted copies of a calibrator, each with a seed of its own.
-
-    Examples
-    --------
-    >>> first, second = seeded_copies(ScoreCalibrator(random_state=1), 2, None)
-    >>> first.random_state == second.random_state
-    False
-    """
+    """Return unfitted copies of a calibrator, each with a seed of its own."""
     # Objects that scikit-learn knows nothing of are copied as they are.
     copies = [clone(calibrator, safe=False) for _ in range(count)]
     own = calibrator.get_params(deep=False) if hasattr(calibrator, "get_params") else {}

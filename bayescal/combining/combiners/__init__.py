@@ -18,16 +18,7 @@ COMBINERS: dict[str, Callable[..., Combiner]] = {
 
 
 def read_combiner(combiner: Any, *, normalise: bool, weighted: bool) -> Combiner:
-    """
-    Return the combiner that the parameters name.
-
-    Examples
-    --------
-    >>> read_combiner("average", normalise=True, weighted=False)
-    Traceback (most recent call last):
-    ...
-    ValueError: combiner must be one of 'majority', 'best_by_class', 'tree', 'linear_svm', ...
-    """
+    """Return the combiner that the parameters name."""
     check_flag(normalise=normalise)
     if isinstance(combiner, str):
         check_choice("combiner", combiner, tuple(COMBINERS))

@@ -128,14 +128,7 @@ def of_classifier(classifier: Any, *, normalise: bool) -> Stacking:
 
 
 def mean_square_length(columns: Floats, weight: Floats | None = None) -> float:
-    """
-    Return the mean of <x, x> over documents.
-
-    Examples
-    --------
-    >>> mean_square_length(np.array([[3.0, 4.0], [0.0, 0.0]]))
-    12.5
-    """
+    """Return the mean of <x, x> over documents."""
     return float(np.average((columns**2).sum(axis=1), weights=weight))
 
 
@@ -166,11 +159,6 @@ def linear_svc(length: float, seed: int) -> SVC:
     Return an unfitted linear SVM whose C is 1 / mean <x, x>, as SVM-light chooses it.
 
     The bias has no penalty there, as it would have in `LinearSVC`.
-
-    Examples
-    --------
-    >>> linear_svc(5.0, 0).C
-    0.2
     """
     cost = 1.0 / length if length > SHORTEST else 1.0
     return SVC(kernel="linear", C=cost, cache_size=CACHE, random_state=seed)
@@ -195,14 +183,7 @@ def make_tree(length: float, scores: int, seed: int) -> DecisionTree:
 
 
 def product_features(columns: Floats, other: Floats) -> Floats:
-    """
-    Return features whose inner products are (<x, z> + 1) (<x', z'> + 1).
-
-    Examples
-    --------
-    >>> product_features(np.array([[2.0]]), np.array([[3.0]]))
-    array([[6., 2., 3., 1.]])
-    """
+    """Return features whose inner products are (<x, z> + 1) (<x', z'> + 1)."""
     one = np.ones((len(columns), 1))
     left, right = np.hstack([columns, one]), np.hstack([other, one])
     return np.asarray((left[:, :, None] * right[:, None, :]).reshape(len(columns), -1))

@@ -29,17 +29,7 @@ class Measure:
 
 
 def cost(false_positive: float, false_negative: float) -> Measure:
-    """
-    Return C(FP, FN), the expected cost of a decision.
-
-    Examples
-    --------
-    >>> measure = cost(1.0, 10.0)
-    >>> float(measure.loss(np.array(3.0), np.array(2.0), np.array(1.0), 10.0))
-    1.2
-    >>> round(measure.log_odds, 3)
-    -2.303
-    """
+    """Return C(FP, FN), the expected cost of a decision."""
 
     def loss(_: Floats, wrong: Floats, missed: Floats, n: float) -> Floats:
         return (false_positive * wrong + false_negative * missed) / n
@@ -66,14 +56,7 @@ def loss_of(
     positive: NDArray[np.bool_],
     weight: Floats | None = None,
 ) -> float:
-    """
-    Return the loss of decisions; of "f1" it is minus F1.
-
-    Examples
-    --------
-    >>> loss_of("f1", np.array([True, True, False]), np.array([True, False, False]))
-    -0.6666666666666666
-    """
+    """Return the loss of decisions; of "f1" it is minus F1."""
     own = np.ones(positive.size) if weight is None else weight
     hits, wrong, missed = (
         np.asarray(own[which].sum())
@@ -87,14 +70,6 @@ def best_threshold(
 ) -> float:
     """
     Return the threshold that is best by a measure: documents of this score and above are taken.
-
-    It lies in the middle between two scores, or beyond all of them where taking none, or all, is
-    best. Of thresholds that are equally good it is the middle one.
-
-    Examples
-    --------
-    >>> best_threshold("error", np.array([0.0, 1.0, 2.0]), np.array([False, False, True]))
-    1.5
     """
     own = np.ones(scores.size) if weight is None else weight
     order = np.argsort(-scores, kind="stable")

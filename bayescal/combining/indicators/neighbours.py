@@ -52,11 +52,6 @@ def largest_shifts(squared: Floats, product: Floats) -> Floats:
 
     With v_j the way to neighbour j, alpha_i = min(1/2, min over j with v_i.v_j > 0 of |v_j|^2 /
     (2 v_i.v_j)). A neighbour at the very same place sets no limit.
-
-    Examples
-    --------
-    >>> largest_shifts(np.array([[1.0, 4.0]]), np.array([[[1.0, 2.0], [2.0, 4.0]]]))
-    array([[0.5 , 0.25]])
     """
     limits = (squared[:, None, :] > SAME) & (product > squared[:, None, :])
     shift = np.full(product.shape, 0.5)

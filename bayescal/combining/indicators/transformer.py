@@ -99,17 +99,6 @@ class Member:
 def farthest_log_odds(classifier: Any, features: Any) -> float:
     """
     Return a bound on the size of log-odds of a classifier's probabilities; infinity for scores.
-
-    Probabilities of 0 and 1, as of pure leaves, have infinite log-odds. These and all others are
-    kept within twice the farthest finite ones of the N training documents, and at least within
-    ln(N + 1), which Laplace's (N + 1)/(N + 2) has.
-
-    Examples
-    --------
-    >>> from sklearn.tree import DecisionTreeClassifier
-    >>> pure = DecisionTreeClassifier().fit([[0], [1], [2]], [0, 1, 1])
-    >>> round(farthest_log_odds(pure, [[0], [1], [2]]), 4)  # ln 4
-    1.3863
     """
     if hasattr(classifier, "decision_function"):
         return np.inf
@@ -223,12 +212,7 @@ def scores_of(members: list[Member], documents: Any) -> Floats:
 def vocabulary_of(
     members: list[Member], counts: Any, positive: NDArray[np.bool_]
 ) -> words.Vocabulary:
-    """
-    Return the vocabulary of the training documents.
-
-    The words that classifiers see are those that the first pipeline selects which is not one by
-    nearest neighbours (these see more words); all words where none selects.
-    """
+    """Return the vocabulary of the training documents."""
     size = counts.shape[1]
     selections = (
         selected_words(member.estimator, size)

@@ -43,15 +43,7 @@ def read_inputs(
     rule: str,
     constant_experts: bool,
 ) -> OnlineInputs:
-    """
-    Return the checked arguments for a rule.
-
-    Examples
-    --------
-    >>> inputs = read_inputs([[0.25], [0.5]], 2, None, None, rule="wma", constant_experts=True)
-    >>> inputs.advice.probabilities[0].tolist()
-    [[0.75, 0.25], [0.0, 1.0]]
-    """
+    """Return the checked arguments for a rule."""
     check_flag(constant_experts=constant_experts)
     probabilities = read_probabilities(P, classes)
     n, experts, _ = probabilities.shape
@@ -65,11 +57,6 @@ def read_inputs(
 def read_probabilities(P: ArrayLike, classes: int) -> Floats:  # noqa: N803
     """
     Return probabilities of all classes, shape (n, experts, classes), nan where an expert sleeps.
-
-    Examples
-    --------
-    >>> read_probabilities([[0.25, np.nan]], 2).tolist()
-    [[[0.75, 0.25], [nan, nan]]]
     """
     values = as_reals(P, "P")
     _check_unit("P", values, "make them of scores by a calibrator, such as ScoreCalibrator")
@@ -155,12 +142,7 @@ def read_indicators(indicators: ArrayLike | None, n: int, *, rule: str, takes: b
 def make_advice(
     probabilities: Floats, awake: Bools, indicators: Floats, *, constant_experts: bool
 ) -> Advice:
-    """
-    Return the advice of experts, followed by constant ones if requested.
-
-    Of all classes but the first there is one that gives it probability 1, always awake: by its
-    weight a combiner moves its threshold.
-    """
+    """Return the advice of experts, followed by constant ones if requested."""
     values = np.where(awake[:, :, None], probabilities, 0.0)
     if constant_experts:
         n, _, classes = values.shape
@@ -203,14 +185,7 @@ def read_classes(classes: ArrayLike) -> NDArray[Any]:
 
 
 def known_classes(before: NDArray[Any] | None, named: ArrayLike | None) -> NDArray[Any]:
-    """
-    Return the classes: those of the first call, which later ones may repeat.
-
-    Examples
-    --------
-    >>> known_classes(np.array([0, 1]), [1, 0])
-    array([0, 1])
-    """
+    """Return the classes: those of the first call, which later ones may repeat."""
     if named is None:
         if before is None:
             raise ValueError("classes must name all classes at the first call of partial_fit.")

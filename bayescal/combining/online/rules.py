@@ -32,29 +32,12 @@ class Advice:
 
 
 def squared_error(of_labels: Floats) -> Floats:
-    """
-    Return (1 - P(label))^2, the loss of experts and mixtures; in [0, 1].
-
-    Examples
-    --------
-    >>> squared_error(np.array([1.0, 0.5, 0.0]))
-    array([0.  , 0.25, 1.  ])
-    """
+    """Return (1 - P(label))^2, the loss of experts and mixtures; in [0, 1]."""
     return np.asarray((1.0 - of_labels) ** 2)
 
 
 def blocks(n: int, log_beta: float) -> Iterator[slice]:
-    """
-    Yield runs of rounds in which no weight changes by more than a factor of e^600.
-
-    Exponents of an update are at most 2 in size, so that weights relative to the largest of the
-    block's start can be updated without their logarithms, whatever beta is.
-
-    Examples
-    --------
-    >>> [(each.start, each.stop) for each in blocks(5, -150.0)]
-    [(0, 2), (2, 4), (4, 5)]
-    """
+    """Yield runs of rounds in which no weight changes by more than a factor of e^600."""
     size = int(np.clip(300.0 / -log_beta, 1.0, 256.0))
     for start in range(0, n, size):
         yield slice(start, min(start + size, n))
@@ -91,28 +74,12 @@ class Rule(ABC):
 def shares_of_awake(log_weights: Floats, awake: NDArray[np.bool_]) -> Floats:
     """
     Return p_e = A_e w_e / sum of A w: the weights of the experts that are awake, summing to 1.
-
-    Examples
-    --------
-    >>> awake = np.array([[True, True, True], [True, True, False]])
-    >>> shares_of_awake(np.log([1.0, 1.0, 2.0]), awake)
-    array([[0.25, 0.25, 0.5 ],
-           [0.5 , 0.5 , 0.  ]])
     """
     return np.asarray(softmax(np.where(awake, log_weights, -np.inf), axis=1))
 
 
 def shares_by_indicators(log_weights: Floats, indicators: Floats) -> Floats:
-    """
-    Return p_e, proportional to the sum over indicators of I w_{e,I}, summing to 1.
-
-    Examples
-    --------
-    >>> log_weights = np.log([[1.0, 3.0], [1.0, 1.0]])
-    >>> shares_by_indicators(log_weights, np.array([[1.0, 0.0], [0.0, 0.5]]))
-    array([[0.5 , 0.5 ],
-           [0.75, 0.25]])
-    """
+    """Return p_e, proportional to the sum over indicators of I w_{e,I}, summing to 1."""
     level = log_weights.max(axis=0)
     of_experts = on_scale(indicators, level) @ np.exp(log_weights - level).T
     return np.asarray(of_experts / of_experts.sum(axis=1, keepdims=True))
@@ -121,14 +88,6 @@ def shares_by_indicators(log_weights: Floats, indicators: Floats) -> Floats:
 def on_scale(indicators: Floats, level: Floats) -> Floats:
     """
     Return I e^level of each document but for a factor, the largest being 1; shape (n, indicators).
-
-    What the largest weight of an indicator was divided by comes back here, where it cannot
-    underflow: an indicator that is on alone counts fully however small its weights are.
-
-    Examples
-    --------
-    >>> on_scale(np.array([[1.0, 0.0], [0.5, 0.5]]), np.array([-1000.0, 0.0])).tolist()
-    [[1.0, 0.0], [0.0, 1.0]]
     """
     with np.errstate(divide="ignore"):
         exponents = np.log(indicators) + level

@@ -48,16 +48,7 @@ class TaskData:
 
 
 def check_folds(cv: Any) -> None:
-    """
-    Raise ValueError unless a number of folds is a whole number from 2 on.
-
-    Examples
-    --------
-    >>> check_folds(1)
-    Traceback (most recent call last):
-    ...
-    ValueError: cv must be a whole number of folds, at least 2, got 1.
-    """
+    """Raise ValueError unless a number of folds is a whole number from 2 on."""
     if isinstance(cv, bool) or not isinstance(cv, int | np.integer) or cv < 2:
         raise ValueError(f"cv must be a whole number of folds, at least 2, got {cv!r}.")
 
@@ -65,16 +56,7 @@ def check_folds(cv: Any) -> None:
 def deal_folds(
     task: Integers, positive: NDArray[np.bool_], folds: int, rng: np.random.Generator
 ) -> Integers:
-    """
-    Return a fold for each document, so that every task and class is spread over all of them.
-
-    Examples
-    --------
-    >>> task, positive = np.repeat([0, 1], 4), np.tile([True, True, False, False], 2)
-    >>> fold = deal_folds(task, positive, 2, np.random.default_rng(0))
-    >>> np.bincount(fold[positive & (task == 0)]).tolist()
-    [1, 1]
-    """
+    """Return a fold for each document, so that every task and class is spread over all of them."""
     order = np.lexsort((rng.random(task.size), positive, task))
     fold = np.empty(task.size, dtype=np.intp)
     fold[order] = np.arange(task.size) % folds
@@ -82,15 +64,7 @@ def deal_folds(
 
 
 def read_task_names(task: ArrayLike, n: int) -> tuple[NDArray[np.generic], Integers]:
-    """
-    Return the names of all tasks in sorted order, and the number of each document's task.
-
-    Examples
-    --------
-    >>> names, code = read_task_names(["corn", "acq", "corn"], 3)
-    >>> names.tolist(), code.tolist()
-    (['acq', 'corn'], [1, 0, 1])
-    """
+    """Return the names of all tasks in sorted order, and the number of each document's task."""
     import pandas as pd
 
     # NumPy would convert a missing name among text to text.
@@ -118,16 +92,7 @@ def read_task_names(task: ArrayLike, n: int) -> tuple[NDArray[np.generic], Integ
 def check_both_classes(
     names: NDArray[np.generic], task: Integers, positive: NDArray[np.bool_]
 ) -> None:
-    """
-    Raise ValueError unless every task has documents of both classes.
-
-    Examples
-    --------
-    >>> check_both_classes(np.array(["a", "b"]), np.array([0, 0, 1]), np.array([True, False, True]))
-    Traceback (most recent call last):
-    ...
-    ValueError: every task must have documents of both classes, got one class only in 'b': ...
-    """
+    """Raise ValueError unless every task has documents of both classes."""
     counts = np.bincount(task, minlength=names.size)
     positives = np.bincount(task[positive], minlength=names.size)
     wrong = np.flatnonzero((positives == 0) | (positives == counts))
@@ -192,15 +157,7 @@ def scales_of(columns: Floats, task: Integers, tasks: int) -> list[WithinRange]:
 
 
 def normalised(columns: Floats, task: Integers, scales: Sequence[WithinRange]) -> Floats:
-    """
-    Return columns less their mean, over their standard deviation, both within the task.
-
-    Examples
-    --------
-    >>> columns, task = np.array([[1.0], [3.0], [10.0], [30.0]]), np.array([0, 0, 1, 1])
-    >>> normalised(columns, task, scales_of(columns, task, 2)).ravel().tolist()
-    [-1.0, 1.0, -1.0, 1.0]
-    """
+    """Return columns less their mean, over their standard deviation, both within the task."""
     out = np.empty(columns.shape)
     for scale, rows in zip(scales, _rows_by_task(task, len(scales)), strict=True):
         out[rows] = scale.apply(columns[rows])

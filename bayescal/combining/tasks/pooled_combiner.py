@@ -33,16 +33,7 @@ SPECIALISE: dict[str, float | None] = {"pooled": None, "repop": 0.0, "general": 
 def read_metaclassifier(
     metaclassifier: Any, specialise: Any, memory: Any = None
 ) -> learning.Metaclassifier:
-    """
-    Return the metaclassifier that the parameters name.
-
-    Examples
-    --------
-    >>> read_metaclassifier("tree", -1.0)
-    Traceback (most recent call last):
-    ...
-    ValueError: specialise must be 'pooled', 'repop', 'general' or a number m of documents, ...
-    """
+    """Return the metaclassifier that the parameters name."""
     m = read_specialise(specialise)
     if isinstance(metaclassifier, str):
         if metaclassifier == "tree":
@@ -76,14 +67,7 @@ def read_metaclassifier(
 
 
 def read_specialise(specialise: Any) -> float | None:
-    """
-    Return the m of equation 8.1, None where it is learnt.
-
-    Examples
-    --------
-    >>> read_specialise("repop"), read_specialise(25)
-    (0.0, 25.0)
-    """
+    """Return the m of equation 8.1, None where it is learnt."""
     if isinstance(specialise, str) and specialise in SPECIALISE:
         return SPECIALISE[specialise]
     number = isinstance(specialise, Real) and not isinstance(specialise, bool | np.bool_)
@@ -391,11 +375,7 @@ class PooledCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def _thresholds(held_out: Floats, data: learning.TaskData) -> dict[str, Floats]:
-    """Return the best threshold of each task by each measure, and last that of all tasks.
-
-    They are on probabilities: on log-odds a threshold half-way between two leaves of a tree is
-    nearer to the next leaf of rare positives, which a tree of all documents may have elsewhere.
-    """
+    """Return the best threshold of each task by each measure, and last that of all tasks."""
     rows = [*(data.task == k for k in range(data.tasks)), np.full(held_out.size, True)]
     return {
         measure: np.array([best_threshold(measure, held_out[r], data.positive[r]) for r in rows])

@@ -74,12 +74,6 @@ def m_estimate(counts: LeafCounts, m: float) -> Floats:
 
     m is how many documents the other tasks are worth. With m = 0 a leaf that holds no document of
     the task has the task's share of positives; with m infinite all tasks have p_l.
-
-    Examples
-    --------
-    >>> counts = LeafCounts(np.array([[2.0, 0.0]]), np.array([[2.0, 2.0]]))
-    >>> m_estimate(counts, 0.0).tolist(), m_estimate(counts, np.inf).tolist()
-    ([[1.0, 0.0]], [[0.75, 0.25]])
     """
     general = counts.of_all_tasks
     if np.isinf(m):
@@ -145,12 +139,6 @@ def log_evidence(positive: Floats, total: Floats, p: Floats, m: Floats) -> Float
     Return log p(which documents are positive | p, m), all theta_i integrated out.
 
         sum_i [ln B(In_i + m p, Out_i + m (1 - p)) - ln B(m p, m (1 - p))]
-
-    Examples
-    --------
-    >>> one = np.ones(1)
-    >>> log_evidence(one, one, np.array([0.25]), np.array([3.0])).round(4)  # ln p
-    array([-1.3863])
     """
     a, b = m * p, m * (1.0 - p)
     out = np.zeros(np.broadcast(p, m).shape)
@@ -163,15 +151,7 @@ def log_evidence(positive: Floats, total: Floats, p: Floats, m: Floats) -> Float
 
 
 def fit_population(positive: Floats, total: Floats) -> LeafPopulation:
-    """
-    Return the posterior of p and m at a leaf.
-
-    Examples
-    --------
-    >>> population = fit_population(np.array([5.0, 5.0, 5.0]), np.array([10.0, 10.0, 10.0]))
-    >>> population.mean(np.zeros(1), np.zeros(1)).round(3)
-    array([0.5])
-    """
+    """Return the posterior of p and m at a leaf."""
     low, high = LOG_M - REACH_OF_LOG_M, LOG_M + REACH_OF_LOG_M
     for _ in range(MOST_AXES):
         log_m = np.linspace(low, high, NODES_OF_M)
@@ -346,15 +326,7 @@ class Tree(learning.Metaclassifier):
 
 
 def tree_of(fitted: Any) -> Any:
-    """
-    Return scikit-learn's tree, which a `DecisionTree` wraps; its `apply` gives nodes.
-
-    Examples
-    --------
-    >>> from bayescal.text import DecisionTree
-    >>> tree_of(DecisionTree().fit([[0], [1]], [0, 1])).apply([[0], [1]])
-    array([1, 2])
-    """
+    """Return scikit-learn's tree, which a `DecisionTree` wraps; its `apply` gives nodes."""
     return fitted if hasattr(fitted, "apply") else fitted.tree_
 
 

@@ -76,17 +76,7 @@ class AveragedDraws(LogOddsCurves):
 def average(
     score: Floats, log_odds: Floats, prior: float, weight: Floats | None = None
 ) -> AveragedDraws:
-    """
-    Return the curves of documents' draws.
-
-    Examples
-    --------
-    >>> score = np.linspace(-3.0, 3.0, 200)
-    >>> curves = average(score, score + np.array([[0.5], [-0.5]]), 0.5)
-    >>> curves.log_odds(np.array([0.0, 10.0])).round(2)
-    array([[ 0.5, 10.5],
-           [-0.5,  9.5]])
-    """
+    """Return the curves of documents' draws."""
     knots = _knots(score)
     kernel = _kernel(score, knots, np.ones(score.size) if weight is None else weight)
     # Odds of the means, each side by itself: near 1 the other one would cancel.
@@ -101,11 +91,6 @@ def spread_over_scores(score: Floats, most: int) -> NDArray[np.intp]:
     Return positions of documents, half at even ranks of the score and half at even distances.
 
     They are chosen by the score alone, so that those of one score stay a sample of all of it.
-
-    Examples
-    --------
-    >>> spread_over_scores(np.array([3.0, 1.0, 2.0]), 10).tolist()
-    [0, 1, 2]
     """
     if score.size <= most:
         return np.arange(score.size)

@@ -23,14 +23,7 @@ SUM_TOLERANCE = 1e-6
 
 
 def prior_draws(prior: Prior, draws: int) -> Floats:
-    """
-    Return draws of a class prior, the same at every call.
-
-    Examples
-    --------
-    >>> prior_draws(0.01, 2)
-    array([0.01, 0.01])
-    """
+    """Return draws of a class prior, the same at every call."""
     level = (np.arange(draws) + 0.5) / draws
     prior = unmasked(getattr(prior, "draws", prior), "prior")
     if hasattr(prior, "ppf"):
@@ -68,15 +61,7 @@ SORTED = 1000
 
 
 def quantiles(values: Floats, levels: Floats) -> Floats:
-    """
-    Return quantiles over draws, pointwise: those of ``np.quantile(values, levels, axis=0)``.
-
-    Examples
-    --------
-    >>> quantiles(np.array([[0.0], [1.0], [4.0]]), np.array([0.5, 0.75]))
-    array([[1. ],
-           [2.5]])
-    """
+    """Return quantiles over draws, pointwise: those of ``np.quantile(values, levels, axis=0)``."""
     last = values.shape[0] - 1
     position = levels * last
     low = position.astype(np.intp)
@@ -94,15 +79,7 @@ def quantiles(values: Floats, levels: Floats) -> Floats:
 
 
 def highest_density(values: Floats, level: float) -> Floats:
-    """
-    Return the shortest interval that holds a share of draws, pointwise.
-
-    Examples
-    --------
-    >>> highest_density(np.array([[0.0], [0.1], [0.2], [5.0]]), 0.7)
-    array([[0. ],
-           [0.2]])
-    """
+    """Return the shortest interval that holds a share of draws, pointwise."""
     ordered = _ordered(values)
     point, draws = ordered.shape
     inside = int(np.ceil(level * draws))
@@ -124,12 +101,6 @@ def simultaneous_tail(curves: Floats, level: float) -> float:
 
     The largest t such that at least `level` of the curves lie within their pointwise t and 1 - t
     quantiles at all points at once (Besag et al., Statistical Science 1995, section 6.3).
-
-    Examples
-    --------
-    >>> straight = np.linspace(0.0, 1.0, 101)[:, None] * np.ones(7)
-    >>> simultaneous_tail(straight, 0.9)
-    0.05
     """
     # scipy.stats takes as long to import as a fit does, and pointwise bands have no use for it.
     from scipy import stats

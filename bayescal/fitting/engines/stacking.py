@@ -47,11 +47,6 @@ def stack(log_density: Floats, weight: Floats, pseudo_count: float | Floats) -> 
 
     They maximise sum_i weight_i log sum_m w_m p_m(i) + sum_m pseudo_count_m log w_m, which is
     concave: the second term keeps members that few observations cannot rule out.
-
-    Examples
-    --------
-    >>> stack(np.log([[0.9, 0.9, 0.9], [0.1, 0.1, 0.1]]), np.full(3, 100.0), 0.25).round(3)
-    array([0.999, 0.001])
     """
     density = np.exp(log_density - log_density.max(axis=0))
     members = density.shape[0]
@@ -173,18 +168,7 @@ def draw_lapse(
     prior: tuple[float, float] = LAPSE_PRIOR,
     fixed: float | None = None,
 ) -> Floats | None:
-    """
-    Return draws of lambda given labels left out, shape (draws,); None where it is fixed at 0.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> sure, one_wrong = np.full(100, np.log(0.999)), np.log(np.r_[np.full(99, 0.999), 1e-6])
-    >>> half, alike = np.full(100, np.log(0.5)), np.ones(100)
-    >>> drawn = [draw_lapse(each, half, alike, 4000, rng) for each in (sure, one_wrong)]
-    >>> [float(each.mean().round(3)) for each in drawn]
-    [0.003, 0.019]
-    """
+    """Return draws of lambda given labels left out, shape (draws,); None where it is fixed at 0."""
     if fixed is not None:
         return np.full(draws, fixed) if fixed > 0.0 else None
     level, quantile = _quantiles(prior)
@@ -223,14 +207,7 @@ def _log_likelihood(rate: Floats, log_score: Floats, log_base: Floats, weight: F
 
 
 def with_lapses(log_odds: Floats, lapse: Floats | float, base: Floats | float) -> Floats:
-    """
-    Return the log-odds of (1 - lambda) P_0(+|s) + lambda pi.
-
-    Examples
-    --------
-    >>> with_lapses(np.array([-800.0, 0.0, 800.0]), 0.01, 0.5).round(3)
-    array([-5.293,  0.   ,  5.293])
-    """
+    """Return the log-odds of (1 - lambda) P_0(+|s) + lambda pi."""
     small = np.exp(-np.abs(log_odds))
     up = log_odds >= 0.0
     # Of thousands of draws new arrays cost more than their arithmetic.

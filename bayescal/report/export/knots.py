@@ -187,18 +187,7 @@ WINDOW = 64  # points tried at first
 
 
 def thin(score: Floats, log_odds: Floats, tolerance: float) -> NDArray[np.intp]:
-    """
-    Return the points to keep, so that lines between them pass all points within a tolerance.
-
-    From each point kept the next one is the farthest that a line reaches; the points between two
-    of them bound the line's slope from below and from above.
-
-    Examples
-    --------
-    >>> score = np.arange(5.0)
-    >>> thin(score, np.array([0.0, 1.0, 2.0, 0.0, 0.0]), 1e-4).tolist()
-    [0, 2, 3, 4]
-    """
+    """Return the points to keep, so that lines between them pass all points within a tolerance."""
     p = special.expit(log_odds)
     bounds = (
         special.logit(np.maximum(p - tolerance, 0.0)),

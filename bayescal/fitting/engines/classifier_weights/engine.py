@@ -39,14 +39,7 @@ RIDGE = 1.0
 
 
 def features(x: Floats) -> Floats:
-    """
-    Return 1, x and x^2, standardised; columns of x that do not vary are left out.
-
-    Examples
-    --------
-    >>> features(np.array([[0.0, 5.0], [1.0, 5.0], [2.0, 5.0]])).shape
-    (3, 3)
-    """
+    """Return 1, x and x^2, standardised; columns of x that do not vary are left out."""
     columns = [np.ones(len(x))]
     for values in x.T:
         if np.ptp(values) > 0.0:
@@ -73,13 +66,6 @@ def log_mean(columns: Floats, log_ratio: Floats) -> Floats:
 
     The score equations sum f (r - exp(f' beta)) = 0 are those of a Poisson regression, which
     needs no more than the mean to be right.
-
-    Examples
-    --------
-    >>> x = np.linspace(-1.0, 1.0, 500)[:, None]
-    >>> found = log_mean(features(x), 0.5 * x[:, 0])
-    >>> bool(np.abs(found - 0.5 * x[:, 0]).max() < 0.01)
-    True
     """
     top = log_ratio.max()
     ratio = np.exp(log_ratio - top)
@@ -130,14 +116,6 @@ def resolve(evaluate: Evaluate[Found], dimensions: int) -> list[GridPoint[Found]
     Nodes are found from the middle outwards: a full grid has many in several dimensions, of which
     few matter (Rue, Martino and Chopin, Approximate Bayesian inference for latent Gaussian models,
     JRSS B 2009, section 3.1). Where the density is narrower than the steps, these are halved.
-
-    Examples
-    --------
-    >>> narrow = lambda at, _: GridPoint(-50.0 * (at[0] - 0.3) ** 2, at[0])
-    >>> points = resolve(narrow, 1)
-    >>> share = np.exp([point.log_mass for point in points])
-    >>> round(float(np.average([point.found for point in points], weights=share)), 3)
-    0.3
     """
     centre, step = np.zeros(dimensions), np.full(dimensions, FIRST_STEP)
     near: Found | None = None

@@ -109,11 +109,6 @@ def interactions(evidence: Floats, moderators: Floats) -> Floats:
 
     sum_i sum_j u_ij e_i z_j = sum_i (sum_j u_ij z_j) e_i, so that classifier i has the weight
     w_i + sum_j u_ij z_j at a document whose moderators are z.
-
-    Examples
-    --------
-    >>> interactions(np.array([[1.0, 2.0]]), np.array([[10.0, 20.0, 30.0]]))
-    array([[10., 20., 30., 20., 40., 60.]])
     """
     n = len(evidence)
     # No moderators leave no size to infer.
@@ -143,14 +138,7 @@ class WeightsPrior:
         check_positive(**{field.name: getattr(self, field.name) for field in fields(self)})
 
     def scales(self, at: Floats) -> Scales:
-        """
-        Return the scales at a place.
-
-        Examples
-        --------
-        >>> WeightsPrior(scale=0.2).scales(np.zeros(2)).tau
-        0.2
-        """
+        """Return the scales at a place."""
         medians = (self.scale, self.shift_scale, self.weight_shift_scale)
         sds = (self.log_scale_sd, self.log_shift_sd, self.log_weight_shift_sd)
         z = np.zeros(3)
@@ -186,12 +174,6 @@ def centre_of_weights(
     a sample, softly: the mean of softmax over Bayesian bootstraps of the sum of log scores
     (pseudo-BMA+). Combined log-odds with such weights have a log-loss of at most the weighted
     mean of the classifiers' own (Hoelder's inequality), so that they are a safe centre.
-
-    Examples
-    --------
-    >>> scores = np.log([[0.9] * 50, [0.5] * 50])
-    >>> centre_of_weights(scores, np.ones(50), np.random.default_rng(0)).round(2)
-    array([1., 0.])
     """
     total = np.zeros(len(log_scores))
     for _ in range(rounds):

@@ -273,14 +273,6 @@ def as_probabilities(data: BinaryScores) -> BinaryScores:
     labels are much likelier as a function of the scores than of their log-odds: by 3 nats of the
     log evidence of monotone log-odds in straight pieces, of the better of two warps. A step from
     0.001 to 0.01 means much in probabilities and nothing in other scores.
-
-    Examples
-    --------
-    >>> p = np.array([1e-6, 1e-5, 1e-4, 0.01, 0.2, 0.5, 0.6, 0.9, 0.999, 0.9999])
-    >>> as_probabilities(BinaryScores(p, p > 0.3)).scores_are
-    'probabilities'
-    >>> as_probabilities(BinaryScores(p + 1.0, p > 0.3)).scores_are
-    'scores'
     """
     low, high = data.score_range
     inside = (data.score > 0.0) & (data.score < 1.0)

@@ -257,17 +257,7 @@ def draw_monotone(
     n_segments: int = 9,
     pieces: Pieces | None = None,
 ) -> MonotonePosterior:
-    """
-    Draw from the posterior of monotone piecewise-linear log-odds.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> x, positive = np.array([-2.0, -1.0, 0.0, 1.0]), np.array([False, False, True, True])
-    >>> found = draw_monotone(x, positive, None, Prior(), 1000, np.random.default_rng(0))
-    >>> found.slopes.shape, found.problem
-    ((1000, 3), '')
-    """
+    """Draw from the posterior of monotone piecewise-linear log-odds."""
     found = outline(x, positive, weight, prior, n_segments=n_segments, pieces=pieces)
     return draw_within(found, draws, rng)
 

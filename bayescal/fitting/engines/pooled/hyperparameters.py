@@ -41,15 +41,7 @@ class TopicHyperparameters:
 def read_hyperparameters(
     given: Mapping[str, Any] | None, pooling: str, families: Sequence[Family]
 ) -> TopicHyperparameters:
-    """
-    Return the hyperparameters that users gave.
-
-    Examples
-    --------
-    >>> from bayescal.families import FAMILIES
-    >>> read_hyperparameters({"log_scale": [0, 0.5]}, "partial", [FAMILIES["gaussian"]]).populations
-    {'log_scale': (0.0, 0.5)}
-    """
+    """Return the hyperparameters that users gave."""
     values = dict(given or {})
     known = known_names(pooling, families)
     if unknown := sorted(set(values) - set(known)):
