@@ -156,8 +156,8 @@ def sampled(weight: Floats, positive: NDArray[np.bool_]) -> tuple[Floats, tuple[
 
 # More documents determine a curve to six digits; sums of more have none left for the prior.
 MOST_WEIGHT = 1e12
-# In spreads from the centre: fourth powers of farther scores would overflow.
-FARTHEST = 1e50
+# In spreads from the centre: Gaussian log-odds of farther scores have fourth powers that overflow.
+FARTHEST = 1e25
 # Scores between which slopes would overflow.
 SMALLEST = 1e-290
 
@@ -172,7 +172,7 @@ def bounded_weights(weight: Floats | None) -> Floats | None:
 
 
 def within_reach(score: Floats, centre: float, spread: float) -> Floats:
-    """Return scores that are 0 or not tiny, within 1e50 spreads of the centre."""
+    """Return scores that are 0 or not tiny, within 1e25 spreads of the centre."""
     size = np.abs(score)
     if ((size < SMALLEST) & (size > 0.0)).any():
         score = np.where(size < SMALLEST, 0.0, score)

@@ -67,7 +67,7 @@ def left_out(
     """
     power = np.ones(inverse.shape[0]) if power is None else power
     whole = bool((power == 1.0).all())
-    with np.errstate(over="ignore", invalid="ignore"):
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         ratio = inverse if whole else inverse ** power[:, None]
         mean = ratio.mean(axis=1)
         value = -np.log(mean) if whole else np.log((ratio / inverse).mean(axis=1) / mean)
