@@ -1,7 +1,5 @@
 """Posterior draws of probabilities, of two classes or of several."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any

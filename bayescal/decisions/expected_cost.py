@@ -1,7 +1,5 @@
 """Decisions of the least expected cost, and how sure they are."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

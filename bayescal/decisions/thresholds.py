@@ -1,7 +1,5 @@
 """The threshold on the score for a wanted precision or recall, and what it will give."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

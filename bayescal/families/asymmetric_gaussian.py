@@ -33,8 +33,6 @@ array([-2.1121, -1.6121, -1.6676])
 (['theta', 'sigma_left', 'sigma_right'], ('sigma_left',))
 """
 
-from __future__ import annotations
-
 from numpy.typing import ArrayLike
 
 from bayescal.families._density import Rng, Size

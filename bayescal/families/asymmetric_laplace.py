@@ -33,8 +33,6 @@ array([-1.2877, -0.2877, -3.2877])
 (0.0, ('beta',))
 """
 
-from __future__ import annotations
-
 from numpy.typing import ArrayLike
 
 from bayescal.families._density import Rng, Size

@@ -24,8 +24,6 @@ array([-1.4189, -0.9189, -1.4189])
 {'mu': 2.0, 'sigma': 1.632993161855452}
 """
 
-from __future__ import annotations
-
 from numpy.typing import ArrayLike
 
 from bayescal.families._density import Rng, Size

@@ -35,8 +35,6 @@ array([-1.3124, -1.8124])
 (['theta', 'rate', 'sigma'], ('sigma',))
 """
 
-from __future__ import annotations
-
 from numpy.typing import ArrayLike
 
 from bayescal.families import mirrored_hybrid

@@ -24,8 +24,6 @@ array([-1.6931, -0.6931, -1.6931])
 {'theta': 2.0, 'beta': 0.75}
 """
 
-from __future__ import annotations
-
 from numpy.typing import ArrayLike
 
 from bayescal.families._density import Rng, Size

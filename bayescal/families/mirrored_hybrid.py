@@ -12,8 +12,6 @@ array([-1.8124, -1.3124])
 True
 """
 
-from __future__ import annotations
-
 from numpy.typing import ArrayLike
 
 from bayescal.families._density import Rng, Size

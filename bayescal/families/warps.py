@@ -5,8 +5,6 @@ warped scores where they fit better; the Jacobian dx/ds = (1 + ((s - m)/c)^2)^(-
 evidences comparable. Close to the centre m warped scores are the raw ones; c = inf is no warp.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

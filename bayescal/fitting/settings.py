@@ -1,7 +1,5 @@
 """Checked settings of inference from an estimator's parameters; the defaults."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """From scores of many topics to their results, and further topics added to these."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

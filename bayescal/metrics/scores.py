@@ -1,7 +1,5 @@
 """Proper scores of probabilities: log-loss in any base, Brier's score, and both by document."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any, Protocol

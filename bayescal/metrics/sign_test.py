@@ -1,7 +1,5 @@
 """The paired micro sign test: whether one method wins more decisions than another."""
 
-from __future__ import annotations
-
 from bayescal.support.validation import check_choice
 
 ALTERNATIVES = ("two-sided", "greater", "less")

@@ -1,7 +1,5 @@
 """Whether probabilities are right as far as held-out labels can tell, how far off, what to do."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import cached_property

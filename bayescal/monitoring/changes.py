@@ -1,7 +1,5 @@
 """Running Bayes factors of a change of log-odds against "as before"."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """The posterior of the class prior of new documents, through draws of the class densities."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

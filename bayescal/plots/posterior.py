@@ -4,8 +4,6 @@ Each function hands over the posterior and all further arguments to the function
 in arviz_plots, and returns its PlotCollection (or PlotMatrix), whose `savefig` writes a file.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -4,8 +4,6 @@ Probabilities come last: naive Bayes scores passed through a sigmoid first are e
 a tenth of the documents.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special

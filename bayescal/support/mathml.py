@@ -4,8 +4,6 @@ Pieces are texts of words with blanks between: names of Greek letters become let
 numbers, and other single words identifiers; what a function of this module made stays.
 """
 
-from __future__ import annotations
-
 import math
 import re
 import unicodedata

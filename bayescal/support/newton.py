@@ -1,7 +1,5 @@
 """Newton's method for maxima: with halved steps for vectors, within brackets for many scalars."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

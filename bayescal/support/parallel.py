@@ -4,8 +4,6 @@ What is done where is decided once, around a fit, by `workers`; the engines belo
 and know nothing of it. Experiments, whose runs are many fits each, are `spread_over` processes.
 """
 
-from __future__ import annotations
-
 import pickle
 import sys
 import threading

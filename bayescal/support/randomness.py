@@ -1,7 +1,5 @@
 """Random states: whatever a user passes becomes a numpy Generator."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

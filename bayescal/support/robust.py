@@ -1,7 +1,5 @@
 """Robust centre and spread of scores: the yardstick of scale floors, priors and plots."""
 
-from __future__ import annotations
-
 from typing import overload
 
 import numpy as np

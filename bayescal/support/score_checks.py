@@ -1,7 +1,5 @@
 """Do scores say what they are taken to say? What is wrong with them in words, and what to do."""
 
-from __future__ import annotations
-
 import math
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence

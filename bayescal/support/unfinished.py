@@ -4,8 +4,6 @@ A run writes each file beside its place and renames it, so that every file is wh
 shows whether the files belong to the run to resume.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import shutil

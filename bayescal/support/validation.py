@@ -1,7 +1,5 @@
 """Validators: each returns the normalised value, or says what was expected and what came."""
 
-from __future__ import annotations
-
 import math
 import sys
 import warnings

@@ -1,7 +1,5 @@
 """Weights that are counts, and weights that are inverse inclusion probabilities."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

@@ -7,8 +7,6 @@ probability, and its neighbours with it: a quantile over draws bends wherever tw
 places, and probes of one interval may lie on the line by chance, but hardly those of five.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Parts of a model, and inferences by PyMC, with the options that users choose."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, fields

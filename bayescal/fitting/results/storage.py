@@ -1,7 +1,5 @@
 """Trees on disk: netCDF files with a version and a checksum, without pickle."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

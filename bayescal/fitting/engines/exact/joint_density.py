@@ -5,8 +5,6 @@ Newton finds its mode, and the trapezoid rule on a grid v = mode + h sinh(tau) i
 Gaussian near the mode, exponential tails.
 """
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass

@@ -25,8 +25,6 @@ Nodes lie between the scores of their class: however steep f, what separates the
 the nodes.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, fields
 from functools import cached_property

@@ -9,8 +9,6 @@ the posterior's proposal, whose tails are longer than the posterior's; a proposa
 towards the posterior of the rest; a fit to the rest.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import partial

@@ -6,8 +6,6 @@ so that a Student t with its mean and covariance follows it; over a grid of tau,
 and evidence, such components follow the whole posterior.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

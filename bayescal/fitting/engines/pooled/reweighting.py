@@ -5,8 +5,6 @@ the time. They are computed once; for each topic and population the sums over ru
 kept: the topics' evidence is made of them, and draws are picked by them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
