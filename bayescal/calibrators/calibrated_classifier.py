@@ -1,7 +1,5 @@
 """CalibratedClassifier: any scikit-learn classifier, its probabilities calibrated, with bands."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any, Self
 

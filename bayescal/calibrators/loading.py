@@ -1,7 +1,5 @@
 """Read what was saved: a calibrator's file, or a folder that `bayescal fit` wrote."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path

@@ -9,8 +9,6 @@ its scale 0, and the calibrated probability exactly 0 or 1 beyond the mode. With
 equal, the likelihood is unbounded. So the fit maximises over scales of at least the floor.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 from numbers import Real

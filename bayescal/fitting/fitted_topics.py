@@ -1,7 +1,5 @@
 """The fit of many topics, and the parameters that it is asked for."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace

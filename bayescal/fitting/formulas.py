@@ -1,7 +1,5 @@
 """Class densities in formulas: Bayes' rule, warps, the families and their priors."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

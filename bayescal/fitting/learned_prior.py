@@ -1,7 +1,5 @@
 """Populations of log-odds in a JSON file that people can read."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict

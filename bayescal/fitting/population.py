@@ -1,7 +1,5 @@
 """Prior knowledge of a problem: a population learned from a history of others."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Distances of probabilities from frequencies: the ECE in bins, and the smooth error."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Tests and evidence that probabilities are calibrated as they are: Spiegelhalter and Cox."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Intervals of any metric: by the bootstrap, or by posterior draws of the probabilities."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The report as one HTML file: what goes into it, and how it is written."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Predictions for held-out documents, and their losses."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple

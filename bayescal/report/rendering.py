@@ -1,7 +1,5 @@
 """Pages: one HTML file each, with its own script and style and nothing from elsewhere."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 from collections.abc import Sequence

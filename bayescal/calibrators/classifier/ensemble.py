@@ -1,7 +1,5 @@
 """Calibrated pairs of a classifier and its score maps, and their mean probabilities and draws."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import reduce

@@ -1,7 +1,5 @@
 """Scores of documents that a classifier was not trained on: of folds, or of a fitted classifier."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Fitted maps from a matrix of raw scores to probabilities: column by column, pooled, or joint."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self

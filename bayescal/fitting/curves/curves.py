@@ -3,8 +3,6 @@
 Scores are taken in blocks, so that memory never holds draws x scores for more than one block.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, Protocol, Self
 

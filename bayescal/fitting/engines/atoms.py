@@ -12,8 +12,6 @@ the labels both are as probable as one another. The level is then Beta(1 + k, 1 
 curve is fitted to the rest.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 

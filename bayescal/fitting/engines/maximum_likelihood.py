@@ -1,7 +1,5 @@
 """Maximum likelihood of both classes and the smoothed class prior: Bennett's method."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

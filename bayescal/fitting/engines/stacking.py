@@ -22,8 +22,6 @@ of the same term in psychometric functions (F. A. Wichmann, N. J. Hill, "The psy
 I", Perception & Psychophysics 63, 2001, equation 1).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache

@@ -1,7 +1,5 @@
 """A model of several parts: fitted one after the other, and weighed by labels left out."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace

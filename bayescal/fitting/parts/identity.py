@@ -1,7 +1,5 @@
 """Scores that are log-odds already, taken at their word: do not calibrate."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Parts of topics that share a population: where results keep them, and how they are read."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NoReturn

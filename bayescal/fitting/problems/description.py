@@ -1,7 +1,5 @@
 """Models in words and formulas, with the priors and their values in use."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

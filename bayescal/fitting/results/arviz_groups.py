@@ -1,7 +1,5 @@
 """Groups that ArviZ's functions read beside the posterior, made when they are asked for."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any

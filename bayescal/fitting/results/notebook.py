@@ -1,7 +1,5 @@
 """Displays of fitted calibrators in notebooks: a table, and a picture with matplotlib."""
 
-from __future__ import annotations
-
 from base64 import b64encode
 from collections.abc import Callable, Sequence
 from html import escape

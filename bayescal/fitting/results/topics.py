@@ -5,8 +5,6 @@ Results of many topics: the groups of one problem, with the dimension topic.
 "population" are, by the same paths, the groups of a topic without documents, and hyperparameters.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

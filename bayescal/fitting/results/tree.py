@@ -8,8 +8,6 @@ Where an engine draws in coordinates of its own these are in parts/<name>/engine
 need in engine_constants beside them, and how well they were made in evidence.
 """
 
-from __future__ import annotations
-
 import json
 import platform
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Fitted calibrators as files that need no bayescal: each format is one file in `formats`."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

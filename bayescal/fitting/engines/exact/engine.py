@@ -4,8 +4,6 @@ The priors are those of the programs named like the families. The classes and th
 independent given the labels, so each is drawn on its own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property

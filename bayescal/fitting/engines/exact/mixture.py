@@ -1,7 +1,5 @@
 """Draws from a mixture of components: which warp, then of each class which family, then where."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields

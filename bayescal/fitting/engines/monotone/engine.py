@@ -3,8 +3,6 @@
 `fit_around` fits around a population of earlier problems, the likeliest of several.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace

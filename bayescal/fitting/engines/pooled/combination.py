@@ -4,8 +4,6 @@ One monotone curve along the densities' log-odds mends for all topics what is wr
 families; monotone log-odds around a population of their own need no density at all.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 

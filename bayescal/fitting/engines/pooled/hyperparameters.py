@@ -1,7 +1,5 @@
 """Hyperparameters that users can set for many topics: of populations, or of each topic's prior."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields

@@ -1,7 +1,5 @@
 """The posterior of a population's hyperparameters, topics integrated out."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from operator import itemgetter

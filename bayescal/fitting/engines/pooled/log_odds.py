@@ -10,8 +10,6 @@ The log density of a and level is eta . T(a, level) - A(eta) with T = a, a^2, le
 hyperprior is Gaussian in mu, log tau, nu, log sigma.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """All topics pooled partially by NUTS: draws of the program `topics`, as the fast engine's are."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

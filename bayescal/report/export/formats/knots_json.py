@@ -1,7 +1,5 @@
 """Knots in JSON, for any language."""
 
-from __future__ import annotations
-
 import json
 
 from bayescal.report.export.writing import Content, Format

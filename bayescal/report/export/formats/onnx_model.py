@@ -1,7 +1,5 @@
 """A graph for ONNX runtimes, in double precision."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A module of Python that needs numpy alone."""
 
-from __future__ import annotations
-
 import json
 from textwrap import indent
 

@@ -1,7 +1,5 @@
 """Expressions of SQL, one for each curve."""
 
-from __future__ import annotations
-
 import re
 from importlib.resources import files
 
