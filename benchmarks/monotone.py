@@ -19,7 +19,7 @@ from sklearn.linear_model import LogisticRegression
 from bayescal.fitting.engines.monotone.density import Prior
 from bayescal.fitting.engines.monotone.posterior import draw_monotone
 from bayescal.metrics import losses
-from bayescal.support.robust import centre_and_spread
+from bayescal.support.numerics import centre_and_spread
 from bayescal.text.reuters_scores import CLASSIFIERS, TOPICS, load_reuters_scores
 
 # Densities of positive and negative scores.

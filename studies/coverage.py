@@ -14,7 +14,7 @@ import pandas as pd
 
 from bayescal import ScoreCalibrator
 from bayescal.families import FAMILIES
-from bayescal.support.bayes import probability
+from bayescal.support.numerics import probability
 from bayescal.support.parallel import spread_over
 from bayescal.support.score_checks import without_scores_warnings
 from bayescal.support.validation import Floats

@@ -23,7 +23,7 @@ from bayescal.fitting.engines.monotone.engine import (
 )
 from bayescal.fitting.parts.monotone import ENDS
 from bayescal.fitting.scores import read_binary_scores
-from bayescal.support.bayes import log_sum_exp
+from bayescal.support.numerics import log_sum_exp
 from bayescal.support.parallel import spread_over
 from studies.command import Options, main
 from studies.learning import KINDS, PROBABILITIES, SCORES, Kinds, internal, populations_of

@@ -26,7 +26,7 @@ from bayescal.fitting.learned_prior import shipped_populations
 from bayescal.fitting.parts.configured import ASINH_SCALES
 from bayescal.fitting.scores import BinaryScores
 from bayescal.fitting.settings import DENSITIES
-from bayescal.support.bayes import probability
+from bayescal.support.numerics import probability
 from bayescal.support.validation import Floats
 from studies.history import history
 

@@ -19,7 +19,7 @@ from bayescal.distributions import programs
 from bayescal.families import FAMILIES
 from bayescal.fitting.engines.exact.engine import fit_densities
 from bayescal.fitting.scores import KLASS, BinaryScores
-from bayescal.support.bayes import log_odds
+from bayescal.support.numerics import log_odds
 from bayescal.support.validation import Floats
 
 STANDARD = {"centre": 0.0, "spread": 1.0}

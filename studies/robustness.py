@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from scipy import special
 
 from bayescal import Densities, ScoreCalibrator
-from bayescal.support.bayes import probability
+from bayescal.support.numerics import probability
 from bayescal.support.parallel import spread_over
 from bayescal.support.score_checks import without_scores_warnings
 from bayescal.support.validation import Floats

@@ -17,7 +17,7 @@ from bayescal.families import FAMILIES, Family, automatic_floor
 from bayescal.fitting.engines.maximum_likelihood import ClassFits
 from bayescal.fitting.scores import BinaryScores
 from bayescal.metrics import losses
-from bayescal.support.bayes import class_prior
+from bayescal.support.numerics import class_prior
 from bayescal.support.parallel import spread_over
 from bayescal.support.validation import Floats
 from bayescal.text.reuters_scores import CLASSIFIERS, TOPICS, load_reuters_scores

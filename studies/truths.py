@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special, stats
 
-from bayescal.support.bayes import log_odds
+from bayescal.support.numerics import log_odds
 from bayescal.support.validation import Floats
 
 

@@ -6,7 +6,7 @@ from scipy import stats as st
 from sklearn.metrics import brier_score_loss, log_loss
 
 from bayescal.metrics import losses
-from bayescal.support.bayes import (
+from bayescal.support.numerics import (
     class_prior,
     log_odds,
     log_probabilities,

@@ -10,7 +10,7 @@ from bayescal.fitting.engines.exact.engine import fit_densities, leave_one_out_o
 from bayescal.fitting.engines.stacking import MOST_DOCUMENTS, pick_documents
 from bayescal.fitting.scores import BinaryScores
 from bayescal.metrics import losses
-from bayescal.support.bayes import probability
+from bayescal.support.numerics import probability
 
 pytestmark = pytest.mark.one_era
 

@@ -14,7 +14,7 @@ from bayescal.fitting.engines.stacking import LAPSE_PRIOR, draw_lapse, with_laps
 from bayescal.fitting.results import arviz_groups
 from bayescal.fitting.results.calibration import read_calibration
 from bayescal.fitting.scores import BinaryScores
-from bayescal.support.bayes import probability
+from bayescal.support.numerics import probability
 
 pytestmark = pytest.mark.one_era
 

@@ -6,7 +6,7 @@ from scipy import special, stats
 from sklearn.linear_model import LinearRegression
 
 from bayescal.metrics.scores import brier_score, log_loss
-from bayescal.support.bayes import log_odds, probability
+from bayescal.support.numerics import log_odds, probability
 from studies.papers.locality import (
     covariance_with_truth,
     dependence,

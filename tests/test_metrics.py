@@ -9,7 +9,7 @@ from sklearn.calibration import calibration_curve
 from sklearn.metrics import log_loss as sklearn_log_loss
 
 from bayescal import metrics
-from bayescal.support.bayes import probability
+from bayescal.support.numerics import probability
 
 pytestmark = pytest.mark.one_era
 

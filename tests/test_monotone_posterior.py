@@ -7,7 +7,7 @@ from scipy import special
 
 from bayescal.fitting.engines.monotone.density import Pieces, Prior
 from bayescal.fitting.engines.monotone.posterior import draw_monotone
-from bayescal.support.robust import centre_and_spread
+from bayescal.support.numerics import centre_and_spread
 
 pytestmark = pytest.mark.one_era
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import optimize, special
 
-from bayescal.support.newton import climb, climb_within
+from bayescal.support.numerics import climb, climb_within
 
 RNG = np.random.default_rng(5)
 

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from bayescal import ScoreCalibrator
 from bayescal.plots import ClassDensityDisplay, DecisionDisplay, LogOddsDisplay, ProbabilityDisplay
-from bayescal.support.bayes import probability
+from bayescal.support.numerics import probability
 from tests.cli_tools import replace_sampler
 
 SCORES = np.array([-3.0, -2.0, -1.5, -1.0, 0.0, 0.5, 1.0, 2.0])

@@ -13,7 +13,7 @@ from bayescal.plots import (
     PredictiveCheckDisplay,
 )
 from bayescal.plots.comparison import FARTHEST
-from bayescal.support.bayes import probability
+from bayescal.support.numerics import probability
 
 FAST = {"draws": 250, "random_state": 0}
 

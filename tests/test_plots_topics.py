@@ -14,7 +14,7 @@ from bayescal.plots import (
     ProbabilityDisplay,
     TopicForestDisplay,
 )
-from bayescal.support.bayes import probability
+from bayescal.support.numerics import probability
 
 NAMES = ["acq", "corn", "earn", "ship", "wheat"]
 POSITIVES = [20, 3, 0, 6, 9]

@@ -6,7 +6,7 @@ from scipy import special, stats
 
 from bayescal import Densities, ScoreCalibrator, load
 from bayescal.metrics import losses
-from bayescal.support.bayes import probability
+from bayescal.support.numerics import probability
 
 pytestmark = pytest.mark.one_era
 

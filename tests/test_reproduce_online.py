@@ -8,7 +8,7 @@ from scipy.special import expit
 from bayescal import ScoreCalibrator
 from bayescal.combining.combiners.voting import loss_of
 from bayescal.combining.online.online_combiner import OnlineCombiner
-from bayescal.support.bayes import probability
+from bayescal.support.numerics import probability
 from studies.papers.online.experiment import (
     COMBINATIONS,
     GROUPS,

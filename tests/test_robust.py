@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from bayescal import ScoreCalibrator
-from bayescal.support.robust import MAD_TO_SIGMA, centre_and_spread, median, units_of
+from bayescal.support.numerics import MAD_TO_SIGMA, centre_and_spread, median, units_of
 from tests.references import relative
 
 pytestmark = pytest.mark.one_era

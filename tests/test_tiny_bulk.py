@@ -14,7 +14,7 @@ from bayescal.fitting.results.diagnostics import ConvergenceWarning
 from bayescal.fitting.scores import BinaryScores
 from bayescal.fitting.settings import ScoreParameters, read_settings
 from bayescal.metrics import losses
-from bayescal.support.robust import bulk_width
+from bayescal.support.numerics import bulk_width
 
 pytestmark = pytest.mark.one_era
 

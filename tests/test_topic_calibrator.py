@@ -13,7 +13,7 @@ from sklearn.base import clone
 from bayescal import ScoreCalibrator, TopicCalibrator, load
 from bayescal.fitting.engines.pooled.population import Hyperprior
 from bayescal.fitting.scores import read_cells, read_topics
-from bayescal.support.robust import centre_and_spread
+from bayescal.support.numerics import centre_and_spread
 
 pytestmark = pytest.mark.one_era
 

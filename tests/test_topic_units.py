@@ -10,7 +10,7 @@ from bayescal import TopicCalibrator
 from bayescal.fitting.results.diagnostics import ConvergenceWarning
 from bayescal.fitting.scores import read_topics
 from bayescal.metrics import losses
-from bayescal.support.robust import units_of
+from bayescal.support.numerics import units_of
 from tests.test_tiny_bulk import naive_bayes
 
 pytestmark = pytest.mark.one_era

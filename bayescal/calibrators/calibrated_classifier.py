@@ -19,9 +19,7 @@ from bayescal.fitting.problems.problem import Problems
 from bayescal.fitting.results.calibration import KINDS
 from bayescal.fitting.results.diagnostics import Diagnostics
 from bayescal.support import validation as checks
-from bayescal.support.randomness import generator
-from bayescal.support.validation import Floats
-from bayescal.support.weights import either_weights
+from bayescal.support.validation import Floats, either_weights, generator
 
 PROBABILITIES = "probabilities"  # stands for an estimator whose features they are
 ESTIMATOR = "estimator"  # the classifier's name in metadata routing

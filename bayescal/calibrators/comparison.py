@@ -22,7 +22,6 @@ from bayescal.fitting.results.calibration import read_calibration
 from bayescal.fitting.results.diagnostics import diagnose, warn_of_problems
 from bayescal.fitting.scores import BinaryScores
 from bayescal.metrics.sign_test import sign_test
-from bayescal.support.randomness import generator
 from bayescal.support.validation import (
     Floats,
     as_scores,
@@ -30,6 +29,7 @@ from bayescal.support.validation import (
     check_count,
     check_fraction,
     check_same_length,
+    generator,
     unmasked,
 )
 

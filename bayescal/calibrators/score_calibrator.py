@@ -40,9 +40,8 @@ from bayescal.fitting.settings import (
     ScoreParameters,
     read_settings,
 )
-from bayescal.support.bayes import log_probabilities, probabilities
-from bayescal.support.randomness import generator
-from bayescal.support.validation import Floats, check_choice, check_count, check_fraction
+from bayescal.support.numerics import log_probabilities, probabilities
+from bayescal.support.validation import Floats, check_choice, check_count, check_fraction, generator
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -31,8 +31,7 @@ from bayescal.fitting.results.topics import at_topic
 from bayescal.fitting.results.tree import Results
 from bayescal.fitting.scores import Cells, read_cells, read_topics
 from bayescal.support.parallel import workers
-from bayescal.support.randomness import generator
-from bayescal.support.validation import Floats, check_choice, check_flag, check_fraction
+from bayescal.support.validation import Floats, check_choice, check_flag, check_fraction, generator
 
 if TYPE_CHECKING:
     import pandas as pd

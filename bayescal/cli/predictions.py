@@ -47,7 +47,7 @@ class RowCurve:
     @property
     def probability(self) -> Floats:
         """Return the probabilities of the positive class."""
-        from bayescal.support.bayes import probability
+        from bayescal.support.numerics import probability
 
         return probability(self.log_odds)
 

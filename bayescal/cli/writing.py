@@ -20,7 +20,8 @@ from bayescal.cli import predictions, scores
 from bayescal.cli.files import WRITTEN, write_frame
 from bayescal.cli.predictions import Calibrated, RowCurve
 from bayescal.cli.terminal import Screen, UsageError, usage_errors
-from bayescal.support import parallel, unfinished
+from bayescal.support import files as run_files
+from bayescal.support import parallel
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -280,11 +281,11 @@ def unfinished_run(
     if out is None or table.topic is None:
         yield None
         return
-    folder = out / unfinished.FOLDER
+    folder = out / run_files.FOLDER
     made = [path for path in (out, *out.parents) if not path.exists()]
     try:
         with usage_errors("--out: "):
-            unfinished.begin(folder, _record(table, arguments), resume=resume)
+            run_files.begin(folder, _record(table, arguments), resume=resume)
         yield folder
     except BaseException:
         if folder.is_dir() and parallel.keeps_nothing(folder):
@@ -311,7 +312,7 @@ def _record(table: scores.ScoreTable, arguments: Mapping[str, Any]) -> dict[str,
     if model is not None and Path(model).is_file():
         options["text of --model"] = hashlib.sha256(Path(model).read_bytes()).hexdigest()
     record = {
-        "scores": unfinished.digest([repr(table.classes).encode(), *data]),
+        "scores": run_files.digest([repr(table.classes).encode(), *data]),
         **options,
         **{f"version of {name}": version for name, version in versions().items()},
     }

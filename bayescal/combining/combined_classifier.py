@@ -26,9 +26,15 @@ from bayescal.combining.combiners.voting import MEASURES
 from bayescal.combining.nested import BinaryProblem, Inputs, binary_problems, fit_nested
 from bayescal.fitting.problems.problem import Problems
 from bayescal.fitting.results.tree import describe
-from bayescal.support.bayes import probability
-from bayescal.support.randomness import generator
-from bayescal.support.validation import Floats, as_weights, check_choice, check_fraction, unmasked
+from bayescal.support.numerics import probability
+from bayescal.support.validation import (
+    Floats,
+    as_weights,
+    check_choice,
+    check_fraction,
+    generator,
+    unmasked,
+)
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -16,8 +16,7 @@ from bayescal.decisions import thresholds
 from bayescal.decisions.draws import BLOCK_ELEMENTS
 from bayescal.decisions.thresholds import Cuts, cuts_at, ranked
 from bayescal.support import validation
-from bayescal.support.randomness import generator
-from bayescal.support.validation import Floats
+from bayescal.support.validation import Floats, generator
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bayescal.support.randomness import generator
-from bayescal.support.validation import Floats, check_choice, check_fraction, unmasked
+from bayescal.support.validation import Floats, check_choice, check_fraction, generator, unmasked
 
 BLOCK_ELEMENTS = 1 << 22
 SUM_TOLERANCE = 1e-6

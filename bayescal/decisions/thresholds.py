@@ -9,8 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayescal.decisions.draws import BLOCK_ELEMENTS, as_binary_draws
 from bayescal.support import validation
-from bayescal.support.randomness import generator
-from bayescal.support.validation import Floats
+from bayescal.support.validation import Floats, generator
 
 # Documents in the order of their scores, cut at every threshold.
 

@@ -13,8 +13,14 @@ Examples
 """
 
 from bayescal.families import asymmetric_gaussian, asymmetric_laplace, gaussian, hybrid, laplace
-from bayescal.families._family import Family, Fit, ScaleFloor, side_units
-from bayescal.families._maximum_likelihood import ScaleFloorOption, automatic_floor
+from bayescal.families._family import (
+    Family,
+    Fit,
+    ScaleFloor,
+    ScaleFloorOption,
+    automatic_floor,
+    side_units,
+)
 
 FAMILIES: dict[str, Family] = {
     module.FAMILY.name: module.FAMILY

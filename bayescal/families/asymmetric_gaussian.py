@@ -36,8 +36,7 @@ array([-2.1121, -1.6121, -1.6676])
 from numpy.typing import ArrayLike
 
 from bayescal.families._density import Rng, Size
-from bayescal.families._family import Family, Fit
-from bayescal.families._maximum_likelihood import ScaleFloorOption, maximise_likelihood
+from bayescal.families._family import Family, Fit, ScaleFloorOption, maximise_likelihood
 from bayescal.support.validation import Floats
 
 

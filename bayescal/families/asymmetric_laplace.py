@@ -36,8 +36,7 @@ array([-1.2877, -0.2877, -3.2877])
 from numpy.typing import ArrayLike
 
 from bayescal.families._density import Rng, Size
-from bayescal.families._family import Family, Fit
-from bayescal.families._maximum_likelihood import ScaleFloorOption, maximise_likelihood
+from bayescal.families._family import Family, Fit, ScaleFloorOption, maximise_likelihood
 from bayescal.support.validation import Floats
 
 

@@ -15,8 +15,7 @@ True
 from numpy.typing import ArrayLike
 
 from bayescal.families._density import Rng, Size
-from bayescal.families._family import Family, Fit
-from bayescal.families._maximum_likelihood import ScaleFloorOption, maximise_likelihood
+from bayescal.families._family import Family, Fit, ScaleFloorOption, maximise_likelihood
 from bayescal.support.validation import Floats
 
 

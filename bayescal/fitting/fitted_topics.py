@@ -27,9 +27,8 @@ from bayescal.fitting.scores import TopicScores, check_alike, read_topics
 from bayescal.fitting.settings import REFERENCE, SCORES_ARE, read_lapse, resolve_scores
 from bayescal.fitting.topic_fitting import TopicOptions, extend_results, fit_topic_results
 from bayescal.support.parallel import one_blas_thread
-from bayescal.support.randomness import generator
 from bayescal.support.score_checks import warn_of_scores
-from bayescal.support.validation import check_choice, check_count, first_of, warn_user
+from bayescal.support.validation import check_choice, check_count, first_of, generator, warn_user
 
 NAME = "TopicCalibrator"  # the estimator that files name
 FAMILY_NAMES = ("gaussian", "laplace", REFERENCE, "asymmetric_gaussian")

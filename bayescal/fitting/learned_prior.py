@@ -14,11 +14,10 @@ from bayescal.fitting.engines.monotone.density import Pieces, Prior
 from bayescal.fitting.engines.monotone.engine import LogOddsPopulation
 from bayescal.fitting.engines.pooled.log_odds import fit_log_odds, moments
 from bayescal.fitting.scores import read_binary_scores, together
+from bayescal.support.files import whole_file
+from bayescal.support.numerics import units_of
 from bayescal.support.parallel import one_blas_thread
-from bayescal.support.randomness import generator
-from bayescal.support.robust import units_of
-from bayescal.support.validation import check_choice
-from bayescal.support.whole_file import whole_file
+from bayescal.support.validation import check_choice, generator
 
 SHIPPED = Path(__file__).with_name("populations.json")
 FORMAT = "bayescal populations of log-odds"

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayescal.support.robust import bulk_width, rounding, units_of
+from bayescal.support.numerics import bulk_width, rounding, units_of
 from bayescal.support.score_checks import Direction, direction
 from bayescal.support.validation import (
     PROBABILITY_ENDS,
@@ -24,14 +24,15 @@ from bayescal.support.validation import (
     as_weights,
     check_same_length,
     column_names,
+    either_weights,
     encode_labels,
     match_labels,
     missing,
     name_of,
     probability_ends,
     unmasked,
+    warn_unless_counts,
 )
-from bayescal.support.weights import either_weights, warn_unless_counts
 
 # The dimension "klass" of every result, in this order.
 KLASS = ("negative", "positive")

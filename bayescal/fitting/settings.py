@@ -25,8 +25,7 @@ from bayescal.fitting.parts.monotone import LEARNED as LEARNED_PART
 from bayescal.fitting.parts.part import Options
 from bayescal.fitting.parts.recalibrated import RECALIBRATED
 from bayescal.fitting.results.calibration import POINTS
-from bayescal.support.randomness import generator
-from bayescal.support.validation import check_choice, check_count, check_positive
+from bayescal.support.validation import check_choice, check_count, check_positive, generator
 
 INFERENCES = (AUTO, "exact", "nuts", "map", "mle")
 SCORES_ARE = (AUTO, "scores", "log_odds", "probabilities")

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from bayescal.metrics.inputs import Forecasts, read_outcomes
-from bayescal.support.newton import climb
+from bayescal.support.numerics import climb
 from bayescal.support.validation import Floats, as_scores_of, check_choice, check_fraction
 
 # A linear change of the log-odds of given probabilities: its likelihood, mode and evidence.

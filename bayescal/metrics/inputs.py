@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayescal.support import weights
+from bayescal.support import validation
 from bayescal.support.validation import Floats, as_scores, check_same_length, unmasked
 
 # How many documents with an impossible outcome a message names.
@@ -100,10 +100,10 @@ def read_outcomes(
     p = as_probabilities(y_prob)
     truth = as_truth(y_true)
     check_same_length("y_true", truth.size, "y_prob", p.size)
-    weight = weights.either_weights(sample_weight, sampling_weight, p.size)
+    weight = validation.either_weights(sample_weight, sampling_weight, p.size)
     sampled = sampling_weight is not None
     if as_evidence and weight is not None and not sampled:
-        weights.warn_unless_counts(weight)
+        validation.warn_unless_counts(weight)
     return Forecasts(truth, p, weight, sampled)
 
 

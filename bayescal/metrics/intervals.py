@@ -8,15 +8,16 @@ from numpy.typing import ArrayLike
 
 from bayescal.metrics.inputs import as_draws, as_truth, read_outcomes
 from bayescal.metrics.scores import Metric
-from bayescal.support.randomness import generator
 from bayescal.support.validation import (
     Floats,
     check_choice,
     check_count,
     check_flag,
     check_fraction,
+    either_weights,
+    generator,
+    warn_unless_counts,
 )
-from bayescal.support.weights import either_weights, warn_unless_counts
 
 KINDS = ("percentile", "basic")
 

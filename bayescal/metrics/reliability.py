@@ -12,8 +12,7 @@ from scipy import special
 
 from bayescal.metrics.inputs import Forecasts, given_included, read_outcomes
 from bayescal.metrics.scores import Metric, brier_score
-from bayescal.support.randomness import generator
-from bayescal.support.validation import Floats, check_choice, check_count, check_fraction
+from bayescal.support.validation import Floats, check_choice, check_count, check_fraction, generator
 
 # Documents in bins of their probability.
 

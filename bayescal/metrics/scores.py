@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayescal.metrics.inputs import read_outcomes
 from bayescal.support import validation
-from bayescal.support.bayes import probability
+from bayescal.support.numerics import probability
 from bayescal.support.validation import Floats
 
 LOSSES = ("log", "brier", "error")

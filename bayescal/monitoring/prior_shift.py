@@ -8,10 +8,8 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from bayescal.support import validation
-from bayescal.support.newton import climb_within
-from bayescal.support.randomness import generator
-from bayescal.support.validation import Floats
-from bayescal.support.weights import effective_weights, either_weights
+from bayescal.support.numerics import climb_within
+from bayescal.support.validation import Floats, effective_weights, either_weights, generator
 
 # Beyond these log-odds probabilities round to 0 or 1; no prior above 1e-15 sees the difference.
 FARTHEST = 36.0

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from bayescal.fitting.curves.curves import Prior
 from bayescal.fitting.problems.problem import Calibrator
 from bayescal.plots import curve, display
-from bayescal.support.bayes import probability
+from bayescal.support.numerics import probability
 from bayescal.support.palette import DATA_COLOUR
 from bayescal.support.validation import Floats
 

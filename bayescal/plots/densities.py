@@ -15,8 +15,7 @@ from bayescal.fitting.scores import KLASS
 from bayescal.plots import display
 from bayescal.plots.curve import label_scores
 from bayescal.support.palette import CLASS_COLOURS
-from bayescal.support.randomness import generator
-from bayescal.support.validation import Floats, check_count, check_fraction
+from bayescal.support.validation import Floats, check_count, check_fraction, generator
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from bayescal.decisions.by_topic import are_scores
 from bayescal.fitting.curves.curves import Prior
 from bayescal.fitting.problems.problem import Calibrator, Documents, FittedProblem, problems_of
+from bayescal.support.files import whole_file
 from bayescal.support.palette import (
     DATA_COLOUR,
     FAINT_COLOUR,
@@ -21,7 +22,6 @@ from bayescal.support.palette import (
     POSTERIOR_COLOUR,
 )
 from bayescal.support.validation import as_weights, check_flag, check_same_length, match_labels
-from bayescal.support.whole_file import whole_file
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -14,13 +14,13 @@ from bayescal.calibrators.score_calibrator import ScoreCalibrator
 from bayescal.metrics import losses
 from bayescal.plots import display
 from bayescal.support.palette import MLE_COLOUR, POSTERIOR_COLOUR
-from bayescal.support.randomness import generator
 from bayescal.support.score_checks import without_scores_warnings
 from bayescal.support.validation import (
     as_scores,
     check_count,
     check_same_length,
     encode_labels,
+    generator,
     match_labels,
     name_of,
 )

@@ -13,10 +13,9 @@ from bayescal.fitting.problems.problem import Calibrator, FittedProblem
 from bayescal.fitting.scores import KLASS
 from bayescal.plots import display
 from bayescal.plots.curve import label_scores
-from bayescal.support.bayes import probability
+from bayescal.support.numerics import probability
 from bayescal.support.palette import CLASS_COLOURS, DATA_COLOUR, POSTERIOR_COLOUR
-from bayescal.support.randomness import generator
-from bayescal.support.validation import Floats, check_choice, check_count, check_fraction
+from bayescal.support.validation import Floats, check_choice, check_count, check_fraction, generator
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

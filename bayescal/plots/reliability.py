@@ -13,7 +13,7 @@ from bayescal.fitting.curves.curves import Prior
 from bayescal.metrics import reliability_curve
 from bayescal.plots import curve, display
 from bayescal.plots.curve import class_name
-from bayescal.support.bayes import probability
+from bayescal.support.numerics import probability
 from bayescal.support.palette import DATA_COLOUR, FAINT_COLOUR
 from bayescal.support.validation import Floats, first_of, of_each_class, unmasked
 

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from bayescal.ranking.queries import Queries, group_by_query
-from bayescal.support.robust import centre_and_spread
+from bayescal.support.numerics import centre_and_spread
 from bayescal.support.validation import (
     Floats,
     Integers,

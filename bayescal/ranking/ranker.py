@@ -16,8 +16,7 @@ from bayescal.ranking.problem import LOSSES, ranking_problem
 from bayescal.ranking.queries import group_by_query, relevance_threshold_of
 from bayescal.ranking.solvers import SOLVERS, Solver
 from bayescal.support import validation
-from bayescal.support.randomness import generator
-from bayescal.support.validation import Floats
+from bayescal.support.validation import Floats, generator
 
 
 class RankerMixin:

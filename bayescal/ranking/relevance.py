@@ -19,9 +19,8 @@ from bayescal.ranking.drawn_relevance import Estimate, RankingSummary, Wanted
 from bayescal.ranking.features import standardise
 from bayescal.ranking.relevance_report import write_relevance_report
 from bayescal.support import score_checks, validation
-from bayescal.support.randomness import generator
-from bayescal.support.validation import Floats, Integers
-from bayescal.support.whole_file import check_target
+from bayescal.support.files import check_target
+from bayescal.support.validation import Floats, Integers, generator
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -24,8 +24,8 @@ from bayescal.report import answer as answers
 from bayescal.report.held_out import HeldOut, join, predict, read_labelled, read_labelled_topics
 from bayescal.report.rendering import count, percent, render, short, unpacked, write_page
 from bayescal.report.topic import PRIORS, Asked, Size, describe_topic
+from bayescal.support.files import check_target
 from bayescal.support.validation import check_fraction
-from bayescal.support.whole_file import check_target
 
 # Where a report comes from: versions, arguments, seed, and a hash of the data.
 

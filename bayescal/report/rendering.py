@@ -12,9 +12,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup
 
+from bayescal.support.files import whole_file
 from bayescal.support.palette import CLASS_COLOURS, MLE_COLOUR, OKABE_ITO, POSTERIOR_COLOUR
 from bayescal.support.validation import Floats
-from bayescal.support.whole_file import whole_file
 
 COLOURS = {
     "posterior": POSTERIOR_COLOUR,

@@ -14,7 +14,7 @@ from bayescal.fitting.curves.curves import Curves, quantiles_of_log_odds
 from bayescal.fitting.problems.problem import Documents, FittedProblem
 from bayescal.report.held_out import HeldOut, empirical_log_odds, histogram
 from bayescal.report.rendering import numbers, packed
-from bayescal.support.bayes import probability
+from bayescal.support.numerics import probability
 from bayescal.support.validation import Floats
 
 # What each part of a combination says alone, at a few scores.

@@ -18,7 +18,7 @@ from sklearn.naive_bayes import MultinomialNB
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import check_is_fitted, check_non_negative
 
-from bayescal.support.bayes import probabilities
+from bayescal.support.numerics import probabilities
 from bayescal.support.validation import (
     Floats,
     check_count,

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from bayescal.support.whole_file import whole_file
+from bayescal.support.files import whole_file
 from studies.problems.folds import Bools
 
 MANIFEST = "manifest.csv"

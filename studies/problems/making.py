@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from bayescal.support.files import whole_file
 from bayescal.support.validation import Floats
-from bayescal.support.whole_file import whole_file
 from studies.problems.classifiers import CLASSIFIERS, Classifier
 from studies.problems.data_set import DataSet
 from studies.problems.features import Views, views

@@ -22,7 +22,7 @@ from bayescal.calibrators.topic_calibrator import TopicCalibrator
 from bayescal.fitting.curves import curves
 from bayescal.fitting.parts.configured import AUTO
 from bayescal.fitting.problems.problem import FittedProblem, Problems
-from bayescal.support.bayes import class_prior
+from bayescal.support.numerics import class_prior
 from bayescal.support.score_checks import without_scores_warnings
 from bayescal.support.validation import Floats, as_reals, first_of, unmasked, warn_user
 

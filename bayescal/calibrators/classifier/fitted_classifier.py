@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from bayescal.calibrators.classifier.targets import BINARY, MULTILABEL, Target, read_target
 from bayescal.fitting.problems.problem import Problems, summary_of
 from bayescal.fitting.results.tree import ESTIMATOR, versions
+from bayescal.support.files import whole_file
 from bayescal.support.validation import Floats, check_fraction, match_labels
-from bayescal.support.whole_file import whole_file
 
 if TYPE_CHECKING:
     import pandas as pd

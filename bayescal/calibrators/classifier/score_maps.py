@@ -20,9 +20,8 @@ from bayescal.calibrators.score_calibrator import ScoreCalibrator
 from bayescal.calibrators.topic_calibrator import TopicCalibrator
 from bayescal.fitting.curves.curves import Prior, highest_density, prior_draws
 from bayescal.fitting.problems.problem import FittedProblem
-from bayescal.support.bayes import class_prior
-from bayescal.support.randomness import generator
-from bayescal.support.validation import Floats, as_labels, as_reals, check_choice
+from bayescal.support.numerics import class_prior
+from bayescal.support.validation import Floats, as_labels, as_reals, check_choice, generator
 
 MOST_RATES = 1000  # draws of base rates where no other column says how many
 METHODS = ("sigmoid", "isotonic", "temperature")

@@ -34,7 +34,7 @@ from bayescal.fitting.engines.classifier_weights.engine import Weights
 from bayescal.fitting.engines.classifier_weights.model import Design, WeightsPrior
 from bayescal.fitting.engines.stacking import log_scores
 from bayescal.fitting.results.diagnostics import ConvergenceWarning
-from bayescal.support.bayes import class_prior
+from bayescal.support.numerics import class_prior
 from bayescal.support.parallel import one_blas_thread
 from bayescal.support.score_checks import without_scores_warnings
 from bayescal.support.validation import Floats, warn_user

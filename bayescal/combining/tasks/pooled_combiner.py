@@ -18,9 +18,8 @@ from bayescal.combining.tasks import metaclassifier as learning
 from bayescal.combining.tasks.metaclassifier import TaskWeights
 from bayescal.combining.tasks.tree import Tree
 from bayescal.support import validation
-from bayescal.support.bayes import probabilities, probability
-from bayescal.support.randomness import generator
-from bayescal.support.validation import Floats, Integers
+from bayescal.support.numerics import probabilities, probability
+from bayescal.support.validation import Floats, Integers, generator
 from bayescal.text.word_models import DecisionTree
 
 if TYPE_CHECKING:

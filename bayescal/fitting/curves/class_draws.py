@@ -19,7 +19,7 @@ from bayescal.families.warps import IDENTITY
 from bayescal.fitting.curves.curves import blocks, check_finite, quantiles
 from bayescal.fitting.engines.maximum_likelihood import ClassFits
 from bayescal.fitting.scores import KLASS, BinaryScores
-from bayescal.support.bayes import log_odds, log_sum_exp
+from bayescal.support.numerics import log_odds, log_sum_exp
 from bayescal.support.validation import Floats
 
 # Densities of a dataset: native parameters of one family, or draws that name theirs.

@@ -13,7 +13,7 @@ from scipy import special
 from bayescal.fitting.curves.class_draws import ClassDraws
 from bayescal.fitting.curves.curves import PartCurves
 from bayescal.fitting.engines.stacking import with_lapses
-from bayescal.support.bayes import log_odds_of_mixture
+from bayescal.support.numerics import log_odds_of_mixture
 from bayescal.support.validation import Floats
 
 # Log-odds at a time whose lapses stay in cache: of more, arrays cost more than arithmetic.

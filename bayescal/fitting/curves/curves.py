@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from bayescal.fitting.scores import BinaryScores
-from bayescal.support.bayes import log_sum_exp, probability
+from bayescal.support.numerics import log_sum_exp, probability
 from bayescal.support.validation import Floats, check_fraction, unmasked
 
 # Another class prior at prediction time: a number, a distribution, or draws of one.

@@ -16,7 +16,7 @@ from bayescal.fitting.curves.curves import Curves, LogOddsCurves, check_finite, 
 from bayescal.fitting.engines.exact.engine import leave_one_out_of_densities
 from bayescal.fitting.engines.monotone.density import Pieces
 from bayescal.fitting.scores import BinaryScores
-from bayescal.support.bayes import log_odds_of_mixture
+from bayescal.support.numerics import log_odds_of_mixture
 from bayescal.support.parallel import one_blas_thread
 from bayescal.support.validation import Floats
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from bayescal.support.bayes import probability
+from bayescal.support.numerics import probability
 from bayescal.support.validation import Floats
 
 Curve = Callable[[Floats], Floats]

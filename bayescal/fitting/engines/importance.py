@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal.support.bayes import log_sum_exp
+from bayescal.support.numerics import log_sum_exp
 from bayescal.support.validation import Floats
 
 # The prior of the shape: ten weights' worth of k = 1/2, as in the paper.

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from bayescal.families import FAMILIES, Family, Fit, ScaleFloor, ScaleFloorOption, automatic_floor
 from bayescal.fitting.scores import BinaryScores
-from bayescal.support.bayes import class_prior, log_odds
+from bayescal.support.numerics import class_prior, log_odds
 from bayescal.support.validation import Floats
 
 

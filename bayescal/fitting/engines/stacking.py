@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from bayescal.fitting.scores import BinaryScores
-from bayescal.support.newton import climb
+from bayescal.support.numerics import climb
 from bayescal.support.validation import Floats
 
 GOOD_DECREMENT = 1e-12  # squared Newton decrement: twice how far from the best value

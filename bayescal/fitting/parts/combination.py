@@ -40,7 +40,7 @@ from bayescal.fitting.parts.part import (
 from bayescal.fitting.parts.pooled import POOLED
 from bayescal.fitting.parts.recalibrated import RECALIBRATED
 from bayescal.fitting.scores import BinaryScores
-from bayescal.support.bayes import class_prior, log_odds_of_mixture, log_sum_exp
+from bayescal.support.numerics import class_prior, log_odds_of_mixture, log_sum_exp
 from bayescal.support.validation import Floats
 
 # What a model is made of: each part in one file, which knows how it is fitted, kept and told.

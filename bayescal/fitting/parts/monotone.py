@@ -33,7 +33,7 @@ from bayescal.fitting.parts.part import (
     at_scores,
 )
 from bayescal.fitting.scores import BinaryScores
-from bayescal.support.robust import rounding
+from bayescal.support.numerics import rounding
 from bayescal.support.validation import Floats, check_count
 
 if TYPE_CHECKING:

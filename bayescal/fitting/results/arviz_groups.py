@@ -16,7 +16,7 @@ from bayescal.fitting.parts.part import DRAWS, Groups, flat
 from bayescal.fitting.results.calibration import read_calibration
 from bayescal.fitting.results.tree import read_documents
 from bayescal.fitting.scores import BinaryScores
-from bayescal.support.bayes import probability
+from bayescal.support.numerics import probability
 from bayescal.support.validation import Floats
 
 # What draws of a curve say of the labels that were fitted: log P_k(y_i | s_i).

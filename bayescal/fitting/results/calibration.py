@@ -31,7 +31,7 @@ from bayescal.fitting.results.tree import (
     read_scores_are,
 )
 from bayescal.fitting.scores import Cells, check_alike
-from bayescal.support.bayes import log_probabilities, probabilities, probability
+from bayescal.support.numerics import log_probabilities, probabilities, probability
 from bayescal.support.score_checks import read_scores
 from bayescal.support.validation import PROBABILITY_ENDS, Floats
 

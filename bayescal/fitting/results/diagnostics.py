@@ -235,7 +235,7 @@ def warp_weight(evidence: xr.Dataset) -> pd.Series[float]:
 
 # Tables of parameters: maximum likelihood beside the posterior, both in raw score units.
 
-# What stands beside the class prior as its guard: see `bayescal.support.bayes.class_prior`.
+# What stands beside the class prior as its guard: see `bayescal.support.numerics.class_prior`.
 ADD_ONE = "add_one"
 
 

@@ -15,7 +15,7 @@ from bayescal.fitting.parts.part import COMBINATION, Groups
 from bayescal.fitting.results.calibration import Calibration
 from bayescal.fitting.results.topics import names_of
 from bayescal.fitting.results.tree import LIKELIHOOD
-from bayescal.support.bayes import probability
+from bayescal.support.numerics import probability
 
 LEVEL = 0.9
 INTERVAL = f"{100 * LEVEL:g} % interval"

@@ -16,8 +16,8 @@ from bayescal.fitting.results import storage
 from bayescal.fitting.results.calibration import TopicCurves
 from bayescal.fitting.results.tree import Results
 from bayescal.fitting.scores import read_cells
-from bayescal.support import unfinished
-from bayescal.support.bayes import probability
+from bayescal.support import files as run_files
+from bayescal.support.numerics import probability
 from bayescal.support.parallel import in_parallel
 from bayescal.support.validation import Floats
 
@@ -71,7 +71,7 @@ def predict_parquet(
     target = Path(out)
     _check_target(target)
     dataset = _dataset(Path(source), (score, topic))
-    folder = target / unfinished.FOLDER
+    folder = target / run_files.FOLDER
     record = {
         "calibrator": storage.digest(curves.results.tree),
         "files": _digest_of_files(dataset.files),
@@ -79,7 +79,7 @@ def predict_parquet(
         "level": level,
         "strict": strict,
     }
-    unfinished.begin(folder, record, resume=resume)
+    run_files.begin(folder, record, resume=resume)
     # On disk once: a worker reads it once, whatever the number of pieces.
     calibrator = folder / CALIBRATOR
     if not calibrator.exists():
@@ -175,12 +175,12 @@ def _dataset(source: Path, wanted: tuple[str, ...]) -> Any:
 
 
 def _check_target(out: Path) -> None:
-    if out.is_file() or (out.is_dir() and any(p.name != unfinished.FOLDER for p in out.iterdir())):
+    if out.is_file() or (out.is_dir() and any(p.name != run_files.FOLDER for p in out.iterdir())):
         raise ValueError(f"{out} must be a new or an empty folder: choose another.")
 
 
 def _digest_of_files(files: list[str]) -> str:
     found = [(name, Path(name).stat()) for name in sorted(files)]
-    return unfinished.digest(
+    return run_files.digest(
         f"{name} {stat.st_size} {stat.st_mtime_ns}".encode() for name, stat in found
     )

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bayescal.support import unfinished
-from bayescal.support.whole_file import whole_file
+from bayescal.support import files as run_files
+from bayescal.support.files import whole_file
 
 SCHEMA_VERSION = 1
 VERSION, CHECKSUM = "bayescal_schema", "bayescal_checksum"  # attributes of the root
@@ -76,7 +76,7 @@ def read_tree(path: str | Path) -> xr.DataTree:
 
 def digest(tree: xr.DataTree) -> str:
     """Return a checksum of all values, dimensions and attributes, but for the checksum itself."""
-    return unfinished.digest(part for node in tree.subtree for part in _parts(node))
+    return run_files.digest(part for node in tree.subtree for part in _parts(node))
 
 
 def _parts(node: xr.DataTree) -> Iterator[bytes]:

@@ -43,7 +43,7 @@ from bayescal.fitting.parts.pooled import (
 )
 from bayescal.fitting.results.tree import LIKELIHOOD, Results
 from bayescal.fitting.scores import KLASS, TopicScores
-from bayescal.support.bayes import class_prior
+from bayescal.support.numerics import class_prior
 from bayescal.support.score_checks import SAY_WHAT_THEY_ARE, Direction, topic_problems
 from bayescal.support.validation import Floats
 

@@ -14,7 +14,7 @@ from bayescal.fitting.curves.curves import Prior, quantiles_of_log_odds
 from bayescal.fitting.curves.tables import DIRECT, ULPS, Curve, first_nodes, refine
 from bayescal.fitting.problems.problem import FittedProblem
 from bayescal.fitting.results.calibration import Calibration
-from bayescal.support.bayes import probability
+from bayescal.support.numerics import probability
 from bayescal.support.validation import SMALLEST_PROBABILITY, Floats, as_scores_of, check_fraction
 
 # A scale on which curves of log-odds bend as little far out as among the scores fitted.

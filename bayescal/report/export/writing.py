@@ -16,8 +16,8 @@ from bayescal.fitting.problems.problem import Calibrator, FittedProblem, problem
 from bayescal.fitting.results.tree import ESTIMATOR
 from bayescal.report.export import formats
 from bayescal.report.export.knots import SATURATED, TOLERANCE, ExportedCurves, Table, make_table
+from bayescal.support.files import check_target, whole_file
 from bayescal.support.validation import check_choice, first_of
-from bayescal.support.whole_file import check_target, whole_file
 
 # What a file of any format says: the curves, and where they come from.
 

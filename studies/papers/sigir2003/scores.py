@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from bayescal.support.bayes import class_prior
+from bayescal.support.numerics import class_prior
 from bayescal.support.parallel import spread_over
 from bayescal.support.validation import Floats
 from bayescal.text import cross_val_scores, raw_scores

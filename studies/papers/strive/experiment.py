@@ -11,7 +11,7 @@ import numpy as np
 from bayescal.combining.combiners.voting import loss_of
 from bayescal.metrics import losses, smooth_calibration_error
 from bayescal.metrics.sign_test import sign_test
-from bayescal.support.bayes import probability
+from bayescal.support.numerics import probability
 from bayescal.support.validation import Floats
 from studies.papers.command import (
     blame_arguments,

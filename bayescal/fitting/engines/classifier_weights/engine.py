@@ -30,7 +30,7 @@ from bayescal.fitting.engines.classifier_weights.model import (
     mode_of_one,
 )
 from bayescal.fitting.engines.importance import FREEDOM, WORST_K, Sample, weighted
-from bayescal.support.newton import climb
+from bayescal.support.numerics import climb
 from bayescal.support.validation import Floats
 
 SMALLEST_DECREMENT = 1e-6

@@ -19,7 +19,7 @@ from bayescal.fitting.engines.exact.joint_density import (
     HybridDensity,
     JointDensity,
 )
-from bayescal.support.bayes import log_sum_exp
+from bayescal.support.numerics import log_sum_exp
 from bayescal.support.validation import Floats
 
 # Regions this far (natural log) below the peak hold nothing that a draw could show.

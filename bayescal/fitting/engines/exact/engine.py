@@ -27,7 +27,7 @@ from bayescal.fitting.engines.exact.mixture import (
 )
 from bayescal.fitting.engines.importance import left_out, smooth
 from bayescal.fitting.scores import KLASS, BinaryScores
-from bayescal.support.bayes import log_sum_exp
+from bayescal.support.numerics import log_sum_exp
 from bayescal.support.validation import Floats
 
 DESCRIPTION = (

@@ -18,7 +18,7 @@ from bayescal.fitting.engines.exact.splitting import monotone_pairs
 from bayescal.fitting.engines.importance import smooth
 from bayescal.fitting.engines.stacking import stack
 from bayescal.fitting.scores import BinaryScores
-from bayescal.support.bayes import log_sum_exp
+from bayescal.support.numerics import log_sum_exp
 from bayescal.support.validation import Floats, check_positive
 
 

@@ -25,7 +25,7 @@ from bayescal.fitting.engines.monotone.posterior import (
     MonotonePosterior,
     draw_monotone,
 )
-from bayescal.support.bayes import log_sum_exp
+from bayescal.support.numerics import log_sum_exp
 from bayescal.support.validation import Floats
 
 # The most distinct scores of each label that are computed one by one; more use a table.

@@ -33,8 +33,7 @@ from bayescal.fitting.engines.monotone.density import (
     ScoreSums,
     place_pieces,
 )
-from bayescal.support.bayes import log_sum_exp
-from bayescal.support.newton import climb
+from bayescal.support.numerics import climb, log_sum_exp
 from bayescal.support.validation import Floats, as_scores, as_weights, check_same_length
 
 MOST_STEPS = 100

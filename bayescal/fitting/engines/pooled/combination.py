@@ -33,7 +33,7 @@ from bayescal.fitting.engines.stacking import (
     stack,
 )
 from bayescal.fitting.scores import BinaryScores, rows_of, together
-from bayescal.support.bayes import class_prior, log_odds_of_mixture
+from bayescal.support.numerics import class_prior, log_odds_of_mixture
 from bayescal.support.parallel import in_parallel
 from bayescal.support.validation import Floats
 
