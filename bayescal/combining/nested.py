@@ -66,13 +66,6 @@ class Ends:
     Finite substitutes for minus and plus infinity, for each column of scores.
 
     They are those of the scores that a combiner learns from. Finite scores stay as they are.
-
-    Examples
-    --------
-    >>> scores = np.array([[-np.inf, 1.0], [2.0, 3.0]])
-    >>> Ends.of(scores).finite(scores).round(2)
-    array([[1.31, 1.  ],
-           [2.  , 3.  ]])
     """
 
     low: Floats  # (columns,): what infinite scores are replaced by
@@ -96,12 +89,6 @@ class WithinRange:
 
     A nearly constant column has a tiny standard deviation: without the range, new documents would
     lie far out and multiply the column's weight.
-
-    Examples
-    --------
-    >>> WithinRange.of(np.array([[1.0], [3.0]])).apply(np.array([[2.0], [99.0]]))
-    array([[0.],
-           [1.]])
     """
 
     scaler: StandardScaler

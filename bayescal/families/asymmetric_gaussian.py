@@ -44,9 +44,8 @@ def logpdf(x: ArrayLike, theta: ArrayLike, sigma_left: ArrayLike, sigma_right: A
     """
     Return the natural log of the density per score unit.
 
-    log(sqrt(2/pi)/(sigma_left + sigma_right)) - (x - theta)^2/(2 sigma^2) at scores `x`, with
-    the sigma of the side of x (Bennett 2003, section 4.2). The mode `theta` and the scales
-    `sigma_left` and `sigma_right` beside it are in score units.
+    log(sqrt(2/pi)/(sigma_left + sigma_right)) - (x - theta)^2/(2 sigma^2) at scores `x`, with the
+    sigma of the side of x (Bennett 2003, section 4.2).
     """
     return FAMILY.density(theta, sigma_left, sigma_right).logpdf(x)
 
@@ -56,8 +55,7 @@ def cdf(x: ArrayLike, theta: ArrayLike, sigma_left: ArrayLike, sigma_right: Arra
     Return P(X <= x).
 
     2 sigma_left/s Phi((x - theta)/sigma_left) at scores `x` up to the mode, 1 - 2 sigma_right/s
-    Phi((theta - x)/sigma_right) beyond, with s = sigma_left + sigma_right. The mode `theta` and
-    the scales `sigma_left` and `sigma_right` beside it are in score units.
+    Phi((theta - x)/sigma_right) beyond, with s = sigma_left + sigma_right.
     """
     return FAMILY.density(theta, sigma_left, sigma_right).cdf(x)
 
@@ -66,8 +64,7 @@ def logcdf(x: ArrayLike, theta: ArrayLike, sigma_left: ArrayLike, sigma_right: A
     """
     Return the natural log of P(X <= x).
 
-    The logarithm of `cdf` at scores `x`, accurate in both tails. The mode `theta` and the
-    scales `sigma_left` and `sigma_right` beside it are in score units.
+    The logarithm of `cdf` at scores `x`, accurate in both tails.
     """
     return FAMILY.density(theta, sigma_left, sigma_right).logcdf(x)
 
@@ -76,8 +73,7 @@ def logsf(x: ArrayLike, theta: ArrayLike, sigma_left: ArrayLike, sigma_right: Ar
     """
     Return the natural log of P(X > x).
 
-    The logarithm of 1 - `cdf` at scores `x`, accurate in both tails. The mode `theta` and the
-    scales `sigma_left` and `sigma_right` beside it are in score units.
+    The logarithm of 1 - `cdf` at scores `x`, accurate in both tails.
     """
     return FAMILY.density(theta, sigma_left, sigma_right).logsf(x)
 
@@ -86,10 +82,9 @@ def ppf(q: ArrayLike, theta: ArrayLike, sigma_left: ArrayLike, sigma_right: Arra
     """
     Return the quantile function, the inverse of `cdf`.
 
-    theta + sigma_left Phi^-1(q s/(2 sigma_left)) at probabilities `q` up to sigma_left/s, theta
-    - sigma_right Phi^-1((1 - q) s/(2 sigma_right)) above, with s = sigma_left + sigma_right;
-    nan outside [0, 1]. The mode `theta` and the scales `sigma_left` and `sigma_right` beside it
-    are in score units.
+    theta + sigma_left Phi^-1(q s/(2 sigma_left)) at probabilities `q` up to sigma_left/s, theta -
+    sigma_right Phi^-1((1 - q) s/(2 sigma_right)) above, with s = sigma_left + sigma_right; nan
+    outside [0, 1].
     """
     return FAMILY.density(theta, sigma_left, sigma_right).ppf(q)
 
@@ -105,20 +100,14 @@ def rvs(
     """
     Draw scores, in raw score units.
 
-    The mode `theta` and the scales `sigma_left` and `sigma_right` beside it are in score units.
-    `size` is the shape of the draws, by default the broadcast shape of the parameters; `rng` is
-    a generator or a seed.
+    `size` is the shape of the draws, by default the broadcast shape of the parameters; `rng` is a
+    generator or a seed.
     """
     return FAMILY.density(theta, sigma_left, sigma_right).rvs(size, rng)
 
 
 def mean(theta: ArrayLike, sigma_left: ArrayLike, sigma_right: ArrayLike) -> Floats:
-    """
-    Return the mean, in raw score units.
-
-    theta + sqrt(2/pi) (sigma_right - sigma_left). The mode `theta` and the scales `sigma_left`
-    and `sigma_right` beside it are in score units.
-    """
+    """Return the mean, in raw score units: theta + sqrt(2/pi) (sigma_right - sigma_left)."""
     return FAMILY.density(theta, sigma_left, sigma_right).mean()
 
 
@@ -126,8 +115,7 @@ def variance(theta: ArrayLike, sigma_left: ArrayLike, sigma_right: ArrayLike) ->
     """
     Return the variance, in squared score units.
 
-    (1 - 2/pi) (sigma_right - sigma_left)^2 + sigma_left sigma_right. The mode `theta` and the
-    scales `sigma_left` and `sigma_right` beside it are in score units.
+    (1 - 2/pi) (sigma_right - sigma_left)^2 + sigma_left sigma_right.
     """
     return FAMILY.density(theta, sigma_left, sigma_right).variance()
 

@@ -44,9 +44,8 @@ def logpdf(x: ArrayLike, theta: ArrayLike, beta: ArrayLike, gamma: ArrayLike) ->
     """
     Return the natural log of the density per score unit.
 
-    log(beta gamma/(beta + gamma)) - beta (theta - x) at scores `x` up to the mode, less gamma
-    (x - theta) beyond (Bennett 2003, section 4.1). The mode `theta` is in raw score units;
-    `beta` and `gamma` are the inverse scales left and right of it, per score unit.
+    log(beta gamma/(beta + gamma)) - beta (theta - x) at scores `x` up to the mode, less gamma (x -
+    theta) beyond (Bennett 2003, section 4.1).
     """
     return FAMILY.density(theta, beta, gamma).logpdf(x)
 
@@ -56,8 +55,7 @@ def cdf(x: ArrayLike, theta: ArrayLike, beta: ArrayLike, gamma: ArrayLike) -> Fl
     Return P(X <= x).
 
     gamma/(beta + gamma) exp(-beta (theta - x)) at scores `x` up to the mode, 1 - beta/(beta +
-    gamma) exp(-gamma (x - theta)) beyond. The mode `theta` is in raw score units; `beta` and
-    `gamma` are the inverse scales left and right of it, per score unit.
+    gamma) exp(-gamma (x - theta)) beyond.
     """
     return FAMILY.density(theta, beta, gamma).cdf(x)
 
@@ -66,8 +64,7 @@ def logcdf(x: ArrayLike, theta: ArrayLike, beta: ArrayLike, gamma: ArrayLike) ->
     """
     Return the natural log of P(X <= x).
 
-    The logarithm of `cdf` at scores `x`, accurate in both tails. The mode `theta` is in raw
-    score units; `beta` and `gamma` are the inverse scales left and right of it, per score unit.
+    The logarithm of `cdf` at scores `x`, accurate in both tails.
     """
     return FAMILY.density(theta, beta, gamma).logcdf(x)
 
@@ -76,8 +73,7 @@ def logsf(x: ArrayLike, theta: ArrayLike, beta: ArrayLike, gamma: ArrayLike) -> 
     """
     Return the natural log of P(X > x).
 
-    The logarithm of 1 - `cdf` at scores `x`, accurate in both tails. The mode `theta` is in raw
-    score units; `beta` and `gamma` are the inverse scales left and right of it, per score unit.
+    The logarithm of 1 - `cdf` at scores `x`, accurate in both tails.
     """
     return FAMILY.density(theta, beta, gamma).logsf(x)
 
@@ -86,10 +82,8 @@ def ppf(q: ArrayLike, theta: ArrayLike, beta: ArrayLike, gamma: ArrayLike) -> Fl
     """
     Return the quantile function, the inverse of `cdf`.
 
-    theta + log(q (beta + gamma)/gamma)/beta at probabilities `q` up to gamma/(beta + gamma),
-    theta - log((1 - q) (beta + gamma)/beta)/gamma above; nan outside [0, 1]. The mode `theta`
-    is in raw score units; `beta` and `gamma` are the inverse scales left and right of it, per
-    score unit.
+    theta + log(q (beta + gamma)/gamma)/beta at probabilities `q` up to gamma/(beta + gamma), theta
+    - log((1 - q) (beta + gamma)/beta)/gamma above; nan outside [0, 1].
     """
     return FAMILY.density(theta, beta, gamma).ppf(q)
 
@@ -100,30 +94,19 @@ def rvs(
     """
     Draw scores, in raw score units.
 
-    The mode `theta` is in raw score units; `beta` and `gamma` are the inverse scales left and
-    right of it, per score unit. `size` is the shape of the draws, by default the broadcast
-    shape of the parameters; `rng` is a generator or a seed.
+    `size` is the shape of the draws, by default the broadcast shape of the parameters; `rng` is a
+    generator or a seed.
     """
     return FAMILY.density(theta, beta, gamma).rvs(size, rng)
 
 
 def mean(theta: ArrayLike, beta: ArrayLike, gamma: ArrayLike) -> Floats:
-    """
-    Return the mean, in raw score units.
-
-    theta + 1/gamma - 1/beta. The mode `theta` is in raw score units; `beta` and `gamma` are the
-    inverse scales left and right of it, per score unit.
-    """
+    """Return the mean, in raw score units: theta + 1/gamma - 1/beta."""
     return FAMILY.density(theta, beta, gamma).mean()
 
 
 def variance(theta: ArrayLike, beta: ArrayLike, gamma: ArrayLike) -> Floats:
-    """
-    Return the variance, in squared score units.
-
-    1/beta^2 + 1/gamma^2. The mode `theta` is in raw score units; `beta` and `gamma` are the
-    inverse scales left and right of it, per score unit.
-    """
+    """Return the variance, in squared score units: 1/beta^2 + 1/gamma^2."""
     return FAMILY.density(theta, beta, gamma).variance()
 
 

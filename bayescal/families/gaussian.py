@@ -35,19 +35,13 @@ def logpdf(x: ArrayLike, mu: ArrayLike, sigma: ArrayLike) -> Floats:
     """
     Return the natural log of the density per score unit.
 
-    -(x - mu)^2/(2 sigma^2) - log(sigma sqrt(2 pi)) at scores `x`. The mean `mu` and the
-    standard deviation `sigma` are in score units.
+    -(x - mu)^2/(2 sigma^2) - log(sigma sqrt(2 pi)) at scores `x`.
     """
     return FAMILY.density(mu, sigma).logpdf(x)
 
 
 def cdf(x: ArrayLike, mu: ArrayLike, sigma: ArrayLike) -> Floats:
-    """
-    Return P(X <= x).
-
-    Phi((x - mu)/sigma) at scores `x`. The mean `mu` and the standard deviation `sigma` are in
-    score units.
-    """
+    """Return P(X <= x): Phi((x - mu)/sigma) at scores `x`."""
     return FAMILY.density(mu, sigma).cdf(x)
 
 
@@ -55,8 +49,7 @@ def logcdf(x: ArrayLike, mu: ArrayLike, sigma: ArrayLike) -> Floats:
     """
     Return the natural log of P(X <= x).
 
-    log Phi((x - mu)/sigma) at scores `x`, accurate in both tails. The mean `mu` and the
-    standard deviation `sigma` are in score units.
+    log Phi((x - mu)/sigma) at scores `x`, accurate in both tails.
     """
     return FAMILY.density(mu, sigma).logcdf(x)
 
@@ -65,8 +58,7 @@ def logsf(x: ArrayLike, mu: ArrayLike, sigma: ArrayLike) -> Floats:
     """
     Return the natural log of P(X > x).
 
-    log Phi((mu - x)/sigma) at scores `x`, accurate in both tails. The mean `mu` and the
-    standard deviation `sigma` are in score units.
+    log Phi((mu - x)/sigma) at scores `x`, accurate in both tails.
     """
     return FAMILY.density(mu, sigma).logsf(x)
 
@@ -75,8 +67,7 @@ def ppf(q: ArrayLike, mu: ArrayLike, sigma: ArrayLike) -> Floats:
     """
     Return the quantile function, the inverse of `cdf`.
 
-    mu + sigma Phi^-1(q) at probabilities `q`; nan outside [0, 1]. The mean `mu` and the
-    standard deviation `sigma` are in score units.
+    mu + sigma Phi^-1(q) at probabilities `q`; nan outside [0, 1].
     """
     return FAMILY.density(mu, sigma).ppf(q)
 
@@ -92,22 +83,12 @@ def rvs(mu: ArrayLike, sigma: ArrayLike, *, size: Size = None, rng: Rng = None) 
 
 
 def mean(mu: ArrayLike, sigma: ArrayLike) -> Floats:
-    """
-    Return the mean, in raw score units.
-
-    `mu`; it broadcasts against `sigma`. The mean `mu` and the standard deviation `sigma` are in
-    score units.
-    """
+    """Return the mean, in raw score units: `mu`; it broadcasts against `sigma`."""
     return FAMILY.density(mu, sigma).mean()
 
 
 def variance(mu: ArrayLike, sigma: ArrayLike) -> Floats:
-    """
-    Return the variance, in squared score units.
-
-    `sigma`^2; it broadcasts against `mu`. The mean `mu` and the standard deviation `sigma` are
-    in score units.
-    """
+    """Return the variance, in squared score units: `sigma`^2; it broadcasts against `mu`."""
     return FAMILY.density(mu, sigma).variance()
 
 

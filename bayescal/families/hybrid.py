@@ -48,9 +48,7 @@ def logpdf(x: ArrayLike, theta: ArrayLike, rate: ArrayLike, sigma: ArrayLike) ->
     Return the natural log of the density per score unit.
 
     -log Z - (x - theta)^2/(2 sigma^2) at scores `x` up to the mode, -log Z - rate (x - theta)
-    beyond, with Z = 1/rate + sigma sqrt(pi/2). The mode `theta` and the scale `sigma` of the
-    Gaussian side are in score units, the inverse scale `rate` of the exponential side per score
-    unit.
+    beyond, with Z = 1/rate + sigma sqrt(pi/2).
     """
     return FAMILY.density(theta, rate, sigma).logpdf(x)
 
@@ -60,9 +58,7 @@ def cdf(x: ArrayLike, theta: ArrayLike, rate: ArrayLike, sigma: ArrayLike) -> Fl
     Return P(X <= x).
 
     sigma sqrt(2 pi)/Z Phi((x - theta)/sigma) at scores `x` up to the mode, 1 - exp(-rate (x -
-    theta))/(rate Z) beyond, with Z = 1/rate + sigma sqrt(pi/2). The mode `theta` and the scale
-    `sigma` of the Gaussian side are in score units, the inverse scale `rate` of the exponential
-    side per score unit.
+    theta))/(rate Z) beyond, with Z = 1/rate + sigma sqrt(pi/2).
     """
     return FAMILY.density(theta, rate, sigma).cdf(x)
 
@@ -71,9 +67,7 @@ def logcdf(x: ArrayLike, theta: ArrayLike, rate: ArrayLike, sigma: ArrayLike) ->
     """
     Return the natural log of P(X <= x).
 
-    The logarithm of `cdf` at scores `x`, accurate in both tails. The mode `theta` and the scale
-    `sigma` of the Gaussian side are in score units, the inverse scale `rate` of the exponential
-    side per score unit.
+    The logarithm of `cdf` at scores `x`, accurate in both tails.
     """
     return FAMILY.density(theta, rate, sigma).logcdf(x)
 
@@ -82,9 +76,7 @@ def logsf(x: ArrayLike, theta: ArrayLike, rate: ArrayLike, sigma: ArrayLike) -> 
     """
     Return the natural log of P(X > x).
 
-    The logarithm of 1 - `cdf` at scores `x`, accurate in both tails. The mode `theta` and the
-    scale `sigma` of the Gaussian side are in score units, the inverse scale `rate` of the
-    exponential side per score unit.
+    The logarithm of 1 - `cdf` at scores `x`, accurate in both tails.
     """
     return FAMILY.density(theta, rate, sigma).logsf(x)
 
@@ -93,10 +85,8 @@ def ppf(q: ArrayLike, theta: ArrayLike, rate: ArrayLike, sigma: ArrayLike) -> Fl
     """
     Return the quantile function, the inverse of `cdf`.
 
-    theta + sigma Phi^-1(q Z/(sigma sqrt(2 pi))) at probabilities `q` up to the mass below the
-    mode, theta - log((1 - q) rate Z)/rate above, with Z = 1/rate + sigma sqrt(pi/2); nan
-    outside [0, 1]. The mode `theta` and the scale `sigma` of the Gaussian side are in score
-    units, the inverse scale `rate` of the exponential side per score unit.
+    theta + sigma Phi^-1(q Z/(sigma sqrt(2 pi))) at probabilities `q` up to the mass below the mode,
+    theta - log((1 - q) rate Z)/rate above, with Z = 1/rate + sigma sqrt(pi/2); nan outside [0, 1].
     """
     return FAMILY.density(theta, rate, sigma).ppf(q)
 
@@ -107,9 +97,8 @@ def rvs(
     """
     Draw scores, in raw score units.
 
-    The mode `theta` and the scale `sigma` of the Gaussian side are in score units, the inverse
-    scale `rate` of the exponential side per score unit. `size` is the shape of the draws, by
-    default the broadcast shape of the parameters; `rng` is a generator or a seed.
+    `size` is the shape of the draws, by default the broadcast shape of the parameters; `rng` is a
+    generator or a seed.
     """
     return FAMILY.density(theta, rate, sigma).rvs(size, rng)
 
@@ -118,9 +107,7 @@ def mean(theta: ArrayLike, rate: ArrayLike, sigma: ArrayLike) -> Floats:
     """
     Return the mean, in raw score units.
 
-    theta + (1/rate^2 - sigma^2)/Z, with Z = 1/rate + sigma sqrt(pi/2). The mode `theta` and the
-    scale `sigma` of the Gaussian side are in score units, the inverse scale `rate` of the
-    exponential side per score unit.
+    theta + (1/rate^2 - sigma^2)/Z, with Z = 1/rate + sigma sqrt(pi/2).
     """
     return FAMILY.density(theta, rate, sigma).mean()
 
@@ -130,8 +117,6 @@ def variance(theta: ArrayLike, rate: ArrayLike, sigma: ArrayLike) -> Floats:
     Return the variance, in squared score units.
 
     (2/rate^3 + sqrt(pi/2) sigma^3)/Z - (mean - theta)^2, with Z = 1/rate + sigma sqrt(pi/2).
-    The mode `theta` and the scale `sigma` of the Gaussian side are in score units, the inverse
-    scale `rate` of the exponential side per score unit.
     """
     return FAMILY.density(theta, rate, sigma).variance()
 

@@ -35,8 +35,7 @@ def logpdf(x: ArrayLike, theta: ArrayLike, beta: ArrayLike) -> Floats:
     """
     Return the natural log of the density per score unit.
 
-    log(beta/2) - beta |x - theta| at scores `x`. The mode `theta` is in raw score units, the
-    inverse scale `beta` per score unit.
+    log(beta/2) - beta |x - theta| at scores `x`.
     """
     return FAMILY.density(theta, beta).logpdf(x)
 
@@ -46,7 +45,6 @@ def cdf(x: ArrayLike, theta: ArrayLike, beta: ArrayLike) -> Floats:
     Return P(X <= x).
 
     exp(-beta (theta - x))/2 at scores `x` up to the mode, 1 - exp(-beta (x - theta))/2 beyond.
-    The mode `theta` is in raw score units, the inverse scale `beta` per score unit.
     """
     return FAMILY.density(theta, beta).cdf(x)
 
@@ -55,8 +53,7 @@ def logcdf(x: ArrayLike, theta: ArrayLike, beta: ArrayLike) -> Floats:
     """
     Return the natural log of P(X <= x).
 
-    The logarithm of `cdf` at scores `x`, accurate in both tails. The mode `theta` is in raw
-    score units, the inverse scale `beta` per score unit.
+    The logarithm of `cdf` at scores `x`, accurate in both tails.
     """
     return FAMILY.density(theta, beta).logcdf(x)
 
@@ -65,8 +62,7 @@ def logsf(x: ArrayLike, theta: ArrayLike, beta: ArrayLike) -> Floats:
     """
     Return the natural log of P(X > x).
 
-    The logarithm of 1 - `cdf` at scores `x`, accurate in both tails. The mode `theta` is in raw
-    score units, the inverse scale `beta` per score unit.
+    The logarithm of 1 - `cdf` at scores `x`, accurate in both tails.
     """
     return FAMILY.density(theta, beta).logsf(x)
 
@@ -76,8 +72,7 @@ def ppf(q: ArrayLike, theta: ArrayLike, beta: ArrayLike) -> Floats:
     Return the quantile function, the inverse of `cdf`.
 
     theta + log(2 q)/beta at probabilities `q` up to 1/2, theta - log(2 (1 - q))/beta above; nan
-    outside [0, 1]. The mode `theta` is in raw score units, the inverse scale `beta` per score
-    unit.
+    outside [0, 1].
     """
     return FAMILY.density(theta, beta).ppf(q)
 
@@ -86,30 +81,19 @@ def rvs(theta: ArrayLike, beta: ArrayLike, *, size: Size = None, rng: Rng = None
     """
     Draw scores, in raw score units.
 
-    The mode `theta` is in raw score units, the inverse scale `beta` per score unit. `size` is
-    the shape of the draws, by default the broadcast shape of the parameters; `rng` is a
+    `size` is the shape of the draws, by default the broadcast shape of the parameters; `rng` is a
     generator or a seed.
     """
     return FAMILY.density(theta, beta).rvs(size, rng)
 
 
 def mean(theta: ArrayLike, beta: ArrayLike) -> Floats:
-    """
-    Return the mean, in raw score units.
-
-    `theta`; it broadcasts against `beta`. The mode `theta` is in raw score units, the inverse
-    scale `beta` per score unit.
-    """
+    """Return the mean, in raw score units: `theta`; it broadcasts against `beta`."""
     return FAMILY.density(theta, beta).mean()
 
 
 def variance(theta: ArrayLike, beta: ArrayLike) -> Floats:
-    """
-    Return the variance, in squared score units.
-
-    2/`beta`^2; it broadcasts against `theta`. The mode `theta` is in raw score units, the
-    inverse scale `beta` per score unit.
-    """
+    """Return the variance, in squared score units: 2/`beta`^2; it broadcasts against `theta`."""
     return FAMILY.density(theta, beta).variance()
 
 

@@ -24,9 +24,7 @@ def logpdf(x: ArrayLike, theta: ArrayLike, rate: ArrayLike, sigma: ArrayLike) ->
     Return the natural log of the density per score unit.
 
     -log Z - rate (theta - x) at scores `x` up to the mode, -log Z - (x - theta)^2/(2 sigma^2)
-    beyond, with Z = 1/rate + sigma sqrt(pi/2). The mode `theta` and the scale `sigma` of the
-    Gaussian side are in score units, the inverse scale `rate` of the exponential side per score
-    unit.
+    beyond, with Z = 1/rate + sigma sqrt(pi/2).
     """
     return FAMILY.density(theta, rate, sigma).logpdf(x)
 
@@ -35,10 +33,8 @@ def cdf(x: ArrayLike, theta: ArrayLike, rate: ArrayLike, sigma: ArrayLike) -> Fl
     """
     Return P(X <= x).
 
-    exp(-rate (theta - x))/(rate Z) at scores `x` up to the mode, 1 - sigma sqrt(2 pi)/Z
-    Phi((theta - x)/sigma) beyond, with Z = 1/rate + sigma sqrt(pi/2). The mode `theta` and the
-    scale `sigma` of the Gaussian side are in score units, the inverse scale `rate` of the
-    exponential side per score unit.
+    exp(-rate (theta - x))/(rate Z) at scores `x` up to the mode, 1 - sigma sqrt(2 pi)/Z Phi((theta
+    - x)/sigma) beyond, with Z = 1/rate + sigma sqrt(pi/2).
     """
     return FAMILY.density(theta, rate, sigma).cdf(x)
 
@@ -47,9 +43,7 @@ def logcdf(x: ArrayLike, theta: ArrayLike, rate: ArrayLike, sigma: ArrayLike) ->
     """
     Return the natural log of P(X <= x).
 
-    The logarithm of `cdf` at scores `x`, accurate in both tails. The mode `theta` and the scale
-    `sigma` of the Gaussian side are in score units, the inverse scale `rate` of the exponential
-    side per score unit.
+    The logarithm of `cdf` at scores `x`, accurate in both tails.
     """
     return FAMILY.density(theta, rate, sigma).logcdf(x)
 
@@ -58,9 +52,7 @@ def logsf(x: ArrayLike, theta: ArrayLike, rate: ArrayLike, sigma: ArrayLike) -> 
     """
     Return the natural log of P(X > x).
 
-    The logarithm of 1 - `cdf` at scores `x`, accurate in both tails. The mode `theta` and the
-    scale `sigma` of the Gaussian side are in score units, the inverse scale `rate` of the
-    exponential side per score unit.
+    The logarithm of 1 - `cdf` at scores `x`, accurate in both tails.
     """
     return FAMILY.density(theta, rate, sigma).logsf(x)
 
@@ -70,9 +62,8 @@ def ppf(q: ArrayLike, theta: ArrayLike, rate: ArrayLike, sigma: ArrayLike) -> Fl
     Return the quantile function, the inverse of `cdf`.
 
     theta + log(q rate Z)/rate at probabilities `q` up to the mass below the mode, theta - sigma
-    Phi^-1((1 - q) Z/(sigma sqrt(2 pi))) above, with Z = 1/rate + sigma sqrt(pi/2); nan outside
-    [0, 1]. The mode `theta` and the scale `sigma` of the Gaussian side are in score units, the
-    inverse scale `rate` of the exponential side per score unit.
+    Phi^-1((1 - q) Z/(sigma sqrt(2 pi))) above, with Z = 1/rate + sigma sqrt(pi/2); nan outside [0,
+    1].
     """
     return FAMILY.density(theta, rate, sigma).ppf(q)
 
@@ -83,9 +74,8 @@ def rvs(
     """
     Draw scores, in raw score units.
 
-    The mode `theta` and the scale `sigma` of the Gaussian side are in score units, the inverse
-    scale `rate` of the exponential side per score unit. `size` is the shape of the draws, by
-    default the broadcast shape of the parameters; `rng` is a generator or a seed.
+    `size` is the shape of the draws, by default the broadcast shape of the parameters; `rng` is a
+    generator or a seed.
     """
     return FAMILY.density(theta, rate, sigma).rvs(size, rng)
 
@@ -94,9 +84,7 @@ def mean(theta: ArrayLike, rate: ArrayLike, sigma: ArrayLike) -> Floats:
     """
     Return the mean, in raw score units.
 
-    theta + (sigma^2 - 1/rate^2)/Z, with Z = 1/rate + sigma sqrt(pi/2). The mode `theta` and the
-    scale `sigma` of the Gaussian side are in score units, the inverse scale `rate` of the
-    exponential side per score unit.
+    theta + (sigma^2 - 1/rate^2)/Z, with Z = 1/rate + sigma sqrt(pi/2).
     """
     return FAMILY.density(theta, rate, sigma).mean()
 
@@ -106,8 +94,6 @@ def variance(theta: ArrayLike, rate: ArrayLike, sigma: ArrayLike) -> Floats:
     Return the variance, in squared score units.
 
     (2/rate^3 + sqrt(pi/2) sigma^3)/Z - (mean - theta)^2, with Z = 1/rate + sigma sqrt(pi/2).
-    The mode `theta` and the scale `sigma` of the Gaussian side are in score units, the inverse
-    scale `rate` of the exponential side per score unit.
     """
     return FAMILY.density(theta, rate, sigma).variance()
 

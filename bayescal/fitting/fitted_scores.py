@@ -51,30 +51,7 @@ NAME = "ScoreCalibrator"  # the estimator that files name
 
 
 class FittedScores:
-    """
-    A fitted problem: parameters, results and classes. It does not change.
-
-    Parameters
-    ----------
-    parameters : ScoreParameters
-        Parameters of the fit.
-    results : Results
-        Results of the fit.
-    classes : array of shape (2,)
-        The negative and the positive class.
-
-    Attributes
-    ----------
-    calibration : Calibration
-        The curve of log-odds, its intervals and draws.
-    diagnostics_ : Diagnostics or None
-        Quality of the posterior draws, if there are any.
-
-    Raises
-    ------
-    ValueError
-        If draws are not finite.
-    """
+    """A fitted problem: parameters, results and classes. It does not change."""
 
     def __init__(
         self, parameters: ScoreParameters, results: Results, classes: NDArray[Any]

@@ -56,27 +56,7 @@ class TopicParameters:
 
 
 class FittedTopics:
-    """
-    A fit of many topics: parameters, results and classes. It does not change.
-
-    Parameters
-    ----------
-    parameters : TopicParameters
-        Parameters of the fit.
-    results : Results
-        Results of the fit.
-    classes : array of shape (2,)
-        The negative and the positive class.
-
-    Attributes
-    ----------
-    curves : TopicCurves
-        The curves of all topics.
-    score_problems : tuple of str
-        Problems of the scores of all topics.
-    flagged : dict
-        Problems of single topics' documents, by name.
-    """
+    """A fit of many topics: parameters, results and classes. It does not change."""
 
     def __init__(
         self, parameters: TopicParameters, results: Results, classes: NDArray[Any]

@@ -162,18 +162,7 @@ class Label:
 
 
 class Changed:
-    """
-    Labels after one kind of change, at any document so far.
-
-    Parameters
-    ----------
-    change : Change
-        The kind.
-    base : float
-        Log-odds of the base rate before it.
-    curves : int
-        How many curves may have changed.
-    """
+    """Labels after one kind of change, at any document so far."""
 
     def __init__(self, change: Change, base: float, curves: int) -> None:
         self._change, self._base = change, base

@@ -121,13 +121,6 @@ class Solution:
 class Solver(ABC):
     """
     A solver of one problem, for one C after another: each starts from what the last one found.
-
-    Parameters
-    ----------
-    problem : RankingProblem
-        The queries and the loss.
-    rng : numpy.random.Generator
-        For solvers that visit queries in random order.
     """
 
     def __init__(self, problem: RankingProblem, rng: np.random.Generator) -> None:
@@ -167,12 +160,6 @@ class BlockFrankWolfe(Solver):
 
     Memory is (queries) x (features) x (kept planes + 1) numbers. Fewer planes are kept where they
     would take more than 256 MiB, which makes the solver slower and changes nothing else.
-
-    References
-    ----------
-    Lacoste-Julien, Jaggi, Schmidt and Pletscher, *Block-coordinate Frank-Wolfe optimization for
-    structural SVMs*, ICML 2013; Shah, Kolmogorov and Lampert, *A multi-plane block-coordinate
-    Frank-Wolfe algorithm*, CVPR 2015.
     """
 
     def __init__(self, problem: RankingProblem, rng: np.random.Generator) -> None:
@@ -271,14 +258,7 @@ class BlockFrankWolfe(Solver):
 
 
 class CuttingPlane(Solver):
-    """
-    Collect cuts, and minimise the objective below all of them, until no new cut changes it.
-
-    References
-    ----------
-    T. Joachims, T. Finley and C. Yu, *Cutting-plane training of structural SVMs*, Machine Learning
-    77, 2009, algorithm 3.
-    """
+    """Collect cuts, and minimise the objective below all of them, until no new cut changes it."""
 
     def __init__(self, problem: RankingProblem, rng: np.random.Generator) -> None:
         super().__init__(problem, rng)

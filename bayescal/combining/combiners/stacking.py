@@ -190,18 +190,7 @@ def product_features(columns: Floats, other: Floats) -> Floats:
 
 
 class LocalKernelSVM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """
-    The SVM of this kernel, by its explicit features.
-
-    Parameters
-    ----------
-    scores : int
-        How many columns, the first ones, are base scores.
-    select : bool
-        Whether the first factor has only the columns that a tree of the same documents uses.
-    random_state : int
-        Of the tree.
-    """
+    """The SVM of this kernel, by its explicit features."""
 
     def __init__(self, scores: int = 1, select: bool = False, random_state: int = 0) -> None:
         self.scores = scores

@@ -47,13 +47,6 @@ class Tables:
 
     A table reaches a power of two of spreads from the centre, so that the same batch of scores has
     the same answer, whatever was asked before.
-
-    Parameters
-    ----------
-    centre, spread : float
-        Robust centre and spread of the scores fitted: where the curves bend.
-    jumps : array of shape (k,), optional
-        Scores at ends of those fitted at which the curves jump: no line crosses a jump.
     """
 
     def __init__(self, centre: float, spread: float, jumps: Floats | None = None) -> None:

@@ -176,23 +176,7 @@ def _recombine(space: ParameterSpace, found: list[Result]) -> Result:
 
 
 class ParameterSpace:
-    """
-    The unconstrained space of a model as one vector, with its negative log density, compiled.
-
-    Parameters
-    ----------
-    model : pymc.Model
-        With continuous free variables only. Its data may change between searches (pm.set_data).
-
-    Attributes
-    ----------
-    initial : array of shape (size,)
-        The model's initial point.
-    size : int
-        Number of unconstrained parameters.
-    classes : list of array of shape (size,) of bool
-        For each class, which parameters are its own (dims "klass").
-    """
+    """The unconstrained space of a model as one vector, with its negative log density, compiled."""
 
     def __init__(self, model: Any) -> None:
         from pymc.blocking import DictToArrayBijection

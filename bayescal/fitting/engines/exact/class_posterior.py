@@ -139,16 +139,7 @@ def _split(
 
 
 class LogLinearDensities:
-    """
-    Densities whose logarithm is linear between nodes.
-
-    Parameters
-    ----------
-    node : array of shape (k,)
-        Ascending, the same for all densities.
-    log_density : array of shape (m, k)
-        Log density of each at the nodes, up to a constant of its own.
-    """
+    """Densities whose logarithm is linear between nodes."""
 
     def __init__(self, node: Floats, log_density: Floats) -> None:
         self._node, self._log_density = node, log_density
@@ -222,25 +213,7 @@ class ExactDraws:
 
 
 class ClassPosterior:
-    """
-    The posterior of one class: its evidence, and draws.
-
-    Parameters
-    ----------
-    sums : DeviationSums
-        Of the standardised scores of the class; without any the prior answers. Their powers are
-        those of the family, weights are powers of the likelihood.
-    prior : DensityPrior
-        In standardised units.
-
-    Attributes
-    ----------
-    log_evidence : float
-        Natural log of p(x | family): the density of the class's scores, all parameters
-        integrated out.
-    resolved : bool
-        Whether the cells became fine enough.
-    """
+    """The posterior of one class: its evidence, and draws."""
 
     def __init__(self, sums: DeviationSums, prior: DensityPrior) -> None:
         equal = sums.powers[0] == sums.powers[1]

@@ -19,25 +19,7 @@ from bayescal.support.validation import Floats
 
 
 class DeviationSums:
-    """
-    D_l(theta), D_r(theta): sums of w |x - theta|^power left and right of any theta.
-
-    Parameters
-    ----------
-    x : array of shape (n,)
-        Scores, in the units of theta; may be empty.
-    weight : array of shape (n,) or None
-        Their weights.
-    powers : tuple of int
-        Left and right, each 1 or 2.
-
-    Attributes
-    ----------
-    total : float
-        N, the sum of the weights; 0 for an empty class.
-    scores : array
-        The scores of positive weight, ascending.
-    """
+    """D_l(theta), D_r(theta): sums of w |x - theta|^power left and right of any theta."""
 
     def __init__(self, x: Floats, weight: Floats | None, powers: tuple[int, int]) -> None:
         self.powers = powers
@@ -115,16 +97,7 @@ class DensityPrior:
 
 
 class JointDensity(ABC):
-    """
-    log p(x, theta, w) of one class.
-
-    Parameters
-    ----------
-    sums : DeviationSums
-        Of the standardised scores; their powers decide between the families.
-    prior : DensityPrior
-        Of the class.
-    """
+    """log p(x, theta, w) of one class."""
 
     def __init__(self, sums: DeviationSums, prior: DensityPrior) -> None:
         self.sums, self.prior = sums, prior
@@ -320,11 +293,6 @@ class WidthIntegral:
     and J, times the root of M (2 - q) of Laplace's method, is so smooth in q between 0 (C alone: a
     gamma integral of x^2) and 1 (B alone: one of x) that a polynomial follows it within 2e-6 for
     M >= 1, within 1e-8 for M >= 10.
-
-    Parameters
-    ----------
-    shape : float
-        M, positive.
     """
 
     def __init__(self, shape: float) -> None:

@@ -153,14 +153,7 @@ class QuadratureNodes:
 
 
 class ScoreSums:
-    """
-    Scores of one class, ascending, ties merged, to be compressed as finely as curves ask for.
-
-    Parameters
-    ----------
-    x, weight : array of shape (n,)
-        Scores and their positive weights.
-    """
+    """Scores of one class, ascending, ties merged, to be compressed as finely as curves ask for."""
 
     def __init__(self, x: Floats, weight: Floats) -> None:
         order = np.argsort(x, kind="stable")
@@ -292,18 +285,7 @@ class Expansion:
 
 
 class PosteriorDensity:
-    """
-    log p(labels, a, u | scores).
-
-    Parameters
-    ----------
-    pieces : Pieces
-        Knots and reference.
-    classes : tuple of QuadratureNodes
-        The scores of negatives and positives, compressed.
-    prior : Prior
-        Of intercept and slopes.
-    """
+    """log p(labels, a, u | scores)."""
 
     def __init__(
         self, pieces: Pieces, classes: tuple[QuadratureNodes, QuadratureNodes], prior: Prior

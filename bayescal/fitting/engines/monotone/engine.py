@@ -29,11 +29,6 @@ class Outlines:
     Cached Laplace approximations of one problem.
 
     The comparison with earlier problems needs some of those that the fit draws from afterwards.
-
-    Parameters
-    ----------
-    data : BinaryScores
-        The documents.
     """
 
     def __init__(self, data: BinaryScores) -> None:

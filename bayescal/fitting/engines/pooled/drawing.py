@@ -169,11 +169,6 @@ class TopicDraws:
     over the draws from all bases, and the terms are their weights (the balance heuristic [1]_). No
     weight is larger than that of the best base times their number: where one base is too narrow for
     a population another may be wide enough.
-
-    References
-    ----------
-    .. [1] E. Veach, L. Guibas, "Optimally combining sampling techniques for Monte Carlo
-       rendering", SIGGRAPH 1995.
     """
 
     coefficients: Coefficients  # from populations to eta and A(eta)
