@@ -35,12 +35,9 @@ ZIP = b"PK\x03\x04"  # the first bytes of spreadsheets
 class Dialect:
     """The encoding and the delimiter of a file of cells."""
 
-    # By its byte order mark; else UTF-8, or Latin-1 where it is not UTF-8
-    encoding: str
-    # The most frequent one in the header, unless a first line "sep=" names it
-    separator: str
-    # Whether there is such a line, which spreadsheets write
-    named: bool
+    encoding: str  # by its byte order mark; else UTF-8, or Latin-1 where it is not UTF-8
+    separator: str  # the most frequent one in the header, unless a first line "sep=" names it
+    named: bool  # whether there is such a line, which spreadsheets write
 
 
 def dialect_of(path: Path) -> Dialect:

@@ -39,8 +39,7 @@ FIT_TOPICS = f"--topic-column {TOPIC} fits each by itself, with --pool all toget
 class RowCurve:
     """Calibrated answers at the scores of some rows."""
 
-    # (n,): natural log-odds of the positive class
-    log_odds: Floats
+    log_odds: Floats  # (n,): natural log-odds of the positive class
     # (n, 2): lower and upper end of the band of its probability; None without a posterior
     band: Floats | None = None
 
@@ -94,18 +93,13 @@ def merge_curves(rows: Sequence[scores.Rows], curves: Sequence[RowCurve], n: int
 class Calibrated:
     """A fitted topic, and the answers for its rows."""
 
-    # Its rows
-    problem: scores.TopicRows
+    problem: scores.TopicRows  # its rows
     # Fitted to this topic alone or to others too
     calibrator: FittedScores | ScoreCalibrator | TopicCalibrator
-    # The calibrator's answers for this topic
-    fitted: FittedProblem
-    # Name of the calibrator's file
-    file: str
-    # At all rows of the topic, in their order
-    curve: RowCurve
-    # On the rows to test on, by inference; empty if there are none
-    losses: dict[str, Losses]
+    fitted: FittedProblem  # the calibrator's answers for this topic
+    file: str  # name of the calibrator's file
+    curve: RowCurve  # at all rows of the topic, in their order
+    losses: dict[str, Losses]  # on the rows to test on, by inference; empty if there are none
 
     @property
     def undecided(self) -> int | None:
@@ -226,16 +220,11 @@ Examples = tuple[NDArray[Any], ...]
 class SavedCalibrator:
     """A saved calibrator, and the rows of a file that each of its problems answers for."""
 
-    # As it was loaded
-    source: Calibrator
-    # Its problems, by topic, or the only one
-    problems: Problems
-    # (n,): topic of each row
-    topics: NDArray[np.str_] | None
-    # (n,): rows of topics that the fit left out, for which nothing answers
-    left_out: Mask
-    # A sentence about these; empty if there are none
-    left_out_note: str
+    source: Calibrator  # as it was loaded
+    problems: Problems  # its problems, by topic, or the only one
+    topics: NDArray[np.str_] | None  # (n,): topic of each row
+    left_out: Mask  # (n,): rows of topics that the fit left out, for which nothing answers
+    left_out_note: str  # A sentence about these; empty if there are none
     # -1 if lower scores stand for positives, whose calibrator takes scores with their sign turned
     sign: int
 

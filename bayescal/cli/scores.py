@@ -36,20 +36,13 @@ class ScoreTable:
     frame: pd.DataFrame
     # (n,): raw scores, finite; with their sign turned if lower ones stand for positives
     score: Floats
-    # (n,): whether the label is the positive one
-    positive: Mask
-    # The negative and the positive label
-    classes: tuple[Any, Any]
-    # (n,): rows to test on; the others are fitted, if they have a label
-    test: Mask
-    # (n,): rows with a label; the others get a probability only
-    labelled: Mask
-    # (n,): topic of each row
-    topic: NDArray[np.str_] | None = None
-    # (n,): weights in the fit
-    weight: Floats | None = None
-    # -1 if lower scores stand for positives: times `score` it is the user's
-    sign: int = 1
+    positive: Mask  # (n,): whether the label is the positive one
+    classes: tuple[Any, Any]  # the negative and the positive label
+    test: Mask  # (n,): rows to test on; the others are fitted, if they have a label
+    labelled: Mask  # (n,): rows with a label; the others get a probability only
+    topic: NDArray[np.str_] | None = None  # (n,): topic of each row
+    weight: Floats | None = None  # (n,): weights in the fit
+    sign: int = 1  # -1 if lower scores stand for positives: times `score` it is the user's
 
     def take(self, rows: Rows) -> ScoreTable:
         """Return some rows without their frame: all that another process needs."""
@@ -180,12 +173,9 @@ def _text(file: Path) -> str:
 class TopicRows:
     """The rows of one topic, or of a file without topics."""
 
-    # The whole file
-    table: ScoreTable
-    # Its name; None in a file without topics
-    topic: str | None
-    # (k,): positions in the table, in order
-    rows: Rows
+    table: ScoreTable  # the whole file
+    topic: str | None  # its name; None in a file without topics
+    rows: Rows  # (k,): positions in the table, in order
 
     @property
     def name(self) -> str:

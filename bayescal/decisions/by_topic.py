@@ -52,16 +52,13 @@ def are_scores(documents: Any) -> bool:
 class Collection:
     """The documents of one topic, and what its calibrator says of them."""
 
-    # Its name; empty without topics
-    topic: Any
-    # (documents,): as the user gave them
-    score: Floats
+    topic: Any  # its name; empty without topics
+    score: Floats  # (documents,): as the user gave them
     # Natural log-odds of the point estimate, shape (documents,), when it is called
     log_odds: Callable[[], Floats]
     # From positions of documents to posterior draws of their P(+), shape (draws, k)
     sample: Callable[[NDArray[np.intp]], Floats]
-    # How many draws there are
-    draws: int
+    draws: int  # how many draws there are
 
     def cuts(self, values: Floats, rng: Any) -> Cuts:
         """Return the thresholds that are tried on values of the documents, and what they take."""

@@ -24,10 +24,8 @@ class Cuts:
 
     # (cuts,): the thresholds, each a score; documents of that score and above are taken
     score: Floats
-    # (cuts,): documents taken
-    selected: NDArray[np.intp]
-    # (draws, cuts): positives among them
-    positives: Floats
+    selected: NDArray[np.intp]  # (cuts,): documents taken
+    positives: Floats  # (draws, cuts): positives among them
 
     @property
     def precision(self) -> Floats:

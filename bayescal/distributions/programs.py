@@ -18,16 +18,12 @@ from typing import Any
 class Program:
     """A loaded model program."""
 
-    # File name without ".py"
-    name: str
-    # Where it was read from
-    path: Path
-    # ``(score, label, **hyperparameters) -> pymc.Model``
-    model: Callable[..., Any]
+    name: str  # file name without ".py"
+    path: Path  # where it was read from
+    model: Callable[..., Any]  # ``(score, label, **hyperparameters) -> pymc.Model``
     # ``(n, rng, **hyperparameters)`` -> dict of a score, a label and the parameters behind them
     simulate: Callable[..., dict[str, Any]] | None
-    # The first line of its docstring
-    summary: str
+    summary: str  # the first line of its docstring
 
     def hyperparameters(self) -> dict[str, float]:
         """Return the keyword arguments of `model` and their defaults."""

@@ -33,12 +33,10 @@ MEAN_SQUARE = {1: 2.0, 2: 1.0}
 class TwoSided:
     """Densities of all families, at parameters that broadcast against each other."""
 
-    # Modes and scales of the left and of the right side, in raw score units
-    theta: Floats
+    theta: Floats  # modes and scales of the left and of the right side, in raw score units
     left: Floats
     right: Floats
-    # Powers of the left and of the right side, 1 or 2
-    powers: Powers
+    powers: Powers  # powers of the left and of the right side, 1 or 2
 
     def logpdf(self, x: ArrayLike) -> Floats:
         """Return the natural log of the density."""

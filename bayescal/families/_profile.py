@@ -31,14 +31,11 @@ Indices = NDArray[np.intp]
 class SortedScores:
     """Scores in order, with the weight up to and from each of them."""
 
-    # (n,): scores of positive weight, ascending, in raw units
-    x: Floats
-    # (n - 1,): differences of neighbours, in units of `unit`
-    gap: Floats
+    x: Floats  # (n,): scores of positive weight, ascending, in raw units
+    gap: Floats  # (n - 1,): differences of neighbours, in units of `unit`
     # A power of two near the range: squares of tiny or huge scores neither vanish nor overflow
     unit: float
-    # (n,): weight at or before each score; weight at or after it
-    before: Floats
+    before: Floats  # (n,): weight at or before each score; weight at or after it
     after: Floats
 
     @property
@@ -53,14 +50,10 @@ class SideSums:
     Sums of w |x - theta|^power over the scores on one side of theta, for theta at every score.
     """
 
-    # 1 or 2
-    power: int
-    # (n,): the sums
-    at: Floats
-    # (n,): those of power 1
-    absolute: Floats
-    # (n,): those of power 0, with the score at theta itself
-    weight: Floats
+    power: int  # 1 or 2
+    at: Floats  # (n,): the sums
+    absolute: Floats  # (n,): those of power 1
+    weight: Floats  # (n,): those of power 0, with the score at theta itself
 
     def beyond(self, index: Indices, step: Floats) -> Floats:
         """Return the sums for modes a step farther away than score `index`."""

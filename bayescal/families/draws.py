@@ -29,12 +29,9 @@ class DensityDraws:
     coefficients: Floats
     # Whether linear and quadratic are the same on the left and on the right of every draw
     same_sides: bool
-    # (draws,): each draw's warp, a position in `asinh_scales`
-    warp: NDArray[np.intp]
-    # Bends of the warps; inf for none
-    asinh_scales: tuple[float, ...]
-    # Of the warps
-    centre: float
+    warp: NDArray[np.intp]  # (draws,): each draw's warp, a position in `asinh_scales`
+    asinh_scales: tuple[float, ...]  # bends of the warps; inf for none
+    centre: float  # of the warps
 
     @property
     def size(self) -> int:
@@ -214,12 +211,9 @@ def raw_shapes(density: DensityDraws) -> Floats:
 class _Sides:
     """Both sides of draws of a density of warped scores, first the left ones; arrays (2, draws)."""
 
-    # In units of warped scores
-    width: Floats
-    # Or else Gaussian
-    exponential: NDArray[np.bool_]
-    # Of the density's mass
-    share: Floats
+    width: Floats  # in units of warped scores
+    exponential: NDArray[np.bool_]  # or else Gaussian
+    share: Floats  # of the density's mass
 
     @classmethod
     def of(cls, density: DensityDraws) -> _Sides:

@@ -41,11 +41,9 @@ from bayescal.support.mathml import (
 class Block:
     """A part of a model as reports describe it."""
 
-    # In words
-    title: str
+    title: str  # in words
     text: str
-    # MathML
-    formulas: tuple[Markup, ...] = ()
+    formulas: tuple[Markup, ...] = ()  # mathML
 
 
 def _exp(inside: Markup) -> Markup:

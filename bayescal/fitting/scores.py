@@ -42,22 +42,17 @@ KLASS = ("negative", "positive")
 class BinaryScores:
     """Scores of one binary problem, both classes present unless it is one of many topics."""
 
-    # (n,): raw scores, finite
-    score: Floats
-    # (n,): true for documents of the positive class
-    positive: NDArray[np.bool_]
-    # (n,): non-negative weights; None for 1 each
-    weight: Floats | None = None
+    score: Floats  # (n,): raw scores, finite
+    positive: NDArray[np.bool_]  # (n,): true for documents of the positive class
+    weight: Floats | None = None  # (n,): non-negative weights; None for 1 each
     # What they were to the user: scores, log-odds, or probabilities, of which `score` holds the
     # log-odds
     scores_are: str = "scores"
-    # What the data call the scores, for labels
-    name: str = "score"
+    name: str = "score"  # what the data call the scores, for labels
     # The centre and the spread that priors are in units of; None for those of the scores. A prior
     # must not look at documents that came after it was stated
     units: tuple[float, float] | None = None
-    # Of probabilities, what 0 and 1 are read as
-    ends: tuple[float, float] = PROBABILITY_ENDS
+    ends: tuple[float, float] = PROBABILITY_ENDS  # of probabilities, what 0 and 1 are read as
     # Parameters of the beta of P(+) in the population that documents were sampled from with unequal
     # probabilities; None where their own share tells
     base_rate: tuple[float, float] | None = None
@@ -195,15 +190,12 @@ MOST_SPREADS = 100.0
 class Cells:
     """Scores with their topics, one after the other, whatever form they came in."""
 
-    # (n,): raw scores
-    score: Floats
+    score: Floats  # (n,): raw scores
     # (topics,): the topics in sorted order, as the user names them: all strings or all whole
     # numbers
     names: NDArray[Any]
-    # (n,): the topic of each score, a position in `names`
-    code: NDArray[np.intp]
-    # Of the arrays that they came in: (n,), or (documents, topics)
-    shape: tuple[int, ...]
+    code: NDArray[np.intp]  # (n,): the topic of each score, a position in `names`
+    shape: tuple[int, ...]  # of the arrays that they came in: (n,), or (documents, topics)
 
     @property
     def topic(self) -> NDArray[Any]:
@@ -219,20 +211,14 @@ class Cells:
 class TopicScores:
     """Labelled scores of every topic."""
 
-    # (topics,): in sorted order
-    names: NDArray[Any]
-    # (n,): the topic of each score, a position in `names`
-    code: NDArray[np.intp]
-    # (n,): raw scores
-    score: Floats
-    # (n,): their labels
-    positive: NDArray[np.bool_]
-    # (2,): the negative and the positive class
-    classes: NDArray[Any]
+    names: NDArray[Any]  # (topics,): in sorted order
+    code: NDArray[np.intp]  # (n,): the topic of each score, a position in `names`
+    score: Floats  # (n,): raw scores
+    positive: NDArray[np.bool_]  # (n,): their labels
+    classes: NDArray[Any]  # (2,): the negative and the positive class
     # (n,): how many documents each stands for, more than none; None for 1 each
     weight: Floats | None = None
-    # Of probabilities, what 0 and 1 are read as
-    ends: tuple[float, float] = PROBABILITY_ENDS
+    ends: tuple[float, float] = PROBABILITY_ENDS  # of probabilities, what 0 and 1 are read as
 
     def rows(self) -> list[NDArray[np.intp]]:
         """Return where each topic's documents are, negatives first, in the order of `names`."""

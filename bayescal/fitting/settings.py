@@ -78,22 +78,15 @@ class Settings:
 
     # Of the model, keys of `bayescal.fitting.parts.combination.PARTS` or "combined"
     parts: tuple[str, ...]
-    # What they are asked to fit
-    options: Options
-    # The family that maximum likelihood fits and programs are named after
-    reference: Family
-    # {"exact", "nuts", "map", "mle"}: how the posterior is found
-    inference: str
-    # Whether "nuts" or "map" are of a program that the user chose
-    own_program: bool
+    options: Options  # what they are asked to fit
+    reference: Family  # the family that maximum likelihood fits and programs are named after
+    inference: str  # {"exact", "nuts", "map", "mle"}: how the posterior is found
+    own_program: bool  # whether "nuts" or "map" are of a program that the user chose
     # How its posterior is found; by default that of the program named like `reference`
     by_program: ProgramInference
-    # Modes that maximum likelihood tries
-    candidates: str
-    # Floor of its scales
-    scale_floor: ScaleFloorOption
-    # Source of randomness
-    rng: np.random.Generator
+    candidates: str  # modes that maximum likelihood tries
+    scale_floor: ScaleFloorOption  # floor of its scales
+    rng: np.random.Generator  # source of randomness
 
 
 def read_settings(parameters: ScoreParameters) -> Settings:

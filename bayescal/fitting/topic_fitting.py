@@ -49,23 +49,16 @@ Families = tuple[Family, ...]
 class TopicOptions:
     """Settings of a fit of many topics."""
 
-    # Of the densities; with more than one their combination
-    families: Families
-    # {"partial", "none", "complete"}: see `engines.pooled.engine.fit_topics`
-    pooling: str
-    # Those that are not the default
-    hyperparameters: TopicHyperparameters
-    # Chains, and draws of each
-    chains: int
+    families: Families  # of the densities; with more than one their combination
+    pooling: str  # {"partial", "none", "complete"}: see `engines.pooled.engine.fit_topics`
+    hyperparameters: TopicHyperparameters  # those that are not the default
+    chains: int  # chains, and draws of each
     draws: int
-    # What users' scores are; of probabilities their log-odds are fitted
-    scores_are: str
+    scores_are: str  # what users' scores are; of probabilities their log-odds are fitted
     # Takes the place of the fast engine where topics are pooled around a population
     sampler: Sampler | None
-    # Source of randomness
-    rng: np.random.Generator
-    # The lapse rate of a combination; None learns it
-    lapse: float | None
+    rng: np.random.Generator  # source of randomness
+    lapse: float | None  # the lapse rate of a combination; None learns it
 
 
 def fit_topic_results(data: TopicScores, options: TopicOptions, attrs: dict[str, str]) -> Results:

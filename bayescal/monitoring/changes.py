@@ -127,14 +127,11 @@ def not_yet(documents: int) -> float:
 class Label:
     """A label that came, and what was expected of it as before."""
 
-    # (curves,): of its document, by each curve of the posterior
-    log_odds: Floats
+    log_odds: Floats  # (curves,): of its document, by each curve of the posterior
     # -1 for a positive label and 1 for a negative one, which makes log-odds those of the other
     sign: float
-    # (curves,): posterior weights of the curves by the labels before it
-    weight: Floats
-    # Positions of the curves that may have changed
-    few: NDArray[np.intp]
+    weight: Floats  # (curves,): posterior weights of the curves by the labels before it
+    few: NDArray[np.intp]  # positions of the curves that may have changed
 
     @cached_property
     def of_curves(self) -> Floats:

@@ -179,12 +179,9 @@ def estimate(draws: Floats, level: float) -> Estimate:
 class Wanted:
     """The requested recall and its probability, and the level of all intervals."""
 
-    # The share of a query's relevant documents to be read
-    recall: float
-    # The posterior probability of having read so many
-    probability: float
-    # Posterior probability of intervals
-    level: float
+    recall: float  # the share of a query's relevant documents to be read
+    probability: float  # the posterior probability of having read so many
+    level: float  # posterior probability of intervals
 
 
 @dataclass(frozen=True)

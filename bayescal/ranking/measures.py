@@ -106,10 +106,8 @@ TIES = ("pessimistic", "expected")
 class Ranking:
     """The documents of one query in falling order of scores, the worst order among equal scores."""
 
-    # (documents,): their grades
-    grades: Floats
-    # (documents,): 0, 0, 1, ...: the documents of equal scores share a number
-    group: Integers
+    grades: Floats  # (documents,): their grades
+    group: Integers  # (documents,): 0, 0, 1, ...: the documents of equal scores share a number
 
     def means(self, of: Floats) -> Floats:
         """Return for each document the mean of a quantity over the documents of its group."""

@@ -182,10 +182,8 @@ class RankingProblem:
     # (documents of the query, n_features): the relevant documents of each query stand first. In
     # single or double precision
     features: list[Any]
-    # How many of them there are, by query
-    n_relevant: list[int]
-    # The loss of a ranking
-    loss: RankingLoss
+    n_relevant: list[int]  # how many of them there are, by query
+    loss: RankingLoss  # the loss of a ranking
 
     @property
     def n_queries(self) -> int:

@@ -20,10 +20,8 @@ EXCHANGED = "give y in the grades that were fitted, and see whether qid and y ar
 class Queries:
     """Documents by query."""
 
-    # Identifier of each query, in the order of first appearance
-    names: list[Hashable]
-    # Positions of each query's documents, in the order given
-    documents: list[Integers]
+    names: list[Hashable]  # identifier of each query, in the order of first appearance
+    documents: list[Integers]  # positions of each query's documents, in the order given
 
     @property
     def code(self) -> Integers:

@@ -54,8 +54,7 @@ NOT_JUDGED = Answer(
 class Judged:
     """Measures of the ranking of one judged query."""
 
-    # (documents,): which documents are relevant, the best one first
-    relevant: NDArray[np.bool_]
+    relevant: NDArray[np.bool_]  # (documents,): which documents are relevant, the best one first
     # (documents,): the share of the relevant ones at each rank or above; 1 where there are none
     recall: Floats
     # Of the ranking, equal scores in the order given; nan where nothing is relevant

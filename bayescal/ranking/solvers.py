@@ -94,16 +94,11 @@ ROUNDING = 1e-13
 class Solution:
     """Coefficients and the certificate of how good they are."""
 
-    # (n_features,): w of the smallest objective found
-    coef: Floats
-    # ||w||^2 / 2 + C times the mean slack
-    objective: float
-    # The best lower bound found of the objective of any w
-    dual: float
-    # The objective of w = 0
-    at_zero: float
-    # Passes over all queries
-    n_iter: int
+    coef: Floats  # (n_features,): w of the smallest objective found
+    objective: float  # ||w||^2 / 2 + C times the mean slack
+    dual: float  # the best lower bound found of the objective of any w
+    at_zero: float  # the objective of w = 0
+    n_iter: int  # passes over all queries
 
     @property
     def relative_gap(self) -> float:

@@ -35,10 +35,8 @@ class Answer:
     # {"good", "warning", "unknown", "missing"}: no sign that they are off; a sign; too few
     # documents, or too few labels fitted, to tell; no held-out documents at all
     state: str
-    # The answer in a sentence
-    headline: str
-    # What it rests on, and what to do
-    text: str
+    headline: str  # the answer in a sentence
+    text: str  # what it rests on, and what to do
 
 
 def answer_of(tested: dict[str, Any] | None, off: tuple[int, int]) -> Answer:
@@ -179,30 +177,23 @@ HELD_OUT = (
 class Cell:
     """A number with its interval, if it has one; None for a missing value."""
 
-    # The number and the ends of its interval
-    value: float | None
+    value: float | None  # the number and the ends of its interval
     lower: float | None = None
     upper: float | None = None
-    # How it is shown: "short", in "percent" or as a "count", see `rendering`
-    shown: str = "short"
+    shown: str = "short"  # how it is shown: "short", in "percent" or as a "count", see `rendering`
 
 
 @dataclass(frozen=True)
 class TopicRow:
     """A topic in the tables of topics."""
 
-    # Its place among the topics of the calibrator
-    index: int
-    # The topic
-    name: str
-    # What a user decides by, in the order of `choice_columns`
-    choices: tuple[Cell, ...]
-    # What the fit and the test say, in the order of `fact_columns`
-    facts: tuple[Cell, ...]
+    index: int  # its place among the topics of the calibrator
+    name: str  # the topic
+    choices: tuple[Cell, ...]  # what a user decides by, in the order of `choice_columns`
+    facts: tuple[Cell, ...]  # what the fit and the test say, in the order of `fact_columns`
     # Whether held-out documents find its probabilities right; None where there are none
     right: bool | None
-    # What is wrong with its scores and draws; empty where nothing is
-    verdict: str
+    verdict: str  # what is wrong with its scores and draws; empty where nothing is
 
 
 def choice_columns(asked: Asked) -> tuple[str, ...]:

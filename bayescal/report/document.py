@@ -216,29 +216,18 @@ Source = Calibrator | Mapping[str, Calibrator]
 class Contents:
     """Everything that a report says."""
 
-    # What the page draws and computes with
-    data: dict[str, Any]
-    # The topics, in the order in which a user may look at them
-    rows: list[answers.TopicRow]
-    # Headings of the rows' cells
-    choice_columns: tuple[str, ...]
+    data: dict[str, Any]  # what the page draws and computes with
+    rows: list[answers.TopicRow]  # the topics, in the order in which a user may look at them
+    choice_columns: tuple[str, ...]  # headings of the rows' cells
     fact_columns: tuple[str, ...]
-    # About the data
-    facts: dict[str, str]
-    # How many topics have one
-    problems: int
-    # Whether the probabilities are right
-    answer: answers.Answer
-    # At which threshold, and for which recall, the tables tell what is taken
-    asked: Asked
-    # Provenance
-    run: dict[str, dict[str, str]]
-    # Of the scores fitted and held out
-    hashes: dict[str, str]
-    # What to read of a collection; empty without one
-    collection: list[answers.CollectionRow]
-    # The model; of several with the same settings what they have in common
-    blocks: list[Block]
+    facts: dict[str, str]  # about the data
+    problems: int  # how many topics have one
+    answer: answers.Answer  # whether the probabilities are right
+    asked: Asked  # at which threshold, and for which recall, the tables tell what is taken
+    run: dict[str, dict[str, str]]  # provenance
+    hashes: dict[str, str]  # of the scores fitted and held out
+    collection: list[answers.CollectionRow]  # what to read of a collection; empty without one
+    blocks: list[Block]  # the model; of several with the same settings what they have in common
 
     @property
     def draws(self) -> int:

@@ -146,14 +146,10 @@ def cells_of(
 class HeldOut:
     """Predictions for held-out documents."""
 
-    # (n,): on the scale that the calibration works on
-    score: Floats
-    # (n,): natural log-odds by the point estimate
-    point: Floats
-    # (n,): by maximum likelihood
-    mle: Floats | None
-    # (n,): whether each document is positive
-    positive: NDArray[np.bool_]
+    score: Floats  # (n,): on the scale that the calibration works on
+    point: Floats  # (n,): natural log-odds by the point estimate
+    mle: Floats | None  # (n,): by maximum likelihood
+    positive: NDArray[np.bool_]  # (n,): whether each document is positive
     cells: HeldOutCells
 
     def reliability(self, level: float) -> dict[str, Any]:

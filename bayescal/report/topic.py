@@ -66,8 +66,7 @@ class Size:
 
     # Scores at which curves are evaluated; at most one more for each repeated quantile less
     nodes: int
-    # Posterior draws for what is computed in the page
-    draws: int
+    draws: int  # posterior draws for what is computed in the page
 
     @classmethod
     def of(cls, topics: int) -> Size:
@@ -197,10 +196,8 @@ class Asked:
     # A score, on the scale that the calibration works on; documents of it and above are taken. None
     # for the score at which the probability is one half
     threshold: float | None
-    # The share of the positives that is to be taken, between 0 and 1
-    recall: float
-    # Posterior probability of the intervals
-    level: float
+    recall: float  # the share of the positives that is to be taken, between 0 and 1
+    level: float  # posterior probability of the intervals
 
 
 def describe_selection(

@@ -58,10 +58,8 @@ class Direction:
     three.
     """
 
-    # Observed
-    auc: float
-    # Of its posterior; 0 where all scores are the same
-    variance: float
+    auc: float  # observed
+    variance: float  # of its posterior; 0 where all scores are the same
 
     @property
     def probability_below(self) -> float:

@@ -23,8 +23,7 @@ Bools = NDArray[np.bool_]
 class OnlineInputs(NamedTuple):
     """Checked arguments for n documents."""
 
-    # Constant experts come last; without indicators there is one that is always on.
-    advice: Advice
+    advice: Advice  # constant experts come last; without indicators there is one that is always on.
     experts: int  # How many were passed
     indicators: int
 

@@ -48,8 +48,7 @@ class Run:
     """The result of n rounds."""
 
     log_weights: Floats  # (experts, indicators): after the last round
-    # (n, experts): shares of the experts in each round, before its label was known
-    shares: Floats
+    shares: Floats  # (n, experts): shares of the experts in each round, before its label was known
     updated: NDArray[np.bool_]  # (n,): in which rounds the weights were changed
 
 

@@ -31,14 +31,11 @@ LEAST_NEAR = 10
 class AveragedDraws(LogOddsCurves):
     """Curves that are a score, log-odds, plus a deviation in straight pieces."""
 
-    # (knots,): ascending scores
-    knots: Floats
+    knots: Floats  # (knots,): ascending scores
     # (draws, knots): what each draw adds there; beyond the ends what it adds at them
     deviation: Floats
-    # (draws,): p(+) of the population fitted, whose log-odds another prior replaces
-    prior: Floats
-    # (draws,): what another prior adds
-    shift: Floats
+    prior: Floats  # (draws,): p(+) of the population fitted, whose log-odds another prior replaces
+    shift: Floats  # (draws,): what another prior adds
 
     @property
     def size(self) -> int:

@@ -62,11 +62,9 @@ def _column(draws: xr.Dataset, name: str, klass: int) -> Floats:
 class ClassDraws:
     """Draws of both classes' densities and of the class prior."""
 
-    # The densities
-    negative: DensityDraws
+    negative: DensityDraws  # the densities
     positive: DensityDraws
-    # (draws,): probability of the positive class
-    prior: Floats
+    prior: Floats  # (draws,): probability of the positive class
 
     @property
     def size(self) -> int:

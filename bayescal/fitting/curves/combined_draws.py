@@ -26,12 +26,9 @@ FARTHEST = 700.0
 class CombinedDraws:
     """Draws from several parts, as many of each as its weight asks for."""
 
-    # Each with all draws
-    parts: tuple[PartCurves, ...]
-    # (parts,): their weights, which sum to one
-    weight: Floats
-    # (draws,): the part that each draw of the combination is of
-    which: NDArray[np.intp]
+    parts: tuple[PartCurves, ...]  # each with all draws
+    weight: Floats  # (parts,): their weights, which sum to one
+    which: NDArray[np.intp]  # (draws,): the part that each draw of the combination is of
     # (draws,): share of documents whose label has nothing to do with their score; None for no
     # lapses
     lapse: Floats | None

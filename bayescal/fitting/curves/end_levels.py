@@ -24,16 +24,12 @@ SMALLEST = 1e-6
 class LevelledCurves:
     """A part's curves between ends of the scores that have levels of their own."""
 
-    # Fitted to the documents that are at no such end
-    part: PartCurves
-    # (ends,): scores, at one end or both
-    end: Floats
+    part: PartCurves  # fitted to the documents that are at no such end
+    end: Floats  # (ends,): scores, at one end or both
     # (ends,): whether documents lie above the end, so that it is the smallest score
     lowest: NDArray[np.bool_]
-    # (draws, ends): log-odds there
-    level: Floats
-    # (draws,): P(+) of all documents
-    prior: Floats
+    level: Floats  # (draws, ends): log-odds there
+    prior: Floats  # (draws,): P(+) of all documents
 
     @property
     def size(self) -> int:

@@ -27,16 +27,11 @@ BLOCK = 8  # rows of a matrix that all kernels of OpenBLAS take at once, or a pa
 class MonotoneDraws(LogOddsCurves):
     """Draws of log-odds that never fall."""
 
-    # Knots and reference, in standardised (warped) scores
-    pieces: Pieces
-    # (draws,): log-odds at the reference
-    intercept: Floats
-    # (draws, segments): in log-odds a standardised unit
-    slope: Floats
-    # (draws,): p(+) of the population fitted, whose log-odds another prior replaces
-    prior: Floats
-    # Of the standardisation, and of the warp in score units
-    centre: float
+    pieces: Pieces  # knots and reference, in standardised (warped) scores
+    intercept: Floats  # (draws,): log-odds at the reference
+    slope: Floats  # (draws, segments): in log-odds a standardised unit
+    prior: Floats  # (draws,): p(+) of the population fitted, whose log-odds another prior replaces
+    centre: float  # of the standardisation, and of the warp in score units
     spread: float
     asinh_scale: float
 
@@ -109,10 +104,8 @@ def read_monotone(
 class IdentityDraws(LogOddsCurves):
     """The identity as a curve: every draw says what the score says."""
 
-    # (draws,): p(+) of the population fitted, whose log-odds another prior replaces
-    prior: Floats
-    # (draws,): what another prior adds to the scores
-    shift: Floats
+    prior: Floats  # (draws,): p(+) of the population fitted, whose log-odds another prior replaces
+    shift: Floats  # (draws,): what another prior adds to the scores
 
     @property
     def size(self) -> int:
@@ -153,8 +146,7 @@ class RecalibratedDraws(LogOddsCurves):
     # Posterior draws of class densities, or of several combined: their predictive log-odds are the
     # scores of `along`
     base: Curves
-    # Draws of the log-odds as a function of these
-    along: MonotoneDraws
+    along: MonotoneDraws  # draws of the log-odds as a function of these
 
     @property
     def size(self) -> int:

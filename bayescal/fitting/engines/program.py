@@ -29,8 +29,7 @@ class ProgramInference:
     program: str | Path  # its name or path
     family: Family  # whose parameters it is to have
     hyperparameters: Mapping[str, float]  # keyword arguments of the program
-    # draws of each chain, and chains
-    draws: int
+    draws: int  # draws of each chain, and chains
     chains: int
     sampler_options: Mapping[str, Any] | None  # further arguments of pm.sample
     progressbar: bool  # whether PyMC shows its progress

@@ -86,8 +86,7 @@ class PopulationComparison:
     names: tuple[str, ...] = ()
     # (populations + 1,): natural log of p(labels | scores, population), by Laplace's approximation
     log_evidence: Floats = field(default_factory=lambda: np.empty(0))
-    # That the scores are like those of a population, given the labels
-    probability: float = 0.0
+    probability: float = 0.0  # that the scores are like those of a population, given the labels
 
     @property
     def groups(self) -> dict[str, xr.Dataset]:

@@ -16,8 +16,7 @@ from bayescal.support.validation import Floats
 class Untouched:
     """The result of a part without parameters."""
 
-    # (n,): log-odds
-    score: Floats
+    score: Floats  # (n,): log-odds
 
     def dataset(self, chains: int, draws: int) -> xr.Dataset:
         """Return nothing."""

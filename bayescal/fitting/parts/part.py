@@ -28,27 +28,23 @@ if TYPE_CHECKING:
 class Options:
     """Parameters of an estimator that concern all parts."""
 
-    # Of class densities
-    families: tuple[Family, ...]
+    families: tuple[Family, ...]  # of class densities
     # For each part, warps to choose from or to average over, by their asinh scales in spreads; None
     # leaves them to the part
     warps: Mapping[str, tuple[float, ...] | None]
     # {"stacking", "evidence"}: how several families and warps of densities are weighed
     averaging: str
-    # Whether densities are conditioned on log-odds that never fall
-    monotone: bool
+    monotone: bool  # whether densities are conditioned on log-odds that never fall
     # For each part, the hyperparameters of its priors that are not the default
     hyperparameters: Mapping[str, Mapping[str, float]]
     # Whether several parts are weighed; else there is one, and those that it follows
     combined: bool
-    # Draws of each chain, and chains
-    draws: int
+    draws: int  # draws of each chain, and chains
     chains: int
     # Share of documents, of a combination, whose label has nothing to do with their score; None
     # learns it from labels left out
     lapse: float | None = 0.0
-    # What is known of log-odds from other problems
-    populations: tuple[LogOddsPopulation, ...] = ()
+    populations: tuple[LogOddsPopulation, ...] = ()  # what is known of log-odds from other problems
     # Probability, given the labels, that scores are like those of one of them; None if the parts
     # were named, so that nothing depends on it
     like_populations: float | None = None
@@ -82,14 +78,10 @@ class Found(Protocol):
 class Task:
     """The data that a part is fitted to."""
 
-    # Of the documents: what is known of their log-odds before any draws
-    outlines: Outlines
-    # How
-    options: Options
-    # Source of randomness
-    rng: np.random.Generator
-    # The parts fitted before it, by name
-    before: Mapping[str, Found]
+    outlines: Outlines  # of the documents: what is known of their log-odds before any draws
+    options: Options  # how
+    rng: np.random.Generator  # source of randomness
+    before: Mapping[str, Found]  # the parts fitted before it, by name
 
     @property
     def data(self) -> BinaryScores:
@@ -117,8 +109,7 @@ LAPSE = "lapse"  # draws of the share of documents whose label has nothing to do
 class Place:
     """Where a part is kept."""
 
-    # Of the part, as tables say it
-    name: str
+    name: str  # of the part, as tables say it
     # What reads it: a key of `bayescal.fitting.parts.combination.PARTS`, or of those of many topics
     kind: str
     # The groups that hold its draws as the engine made them, which curves are read from; none for a
@@ -129,8 +120,7 @@ class Place:
     # The group of the same draws in raw score units, for people; empty for draws that are in them
     # and for those of many topics, which would take twice the memory
     raw: str = ""
-    # The group that says how well the draws were made; it may be absent
-    evidence: str = ""
+    evidence: str = ""  # the group that says how well the draws were made; it may be absent
 
     @property
     def folder(self) -> str:
@@ -212,12 +202,9 @@ AGAIN = "fit again with another random_state"
 class Finding:
     """Something wrong."""
 
-    # In words, "{whose}" standing for the part and its topics
-    what: str
-    # What to do
-    advice: str
-    # The part's name
-    part: str
+    what: str  # in words, "{whose}" standing for the part and its topics
+    advice: str  # what to do
+    part: str  # the part's name
     # (topics,): the topics it is wrong with; None for the only problem, or for what topics share
     topics: NDArray[np.bool_] | None = None
 
@@ -295,13 +282,10 @@ UNITS = frozenset({"centre", "spread"})
 class Reading:
     """Constants for reading a part's draws."""
 
-    # Robust centre and spread of the scores fitted
-    centre: float
+    centre: float  # robust centre and spread of the scores fitted
     spread: float
-    # The smallest and the largest score fitted
-    score_range: tuple[float, float]
-    # The topic, for messages; empty for a problem without topics
-    topic: str = ""
+    score_range: tuple[float, float]  # the smallest and the largest score fitted
+    topic: str = ""  # the topic, for messages; empty for a problem without topics
     # The parts read before it, by name
     before: Mapping[str, PartCurves] = field(default_factory=dict)
 
@@ -327,19 +311,15 @@ class Part(ABC):
     `bayescal.fitting.parts.combination.PARTS`.
     """
 
-    # As `parts=` of the estimators, tables and the tree of results say it
-    name: str
-    # Parts that have to be fitted before it, for it starts from them
-    follows: tuple[str, ...] = ()
+    name: str  # as `parts=` of the estimators, tables and the tree of results say it
+    follows: tuple[str, ...] = ()  # parts that have to be fitted before it, for it starts from them
     # Documents' worth of belief in it before any label speaks, in a combination; of parts that
     # `belief` has less of at times, the most
     pseudo_documents: float = 1.0
-    # Names of its prior's parameters
-    hyperparameters: frozenset[str] = frozenset()
+    hyperparameters: frozenset[str] = frozenset()  # names of its prior's parameters
     # Whether its draws are picked by importance weights, whose Pareto shape then matters
     importance_weighted: bool = True
-    # Variables whose draws may be all the same
-    constant_draws: tuple[str, ...] = ()
+    constant_draws: tuple[str, ...] = ()  # variables whose draws may be all the same
 
     def joins(self, data: BinaryScores, options: Options) -> bool:
         """Return whether it is part of the combination; False for those to be asked for by name."""

@@ -32,14 +32,10 @@ if TYPE_CHECKING:
 class Documents:
     """Scores of one problem with what they turned out to be."""
 
-    # (n,): on the scale that the calibration works on: of probabilities the log-odds
-    score: Floats
-    # (n,): whether each document is positive
-    positive: NDArray[np.bool_]
-    # (n,): how many documents each stands for
-    weight: Floats
-    # Whether they are others than those fitted
-    held_out: bool = False
+    score: Floats  # (n,): on the scale that the calibration works on: of probabilities the log-odds
+    positive: NDArray[np.bool_]  # (n,): whether each document is positive
+    weight: Floats  # (n,): how many documents each stands for
+    held_out: bool = False  # whether they are others than those fitted
 
     @classmethod
     def of(
@@ -84,25 +80,16 @@ OF_PROPOSALS = ("efficiency", "pareto_k")
 class FittedProblem(ABC):
     """One fitted problem."""
 
-    # The topic; empty for a problem without topics
-    name: str
-    # (2,): the negative and the positive class
-    labels: NDArray[Any]
-    # The results that the problem is read from; of topics they hold all of them
-    tree: xr.DataTree
-    # What it says of scores, on the scale that the calibration works on
-    calibration: Calibration
-    # Its point estimate, see `ScoreCalibrator`
-    point: str
-    # Those fitted, or held-out ones in their place
-    documents: Documents
-    # Negatives and positives fitted
-    counts: tuple[float, float]
-    # What the user's scores are called, and what they are
-    score_name: str
+    name: str  # the topic; empty for a problem without topics
+    labels: NDArray[Any]  # (2,): the negative and the positive class
+    tree: xr.DataTree  # the results that the problem is read from; of topics they hold all of them
+    calibration: Calibration  # what it says of scores, on the scale that the calibration works on
+    point: str  # its point estimate, see `ScoreCalibrator`
+    documents: Documents  # those fitted, or held-out ones in their place
+    counts: tuple[float, float]  # negatives and positives fitted
+    score_name: str  # what the user's scores are called, and what they are
     scores_are: str
-    # {"exact", "nuts", "map", "mle"}: how it was fitted
-    inference: str
+    inference: str  # {"exact", "nuts", "map", "mle"}: how it was fitted
 
     @property
     @abstractmethod

@@ -37,22 +37,16 @@ class ResultsProblems:
     """
 
     results: Results
-    # (2,): the negative and the positive class
-    labels: NDArray[Any]
-    # The point estimate, see `ScoreCalibrator`
-    point: str
-    # {"exact", "nuts", "map", "mle"}: how they were fitted
-    inference: str
-    # Of the draws of all problems; None without draws
-    found: Diagnostics | None
-    # The problems of the scores, computed on request
-    score_problems: Callable[[], tuple[str, ...]]
+    labels: NDArray[Any]  # (2,): the negative and the positive class
+    point: str  # the point estimate, see `ScoreCalibrator`
+    inference: str  # {"exact", "nuts", "map", "mle"}: how they were fitted
+    found: Diagnostics | None  # of the draws of all problems; None without draws
+    score_problems: Callable[[], tuple[str, ...]]  # the problems of the scores, computed on request
     # The model in words and formulas; whether several problems share it
     describe: Callable[..., list[Block]]
     # By topic, what is wrong with its documents
     flagged: Mapping[Any, str] = field(default_factory=dict)
-    # Of the only problem, where it was read already
-    calibration: Calibration | None = None
+    calibration: Calibration | None = None  # of the only problem, where it was read already
 
     def problems(self, *, with_new: bool = False) -> Problems:
         """Return the problems by name; `with_new` lets the population answer for new topics."""
@@ -130,10 +124,8 @@ class ResultsProblems:
 class ResultsProblem(FittedProblem):
     """The only problem of results, or one topic of them."""
 
-    # Its own groups
-    groups: Groups
-    # All problems of the results
-    together: ResultsProblems
+    groups: Groups  # its own groups
+    together: ResultsProblems  # all problems of the results
     # Its position; None for a topic without documents and for a problem without topics
     topic: int | None
 

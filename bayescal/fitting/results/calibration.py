@@ -55,21 +55,16 @@ NODES = 256  # at which simultaneous bands are made sure of
 class Calibration:
     """The calibration that a tree of results holds."""
 
-    # Maximum likelihood
-    fits: ClassFits
+    fits: ClassFits  # maximum likelihood
     # Posterior draws, or the one posterior mode; None for maximum likelihood alone
     draws: ModelCurves | None
-    # Of the scores fitted
-    centre: float
+    centre: float  # of the scores fitted
     spread: float
-    # Smallest and largest score fitted
-    score_range: tuple[float, float]
-    # What users' scores are; see `bayescal.support.validation.as_scores_of`
-    scores_are: str
+    score_range: tuple[float, float]  # smallest and largest score fitted
+    scores_are: str  # what users' scores are; see `bayescal.support.validation.as_scores_of`
     # Whether scores were taken for probabilities because all that were fitted lay in [0, 1]
     guessed: bool = False
-    # Of probabilities, what 0 and 1 are read as
-    ends: tuple[float, float] = PROBABILITY_ENDS
+    ends: tuple[float, float] = PROBABILITY_ENDS  # of probabilities, what 0 and 1 are read as
     # Scores at ends of the scores fitted that have levels of their own
     jumps: Floats = field(default_factory=lambda: np.empty(0))
 
@@ -210,10 +205,8 @@ class TopicCurves:
     A topic's draws and tables are kept for the next batch of its scores.
     """
 
-    # What `topic_fitting.fit_topic_results` returns
-    results: Results
-    # The point estimate, see `ScoreCalibrator`
-    point: str = PREDICTIVE
+    results: Results  # what `topic_fitting.fit_topic_results` returns
+    point: str = PREDICTIVE  # the point estimate, see `ScoreCalibrator`
 
     def log_odds(self, cells: Cells, *, strict: bool, prior: Priors | None = None) -> Floats:
         """Return natural log-odds, of the shape of the cells."""

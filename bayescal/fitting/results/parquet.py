@@ -33,23 +33,15 @@ CALIBRATOR = "calibrator.nc"
 class Piece:
     """Rows of a Parquet file and where their predictions go."""
 
-    # Which rows
-    rows: Any
-    # Of the rows
-    schema: Any
-    # The file to write
-    target: Path
-    # Of the calibrator of the topics
-    calibrator: Path
-    # Its point estimate
-    point: str
-    # Columns of the rows
-    score: str
+    rows: Any  # which rows
+    schema: Any  # of the rows
+    target: Path  # the file to write
+    calibrator: Path  # of the calibrator of the topics
+    point: str  # its point estimate
+    score: str  # columns of the rows
     topic: str
-    # Posterior probability of the band
-    level: float
-    # Whether a topic that was not fitted is an error
-    strict: bool
+    level: float  # posterior probability of the band
+    strict: bool  # whether a topic that was not fitted is an error
 
 
 def predict_parquet(

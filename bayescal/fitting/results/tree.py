@@ -54,10 +54,8 @@ class Results:
     longer than to read most of them.
     """
 
-    # The groups of its tree by their paths
-    groups: Groups
-    # Provenance: versions, seed, arguments
-    attrs: Mapping[str, Any] = field(default_factory=dict)
+    groups: Groups  # the groups of its tree by their paths
+    attrs: Mapping[str, Any] = field(default_factory=dict)  # provenance: versions, seed, arguments
 
     @classmethod
     def of_tree(cls, tree: xr.DataTree) -> Self:

@@ -27,8 +27,7 @@ from bayescal.support.validation import SMALLEST_PROBABILITY, Floats, as_scores_
 class DrawnIn:
     """The scale x = centre + spread asinh((s - centre)/spread) of scores s."""
 
-    # Robust centre and spread of the scores fitted
-    centre: float
+    centre: float  # robust centre and spread of the scores fitted
     spread: float
 
     def of(self, scores: Floats) -> Floats:
@@ -58,10 +57,8 @@ BESIDE, NOISE = (1e-10, 2e-10), 2.0**14
 class ExportedCurves:
     """The curves of a problem that are exported; scores are on the calibration's scale."""
 
-    # Whose they are
-    problem: FittedProblem
-    # What it says of scores, for the class prior that was asked for
-    calibration: Calibration
+    problem: FittedProblem  # whose they are
+    calibration: Calibration  # what it says of scores, for the class prior that was asked for
     # Posterior probability of the pointwise interval; None for the point estimate alone
     level: float | None
 
@@ -232,10 +229,8 @@ NARROW = 1e-6  # in spreads: between such knots a curve jumps
 class Knots:
     """A curve of natural log-odds, linear between its knots."""
 
-    # (k,): ascending, in the user's units
-    score: Floats
-    # (k,): at these scores
-    log_odds: Floats
+    score: Floats  # (k,): ascending, in the user's units
+    log_odds: Floats  # (k,): at these scores
 
     @property
     def slope(self) -> Floats:
@@ -247,8 +242,7 @@ class Knots:
 class Table:
     """All that is exported of a problem."""
 
-    # The curves "probability" and, with a band, "lower" and "upper"
-    curves: dict[str, Knots]
+    curves: dict[str, Knots]  # the curves "probability" and, with a band, "lower" and "upper"
     # Whether scores are probabilities: first knots are 0 and last ones 1, and beyond is nothing. Of
     # other scores the answer beyond is that of the nearest knot
     bounded: bool

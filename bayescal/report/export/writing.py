@@ -32,12 +32,10 @@ SCORES = {
 class Content:
     """The contents of an exported file."""
 
-    # The curves
-    table: Table
+    table: Table  # the curves
     # What a reader wants to know of them, as JSON can hold it: classes, level, error, provenance
     facts: dict[str, Any]
-    # What the scores are called where the file is used
-    column: str
+    column: str  # what the scores are called where the file is used
 
     @property
     def fact_lines(self) -> list[str]:
@@ -49,14 +47,10 @@ class Content:
 class Format:
     """A format."""
 
-    # What users call it
-    name: str
-    # What it is, in a few words
-    what: str
-    # What names of its files end in
-    suffix: str
-    # From a content to the bytes of its file
-    render: Callable[[Content], bytes]
+    name: str  # what users call it
+    what: str  # what it is, in a few words
+    suffix: str  # what names of its files end in
+    render: Callable[[Content], bytes]  # from a content to the bytes of its file
 
 
 def make_content(

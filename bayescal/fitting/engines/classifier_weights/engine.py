@@ -271,8 +271,7 @@ class Weights:
     draws: Floats  # of (b, w_1 .. w_m, v_1 .. v_J, u_11 .. u_mq), (draws, d)
     point: Floats  # their mode, averaged over the scales, (d,)
     precision: Floats  # prior precision at the likeliest scales, (d,)
-    # Pareto shape of the proposals' weights, and their effective share
-    pareto_k: float
+    pareto_k: float  # pareto shape of the proposals' weights, and their effective share
     efficiency: float
     effective: float  # effective number of draws
 

@@ -124,14 +124,11 @@ class WeightsPrior:
 
     bias_scale: float = 0.5  # standard deviation of a problem's bias, natural log-odds
     population_scale: float = 0.15  # the same for the population's weights around their centre
-    # median of tau, and the standard deviation of its logarithm
-    scale: float = 0.15
+    scale: float = 0.15  # median of tau, and the standard deviation of its logarithm
     log_scale_sd: float = 0.7
-    # the same for kappa
-    shift_scale: float = 0.1
+    shift_scale: float = 0.1  # the same for kappa
     log_shift_sd: float = 1.0
-    # the same for rho
-    weight_shift_scale: float = 0.1
+    weight_shift_scale: float = 0.1  # the same for rho
     log_weight_shift_sd: float = 1.0
 
     def __post_init__(self) -> None:

@@ -38,8 +38,7 @@ class ModeCells:
     """Neighbouring cells with the log density at their ends and middles."""
 
     edge: Floats  # their ends, (k + 1,)
-    # log density there, (k + 1,), (k,)
-    log_edge: Floats
+    log_edge: Floats  # log density there, (k + 1,), (k,)
     log_middle: Floats
     good: bool = False  # whether every cell that matters is fine enough
 
@@ -197,8 +196,7 @@ SMALLEST_SHARE = 1e-12
 class ExactDraws:
     """Independent draws of one class's parameters, in the units of the scores given."""
 
-    # mode, share of the left side, and width; see `families.side_units`, (draws,)
-    theta: Floats
+    theta: Floats  # mode, share of the left side, and width; see `families.side_units`, (draws,)
     left_share: Floats
     width: Floats
     ratios: Floats  # importance weights of all proposals, as shares of the largest

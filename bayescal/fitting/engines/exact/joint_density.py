@@ -86,8 +86,7 @@ class DensityPrior:
     """Prior of one class, in standardised units; the names are those of the programs."""
 
     theta_scale: float = 2.0  # theta ~ Normal(0, theta_scale)
-    # w ~ Beta(share_alpha, share_beta)
-    share_alpha: float = 2.0
+    share_alpha: float = 2.0  # w ~ Beta(share_alpha, share_beta)
     share_beta: float = 2.0
     # s ~ InverseGamma(width_shape, width_scale), or s^2 ~ InverseGamma(width_shape,
     # width_scale^2) where both sides are Gaussian

@@ -77,8 +77,7 @@ class Component:
 
     family: Family  # of both classes
     asinh_scale: float  # of the warp, in score units; inf for none
-    # what the posteriors' standardised units stand for
-    centre: float
+    centre: float  # what the posteriors' standardised units stand for
     spread: float
     classes: tuple[ClassPosterior, ClassPosterior]  # negative, positive
     log_evidence: Floats  # of each class, per unit of raw score, (2,)
@@ -160,8 +159,7 @@ class MixtureDraws:
 
     # position among the components, of each class; both on the same warp, (draws, 2) of int
     component: NDArray[np.intp]
-    # mode and sides, in (warped) score units; see `Family.from_sides`, (draws, 2)
-    theta: Floats
+    theta: Floats  # mode and sides, in (warped) score units; see `Family.from_sides`, (draws, 2)
     left: Floats
     right: Floats
     # importance weights of the proposals, by component and class

@@ -126,11 +126,9 @@ FIRST_BINS = 8
 class QuadratureNodes:
     """Weighted nodes that stand for the scores of a class, and the bins that they came from."""
 
-    # nodes and the weight of the documents that each stands for, (m,)
-    x: Floats
+    x: Floats  # nodes and the weight of the documents that each stands for, (m,)
     weight: Floats
-    # the first and the last score of each bin, (bins,)
-    low: Floats
+    low: Floats  # the first and the last score of each bin, (bins,)
     high: Floats
     segment: NDArray[np.intp]  # the piece that each bin lies in, (bins,) of int
     total: Floats  # the weight in each bin, (bins,)
@@ -245,11 +243,9 @@ AT_ONCE = 1 << 16  # points x nodes: half a megabyte, which caches hold
 class Prior:
     """Prior of the intercept and the slopes, for standardised scores; the program's names."""
 
-    # Mean and standard deviation of the log-odds at the reference
-    intercept_location: float = 0.0
+    intercept_location: float = 0.0  # mean and standard deviation of the log-odds at the reference
     intercept_scale: float = 5.0
-    # Mean and standard deviation of the log slope at the reference
-    slope_location: float = 0.0
+    slope_location: float = 0.0  # mean and standard deviation of the log slope at the reference
     slope_scale: float = 1.0
     # Scale of log slopes' whole change from the first segment to the last, and its degrees of
     # freedom: few leave the scale to the data

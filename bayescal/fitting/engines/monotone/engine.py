@@ -72,8 +72,7 @@ class LogOddsFit:
     posterior: MonotonePosterior  # in standardised warped scores
     prior: Prior
     data: BinaryScores
-    # the warp, in score units, and the standardisation
-    asinh_scale: float
+    asinh_scale: float  # the warp, in score units, and the standardisation
     centre: float
     spread: float
     log_evidence: Floats  # log p(labels | scores, warp), (warps,)
@@ -294,8 +293,7 @@ class LogOddsPopulation:
     # the types of scores it is for, as `ScoreCalibrator` names them; for probabilities it
     # describes their log-odds
     scores_are: tuple[str, ...]
-    # standardisation and warp, in score units
-    centre: float
+    centre: float  # standardisation and warp, in score units
     spread: float
     asinh_scale: float
     pieces: Pieces  # where slopes change, and the reference, in standardised warped scores

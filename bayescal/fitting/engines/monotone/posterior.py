@@ -233,8 +233,7 @@ class MonotonePosterior(MonotoneCurves):
     """Independent draws from the posterior of monotone log-odds, and how well they were made."""
 
     log_evidence: float  # natural log of p(labels | scores)
-    # Pareto shape and effective share of the importance weights behind the draws
-    pareto_k: float
+    pareto_k: float  # pareto shape and effective share of the importance weights behind the draws
     efficiency: float
     # bound on the error of the log likelihood from compressing many scores, the worst of some
     # draws

@@ -43,8 +43,7 @@ class Health(NamedTuple):
     """Quality of each topic's draws, at worst over the populations they were drawn under."""
 
     resolved: NDArray[np.bool_]  # (..., topics)
-    # the same of the proposals behind the draws as in `Drawn`, (..., topics)
-    efficiency: Floats
+    efficiency: Floats  # the same of the proposals behind the draws as in `Drawn`, (..., topics)
     pareto_k: Floats
 
     @classmethod

@@ -55,8 +55,7 @@ class LogOddsOfTopics:
     """Draws of the log-odds of all topics, and of a topic without documents."""
 
     pieces: Pieces  # knots and reference, of all topics, in standardised warped scores
-    # of the standardisation, and of the warp in score units
-    centre: float
+    centre: float  # of the standardisation, and of the warp in score units
     spread: float
     asinh_scale: float
     population: Floats  # unbounded hyperparameters, (draws, 4)

@@ -54,8 +54,7 @@ SEARCHING, WIDE = 1.0, 2.0
 class GaussianHyperprior:
     """Means and standard deviations of unbounded hyperparameters."""
 
-    # of each hyperparameter
-    mean: tuple[float, ...]
+    mean: tuple[float, ...]  # of each hyperparameter
     scale: tuple[float, ...]
     # in which direction, if any, each makes the population wider: 1, -1 or 0
     wide: tuple[float, ...]
