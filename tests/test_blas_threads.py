@@ -10,9 +10,9 @@ from sklearn.naive_bayes import GaussianNB
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from bayescal import CombinedClassifier, ScoreCalibrator, TopicCalibrator
-from bayescal.combining.combiners import bayes
 from bayescal.fitting import fitted_topics
 from bayescal.fitting.curves import log_odds_draws
+from bayescal.fitting.engines.classifier_weights import model
 from bayescal.fitting.parts import densities
 from bayescal.support.parallel import in_parallel, one_blas_thread, spread_over, workers
 
@@ -128,7 +128,7 @@ def test_predictions_through_blas_have_one(monkeypatch):
     pair = CombinedClassifier([("first", GaussianNB()), ("second", LogisticRegression())])
     combined = pair.set_params(random_state=0).fit(documents, y)
     monkeypatch.setattr(log_odds_draws, "standardise", recorded(log_odds_draws.standardise))
-    monkeypatch.setattr(bayes, "interactions", recorded(bayes.interactions))
+    monkeypatch.setattr(model, "interactions", recorded(model.interactions))
     monotone.predict_interval([0.0, 1.0])
     of_calibrator = len(seen)
     combined.predict_interval(documents)

@@ -151,7 +151,7 @@ CALLS = {
     "models file": ("models empty.py", "must define a function model"),
     "predict nothing": ("predict none.nc scores.csv", "there is no file none.nc"),
     "predict no scores": ("predict none.nc none.csv", "there is no file none.csv"),
-    "predict text": ("predict scores.txt scores.csv", "scores.txt is not a netCDF file"),
+    "predict text": ("predict scores.txt scores.csv", "scores.txt cannot be read as a netCDF file"),
     "predict folder": (
         "predict folder.csv scores.csv",
         "folder.csv must be a .nc file or a folder",

@@ -1,118 +1,221 @@
-"""Inverse inclusion probabilities: probabilities are the population's, and bands hold."""
+"""Sampling weights: documents drawn with unequal probabilities, by score and by class."""
+
+import functools
+import warnings
 
 import numpy as np
 import pytest
-from scipy import special
-from sklearn.linear_model import LogisticRegression
+from scipy import special, stats
 
-from bayescal import CalibratedClassifier, ScoreCalibrator, load
-from tests.sizes import size
+from bayescal import metrics
+from bayescal.support.validation import effective_weights
 
 pytestmark = pytest.mark.one_era
 
-POPULATION = 20_000
-REPEATS = size(12, 60)
+
+@pytest.mark.parametrize(
+    ("weight", "warns"),
+    [
+        (np.full(300, 66.7), True),
+        (np.full(300, 67), True),
+        (np.repeat([1, 100], [100, 200]), True),
+        (1.0 / np.random.default_rng(0).uniform(0.01, 1.0, 300), True),
+        (np.random.default_rng(0).poisson(2.0, 300), False),
+        (np.random.default_rng(0).geometric(0.01, 300), False),
+        (np.repeat([5 / 3, 5 / 7], [90, 210]), False),  # class_weight="balanced"
+        (np.random.default_rng(0).uniform(0.0, 1.0, 300), False),  # confidence in each label
+        (np.ones(300), False),
+        (np.repeat([1, 2], 150), False),
+        ([40, 60], False),
+    ],
+)
+def test_weights_that_do_not_look_like_counts_are_warned_of(weight, warns):
+    n = len(weight)
+    if warns:
+        with pytest.warns(UserWarning, match="pass them as sampling_weight"):
+            effective_weights(weight, None, n)
+    else:
+        assert effective_weights(weight, None, n).tolist() == np.asarray(weight).tolist()
 
 
-def truth(scores):
-    return special.expit(1.3 * scores - 3.2)
+def test_sampling_weights_sum_to_the_effective_size_at_any_scale():
+    weight = np.array([1.0, 1.0, 1.0, 7.0])
+    expected = weight * weight.sum() / (weight @ weight)
+    for scale in (1.0, 1e-140, 1e140):
+        assert effective_weights(None, scale * weight, 4) == pytest.approx(expected)
+    assert effective_weights(None, np.full(5, 80.0), 5) == pytest.approx(np.ones(5))
 
 
-def by_class(scores, positive):
-    return np.where(positive, 0.1, 0.012)
-
-
-def by_score(scores, positive):
-    return 0.004 + 0.1 * special.expit(3.0 * (scores - 1.0))
-
-
-def sample(inclusion, seed):
-    """Return scores, labels and weights of a sample, and scores of the population to check."""
-    rng = np.random.default_rng(seed)
-    scores = 1.5 * rng.normal(size=POPULATION)
-    positive = rng.random(POPULATION) < truth(scores)
-    p = inclusion(scores, positive)
-    taken = rng.random(POPULATION) < p
-    where = np.quantile(scores, np.linspace(0.05, 0.95, 19))
-    return scores[taken], positive[taken], 1.0 / p[taken], where
-
-
-def coverage(inclusion, argument):
-    held = []
-    for seed in range(REPEATS):
-        scores, labels, weight, where = sample(inclusion, seed)
-        calibrator = ScoreCalibrator(draws=250, random_state=seed)
-        low, high = calibrator.fit(scores, labels, **{argument: weight}).predict_interval(where).T
-        held.append(np.mean((low <= truth(where)) & (truth(where) <= high)))
-    return np.mean(held), np.std(held) / np.sqrt(REPEATS)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("inclusion", [by_class, by_score])
-def test_bands_hold(inclusion):
-    share, error = coverage(inclusion, "sampling_weight")
-    assert share > 0.9 - 3.0 * error
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:sample_weight counts documents")
-@pytest.mark.parametrize("inclusion", [by_class, by_score])
-def test_bands_of_the_same_weights_as_counts_do_not_hold(inclusion):
-    share, _ = coverage(inclusion, "sample_weight")
-    assert share < 0.75
-
-
-def test_the_base_rate_is_that_of_the_population():
-    scores, labels, weight, where = sample(by_class, 0)
-    fitted = ScoreCalibrator(draws=250, random_state=0).fit(scores, labels, sampling_weight=weight)
-    assert np.abs(fitted.predict_proba(where)[:, 1] - truth(where)).max() < 0.1
-    own = ScoreCalibrator(draws=250, random_state=0).fit(scores, labels)
-    assert np.abs(own.predict_proba(where)[:, 1] - truth(where)).max() > 0.3
-    # The point estimate of maximum likelihood too.
-    mle = ScoreCalibrator(inference="mle").fit(scores, labels, sampling_weight=weight)
-    assert mle.mle_.prior == pytest.approx(np.average(labels, weights=weight), abs=0.003)
-
-
-def test_only_ratios_of_weights_matter(tmp_path):
-    scores, labels, weight, where = sample(by_score, 1)
-    one, other = (
-        ScoreCalibrator(draws=50, random_state=0).fit(scores, labels, sampling_weight=each)
-        for each in (weight, 8.0 * weight)
-    )
-    np.testing.assert_allclose(one.predict_interval(where), other.predict_interval(where))
-    again = load(one.save(tmp_path / "one.nc"))
-    np.testing.assert_array_equal(one.predict_interval(where), again.predict_interval(where))
-
-
-def test_equal_weights_are_none():
-    scores, labels, _, where = sample(by_score, 2)
-    plain = ScoreCalibrator(draws=500, random_state=0).fit(scores, labels)
-    same = ScoreCalibrator(draws=500, random_state=0)
-    same = same.fit(scores, labels, sampling_weight=np.full(scores.size, 66.7))
-    found = same.predict_proba(where)[:, 1]
-    np.testing.assert_allclose(found, plain.predict_proba(where)[:, 1], atol=0.01)
-
-
-def test_a_classifier_passes_them_on():
-    scores, labels, weight, where = sample(by_class, 3)
-    fitted = CalibratedClassifier(LogisticRegression(), random_state=0, cv=3)
-    fitted = fitted.fit(scores[:, None], labels, sampling_weight=weight)
-    assert np.abs(fitted.predict_proba(where[:, None])[:, 1] - truth(where)).max() < 0.2
-    with pytest.raises(ValueError, match="LogisticRegression takes no sampling_weight"):
-        CalibratedClassifier(LogisticRegression(), LogisticRegression()).fit(
-            scores[:, None], labels, sampling_weight=weight
-        )
-
-
-def test_bad_input():
-    scores, labels, weight, _ = sample(by_class, 4)
-    calibrator = ScoreCalibrator(inference="mle")
+def test_only_one_kind_of_weights():
     with pytest.raises(ValueError, match="either sample_weight or sampling_weight must be None"):
-        calibrator.fit(scores, labels, weight, weight)
-    with pytest.raises(ValueError, match="sampling_weight must"):
-        calibrator.fit(scores, labels, sampling_weight=-weight)
+        effective_weights([1, 1], [1, 1], 2)
+    with pytest.raises(ValueError, match="sampling_weight must have shape"):
+        effective_weights(None, [1, 1, 1], 2)
+    assert effective_weights(None, None, 2) is None
+
+
+# Documents included with unequal probabilities. Bounds are three standard errors; seeds are fixed.
+
+DESIGNS = {
+    "by score": lambda z, y: np.where(z > np.quantile(z, 0.95), 1.0, 0.03),
+    "by class": lambda z, y: np.where(y, 0.5, 0.02),
+    "by both": lambda z, y: np.clip(special.expit(z + 1.0), 0.02, 1.0) * np.where(y, 1.0, 0.3),
+}
+
+
+def included(design, mean, rng, *, change=lambda z: z, n=10_000):
+    """Return labels, log-odds and sampling weights of the labelled documents of a collection."""
+    z = mean + 2.0 * rng.normal(size=n)
+    y = rng.random(n) < special.expit(change(z))
+    chance = DESIGNS[design](z, y)
+    kept = rng.random(n) < chance
+    return y[kept], z[kept], 1.0 / chance[kept]
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_right_probabilities_of_a_designed_sample_are_seldom_called_off(design):
+    rng, off, as_counts, inside, low = np.random.default_rng(1), [], [], [], []
+    for _ in range(60):
+        y, z, weight = included(design, -3.0, rng)
+        p = special.expit(z)
+        found = metrics.calibration_verdict(y, p, sampling_weight=weight)
+        off.append(not found.calibrated)
+        inside.append(found.lower <= found.observed <= found.upper)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            counted = metrics.calibration_verdict(y, p, sample_weight=weight)
+        as_counts.append(not counted.calibrated)
+        low.append(metrics.spiegelhalter_test(y, p, sampling_weight=weight).pvalue < 0.05)
+    assert np.mean(off) < 0.05 + 3.0 * np.sqrt(0.05 * 0.95 / 60)
+    assert np.mean(low) < 0.05 + 3.0 * np.sqrt(0.05 * 0.95 / 60)
+    assert np.mean(inside) > 0.95 - 3.0 * np.sqrt(0.05 * 0.95 / 60)
+    assert np.mean(as_counts) > 0.25  # what the weights are if taken for counts
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_wrong_probabilities_of_a_designed_sample_are_called_off(design):
+    rng = np.random.default_rng(2)
+    for change, cause in ((lambda z: z + 1.5, "base rate"), (lambda z: 0.4 * z, "slope")):
+        y, z, weight = included(design, -2.0, rng, change=change)
+        found = metrics.calibration_verdict(y, special.expit(z), sampling_weight=weight)
+        assert (found.outcome, found.cause) == ("off", cause)
+    evidence = metrics.calibration_evidence(y, special.expit(z), sampling_weight=weight)
+    assert evidence.probability < 0.01
+    assert evidence.slope == pytest.approx(0.4, abs=0.2)
+
+
+def test_the_scale_of_sampling_weights_changes_no_test():
+    y, z, weight = included("by class", -2.0, np.random.default_rng(3))
+    p = special.expit(z)
+    one, other = (
+        metrics.calibration_verdict(y, p, sampling_weight=scale * weight) for scale in (1.0, 1e-3)
+    )
+    assert one.pvalue == other.pvalue
+    assert one.expected == pytest.approx(1e3 * other.expected)
+    for name in ("intercept", "slope", "shift", "detectable"):
+        assert getattr(one, name) == pytest.approx(getattr(other, name)), name
+    equal = metrics.calibration_verdict(y, p, sampling_weight=np.full(y.size, 60.0))
+    plain = metrics.calibration_verdict(y, p)
+    assert (equal.pvalue, equal.observed) == (plain.pvalue, 60.0 * plain.observed)
+
+
+@pytest.mark.parametrize("method", ["quantile", "corp"])
+@pytest.mark.parametrize("design", [None, *DESIGNS])
+def test_confidence_bands_hold_where_positives_are_rare(design, method):
+    rng, inside = np.random.default_rng(4), []
+    for _ in range(25):
+        if design is None:
+            z, weight = -5.2 + 2.0 * rng.normal(size=600), None
+            y = rng.random(600) < special.expit(z)
+        else:
+            y, z, weight = included(design, -4.5, rng, n=8_000)
+        p = special.expit(z)
+        curve = metrics.reliability_curve(
+            y, p, method=method, band="confidence", sampling_weight=weight
+        )
+        inside.append(np.mean((curve.lower <= curve.prob_pred) & (curve.prob_pred <= curve.upper)))
+        assert (curve.upper > curve.lower).all()
+        assert ((curve.lower <= curve.prob_true) & (curve.prob_true <= curve.upper)).all()
+    # Of 90 %; standard errors of 25 curves are some 2 %.
+    assert np.mean(inside) > 0.85
+    assert np.mean(inside) < 1.0 or method == "corp"
+
+
+def test_a_bin_whose_labels_agree_has_a_band():
+    for label in (0, 1):
+        for method in ("uniform", "corp"):
+            curve = metrics.reliability_curve(
+                np.full(50, label), np.full(50, 0.5), method=method, band="confidence"
+            )
+            ends = sorted([abs(curve.lower[0] - label), abs(curve.upper[0] - label)])
+            assert ends == pytest.approx([0.0, stats.beta.ppf(0.95, 0.5, 50.5)])
+
+
+def test_a_band_of_shares_that_fall_has_a_width():
+    p = np.linspace(0.1, 0.9, 60)
+    curve = metrics.reliability_curve(p < 0.5, p, band="confidence")
+    assert (curve.upper > curve.lower + 0.05).all()
+    assert ((curve.lower <= curve.prob_true) & (curve.prob_true <= curve.upper)).all()
+
+
+def test_counts_are_repetitions_in_bands_and_intervals():
+    rng = np.random.default_rng(5)
+    p, count = np.linspace(0.05, 0.5, 40), rng.integers(1, 6, 40)
+    y = rng.random(40) < p
+    repeated = np.repeat(y, count), np.repeat(p, count)
+    for method in ("corp", "quantile"):
+        for band in ("confidence", "consistency"):
+            options = {"method": method, "n_bins": 4, "band": band, "resamples": 500, "rng": 0}
+            one = metrics.reliability_curve(y, p, sample_weight=count, **options)
+            other = metrics.reliability_curve(*repeated, **options)
+            np.testing.assert_allclose(one.lower, other.lower, atol=0.1)
+            np.testing.assert_allclose(one.upper, other.upper, atol=0.1)
+    one = metrics.bootstrap_interval(metrics.brier_score, y, p, sample_weight=count, rng=0)
+    other = metrics.bootstrap_interval(metrics.brier_score, *repeated, rng=1)
+    assert one.upper - one.lower == pytest.approx(other.upper - other.lower, rel=0.1)
+    sampled = metrics.bootstrap_interval(metrics.brier_score, y, p, sampling_weight=count, rng=0)
+    assert sampled.upper - sampled.lower > 1.4 * (one.upper - one.lower)
+    one, sampled = (
+        metrics.posterior_interval(metrics.brier_score, y, np.tile(p, (1000, 1)), **own)
+        for own in (
+            {"resample": True, "sample_weight": count, "rng": 0},
+            {"resample": True, "sampling_weight": count, "rng": 0},
+        )
+    )
+    assert one.upper - one.lower == pytest.approx(other.upper - other.lower, rel=0.1)
+    assert sampled.upper - sampled.lower > 1.4 * (one.upper - one.lower)
+
+
+@pytest.mark.parametrize(
+    "metric",
+    [
+        metrics.log_loss,
+        metrics.brier_score,
+        metrics.calibration_error,
+        metrics.smooth_calibration_error,
+        lambda *a, **k: metrics.score_decomposition(*a, **k).miscalibration,
+    ],
+)
+def test_points_take_either_kind_of_weights_and_never_both(metric):
+    y, z, weight = included("by class", -2.0, np.random.default_rng(6))
+    p = special.expit(z)
+    assert metric(y, p, sampling_weight=weight) == pytest.approx(metric(y, p, sample_weight=weight))
+    with pytest.raises(ValueError, match="must be None, got both"):
+        metric(y, p, sampling_weight=weight, sample_weight=weight)
+
+
+@pytest.mark.parametrize(
+    "measure",
+    [
+        metrics.calibration_verdict,
+        metrics.calibration_evidence,
+        metrics.spiegelhalter_test,
+        metrics.reliability_curve,
+        functools.partial(metrics.calibration_error, debias=True),
+        functools.partial(metrics.bootstrap_interval, metrics.brier_score, resamples=2),
+    ],
+)
+def test_whatever_measures_uncertainty_warns_of_weights_that_are_not_counts(measure):
+    y, z, weight = included("by score", -2.0, np.random.default_rng(7))
     with pytest.warns(UserWarning, match="pass them as sampling_weight"):
-        calibrator.fit(scores, labels, weight)
-    fitted = calibrator.fit(scores, labels, sampling_weight=weight)
-    with pytest.raises(ValueError, match="update must follow a fit without sampling_weight"):
-        fitted.update([0.0], [1])
+        measure(y, special.expit(z), sample_weight=weight)

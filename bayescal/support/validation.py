@@ -412,7 +412,7 @@ def generator(random_state: Any) -> np.random.Generator:
 
 # Weights look like sampling weights if they are not whole numbers and sum to this many times the
 # number of documents, or if no more than a few values, one of them large, weigh many documents.
-EXCESS = 1.5
+EXCESS = 2.0
 FEW_VALUES, LARGE_COUNT, MANY_DOCUMENTS = 3, 10.0, 20
 
 
