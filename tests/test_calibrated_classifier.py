@@ -437,5 +437,5 @@ class TestOtherCalibrators:
         with pytest.raises(AttributeError, match="has no posterior"):
             _ = classifier.posterior_
         if labels is not Y3:
-            with pytest.raises(ValueError, match="prior (needs a calibrator|must hold one value)"):
+            with pytest.raises(ValueError, match=r"prior (needs a calibrator|must hold one value)"):
                 classifier.predict_proba(X3, prior=0.1)

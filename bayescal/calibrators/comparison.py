@@ -22,16 +22,8 @@ from bayescal.fitting.results.calibration import read_calibration
 from bayescal.fitting.results.diagnostics import diagnose, warn_of_problems
 from bayescal.fitting.scores import BinaryScores
 from bayescal.metrics.sign_test import sign_test
-from bayescal.support.validation import (
-    Floats,
-    as_scores,
-    as_weights,
-    check_count,
-    check_fraction,
-    check_same_length,
-    generator,
-    unmasked,
-)
+from bayescal.support import validation
+from bayescal.support.validation import Floats
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -103,7 +95,7 @@ def leave_one_out(calibrator: ScoreCalibrator, *, draws: int = 1000) -> Any:
     """
     import arviz_stats
 
-    check_count("draws", draws)
+    validation.check_count("draws", draws)
     groups = flat(calibrator.results_)
     data = read_unweighted(groups, "leave_one_out")
     curves = read_calibration(groups).draws
@@ -336,22 +328,22 @@ def paired_bootstrap(
     >>> round(interval.difference, 3), interval.upper < 0
     (-0.1, True)
     """
-    check_fraction(level=level)
-    check_count("resamples", resamples)
+    validation.check_fraction(level=level)
+    validation.check_count("resamples", resamples)
     difference = _differences(loss_a, loss_b)
     size = difference.size
-    weight = as_weights(sample_weight, size)
+    weight = validation.as_weights(sample_weight, size)
     weight = np.ones(size) if weight is None else weight
     total = weight * difference
     if groups is not None:
-        names = np.asarray(unmasked(groups, "groups"))
-        check_same_length("groups", names.size, "losses", size)
+        names = np.asarray(validation.unmasked(groups, "groups"))
+        validation.check_same_length("groups", names.size, "losses", size)
         _, group = np.unique(names, return_inverse=True)
         total = np.bincount(group, weights=total).astype(np.float64)
         weight = np.bincount(group, weights=weight).astype(np.float64)
     if total.size < 2:
         raise ValueError("a bootstrap needs at least two documents or groups, got one.")
-    rng, means = generator(rng), np.empty(resamples)
+    rng, means = validation.generator(rng), np.empty(resamples)
     for k in range(resamples):
         chosen = _choose(rng, weight)
         means[k] = total[chosen].sum() / weight[chosen].sum()
@@ -375,7 +367,7 @@ def _choose(rng: np.random.Generator, weight: Floats) -> Any:
 
 
 def _differences(loss_a: ArrayLike, loss_b: ArrayLike) -> Floats:
-    a, b = as_scores(loss_a, "loss_a"), as_scores(loss_b, "loss_b")
-    check_same_length("loss_a", a.size, "loss_b", b.size)
+    a, b = validation.as_scores(loss_a, "loss_a"), validation.as_scores(loss_b, "loss_b")
+    validation.check_same_length("loss_a", a.size, "loss_b", b.size)
     difference: Floats = a - b
     return difference

@@ -388,12 +388,7 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         """
         Return probabilities of both classes, in the order of `classes_`; shape (n, 2).
 
-        Parameters
-        ----------
-        scores : array-like of shape (n,) or (n, 1)
-            Raw scores.
-        prior : float, array-like or frozen scipy.stats distribution, optional
-            See `decision_function`.
+        The parameters are those of `decision_function`.
         """
         return probabilities(self.decision_function(scores, prior))
 
@@ -401,12 +396,7 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         """
         Return natural logarithms of `predict_proba`, which stay finite where that rounds to 0.
 
-        Parameters
-        ----------
-        scores : array-like of shape (n,) or (n, 1)
-            Raw scores.
-        prior : float, array-like or frozen scipy.stats distribution, optional
-            See `decision_function`.
+        The parameters are those of `decision_function`.
         """
         return log_probabilities(self.decision_function(scores, prior))
 
@@ -414,12 +404,7 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         """
         Return the likelier class of each score; the negative one where both are equal.
 
-        Parameters
-        ----------
-        scores : array-like of shape (n,) or (n, 1)
-            Raw scores.
-        prior : float, array-like or frozen scipy.stats distribution, optional
-            See `decision_function`.
+        The parameters are those of `decision_function`.
         """
         positive = self._log_odds(scores, prior) > 0.0
         likelier: NDArray[Any] = self._fit.classes[positive.astype(np.intp)]

@@ -263,14 +263,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         """
         Return probabilities of both classes, shape (n, 2); of (documents, topics) P(+) alone.
 
-        Parameters
-        ----------
-        scores : array-like of shape (n,) or (documents, topics), DataFrame or DataArray
-            Raw scores.
-        topics : array-like, optional
-            The topic of each score, as in `fit`.
-        prior : float, array-like or frozen scipy.stats distribution, or mapping, optional
-            See `decision_function`.
+        The parameters are those of `decision_function`.
         """
         read = partial(TopicCurves.proba, prior=self._checked(prior))
         read = partial(_in_sorted_order, read) if self._fit.turned else read
@@ -282,14 +275,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         """
         Return natural logarithms of `predict_proba`, which stay finite where that rounds to 0.
 
-        Parameters
-        ----------
-        scores : array-like of shape (n,) or (documents, topics), DataFrame or DataArray
-            Raw scores.
-        topics : array-like, optional
-            The topic of each score, as in `fit`.
-        prior : float, array-like or frozen scipy.stats distribution, or mapping, optional
-            See `decision_function`.
+        The parameters are those of `decision_function`.
         """
         read = partial(TopicCurves.log_proba, prior=self._checked(prior))
         read = partial(_in_sorted_order, read) if self._fit.turned else read

@@ -26,15 +26,9 @@ from bayescal.combining.combiners.voting import MEASURES
 from bayescal.combining.nested import BinaryProblem, Inputs, binary_problems, fit_nested
 from bayescal.fitting.problems.problem import Problems
 from bayescal.fitting.results.tree import describe
+from bayescal.support import validation
 from bayescal.support.numerics import probability
-from bayescal.support.validation import (
-    Floats,
-    as_weights,
-    check_choice,
-    check_fraction,
-    generator,
-    unmasked,
-)
+from bayescal.support.validation import Floats
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -188,10 +182,13 @@ class CombinedClassifier(
             classifier or an indicator gives nan.
         """
         classifiers = read_classifiers(self.classifiers)
-        X, target = indexable(unmasked(X, "X"))[0], read_target(y, _num_samples(X), self.positive)
+        X, target = (
+            indexable(validation.unmasked(X, "X"))[0],
+            read_target(y, _num_samples(X), self.positive),
+        )
         if self.measure is not None:
-            check_choice("measure", self.measure, tuple(MEASURES))
-        weight = as_weights(sample_weight, len(target.y))
+            validation.check_choice("measure", self.measure, tuple(MEASURES))
+        weight = validation.as_weights(sample_weight, len(target.y))
         combiner = read_combiner(
             self.combiner, normalise=self.normalise, weighted=weight is not None
         )
@@ -208,7 +205,7 @@ class CombinedClassifier(
             for problem, name in zip(binary_problems(target), target.columns.tolist(), strict=True)
         ]
         nested = fit_nested(classifiers, self.indicators, problems, weight, self.n_jobs)
-        labelled, rng = [each.labelled for each in nested], generator(self.random_state)
+        labelled, rng = [each.labelled for each in nested], validation.generator(self.random_state)
         self._combined = combiner.fit(labelled, rng, self.n_jobs)
         self._members = [each.members for each in nested]
         self._columns = target.columns.tolist()
@@ -251,10 +248,7 @@ class CombinedClassifier(
         """
         Return the class of each document, or 0 and 1 for each label.
 
-        Parameters
-        ----------
-        X : array-like, sparse matrix, DataFrame or list of n documents
-            Documents in the form that the classifiers take.
+        The parameters are those of `decision_function`.
         """
         inputs, classes = self._inputs(X), self._names
         if self._kind == MULTICLASS:
@@ -280,7 +274,7 @@ class CombinedClassifier(
         -------
         array of shape (n,) or (n, columns) of bool
         """
-        check_choice("measure", measure, tuple(MEASURES))
+        validation.check_choice("measure", measure, tuple(MEASURES))
         taken = self._decide(self._inputs(X), measure)
         return taken[:, 0] if self._kind == BINARY else taken
 
@@ -289,14 +283,7 @@ class CombinedClassifier(
         """
         Return probabilities of all classes, in the order of `classes_`, or of each label.
 
-        Parameters
-        ----------
-        X : array-like, sparse matrix, DataFrame or list of n documents
-            Documents in the form that the classifiers take.
-
-        Returns
-        -------
-        array of shape (n, classes) or (n, labels)
+        The parameters are those of `decision_function`.
         """
         return np.asarray(np.exp(self.predict_log_proba(X)))
 
@@ -305,10 +292,7 @@ class CombinedClassifier(
         """
         Return natural logarithms of `predict_proba`.
 
-        Parameters
-        ----------
-        X : array-like, sparse matrix, DataFrame or list of n documents
-            Documents in the form that the classifiers take.
+        The parameters are those of `decision_function`.
         """
         log_p = self._log_proba(self._scores(self._inputs(X)))
         return log_p[:, ::-1] if self._turned else log_p
@@ -338,8 +322,8 @@ class CombinedClassifier(
         ValueError
             If the combiner has no posterior, or an argument is out of range.
         """
-        check_fraction(level=level)
-        check_choice("kind", kind, INTERVALS)
+        validation.check_fraction(level=level)
+        validation.check_choice("kind", kind, INTERVALS)
         inputs = self._inputs(X)
         n = len(inputs[0].scores)
         parts = [
@@ -378,7 +362,7 @@ class CombinedClassifier(
         if draws is not None:
             if not 1 <= draws <= len(out):
                 raise ValueError(f"draws must be from 1 to {len(out)}, got {draws}.")
-            out = out[generator(random_state).choice(len(out), draws, replace=False)]
+            out = out[validation.generator(random_state).choice(len(out), draws, replace=False)]
         return out[:, :, 0] if self._kind == BINARY else out
 
     def weights(self, level: float = 0.9) -> pd.DataFrame:
@@ -406,7 +390,7 @@ class CombinedClassifier(
         """
         import pandas as pd
 
-        check_fraction(level=level)
+        validation.check_fraction(level=level)
         tables = {name: each.coefficients(level) for name, each in self._combinations().items()}
         return pd.DataFrame(pd.concat(tables, names=["problem"]))
 
@@ -462,7 +446,7 @@ class CombinedClassifier(
 
     def _inputs(self, X: Any) -> list[Inputs]:
         check_is_fitted(self, "classes_")
-        return [members.inputs(unmasked(X, "X")) for members in self._members]
+        return [members.inputs(validation.unmasked(X, "X")) for members in self._members]
 
     def _scores(self, inputs: list[Inputs]) -> Floats:
         pairs = zip(self._combined, inputs, strict=True)

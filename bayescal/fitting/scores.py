@@ -13,26 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bayescal.support import validation
 from bayescal.support.numerics import bulk_width, rounding, units_of
 from bayescal.support.score_checks import Direction, direction
-from bayescal.support.validation import (
-    PROBABILITY_ENDS,
-    Floats,
-    as_reals,
-    as_scores,
-    as_scores_of,
-    as_weights,
-    check_same_length,
-    column_names,
-    either_weights,
-    encode_labels,
-    match_labels,
-    missing,
-    name_of,
-    probability_ends,
-    unmasked,
-    warn_unless_counts,
-)
+from bayescal.support.validation import PROBABILITY_ENDS, Floats
 
 # The dimension "klass" of every result, in this order.
 KLASS = ("negative", "positive")
@@ -118,16 +102,18 @@ def read_binary_scores(
             "y must hold the labels: a calibrator requires y to be passed, but the target y is"
             " None. Of a table pass two columns, fit(table['score'], table['label'])."
         )
-    ends = probability_ends(as_scores(scores), scores_are)
-    values = as_scores_of(scores, scores_are, ends=ends)
-    check_same_length("scores", values.size, "y", len(np.asarray(y)))
-    weight, base_rate = either_weights(sample_weight, sampling_weight, values.size), None
-    classes, is_positive = encode_labels(y, weight, positive=positive, scores=values)
+    ends = validation.probability_ends(validation.as_scores(scores), scores_are)
+    values = validation.as_scores_of(scores, scores_are, ends=ends)
+    validation.check_same_length("scores", values.size, "y", len(np.asarray(y)))
+    weight, base_rate = validation.either_weights(sample_weight, sampling_weight, values.size), None
+    classes, is_positive = validation.encode_labels(y, weight, positive=positive, scores=values)
     if weight is not None and sampling_weight is not None:
         weight, base_rate = sampled(weight, is_positive)
     elif weight is not None:
-        warn_unless_counts(weight)
-    data = BinaryScores(values, is_positive, bounded_weights(weight), scores_are, name_of(scores))
+        validation.warn_unless_counts(weight)
+    data = BinaryScores(
+        values, is_positive, bounded_weights(weight), scores_are, validation.name_of(scores)
+    )
     score = within_reach(values, *data.own_units)
     return replace(data, score=score, ends=ends, base_rate=base_rate), classes
 
@@ -302,16 +288,16 @@ def read_cells(scores: Any, topics: ArrayLike | None = None) -> Cells:
     """Return scores with their topics."""
     if hasattr(scores, "columns"):
         return _of_table(scores, topics)
-    values = as_reals(scores, "scores")
+    values = validation.as_reals(scores, "scores")
     if values.ndim == 2:
         names = names_of_columns(scores, topics)
         names, rank = np.unique(names, return_inverse=True)
         code = np.tile(rank, values.shape[0])
-        return Cells(as_scores(values.ravel(), "scores"), names, code, values.shape)
+        return Cells(validation.as_scores(values.ravel(), "scores"), names, code, values.shape)
     if topics is None:
         raise ValueError("topics must hold the topic of each score, got None.")
-    long, names = as_scores(values, "scores"), _names(topics)
-    check_same_length("scores", long.size, "topics", names.size)
+    long, names = validation.as_scores(values, "scores"), _names(topics)
+    validation.check_same_length("scores", long.size, "topics", names.size)
     return Cells(long, *np.unique(names, return_inverse=True), long.shape)
 
 
@@ -347,23 +333,23 @@ def read_topics(
             raise ValueError("labels must be None with a DataFrame: its column label holds them.")
         _check_columns(scores, COLUMNS)
         labels = scores["label"]
-    cells, given = read_cells(scores, topics), np.asarray(unmasked(labels, "labels"))
+    cells, given = read_cells(scores, topics), np.asarray(validation.unmasked(labels, "labels"))
     if given.shape != cells.shape:
         raise ValueError(f"labels must have the shape of scores, {cells.shape}, got {given.shape}.")
     flat = given.ravel()
-    known = ~missing(flat)
+    known = ~validation.missing(flat)
     if not known.any():
         wanted = "one label of each class" if classes is None else "one label"
         raise ValueError(f"labels must hold at least {wanted}, got none.")
     weight = _weights(sample_weight, cells.shape)
     weight = None if weight is None else bounded_weights(weight[known])
     if classes is None:
-        classes, is_positive = encode_labels(flat[known], weight, "labels", positive)
+        classes, is_positive = validation.encode_labels(flat[known], weight, "labels", positive)
     else:
-        is_positive = match_labels(flat[known], classes, "labels")
+        is_positive = validation.match_labels(flat[known], classes, "labels")
     raw = cells.score[known]
-    ends = probability_ends(raw, scores_are) if ends is None else ends
-    score = as_scores_of(raw, scores_are, ends=ends)
+    ends = validation.probability_ends(raw, scores_are) if ends is None else ends
+    score = validation.as_scores_of(raw, scores_are, ends=ends)
     data = TopicScores(cells.names, cells.code[known], score, is_positive, classes, weight, ends)
     if weight is not None:
         # Topics without any document that counts stay: the population answers for them.
@@ -378,7 +364,7 @@ def read_topics(
 def _weights(sample_weight: ArrayLike | None, shape: tuple[int, ...]) -> Floats | None:
     """Return the weight of each cell, one after the other; a document's is that of its cells."""
     if len(shape) == 1 or sample_weight is None:
-        return as_weights(sample_weight, math.prod(shape))
+        return validation.as_weights(sample_weight, math.prod(shape))
     documents, topics = shape
     if np.ndim(sample_weight) == 2:
         if np.shape(sample_weight) != shape:
@@ -386,8 +372,8 @@ def _weights(sample_weight: ArrayLike | None, shape: tuple[int, ...]) -> Floats 
                 f"sample_weight must have shape {shape}, one weight a score, or ({documents},), one"
                 f" a document, got {np.shape(sample_weight)}."
             )
-        return as_weights(np.asanyarray(sample_weight).ravel(), documents * topics)
-    of_documents = as_weights(sample_weight, documents)
+        return validation.as_weights(np.asanyarray(sample_weight).ravel(), documents * topics)
+    of_documents = validation.as_weights(sample_weight, documents)
     return None if of_documents is None else np.repeat(of_documents, topics)
 
 
@@ -395,9 +381,9 @@ def _of_table(table: Any, topics: ArrayLike | None) -> Cells:
     if topics is not None:
         raise ValueError("topics must be None with a DataFrame: its column topic holds them.")
     _check_columns(table, ("score", "topic"))
-    score = as_scores(np.asarray(table["score"]), "score")
+    score = validation.as_scores(np.asarray(table["score"]), "score")
     names, code = np.unique(_names(table["topic"]), return_inverse=True)
-    if "document" in column_names(table):
+    if "document" in validation.column_names(table):
         pairs = list(zip(np.asarray(table["document"]).tolist(), code.tolist(), strict=True))
         if len(set(pairs)) < len(pairs):
             document, topic = next(each for each, count in Counter(pairs).items() if count > 1)
@@ -409,7 +395,7 @@ def _of_table(table: Any, topics: ArrayLike | None) -> Cells:
 
 
 def _check_columns(table: Any, wanted: tuple[str, ...]) -> None:
-    lacking = [name for name in wanted if name not in column_names(table)]
+    lacking = [name for name in wanted if name not in validation.column_names(table)]
     if lacking:
         raise ValueError(
             f"a DataFrame of topics must have the columns {', '.join(wanted)};"
@@ -419,7 +405,7 @@ def _check_columns(table: Any, wanted: tuple[str, ...]) -> None:
 
 def _names(topics: ArrayLike) -> NDArray[Any]:
     """Return topic names: all strings or all whole numbers."""
-    values = np.asarray(unmasked(topics, "topics"))
+    values = np.asarray(validation.unmasked(topics, "topics"))
     if values.ndim != 1:
         raise ValueError(f"topics must have shape (n,), got {values.shape}.")
     if values.size == 0:

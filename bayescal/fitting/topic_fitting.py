@@ -23,21 +23,7 @@ from bayescal.fitting.engines.pooled.hyperparameters import TopicHyperparameters
 from bayescal.fitting.engines.pooled.nuts import Sampler
 from bayescal.fitting.parts.part import POSTERIOR, Reading
 from bayescal.fitting.parts.pooled import densities_place
-from bayescal.fitting.results.topics import (
-    added_density_groups,
-    added_log_odds_groups,
-    append_topics,
-    at_topic,
-    combination_groups,
-    density_groups,
-    document_groups,
-    join_documents,
-    read_log_odds_population,
-    read_population,
-    read_recalibration,
-    weight_groups,
-    weights_of_population,
-)
+from bayescal.fitting.results import topics as topic_groups
 from bayescal.fitting.results.tree import Results, read_scores_are
 from bayescal.fitting.scores import BinaryScores, TopicScores
 from bayescal.support.validation import Floats
@@ -78,7 +64,7 @@ def fit_topic_results(data: TopicScores, options: TopicOptions, attrs: dict[str,
     densities = []
     for family in families:
         found = _fit_family(topics, family, scale, options)
-        groups |= density_groups(found, family, families, data.names, shape)
+        groups |= topic_groups.density_groups(found, family, families, data.names, shape)
         densities.append(_drawn(family, found.sides, found.rate_population, scale))
     if len(families) > 1:
         combination = combine_topics(
@@ -90,7 +76,7 @@ def fit_topic_results(data: TopicScores, options: TopicOptions, attrs: dict[str,
             hyperparameters=given,
             lapse=options.lapse,
         )
-        groups |= combination_groups(combination, densities[0].base, data.names, shape)
+        groups |= topic_groups.combination_groups(combination, densities[0].base, data.names, shape)
     groups |= _documents(data, shaped, topics, families[0], scale, options.scores_are)
     return Results(groups, attrs)
 
@@ -115,7 +101,7 @@ def _documents(
     """Return the groups of documents, with maximum likelihood of the densities' own documents."""
     unpooled = fit_unpooled(topics, family.name)
     counts = np.stack([shaped.counts(False), shaped.counts(True)])
-    return document_groups(data, scale, scores_are, family, unpooled, counts, others)
+    return topic_groups.document_groups(data, scale, scores_are, family, unpooled, counts, others)
 
 
 def _fit_family(
@@ -148,20 +134,20 @@ def extend_results(
 ) -> Results:
     """Return results with further topics around the population, each as if it were the only one."""
     topics, groups = _by_topic(data), results.groups
-    reading = Reading.of(at_topic(groups, None))
+    reading = Reading.of(topic_groups.at_topic(groups, None))
     scale = reading.centre, reading.spread
     sizes = groups[POSTERIOR].sizes
     shape = sizes["chain"], sizes["draw"]
     added: dict[str, xr.Dataset] = {}
     densities = []
     for family in families:
-        population = read_population(groups, densities_place(family, families))
+        population = topic_groups.read_population(groups, densities_place(family, families))
         found = add_topics(topics, family, population, rng, scale)
-        added |= added_density_groups(found, family, families, data.names, shape)
+        added |= topic_groups.added_density_groups(found, family, families, data.names, shape)
         densities.append(_drawn(family, found.sides, population.rate, scale))
     if len(families) > 1:
-        base_weight, weight = weights_of_population(groups)
-        along = read_recalibration(groups)
+        base_weight, weight = topic_groups.weights_of_population(groups)
+        along = topic_groups.read_recalibration(groups)
         # As many draws as those of densities that weights are learnt from.
         along = along.take(np.arange(min(MOST_DRAWS, along.size)))
         direct, weights = extend_combination(
@@ -170,15 +156,17 @@ def extend_results(
             rng,
             base_weight=base_weight,
             recalibrate=along.predictive,
-            fitted=read_log_odds_population(groups),
+            fitted=topic_groups.read_log_odds_population(groups),
             population=weight,
         )
-        added |= added_log_odds_groups(direct, data.names, shape)
-        added |= weight_groups(weights, data.names)
+        added |= topic_groups.added_log_odds_groups(direct, data.names, shape)
+        added |= topic_groups.weight_groups(weights, data.names)
     documents = _documents(
         data, data, topics, families[0], scale, read_scores_are(groups), reading.score_range
     )
-    joined = append_topics(groups, added) | join_documents(groups, documents)
+    joined = topic_groups.append_topics(groups, added) | topic_groups.join_documents(
+        groups, documents
+    )
     return Results({**groups, **joined}, results.attrs)
 
 

@@ -8,16 +8,8 @@ from numpy.typing import ArrayLike
 
 from bayescal.metrics.inputs import as_draws, as_truth, read_outcomes
 from bayescal.metrics.scores import Metric
-from bayescal.support.validation import (
-    Floats,
-    check_choice,
-    check_count,
-    check_flag,
-    check_fraction,
-    either_weights,
-    generator,
-    warn_unless_counts,
-)
+from bayescal.support import validation
+from bayescal.support.validation import Floats
 
 KINDS = ("percentile", "basic")
 
@@ -101,14 +93,14 @@ def bootstrap_interval(
     >>> found.lower < found.value < found.upper, found.method
     (True, 'bootstrap')
     """
-    check_fraction(level=level)
-    check_count("resamples", resamples)
-    check_choice("kind", kind, KINDS)
+    validation.check_fraction(level=level)
+    validation.check_count("resamples", resamples)
+    validation.check_choice("kind", kind, KINDS)
     outcomes = read_outcomes(
         y_true, y_prob, sample_weight, sampling_weight, as_evidence=True
     ).counted()
     value = float(metric(outcomes.truth, outcomes.p, sample_weight=outcomes.weight))
-    rng, counts = generator(rng), outcomes.counts
+    rng, counts = validation.generator(rng), outcomes.counts
     # A weight below 1/2 in all would leave nothing to draw.
     size = outcomes.p.size if outcomes.sampled else max(round(counts.sum()), 1)
     chance = np.ones(counts.size) if outcomes.sampled else counts
@@ -174,17 +166,17 @@ def posterior_interval(
     >>> round(found.value, 2), found.method
     (0.1, 'posterior')
     """
-    check_fraction(level=level)
-    check_flag(resample=resample)
+    validation.check_fraction(level=level)
+    validation.check_flag(resample=resample)
     truth = as_truth(y_true)
     probabilities = as_draws(draws, truth.size)
-    weight = either_weights(sample_weight, sampling_weight, truth.size)
+    weight = validation.either_weights(sample_weight, sampling_weight, truth.size)
     if resample and weight is not None and sampling_weight is None:
-        warn_unless_counts(weight)
+        validation.warn_unless_counts(weight)
     # Gamma variables in proportion are a Dirichlet: of n documents a flat one.
     shape, scale = (weight, 1.0) if sampling_weight is None else (None, weight)
     shape = np.ones(truth.size) if shape is None else shape
-    rng = generator(rng)
+    rng = validation.generator(rng)
     values = np.empty(len(probabilities))
     for k, p in enumerate(probabilities):
         own = rng.standard_gamma(shape) * scale if resample else weight

@@ -13,17 +13,9 @@ from sklearn.base import clone
 from bayescal.calibrators.score_calibrator import ScoreCalibrator
 from bayescal.metrics import losses
 from bayescal.plots import display
+from bayescal.support import validation
 from bayescal.support.palette import MLE_COLOUR, POSTERIOR_COLOUR
 from bayescal.support.score_checks import without_scores_warnings
-from bayescal.support.validation import (
-    as_scores,
-    check_count,
-    check_same_length,
-    encode_labels,
-    generator,
-    match_labels,
-    name_of,
-)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -117,21 +109,26 @@ class LearningCurveDisplay(display.Display):
             If an argument is not as described, or a size exceeds the positives there are.
         """
         display.require("matplotlib")
-        check_count("repeats", repeats)
+        validation.check_count("repeats", repeats)
         named = calibrators if isinstance(calibrators, Mapping) else {"": calibrators}
-        rng, values = generator(random_state), as_scores(scores)
+        rng, values = validation.generator(random_state), validation.as_scores(scores)
         # Other objects with fit and predict_proba may mean something else by that name.
         ours = [each for each in named.values() if isinstance(each, ScoreCalibrator)]
         asked = [each.positive for each in ours if each.positive is not None]
-        classes, positive = encode_labels(y, positive=asked[0] if asked else None)
-        check_same_length("scores", values.size, "y", positive.size)
+        classes, positive = validation.encode_labels(y, positive=asked[0] if asked else None)
+        validation.check_same_length("scores", values.size, "y", positive.size)
         if test is None:
             fitted = _half(positive, rng)
             tested = (values[~fitted], positive[~fitted])
             values, positive = values[fitted], positive[fitted]
         else:
-            tested = (as_scores(test[0], "test"), match_labels(test[1], classes, "test"))
-            check_same_length("test scores", tested[0].size, "test labels", tested[1].size)
+            tested = (
+                validation.as_scores(test[0], "test"),
+                validation.match_labels(test[1], classes, "test"),
+            )
+            validation.check_same_length(
+                "test scores", tested[0].size, "test labels", tested[1].size
+            )
         sizes = _sizes(sizes, int(positive.sum()))
         out = np.empty((len(named), len(sizes), repeats))
         for s, size in enumerate(sizes):
@@ -145,7 +142,7 @@ class LearningCurveDisplay(display.Display):
                     out[c, s, r] = loss.log_loss / loss.n
         dims, coords = ("calibrator", "positives", "repeat"), {"calibrator": list(named)}
         data = xr.Dataset({"log_loss": (dims, out)}, coords | {"positives": list(sizes)})
-        attrs = {"positive_class": str(classes[1]), "score_name": name_of(scores)}
+        attrs = {"positive_class": str(classes[1]), "score_name": validation.name_of(scores)}
         return cls(data.assign_attrs(attrs)).plot(ax=ax, legend=legend)
 
     def plot(self, *, ax: Axes | None = None, legend: bool = True) -> Self:
@@ -202,7 +199,7 @@ def _sizes(sizes: Sequence[int] | None, most: int) -> tuple[int, ...]:
     if sizes is None:
         return tuple(size for size in DEFAULT_SIZES if size <= most) or (most,)
     for size in sizes:
-        check_count("sizes", size)
+        validation.check_count("sizes", size)
         if size > most:
             raise ValueError(
                 f"sizes must not exceed the {most} positives to draw from, got {size}."

@@ -11,16 +11,9 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from bayescal.ranking.queries import Queries, group_by_query
+from bayescal.support import validation
 from bayescal.support.numerics import centre_and_spread
-from bayescal.support.validation import (
-    Floats,
-    Integers,
-    as_scores,
-    check_choice,
-    check_count,
-    unmasked,
-    validated,
-)
+from bayescal.support.validation import Floats, Integers
 
 SPACINGS = ("quantiles", "even")
 
@@ -49,7 +42,9 @@ class StepFunctions:
 
     def __call__(self, X: ArrayLike) -> Floats:  # noqa: N803
         """Return the scores of documents, shape (documents,), given those of the functions."""
-        scores = check_array(unmasked(X, "X"), dtype=np.float64, ensure_all_finite="allow-nan")
+        scores = check_array(
+            validation.unmasked(X, "X"), dtype=np.float64, ensure_all_finite="allow-nan"
+        )
         if scores.shape[1] != len(self.thresholds):
             raise ValueError(
                 f"X must have {len(self.thresholds)} columns, one a function, got"
@@ -118,10 +113,10 @@ class BinnedFunctions(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         ValueError
             If an argument is not as described.
         """
-        check_count("n_thresholds", self.n_thresholds)
-        scores = validated(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
+        validation.check_count("n_thresholds", self.n_thresholds)
+        scores = validation.validated(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
         if isinstance(self.thresholds, str):
-            check_choice("thresholds", self.thresholds, SPACINGS)
+            validation.check_choice("thresholds", self.thresholds, SPACINGS)
             self.thresholds_ = [self._chosen(column) for column in scores.T]
         else:
             explicit = np.unique(np.asarray(self.thresholds, dtype=np.float64))
@@ -142,7 +137,9 @@ class BinnedFunctions(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             Scores by the functions fitted.
         """
         check_is_fitted(self, "thresholds_")
-        scores = validated(self, X, dtype=np.float64, reset=False, ensure_all_finite="allow-nan")
+        scores = validation.validated(
+            self, X, dtype=np.float64, reset=False, ensure_all_finite="allow-nan"
+        )
         # A comparison with nan is false: no threshold is reached.
         parts = [
             scores[:, [column]] >= thresholds for column, thresholds in enumerate(self.thresholds_)
@@ -282,7 +279,7 @@ def standardise_within_queries(scores: ArrayLike, qid: Any = None) -> Floats:
     >>> standardise_within_queries([5.0, 6.0, 7.0, 0.1, 0.1], [1, 1, 1, 2, 2]).round(3).tolist()
     [-0.674, 0.0, 0.674, 0.0, 0.0]
     """
-    values = as_scores(scores)
+    values = validation.as_scores(scores)
     return standardise(values, group_by_query(qid, values.size))
 
 
@@ -296,7 +293,7 @@ def standardise(values: Floats, queries: Queries) -> Floats:
 
 
 def _by_query(function: Callable[[Floats], Floats], X: ArrayLike, qid: Any) -> Floats:  # noqa: N803
-    scores = np.asarray(unmasked(X, "X"), dtype=np.float64)
+    scores = np.asarray(validation.unmasked(X, "X"), dtype=np.float64)
     if scores.ndim != 2:
         raise ValueError(
             f"X must have shape (documents, functions), one score each, got {scores.shape}."

@@ -12,15 +12,9 @@ from sklearn.preprocessing import Binarizer, normalize
 from sklearn.svm import LinearSVC
 from sklearn.utils.validation import check_is_fitted, check_non_negative
 
+from bayescal.support import validation
 from bayescal.support.parallel import blocks_of
-from bayescal.support.validation import (
-    Floats,
-    check_choice,
-    check_count,
-    check_flag,
-    encode_labels,
-    validated,
-)
+from bayescal.support.validation import Floats
 from bayescal.text import word_models
 
 # Of similarities in memory at a time: 64 MB.
@@ -122,9 +116,9 @@ class NearestNeighbours(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             If an argument is not as described.
         """
         if self.neighbours is not None:
-            check_count("neighbours", self.neighbours)
-        X, y = validated(self, X, y, accept_sparse="csr", dtype=np.float64)  # noqa: N806
-        self.classes_, self.positive_ = encode_labels(y)
+            validation.check_count("neighbours", self.neighbours)
+        X, y = validation.validated(self, X, y, accept_sparse="csr", dtype=np.float64)  # noqa: N806
+        self.classes_, self.positive_ = validation.encode_labels(y)
         check_non_negative(X, f"{type(self).__name__}.fit")
         n = self.positive_.size
         frequency = np.asarray(word_models.presence(X).sum(axis=0), dtype=np.float64)
@@ -153,7 +147,7 @@ class NearestNeighbours(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             can be, cosine 0, from all others.
         """
         check_is_fitted(self, "documents_")
-        X = validated(self, X, accept_sparse="csr", dtype=np.float64, reset=False)  # noqa: N806
+        X = validation.validated(self, X, accept_sparse="csr", dtype=np.float64, reset=False)  # noqa: N806
         wanted = self.neighbours_ if count is None else min(count, self.positive_.size)
         return nearest_documents(self.weigh(X), self.documents_, wanted)
 
@@ -266,7 +260,7 @@ def naive_bayes(kind: str = "naive_bayes", *, words: int = WORDS) -> Pipeline:
     >>> naive_bayes().steps[0]
     ('words', MutualInformationSelector())
     """
-    check_choice("kind", kind, tuple(NAIVE_BAYES))
+    validation.check_choice("kind", kind, tuple(NAIVE_BAYES))
     steps = [
         ("words", word_models.MutualInformationSelector(words)),
         ("classifier", NAIVE_BAYES[kind]()),
@@ -308,11 +302,11 @@ def linear_svm(
     >>> [name for name, _ in linear_svm(weights="binary").steps]
     ['words', 'presence', 'weights', 'classifier']
     """
-    check_choice("weights", weights, tuple(WEIGHTS))
+    validation.check_choice("weights", weights, tuple(WEIGHTS))
     steps: list[tuple[str, Any]] = [("words", word_models.MutualInformationSelector(words))]
     if weights == "binary":
         steps.append(("presence", Binarizer()))
-    check_flag(normalise=normalise)
+    validation.check_flag(normalise=normalise)
     weighting = TfidfTransformer(norm="l2" if normalise else None, **WEIGHTS[weights])
     classifier = LinearSVC(loss="hinge", C=cost, random_state=random_state, max_iter=MOST_STEPS)
     return Pipeline([*steps, ("weights", weighting), ("classifier", classifier)])
@@ -392,7 +386,7 @@ def make_classifier(name: str, *, words: int = WORDS, random_state: int = 0) -> 
     >>> make_classifier("linear_svm").steps[-1][1].loss
     'hinge'
     """
-    check_choice("classifier", name, CLASSIFIERS)
+    validation.check_choice("classifier", name, CLASSIFIERS)
     if name == "linear_svm":
         return linear_svm(words=words, random_state=random_state)
     if name == "nearest_neighbours":

@@ -18,15 +18,9 @@ from sklearn.naive_bayes import MultinomialNB
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import check_is_fitted, check_non_negative
 
+from bayescal.support import validation
 from bayescal.support.numerics import probabilities
-from bayescal.support.validation import (
-    Floats,
-    check_count,
-    check_same_length,
-    encode_labels,
-    unmasked,
-    validated,
-)
+from bayescal.support.validation import Floats
 
 
 def presence(counts: Any) -> Any:
@@ -62,8 +56,8 @@ def mutual_information(counts: Any, positive: ArrayLike) -> Floats:
     >>> mutual_information([[2, 1], [1, 1], [0, 1], [0, 1]], [True, True, False, False]).round(4)
     array([0.6931, 0.    ])
     """
-    present = presence(unmasked(counts, "counts"))
-    truth = np.asarray(unmasked(positive, "positive"), dtype=np.float64)
+    present = presence(validation.unmasked(counts, "counts"))
+    truth = np.asarray(validation.unmasked(positive, "positive"), dtype=np.float64)
     n, n_positive = float(truth.size), float(truth.sum())
     with_word = np.asarray(present.sum(axis=0), dtype=np.float64)
     with_both = np.asarray(present.T @ truth)
@@ -130,15 +124,15 @@ class MutualInformationSelector(SelectorMixin, BaseEstimator):  # type: ignore[m
         ValueError
             If an argument is not as described, or no word is in `min_documents` documents.
         """
-        check_count("k", self.k)
-        check_count("min_documents", self.min_documents)
-        X, y = validated(self, X, y, accept_sparse="csr", multi_output=True)  # noqa: N806
-        given = y if topics is None else np.asarray(unmasked(topics, "topics"))
+        validation.check_count("k", self.k)
+        validation.check_count("min_documents", self.min_documents)
+        X, y = validation.validated(self, X, y, accept_sparse="csr", multi_output=True)  # noqa: N806
+        given = y if topics is None else np.asarray(validation.unmasked(topics, "topics"))
         labels = np.atleast_2d(np.transpose(given))
-        check_same_length("X", X.shape[0], "topics", labels.shape[1])
+        validation.check_same_length("X", X.shape[0], "topics", labels.shape[1])
         # Words hold no information on a class of all documents, or of none: one other is enough.
         telling = [column for column in labels if np.unique(column).size > 1] or labels[:1]
-        positive = [encode_labels(column)[1] for column in telling]
+        positive = [validation.encode_labels(column)[1] for column in telling]
         documents = np.asarray(presence(X).sum(axis=0))
         candidates = np.flatnonzero(documents >= self.min_documents)
         if candidates.size == 0:
@@ -212,8 +206,8 @@ class LogLinear(LogOddsClassifier):
         ValueError
             If an argument is not as described.
         """
-        X, y = validated(self, X, y, accept_sparse="csr", dtype=np.float64)  # noqa: N806
-        self.classes_, positive = encode_labels(y)
+        X, y = validation.validated(self, X, y, accept_sparse="csr", dtype=np.float64)  # noqa: N806
+        self.classes_, positive = validation.encode_labels(y)
         check_non_negative(X, f"{type(self).__name__}.fit")
         n, n_positive = float(positive.size), float(positive.sum())
         # Laplace's m-estimate (n_c + 1/N)/(N + 2/N) of both classes: the denominators cancel.
@@ -226,7 +220,7 @@ class LogLinear(LogOddsClassifier):
     def decision_function(self, X: Any) -> Floats:  # noqa: N803
         """Return natural log-odds of the positive class; shape (documents,)."""
         check_is_fitted(self, "log_ratios_")
-        X = validated(self, X, accept_sparse="csr", dtype=np.float64, reset=False)  # noqa: N806
+        X = validation.validated(self, X, accept_sparse="csr", dtype=np.float64, reset=False)  # noqa: N806
         return np.asarray(self._features(sparse.csr_array(X)) @ self.log_ratios_ + self.intercept_)
 
     def __sklearn_tags__(self) -> Any:
@@ -329,7 +323,7 @@ class BernoulliNaiveBayes(LogLinear):
         return presence(counts)
 
     def _log_probabilities(self, counts: Any, positive: NDArray[np.bool_]) -> Floats:
-        present = presence(unmasked(counts, "counts"))
+        present = presence(validation.unmasked(counts, "counts"))
         share = np.asarray(present.mean(axis=0))
         sizes = np.array([[float((~positive).sum())], [float(positive.sum())]])
         with_word = np.stack(
@@ -431,8 +425,8 @@ class DecisionTree(LogOddsClassifier):
         ValueError
             If an argument is not as described.
         """
-        X, y = validated(self, X, y, accept_sparse="csr", dtype=np.float64)  # noqa: N806
-        self.classes_, positive = encode_labels(y)
+        X, y = validation.validated(self, X, y, accept_sparse="csr", dtype=np.float64)  # noqa: N806
+        self.classes_, positive = validation.encode_labels(y)
         n = positive.size
         gain = np.log(n) / 2.0 if self.penalty is None else self.penalty
         if not 0.0 <= gain < np.inf:
@@ -448,5 +442,5 @@ class DecisionTree(LogOddsClassifier):
     def decision_function(self, X: Any) -> Floats:  # noqa: N803
         """Return natural log-odds of the positive class at each document's leaf; (documents,)."""
         check_is_fitted(self, "tree_")
-        X = validated(self, X, accept_sparse="csr", dtype=np.float64, reset=False)  # noqa: N806
+        X = validation.validated(self, X, accept_sparse="csr", dtype=np.float64, reset=False)  # noqa: N806
         return np.asarray(self.log_odds_[self.tree_.apply(X)])

@@ -10,14 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayescal.combining.online import reading
 from bayescal.combining.online.rules import RULES, Advice, Rule, Run, squared_error
-from bayescal.support.validation import (
-    Floats,
-    Integers,
-    check_choice,
-    check_count,
-    check_fraction,
-    validated,
-)
+from bayescal.support import validation
+from bayescal.support.validation import Floats, Integers
 
 # One round can change weights by its square, which must not underflow.
 LEAST_BETA = 1e-100
@@ -262,11 +256,11 @@ class OnlineCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return weights if self.n_indicators_ else weights[:, 0]
 
     def _checked_rule(self) -> Rule:
-        check_choice("rule", self.rule, tuple(RULES))
-        check_fraction(beta=self.beta, eta=self.eta)
+        validation.check_choice("rule", self.rule, tuple(RULES))
+        validation.check_fraction(beta=self.beta, eta=self.eta)
         if self.beta < LEAST_BETA:
             raise ValueError(f"beta must be at least {LEAST_BETA:g}, got {self.beta}.")
-        check_count("passes", self.passes)
+        validation.check_count("passes", self.passes)
         return RULES[self.rule]
 
     def _read(
@@ -287,7 +281,7 @@ class OnlineCombiner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _read_names(self, P: ArrayLike, *, reset: bool) -> None:  # noqa: N803
         """Store the names of experts, or check that they are the same as before."""
-        validated(self, P, reset=reset, skip_check_array=True, ensure_2d=False)
+        validation.validated(self, P, reset=reset, skip_check_array=True, ensure_2d=False)
 
     def _check_as_before(self, inputs: reading.OnlineInputs) -> None:
         for name, before, now in (

@@ -6,15 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayescal.combining.online.rules import RULES, Advice
-from bayescal.support.validation import (
-    Floats,
-    Integers,
-    as_reals,
-    check_flag,
-    check_same_length,
-    of_each_class,
-    unmasked,
-)
+from bayescal.support import validation
+from bayescal.support.validation import Floats, Integers
 
 ROUNDING = 1e-6
 Bools = NDArray[np.bool_]
@@ -43,7 +36,7 @@ def read_inputs(
     constant_experts: bool,
 ) -> OnlineInputs:
     """Return the checked arguments for a rule."""
-    check_flag(constant_experts=constant_experts)
+    validation.check_flag(constant_experts=constant_experts)
     probabilities = read_probabilities(P, classes)
     n, experts, _ = probabilities.shape
     kind = RULES[rule]
@@ -57,7 +50,7 @@ def read_probabilities(P: ArrayLike, classes: int) -> Floats:  # noqa: N803
     """
     Return probabilities of all classes, shape (n, experts, classes), nan where an expert sleeps.
     """
-    values = as_reals(P, "P")
+    values = validation.as_reals(P, "P")
     _check_unit("P", values, "make them of scores by a calibrator, such as ScoreCalibrator")
     if values.ndim == 2 and classes == 2:
         values = np.stack([1.0 - values, values], axis=2)
@@ -87,7 +80,7 @@ def read_awake(
     """Return the mask of awake experts, (n, experts)."""
     speaks = ~np.isnan(probabilities[:, :, 0])
     if awake is not None:
-        asked = np.asarray(unmasked(awake, "awake"))
+        asked = np.asarray(validation.unmasked(awake, "awake"))
         if asked.dtype != np.bool_ or asked.shape != speaks.shape:
             raise ValueError(
                 f"awake must be bool, of shape (n, experts) = {speaks.shape}, got {asked.dtype} of"
@@ -118,10 +111,10 @@ def read_indicators(indicators: ArrayLike | None, n: int, *, rule: str, takes: b
         raise ValueError(
             f"rule {rule!r} takes no indicators: leave them out, or take 'winbmx' or 'eg'."
         )
-    values = as_reals(indicators, "indicators")
+    values = validation.as_reals(indicators, "indicators")
     if values.ndim != 2 or values.shape[1] == 0:
         raise ValueError(f"indicators must have shape (n, indicators), got {values.shape}.")
-    check_same_length("P", n, "indicators", len(values))
+    validation.check_same_length("P", n, "indicators", len(values))
     if np.isnan(values).any():
         document, column = np.argwhere(np.isnan(values))[0].tolist()
         raise ValueError(
@@ -170,7 +163,7 @@ def _check_unit(name: str, values: Floats, advice: str) -> None:
 def read_classes(classes: ArrayLike) -> NDArray[Any]:
     """Return the classes in sorted order."""
     try:
-        distinct = np.unique(np.asarray(unmasked(classes, "classes")))
+        distinct = np.unique(np.asarray(validation.unmasked(classes, "classes")))
     except TypeError as err:
         raise ValueError(f"labels must be of one type: {err}.") from err
     if distinct.dtype.kind == "f" and np.isnan(distinct).any():
@@ -199,10 +192,10 @@ def known_classes(before: NDArray[Any] | None, named: ArrayLike | None) -> NDArr
 
 def read_labels(y: ArrayLike, classes: NDArray[Any], n: int) -> Integers:
     """Return the position of each label among the classes."""
-    labels = np.asarray(unmasked(y, "y"))
+    labels = np.asarray(validation.unmasked(y, "y"))
     if labels.ndim != 1:
         raise ValueError(f"y must have shape (n,), one label a document, got {labels.shape}.")
-    check_same_length("P", n, "y", labels.size)
+    validation.check_same_length("P", n, "y", labels.size)
     advice = ": name all classes by classes= at the first call"
-    positions: Integers = of_each_class(labels, classes, advice=advice).argmax(axis=0)
+    positions: Integers = validation.of_each_class(labels, classes, advice=advice).argmax(axis=0)
     return positions

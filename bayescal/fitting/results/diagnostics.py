@@ -14,7 +14,7 @@ from bayescal.families import FAMILIES
 from bayescal.fitting.curves.class_draws import SIDES
 from bayescal.fitting.parts.combination import findings, part_of, worst
 from bayescal.fitting.parts.densities import rows_of_classes
-from bayescal.fitting.parts.part import CONSTANTS, DRAWS, MODE, POSTERIOR, Groups, places
+from bayescal.fitting.parts.part import DRAWS, MODE, POSTERIOR, Groups, places
 from bayescal.fitting.parts.pooled import of_unseen
 from bayescal.fitting.results.topics import names_of
 from bayescal.fitting.results.tree import LIKELIHOOD, read_fits
@@ -103,7 +103,7 @@ def problems_by_topic(groups: Groups) -> list[tuple[str, ...]]:
 
 def _of_exact_draws(groups: Groups) -> Diagnostics:
     draws = _count(groups[places(groups)[0].draws[0]])
-    names = names_of(groups) if "topic" in groups[CONSTANTS].dims else None
+    names = names_of(groups) if of_unseen(POSTERIOR) in groups else None
     return Diagnostics(
         rhat=None,
         ess_bulk=float(draws),
