@@ -92,7 +92,7 @@ class ExportedCurves:
         """Return log-odds of shape (curves, n), evaluated one by one."""
         return np.concatenate([self._point(scores), self._band(scores)])
 
-    def tabulate(self, tolerance: float) -> list[tuple[Floats, Floats]]:
+    def tabulate(self, errors: Floats) -> list[tuple[Floats, Floats]]:
         """Return nodes and log-odds for each curve, lines between which follow it."""
         calibration, levels = self.calibration, self._levels
         low, high = self.drawn_in.of(np.array(self.ends())).tolist()
@@ -100,12 +100,12 @@ class ExportedCurves:
         tables = []
         if levels.size < len(self.names):
             curve = self._point if levels.size else self.exact
-            tables.append(refine(self.drawn_in.curve(curve), first, tolerance))
+            tables.append(refine(self.drawn_in.curve(curve), first, errors[0]))
         if calibration.draws is not None and levels.size:
             band = partial(quantiles_of_log_odds, calibration.draws, levels=levels)
             # Quantiles bend wherever two draws change places.
             closer = np.union1d(first, np.linspace(low, high, BAND_NODES))
-            tables.append(refine(self.drawn_in.curve(band), closer, 0.5 * tolerance))
+            tables.append(refine(self.drawn_in.curve(band), closer, 0.5 * errors[-levels.size]))
         return [(node, row) for node, values in tables for row in values]
 
     @cached_property
@@ -213,8 +213,9 @@ def _farthest(score: Floats, log_odds: Floats, bounds: tuple[Floats, Floats], st
 
 # Curves as one table: knots in the user's units, and log-odds that are linear between them.
 
-TOLERANCE = 1e-4  # in probability, of all that is exported
-THINNING = 0.4 * TOLERANCE  # what is missed by leaving nodes out
+# In probability: of point estimates, and of band ends, a tenth of the Monte Carlo error of 4,000 draws
+TOLERANCE, BAND_TOLERANCE = 1e-4, 1e-3
+THINNING = 0.4  # the share of it that leaving nodes out may miss
 # Log-odds beyond are within 4e-18 of 0 or 1 in probability; exp of them overflows nowhere.
 SATURATED = 40.0
 UNITS = 1 << 16  # scores, between which lines of one scale are as good as those of another
@@ -257,29 +258,39 @@ class Table:
         return probability(np.stack(rows))
 
 
-def make_table(curves: ExportedCurves) -> tuple[Table, float]:
+def make_table(curves: ExportedCurves) -> tuple[Table, Floats]:
     """Return the table of some curves, and how far it was found to be from them in probability."""
     for finer in FINER:
         table = _tabulate(curves, 1.0 / finer)
-        off = largest_difference(table, curves)
+        off = largest_differences(table, curves)
         # Not a number, where one of them has no answer, is not within anything.
-        if off <= TOLERANCE:
+        if (off <= tolerances(curves)).all():
             return table, off
     raise RuntimeError(
-        f"what is exported must be within {TOLERANCE} of the calibrator in probability, but is"
-        f" {off:.2g} from it; nothing is written. Please report it with the calibrator's file."
+        f"what is exported must be within {TOLERANCE} of the calibrator's probability and within"
+        f" {BAND_TOLERANCE} of its band, but is {np.max(off):.2g} from it; nothing is written."
+        " Please report it with the calibrator's file."
     )
+
+
+def tolerances(curves: ExportedCurves) -> Floats:
+    """Return the error of each curve, in probability."""
+    return np.array([TOLERANCE, BAND_TOLERANCE, BAND_TOLERANCE])[: len(curves.names)]
 
 
 def _tabulate(curves: ExportedCurves, share: float) -> Table:
     """Return a table for a share of the tolerances."""
+    errors = share * tolerances(curves)
     # What nodes miss and what is missed by leaving some out may add up.
-    nodes = curves.tabulate(share * (TOLERANCE - THINNING))
-    rows = [_knots(curves, row, *each, share) for row, each in enumerate(nodes)]
+    nodes = curves.tabulate((1.0 - THINNING) * errors)
+    rows = [
+        _knots(curves, row, *each, THINNING * error)
+        for row, (each, error) in enumerate(zip(nodes, errors, strict=True))
+    ]
     return Table(dict(zip(curves.names, rows, strict=True)), curves.bounded)
 
 
-def _knots(curves: ExportedCurves, row: int, node: Floats, values: Floats, share: float) -> Knots:
+def _knots(curves: ExportedCurves, row: int, node: Floats, values: Floats, error: float) -> Knots:
     problem, scale = curves.problem, curves.drawn_in
     fine = scale.scores(np.union1d(node, np.linspace(node[0], node[-1], UNITS)))
     score = np.union1d(problem.shown(fine), ENDS if curves.bounded else [])
@@ -294,15 +305,16 @@ def _knots(curves: ExportedCurves, row: int, node: Floats, values: Floats, share
         score, log_odds = np.append(score[others], both), np.append(log_odds[others], exact)
         order = np.argsort(score)
         score, log_odds = score[order], log_odds[order]
-    kept = thin(score, log_odds, share * THINNING)
+    kept = thin(score, log_odds, error)
     return Knots(score[kept], log_odds[kept])
 
 
-def largest_difference(table: Table, curves: ExportedCurves) -> float:
-    """Return a table's largest error in probability, between and beyond its knots."""
+def largest_differences(table: Table, curves: ExportedCurves) -> Floats:
+    """Return the largest error in probability of each curve, between and beyond its knots."""
     score = curves.problem.shown(_between(table, curves))
     exact = probability(curves.exact(curves.read(score)))
-    return float(np.abs(table.probabilities(score) - exact).max())
+    off: Floats = np.abs(table.probabilities(score) - exact).max(axis=1)
+    return off
 
 
 def _between(table: Table, curves: ExportedCurves) -> Floats:

@@ -15,7 +15,14 @@ from bayescal.fitting.curves.curves import Prior, prior_draws
 from bayescal.fitting.problems.problem import Calibrator, FittedProblem, problems_of
 from bayescal.fitting.results.tree import ESTIMATOR
 from bayescal.report.export import formats
-from bayescal.report.export.knots import SATURATED, TOLERANCE, ExportedCurves, Table, make_table
+from bayescal.report.export.knots import (
+    BAND_TOLERANCE,
+    SATURATED,
+    TOLERANCE,
+    ExportedCurves,
+    Table,
+    make_table,
+)
 from bayescal.support.files import check_target, whole_file
 from bayescal.support.validation import check_choice, first_of
 
@@ -61,9 +68,11 @@ def make_content(
     table, off = make_table(curves)
     facts = _facts(problem, level, prior) | {
         "error": TOLERANCE,
-        "largest_difference_found": off,
+        "largest_difference_found": float(off[0]),
         "log_odds_beyond_are_cut_at": SATURATED,
     }
+    if level is not None:
+        facts |= {"band_error": BAND_TOLERANCE, "largest_band_difference": float(off[1:].max())}
     return Content(table, facts, column)
 
 
@@ -114,9 +123,9 @@ def export(
     Write what a calibrator says of scores to a file that needs no bayescal, whole or not at all.
 
     The curves of the probability and of both ends of its band are written as knots, between which
-    log-odds are linear. They are within 1e-4 of `predict_proba` and `predict_interval` in
-    probability for every score, however far from those fitted: where the knots end, each curve
-    stays within 1e-5 of where it is. The file is held against the calibrator before it is written.
+    log-odds are linear. They are within 1e-4 of `predict_proba`, and within 1e-3 of
+    `predict_interval`, in probability for every score, however far from those fitted: where the
+    knots end, each curve stays within 1e-5 of where it is. The file is held against the calibrator before it is written.
 
     Parameters
     ----------
@@ -158,7 +167,7 @@ def export(
     IsADirectoryError, FileNotFoundError, PermissionError
         If the file cannot be written; nothing stays then.
     RuntimeError
-        If the knots are farther than 1e-4 from the calibrator; nothing is written then.
+        If the knots are farther than that from the calibrator; nothing is written then.
 
     Examples
     --------
