@@ -62,6 +62,7 @@ def check(score, positive, weight, parts="auto"):
     with warnings.catch_warnings():
         for category in (ScoresWarning, ConvergenceWarning):
             warnings.simplefilter("ignore", category)
+        warnings.filterwarnings("ignore", "sample_weight counts documents")
         calibrator = ScoreCalibrator(parts, draws=50, random_state=0)
         calibrator.fit(score, positive, sample_weight=weight)
         p = calibrator.predict_proba(new)

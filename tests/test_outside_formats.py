@@ -53,7 +53,7 @@ class TestTables:
         np.testing.assert_array_equal(fitted.predict_proba(make(score=S, topic=T)), p)
         # Half of the labels are missing.
         half = make(score=S, label=[None, 1, 0] * 20, topic=T)
-        assert topics().fit(half).posterior_["topics"]["documents"].sum() == 40
+        assert topics().fit(half).posterior_["maximum_likelihood"]["total_weight"].sum() == 40
         more = fitted.add_topics(make(score=S, label=Y, topic=np.repeat(["rye", "tea"], 30)))
         assert more.topics_.size == 4
         more.report(tmp_path / "report.html", table)
@@ -94,7 +94,7 @@ def test_missing_labels_are_named_and_those_of_topics_left_out(kind):
     with pytest.raises(ValueError, match=message):
         CalibratedClassifier(GaussianNB(), quick()).fit(X, labels)
     fitted = topics().fit(S, labels, T)
-    assert fitted.posterior_["topics"]["documents"].sum() == 59
+    assert fitted.posterior_["maximum_likelihood"]["total_weight"].sum() == 59
 
 
 @pytest.mark.parametrize("values", [list(Y), list(Y == 1), list(Y.astype(float))], ids=str)

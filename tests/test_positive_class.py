@@ -121,7 +121,7 @@ def test_topics(pooling, tmp_path):
         lower, upper = each.predict_interval(SCORES, topics, 0.99).T
         assert ((lower <= p[:, 0]) & (p[:, 0] <= upper)).mean() > 0.95
         assert each.fitted_problems()["corn"].labels.tolist() == [1, 0]
-        display = TopicForestDisplay.from_estimator(each, parameter="rate")
+        display = TopicForestDisplay.from_estimator(each, parameter="prior")
         assert "P(0)" in display.data.attrs["label"]
     more = read.add_topics(SCORES[:20], CODES[:20], np.full(20, "rye"))
     assert roc_auc_score(CODES, more.predict_proba(SCORES, np.full(120, "rye"))[:, 1]) > 0.85
@@ -176,7 +176,7 @@ def test_texts():
 
 def test_codes_in_place_of_labels_are_told_apart_by_the_scores():
     turned = ScoreCalibrator(inference="mle", positive="a")
-    with pytest.warns(UserWarning, match="which holds 0 and 1 .* 0 is taken for positive"):
+    with pytest.warns(UserWarning, match="which holds 0 and 1.* 0 is taken for positive"):
         codes = turned.fit(SCORES, CODES)
     assert codes.classes_.tolist() == [0, 1]
     p = codes.predict_proba(SCORES)

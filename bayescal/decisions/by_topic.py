@@ -39,7 +39,7 @@ class HasFittedProblems(Protocol):
 def scores_for(calibrator: Any, documents: Any) -> NDArray[Any]:
     """Return raw scores: those a classifier gives documents, (n, problems), or the ones given."""
     if are_scores(documents) or not hasattr(calibrator, "problem_scores"):
-        return np.asarray(documents)
+        return np.asarray(validation.unmasked(documents, "scores"))
     return np.asarray(calibrator.problem_scores(documents))
 
 

@@ -49,8 +49,9 @@ def read_tree(path: str | Path) -> xr.DataTree:
         with source.open("rb") as raw:
             pickled = raw.read(2) in PICKLED
         hint = (
-            "; it looks like a pickle, which CalibratedClassifier.load reads: that runs the"
-            " code it names, so load it only if you trust its author" * pickled
+            "; it looks like a pickle, which CalibratedClassifier.save writes and"
+            " CalibratedClassifier.load reads: that runs the code it names, so load it only if you"
+            " trust its author" * pickled
         )
         raise ValueError(
             f"{source} cannot be read as a netCDF file, which a calibrator's save writes"

@@ -213,7 +213,7 @@ def _farthest(score: Floats, log_odds: Floats, bounds: tuple[Floats, Floats], st
 
 # Curves as one table: knots in the user's units, and log-odds that are linear between them.
 
-# In probability: of point estimates, and of band ends, a tenth of the Monte Carlo error of 4,000 draws
+# In probability: of points, and of band ends, a tenth of the Monte Carlo error of 4,000 draws
 TOLERANCE, BAND_TOLERANCE = 1e-4, 1e-3
 THINNING = 0.4  # the share of it that leaving nodes out may miss
 # Log-odds beyond are within 4e-18 of 0 or 1 in probability; exp of them overflows nowhere.
