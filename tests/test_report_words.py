@@ -22,8 +22,14 @@ from tests.report_data import data_of, make_problem, make_topics
 
 pytestmark = pytest.mark.one_era
 FAST = {"draws": 100, "random_state": 0}
-RIGHT = {"verdict": "Right.", "advice": "", "calibrated": True, "told": True}
-WRONG = {"verdict": "Off.", "advice": "Fit again.", "calibrated": False, "told": True}
+RIGHT = {
+    "verdict": "Right.",
+    "advice": "",
+    "calibrated": True,
+    "informative": True,
+    "outcome": "right",
+}
+WRONG = RIGHT | {"verdict": "Off.", "advice": "Fit again.", "calibrated": False, "outcome": "off"}
 
 
 @pytest.fixture(scope="module")
@@ -39,21 +45,22 @@ def pooled():
 
 
 @pytest.mark.parametrize(
-    ("tested", "off", "state", "told"),
+    ("tested", "off", "state", "said"),
     [
         (None, (0, 0), "missing", "label some two hundred documents"),
         (RIGHT, (0, 1), "good", "Right."),
         (WRONG, (1, 1), "warning", "Off. Fit again."),
-        (RIGHT | {"told": False}, (0, 1), "unknown", "Right."),
+        (RIGHT | {"informative": False}, (0, 1), "unknown", "Right."),
+        (RIGHT | {"outcome": "uncertain"}, (0, 1), "unknown", "Right."),
         (RIGHT, (1, 10), "good", "by chance alone it would be 0.5 or so"),
         (RIGHT, (6, 10), "warning", "6 of 10 topics are off at 5 %"),
         (WRONG, (1, 10), "warning", "The table of topics says which"),
     ],
 )
-def test_the_answer_is_what_held_out_documents_say(tested, off, state, told):
+def test_the_answer_is_what_held_out_documents_say(tested, off, state, said):
     found = answer_of(tested, off)
     assert found.state == state
-    assert told in found.text
+    assert said in found.text
 
 
 def test_the_summary_answers_and_says_what_to_do(single, tmp_path):

@@ -406,8 +406,9 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
 
         The parameters are those of `decision_function`.
         """
-        positive = self._log_odds(scores, prior) > 0.0
-        likelier: NDArray[Any] = self._fit.classes[positive.astype(np.intp)]
+        log_odds, turned = self.decision_function(scores, prior), self._fit.turned
+        second = log_odds >= 0.0 if turned else log_odds > 0.0
+        likelier: NDArray[Any] = self.classes_[second.astype(np.intp)]
         return likelier
 
     def predict_interval(

@@ -125,7 +125,8 @@ def export(
     The curves of the probability and of both ends of its band are written as knots, between which
     log-odds are linear. They are within 1e-4 of `predict_proba`, and within 1e-3 of
     `predict_interval`, in probability for every score, however far from those fitted: where the
-    knots end, each curve stays within 1e-5 of where it is. The file is held against the calibrator before it is written.
+    knots end, each curve stays within 1e-5 of where it is. The file is held against the calibrator
+    before it is written.
 
     Parameters
     ----------
