@@ -147,8 +147,10 @@ class TestForgetting:
         assert documents["label"].values.sum() == np.count_nonzero(POSITIVE[:FIRST]) > 0
         assert calibrator.mle_.prior < 0.1
 
+    # Halved, they are no numbers of documents.
+    @pytest.mark.filterwarnings("ignore:sample_weight counts documents")
     def test_weights_multiply_what_is_given(self):
-        weight = RNG.integers(1, 4, N).astype(float)
+        weight = np.random.default_rng(0).integers(1, 4, N).astype(float)
         calibrator = ScoreCalibrator("laplace", draws=100, random_state=0)
         calibrator.fit(SCORES[:FIRST], LABELS[:FIRST], weight[:FIRST])
         calibrator.update(SCORES[LATER], LABELS[LATER], weight[LATER], forgetting=0.5)
