@@ -239,10 +239,6 @@ def paired_sign_test(
     ValueError
         If lengths differ or a loss is not finite.
 
-    References
-    ----------
-    See `bayescal.metrics.sign_test.sign_test`.
-
     Examples
     --------
     >>> paired_sign_test([0, 0, 1, 0, 0, 0], [1, 1, 1, 1, 1, 1])

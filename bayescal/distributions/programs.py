@@ -41,14 +41,7 @@ def folder() -> Path:
 
 
 def available() -> list[str]:
-    """
-    Return the names of the package's programs.
-
-    Examples
-    --------
-    >>> available()[:3]
-    ['asymmetric_gaussian', 'asymmetric_laplace', 'classifier_weights']
-    """
+    """Return the names of the package's programs."""
     return sorted(path.stem for path in folder().glob("*.py"))
 
 

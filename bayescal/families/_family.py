@@ -206,7 +206,7 @@ class Family:
 #
 # Where both sides are the same the fit has a closed form. Where each has its own scale, the best
 # scales are known at every candidate for the mode (`_profile.py`) and the narrowest candidate wins:
-# a score or, where a side is Gaussian, a point between two (`_mode_search.py`).
+# a score or, where a side is Gaussian, a point between two (`_profile.py`).
 #
 # With few scores the likelihood often peaks at the smallest or largest of them: one side is empty,
 # its scale 0, and the calibrated probability exactly 0 or 1 beyond the mode. With one score, or all

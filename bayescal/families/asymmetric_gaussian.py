@@ -97,12 +97,7 @@ def rvs(
     size: Size = None,
     rng: Rng = None,
 ) -> Floats:
-    """
-    Draw scores, in raw score units.
-
-    `size` is the shape of the draws, by default the broadcast shape of the parameters; `rng` is a
-    generator or a seed.
-    """
+    """Draw scores, in raw score units; `size` is by default the parameters' broadcast shape."""
     return FAMILY.density(theta, sigma_left, sigma_right).rvs(size, rng)
 
 

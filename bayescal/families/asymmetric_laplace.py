@@ -91,12 +91,7 @@ def ppf(q: ArrayLike, theta: ArrayLike, beta: ArrayLike, gamma: ArrayLike) -> Fl
 def rvs(
     theta: ArrayLike, beta: ArrayLike, gamma: ArrayLike, *, size: Size = None, rng: Rng = None
 ) -> Floats:
-    """
-    Draw scores, in raw score units.
-
-    `size` is the shape of the draws, by default the broadcast shape of the parameters; `rng` is a
-    generator or a seed.
-    """
+    """Draw scores, in raw score units; `size` is by default the parameters' broadcast shape."""
     return FAMILY.density(theta, beta, gamma).rvs(size, rng)
 
 

@@ -169,20 +169,7 @@ LOG_REST = np.log1p(-np.exp(-1.0))
 
 
 def raw_shapes(density: DensityDraws) -> Floats:
-    """
-    Return mode, left and right width of every draw, in raw score units; shape (3, draws).
-
-    Examples
-    --------
-    >>> from bayescal.families.draws import density_draws
-    >>> from bayescal.families import FAMILIES
-    >>> families, which = (FAMILIES["asymmetric_laplace"],), np.array([0, 0])
-    >>> sides, scales = np.array([[3.0, 3.0], [2.0, 2.0], [1.0, 1.0]]), np.array([np.inf, 1.0])
-    >>> raw_shapes(density_draws(families, which, sides, scales, 0.0)).round(2)
-    array([[ 3.  ,  0.58],
-           [ 2.  ,  2.59],
-           [ 1.  , 10.72]])
-    """
+    """Return mode, left and right width of every draw, in raw score units; shape (3, draws)."""
     asinh_scale = np.asarray(density.asinh_scales)[density.warp]
     finite = np.isfinite(asinh_scale)
     theta, scale = density.coefficients[0], np.where(finite, asinh_scale, 1.0)
@@ -299,19 +286,7 @@ Sides = tuple[NDArray[np.intp], Floats, Floats, Floats]
 
 
 def is_monotone(negative: Sides, positive: Sides) -> NDArray[np.bool_]:
-    """
-    Return for which draws log p(x|+) - log p(x|-) is non-decreasing in x, everywhere.
-
-    Examples
-    --------
-    >>> one, laplace = np.ones(1), np.ones((2, 1), dtype=int)
-    >>> is_monotone((laplace, 0 * one, one, one), (laplace, 2 * one, one, one))
-    array([ True])
-    >>> is_monotone((laplace, 0 * one, one, one), (laplace, 2 * one, one, 3 * one))
-    array([ True])
-    >>> is_monotone((laplace, 0 * one, one, 3 * one), (laplace, 2 * one, one, one))
-    array([False])
-    """
+    """Return for which draws log p(x|+) - log p(x|-) is non-decreasing in x, everywhere."""
     negative, positive = _in_units(negative, positive)
     first = np.minimum(negative[1], positive[1])
     last = np.maximum(negative[1], positive[1])

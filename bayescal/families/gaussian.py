@@ -73,12 +73,7 @@ def ppf(q: ArrayLike, mu: ArrayLike, sigma: ArrayLike) -> Floats:
 
 
 def rvs(mu: ArrayLike, sigma: ArrayLike, *, size: Size = None, rng: Rng = None) -> Floats:
-    """
-    Draw scores, in raw score units.
-
-    The mean `mu` and the standard deviation `sigma` are in score units. `size` is the shape of
-    the draws, by default the broadcast shape of the parameters; `rng` is a generator or a seed.
-    """
+    """Draw scores, in raw score units; `size` is by default the parameters' broadcast shape."""
     return FAMILY.density(mu, sigma).rvs(size, rng)
 
 

@@ -71,12 +71,7 @@ def ppf(q: ArrayLike, theta: ArrayLike, rate: ArrayLike, sigma: ArrayLike) -> Fl
 def rvs(
     theta: ArrayLike, rate: ArrayLike, sigma: ArrayLike, *, size: Size = None, rng: Rng = None
 ) -> Floats:
-    """
-    Draw scores, in raw score units.
-
-    `size` is the shape of the draws, by default the broadcast shape of the parameters; `rng` is a
-    generator or a seed.
-    """
+    """Draw scores, in raw score units; `size` is by default the parameters' broadcast shape."""
     return FAMILY.density(theta, rate, sigma).rvs(size, rng)
 
 

@@ -31,43 +31,14 @@ class Change:
     A kind of change: a grid of slopes and shifts, and a prior on it.
 
     A kind of one's own is another entry of `CHANGES`.
-
-    Attributes
-    ----------
-    slope : array of shape (slopes,)
-        a, positive.
-    shift : array of shape (shifts,)
-        b, in natural log-odds.
-    prior : array of shape (slopes, shifts)
-        Their probabilities, which sum to 1.
     """
 
-    slope: Floats
-    shift: Floats
-    prior: Floats
+    slope: Floats  # a, positive, (slopes,)
+    shift: Floats  # b, in natural log-odds, (shifts,)
+    prior: Floats  # their probabilities, (slopes, shifts)
 
     def log_odds(self, before: Floats, base: float) -> Floats:
-        """
-        Return log-odds after each change of the grid, without its shift b.
-
-        Parameters
-        ----------
-        before : array
-            Log-odds before it.
-        base : float
-            beta, the log-odds of the base rate.
-
-        Returns
-        -------
-        array of shape (slopes, *before.shape)
-
-        Examples
-        --------
-        >>> steeper = Change(np.array([1.0, 2.0]), np.zeros(1), np.full((2, 1), 0.5))
-        >>> steeper.log_odds(np.array([-1.0, 1.0]), base=-1.0)
-        array([[-1.,  1.],
-               [-1.,  3.]])
-        """
+        """Return log-odds after each change of the grid, without its shift b; `base` is beta."""
         after: Floats = base + np.multiply.outer(self.slope, before - base)
         return after
 

@@ -101,22 +101,10 @@ class FittedClassifier:
 
     def problem_scores(self, X: Any) -> Floats:  # noqa: N803
         """
-        Return the scores of documents that the fitted problems are of.
+        Return the scores of documents X that the fitted problems are of, shape (n, problems).
 
-        Parameters
-        ----------
-        X : documents
-            As `predict_proba` takes them.
-
-        Returns
-        -------
-        ndarray of shape (n, problems)
-            A column for each of `fitted_problems`, in its order and units.
-
-        Raises
-        ------
-        ValueError
-            If there is no one score, as with the calibrators of several folds.
+        A column for each of `fitted_problems`, in its order and units. Raises ValueError if there
+        is no one score, as with the calibrators of several folds.
         """
         raise NotImplementedError
 
@@ -124,21 +112,9 @@ class FittedClassifier:
         """
         Return the scores and labels of held-out documents, as `bayescal.report` takes them.
 
-        Parameters
-        ----------
-        X, y : documents and their classes
-            As `fit` takes them.
-
-        Returns
-        -------
-        tuple or pandas.DataFrame
-            Scores and labels for two classes, else columns score, label (1 for the class of the
-            row) and topic (the class or label).
-
-        Raises
-        ------
-        ValueError
-            As `problem_scores`, and if y holds other classes than those fitted.
+        Scores and labels for two classes, else a table with columns score, label (1 for the class
+        of the row) and topic (the class or label). Raises ValueError as `problem_scores` does, and
+        if y holds other classes than those fitted.
         """
         scores = self.problem_scores(X)
         return with_labels(scores, y, self._kind, self._names, self._kept_columns())
@@ -187,19 +163,12 @@ class FittedClassifier:
 
         Parameters
         ----------
-        path : str or Path
-            Where to write the file.
+        path, level, threshold, recall, title
+            See `bayescal.report.write_report`; a threshold is of the score that the problem has.
         X, y : documents and their classes, optional
             Held-out documents, whose reliability it shows; not for calibrators of several folds.
         collection : documents, optional
-            Documents to read from, whose labels nobody knows; see `write_report`.
-        level : float
-            Posterior probability of the bands at each score.
-        threshold, recall
-            See `bayescal.report.write_report`: a threshold to judge, of the score that the problem
-            has, and a recall to reach.
-        title : str, optional
-            Title of the page.
+            Documents to read from, whose labels nobody knows.
 
         Raises
         ------

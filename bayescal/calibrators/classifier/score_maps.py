@@ -95,32 +95,14 @@ class ScikitLearnCalibrator(ClassifierMixin, BaseEstimator):  # type: ignore[mis
     """
     A method of `sklearn.calibration.CalibratedClassifierCV` as a calibrator of raw scores.
 
-    Parameters
-    ----------
-    method : {"sigmoid", "isotonic", "temperature"}
-        "temperature" needs scikit-learn 1.8 or later.
-
-    Attributes
-    ----------
-    calibrated_ : CalibratedClassifierCV
-        The fitted method.
-    classes_ : array
-        The labels in sorted order.
-    a_, b_ : float
-        Of "sigmoid"; scikit-learn's own, as are those below.
-    beta_ : float
-        Of "temperature".
-    X_thresholds_, y_thresholds_ : array
-        Of "isotonic".
+    `calibrated_` is the fitted one; `a_` and `b_` ("sigmoid"), `beta_` ("temperature"),
+    `X_thresholds_` and `y_thresholds_` ("isotonic") are scikit-learn's own.
 
     Examples
     --------
     >>> scores, labels = np.array([[-2.0], [-1.0], [0.5], [1.0]]), [0, 0, 1, 1]
-    >>> ScikitLearnCalibrator("sigmoid").fit(scores, labels).predict_proba(scores).round(1)
-    array([[0.8, 0.2],
-           [0.6, 0.4],
-           [0.3, 0.7],
-           [0.2, 0.8]])
+    >>> ScikitLearnCalibrator("sigmoid").fit(scores, labels).predict_proba(scores)[:, 1].round(1)
+    array([0.2, 0.4, 0.7, 0.8])
     """
 
     def __init__(self, method: str = "sigmoid") -> None:

@@ -136,17 +136,7 @@ class Shifts:
 
     @classmethod
     def of(cls, indicators: Floats, weight: Floats | None, *, of_weights: bool = False) -> Shifts:
-        """
-        Return those of the documents fitted.
-
-        Examples
-        --------
-        >>> x = np.random.default_rng(0).normal(size=(50, 3))
-        >>> shifts = Shifts.of(x, None, of_weights=True)
-        >>> z = shifts.moderators(x)
-        >>> z.shape, round(float((z**2).sum(axis=1).mean()), 2)
-        ((50, 3), 1.0)
-        """
+        """Return those of the documents fitted."""
         scale = WithinRange.of(indicators, weight)
         columns = scale.apply(indicators)
         shifts = cls(scale, np.empty((columns.shape[1], 0)))

@@ -32,46 +32,22 @@ IRRELEVANT, BETWEEN, RELEVANT = -1.0, 0.0, 1.0
 
 @dataclass(frozen=True)
 class ScorePosterior:
-    """
-    The posterior of one calibration at scores.
+    """The posterior of one calibration at n scores, arrays of shape (n,)."""
 
-    Attributes
-    ----------
-    mean, deviation : arrays of shape (n,)
-        Posterior mean and standard deviation of the log-odds lambda(s), natural logarithms.
-    above : array of shape (n,)
-        P(lambda(s) > 0 | data).
-    slope : array of shape (n,)
-        d lambda/ds of the posterior mean, per unit of score, over a fifth of the scores' spread.
-    region : array of shape (n,)
-        -1 for scores below both classes' modes, 0 between them, 1 above them (A, B and C in
-        Bennett's dissertation, section 3.2); the modes are those of maximum likelihood.
-    """
-
-    mean: Floats
+    mean: Floats  # posterior mean of the log-odds lambda(s), natural logarithms
     deviation: Floats
-    above: Floats
-    slope: Floats
+    above: Floats  # P(lambda(s) > 0 | data)
+    slope: Floats  # d lambda/ds of the mean, per unit of score, over a fifth of the scores' spread
+    # -1 for scores below both classes' modes, 0 between them, 1 above them (A, B and C in Bennett's
+    # dissertation, section 3.2); the modes are those of maximum likelihood
     region: Floats
 
     @classmethod
     def of(cls, calibrator: Calibrator, scores: ArrayLike, topic: Any = "") -> ScorePosterior:
         """
-        Evaluate a fitted calibrator's posterior at raw scores.
+        Evaluate a fitted calibrator's posterior at raw scores, of `topic` if it has topics.
 
-        Parameters
-        ----------
-        calibrator : ScoreCalibrator or TopicCalibrator
-            Fitted, with a posterior.
-        scores : array-like of shape (n,) or (n, 1)
-            Raw scores.
-        topic : label
-            Which topic they are of; a `ScoreCalibrator` has none.
-
-        Raises
-        ------
-        ValueError
-            If there are no posterior draws.
+        Raises ValueError if there are no posterior draws.
         """
         problem = calibrator.fitted_problems().answering(topic)
         if problem.draws is None:

@@ -354,22 +354,10 @@ class ReliabilityIndicators(TransformerMixin, BaseEstimator):  # type: ignore[mi
         """
         Return the scores of all classifiers; shape (documents, classifiers).
 
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (documents, features)
-            As in `fit`.
-
-        Returns
-        -------
-        array of shape (documents, classifiers)
-            decision_function, or the log-odds of predict_proba. These are kept within twice the
-            farthest finite ones of the N training documents, and at least within ln(N + 1): those
-            of a tree's pure leaves are infinite.
-
-        Raises
-        ------
-        ValueError
-            If a classifier gives nan or an infinite score, by its name.
+        They are decision_function, or the log-odds of predict_proba. These are kept within twice
+        the farthest finite ones of the N training documents, and at least within ln(N + 1): those
+        of a tree's pure leaves are infinite. Raises ValueError with a classifier's name if it gives
+        nan or an infinite score.
         """
         validated = self._validated(X)
         return scores_of(self._all.members, validated)

@@ -25,17 +25,7 @@ def family_names() -> tuple[str, ...]:
 
 @dataclass(repr=False)
 class Configured:
-    """
-    Named options, read, changed, copied and compared as those of scikit-learn's estimators.
-
-    Examples
-    --------
-    >>> from bayescal import Densities
-    >>> Densities("gaussian", warp="none")
-    Densities(family='gaussian', warp='none')
-    >>> Densities("gaussian") == Densities().set_params(family="gaussian")
-    True
-    """
+    """Named options, read, changed, copied and compared as those of scikit-learn's estimators."""
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return all options by name; `deep` changes nothing."""

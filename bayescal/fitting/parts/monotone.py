@@ -48,16 +48,7 @@ SEGMENTS = "n_segments"
 
 
 class LogOddsPart(Part):
-    """
-    Log-odds that rise with the score, fitted to the labels directly.
-
-    Parameters
-    ----------
-    name : str
-        Of the part.
-    title, text : str
-        What a report says of it.
-    """
+    """Log-odds that rise with the score, fitted to the labels directly."""
 
     hyperparameters = OF_PRIOR
 

@@ -201,20 +201,7 @@ class FittedProblem(ABC):
 
 
 class Problems(Mapping[Any, FittedProblem]):
-    """
-    The problems of a fitted calibrator by name, each read when it is asked for.
-
-    Parameters
-    ----------
-    names : sequence
-        Of the topics, or the empty string alone.
-    read : callable
-        From a position to the problem there.
-    by_topic : bool
-        Whether the names are those of topics.
-    read_new : callable, optional
-        To the problem that answers for topics that were not fitted, if one does.
-    """
+    """The problems of a fitted calibrator by name, each read when it is asked for."""
 
     def __init__(
         self,

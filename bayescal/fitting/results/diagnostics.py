@@ -38,36 +38,18 @@ class Diagnostics:
     """
     Diagnostics of posterior draws, over all parameters.
 
-    Attributes
-    ----------
-    rhat : float or None
-        The largest rank-normalised R-hat; None for a single chain and for exact draws.
-    ess_bulk, ess_tail : float
-        The smallest effective sample sizes, of the centre and of the tails; for exact draws,
-        which are independent, their number.
-    divergences : int
-        Transitions of NUTS that diverged.
-    draws : int
-        Draws over all chains.
-    efficiency, pareto_k : float or None
-        For exact draws, the importance effective sample size of their proposals as a share of
-        their number, of the worst part, and the Pareto shape of the importance weights, of the
-        worst log-odds fit (reliable below 0.7); of densities alone theirs, by which proposals are
-        accepted or rejected. Of many topics, the effective share of the worst topic's draws once
-        they are reweighted to the population, and the worst Pareto shape of populations' weights.
-        None where nothing is weighted.
-    problems : tuple of str
-        What is wrong and what to do; empty when nothing is.
+    `efficiency` and `pareto_k` are of the worst part, or of many topics of the worst topic's draws
+    once they are reweighted to the population, and of the populations' weights.
     """
 
-    rhat: float | None
-    ess_bulk: float
+    rhat: float | None  # the largest rank-normalised; None for one chain and for exact draws
+    ess_bulk: float  # the smallest effective sample sizes; the number of exact draws
     ess_tail: float
-    divergences: int
-    draws: int
-    efficiency: float | None
-    pareto_k: float | None
-    problems: tuple[str, ...]
+    divergences: int  # transitions of NUTS
+    draws: int  # over all chains
+    efficiency: float | None  # effective sample size of exact draws' proposals, as a share
+    pareto_k: float | None  # shape of their importance weights, reliable below 0.7
+    problems: tuple[str, ...]  # what is wrong and what to do; empty when nothing is
 
     @property
     def ok(self) -> bool:

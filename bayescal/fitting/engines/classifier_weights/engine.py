@@ -54,18 +54,12 @@ def features(x: Floats) -> Floats:
 
 def log_mean(columns: Floats, log_ratio: Floats) -> Floats:
     """
-    Return log E[exp(log_ratio) | columns], linear in the columns.
+    Return log E[exp(log_ratio) | columns] = f(x)' beta with f(x) = (1, x, x^2).
 
     A proposal's importance ratio r is the likelihood of one problem over its Gaussian stand-in.
     Given the population's weights and the scales, x, its mean E[r | x] is what the problem's exact
-    evidence is of Laplace's. It is a smooth function of x,
-
-        log E[r | x] = f(x)' beta,    f(x) = (1, x, x^2),
-
-    fitted to all proposals at once: separate means for each x would take many times as many.
-
-    The score equations sum f (r - exp(f' beta)) = 0 are those of a Poisson regression, which
-    needs no more than the mean to be right.
+    evidence is of Laplace's: a smooth function of x, fitted to all proposals at once. The score
+    equations sum f (r - exp(f' beta)) = 0 are those of a Poisson regression.
     """
     top = log_ratio.max()
     ratio = np.exp(log_ratio - top)
