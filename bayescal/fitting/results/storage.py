@@ -1,7 +1,9 @@
 """Trees on disk: netCDF files with a version and a checksum, without pickle."""
 
 import json
+import sys
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +28,18 @@ def write_tree(tree: xr.DataTree, path: str | Path) -> Path:
     stamped.attrs[VERSION] = SCHEMA_VERSION
     stamped.attrs[CHECKSUM] = digest(stamped)
     # In memory first: HDF5 ends the process where the disk is full.
-    image = stamped.to_netcdf(engine="h5netcdf")
+    with _without_cluster():
+        image = stamped.to_netcdf(engine="h5netcdf")
     assert image is not None  # noqa: S101
     with whole_file(path) as temporary:
         temporary.write_bytes(image)
     return Path(path)
+
+
+def _without_cluster() -> AbstractContextManager[Any]:
+    """Return a context without a Dask client, whose locks xarray asks for by a file's name."""
+    dask = sys.modules.get("dask")
+    return nullcontext() if dask is None else dask.config.set(scheduler="synchronous")
 
 
 def read_tree(path: str | Path) -> xr.DataTree:
