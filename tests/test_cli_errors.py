@@ -91,6 +91,18 @@ CALLS = {
     "score column": ("fit scores.csv --score-column s", "no column 's'; .*'score', 'label'"),
     "label column": ("fit scores.csv --label-column y", "no column 'y'.*--label-column"),
     "topic column": ("fit scores.csv --topic-column t", "no column 't'.*--topic-column"),
+    "two weights": (
+        "fit scores.csv --weight-column score --sampling-weight-column score",
+        "--weight-column counts rows and --sampling-weight-column .* leave out one",
+    ),
+    "sampling weights of topics": (
+        "fit scores.csv --pool --topic-column label --sampling-weight-column score",
+        "--pool counts rows, got --sampling-weight-column",
+    ),
+    "sampling weight column": (
+        "fit scores.csv --sampling-weight-column w",
+        "no column 'w'.*--sampling-weight-column",
+    ),
     "weight column": ("fit scores.csv --weight-column w", "no column 'w'.*--weight-column"),
     "split column": ("fit scores.csv --split-column s", "no column 's'.*--split-column"),
     "text as scores": (

@@ -170,6 +170,22 @@ def test_weights_equal_repetition(tmp_path):
     np.testing.assert_allclose(table["probability"], expected, rtol=1e-12)
 
 
+def test_sampling_weights_are_those_of_the_calibrator(tmp_path):
+    frame = make_frame(weight=np.where(np.arange(40) % 3, 25.0, 1.0))
+    options = ("--family", "asymmetric_laplace", "--draws", "100", "--seed", "0")
+    given = write(frame, tmp_path / "s.csv"), *options, "--sampling-weight-column", "weight"
+    run("fit", *given, "--out", tmp_path / "out")
+    calibrator = ScoreCalibrator("asymmetric_laplace", draws=100, random_state=0)
+    calibrator.fit(frame["score"], frame["label"], sampling_weight=frame["weight"])
+    table = read(tmp_path / "out/probabilities.csv")
+    expected = calibrator.predict_proba(frame["score"])[:, 1]
+    np.testing.assert_allclose(table["probability"], expected, rtol=1e-9)
+    counted = ScoreCalibrator("asymmetric_laplace", draws=100, random_state=0)
+    with pytest.warns(UserWarning, match="sampling_weight"):
+        counted.fit(frame["score"], frame["label"], sample_weight=frame["weight"] + 0.5)
+    assert np.abs(counted.predict_proba(frame["score"])[:, 1] - expected).max() > 1e-3
+
+
 def test_positive_names_the_class_whatever_its_order(scores, frame, tmp_path):
     run("fit", scores, *MLE, "--out", tmp_path / "one", "--positive", "1")
     run("fit", scores, *MLE, "--out", tmp_path / "zero", "--positive", "0")

@@ -44,11 +44,12 @@ class ColumnReader:
         self.frame[column] = values
         return values
 
-    def weights(self, column: str, labelled: Mask) -> validation.Floats:
-        """Return a column of weights, 0 for rows without a label."""
-        cells = self._cells(column, "--weight-column")
+    def weights(self, column: str, labelled: Mask, *, sampled: bool) -> validation.Floats:
+        """Return a column of weights of either kind, 0 for rows without a label."""
+        option = "--sampling-weight-column" if sampled else "--weight-column"
+        cells = self._cells(column, option)
         reader = ColumnReader(self.path, cells.where(labelled, 0.0).to_frame())
-        weights: validation.Floats = reader.scores(column, "--weight-column")
+        weights: validation.Floats = reader.scores(column, option)
         with usage_errors():
             validation.as_weights(weights, weights.size, self.name(column))
         self.frame[column] = weights

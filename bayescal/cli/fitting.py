@@ -229,7 +229,8 @@ def fit_rows(parameters: ScoreParameters, problem: TopicRows) -> FittedScores:
     table, rows = problem.table, problem.fit_rows
     parameters = replace(parameters, positive=table.classes[1])
     weight = None if table.weight is None else table.weight[rows]
-    return fit_scores(parameters, table.score[rows], table.labels(rows), weight)
+    weights = {"sampling_weight" if table.sampled else "sample_weight": weight}
+    return fit_scores(parameters, table.score[rows], table.labels(rows), **weights)
 
 
 # Names of the files of calibrators.

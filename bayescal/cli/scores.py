@@ -25,7 +25,7 @@ Rows = NDArray[np.intp]
 HELD_OUT = "held_out"
 TEXT_FILES = "*.txt"
 # Columns by their meaning; options and arguments are named after them.
-COLUMNS = ("score", "label", "topic", "weight", "split")
+COLUMNS = ("score", "label", "topic", "weight", "sampling_weight", "split")
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,7 @@ class ScoreTable:
     labelled: Mask  # (n,): rows with a label; the others get a probability only
     topic: NDArray[np.str_] | None = None  # (n,): topic of each row
     weight: Floats | None = None  # (n,): weights in the fit
+    sampled: bool = False  # whether weights are 1 / inclusion probability, and not counts
     sign: int = 1  # -1 if lower scores stand for positives: times `score` it is the user's
 
     def take(self, rows: Rows) -> ScoreTable:
@@ -91,6 +92,12 @@ def read_scores(path: Path, arguments: Mapping[str, Any]) -> ScoreTable:
             "--score-column and --label-column must name different columns, got"
             f" {names['score']!r} for both."
         )
+    weight, sampled = names["sampling_weight"] or names["weight"], bool(names["sampling_weight"])
+    if sampled and names["weight"]:
+        raise UsageError(
+            "--weight-column counts rows and --sampling-weight-column is 1 / their probability of"
+            " selection: leave out one of them."
+        )
     sign = sign_of(arguments)
     reader = ColumnReader(path)
     values = reader.scores(names["score"])
@@ -104,7 +111,8 @@ def read_scores(path: Path, arguments: Mapping[str, Any]) -> ScoreTable:
         test=reader.test_rows(split, labelled),
         labelled=labelled,
         topic=reader.topics(names["topic"]) if names["topic"] else None,
-        weight=reader.weights(names["weight"], labelled) if names["weight"] else None,
+        weight=reader.weights(weight, labelled, sampled=sampled) if weight else None,
+        sampled=sampled,
         sign=sign,
     )
 

@@ -31,7 +31,7 @@ def write_populations(
     provenance: Mapping[str, Any] | None = None,
 ) -> Path:
     """
-    Write populations to a JSON file.
+    Write populations to a JSON file, and return its path.
 
     Parameters
     ----------
@@ -41,11 +41,6 @@ def write_populations(
         The file.
     provenance : mapping, optional
         Where they come from, as JSON has it.
-
-    Returns
-    -------
-    Path
-        The file.
 
     Raises
     ------

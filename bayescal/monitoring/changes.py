@@ -27,11 +27,7 @@ REACH = 3.0  # standard deviations that a grid covers on either side
 
 @dataclass(frozen=True)
 class Change:
-    """
-    A kind of change: a grid of slopes and shifts, and a prior on it.
-
-    A kind of one's own is another entry of `CHANGES`.
-    """
+    """A kind of change: a grid of slopes and shifts, and a prior on it; see `CHANGES`."""
 
     slope: Floats  # a, positive, (slopes,)
     shift: Floats  # b, in natural log-odds, (shifts,)

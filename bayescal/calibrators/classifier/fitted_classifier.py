@@ -79,11 +79,7 @@ def read_classifier(path: str | Path, expected: type) -> Any:
 
 
 class FittedClassifier:
-    """
-    A classifier whose probabilities have a posterior, see `fitted_problems`.
-
-    To stand before sklearn.base.BaseEstimator.
-    """
+    """A classifier with a posterior, see `fitted_problems`; to stand before BaseEstimator."""
 
     def fitted_problems(self) -> Problems:
         """Return the fitted problems, for plots and reports."""

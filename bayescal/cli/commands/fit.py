@@ -22,6 +22,7 @@ def fit(
     label_column: options.LabelColumn = "label",
     topic_column: options.TopicColumn = None,
     weight_column: options.WeightColumn = None,
+    sampling_weight_column: options.SamplingWeightColumn = None,
     split_column: options.SplitColumn = None,
     positive: options.Positive = None,
     lower_is_positive: options.LowerIsPositive = False,
@@ -72,6 +73,11 @@ def fit(
         raise UsageError(
             "--pool learns a prior from the topics themselves, got --prior-knowledge"
             f" {prior_knowledge}: leave out one of them."
+        )
+    if pool and sampling_weight_column is not None:
+        raise UsageError(
+            "--pool counts rows, got --sampling-weight-column: leave out one of them; without"
+            " --pool each topic is fitted by itself."
         )
     settings.check()
     writing.check_folder(out)

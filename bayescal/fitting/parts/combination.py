@@ -100,17 +100,13 @@ class PopulationComparison:
 
 
 def compare_populations(outlines: Outlines, options: Options) -> PopulationComparison:
-    r"""
+    """
     Compare what is known of such scores with the prior that knows nothing but their units.
 
     Before the labels it is r = 9 times as probable that scores are like those of none of the K
-    populations as that they are like those of one, and populations are as probable as one another.
-    Given the labels, the probability that they are like those of one is
-
-    .. math:: \frac{\sum_k p_k / K}{\sum_k p_k / K + r\, p_{\text{vague}}},
-
-    p_k being that of the labels given the scores. With fifty documents of the rarer class labels
-    say what is to be known, and nothing is compared.
+    populations as that they are like those of one, all alike. Given the labels, the probability of
+    the latter is sum_k p_k/K / (sum_k p_k/K + r p_vague), p_k being that of the labels given the
+    scores. With fifty documents of the rarer class nothing is compared.
     """
     data = outlines.data
     known = options.populations_for(data)
