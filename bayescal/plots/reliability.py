@@ -15,7 +15,7 @@ from bayescal.plots import curve, display
 from bayescal.plots.curve import class_name
 from bayescal.support.numerics import probability
 from bayescal.support.palette import DATA_COLOUR, FAINT_COLOUR
-from bayescal.support.validation import Floats, first_of, of_each_class, unmasked
+from bayescal.support.validation import Floats, either_weights, first_of, of_each_class, unmasked
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -85,6 +85,7 @@ class ReliabilityDisplay(display.Display):
         pos_label: Any = None,
         prior: Prior | None = None,
         sample_weight: ArrayLike | None = None,
+        sampling_weight: ArrayLike | None = None,
         name: str | None = None,
         ax: Axes | None = None,
         method: str = "corp",
@@ -111,8 +112,8 @@ class ReliabilityDisplay(display.Display):
             The class or label whose probability to show; by default the positive one of two.
         prior : float, array-like or frozen scipy.stats distribution, optional
             See `ScoreCalibrator.decision_function`.
-        sample_weight : array-like of shape (n,), optional
-            How much each document counts.
+        sample_weight, sampling_weight : array-like of shape (n,), optional
+            How many documents each counts for, or else 1 / its inclusion probability.
         name : str, optional
             Name of the model in the legend.
         ax : matplotlib.axes.Axes, optional
@@ -139,7 +140,7 @@ class ReliabilityDisplay(display.Display):
             truth = documents.positive != turned
             p = probability(-log_odds if turned else log_odds)
             positive_class = str(pos_label) if turned else class_name(problem)
-            sample_weight = documents.weight
+            sample_weight = documents.weight if sampling_weight is None else sample_weight
         else:
             label = topic if pos_label is None else pos_label
             p, truth, positive_class = _predicted(calibrator, scores, y, label, prior)
@@ -153,6 +154,7 @@ class ReliabilityDisplay(display.Display):
             band=band,
             level=level,
             sample_weight=sample_weight,
+            sampling_weight=sampling_weight,
             random_state=random_state,
             ax=ax,
             counts=counts,
@@ -173,6 +175,7 @@ class ReliabilityDisplay(display.Display):
         band: str | None = "consistency",
         level: float = 0.9,
         sample_weight: ArrayLike | None = None,
+        sampling_weight: ArrayLike | None = None,
         random_state: Any = 0,
         ax: Axes | None = None,
         counts: bool = True,
@@ -201,8 +204,8 @@ class ReliabilityDisplay(display.Display):
             See `bayescal.metrics.reliability_curve`.
         level : float
             Probability of the band at each point.
-        sample_weight : array-like of shape (n,), optional
-            How much each document counts.
+        sample_weight, sampling_weight : array-like of shape (n,), optional
+            How many documents each counts for, or else 1 / its inclusion probability.
         random_state : int, numpy Generator, RandomState or None
             Seeds the band.
         ax : matplotlib.axes.Axes, optional
@@ -227,6 +230,7 @@ class ReliabilityDisplay(display.Display):
             level=level,
             resamples=RESAMPLES,
             sample_weight=sample_weight,
+            sampling_weight=sampling_weight,
             rng=random_state,
         )
         variables: dict[str, Any] = {
@@ -238,8 +242,8 @@ class ReliabilityDisplay(display.Display):
                 "lower": ("prob_pred", diagram.lower),
                 "upper": ("prob_pred", diagram.upper),
             }
-        weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         p = np.asarray(y_prob, dtype=np.float64)
+        weight = either_weights(sample_weight, sampling_weight, p.size)
         count, edges = np.histogram(p, COUNT_BINS, axis_range(p), weights=weight)
         variables |= {
             "count": ("bin", count),
