@@ -16,8 +16,8 @@ import numpy as np
 import pandas as pd
 
 from bayescal.fitting.engines.monotone.engine import (
+    LaplaceFits,
     LogOddsPopulation,
-    Outlines,
     log_evidence_around,
     vague_log_evidence,
 )
@@ -129,11 +129,11 @@ def log_score(populations: Sequence[LogOddsPopulation], problem: Problem, n: int
     assert sample is not None  # noqa: S101
     data, _ = read_binary_scores(internal(problem, sample.scores), sample.labels, None, SCORES)
     if not populations:
-        return vague_log_evidence(Outlines(data), ENDS)
+        return vague_log_evidence(LaplaceFits(data), ENDS)
     scores_are = PROBABILITIES if problem.score_kind == "probability" else SCORES
     known = [each for each in populations if scores_are in each.scores_are]
     return float(
-        log_sum_exp(log_evidence_around(Outlines(data), known), axis=0) - np.log(len(known))
+        log_sum_exp(log_evidence_around(LaplaceFits(data), known), axis=0) - np.log(len(known))
     )
 
 

@@ -13,8 +13,8 @@ from sklearn.model_selection import GridSearchCV
 from bayescal import ScoreCalibrator, load
 from bayescal.fitting.engines.monotone.density import Pieces, Prior
 from bayescal.fitting.engines.monotone.engine import (
+    LaplaceFits,
     LogOddsPopulation,
-    Outlines,
     fit_around,
     log_evidence_around,
 )
@@ -49,14 +49,16 @@ def documents(n=60, intercept=0.0, slope=1.0, seed=0):
 
 def fit_to(data, *populations, draws=4000, seed=0):
     return fit_around(
-        Outlines(data), np.random.default_rng(seed), draws=draws, populations=populations
+        LaplaceFits(data), np.random.default_rng(seed), draws=draws, populations=populations
     )
 
 
 def likely(data, *populations):
     """Return the names of the populations that the labels favour over the vague prior."""
     options = replace(read_settings(ScoreParameters()).options, populations=populations)
-    return [each.name for each in compare_populations(Outlines(data), options).options.populations]
+    return [
+        each.name for each in compare_populations(LaplaceFits(data), options).options.populations
+    ]
 
 
 def by_quadrature(data, population):
@@ -83,7 +85,7 @@ class TestEngine:
         found = fit_to(data, own)
         evidence, curve = by_quadrature(data, own)
         assert found.log_evidence == pytest.approx([evidence], abs=0.02)
-        assert log_evidence_around(Outlines(data), [own]) == pytest.approx([evidence], abs=0.1)
+        assert log_evidence_around(LaplaceFits(data), [own]) == pytest.approx([evidence], abs=0.1)
         drawn = special.expit(found.posterior.log_odds(GRID)).mean(axis=0)
         np.testing.assert_allclose(drawn, curve, atol=0.006)
         # The negative: another population has another evidence and another curve.
@@ -94,7 +96,7 @@ class TestEngine:
         data = documents(200, slope=1.5)
         steep, flat, right = one_line(slope=20.0), one_line(slope=0.1), one_line(slope=1.5)
         assert fit_to(data, steep, right, flat).prior == right.prior
-        assert log_evidence_around(Outlines(data), [steep, right, flat]).argmax() == 1
+        assert log_evidence_around(LaplaceFits(data), [steep, right, flat]).argmax() == 1
         # The negative: without the right one another is kept.
         assert fit_to(data, steep, flat).prior != right.prior
 
@@ -116,7 +118,7 @@ class TestEngine:
     def test_its_probability_is_that_of_bayes_rule(self):
         data, near, far = documents(12), one_line(1.2), one_line(-1.0, 3.0)
         options = replace(read_settings(ScoreParameters()).options, populations=(near, far))
-        found = compare_populations(Outlines(data), options)
+        found = compare_populations(LaplaceFits(data), options)
         *around, vague = np.exp(found.log_evidence - found.log_evidence.max())
         like_one = 0.1 * np.mean(around)
         assert found.probability == pytest.approx(like_one / (like_one + 0.9 * vague), rel=1e-9)
@@ -124,7 +126,7 @@ class TestEngine:
         assert found.options.like_populations == found.probability
         # Of many populations each is less probable beforehand.
         others = [one_line(-30.0, 1e3)] * 400
-        many = compare_populations(Outlines(data), replace(options, populations=(near, *others)))
+        many = compare_populations(LaplaceFits(data), replace(options, populations=(near, *others)))
         assert 0.0 < many.probability < 0.02
         assert many.options.populations == ()
         assert many.options.like_populations == 0.0

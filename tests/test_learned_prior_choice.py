@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from bayescal.fitting.engines.monotone.engine import Outlines, log_evidence_around
+from bayescal.fitting.engines.monotone.engine import LaplaceFits, log_evidence_around
 from bayescal.fitting.scores import BinaryScores
 from tests.learned_prior_cases import POPULATIONS, from_prior
 
@@ -32,7 +32,7 @@ def simulated():
         score = rng.normal(-0.5, 1.5, rng.integers(*DOCUMENTS, endpoint=True))
         chance = special.expit(from_prior(CANDIDATES[k], 1, rng).log_odds(score)[0])
         data = BinaryScores(score, rng.random(score.size) < chance)
-        evidence.append(log_evidence_around(Outlines(data), CANDIDATES))
+        evidence.append(log_evidence_around(LaplaceFits(data), CANDIDATES))
     return own, np.array(evidence)
 
 

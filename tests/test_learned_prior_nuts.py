@@ -11,7 +11,7 @@ import pytest
 
 from bayescal.fitting.curves.log_odds_draws import read_monotone
 from bayescal.fitting.engines.monotone.density import Prior
-from bayescal.fitting.engines.monotone.engine import Outlines, fit_around
+from bayescal.fitting.engines.monotone.engine import LaplaceFits, fit_around
 from tests.learned_prior_cases import POPULATIONS, case, quantities
 from tests.nuts_reference import LEAST_EFFECTIVE, LIMIT, from_independent, stored
 
@@ -22,7 +22,7 @@ def apart(name, population=None):
     """Return the distance of the engine from NUTS in standard errors: (statistic, quantity)."""
     made, rng = case(name), np.random.default_rng(2)
     populations = [population or made.population]
-    found = fit_around(Outlines(made.data), rng, draws=DRAWS, populations=populations)
+    found = fit_around(LaplaceFits(made.data), rng, draws=DRAWS, populations=populations)
     assert not found.posterior.problem
     curves = read_monotone(found.dataset(1, DRAWS), found.constants(), "learned")
     drawn = quantities(curves.intercept, np.log(curves.slope), curves.log_odds(made.at))

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from bayescal.fitting.engines.monotone.engine import Outlines, fit_around
+from bayescal.fitting.engines.monotone.engine import LaplaceFits, fit_around
 from bayescal.fitting.scores import BinaryScores
 from studies.sbc import LEVEL, adjusted_p
 from tests.learned_prior_cases import POPULATIONS, Lines, from_prior, raw_scores
@@ -41,7 +41,7 @@ def around(data, population, rng, *, change=lambda population: population, seen=
     """Return draws of the engine around a population, changed or of some documents if asked for."""
     given = change(population)
     some = replace(data, score=data.score[seen], positive=data.positive[seen])
-    found = fit_around(Outlines(some), rng, draws=DRAWS, populations=[given]).posterior
+    found = fit_around(LaplaceFits(some), rng, draws=DRAWS, populations=[given]).posterior
     return Lines(given, found.intercept, np.log(found.slopes))
 
 

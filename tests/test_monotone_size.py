@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bayescal.fitting.engines.monotone import engine
-from bayescal.fitting.engines.monotone.engine import Outlines
+from bayescal.fitting.engines.monotone.engine import LaplaceFits
 from bayescal.fitting.scores import BinaryScores
 
 
@@ -17,13 +17,13 @@ def test_pieces_are_given_up_before_trust_is(monkeypatch):
     tried = []
     draw = engine.draw_within
 
-    def distrusted(outlined, *arguments):
-        tried.append(outlined.density.pieces.segments)
-        found = draw(outlined, *arguments)
+    def distrusted(laplace_fit, *arguments):
+        tried.append(laplace_fit.density.pieces.segments)
+        found = draw(laplace_fit, *arguments)
         return replace(found, problem="uneven") if tried[-1] > 9 else found
 
     monkeypatch.setattr(engine, "draw_within", distrusted)
-    found = engine.fit_monotone(Outlines(data), rng, draws=50, asinh_scales=(np.inf,))
+    found = engine.fit_monotone(LaplaceFits(data), rng, draws=50, asinh_scales=(np.inf,))
     assert tried == [13, 9]
     assert found.posterior.pieces.segments == 9
 
@@ -33,5 +33,5 @@ def test_a_thousand_positives_leave_nothing_to_warn_of(seed):
     rng = np.random.default_rng(seed)
     positive = np.arange(6000) < 1000
     data = BinaryScores(rng.standard_t(2, 6000) + 3.0 * positive, positive)
-    found = engine.fit_monotone(Outlines(data), rng, draws=1000, asinh_scales=(np.inf, 1.0))
+    found = engine.fit_monotone(LaplaceFits(data), rng, draws=1000, asinh_scales=(np.inf, 1.0))
     assert found.posterior.problem == ""

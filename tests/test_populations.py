@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bayescal.fitting.engines.monotone.engine import Outlines, log_evidence_around
+from bayescal.fitting.engines.monotone.engine import LaplaceFits, log_evidence_around
 from bayescal.fitting.learned_prior import shipped_populations
 from bayescal.fitting.scores import BinaryScores
 from studies import populations
@@ -24,7 +24,7 @@ MARGINS, LOG_ODDS, _, SHARES = shipped_populations()
 def evidence_of(a_problem, population):
     sample = draw_sample(a_problem, 5)
     data = BinaryScores(sample.scores, sample.labels == 1)
-    return log_evidence_around(Outlines(data), [population])[0]
+    return log_evidence_around(LaplaceFits(data), [population])[0]
 
 
 def test_every_grouping_has_every_classifier_once():

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from bayescal.fitting import population as prior_knowledge
 from bayescal.fitting.engines.atoms import GROUP, find_levels
 from bayescal.fitting.engines.maximum_likelihood import fit_classes
-from bayescal.fitting.engines.monotone.engine import Outlines, as_probabilities
+from bayescal.fitting.engines.monotone.engine import LaplaceFits, as_probabilities
 from bayescal.fitting.parts.combination import fit_parts, part_of, read_curves
 from bayescal.fitting.parts.configured import AUTO
 from bayescal.fitting.parts.densities import DENSITIES
@@ -265,7 +265,7 @@ def draw_prior(settings: Settings, groups: Groups, draws: int) -> xr.Dataset:
     first = places(groups)[0]
     curves = read_curves(groups, [first], Reading.of(groups))
     options = replace(settings.options, draws=draws, chains=1)
-    task = Task(Outlines(data), options, settings.rng, {})
+    task = Task(LaplaceFits(data), options, settings.rng, {})
     return part_of(first.kind).prior(task, curves[first.name], posterior)
 
 

@@ -200,8 +200,8 @@ def _backend(n_jobs: int | None) -> Any:
     if n_jobs is not None:
         return parallel_config(n_jobs=n_jobs)
     backend, own = get_active_backend()
-    told = own != 1 or not isinstance(backend, LokyBackend)
-    return parallel_config("dask") if not told and _dask_is_active() else nullcontext()
+    configured = own != 1 or not isinstance(backend, LokyBackend)
+    return parallel_config("dask") if not configured and _dask_is_active() else nullcontext()
 
 
 def _dask_is_active() -> bool:

@@ -20,7 +20,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy import special
 
-from bayescal.fitting.engines.monotone.engine import WARPS, Outlines, vague_log_evidence
+from bayescal.fitting.engines.monotone.engine import WARPS, LaplaceFits, vague_log_evidence
 from bayescal.fitting.scores import BinaryScores
 from bayescal.support.validation import Floats
 
@@ -108,4 +108,4 @@ def _weight(data: BinaryScores, index: NDArray[np.intp]) -> float:
 def _log_evidence(found: EndLevels) -> float:
     """Return the natural log of the evidence of the rest's curve and of the levels."""
     of_levels = special.betaln(1.0 + found.positive, 1.0 + found.total - found.positive)
-    return vague_log_evidence(Outlines(found.rest), WARPS) + float(of_levels.sum())
+    return vague_log_evidence(LaplaceFits(found.rest), WARPS) + float(of_levels.sum())

@@ -14,8 +14,8 @@ from bayescal.fitting.curves.curves import PartCurves, check_finite
 from bayescal.fitting.curves.end_levels import read_levels
 from bayescal.fitting.engines import stacking
 from bayescal.fitting.engines.monotone.engine import (
+    LaplaceFits,
     LogOddsPopulation,
-    Outlines,
     log_evidence_around,
     vague_log_evidence,
 )
@@ -99,7 +99,7 @@ class PopulationComparison:
         return {GROUP: found.assign_coords(population=list(self.names))}
 
 
-def compare_populations(outlines: Outlines, options: Options) -> PopulationComparison:
+def compare_populations(laplace_fits: LaplaceFits, options: Options) -> PopulationComparison:
     """
     Compare what is known of such scores with the prior that knows nothing but their units.
 
@@ -108,12 +108,12 @@ def compare_populations(outlines: Outlines, options: Options) -> PopulationCompa
     the latter is sum_k p_k/K / (sum_k p_k/K + r p_vague), p_k being that of the labels given the
     scores. With fifty documents of the rarer class nothing is compared.
     """
-    data = outlines.data
+    data = laplace_fits.data
     known = options.populations_for(data)
     if not known or min(data.total(True), data.total(False)) >= ENOUGH:
         return PopulationComparison(without_populations(options))
-    vague = vague_log_evidence(outlines, MONOTONE.asinh_scales(options, data))
-    around = log_evidence_around(outlines, known)
+    vague = vague_log_evidence(laplace_fits, MONOTONE.asinh_scales(options, data))
+    around = log_evidence_around(laplace_fits, known)
     log_odds = log_sum_exp(around.copy(), axis=0) - math.log(len(known) * LIKE_NONE) - vague
     probability = float(special.expit(log_odds))
     names = (*(each.name for each in known), VAGUE)
@@ -202,11 +202,11 @@ def chosen(names: Sequence[str], data: BinaryScores, options: Options) -> list[P
 
 
 def compared_with_populations(
-    names: Sequence[str], outlines: Outlines, options: Options
+    names: Sequence[str], laplace_fits: LaplaceFits, options: Options
 ) -> PopulationComparison:
     """Return the evidence of the labels for learned priors, unless the user names the parts."""
     return (
-        compare_populations(outlines, options)
+        compare_populations(laplace_fits, options)
         if COMBINED in names
         else PopulationComparison(options)
     )
@@ -218,12 +218,12 @@ def fit_parts(
     """
     Fit the parts of a model, and weigh them by leave-one-out predictive performance (stacking).
     """
-    outlines = Outlines(data)
-    told = compared_with_populations(names, outlines, options)
-    options = told.options
+    laplace_fits = LaplaceFits(data)
+    compared = compared_with_populations(names, laplace_fits, options)
+    options = compared.options
     weighed = chosen(names, data, options)
     first, *others = with_those_followed(weighed)
-    found: dict[str, Found] = {first.name: first.fit(Task(outlines, options, rng, {}))}
+    found: dict[str, Found] = {first.name: first.fit(Task(laplace_fits, options, rng, {}))}
     place = first.place(found[first.name], first=True)
     groups = stored(place, found[first.name], options.chains, options.draws)
     if not others:
@@ -232,7 +232,7 @@ def fit_parts(
     left_out: dict[str, Floats] = {}
     for part in (first, *others):
         if part is not first:
-            found[part.name] = part.fit(Task(outlines, options, rng, found))
+            found[part.name] = part.fit(Task(laplace_fits, options, rng, found))
             place = part.place(found[part.name], first=False)
             groups |= stored(place, found[part.name], options.chains, options.draws)
         left_out[part.name] = found[part.name].leave_one_out(documents.index, rng)
@@ -241,7 +241,7 @@ def fit_parts(
     groups[COMBINATION].attrs[ORDER] = int(rng.integers(1 << 31))
     lapses = _draw_lapses(groups[COMBINATION], left_out, data, documents, options, rng)
     groups |= lapse_groups(lapses, (options.chains, options.draws))
-    return groups | told.groups
+    return groups | compared.groups
 
 
 def _draw_lapses(

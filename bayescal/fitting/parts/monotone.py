@@ -67,7 +67,7 @@ class LogOddsPart(Part):
         if segments is not None:
             check_count(SEGMENTS, segments)
         return fit_monotone(
-            task.outlines,
+            task.laplace_fits,
             task.rng,
             draws=options.draws * options.chains,
             asinh_scales=self.asinh_scales(options, task.data),
@@ -228,7 +228,7 @@ class LearnedPart(LogOddsPart):
                 f" that are {task.data.scores_are!r}; there are none."
             )
         return fit_around(
-            task.outlines,
+            task.laplace_fits,
             task.rng,
             draws=task.options.draws * task.options.chains,
             populations=populations,

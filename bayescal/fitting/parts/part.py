@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from bayescal.families import Family
 from bayescal.fitting.curves.curves import NOT_FINITE, PartCurves
 from bayescal.fitting.engines.maximum_likelihood import ClassFits
-from bayescal.fitting.engines.monotone.engine import LogOddsPopulation, Outlines
+from bayescal.fitting.engines.monotone.engine import LaplaceFits, LogOddsPopulation
 from bayescal.fitting.scores import BinaryScores
 from bayescal.support.validation import Floats
 
@@ -78,7 +78,7 @@ class Found(Protocol):
 class Task:
     """The data that a part is fitted to."""
 
-    outlines: Outlines  # of the documents: what is known of their log-odds before any draws
+    laplace_fits: LaplaceFits  # of the documents: what is known of their log-odds before any draws
     options: Options  # how
     rng: np.random.Generator  # source of randomness
     before: Mapping[str, Found]  # the parts fitted before it, by name
@@ -86,7 +86,7 @@ class Task:
     @property
     def data(self) -> BinaryScores:
         """Return the documents."""
-        return self.outlines.data
+        return self.laplace_fits.data
 
 
 # Where a tree of results keeps each part: groups below parts/<name>, which names its kind.

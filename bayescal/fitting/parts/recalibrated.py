@@ -12,7 +12,7 @@ from bayescal.families.warps import IDENTITY
 from bayescal.fitting.curves.curves import PartCurves
 from bayescal.fitting.curves.log_odds_draws import RecalibratedDraws
 from bayescal.fitting.engines.exact.engine import MOST_DRAWS, DensityFit
-from bayescal.fitting.engines.monotone.engine import LogOddsFit, Outlines, fit_monotone
+from bayescal.fitting.engines.monotone.engine import LaplaceFits, LogOddsFit, fit_monotone
 from bayescal.fitting.engines.stacking import RECALIBRATION
 from bayescal.fitting.parts.densities import DENSITIES
 from bayescal.fitting.parts.monotone import LogOddsPart, read_log_odds
@@ -44,7 +44,7 @@ class RecalibratedPart(LogOddsPart):
         assert isinstance(densities, DensityFit)  # noqa: S101
         options = task.options
         return fit_monotone(
-            Outlines(replace(task.data, score=densities.left_out)),
+            LaplaceFits(replace(task.data, score=densities.left_out)),
             task.rng,
             draws=options.draws * options.chains,
             asinh_scales=(IDENTITY,),

@@ -8,7 +8,7 @@ from bayescal.families import Family
 from bayescal.families.warps import IDENTITY
 from bayescal.fitting import formulas
 from bayescal.fitting.engines.exact.mixture import resolve
-from bayescal.fitting.engines.monotone.engine import Outlines
+from bayescal.fitting.engines.monotone.engine import LaplaceFits
 from bayescal.fitting.engines.pooled.combination import BELIEF_IN_POPULATION
 from bayescal.fitting.engines.pooled.hyperparameters import (
     TopicHyperparameters,
@@ -79,7 +79,7 @@ def describe_scores(
     scale = None if several else data.centre_and_spread
     if settings.inference != "exact":
         return [*blocks, *_of_program(settings, scale)]
-    options = compared_with_populations(settings.parts, Outlines(data), settings.options).options
+    options = compared_with_populations(settings.parts, LaplaceFits(data), settings.options).options
     for part in with_those_followed(chosen(settings.parts, data, options)):
         blocks += part.describe(options, scale)
     if not settings.options.combined:

@@ -15,25 +15,21 @@ from bayescal.families.warps import IDENTITY, standardise, unwarp, warped_spread
 from bayescal.fitting.engines.monotone.density import LARGEST_ETA, Pieces, Prior
 from bayescal.fitting.engines.monotone.leave_one_out import leave_one_out
 from bayescal.fitting.engines.monotone.posterior import (
+    LaplaceFit,
     MonotonePosterior,
-    Outline,
     draw_within,
-    outline,
+    fit_laplace,
 )
 from bayescal.fitting.scores import BinaryScores
 from bayescal.support.validation import Floats, as_scores_of, probability_ends
 
 
-class Outlines:
-    """
-    Cached Laplace approximations of one problem.
-
-    The comparison with earlier problems needs some of those that the fit draws from afterwards.
-    """
+class LaplaceFits:
+    """Cached Laplace approximations of one problem; a fit draws from some of those compared."""
 
     def __init__(self, data: BinaryScores) -> None:
         self.data = data
-        self._known: dict[tuple[object, ...], Outline] = {}
+        self._known: dict[tuple[object, ...], LaplaceFit] = {}
 
     def of(
         self,
@@ -44,13 +40,13 @@ class Outlines:
         *,
         n_segments: int = 1,
         pieces: Pieces | None = None,
-    ) -> Outline:
-        """Return the outline of scores that are warped and standardised."""
-        # A kept outline keeps its pieces alive, so that no others get their identity.
+    ) -> LaplaceFit:
+        """Return the approximation of scores that are warped and standardised."""
+        # A kept fit keeps its pieces alive, so that no others get their identity.
         key = (centre, spread, asinh_scale, prior, n_segments, pieces and id(pieces))
         if key not in self._known:
             x = standardise(self.data.score, centre, spread, asinh_scale)
-            self._known[key] = outline(
+            self._known[key] = fit_laplace(
                 x, self.data.positive, self.data.weight, prior, n_segments=n_segments, pieces=pieces
             )
         return self._known[key]
@@ -155,7 +151,7 @@ def fewer_and_fewer(segments: int) -> list[int]:
 
 
 def draw_likeliest(
-    outlines: Sequence[Outline], draws: int, rng: np.random.Generator
+    laplace_fits: Sequence[LaplaceFit], draws: int, rng: np.random.Generator
 ) -> tuple[int, MonotonePosterior, Floats]:
     """
     Return the position of the likeliest posterior, draws from it, and all log evidences.
@@ -163,21 +159,21 @@ def draw_likeliest(
     Laplace's approximation decides, to hundredths of a nat, tenths at worst: posteriors that are
     nearer than that are equally good. The other evidences are approximations too.
     """
-    evidence = np.array([each.log_evidence for each in outlines])
+    evidence = np.array([each.log_evidence for each in laplace_fits])
     best = int(evidence.argmax())
-    posterior = draw_within(outlines[best], draws, rng)
+    posterior = draw_within(laplace_fits[best], draws, rng)
     evidence[best] = posterior.log_evidence
     return best, posterior, evidence
 
 
 def vague_log_evidence(
-    outlines: Outlines, asinh_scales: Sequence[float], n_segments: int | None = None
+    laplace_fits: LaplaceFits, asinh_scales: Sequence[float], n_segments: int | None = None
 ) -> float:
     """Return the largest log evidence of `fit_monotone`'s warps, by Laplace's approximation."""
-    centre, spread = outlines.data.centre_and_spread
-    segments = number_of_segments(outlines.data) if n_segments is None else n_segments
+    centre, spread = laplace_fits.data.centre_and_spread
+    segments = number_of_segments(laplace_fits.data) if n_segments is None else n_segments
     warps = spreads_of_warps(centre, spread, asinh_scales)
-    found = [outlines.of(centre, *warp, Prior(), n_segments=segments) for warp in warps]
+    found = [laplace_fits.of(centre, *warp, Prior(), n_segments=segments) for warp in warps]
     return max(each.log_evidence for each in found)
 
 
@@ -190,7 +186,7 @@ def spreads_of_warps(
 
 
 def fit_monotone(
-    outlines: Outlines,
+    laplace_fits: LaplaceFits,
     rng: np.random.Generator,
     *,
     draws: int,
@@ -199,7 +195,7 @@ def fit_monotone(
     n_segments: int | None = None,
 ) -> LogOddsFit:
     """Draw from the posterior of monotone log-odds on the likeliest of several warps."""
-    given, data = dict(hyperparameters or {}), outlines.data
+    given, data = dict(hyperparameters or {}), laplace_fits.data
     centre, spread = data.centre_and_spread
     centre, spread = given.pop("centre", centre), given.pop("spread", spread)
     known = [field.name for field in fields(Prior)]
@@ -213,7 +209,7 @@ def fit_monotone(
     warps = spreads_of_warps(centre, spread, asinh_scales)
     # As many pieces as importance sampling can serve.
     for segments in counts:
-        of_warps = [outlines.of(centre, *warp, prior, n_segments=segments) for warp in warps]
+        of_warps = [laplace_fits.of(centre, *warp, prior, n_segments=segments) for warp in warps]
         best, posterior, evidence = draw_likeliest(of_warps, draws, rng)
         if not posterior.problem:
             break
@@ -275,7 +271,7 @@ def as_probabilities(data: BinaryScores) -> BinaryScores:
     log_odds = as_scores_of(np.clip(data.score, 0.0, 1.0), kind, ends=ends)
     converted = replace(data, score=log_odds, scores_are=kind, ends=ends)
     of_log_odds, of_scores = (
-        vague_log_evidence(Outlines(each), WARPS, PIECES) for each in (converted, data)
+        vague_log_evidence(LaplaceFits(each), WARPS, PIECES) for each in (converted, data)
     )
     return converted if of_log_odds > of_scores - BELIEF else data
 
@@ -314,40 +310,42 @@ class LogOddsPopulation:
         return math.exp(self.prior.slope_location) / self.spread / bent
 
 
-def log_evidence_around(outlines: Outlines, populations: Sequence[LogOddsPopulation]) -> Floats:
+def log_evidence_around(
+    laplace_fits: LaplaceFits, populations: Sequence[LogOddsPopulation]
+) -> Floats:
     """
     Return the natural log of p(labels | scores, population), shape (populations,).
 
-    It is Laplace's approximation, see `Outline.log_evidence`.
+    It is Laplace's approximation, see `LaplaceFit.log_evidence`.
     """
-    return np.array([_around(each, outlines).log_evidence for each in populations])
+    return np.array([_around(each, laplace_fits).log_evidence for each in populations])
 
 
 def fit_around(
-    outlines: Outlines,
+    laplace_fits: LaplaceFits,
     rng: np.random.Generator,
     *,
     draws: int,
     populations: Sequence[LogOddsPopulation],
 ) -> LogOddsFit:
     """Draw from the posterior of monotone log-odds around the likeliest population."""
-    of_each = [_around(each, outlines) for each in populations]
+    of_each = [_around(each, laplace_fits) for each in populations]
     best, posterior, evidence = draw_likeliest(of_each, draws, rng)
     likeliest = populations[best]
     return LogOddsFit(
         posterior=posterior,
         prior=likeliest.prior,
-        data=outlines.data,
+        data=laplace_fits.data,
         asinh_scale=likeliest.asinh_scale,
         centre=likeliest.centre,
         spread=likeliest.spread,
         log_evidence=evidence[best : best + 1],
         asinh_scales=np.array([likeliest.asinh_scale]),
-        base=draw_base(outlines.data, rng, draws),
+        base=draw_base(laplace_fits.data, rng, draws),
     )
 
 
-def _around(known: LogOddsPopulation, outlines: Outlines) -> Outline:
-    return outlines.of(
+def _around(known: LogOddsPopulation, laplace_fits: LaplaceFits) -> LaplaceFit:
+    return laplace_fits.of(
         known.centre, known.spread, known.asinh_scale, known.prior, pieces=known.pieces
     )

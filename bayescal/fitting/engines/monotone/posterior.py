@@ -254,12 +254,12 @@ def draw_monotone(
     pieces: Pieces | None = None,
 ) -> MonotonePosterior:
     """Draw from the posterior of monotone piecewise-linear log-odds."""
-    found = outline(x, positive, weight, prior, n_segments=n_segments, pieces=pieces)
+    found = fit_laplace(x, positive, weight, prior, n_segments=n_segments, pieces=pieces)
     return draw_within(found, draws, rng)
 
 
 @dataclass(frozen=True)
-class Outline:
+class LaplaceFit:
     """Laplace approximations of a posterior over a grid of scales."""
 
     classes: tuple[ScoreSums, ScoreSums]  # the scores of negatives and positives
@@ -278,7 +278,7 @@ class Outline:
         return float(special.logsumexp([part.log_share for part in self.parts]))
 
 
-def outline(
+def fit_laplace(
     x: Floats,
     positive: NDArray[np.bool_],
     weight: Floats | None,
@@ -286,7 +286,7 @@ def outline(
     *,
     n_segments: int,
     pieces: Pieces | None = None,
-) -> Outline:
+) -> LaplaceFit:
     """Return Laplace approximations of a posterior, around which `draw_within` draws."""
     x, weight = as_scores(x), as_weights(weight, x.size)
     check_same_length("scores", x.size, "labels", positive.size)
@@ -306,10 +306,10 @@ def outline(
     first = np.zeros(1), np.full((1, pieces.segments), FIRST_SLOPE)
     nodes = negatives.compress(pieces, *first), positives.compress(pieces, *first)
     density = PosteriorDensity(pieces, nodes, prior)
-    return Outline((negatives, positives), nodes, density, over_scales(density))
+    return LaplaceFit((negatives, positives), nodes, density, over_scales(density))
 
 
-def draw_within(found: Outline, draws: int, rng: np.random.Generator) -> MonotonePosterior:
+def draw_within(found: LaplaceFit, draws: int, rng: np.random.Generator) -> MonotonePosterior:
     """Draw from a posterior whose modes are known."""
     if draws < 1:
         raise ValueError(f"draws must be at least 1, got {draws}.")
@@ -329,21 +329,23 @@ def draw_within(found: Outline, draws: int, rng: np.random.Generator) -> Monoton
     )
 
 
-def sample_roughly(found: Outline, rng: np.random.Generator) -> Sample:
+def sample_roughly(found: LaplaceFit, rng: np.random.Generator) -> Sample:
     """Return weighted draws around the modes: roughly the posterior, in a third of the time."""
     return weigh(found.density.log_density, at_modes(found.parts), ROUGH, rng)
 
 
-def _sample(outlined: Outline, draws: int, rng: np.random.Generator) -> tuple[Importance, float]:
+def _sample(
+    laplace_fit: LaplaceFit, draws: int, rng: np.random.Generator
+) -> tuple[Importance, float]:
     """Return weighted draws, the density on nodes fine enough for them, and its error."""
-    density, nodes = outlined.density, outlined.nodes
+    density, nodes = laplace_fit.density, laplace_fit.nodes
     pieces = density.pieces
-    proposal = propose(density, outlined.parts, rng)
+    proposal = propose(density, laplace_fit.parts, rng)
     proposal, pilot = improve(density.log_density, proposal, rng)
     curves, error = _worst_error(pilot, density, nodes, rng)
     for _ in range(COMPRESSIONS):
         if error > 2.0 * TOLERANCE:
-            negatives, positives = outlined.classes
+            negatives, positives = laplace_fit.classes
             nodes = negatives.compress(pieces, *curves), positives.compress(pieces, *curves)
             density = PosteriorDensity(pieces, nodes, density.prior)
         found = sample(density.log_density, proposal, draws, rng, efficiency=pilot.efficiency)

@@ -14,7 +14,7 @@ from scipy import special
 from bayescal.families import Family
 from bayescal.families.warps import IDENTITY
 from bayescal.fitting.engines.exact.engine import MOST_DRAWS, leave_one_out_of_densities
-from bayescal.fitting.engines.monotone.engine import LogOddsFit, Outlines, fit_monotone
+from bayescal.fitting.engines.monotone.engine import LaplaceFits, LogOddsFit, fit_monotone
 from bayescal.fitting.engines.pooled.engine import densities_of
 from bayescal.fitting.engines.pooled.hyperparameters import TopicHyperparameters
 from bayescal.fitting.engines.pooled.log_odds import (
@@ -149,7 +149,7 @@ def combine_topics(
     score = log_scores(of_densities[:, index], data.positive[index])
     base_weight = stack(score, documents.weight, BELIEF)
     recalibration = fit_monotone(
-        Outlines(replace(data, score=log_odds_of_mixture(of_densities, base_weight))),
+        LaplaceFits(replace(data, score=log_odds_of_mixture(of_densities, base_weight))),
         rng,
         draws=draws,
         asinh_scales=(IDENTITY,),

@@ -24,7 +24,7 @@ from bayescal.fitting.engines.monotone.leave_one_out import MOST_DRAWS, leave_on
 from bayescal.fitting.engines.monotone.posterior import (
     MonotoneCurves,
     draw_within,
-    outline,
+    fit_laplace,
     sample_roughly,
 )
 from bayescal.fitting.engines.pooled.drawing import (
@@ -198,7 +198,7 @@ def _draw_one(
 ) -> Drawn:
     if not data.score.size:
         return Drawn(0.0, True, 1.0, -np.inf, draw_unseen(np.tile(base, (draws, 1)), pieces, rng))
-    outlined = outline(
+    laplace_fit = fit_laplace(
         data.score,
         data.positive,
         data.weight,
@@ -207,11 +207,11 @@ def _draw_one(
         pieces=pieces,
     )
     if rough:
-        some = sample_roughly(outlined, rng)
+        some = sample_roughly(laplace_fit, rng)
         points = some.resample(draws, rng)
-        values = np.vstack([points[:, 0], outlined.density.slopes(points).T])
+        values = np.vstack([points[:, 0], laplace_fit.density.slopes(points).T])
         return Drawn(some.log_evidence, some.trusted, some.efficiency, some.pareto_k, values)
-    found = draw_within(outlined, draws, rng)
+    found = draw_within(laplace_fit, draws, rng)
     values = np.vstack([found.intercept, found.slopes.T])
     return Drawn(found.log_evidence, not found.problem, found.efficiency, found.pareto_k, values)
 
