@@ -267,9 +267,9 @@ def test_bad_draws_are_told_on_stderr(topics, fake_nuts, recwarn):
 
 
 def test_other_warnings_are_told_on_stderr(scores, monkeypatch):
-    def fit(*arguments):
+    def fit(*arguments, **weights):
         warnings.warn("a word of caution", UserWarning, stacklevel=1)
-        return original(*arguments)
+        return original(*arguments, **weights)
 
     original = fitted_scores.fit_scores
     monkeypatch.setattr(fitted_scores, "fit_scores", fit)

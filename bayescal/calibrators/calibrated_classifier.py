@@ -38,8 +38,8 @@ class CalibratedClassifier(
     classifier's raw scores (decision_function; else log-odds of predict_proba, never rounded to 0
     or 1) go through a calibrator, by default `ScoreCalibrator`. With several classes each is
     calibrated against the rest, and the probabilities are divided by their sum in every posterior
-    draw. Where a document may have several labels (y an array of 0 and 1) each label is calibrated
-    by itself, or all are pooled by a `TopicCalibrator`.
+    draw [1]_; their priors follow [2]_. Where a document may have several labels (y an array of 0
+    and 1) each label is calibrated by itself, or all are pooled by a `TopicCalibrator`.
 
     Parameters
     ----------
@@ -229,7 +229,7 @@ class CalibratedClassifier(
             `ScoreCalibrator.decision_function`, or the shares of both; else a share for each class
             or label. Several are in the order of `classes_`, or by name. With more than two classes
             P(c | x) is multiplied by q_c/r_c and divided by the sum, with q the shares given and r
-            those of the documents calibrated on [2]_; in every draw, so that intervals keep the
+            those of the documents calibrated on; in every draw, so that intervals keep the
             uncertainty of r.
 
         Returns

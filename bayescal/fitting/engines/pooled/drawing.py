@@ -165,7 +165,7 @@ class TopicDraws:
         Z(eta) = mean_m exp(eta . T_m - A(eta)) / q(T_m)
         q(T)   = mean_b exp(eta_b . T - A(eta_b)) / Z(b)
 
-    over the draws from all bases, and the terms are their weights (the balance heuristic [1]_). No
+    over the draws from all bases, and the terms are their weights (the balance heuristic). No
     weight is larger than that of the best base times their number: where one base is too narrow for
     a population another may be wide enough.
     """
