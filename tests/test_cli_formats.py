@@ -177,25 +177,18 @@ def test_per_cent_signs_are_read_where_every_number_has_one(decimal, tmp_path):
 # Spreadsheets
 
 
-def sheets(monkeypatch, **frames):
-    """Let pandas find these sheets in any spreadsheet, as openpyxl would read them."""
-
-    def read_excel(path, *, sheet_name, header, **_):
-        assert (sheet_name, header) == (None, None)
-        cells = {
-            name: [list(frame), *frame.to_numpy(dtype=object)] for name, frame in frames.items()
-        }
-        return {name: pd.DataFrame(rows, dtype=object) for name, rows in cells.items()}
-
-    monkeypatch.setattr(pd, "read_excel", read_excel)
+def sheets(book, **frames):
+    """Write a spreadsheet with these sheets."""
+    with pd.ExcelWriter(book) as writer:
+        for name, frame in frames.items():
+            frame.to_excel(writer, sheet_name=name, index=False)
 
 
-def test_the_sheet_of_a_spreadsheet_is_read(tmp_path, monkeypatch):
+def test_the_sheet_of_a_spreadsheet_is_read(tmp_path):
     book = tmp_path / "scores.xlsx"
-    book.write_bytes(b"PK\x03\x04")
     label = FRAME["label"].astype(object).where(np.arange(40) < 30)
     blank = FRAME.assign(label=label)
-    sheets(monkeypatch, scores=blank, empty=pd.DataFrame())
+    sheets(book, scores=blank, empty=pd.DataFrame())
     result = run("fit", book, *MLE, "--out", tmp_path / "out")
     assert "30 of 40 rows have a label" in result.stdout
     blank.to_csv(tmp_path / "scores.csv", index=False)
@@ -204,14 +197,13 @@ def test_the_sheet_of_a_spreadsheet_is_read(tmp_path, monkeypatch):
     assert found["probability"].equals(expected["probability"])
 
 
-def test_spreadsheets_that_are_not_one_table_are_refused(tmp_path, monkeypatch):
+def test_spreadsheets_that_are_not_one_table_are_refused(tmp_path):
     book = tmp_path / "scores.xlsx"
-    book.write_bytes(b"PK\x03\x04")
-    sheets(monkeypatch, scores=FRAME, notes=FRAME)
+    sheets(book, scores=FRAME, notes=FRAME)
     assert "one sheet with rows, got 'scores', 'notes'" in run("fit", book, code=2).stderr
-    sheets(monkeypatch, scores=FRAME[["score", "score", "label"]])
+    sheets(book, scores=FRAME[["score", "score", "label"]])
     assert "names the column 'score' twice" in run("fit", book, code=2).stderr
-    sheets(monkeypatch, scores=pd.DataFrame())
+    sheets(book, scores=pd.DataFrame())
     assert "a header and at least one row" in run("fit", book, code=2).stderr
 
 
@@ -222,12 +214,11 @@ def test_without_openpyxl_a_spreadsheet_is_refused_with_advice(tmp_path, monkeyp
     book = tmp_path / "scores.xlsx"
     with zipfile.ZipFile(book, "w") as archive:
         archive.writestr("xl/workbook.xml", "<workbook/>")
-    message = "spreadsheets need openpyxl: pip install openpyxl, or save the sheet as CSV"
+    message = "spreadsheets need openpyxl: pip install bayescal[excel], or save the sheet as CSV"
     assert message in run("fit", book, code=2).stderr
 
 
 def test_a_real_spreadsheet_is_read(tmp_path):
-    pytest.importorskip("openpyxl")
     FRAME.to_excel(tmp_path / "scores.xlsx", index=False)
     run("fit", tmp_path / "scores.xlsx", *MLE, "--out", tmp_path / "out")
     table = read(tmp_path / "out/probabilities.csv")

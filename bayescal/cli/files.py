@@ -182,7 +182,7 @@ def _xlsx(path: Path) -> pd.DataFrame:
         )
     except ImportError as err:
         raise ImportError(
-            "spreadsheets need openpyxl: pip install openpyxl, or save the sheet as CSV."
+            "spreadsheets need openpyxl: pip install bayescal[excel], or save the sheet as CSV."
         ) from err
     filled = {name: frame for name, frame in sheets.items() if not frame.empty}
     if len(filled) > 1:
