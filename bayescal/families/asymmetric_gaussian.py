@@ -42,7 +42,7 @@ from bayescal.support.validation import Floats
 
 def logpdf(x: ArrayLike, theta: ArrayLike, sigma_left: ArrayLike, sigma_right: ArrayLike) -> Floats:
     """
-    Return the natural log of the density per score unit.
+    Return the log density per score unit, given `theta`, `sigma_left` and `sigma_right`.
 
     log(sqrt(2/pi)/(sigma_left + sigma_right)) - (x - theta)^2/(2 sigma^2) at scores `x`, with the
     sigma of the side of x (Bennett 2003, section 4.2).
@@ -52,7 +52,7 @@ def logpdf(x: ArrayLike, theta: ArrayLike, sigma_left: ArrayLike, sigma_right: A
 
 def cdf(x: ArrayLike, theta: ArrayLike, sigma_left: ArrayLike, sigma_right: ArrayLike) -> Floats:
     """
-    Return P(X <= x).
+    Return P(X <= x), given `theta`, `sigma_left` and `sigma_right`.
 
     2 sigma_left/s Phi((x - theta)/sigma_left) at scores `x` up to the mode, 1 - 2 sigma_right/s
     Phi((theta - x)/sigma_right) beyond, with s = sigma_left + sigma_right.
@@ -62,7 +62,7 @@ def cdf(x: ArrayLike, theta: ArrayLike, sigma_left: ArrayLike, sigma_right: Arra
 
 def logcdf(x: ArrayLike, theta: ArrayLike, sigma_left: ArrayLike, sigma_right: ArrayLike) -> Floats:
     """
-    Return the natural log of P(X <= x).
+    Return the natural log of P(X <= x), given `theta`, `sigma_left` and `sigma_right`.
 
     The logarithm of `cdf` at scores `x`, accurate in both tails.
     """
@@ -71,7 +71,7 @@ def logcdf(x: ArrayLike, theta: ArrayLike, sigma_left: ArrayLike, sigma_right: A
 
 def logsf(x: ArrayLike, theta: ArrayLike, sigma_left: ArrayLike, sigma_right: ArrayLike) -> Floats:
     """
-    Return the natural log of P(X > x).
+    Return the natural log of P(X > x), given `theta`, `sigma_left` and `sigma_right`.
 
     The logarithm of 1 - `cdf` at scores `x`, accurate in both tails.
     """
@@ -80,7 +80,7 @@ def logsf(x: ArrayLike, theta: ArrayLike, sigma_left: ArrayLike, sigma_right: Ar
 
 def ppf(q: ArrayLike, theta: ArrayLike, sigma_left: ArrayLike, sigma_right: ArrayLike) -> Floats:
     """
-    Return the quantile function, the inverse of `cdf`.
+    Return the inverse of `cdf`, the quantiles, given `theta`, `sigma_left` and `sigma_right`.
 
     theta + sigma_left Phi^-1(q s/(2 sigma_left)) at probabilities `q` up to sigma_left/s, theta -
     sigma_right Phi^-1((1 - q) s/(2 sigma_right)) above, with s = sigma_left + sigma_right; nan
@@ -97,18 +97,18 @@ def rvs(
     size: Size = None,
     rng: Rng = None,
 ) -> Floats:
-    """Draw scores, in raw score units; `size` is by default the parameters' broadcast shape."""
+    """Draw scores given `theta`, `sigma_left`, `sigma_right`, of shape `size`, by seed `rng`."""
     return FAMILY.density(theta, sigma_left, sigma_right).rvs(size, rng)
 
 
 def mean(theta: ArrayLike, sigma_left: ArrayLike, sigma_right: ArrayLike) -> Floats:
-    """Return the mean, in raw score units: theta + sqrt(2/pi) (sigma_right - sigma_left)."""
+    """Return the mean, in score units: `theta` + sqrt(2/pi) (`sigma_right` - `sigma_left`)."""
     return FAMILY.density(theta, sigma_left, sigma_right).mean()
 
 
 def variance(theta: ArrayLike, sigma_left: ArrayLike, sigma_right: ArrayLike) -> Floats:
     """
-    Return the variance, in squared score units.
+    Return the variance, in squared score units, given `theta`, `sigma_left` and `sigma_right`.
 
     (1 - 2/pi) (sigma_right - sigma_left)^2 + sigma_left sigma_right.
     """

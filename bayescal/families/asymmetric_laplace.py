@@ -42,7 +42,7 @@ from bayescal.support.validation import Floats
 
 def logpdf(x: ArrayLike, theta: ArrayLike, beta: ArrayLike, gamma: ArrayLike) -> Floats:
     """
-    Return the natural log of the density per score unit.
+    Return the natural log of the density per score unit, given `theta`, `beta` and `gamma`.
 
     log(beta gamma/(beta + gamma)) - beta (theta - x) at scores `x` up to the mode, less gamma (x -
     theta) beyond (Bennett 2003, section 4.1).
@@ -52,7 +52,7 @@ def logpdf(x: ArrayLike, theta: ArrayLike, beta: ArrayLike, gamma: ArrayLike) ->
 
 def cdf(x: ArrayLike, theta: ArrayLike, beta: ArrayLike, gamma: ArrayLike) -> Floats:
     """
-    Return P(X <= x).
+    Return P(X <= x), given `theta`, `beta` and `gamma`.
 
     gamma/(beta + gamma) exp(-beta (theta - x)) at scores `x` up to the mode, 1 - beta/(beta +
     gamma) exp(-gamma (x - theta)) beyond.
@@ -62,7 +62,7 @@ def cdf(x: ArrayLike, theta: ArrayLike, beta: ArrayLike, gamma: ArrayLike) -> Fl
 
 def logcdf(x: ArrayLike, theta: ArrayLike, beta: ArrayLike, gamma: ArrayLike) -> Floats:
     """
-    Return the natural log of P(X <= x).
+    Return the natural log of P(X <= x), given `theta`, `beta` and `gamma`.
 
     The logarithm of `cdf` at scores `x`, accurate in both tails.
     """
@@ -71,7 +71,7 @@ def logcdf(x: ArrayLike, theta: ArrayLike, beta: ArrayLike, gamma: ArrayLike) ->
 
 def logsf(x: ArrayLike, theta: ArrayLike, beta: ArrayLike, gamma: ArrayLike) -> Floats:
     """
-    Return the natural log of P(X > x).
+    Return the natural log of P(X > x), given `theta`, `beta` and `gamma`.
 
     The logarithm of 1 - `cdf` at scores `x`, accurate in both tails.
     """
@@ -80,7 +80,7 @@ def logsf(x: ArrayLike, theta: ArrayLike, beta: ArrayLike, gamma: ArrayLike) -> 
 
 def ppf(q: ArrayLike, theta: ArrayLike, beta: ArrayLike, gamma: ArrayLike) -> Floats:
     """
-    Return the quantile function, the inverse of `cdf`.
+    Return the quantile function, the inverse of `cdf`, given `theta`, `beta` and `gamma`.
 
     theta + log(q (beta + gamma)/gamma)/beta at probabilities `q` up to gamma/(beta + gamma), theta
     - log((1 - q) (beta + gamma)/beta)/gamma above; nan outside [0, 1].
@@ -91,17 +91,17 @@ def ppf(q: ArrayLike, theta: ArrayLike, beta: ArrayLike, gamma: ArrayLike) -> Fl
 def rvs(
     theta: ArrayLike, beta: ArrayLike, gamma: ArrayLike, *, size: Size = None, rng: Rng = None
 ) -> Floats:
-    """Draw scores, in raw score units; `size` is by default the parameters' broadcast shape."""
+    """Draw scores given `theta`, `beta` and `gamma`, of shape `size`, by the seed `rng`."""
     return FAMILY.density(theta, beta, gamma).rvs(size, rng)
 
 
 def mean(theta: ArrayLike, beta: ArrayLike, gamma: ArrayLike) -> Floats:
-    """Return the mean, in raw score units: theta + 1/gamma - 1/beta."""
+    """Return the mean, in raw score units, `theta` + 1/`gamma` - 1/`beta`."""
     return FAMILY.density(theta, beta, gamma).mean()
 
 
 def variance(theta: ArrayLike, beta: ArrayLike, gamma: ArrayLike) -> Floats:
-    """Return the variance, in squared score units: 1/beta^2 + 1/gamma^2."""
+    """Return the variance, in squared score units, 1/`beta`^2 + 1/`gamma`^2, whatever `theta`."""
     return FAMILY.density(theta, beta, gamma).variance()
 
 

@@ -33,7 +33,7 @@ from bayescal.support.validation import Floats
 
 def logpdf(x: ArrayLike, mu: ArrayLike, sigma: ArrayLike) -> Floats:
     """
-    Return the natural log of the density per score unit.
+    Return the natural log of the density per score unit, given `mu` and `sigma`.
 
     -(x - mu)^2/(2 sigma^2) - log(sigma sqrt(2 pi)) at scores `x`.
     """
@@ -41,13 +41,13 @@ def logpdf(x: ArrayLike, mu: ArrayLike, sigma: ArrayLike) -> Floats:
 
 
 def cdf(x: ArrayLike, mu: ArrayLike, sigma: ArrayLike) -> Floats:
-    """Return P(X <= x): Phi((x - mu)/sigma) at scores `x`."""
+    """Return P(X <= x): Phi((x - mu)/sigma) at scores `x`, given `mu` and `sigma`."""
     return FAMILY.density(mu, sigma).cdf(x)
 
 
 def logcdf(x: ArrayLike, mu: ArrayLike, sigma: ArrayLike) -> Floats:
     """
-    Return the natural log of P(X <= x).
+    Return the natural log of P(X <= x), given `mu` and `sigma`.
 
     log Phi((x - mu)/sigma) at scores `x`, accurate in both tails.
     """
@@ -56,7 +56,7 @@ def logcdf(x: ArrayLike, mu: ArrayLike, sigma: ArrayLike) -> Floats:
 
 def logsf(x: ArrayLike, mu: ArrayLike, sigma: ArrayLike) -> Floats:
     """
-    Return the natural log of P(X > x).
+    Return the natural log of P(X > x), given `mu` and `sigma`.
 
     log Phi((mu - x)/sigma) at scores `x`, accurate in both tails.
     """
@@ -65,7 +65,7 @@ def logsf(x: ArrayLike, mu: ArrayLike, sigma: ArrayLike) -> Floats:
 
 def ppf(q: ArrayLike, mu: ArrayLike, sigma: ArrayLike) -> Floats:
     """
-    Return the quantile function, the inverse of `cdf`.
+    Return the quantile function, the inverse of `cdf`, given `mu` and `sigma`.
 
     mu + sigma Phi^-1(q) at probabilities `q`; nan outside [0, 1].
     """
@@ -73,7 +73,7 @@ def ppf(q: ArrayLike, mu: ArrayLike, sigma: ArrayLike) -> Floats:
 
 
 def rvs(mu: ArrayLike, sigma: ArrayLike, *, size: Size = None, rng: Rng = None) -> Floats:
-    """Draw scores, in raw score units; `size` is by default the parameters' broadcast shape."""
+    """Draw scores given `mu` and `sigma`, of shape `size`, by the seed `rng`."""
     return FAMILY.density(mu, sigma).rvs(size, rng)
 
 

@@ -33,7 +33,7 @@ from bayescal.support.validation import Floats
 
 def logpdf(x: ArrayLike, theta: ArrayLike, beta: ArrayLike) -> Floats:
     """
-    Return the natural log of the density per score unit.
+    Return the natural log of the density per score unit, given `theta` and `beta`.
 
     log(beta/2) - beta |x - theta| at scores `x`.
     """
@@ -42,7 +42,7 @@ def logpdf(x: ArrayLike, theta: ArrayLike, beta: ArrayLike) -> Floats:
 
 def cdf(x: ArrayLike, theta: ArrayLike, beta: ArrayLike) -> Floats:
     """
-    Return P(X <= x).
+    Return P(X <= x), given `theta` and `beta`.
 
     exp(-beta (theta - x))/2 at scores `x` up to the mode, 1 - exp(-beta (x - theta))/2 beyond.
     """
@@ -51,7 +51,7 @@ def cdf(x: ArrayLike, theta: ArrayLike, beta: ArrayLike) -> Floats:
 
 def logcdf(x: ArrayLike, theta: ArrayLike, beta: ArrayLike) -> Floats:
     """
-    Return the natural log of P(X <= x).
+    Return the natural log of P(X <= x), given `theta` and `beta`.
 
     The logarithm of `cdf` at scores `x`, accurate in both tails.
     """
@@ -60,7 +60,7 @@ def logcdf(x: ArrayLike, theta: ArrayLike, beta: ArrayLike) -> Floats:
 
 def logsf(x: ArrayLike, theta: ArrayLike, beta: ArrayLike) -> Floats:
     """
-    Return the natural log of P(X > x).
+    Return the natural log of P(X > x), given `theta` and `beta`.
 
     The logarithm of 1 - `cdf` at scores `x`, accurate in both tails.
     """
@@ -69,7 +69,7 @@ def logsf(x: ArrayLike, theta: ArrayLike, beta: ArrayLike) -> Floats:
 
 def ppf(q: ArrayLike, theta: ArrayLike, beta: ArrayLike) -> Floats:
     """
-    Return the quantile function, the inverse of `cdf`.
+    Return the quantile function, the inverse of `cdf`, given `theta` and `beta`.
 
     theta + log(2 q)/beta at probabilities `q` up to 1/2, theta - log(2 (1 - q))/beta above; nan
     outside [0, 1].
@@ -78,7 +78,7 @@ def ppf(q: ArrayLike, theta: ArrayLike, beta: ArrayLike) -> Floats:
 
 
 def rvs(theta: ArrayLike, beta: ArrayLike, *, size: Size = None, rng: Rng = None) -> Floats:
-    """Draw scores, in raw score units; `size` is by default the parameters' broadcast shape."""
+    """Draw scores given `theta` and `beta`, of shape `size`, by the seed `rng`."""
     return FAMILY.density(theta, beta).rvs(size, rng)
 
 

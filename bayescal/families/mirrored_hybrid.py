@@ -21,7 +21,7 @@ from bayescal.support.validation import Floats
 
 def logpdf(x: ArrayLike, theta: ArrayLike, rate: ArrayLike, sigma: ArrayLike) -> Floats:
     """
-    Return the natural log of the density per score unit.
+    Return the natural log of the density per score unit, given `theta`, `rate` and `sigma`.
 
     -log Z - rate (theta - x) at scores `x` up to the mode, -log Z - (x - theta)^2/(2 sigma^2)
     beyond, with Z = 1/rate + sigma sqrt(pi/2).
@@ -31,7 +31,7 @@ def logpdf(x: ArrayLike, theta: ArrayLike, rate: ArrayLike, sigma: ArrayLike) ->
 
 def cdf(x: ArrayLike, theta: ArrayLike, rate: ArrayLike, sigma: ArrayLike) -> Floats:
     """
-    Return P(X <= x).
+    Return P(X <= x), given `theta`, `rate` and `sigma`.
 
     exp(-rate (theta - x))/(rate Z) at scores `x` up to the mode, 1 - sigma sqrt(2 pi)/Z Phi((theta
     - x)/sigma) beyond, with Z = 1/rate + sigma sqrt(pi/2).
@@ -41,7 +41,7 @@ def cdf(x: ArrayLike, theta: ArrayLike, rate: ArrayLike, sigma: ArrayLike) -> Fl
 
 def logcdf(x: ArrayLike, theta: ArrayLike, rate: ArrayLike, sigma: ArrayLike) -> Floats:
     """
-    Return the natural log of P(X <= x).
+    Return the natural log of P(X <= x), given `theta`, `rate` and `sigma`.
 
     The logarithm of `cdf` at scores `x`, accurate in both tails.
     """
@@ -50,7 +50,7 @@ def logcdf(x: ArrayLike, theta: ArrayLike, rate: ArrayLike, sigma: ArrayLike) ->
 
 def logsf(x: ArrayLike, theta: ArrayLike, rate: ArrayLike, sigma: ArrayLike) -> Floats:
     """
-    Return the natural log of P(X > x).
+    Return the natural log of P(X > x), given `theta`, `rate` and `sigma`.
 
     The logarithm of 1 - `cdf` at scores `x`, accurate in both tails.
     """
@@ -59,7 +59,7 @@ def logsf(x: ArrayLike, theta: ArrayLike, rate: ArrayLike, sigma: ArrayLike) -> 
 
 def ppf(q: ArrayLike, theta: ArrayLike, rate: ArrayLike, sigma: ArrayLike) -> Floats:
     """
-    Return the quantile function, the inverse of `cdf`.
+    Return the quantile function, the inverse of `cdf`, given `theta`, `rate` and `sigma`.
 
     theta + log(q rate Z)/rate at probabilities `q` up to the mass below the mode, theta - sigma
     Phi^-1((1 - q) Z/(sigma sqrt(2 pi))) above, with Z = 1/rate + sigma sqrt(pi/2); nan outside [0,
@@ -71,13 +71,13 @@ def ppf(q: ArrayLike, theta: ArrayLike, rate: ArrayLike, sigma: ArrayLike) -> Fl
 def rvs(
     theta: ArrayLike, rate: ArrayLike, sigma: ArrayLike, *, size: Size = None, rng: Rng = None
 ) -> Floats:
-    """Draw scores, in raw score units; `size` is by default the parameters' broadcast shape."""
+    """Draw scores given `theta`, `rate` and `sigma`, of shape `size`, by the seed `rng`."""
     return FAMILY.density(theta, rate, sigma).rvs(size, rng)
 
 
 def mean(theta: ArrayLike, rate: ArrayLike, sigma: ArrayLike) -> Floats:
     """
-    Return the mean, in raw score units.
+    Return the mean, in raw score units, given `theta`, `rate` and `sigma`.
 
     theta + (sigma^2 - 1/rate^2)/Z, with Z = 1/rate + sigma sqrt(pi/2).
     """
@@ -86,7 +86,7 @@ def mean(theta: ArrayLike, rate: ArrayLike, sigma: ArrayLike) -> Floats:
 
 def variance(theta: ArrayLike, rate: ArrayLike, sigma: ArrayLike) -> Floats:
     """
-    Return the variance, in squared score units.
+    Return the variance, in squared score units, given `theta`, `rate` and `sigma`.
 
     (2/rate^3 + sqrt(pi/2) sigma^3)/Z - (mean - theta)^2, with Z = 1/rate + sigma sqrt(pi/2).
     """
