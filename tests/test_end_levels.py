@@ -113,7 +113,7 @@ def test_both_ends_may_have_levels():
 
 @pytest.mark.parametrize("n", [100, 1000, 5000])
 def test_an_end_like_its_neighbours_has_no_level(n):
-    """Of 40 samples 6 had one, where evidence is a tie; of 20 more than 7 would be 1 in 170."""
+    """At a rate of 6/40, measured where evidence ties, more than 7 of 20 have probability 1/170."""
     found = [find_levels(BinaryScores(*similarities(n, seed))) for seed in range(20)]
     assert sum(each is not None for each in found) <= 7
 
@@ -137,7 +137,7 @@ def test_a_single_part_is_fitted_as_it_was_asked_for():
 
 @pytest.mark.slow
 def test_bands_hold_where_an_end_means_more():
-    """Of 40 data sets 90 % bands at 98, 99 and 100 hold .80 to .99: 5 standard errors of .9."""
+    """90 % bands at 98, 99 and 100 hold in a share of 40 data sets within 3 standard errors."""
     held = []
     for seed in range(40):
         score, positive = similarities(2000, seed, at_end=0.97)

@@ -120,7 +120,7 @@ def read_binary_scores(
 
 def sampled(weight: Floats, positive: NDArray[np.bool_]) -> tuple[Floats, tuple[float, float]]:
     """
-    Return what documents with inverse inclusion probabilities w weigh, and the beta of P(+).
+    Return likelihood weights for inverse inclusion probabilities w, and the beta of P(+).
 
     The largest of a class weighs one: with weights v of at most 1, sum v^2 I <= sum v I for the
     informations I of the documents, so that the posterior is never narrower than the weighted

@@ -84,7 +84,7 @@ def fit_topic_results(data: TopicScores, options: TopicOptions, attrs: dict[str,
 def _drawn(
     family: Family, sides: Floats, rate_population: Floats, scale: tuple[float, float]
 ) -> DensitiesOfTopics:
-    """Return what the combination reads of a family's draws."""
+    """Return a family's draws as the combination takes them."""
     alpha, beta = rate_population.mean(axis=1).tolist()
     return DensitiesOfTopics(family, sides, (alpha, beta), scale[0])
 

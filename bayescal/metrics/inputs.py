@@ -100,11 +100,10 @@ def read_outcomes(
     p = as_probabilities(y_prob)
     truth = as_truth(y_true)
     check_same_length("y_true", truth.size, "y_prob", p.size)
-    weight = validation.either_weights(sample_weight, sampling_weight, p.size)
-    sampled = sampling_weight is not None
-    if as_evidence and weight is not None and not sampled:
-        validation.warn_unless_counts(weight)
-    return Forecasts(truth, p, weight, sampled)
+    weight = validation.either_weights(
+        sample_weight, sampling_weight, p.size, as_evidence=as_evidence
+    )
+    return Forecasts(truth, p, weight, sampling_weight is not None)
 
 
 def given_included(p: Floats, one: Floats, other: Floats) -> Floats:

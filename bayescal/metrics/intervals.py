@@ -170,9 +170,9 @@ def posterior_interval(
     validation.check_flag(resample=resample)
     truth = as_truth(y_true)
     probabilities = as_draws(draws, truth.size)
-    weight = validation.either_weights(sample_weight, sampling_weight, truth.size)
-    if resample and weight is not None and sampling_weight is None:
-        validation.warn_unless_counts(weight)
+    weight = validation.either_weights(
+        sample_weight, sampling_weight, truth.size, as_evidence=resample
+    )
     # Gamma variables in proportion are a Dirichlet: of n documents a flat one.
     shape, scale = (weight, 1.0) if sampling_weight is None else (None, weight)
     shape = np.ones(truth.size) if shape is None else shape

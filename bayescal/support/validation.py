@@ -45,7 +45,7 @@ def as_scores(scores: ArrayLike, name: str = "scores") -> Floats:
 
 def probability_ends(values: Floats, scores_are: str) -> tuple[float, float]:
     """
-    Return what probabilities of exactly 0 and 1 are read as: half as far out as their neighbours.
+    Return the probabilities that stand for 0 and 1: half as far out as the nearest others.
 
     A share k/m of votes is 0 where the probability is below 1/m: it is read as 1/(2 m). Without
     scores of exactly 0, or 1, that end is as far out as numbers go.
@@ -197,7 +197,7 @@ def unmasked(values: Any, name: str) -> Any:
 
 
 def validated(estimator: Any, X: Any, *y: Any, **options: Any) -> Any:  # noqa: N803
-    """Return what scikit-learn's `validate_data` does, of arrays without masked values."""
+    """Validate arrays by scikit-learn's `validate_data`, and refuse masked values."""
     from sklearn.utils.validation import validate_data
 
     labels = [unmasked(each, "y") for each in y]
@@ -311,7 +311,7 @@ def as_labels(labels: Any, name: str) -> NDArray[Any]:
 
 
 def missing(values: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return which values are no label: nan, None, pandas.NA and the like."""
+    """Return a mask of missing labels: nan, None, pandas.NA and the like."""
     if values.dtype.kind == "f":
         return np.asarray(np.isnan(values), dtype=np.bool_)
     out = np.zeros(values.shape, dtype=np.bool_)
@@ -404,24 +404,27 @@ def effective_weights(
     """
     Return weights that sum to the number of documents that they are worth, or None for equal ones.
 
-    Counts stay as they are. Inverse inclusion probabilities w are scaled to the effective sample
-    size (sum w)^2 / sum w^2 (Kish, *Survey Sampling*, 1965).
+    Counts stay; inverse inclusion probabilities w are scaled to sum to (sum w)^2 / sum w^2 (Kish).
     """
-    weight = either_weights(sample_weight, sampling_weight, n)
-    if weight is None:
-        return None
-    if sampling_weight is not None:
-        return np.asarray(weight * (effective_size(weight) / weight.sum()))
-    warn_unless_counts(weight)
-    return weight
+    weight = either_weights(sample_weight, sampling_weight, n, as_evidence=True)
+    if weight is None or sampling_weight is None:
+        return weight
+    return np.asarray(weight * (effective_size(weight) / weight.sum()))
 
 
 def either_weights(
-    sample_weight: ArrayLike | None, sampling_weight: ArrayLike | None, n: int
+    sample_weight: ArrayLike | None,
+    sampling_weight: ArrayLike | None,
+    n: int,
+    *,
+    as_evidence: bool = False,
 ) -> Floats | None:
-    """Return the weights of either kind as they are; one of the two at most may be given."""
+    """Return the given kind of weights; as evidence, warn of counts that do not look like any."""
     if sampling_weight is None:
-        return as_weights(sample_weight, n)
+        weight = as_weights(sample_weight, n)
+        if as_evidence and weight is not None:
+            warn_unless_counts(weight)
+        return weight
     if sample_weight is not None:
         raise ValueError(
             "either sample_weight or sampling_weight must be None, got both: sample_weight is how"

@@ -159,7 +159,7 @@ def read_base_rate(groups: Groups) -> tuple[float, float] | None:
 
 
 def read_ends(groups: Groups) -> tuple[float, float]:
-    """Return what probabilities of 0 and 1 are read as."""
+    """Return the probabilities that stand for 0 and 1."""
     low, high = groups[CONSTANTS].attrs["probability_ends"]
     return float(low), float(high)
 
