@@ -91,6 +91,12 @@ CALLS = {
     "score column": ("fit scores.csv --score-column s", "no column 's'; .*'score', 'label'"),
     "label column": ("fit scores.csv --label-column y", "no column 'y'.*--label-column"),
     "topic column": ("fit scores.csv --topic-column t", "no column 't'.*--topic-column"),
+    "no name of weights": ("fit scores.csv --weight-column=", "no column ''.*--weight-column"),
+    "no name of sampling weights": (
+        "fit scores.csv --sampling-weight-column=",
+        "no column ''.*--sampling-weight-column",
+    ),
+    "no name of topics": ("fit scores.csv --topic-column=", "no column ''.*--topic-column"),
     "two weights": (
         "fit scores.csv --weight-column score --sampling-weight-column score",
         "--weight-column counts rows and --sampling-weight-column .* leave out one",

@@ -218,6 +218,12 @@ def test_without_openpyxl_a_spreadsheet_is_refused_with_advice(tmp_path, monkeyp
     assert message in run("fit", book, code=2).stderr
 
 
+def test_text_that_is_named_a_spreadsheet_is_refused(tmp_path):
+    FRAME.to_csv(tmp_path / "scores.xlsx", index=False)
+    message = run("fit", tmp_path / "scores.xlsx", code=2).stderr
+    assert "scores.xlsx cannot be read: File is not a zip file" in message
+
+
 def test_a_real_spreadsheet_is_read(tmp_path):
     FRAME.to_excel(tmp_path / "scores.xlsx", index=False)
     run("fit", tmp_path / "scores.xlsx", *MLE, "--out", tmp_path / "out")

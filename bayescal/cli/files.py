@@ -177,14 +177,13 @@ def _xlsx(path: Path) -> pd.DataFrame:
     import pandas as pd
 
     try:
-        sheets = pd.read_excel(
-            path, sheet_name=None, header=None, dtype=object, keep_default_na=False, na_values=[""]
-        )
+        raw: Any = {"header": None, "dtype": object, "keep_default_na": False, "na_values": [""]}
+        sheets: Any = pd.read_excel(path, sheet_name=None, engine="openpyxl", **raw)
     except ImportError as err:
         raise ImportError(
             "spreadsheets need openpyxl: pip install bayescal[excel], or save the sheet as CSV."
         ) from err
-    filled = {name: frame for name, frame in sheets.items() if not frame.empty}
+    filled: dict[str, pd.DataFrame] = {k: each for k, each in sheets.items() if not each.empty}
     if len(filled) > 1:
         raise ValueError(
             f"expected one sheet with rows, got {', '.join(map(repr, filled))}: save the one with"

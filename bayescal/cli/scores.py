@@ -92,13 +92,13 @@ def read_scores(path: Path, arguments: Mapping[str, Any]) -> ScoreTable:
             "--score-column and --label-column must name different columns, got"
             f" {names['score']!r} for both."
         )
-    weight, sampled = names["sampling_weight"] or names["weight"], bool(names["sampling_weight"])
-    if sampled and names["weight"]:
+    sampled = names["sampling_weight"] is not None
+    if sampled and names["weight"] is not None:
         raise UsageError(
             "--weight-column counts rows and --sampling-weight-column is 1 / their probability of"
             " selection: leave out one of them."
         )
-    sign = sign_of(arguments)
+    sign, weight = sign_of(arguments), names["sampling_weight" if sampled else "weight"]
     reader = ColumnReader(path)
     values = reader.scores(names["score"])
     classes, is_positive, labelled = reader.labels(names["label"], arguments["positive"])
@@ -110,8 +110,8 @@ def read_scores(path: Path, arguments: Mapping[str, Any]) -> ScoreTable:
         classes=classes,
         test=reader.test_rows(split, labelled),
         labelled=labelled,
-        topic=reader.topics(names["topic"]) if names["topic"] else None,
-        weight=reader.weights(weight, labelled, sampled=sampled) if weight else None,
+        topic=reader.topics(names["topic"]) if names["topic"] is not None else None,
+        weight=reader.weights(weight, labelled, sampled=sampled) if weight is not None else None,
         sampled=sampled,
         sign=sign,
     )
