@@ -43,8 +43,10 @@ types: $(STAMP)
 
 # Lanes of tests by their markers. Two processes of one thread each: threads of BLAS that wait for
 # each other's cores make a fit three to five times slower. A file's tests stay in one process, so
-# that what they share is made once.
-PYTEST = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
+# that what they share is made once. A process that dies is not started again: its test would be
+# tried for ever.
+PYTEST = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder \
+  --max-worker-restart 0
 RECORD = --junitxml=build/times/$@-python-$(ERA).xml
 # The second PyMC era leaves out what PyMC has no part in: AND="and not one_era".
 AND ?=
@@ -87,7 +89,7 @@ bench: $(STAMP)
 	$(BIN)/python -m benchmarks
 
 validate: $(STAMP)
-	BAYESCAL_FULL_SIZE=1 $(PYTEST) -m slow
+	BAYESCAL_FULL_SIZE=1 $(PYTEST) -m slow --override-ini faulthandler_timeout=0
 	OMP_NUM_THREADS=1 $(BIN)/python -m studies
 
 # With extras as they are asked for: of a package that another asks for with an extra, pip would

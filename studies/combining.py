@@ -21,9 +21,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from bayescal import CombinedClassifier
 from bayescal.metrics import losses
-from bayescal.support.parallel import spread_over
 from bayescal.support.validation import Floats
-from studies.command import Options, main
+from studies.command import Options, main, spread_over
 from studies.peers import PEERS
 from studies.problems.folds import Bools
 from studies.problems.library import EmptyLibraryError, Problem, problems

@@ -1,11 +1,20 @@
-"""Options of a study, and its command line."""
+"""Options of a study, its command line, and the processes that share its work."""
 
 from __future__ import annotations
 
 import argparse
 import importlib
+from collections.abc import Callable, Iterable
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from itertools import repeat
+from multiprocessing import get_context
 from pathlib import Path
+from typing import Any, TypeVar
+
+from threadpoolctl import threadpool_limits
+
+Result = TypeVar("Result")
 
 DOCS = Path("docs/validation")
 # A short version must not replace the figures of the documentation.
@@ -70,3 +79,19 @@ def main(*names: str) -> None:
     options.out.mkdir(parents=True, exist_ok=True)
     for module in modules:
         module.run(options)
+
+
+def spread_over(
+    jobs: int, function: Callable[..., Result], arguments: Iterable[tuple[Any, ...]]
+) -> list[Result]:
+    """Return function(*arguments) of all arguments, in order, from that many new processes."""
+    if jobs == 1:
+        return [function(*each) for each in arguments]
+    # Spawned: a fork of a process with threads may inherit a lock that nobody releases.
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        return list(pool.map(_with_one_thread, repeat(function), arguments))
+
+
+def _with_one_thread(function: Callable[..., Result], arguments: tuple[Any, ...]) -> Result:
+    with threadpool_limits(1):
+        return function(*arguments)

@@ -15,10 +15,9 @@ import pandas as pd
 from bayescal import ScoreCalibrator
 from bayescal.families import FAMILIES
 from bayescal.support.numerics import probability
-from bayescal.support.parallel import spread_over
 from bayescal.support.score_checks import without_scores_warnings
 from bayescal.support.validation import Floats
-from studies.command import Options, main
+from studies.command import Options, main, spread_over
 from studies.papers.methods import Labels, venn_abers_bounds
 from studies.papers.sigir2003.figures import lines
 from studies.peers import Settings, accepted, platt_coefficients

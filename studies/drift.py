@@ -14,11 +14,10 @@ from scipy import special
 
 from bayescal import ScoreCalibrator
 from bayescal.monitoring import Alarm, DriftMonitor
-from bayescal.support.parallel import spread_over
 from bayescal.support.score_checks import ScoresWarning
 from bayescal.support.validation import Floats
 from bayescal.text.reuters_scores import CLASSIFIERS, TOPICS, load_reuters_scores
-from studies.command import Options, main
+from studies.command import Options, main, spread_over
 from studies.reporting import Bar, fill, markdown, with_error, write_bars, write_page, write_table
 from studies.truths import TRUTHS, Truth
 

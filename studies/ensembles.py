@@ -35,8 +35,7 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from bayescal import CalibratedClassifier, ScoreCalibrator
-from bayescal.support.parallel import spread_over
-from studies.command import Options, main
+from studies.command import Options, main, spread_over
 from studies.reporting import fill, markdown, with_error, write_page, write_table
 
 # A folder with files such as pendigits.csv.xz: numeric columns, then `label`.

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from bayescal.support.parallel import spread_over
-from studies.command import Options, main
+from studies.command import Options, main, spread_over
 from studies.peers import OURS
 from studies.unseen import measure, sample_of
 from studies.unseen_report import write_report, write_topics_report

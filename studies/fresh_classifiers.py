@@ -22,9 +22,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from bayescal import CalibratedClassifier
-from bayescal.support.parallel import spread_over
 from bayescal.support.validation import Floats
-from studies.command import Options, main
+from studies.command import Options, main, spread_over
 from studies.problems import fresh
 from studies.reporting import Bar, fill, in_percent, markdown, write_bars, write_page, write_table
 from studies.unseen_report import ERRORS

@@ -24,8 +24,7 @@ from bayescal.fitting.engines.monotone.engine import (
 from bayescal.fitting.parts.monotone import ENDS
 from bayescal.fitting.scores import read_binary_scores
 from bayescal.support.numerics import log_sum_exp
-from bayescal.support.parallel import spread_over
-from studies.command import Options, main
+from studies.command import Options, main, spread_over
 from studies.learning import KINDS, PROBABILITIES, SCORES, Kinds, internal, populations_of
 from studies.problems.library import EmptyLibraryError, Problem
 from studies.reporting import by_column, fill, with_error, write_page, write_table

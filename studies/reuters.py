@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 
 from bayescal import Densities
 from bayescal.metrics import losses
-from bayescal.support.parallel import spread_over
 from bayescal.text.reuters_scores import CLASSIFIERS, TOPICS
-from studies.command import Options, main
+from studies.command import Options, main, spread_over
 from studies.papers.sigir2003.experiment import few_positives, splits
 from studies.papers.sigir2003.figures import lines
 from studies.peers import PEERS, Method, Settings, accepted, calibrator

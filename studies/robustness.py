@@ -17,10 +17,9 @@ from scipy import special
 
 from bayescal import Densities, ScoreCalibrator
 from bayescal.support.numerics import probability
-from bayescal.support.parallel import spread_over
 from bayescal.support.score_checks import without_scores_warnings
 from bayescal.support.validation import Floats
-from studies.command import Options, main
+from studies.command import Options, main, spread_over
 from studies.papers.sigir2003.figures import lines
 from studies.peers import ON_LOG_ODDS, PEERS, Labels, Method, Settings
 from studies.reporting import (

@@ -13,8 +13,7 @@ import numpy as np
 import pandas as pd
 
 from bayescal.families import FAMILIES
-from bayescal.support.parallel import spread_over
-from studies.command import Options, main
+from studies.command import Options, main, spread_over
 from studies.envelope import least_uniform, p_value, rank_panels, rejections
 from studies.ranks import (
     CompiledNuts,

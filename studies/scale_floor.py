@@ -18,10 +18,9 @@ from bayescal.fitting.engines.maximum_likelihood import ClassFits
 from bayescal.fitting.scores import BinaryScores
 from bayescal.metrics import losses
 from bayescal.support.numerics import class_prior
-from bayescal.support.parallel import spread_over
 from bayescal.support.validation import Floats
 from bayescal.text.reuters_scores import CLASSIFIERS, TOPICS, load_reuters_scores
-from studies.command import Options, main
+from studies.command import Options, main, spread_over
 from studies.papers.sigir2003.experiment import few_positives
 from studies.reporting import by_column, fill, write_page, write_table
 

@@ -12,9 +12,8 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from bayescal.support.parallel import spread_over
 from bayescal.support.validation import Floats
-from studies.command import Options, main
+from studies.command import Options, main, spread_over
 from studies.papers.sigir2003.figures import lines
 from studies.peers import PEERS, Method, Settings, accepted, calibrator
 from studies.reporting import (

@@ -13,10 +13,9 @@ import pandas as pd
 
 from bayescal import TopicCalibrator
 from bayescal.metrics import losses
-from bayescal.support.parallel import spread_over
 from bayescal.support.validation import Floats
 from bayescal.text.reuters_scores import CLASSIFIERS, TOPICS
-from studies.command import Options, main
+from studies.command import Options, main, spread_over
 from studies.papers.sigir2003.experiment import few_positives
 from studies.papers.sigir2003.figures import lines
 from studies.peers import PEERS, Labels, calibrator

@@ -25,9 +25,8 @@ from bayescal.fitting.engines.pooled.population import (
 from bayescal.fitting.parts.pooled import hyperparameters_path
 from bayescal.fitting.scores import BinaryScores
 from bayescal.metrics import losses
-from bayescal.support.parallel import spread_over
 from bayescal.support.validation import Floats
-from studies.command import Options, main
+from studies.command import Options, main, spread_over
 from studies.peers import calibrator
 from studies.reporting import Bar, fill, markdown, with_error, write_bars, write_page, write_table
 

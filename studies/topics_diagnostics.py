@@ -21,10 +21,9 @@ from bayescal.fitting.results.diagnostics import (
     ConvergenceWarning,
     of_chains,
 )
-from bayescal.support.parallel import spread_over
 from bayescal.support.validation import Floats
 from bayescal.text.reuters_scores import CLASSIFIERS, TOPICS
-from studies.command import Options, main
+from studies.command import Options, main, spread_over
 from studies.papers.sigir2003.experiment import few_positives
 from studies.peers import Labels
 from studies.reporting import Bar, fill, markdown, write_bars, write_page, write_table

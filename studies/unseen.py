@@ -19,10 +19,9 @@ import pandas as pd
 from bayescal import ScoreCalibrator
 from bayescal.fitting.learned_prior import write_populations
 from bayescal.metrics import losses
-from bayescal.support.parallel import spread_over
 from bayescal.support.score_checks import without_scores_warnings
 from bayescal.support.validation import Floats
-from studies.command import Options, main
+from studies.command import Options, main, spread_over
 from studies.learning import groups_of, populations_of
 from studies.peers import DEFAULT, OURS, Settings, ours_for, peers_for
 from studies.problems.library import EmptyLibraryError, Problem, problems

@@ -16,10 +16,9 @@ import numpy as np
 import pandas as pd
 
 from bayescal import TopicCalibrator
-from bayescal.support.parallel import spread_over
 from bayescal.support.score_checks import without_scores_warnings
 from bayescal.support.validation import Floats
-from studies.command import Options, main
+from studies.command import Options, main, spread_over
 from studies.peers import DEFAULT, POOLED, Settings, ours_for
 from studies.problems.library import EmptyLibraryError, Problem, problems
 from studies.unseen import (

@@ -21,9 +21,8 @@ from sklearn.svm import LinearSVC
 from bayescal.combining.combiners.bayes import Bayes, calibrate_scores
 from bayescal.combining.nested import Inputs, Labelled
 from bayescal.metrics import losses
-from bayescal.support.parallel import spread_over
 from bayescal.text import DecisionTree, make_classifier
-from studies.command import Options, main
+from studies.command import Options, main, spread_over
 from studies.papers.sigir2003.scores import count_words
 from studies.papers.strive.methods import BASE, nested_inputs, seen, without_indicators
 from studies.problems import tables, texts

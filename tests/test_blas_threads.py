@@ -14,7 +14,8 @@ from bayescal.fitting import fitted_topics
 from bayescal.fitting.curves import log_odds_draws
 from bayescal.fitting.engines.classifier_weights import model
 from bayescal.fitting.parts import densities
-from bayescal.support.parallel import in_parallel, one_blas_thread, spread_over, workers
+from bayescal.support.parallel import in_parallel, one_blas_thread, workers
+from studies.command import spread_over
 
 pytestmark = pytest.mark.one_era
 

@@ -1,14 +1,14 @@
-"""Work in parallel by joblib: on its backend of the moment, on a Dask cluster, or in processes.
+"""Work in parallel by joblib: on its backend of the moment or on a Dask cluster.
 
 What is done where is decided once, around a fit, by `workers`; the engines below call `in_parallel`
-and know nothing of it. Experiments, whose runs are many fits each, are `spread_over` processes.
+and know nothing of it.
 """
 
 import pickle
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -111,18 +111,6 @@ def in_parallel(
         if setup.report is not None and sizes is not None:
             setup.report(sum(sizes[:done]), sum(sizes))
         yield result
-
-
-def spread_over(
-    jobs: int, function: Callable[..., Result], arguments: Iterable[tuple[Any, ...]]
-) -> list[Result]:
-    """Return function(*arguments) of all arguments, in order, by so many processes."""
-    if jobs == 1:
-        return [function(*each) for each in arguments]
-    from joblib import Parallel, delayed, parallel_config
-
-    with parallel_config("loky", inner_max_num_threads=1):
-        return list(Parallel(n_jobs=jobs)(delayed(function)(*each) for each in arguments))
 
 
 def blocks_of(size: int, n: int) -> list[slice]:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal.support.parallel import spread_over
 from bayescal.text import linear_svm, make_classifier
+from studies.command import spread_over
 from studies.papers.action_items.sentences import sentence_ngrams, sentence_tokens, sentence_words
 from studies.papers.strive.methods import (
     BASE,

@@ -20,9 +20,9 @@ from bayescal.calibrators.score_calibrator import ScoreCalibrator
 from bayescal.combining.combiners.voting import best_threshold
 from bayescal.combining.nested import Inputs, Labelled
 from bayescal.combining.tasks import PooledCombiner
-from bayescal.support.parallel import spread_over
 from bayescal.support.validation import Floats
 from bayescal.text import make_classifier
+from studies.command import spread_over
 from studies.papers.corpora import read_mulan
 from studies.papers.sigir2003.scores import count_words, largest_topics
 from studies.papers.strive.methods import nested_inputs

@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal.metrics import losses
-from bayescal.support.parallel import spread_over
 from bayescal.support.validation import Floats
 from bayescal.text.reuters_scores import CLASSIFIERS, TOPICS, load_reuters_scores
+from studies.command import spread_over
 from studies.papers.command import blame_arguments, markdown_table, read_corpus, show
 from studies.papers.methods import (
     METHODS,

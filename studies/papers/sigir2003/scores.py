@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from scipy import special
 
 from bayescal.support.numerics import class_prior
-from bayescal.support.parallel import spread_over
 from bayescal.support.validation import Floats
 from bayescal.text import cross_val_scores, raw_scores
 from bayescal.text.text_calibrator import FOLDS
+from studies.command import spread_over
 from studies.papers.methods import Method, Problem
 
 if TYPE_CHECKING:

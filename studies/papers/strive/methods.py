@@ -18,10 +18,10 @@ from bayescal.calibrators.score_calibrator import ScoreCalibrator
 from bayescal.combining.combiners.voting import MEASURES, best_threshold
 from bayescal.combining.indicators import ReliabilityIndicators
 from bayescal.combining.nested import BinaryProblem, Inputs, Labelled, fit_nested
-from bayescal.support.parallel import spread_over
 from bayescal.support.validation import Floats
 from bayescal.text import make_classifier
 from bayescal.text.text_calibrator import FOLDS, splitter
+from studies.command import spread_over
 from studies.papers.sigir2003.scores import count_words
 
 if TYPE_CHECKING:
