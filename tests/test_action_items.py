@@ -190,6 +190,7 @@ class TestTrials:
         scores = known.fit(counts.train, positive).decision_function(counts.train)
         assert held_out < roc_auc_score(positive, scores)
 
+    @pytest.mark.slow
     def test_all_methods(self, outcomes):
         assert list(outcomes.found) == [*CLASSIFIERS, *METHODS[:-2], "BestSelect"]
         for name, found in outcomes.found.items():

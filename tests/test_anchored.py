@@ -103,6 +103,7 @@ def spread_seen(n, share, power):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("power", [1, 2])
 @pytest.mark.parametrize("share", SHARES)
 @pytest.mark.parametrize("n", [1, 3, 30])

@@ -141,6 +141,7 @@ def test_a_wrong_family_cannot_dominate():
     assert calibrator.family_weight_.loc["False", ["gaussian", "asymmetric_gaussian"]].sum() > 0.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "parts",
     [["combined", Densities(warp=2.0), Monotone(warp=2.0)], Densities("average", warp="average")],

@@ -79,6 +79,7 @@ def test_pickle_joblib_and_clone(tmp_path):
         np.testing.assert_array_equal(copy.sample_proba(X3), classifier.sample_proba(X3))
 
 
+@pytest.mark.slow
 def test_more_processes_give_the_same_bits():
     one, two = fitted(X=X3, Y=Y3), fitted(X=X3, Y=Y3, n_jobs=2)
     np.testing.assert_array_equal(one.sample_proba(X3), two.sample_proba(X3))

@@ -84,6 +84,7 @@ def test_bic_is_that_of_two_fits_and_near_the_evidence():
     assert exact.log_bayes_factor == pytest.approx(found.log_bayes_factor, abs=0.2)
 
 
+@pytest.mark.slow
 def test_posterior_probability_is_a_frequency():
     # Half of the sets are calibrated, half have lines drawn from the prior. Among sets with
     # probability q, a share q is calibrated. Squared errors then equal q (1 - q) on average, and no

@@ -295,6 +295,7 @@ def test_a_summary_names_no_file_elsewhere(tmp_path):
         assert "must name files of its own folder" in result.stderr
 
 
+@pytest.mark.slow
 def test_a_folder_is_what_was_last_written_into_it(tmp_path):
     frame = pd.concat([make_frame(topic="a"), make_frame(seed=1, topic="b")])
     scores, out = write(frame, tmp_path / "s.csv"), tmp_path / "out"

@@ -114,6 +114,7 @@ def test_blank_labels_are_answered_and_not_fitted(suffix, tmp_path):
     assert summary_of(tmp_path / "out")["topics"][0]["rows"]["negatives"] == 30
 
 
+@pytest.mark.slow
 def test_blank_labels_of_topics_and_splits(tmp_path):
     split = np.where(np.arange(120) % 2, "test", "train").astype(object)
     frame, kept = blank(make_frame(120, topic=np.where(np.arange(120) < 60, "a", "b")))

@@ -76,6 +76,7 @@ def test_compare_goes_on_too(folder):
     assert "--pool" not in result.stdout
 
 
+@pytest.mark.slow
 def test_pooled_it_has_the_populations_answer(folder, tmp_path):
     pool = ("--pool", "--draws", "50", "--out", tmp_path / "out")
     run("fit", folder / "scores.csv", *BY_TOPIC, *pool)

@@ -23,6 +23,7 @@ def folder(tmp_path_factory):
     return path
 
 
+@pytest.mark.slow
 def test_results_are_those_of_the_estimator(folder):
     frame = make_topics()
     expected = TopicCalibrator(draws=100, random_state=0)
@@ -85,6 +86,7 @@ def test_predictions_for_another_prior_with_another_band(folder, band):
     np.testing.assert_array_equal(found[["lower", "upper"]], interval)
 
 
+@pytest.mark.slow
 def test_new_topics_are_refused_where_the_calibrator_refuses_them(folder):
     strict = load(folder / "out").set_params(new_topics="error")
     scores = make_topics()

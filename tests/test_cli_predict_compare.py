@@ -146,6 +146,7 @@ def test_map_is_compared_without_a_band(scores):
     assert "band" not in text
 
 
+@pytest.mark.slow
 def test_scores_that_were_only_taken_for_probabilities_are_spoken_of_wherever_they_are_read(
     tmp_path,
 ):

@@ -25,6 +25,7 @@ def folder(tmp_path_factory):
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["pooled", "pooled/topics.nc", "apart"])
 def test_the_command_reports_topics(folder, what, tmp_path):
     out = tmp_path / "report.html"

@@ -137,6 +137,7 @@ class TestDoNotCalibrate:
         plain = ScoreCalibrator(random_state=0).fit(scores, positive)
         assert "identity" not in plain.combination_.index
 
+    @pytest.mark.slow
     def test_probabilities_are_their_log_odds(self, tmp_path):
         scores, positive = self.data(60)
         # What is known of probabilities is more: shares of votes as well.
@@ -153,6 +154,7 @@ class TestDoNotCalibrate:
             ScoreCalibrator(scores_are="odds").fit(p, positive)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("parts", ["combined", "monotone", "logistic", "recalibrated"])
 def test_saved_is_the_same_and_another_prior_moves_it(parts, tmp_path):
     fitted = ScoreCalibrator(parts=parts, random_state=0).fit(SCORES, POSITIVE)

@@ -58,6 +58,7 @@ def several():
 
 
 class TestTargets:
+    @pytest.mark.slow
     def test_two_classes(self, binary):
         p = binary.predict_proba(X)
         np.testing.assert_allclose(p.sum(axis=1), 1.0)
@@ -97,6 +98,7 @@ class TestTargets:
 
 
 class TestBayes:
+    @pytest.mark.slow
     def test_bands_hold_the_point_and_seeds_fix_all(self, binary):
         lower, upper = binary.predict_interval(X, level=0.95).T
         p = binary.predict_proba(X)[:, 1]
@@ -162,6 +164,7 @@ class TestBayes:
                 )
             assert np.mean(ours) < np.mean(best) + 0.01
 
+    @pytest.mark.slow
     def test_a_classifier_twice_shares_its_weight(self):
         documents, y, _ = views(300, np.random.default_rng(0))
         twice = [("one", Column(0)), ("again", Column(0)), ("other", Column(1))]
@@ -175,6 +178,7 @@ class TestBayes:
             found.predict_proba(documents), once.predict_proba(documents), atol=0.08
         )
 
+    @pytest.mark.slow
     def test_a_classifier_that_says_nothing_has_no_weight(self):
         documents, y, _ = views(400, np.random.default_rng(0), sds=(0.7, 50.0))
         found = CombinedClassifier(columns(2), random_state=0).fit(documents, y)
@@ -218,6 +222,7 @@ class TestIndicators:
         assert found._members[0].indicators.n_ == 160
         assert found._combined[0].model.classifier.coef_.shape == (1, 5)
 
+    @pytest.mark.slow
     def test_they_move_the_bayesian_combination_where_they_tell(self):
         rng = np.random.default_rng(0)
         documents, y, _ = views(500, rng, sds=(1.0, 1.0))
@@ -311,12 +316,14 @@ class TestBadInput:
 
 
 class TestWhatIsHandedOn:
+    @pytest.mark.slow
     def test_probabilities_of_0_and_1_have_finite_log_odds(self):
         classifiers = [("tree", DecisionTreeClassifier(random_state=0)), *PAIR]
         found = CombinedClassifier(classifiers, random_state=0).fit(X, Y)
         assert np.isfinite(found.base_scores_[0]).all()
         assert np.isfinite(found.decision_function(X)).all()
 
+    @pytest.mark.slow
     def test_frozen_classifiers_are_not_fitted_again(self):
         first = GaussianNB().fit(X[:60], Y[:60])
         found = CombinedClassifier([("frozen", FrozenEstimator(first)), *PAIR], random_state=0)
@@ -401,6 +408,7 @@ class TestWhatIsHandedOn:
         assert np.isfinite(p).all()
         assert p[1].tolist() == p[2].tolist()
 
+    @pytest.mark.slow
     def test_weights_are_repetitions_to_the_bayesian_combination(self):
         documents, y, _ = views(80, np.random.default_rng(0))
         weight = np.random.default_rng(1).integers(1, 3, 80)

@@ -64,6 +64,7 @@ def several():
 
 
 class TestProblem:
+    @pytest.mark.slow
     def test_its_curve_is_what_predicts_say(self, binary):
         X, _ = problem()
         (only,) = binary.fitted_problems().values()
@@ -116,6 +117,7 @@ class TestProblem:
         shifts = posterior["weight_shift"].mean(("chain", "draw")).to_numpy().ravel()
         np.testing.assert_allclose(shifts, table["mean"].to_numpy()[5:])
 
+    @pytest.mark.slow
     def test_of_several_classes_there_is_one_for_each(self, several, tmp_path):
         X, y = problem(3)
         assert list(several.fitted_problems()) == ["a", "b", "c"]

@@ -142,6 +142,7 @@ class TestFolds:
 
 
 class TestCombiners:
+    @pytest.mark.slow
     @pytest.mark.parametrize("name", COMBINERS)
     def test_several_views_beat_the_best_one(self, name):
         X, y, _ = views(400, RNG(0))
@@ -156,6 +157,7 @@ class TestCombiners:
         slack = {"majority": 0.05, "best_by_class": 0.0, "tree": 0.02}.get(name, -0.02)
         assert errors <= alone + slack + 1e-12
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("name", sorted(set(COMBINERS) - {"majority", "best_by_class"}))
     def test_held_out_scores_are_of_models_that_had_not_seen_the_label(self, name):
         X, y, _ = views(150, RNG(0))
@@ -270,6 +272,7 @@ class TestNoLeak:
         found = losses(combined.score(Inputs(X, np.empty((len(X), 0)))), y == 1).log_loss
         return (found - losses(np.full(y.size, special.logit(0.5)), y == 1).log_loss) / y.size
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("name", ["bayes", "logistic"])
     def test_held_out_scores_stay_at_chance_and_scores_by_heart_do_not(self, name):
         rng = RNG(3)

@@ -233,6 +233,7 @@ def test_many_documents_counted_together_are_counted_right(one, ties, monkeypatc
     assert not together[2].equals(alone[2])
 
 
+@pytest.mark.slow
 def test_positives_counted_together_have_the_mean_and_spread_of_labels():
     score, _ = made(20_000, 5)
     draws, p = 4000, special.expit(2.0 * score - 3.0)

@@ -261,6 +261,7 @@ def log_of(probability):
 DOMAINS = {"theta": Domain([-np.inf, -2.1, 0.0, 3.0, np.inf])}
 
 
+@pytest.mark.slow
 @every_family
 def test_agrees_with_the_reference_on_the_domains_of_pymc(family):
     domains = DOMAINS | dict.fromkeys(family.names[1:], Rplusbig)
@@ -290,6 +291,7 @@ def test_density_has_twelve_digits(family, shape):
     np.testing.assert_allclose(logp, reference, rtol=1e-12, atol=1e-13)
 
 
+@pytest.mark.slow
 @every_family
 @every_shape
 def test_both_tails_have_twelve_digits(family, shape):
@@ -345,6 +347,7 @@ def test_edges_of_the_line_and_of_probability(family):
     np.testing.assert_array_equal(evaluate(family, "icdf", outside, shape)[0], expected)
 
 
+@pytest.mark.slow
 @every_family
 @pytest.mark.parametrize("method", ["logp", "logcdf", "logccdf", "icdf"])
 @pytest.mark.parametrize("bad", [(-1.0, 1.0), (1.0, -1.0), (0.0, 1.0), (1.0, np.nan)])

@@ -125,6 +125,7 @@ class ChecksThatRan(BaseTestDistributionRandom):
         assert ran == ["check_pymc_params_match_rv_op", "check_rv_size"]
 
 
+@pytest.mark.slow
 class TestAsymmetricLaplaceRandom(ChecksThatRan):
     pymc_dist = AsymmetricLaplace
     pymc_dist_params = LAPLACE.parameters
@@ -196,6 +197,7 @@ def test_no_draw_is_infinite(family, extreme, monkeypatch):
     assert (draw > family.mean) == (extreme == 1.0)
 
 
+@pytest.mark.slow
 @every_family
 @pytest.mark.parametrize(
     ("shapes", "size", "expected"),
@@ -269,6 +271,7 @@ def test_mixture_is_the_sum_of_its_parts(family):
     np.testing.assert_allclose(mixture, expected, rtol=1e-12)
 
 
+@pytest.mark.slow
 @every_family
 @pytest.mark.parametrize("bounds", [(0.5, None), (None, 2.0), (0.5, 2.0)])
 def test_truncated_is_divided_by_the_mass_left(family, bounds):

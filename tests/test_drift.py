@@ -165,6 +165,7 @@ def test_a_change_after_a_long_quiet_time_is_found_soon(calibrator):
     assert all(0 < delay < 100 for delay in delays)
 
 
+@pytest.mark.slow
 def test_alarms_as_before_are_no_more_than_alpha(calibrator):
     """Labels by curves from the posterior, which is what Ville's inequality is about."""
     rng, alarms, streams = np.random.default_rng(8), 0, 120
@@ -187,6 +188,7 @@ def alarm_rates(fitted, labels, streams, draws):
     return alarms.mean(axis=0)
 
 
+@pytest.mark.slow
 def test_a_point_curve_taken_for_certain_is_found_fault_with():
     """Negative: with 40 documents fitted the curve is not what the monitor would take it for."""
     integrated, point = alarm_rates(fitted=40, labels=300, streams=40, draws=50)

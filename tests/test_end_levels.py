@@ -67,6 +67,7 @@ def test_tables_do_not_smear_a_level_over_its_neighbours(stepped):
     np.testing.assert_allclose(of_many, band, atol=4e-3)
 
 
+@pytest.mark.slow
 def test_levels_are_saved_exported_and_shifted(stepped, tmp_path):
     calibrator, _, positive = stepped
     score = np.array([0.0, 50.0, 99.0, 99.9, 100.0, 300.0])
@@ -172,6 +173,7 @@ def test_probabilities_of_0_and_1_are_read_half_a_step_inside(tmp_path):
     assert stated.results_["observed_data"]["score"].values.min() == pytest.approx(logit(0.05))
 
 
+@pytest.mark.slow
 def test_topics_read_probabilities_of_0_and_1_alike(tmp_path):
     share, positive = votes(120, 10, 0)
     topics = np.repeat(["a", "b"], 60)

@@ -103,6 +103,7 @@ class TestBuildModel:
             build_model(programs.load(path), BinaryScores(SCORE, POSITIVE))
 
 
+@pytest.mark.slow
 def test_mode_is_found_class_by_class_and_reproducibly():
     model = build_model(programs.load("asymmetric_laplace"), BinaryScores(SCORE, POSITIVE))
     space = ParameterSpace(model)
@@ -181,6 +182,7 @@ def test_no_nuts_draw_beats_the_closed_form():
             assert best - 20 < reached.max() <= best
 
 
+@pytest.mark.slow
 def test_same_seed_same_draws():
     model = build_model(programs.load("gaussian"), BinaryScores(SCORE, POSITIVE))
     options = {"tune": 50}

@@ -99,6 +99,7 @@ def brute_force(x, powers):
     return np.log(mass.sum()) + top, means
 
 
+@pytest.mark.slow
 @each_power
 @pytest.mark.parametrize("name", SAMPLES)
 def test_evidence_and_moments_are_those_of_brute_force(name, powers):

@@ -43,6 +43,7 @@ def class_log_density(x, powers, prior, hyper, theta, share, width):
     return density - np.log(spread) * (1 + power + x.size)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", sorted(FAMILIES))
 def test_joint_density_is_the_program_s(family):
     program, symmetric = programs.load(family), FAMILIES[family].symmetric

@@ -393,6 +393,7 @@ def test_what_the_system_refuses_is_reported_and_the_file_stays(calibrator, tmp_
     assert [path.read_text() for path in tmp_path.iterdir()] == ["mine"]
 
 
+@pytest.mark.slow
 def test_the_command_exports_what_was_saved(calibrator, topics, tmp_path):
     calibrator.save(tmp_path / "corn.nc")
     out = tmp_path / "corn.sql"

@@ -142,6 +142,7 @@ def test_it_is_chosen_on_the_command_line(options, tmp_path):
     run("report", out, "--out", tmp_path / "report.html")
 
 
+@pytest.mark.slow
 def test_a_kind_of_calibrator_is_saved_loaded_drawn_and_reported(tmp_path, monkeypatch):
     language = np.tile(["en", "fr"], 30)
     fitted = ByLanguage().fit(SCORES, LABELS, language)

@@ -91,6 +91,7 @@ def bands_off_by(name, model):
     return np.abs([lower, upper] - exact_bands(fitted.draws, many[some])).max()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("name", NAMES)
 def test_many_scores_have_the_answers_of_few(name, model):

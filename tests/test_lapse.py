@@ -174,6 +174,7 @@ def test_files_keep_lapses(default, tmp_path):
     np.testing.assert_array_equal(again.predict_interval(NEW), default.predict_interval(NEW))
 
 
+@pytest.mark.slow
 def test_topics_share_one_rate():
     topics = np.tile(["a", "b", "c", "d"], 125)
     pooled = TopicCalibrator(draws=100, random_state=0).fit(SCORES, POSITIVE, topics)

@@ -174,6 +174,7 @@ def test_import_leaves_out(statement, absent):
     assert not absent & set(done.stdout.split())
 
 
+@pytest.mark.slow
 def test_commands_leave_out_what_they_do_not_use(tmp_path):
     scores, folder = tmp_path / "scores.csv", str(tmp_path / "out")
     rows = "".join(f"{k % 7}.{k},{k % 7 > 3:d}\n" for k in range(40))

@@ -152,6 +152,7 @@ class TestLearning:
             out.append((score, rng.random(300) < special.expit(a + b * score)))
         return out
 
+    @pytest.mark.slow
     def test_what_problems_have_in_common_is_found(self):
         found = learn_population("made", self.problems(), random_state=0)
         at = found.reference_score
@@ -264,6 +265,7 @@ class TestCalibrator:
             fitted(moved, "vague").predict_interval(moved[0][:50]),
         )
 
+    @pytest.mark.slow
     def test_log_odds_need_few_labels_to_be_believed(self):
         rng = np.random.default_rng(0)
         gained = []
@@ -290,6 +292,7 @@ class TestCalibrator:
         path = write_populations([one_line(2.6, 7.0, name="mine")], tmp_path / "mine.json")
         assert picked(fitted(margins, path)) == picked(fitted(margins, str(path))) == "mine"
 
+    @pytest.mark.slow
     def test_it_is_kept_copied_updated_and_shown(self, tmp_path, margins):
         score, label = margins
         whole = fitted(margins)

@@ -49,6 +49,7 @@ def apart(added=0.0):
     return np.array([(is_own - said)[each].sum() for each in groups]) / error
 
 
+@pytest.mark.slow
 def test_probabilities_of_populations_are_calibrated():
     own, evidence = simulated()
     # Labels tell much, not all.

@@ -97,6 +97,7 @@ WRONG = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrong", WRONG)
 @pytest.mark.parametrize("name", ["margins", "naive Bayes"])
 def test_a_wrong_engine_is_rejected(name, wrong):

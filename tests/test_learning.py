@@ -31,6 +31,7 @@ def test_every_data_set_is_judged_once():
     assert {len(group) for group in groups} == {3, 4}
 
 
+@pytest.mark.slow
 def test_populations_are_learnt_from_the_data_sets_named(library):
     slope = {
         left_out: populations_of(library, [name for name in SETS if name != left_out])[

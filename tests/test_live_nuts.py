@@ -44,6 +44,7 @@ def test_every_program_is_sampled():
     assert set(LIVE) == set(programs.available())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(LIVE))
 def test_a_short_run_is_the_long_one(name):
     assert apart(name) < LIMIT

@@ -43,6 +43,7 @@ def folders(tmp_path_factory):
     return path
 
 
+@pytest.mark.slow
 def test_folders_that_the_command_line_wrote(folders):
     assert isinstance(bayescal.load(folders / "one"), ScoreCalibrator)
     assert isinstance(bayescal.load(folders / "pooled"), TopicCalibrator)

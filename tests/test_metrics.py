@@ -163,6 +163,7 @@ def test_a_document_of_no_weight_might_as_well_be_missing(method, band):
         np.testing.assert_array_equal(getattr(with_all, name), getattr(without, name))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["corp", "quantile"])
 @pytest.mark.parametrize("band", ["consistency", "confidence"])
 def test_bands_hold_what_they_promise(method, band):

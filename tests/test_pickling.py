@@ -47,6 +47,7 @@ class TestDefault:
         assert both[0].posterior_.equals(both[1].posterior_)
         assert both[0].prequential_.equals(both[1].prequential_)
 
+    @pytest.mark.slow
     def test_pickles_of_pickles_and_files_are_the_same(self, fitted, again, tmp_path):
         for each in (fitted, again):
             loaded = ScoreCalibrator.load(each.save(tmp_path / "fit.nc"))

@@ -155,6 +155,7 @@ def test_wrong_learning_curves(options, message, ax):
         LearningCurveDisplay.from_estimator(ScoreCalibrator(), SCORES, LABELS, ax=ax, **options)
 
 
+@pytest.mark.slow
 def test_missing_matplotlib_is_told_with_the_extra():
     code = (
         "import sys; sys.modules['matplotlib'] = None; sys.modules['arviz_plots'] = None\n"

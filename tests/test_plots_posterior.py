@@ -55,6 +55,7 @@ def test_sbc_draws_the_ranks_of_every_quantity():
     assert near < 0.2 < far
 
 
+@pytest.mark.slow
 def test_ranks_that_are_alike_are_no_deviation_from_uniform_ones():
     plot_sbc_ecdf({"theta": np.arange(2000) % 10}, 9)
     largest = [np.abs(line.get_ydata()).max() for ax in plt.gcf().axes for line in ax.lines]

@@ -54,6 +54,7 @@ def left(y, p):
     return float(out.mean())
 
 
+@pytest.mark.slow
 def test_band_holds_calibrated_probabilities_and_no_others():
     sets = [outcomes(seed) for seed in range(10)]
     assert np.mean([left(y, p) for y, p in sets]) < 0.2

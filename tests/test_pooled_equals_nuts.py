@@ -33,6 +33,7 @@ def test_means_sds_and_quantiles_agree(family, klass):
     assert apart(family, klass) < LIMIT
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("halved", ["log_scale", "log_shape"])
 def test_another_hyperprior_is_rejected(halved, monkeypatch):
     halve(halved, 2, monkeypatch)

@@ -105,6 +105,7 @@ def apart(hyperprior):
     return np.abs(from_runs(engine(hyperprior), stored("population of log-odds"))).max()
 
 
+@pytest.mark.slow
 def test_the_posterior_is_that_of_nuts():
     assert stored("population of log-odds").effective > LEAST_EFFECTIVE
     assert apart(HYPERPRIOR) < LIMIT

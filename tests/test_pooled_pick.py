@@ -75,6 +75,7 @@ def test_picked_draws_are_those_of_each_population(shift):
     assert off(z, drawn[2]) < LIMIT
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("draws", [2000, 1999, 130, 63, 1])
 def test_picks_are_of_any_number_of_draws(draws):
     topics, points, *_ = made()

@@ -114,6 +114,7 @@ def differences_of_densities(family, rng, **hyperparameters):
     return differences
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FOUR)
 def test_log_density_is_the_engines_up_to_a_constant(family):
     rng = np.random.default_rng(1)
@@ -121,12 +122,14 @@ def test_log_density_is_the_engines_up_to_a_constant(family):
     assert np.std(differences) < 1e-6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrong", [{"log_scale": (0.0, 0.5)}, {"log_width": (0.0, 1.0)}])
 def test_another_program_is_rejected(wrong):
     differences = differences_of_densities("laplace", np.random.default_rng(1), **wrong)
     assert np.std(differences) > 0.1
 
 
+@pytest.mark.slow
 def test_weights_are_repetitions():
     score, label, topic = data(np.random.default_rng(2))
     weight = np.random.default_rng(3).integers(0, 3, score.size)
@@ -138,6 +141,7 @@ def test_weights_are_repetitions():
     assert one == pytest.approx(other, rel=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FOUR)
 def test_simulate_draws_scores_from_the_parameters_it_returns(family):
     truth = programs.load("topics").simulate(

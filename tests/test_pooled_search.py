@@ -67,6 +67,7 @@ def test_draws_of_one_base_after_the_other_are_draws_of_both():
     assert one.efficiency(WIDE[None]).min() < 0.1
 
 
+@pytest.mark.slow
 def test_the_population_is_that_of_a_search_by_all_topics(many, monkeypatch):
     some = [fitted(many, seed) for seed in range(RUNS)]
     monkeypatch.setattr(drawing, "SEARCHED", TOPICS)
@@ -81,6 +82,7 @@ def test_the_population_is_that_of_a_search_by_all_topics(many, monkeypatch):
         assert found.topics.efficiency(found.points).min() > 0.25
 
 
+@pytest.mark.slow
 def test_topics_that_mislead_are_found_out(many):
     """Those searched by are from another population: their mode is carried by no topic's draws."""
     hyperprior = Hyperprior.of(2)

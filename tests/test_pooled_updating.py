@@ -20,6 +20,7 @@ def drawn():
     return topics, points, topics.terms @ np.column_stack([eta, normaliser, np.ones(len(eta))]).T
 
 
+@pytest.mark.slow
 def test_weights_are_known_up_to_a_factor_for_each_population(drawn):
     topics, points, log_weight = drawn
     expected = logsumexp(log_weight, axis=1) - np.log(log_weight.shape[1])

@@ -77,6 +77,7 @@ def test_nothing_is_learnt_of_the_data_set_judged(tmp_path, monkeypatch):
     assert len(rows) == len(judged) * (1 + len(GROUPINGS))
 
 
+@pytest.mark.slow
 def test_a_page_is_written(tmp_path, monkeypatch):
     monkeypatch.setattr(
         populations, "GROUPINGS", {name: GROUPINGS[name] for name in ("one", SHIPPED)}

@@ -41,6 +41,7 @@ def added(family="auto", data=None, weight=None):
     return population.add_topics(scores, (labels == "spam").astype(int), topics, weight)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_posterior_is_that_of_a_topic_added(family):
     one, topic = fitted(family), added(family)
@@ -89,6 +90,7 @@ def test_the_default_is_what_was_learnt():
     np.testing.assert_array_equal(said, default)
 
 
+@pytest.mark.slow
 def test_a_history_a_population_and_their_files_are_one_prior(tmp_path):
     whole = history("gaussian")
     forms = [
@@ -107,6 +109,7 @@ def test_a_history_a_population_and_their_files_are_one_prior(tmp_path):
     assert whole.topics_.size == 8
 
 
+@pytest.mark.slow
 def test_a_population_says_what_it_is():
     population = Population(history())
     assert population.families == ("asymmetric_laplace", "gaussian")
@@ -168,6 +171,7 @@ def test_a_calibrated_classifier_takes_it():
     np.testing.assert_allclose(whole.predict_proba(x), alone.predict_proba(margins), atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_file_needs_no_other_file(family, tmp_path):
     path = history(family).population_.save(tmp_path / "history.nc")

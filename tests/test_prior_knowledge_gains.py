@@ -133,6 +133,7 @@ def excess(prior, positives, sets=6):
     return float(np.mean(out))
 
 
+@pytest.mark.slow
 def test_like_topics_help_and_unlike_topics_harm_little():
     vague, alike, unlike = (
         excess(prior, 3) for prior in ("vague", learnt(apart=3.0), learnt(unlike=True))
@@ -144,6 +145,7 @@ def test_like_topics_help_and_unlike_topics_harm_little():
     assert excess(learnt(apart=3.0, share=0.5), 3) > 1.25 * vague
 
 
+@pytest.mark.slow
 def test_bands_hold_the_truth_of_topics_of_the_population():
     held, _ = coverage(learnt(), SETS)
     # Twelve topics do not tell how alike topics are: their population is rather too wide.

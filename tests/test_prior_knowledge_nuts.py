@@ -73,6 +73,7 @@ def log_odds_apart():
     return np.abs(from_runs(np.array(runs), stored("population of log-odds").take(mine))).max()
 
 
+@pytest.mark.slow
 def test_log_odds_are_those_of_nuts(monkeypatch):
     assert log_odds_apart() < LIMIT
     forget_the_evidence(monkeypatch)

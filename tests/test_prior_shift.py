@@ -96,6 +96,7 @@ def levels_on_a_fine_grid(draws, ratio, shape):
     return np.interp(special.logit(draws), logit, cdf / cdf[-1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [(1.0, 1.0), (0.5, 4.0)])
 @pytest.mark.parametrize(("n", "true"), [(30, 0.2), (30, 0.0), (2000, 0.05)])
 def test_posterior_is_that_of_a_fine_grid(n, true, shape):
@@ -148,6 +149,7 @@ def test_posterior_weights_are_repetitions():
     assert one.draws == pytest.approx(two.draws)
 
 
+@pytest.mark.slow
 def test_groups_of_neighbours_stand_for_their_scores():
     rng = np.random.default_rng(4)
     scores, labels = scores_of(rng, 300, 0.4)

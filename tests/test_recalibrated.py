@@ -47,6 +47,7 @@ def test_every_draw_rises_with_the_densities(fitted):
     assert np.diff(recalibrated.predictive(X)).min() < -1e-3
 
 
+@pytest.mark.slow
 def test_it_mends_densities_that_are_wrong(fitted):
     new, positive = heavy_tails(50_000, RNG)
     wrong, mended = (losses(part(fitted, k).predictive(new), positive).log_loss for k in (0, 1))

@@ -20,6 +20,7 @@ UNITS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("units", UNITS)
 def test_a_bent_line_goes_there_and_back(units):
     y = np.array([-500.0, -30.0, -2.0, 0.0, 0.3, 5.0, 40.0, 500.0])

@@ -74,6 +74,7 @@ def test_stopping_is_the_first_rank_with_enough_probability(recall, probability,
     assert stopping_rank(drawn, recall, probability) == expected
 
 
+@pytest.mark.slow
 def test_units_of_the_query_change_nothing(fitted):
     scores, _, qid = queries(1, 3)
     moved = scores * np.repeat([0.01, 1.0, 50.0], DOCUMENTS) + np.repeat(
@@ -133,6 +134,7 @@ def test_enough_is_read_as_often_as_said(fitted, recall):
     assert stops_hold(sure, recall, seed=4)[0] < share - 0.01
 
 
+@pytest.mark.slow
 def test_average_precision_and_what_is_left_are_predicted(fitted):
     scores, relevant, qid = queries(5, 150)
     found = average_precision(relevant, scores, qid)

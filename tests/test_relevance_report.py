@@ -44,6 +44,7 @@ def data_of(path):
     return json.loads(re.search(r'id="data">(.*?)</script>', text, re.S).group(1))
 
 
+@pytest.mark.slow
 def test_a_reading_is_what_the_calibrator_says_one_by_one(fitted, ranked):
     scores, _, qid = ranked
     readings = fitted.read(scores, qid, recall=0.7, probability=0.8, level=0.5)

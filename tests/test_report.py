@@ -131,6 +131,7 @@ def test_what_pymc_samples_is_reported_too(fake_nuts, tmp_path):
         assert ("model program asymmetric_laplace" in text) == (program is not None)
 
 
+@pytest.mark.slow
 def test_topics_are_those_of_the_calibrator(pooled, tmp_path):
     calibrator, frame = pooled
     path = calibrator.report(tmp_path / "report.html", make_topics(1), fitted=frame)
@@ -277,6 +278,7 @@ def test_text_from_the_data_stays_text(tmp_path):
     assert data_of(path)["classes"] == sorted(["<b>no</b>", hostile])
 
 
+@pytest.mark.slow
 def test_the_same_calibrator_gives_the_same_file(pooled, tmp_path):
     calibrator, frame = pooled
     first, second = (

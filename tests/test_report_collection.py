@@ -55,6 +55,7 @@ def test_a_page_has_the_numbers_of_the_decisions(single, asked, tmp_path):
     assert "the score asked for, or more" in text if asked else "probability ½ or more" in text
 
 
+@pytest.mark.slow
 def test_of_topics_there_is_a_row_each(topics, tmp_path):
     calibrator, frame = topics
     new = make_topics(seed=3)
@@ -117,6 +118,7 @@ def test_a_collection_is_checked(single, topics, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("several", [False, True])
 def test_the_command_agrees_with_decide(several, tmp_path):
     frame = (

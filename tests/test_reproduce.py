@@ -90,6 +90,7 @@ class TestTestDocumentsStayOut:
         for a, b in zip(score(corpus), score(other), strict=True):
             assert a.scores.tolist() == b.scores.tolist()
 
+    @pytest.mark.slow
     def test_the_same_seed_gives_the_same_bits_in_any_number_of_processes(self):
         corpus = make_corpus()
         one, two = score(corpus), score(corpus, jobs=2)
@@ -346,6 +347,7 @@ class TestCommand:
         )
         assert not (tmp_path / "out").exists()
 
+    @pytest.mark.slow
     def test_writes_tables_and_figures(self, tmp_path, monkeypatch):
         monkeypatch.setattr("studies.papers.corpora.fetch_reuters21578", lambda path: make_corpus())
         out = tmp_path / "out"

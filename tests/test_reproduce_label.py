@@ -190,6 +190,7 @@ class TestCorpora:
 
 
 class TestMethods:
+    @pytest.mark.slow
     def test_all_decide_on_all_tasks(self, decided):
         assert list(decided) == [*methods.ALONE, *methods.TOGETHER]
         for found in decided.values():
@@ -204,6 +205,7 @@ class TestMethods:
             (alone,) = method(TASKS[:1], TASKS[:1], Setting())
             np.testing.assert_array_equal(alone.log_odds, decided[name][0].log_odds)
 
+    @pytest.mark.slow
     def test_slow_ones_are_taken_if_asked_for(self, monkeypatch):
         monkeypatch.setattr(methods, "ALONE", {})
         monkeypatch.setattr(methods, "TOGETHER", {})
@@ -324,6 +326,7 @@ class TestCommand:
         (tmp_path / "sgm" / "reut2-000.sgm").write_text("\n".join(stories))
         return tmp_path
 
+    @pytest.mark.slow
     def test_files(self, data, tmp_path, monkeypatch):
         monkeypatch.setattr(methods, "ALONE", {"SVM": methods.svm})
         options = ("--data", data / "sgm", "--multilabel", data, "--topics", "1", "--jobs", "1")

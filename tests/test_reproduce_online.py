@@ -101,6 +101,7 @@ class TestExpertsOfInputs:
 
 
 class TestAllMethods:
+    @pytest.mark.slow
     def test_all_have_probabilities_and_see_what_they_are_to_see(self, decided):
         found, truths = decided
         for name in ("WMA", "WinBMX", "EG"):
@@ -147,6 +148,7 @@ def test_losses_online_beside_hindsight():
     assert len(table) == 2 + 8
 
 
+@pytest.mark.slow
 def test_the_command(tmp_path, monkeypatch):
     def rows(*_, **__):
         return TOPICS

@@ -137,6 +137,7 @@ class TestTrials:
             run_trials(SMALL, deal(SMALL.queries, 10)[:1])
 
 
+@pytest.mark.slow
 def test_tables():
     outcomes = run_trials(SMALL, deal(SMALL.queries, 10)[:5])
     means = query_means(SMALL, outcomes)
@@ -168,6 +169,7 @@ def test_tables_as_the_paper_prints_them():
 
 
 class TestCommand:
+    @pytest.mark.slow
     def test_writes_tables(self, tmp_path):
         out = tmp_path / "out"
         shown = run_paper("svm_map", "--out", out, "--jobs", "1").stdout

@@ -107,6 +107,7 @@ def test_a_killed_command_goes_on_bit_for_bit(scores, tmp_path, monkeypatch):
     assert summary_of(out)["topics"] == summary_of(tmp_path / "whole")["topics"]
 
 
+@pytest.mark.slow
 def test_another_run_begins_anew_unless_it_is_to_resume(scores, tmp_path, monkeypatch):
     calls = []
 
@@ -128,6 +129,7 @@ def test_another_run_begins_anew_unless_it_is_to_resume(scores, tmp_path, monkey
     assert not (tmp_path / "out/.unfinished").exists()
 
 
+@pytest.mark.slow
 def test_resuming_what_was_never_begun_is_a_run(scores, tmp_path):
     mle = (*OPTIONS[:4], "--inference", "mle")
     run("fit", scores, *mle, "--out", tmp_path / "out", "--resume")
@@ -163,6 +165,7 @@ def test_a_killed_fit_goes_on_from_its_memory(tmp_path, monkeypatch):
     assert len(draws) == 2 * 25
 
 
+@pytest.mark.slow
 def test_pooled_commands_resume_too(scores, tmp_path, monkeypatch):
     options = ("--topic-column", "topic", "--pool", "--draws", "20", "--chains", "1")
     few = write(pd.read_csv(scores).query("topic < 4"), tmp_path / "few.csv")

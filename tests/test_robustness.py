@@ -150,6 +150,7 @@ def test_by_how_much_the_default_is_worse_than_with_vague_priors():
     assert row["error %"] == pytest.approx(100 * 0.1 / np.sqrt(2 * effective), rel=0.2)
 
 
+@pytest.mark.slow
 def test_the_page_shows_what_was_measured(tmp_path):
     found = pd.DataFrame(
         row

@@ -73,6 +73,7 @@ def test_the_base_rate_is_that_of_the_population():
     assert mle.mle_.prior == pytest.approx(np.average(labels, weights=weight), abs=0.003)
 
 
+@pytest.mark.slow
 def test_only_ratios_of_weights_matter(tmp_path):
     scores, labels, weight, where = sample(by_score, 1)
     one, other = (

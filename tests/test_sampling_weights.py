@@ -72,6 +72,7 @@ def included(design, mean, rng, *, change=lambda z: z, n=10_000):
     return y[kept], z[kept], 1.0 / chance[kept]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("design", DESIGNS)
 def test_right_probabilities_of_a_designed_sample_are_seldom_called_off(design):
     rng, off, as_counts, inside, low = np.random.default_rng(1), [], [], [], []
@@ -119,6 +120,7 @@ def test_the_scale_of_sampling_weights_changes_no_test():
     assert (equal.pvalue, equal.observed) == (plain.pvalue, 60.0 * plain.observed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["quantile", "corp"])
 @pytest.mark.parametrize("design", [None, *DESIGNS])
 def test_confidence_bands_hold_where_positives_are_rare(design, method):
@@ -158,6 +160,7 @@ def test_a_band_of_shares_that_fall_has_a_width():
     assert ((curve.lower <= curve.prob_true) & (curve.prob_true <= curve.upper)).all()
 
 
+@pytest.mark.slow
 def test_counts_are_repetitions_in_bands_and_intervals():
     rng = np.random.default_rng(5)
     p, count = np.linspace(0.05, 0.5, 40), rng.integers(1, 6, 40)

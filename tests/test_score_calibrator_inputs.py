@@ -173,6 +173,7 @@ def test_hard_data_with_a_posterior(case, family):
         assert low < 0.5 < high
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::bayescal.support.score_checks.ScoresWarning")
 def test_a_million_ties():
     scores = np.repeat([0.0, 1.0], 500_000)

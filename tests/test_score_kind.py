@@ -72,6 +72,7 @@ def test_users_are_warned_and_nothing_is_lost():
         told.predict_proba([1.2])
 
 
+@pytest.mark.slow
 def test_what_was_only_taken_for_probabilities_meets_others_later(tmp_path):
     # As of margins that a few documents all have between 0 and 1 by chance.
     p, y = network(60, seed=4)

@@ -77,6 +77,7 @@ def test_nothing_is_wrong_with_a_fit_of_every_part(whole, parts, tmp_path):
     assert '<div id="verdict" class="verdict good">' in text
 
 
+@pytest.mark.slow
 def test_every_reader_notices_draws_that_are_all_the_same(whole, parts, tmp_path):
     tree = whole.posterior_
     for part in parts:
@@ -86,6 +87,7 @@ def test_every_reader_notices_draws_that_are_all_the_same(whole, parts, tmp_path
         check_reported(calibrator, part, topic, tmp_path)
 
 
+@pytest.mark.slow
 def test_every_reader_notices_draws_that_were_not_resolved(whole, parts, tmp_path):
     tree = whole.posterior_
     for part in parts:

@@ -100,6 +100,7 @@ def both():
 
 
 class TestLocalWeights:
+    @pytest.mark.slow
     def test_they_gain_where_classifiers_take_turns(self, both):
         new, truth = taking_turns(2000, RNG(1))
         losses = {name: log_loss(truth, each.predict_proba(new)) for name, each in both.items()}
@@ -132,6 +133,7 @@ class TestLocalWeights:
             expected = found.calibrated.base + b + draws[k, 3] * r[i, 0] + w @ curves[at, i]
             assert sample[k, i] == pytest.approx(expected)
 
+    @pytest.mark.slow
     def test_without_indicators_they_are_those_of_bayes(self):
         X, y = taking_turns(120, RNG(4))
         one, other = (

@@ -32,6 +32,7 @@ def test_names_of_the_methods_do_not_matter():
     )
 
 
+@pytest.mark.slow
 def test_rejects_equal_methods_rarely_and_unequal_ones_often():
     rng = np.random.default_rng(3)
     equal = np.mean([sign_test(k, 400 - k) < 0.01 for k in rng.binomial(400, 0.5, 4000)])

@@ -126,6 +126,7 @@ class TestMarks:
 
 
 class TestAllMethods:
+    @pytest.mark.slow
     def test_what_has_probabilities_and_what_ranks(self, decided):
         found, _ = decided
         assert set(found) == {*BASE, *COMBINATIONS, "BestSelect"}

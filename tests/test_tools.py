@@ -68,6 +68,7 @@ def test_equal_changes_in_one_function_are_drawn_apart(tmp_path):
     assert len(ones) == len({fault.rank for fault in ones}) == 2
 
 
+@pytest.mark.slow
 def test_every_room_has_its_share_of_faults():
     drawn = draw_faults(ROOT, 24)
     assert len(drawn) == 24 * len(ROOMS) >= 150

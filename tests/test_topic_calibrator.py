@@ -260,6 +260,7 @@ def test_a_population_takes_topics_of_either_type(fitted, tmp_path):
     np.testing.assert_array_equal(again.predict_proba([0.0], [7]), numbered.predict_proba([0], [7]))
 
 
+@pytest.mark.slow
 def test_names_of_topics_added_to_a_loaded_calibrator_are_saved_whole(fitted, tmp_path):
     loaded = TopicCalibrator.load(fitted.save(tmp_path / "first.nc"))
     name = "a name/longer than those of the file, and ü"
@@ -279,6 +280,7 @@ def test_a_pickle_holds_results_and_provenance(fitted):
     )
 
 
+@pytest.mark.slow
 def test_files(fitted, tmp_path):
     path = fitted.save(tmp_path / "topics.nc")
     again = TopicCalibrator.load(path)

@@ -55,6 +55,7 @@ def test_but_not_where_one_topic_is_much_wider_than_most():
     assert units(score, positive, np.append(topic, [7, 7, 8])) == (centre, spread)
 
 
+@pytest.mark.slow
 def test_topics_beside_a_wild_one_are_calibrated(monkeypatch):
     rng = np.random.default_rng(99)
     new = [of_one(2000, topic, rng) for topic in range(TOPICS)]

@@ -116,6 +116,7 @@ def test_one_document_of_weight_2_is_two_of_the_same_score():
     assert data.constant().tolist() == [False, False, True]
 
 
+@pytest.mark.slow
 def test_the_sampler_weighs_documents(monkeypatch):
     models = []
     monkeypatch.setattr(nuts, "draw_posterior", lambda model, *_, **__: models.append(model))

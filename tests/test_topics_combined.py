@@ -223,6 +223,7 @@ def test_files_give_the_same_bits(fitted, tmp_path):
     assert again.combination_.equals(fitted.combination_)
 
 
+@pytest.mark.slow
 def test_workers_do_not_change_a_bit(fitted):
     parallel = TopicCalibrator(draws=250, random_state=0, n_jobs=2).fit(*made())
     where = NEW, ["ship"] * NEW.size
@@ -245,6 +246,7 @@ def test_added_topics_are_nearly_what_fitting_them_gives():
         )
 
 
+@pytest.mark.slow
 def test_topics_are_added_to_topics_added(tmp_path):
     fitted = TopicCalibrator(draws=100, random_state=0).fit(*made(positives=3))
     scores, labels, _ = made(positives=150, negatives=300, seed=1, names=["many"])

@@ -51,6 +51,7 @@ def pair(request):
     return sampled(request.param), fast
 
 
+@pytest.mark.slow
 def test_the_tree_has_the_fast_engines_form(pair):
     by_nuts, fast = (each.posterior_ for each in pair)
     assert set(by_nuts.children) - set(fast.children) == {"sample_stats"}

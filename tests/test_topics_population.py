@@ -32,6 +32,7 @@ def test_it_answers_for_topics_as_before(fitted):
     assert fitted.topics_.size == 6
 
 
+@pytest.mark.slow
 def test_topics_added_to_it_are_those_added_to_the_fit(fitted, tmp_path):
     path = fitted.population_.save(tmp_path / "history.nc")
     mine = load(path).add_topics(*one_more())

@@ -96,6 +96,7 @@ class TestCollections:
 
 
 class TestMeasures:
+    @pytest.mark.slow
     def test_single_topics_have_the_rows_of_the_study_of_single_topics(self, measured):
         assert set(measured["method"]) == {POOLED, DEFAULT, *PEERS, PLAIN}
         alone = [row for each in collection() for row in unseen.measure(each, (10,), ALONE)]
@@ -226,6 +227,7 @@ class TestReport:
 
 
 class TestRun:
+    @pytest.mark.slow
     def test_the_page_shows_what_was_measured(self, tmp_path, monkeypatch, capsys):
         library = write_library(tmp_path / "library")
         arguments = ("--quick", "--problems", library, "--out", tmp_path, "--jobs", "1")
