@@ -70,7 +70,7 @@ test-times: $(STAMP)
 
 # Random inputs that no release was tried with; the slow lane's are those of seed 0.
 every-size: $(STAMP)
-	BAYESCAL_SEED=$(SEED) $(PYTEST) -m slow tests/test_every_size.py
+	BAYESCAL_FULL_SIZE=1 BAYESCAL_SEED=$(SEED) $(PYTEST) -m slow tests/test_every_size.py
 
 # What long runs of NUTS find, for the tests to compare with; once for each era.
 references: $(STAMP)

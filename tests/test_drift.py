@@ -18,6 +18,7 @@ from bayescal.plots import DriftDisplay
 from studies.drift import PointCurve, draw
 from studies.truths import TRUTHS
 from tests.drift_tools import KnownCurves, alarmed, stream
+from tests.sizes import size
 
 CURVES = KnownCurves(lambda s: 2.0 * s - 1.0, lambda s: 0.5 * s, lambda s: s + 0.3, base=0.3)
 FEW = {
@@ -199,8 +200,9 @@ def test_a_point_curve_taken_for_certain_is_found_fault_with():
 
 @pytest.mark.slow
 def test_false_alarms_of_small_fits_are_at_the_nominal_rate():
-    integrated, point = alarm_rates(fitted=100, labels=1000, streams=200, draws=200)
-    assert integrated <= 0.05 + 2.0 * np.sqrt(0.05 * 0.95 / 200)
+    streams = size(60, 200)
+    integrated, point = alarm_rates(fitted=100, labels=1000, streams=streams, draws=200)
+    assert integrated <= 0.05 + 2.0 * np.sqrt(0.05 * 0.95 / streams)
     assert point > 0.15
 
 

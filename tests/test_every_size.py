@@ -14,10 +14,11 @@ from bayescal import ScoreCalibrator
 from bayescal.fitting.results.diagnostics import ConvergenceWarning
 from bayescal.fitting.scores import bounded_weights
 from bayescal.support.score_checks import ScoresWarning
+from tests.sizes import size
 
 pytestmark = pytest.mark.one_era
 
-SEED, INPUTS = int(os.environ.get("BAYESCAL_SEED", "0")), 150
+SEED, INPUTS = int(os.environ.get("BAYESCAL_SEED", "0")), size(75, 150)
 SCORES = {
     "ordinary": lambda rng, x: x,
     "ties": lambda rng, x: np.round(x),

@@ -13,7 +13,7 @@ from bayescal.text.reuters_scores import CLASSIFIERS, TOPICS, load_reuters_score
 from tests.references import RECORDS
 from tests.sizes import size
 
-SAMPLES = {"auto": size(16, 100), None: size(16, 40)}
+SAMPLES = {"auto": size(8, 100), None: size(8, 40)}
 MOST_SCORES = size(300, 1000)
 SIZES = (2, 3, 5, 8, 13, 30, 100, 300)
 

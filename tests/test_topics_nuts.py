@@ -7,8 +7,10 @@ from sklearn.base import clone
 
 from bayescal import NUTS, TopicCalibrator
 from bayescal.fitting.results.diagnostics import ConvergenceWarning
+from tests.sizes import size
 
 pytestmark = [
+    pytest.mark.slow,
     # PyMC's energy of a trajectory that diverges while step sizes are still tuned.
     pytest.mark.filterwarnings("ignore:overflow encountered in:RuntimeWarning"),
     # So few draws are not to be trusted, and every reader says so.
@@ -42,16 +44,13 @@ def sampled(family):
         return calibrator.fit(*documents())
 
 
-@pytest.fixture(
-    scope="module", params=["gaussian", pytest.param("asymmetric_laplace", marks=pytest.mark.slow)]
-)
+@pytest.fixture(scope="module", params=size(["gaussian"], ["gaussian", "asymmetric_laplace"]))
 def pair(request):
     """Return the calibrator by NUTS and by the fast engine."""
     fast = TopicCalibrator(parts=request.param, **SETTINGS).fit(*documents())
     return sampled(request.param), fast
 
 
-@pytest.mark.slow
 def test_the_tree_has_the_fast_engines_form(pair):
     by_nuts, fast = (each.posterior_ for each in pair)
     assert set(by_nuts.children) - set(fast.children) == {"sample_stats"}
