@@ -11,7 +11,7 @@ import numpy as np
 
 from bayescal import Densities, Monotone, ScoreCalibrator, TopicCalibrator
 from bayescal.families import FAMILIES
-from bayescal.fitting.parts.part import flat, places
+from bayescal.fitting.parts.part import all_paths, flat
 
 FILE = Path(__file__).parent / "reference" / "same_numbers.json"
 SHOWN = [-4.0, -1.0, 0.0, 0.7, 2.0, 9.0]
@@ -69,7 +69,7 @@ def of_model(name):
 
 def _evidence(groups):
     """Return the log evidence of everything that is compared within the first part."""
-    found = places(groups)
+    found = all_paths(groups)
     if not found:
         return {}
     return {"evidence": np.ravel(groups[found[0].evidence]["log_evidence"].values).tolist()}

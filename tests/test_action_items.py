@@ -220,6 +220,7 @@ def made_outcomes(errors, trials=10, n=100):
 
 
 class TestTable:
+    @pytest.mark.slow
     def test_measures_are_those_of_each_trial(self, outcomes):
         values = experiment.measure(outcomes)
         for name, found in outcomes.found.items():

@@ -135,7 +135,7 @@ def test_the_prior_of_a_mixture_is_in_raw_score_units():
         families, documents, np.random.default_rng(0), draws=2000, asinh_scales=ASINH_SCALES
     )
     # All families and warps alike.
-    share = np.bincount(found.found.component.ravel(), minlength=8) / 4000
+    share = np.bincount(found.mixture.component.ravel(), minlength=8) / 4000
     assert share == pytest.approx(0.125, abs=0.03)
     fitted = ScoreCalibrator(parts="combined", random_state=1).fit(SCORES, LABELS)
     prior = fitted.to_arviz(["prior"], draws=2000, random_state=0)["prior"].to_dataset()

@@ -62,6 +62,7 @@ def test_other_threads_leave_it_alone():
     assert seen == [{1}]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_workers_have_one_each(jobs):
     with workers(jobs):
@@ -73,6 +74,7 @@ def here(first, second):
     return (first, second), os.getpid(), blas_threads()
 
 
+@pytest.mark.slow
 def test_work_spread_over_processes_comes_in_order_and_has_one_thread_each(monkeypatch):
     # What processes would otherwise take over from this one.
     monkeypatch.setenv("OPENBLAS_NUM_THREADS", "2")

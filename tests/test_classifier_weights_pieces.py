@@ -110,7 +110,7 @@ class TestGrid:
 
         places = resolve(evaluate, sd.size)
         share = special.softmax([place.log_mass for place in places])
-        at = np.array([place.found for place in places])
+        at = np.array([place.estimate for place in places])
         np.testing.assert_allclose(share @ at, centre, atol=0.02 * sd.max())
         np.testing.assert_allclose(np.sqrt(share @ (at - centre) ** 2), sd, rtol=0.05)
         assert len(asked) < 800
@@ -124,7 +124,7 @@ class TestGrid:
 
     def test_prior_ends_are_never_left(self):
         places = resolve(lambda at, _: GridPoint(2.0 * at[0], at[0]), 1)
-        assert max(place.found for place in places) == 3.0
+        assert max(place.estimate for place in places) == 3.0
 
 
 class TestCorrections:

@@ -182,6 +182,7 @@ class TestReaders:
         np.testing.assert_allclose(point, scores, atol=1e-3)
         assert ((lower < point) & (point < upper)).mean() > 0.95
 
+    @pytest.mark.slow
     def test_faults_of_draws_are_reported(self, several, tmp_path):
         spoilt = deepcopy(several)
         first = spoilt._combined[0]

@@ -305,6 +305,7 @@ def test_both_tails_have_twelve_digits(family, shape):
     assert exact.max() > -1e-296
 
 
+@pytest.mark.slow
 @every_family
 @every_shape
 def test_tails_beyond_the_smallest_number(family, shape):
@@ -386,6 +387,7 @@ def test_derivative_of_a_quantile_is_one_over_the_density(family, shape):
     np.testing.assert_allclose(slope, np.exp(-logp), rtol=1e-6)
 
 
+@pytest.mark.slow
 @every_family
 @pytest.mark.parametrize("method", ["logp", "logcdf", "logccdf", "icdf"])
 def test_gradients_are_finite_differences(family, method):

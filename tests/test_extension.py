@@ -12,7 +12,7 @@ from bayescal import Densities, ScoreCalibrator, load
 from bayescal.calibrators import compare_calibrators, leave_one_out, loading
 from bayescal.families import FAMILIES
 from bayescal.fitting.parts.combination import PARTS
-from bayescal.fitting.parts.part import flat, places
+from bayescal.fitting.parts.part import all_paths, flat
 from bayescal.fitting.results.diagnostics import ConvergenceWarning
 from bayescal.plots import ClassDensityDisplay, LogOddsDisplay
 from tests.cli_tools import run
@@ -120,8 +120,8 @@ def test_it_is_compared(model):
 
 def test_faults_of_its_draws_are_reported():
     fitted = fit("part of several")
-    place = places(flat(fitted.results_))[1]
-    tree = with_spoilt_draws(fitted.results_, place.draws[0], all_the_same)
+    paths = all_paths(flat(fitted.results_))[1]
+    tree = with_spoilt_draws(fitted.results_, paths.draws[0], all_the_same)
     with pytest.warns(ConvergenceWarning, match="the part 'base_rate' are all the same"):
         reread(fitted, tree).summary()
 

@@ -176,6 +176,7 @@ def test_topics_that_are_not_pooled_partially_are_shown(pooling):
     assert len(Reader(shown(calibrator)).rows) == 3
 
 
+@pytest.mark.slow
 def test_without_matplotlib_a_line_says_how_to_see_the_picture():
     code = (
         "import sys; sys.modules['matplotlib'] = None\n"

@@ -57,6 +57,7 @@ def test_probabilities_of_populations_are_calibrated():
     assert np.abs(apart()).max() < LIMIT
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("added", [(1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)])
 def test_evidence_that_favours_one_is_rejected(added):
     assert np.abs(apart(np.array(added))).max() > LIMIT

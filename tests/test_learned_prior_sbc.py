@@ -67,7 +67,8 @@ def p_of(name, engine, count):
     return adjusted_p(ranks, DRAWS)
 
 
-@pytest.mark.parametrize("count", [FEW, pytest.param(MANY, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("count", [FEW, MANY])
 @pytest.mark.parametrize("name", POPULATIONS)
 def test_ranks_are_uniform(name, count):
     assert p_of(name, around, count) > LEVEL / len(POPULATIONS)

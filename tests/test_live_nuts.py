@@ -50,6 +50,7 @@ def test_a_short_run_is_the_long_one(name):
     assert apart(name) < LIMIT
 
 
+@pytest.mark.slow
 def test_an_edited_program_is_rejected(tmp_path):
     source = programs.load("gaussian").path.read_text(encoding="utf-8")
     edited = tmp_path / "gaussian.py"

@@ -20,7 +20,7 @@ from bayescal import (
 )
 from bayescal.calibrators import compare_calibrators, leave_one_out
 from bayescal.decisions import decide
-from bayescal.fitting.parts.part import flat, places
+from bayescal.fitting.parts.part import all_paths, flat
 from bayescal.fitting.results.diagnostics import diagnose
 from tests.history_data import GRID, history, problem
 
@@ -320,9 +320,9 @@ def test_what_does_not_go_with_it_is_named(settings, message):
 def test_draws_that_few_of_agree_with_the_population_are_warned_of(part):
     groups = flat(fitted().results_)
     assert diagnose(groups).ok
-    (place,) = (each for each in places(groups) if each.name == part)
-    evidence = groups[place.evidence]
-    groups[place.evidence] = evidence.assign(efficiency=0.01 * evidence["efficiency"])
+    (paths,) = (each for each in all_paths(groups) if each.name == part)
+    evidence = groups[paths.evidence]
+    groups[paths.evidence] = evidence.assign(efficiency=0.01 * evidence["efficiency"])
     (told,) = diagnose(groups).problems
     assert f"too few draws of the part '{part}' agree with the population" in told
     assert "compare with prior_knowledge='vague'" in told

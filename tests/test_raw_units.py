@@ -8,7 +8,7 @@ from scipy import special
 from bayescal import Densities, Monotone, ScoreCalibrator, TopicCalibrator
 from bayescal.families import FAMILIES
 from bayescal.fitting.engines.exact.engine import fit_densities
-from bayescal.fitting.parts.part import flat, places
+from bayescal.fitting.parts.part import all_paths, flat
 from bayescal.fitting.results.calibration import read_calibration
 from bayescal.fitting.scores import BinaryScores
 from bayescal.text.reuters_scores import load_reuters_scores
@@ -138,13 +138,13 @@ def test_groups_of_draws_hold_draws_alone_and_arviz_takes_them(fitted, topics):
 @pytest.mark.parametrize("name", [*MIXED, *DIRECT])
 def test_the_engines_own_coordinates_say_so(fitted, name):
     tree = fitted[name].posterior_
-    first = places(flat(tree))[0]
+    first = all_paths(flat(tree))[0]
     assert "engine's own coordinates" in tree[first.draws[0]].attrs["description"]
     assert not {"theta", "left", "right", "slope", "family", "asinh_scale"} & set(
         tree["posterior"].data_vars
     )
     # One family on raw scores has no coordinates but its own.
-    (only,) = places(flat(fitted["plain"].posterior_))
+    (only,) = all_paths(flat(fitted["plain"].posterior_))
     assert only.draws == ("posterior",)
 
 

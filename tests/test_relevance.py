@@ -97,6 +97,7 @@ def test_units_of_the_query_change_nothing(fitted):
     assert np.ptp(raw.predict_proba(scores, qid)[:, 1]) < 0.6 * spread
 
 
+@pytest.mark.slow
 def test_bands_and_draws_belong_together(fitted):
     scores, _, qid = queries(3, 2)
     draws = fitted.sample_proba(scores, qid)

@@ -73,6 +73,7 @@ def test_a_reading_is_what_the_calibrator_says_one_by_one(fitted, ranked):
         assert reading.rank[[0, -1]].tolist() == [1, reading.document.size]
 
 
+@pytest.mark.slow
 def test_the_page_holds_it_with_what_was_judged(fitted, ranked, path):
     scores, relevant, qid = ranked
     data = data_of(path)

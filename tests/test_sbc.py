@@ -108,20 +108,14 @@ def p_of(name, engine):
     return adjusted_p(program_ranks.rank_truths(sets, engine, DRAWS, seed=8), DRAWS)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        name if name in ASYMMETRIC else pytest.param(name, marks=pytest.mark.slow)
-        for name in FAMILIES
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", list(FAMILIES))
 def test_the_engine_draws_from_the_posterior_of_the_program(name):
     assert p_of(name, program_ranks.exact) > LEVEL / len(FAMILIES)
 
 
-@pytest.mark.parametrize(
-    "name", ["asymmetric_laplace", pytest.param("hybrid", marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["asymmetric_laplace", "hybrid"])
 @pytest.mark.parametrize("wrong", list(WRONG))
 def test_an_engine_of_another_program_is_rejected(wrong, name):
     assert p_of(name, WRONG[wrong]) < LEVEL / len(FAMILIES)

@@ -12,7 +12,7 @@ import xarray as xr
 from bayescal import ScoreCalibrator
 from bayescal.calibrators import leave_one_out
 from bayescal.fitting.parts.combination import PARTS
-from bayescal.fitting.parts.part import flat, places
+from bayescal.fitting.parts.part import all_paths, flat
 from bayescal.fitting.results.diagnostics import ConvergenceWarning, diagnose
 from tests.spoiling import (
     all_the_same,
@@ -33,9 +33,9 @@ SCORES = np.random.default_rng(0).normal(1.5 * LABELS)
 each_part = pytest.mark.parametrize("part", STORED)
 
 
-def place(tree, part):
+def paths(tree, part):
     """Return where a tree keeps a part."""
-    return next(each for each in places(flat(tree)) if each.name == part)
+    return next(each for each in all_paths(flat(tree)) if each.name == part)
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,7 @@ def whole():
 
 
 def test_nothing_is_wrong_with_a_fit_of_every_part(whole, tmp_path):
-    assert [each.name for each in places(flat(whole.results_))] == list(PARTS)
+    assert [each.name for each in all_paths(flat(whole.results_))] == list(PARTS)
     assert whole.diagnostics_.ok
     whole.summary()  # a warning would be an error here
     leave_one_out(whole)
@@ -78,9 +78,9 @@ def told(calibrator, folder):
 @pytest.mark.parametrize("wrong", ["evidence", "draws"])
 def test_every_reader_notices(whole, part, wrong, tmp_path):
     if wrong == "evidence":
-        tree = with_bad_evidence(whole.results_, place(whole.results_, part).evidence)
+        tree = with_bad_evidence(whole.results_, paths(whole.results_, part).evidence)
     else:
-        (group,) = place(whole.results_, part).draws
+        (group,) = paths(whole.results_, part).draws
         tree = with_spoilt_draws(whole.results_, group, all_the_same)
     texts = told(reread(whole, tree), tmp_path)
     for reader, text in texts.items():
@@ -90,7 +90,7 @@ def test_every_reader_notices(whole, part, wrong, tmp_path):
 
 @each_part
 def test_draws_that_are_not_finite_are_refused(whole, part):
-    (group,) = place(whole.results_, part).draws
+    (group,) = paths(whole.results_, part).draws
     tree = with_spoilt_draws(whole.results_, group, one_nan)
     (problem,) = diagnose(flat(tree)).problems
     assert f"{named(part)} hold values that are not finite" in problem
@@ -102,7 +102,7 @@ def test_draws_that_are_not_finite_are_refused(whole, part):
 def test_models_of_fewer_parts(parts):
     settings = {"draws": 50, "chains": 1, "random_state": 0}
     fitted = ScoreCalibrator(parts=parts, **settings).fit(SCORES, LABELS)
-    for each in places(flat(fitted.results_)):
+    for each in all_paths(flat(fitted.results_)):
         (problem,) = diagnose(flat(with_bad_evidence(fitted.results_, each.evidence))).problems
         assert named(each.name) in problem
 
@@ -112,7 +112,7 @@ def test_models_of_fewer_parts(parts):
 )
 @pytest.mark.parametrize("name", ["monotone", "logistic", "recalibrated"])
 def test_each_number_of_the_evidence_counts(whole, name, variable, value):
-    tree, group = whole.results_.copy(), place(whole.results_, name).evidence
+    tree, group = whole.results_.copy(), paths(whole.results_, name).evidence
     tree[group] = xr.DataTree(tree[group].to_dataset().assign({variable: value}))
     (problem,) = diagnose(flat(tree)).problems
     assert named(name) in problem

@@ -7,8 +7,7 @@ import pytest
 import xarray as xr
 
 from bayescal import TopicCalibrator
-from bayescal.fitting.parts.part import flat
-from bayescal.fitting.parts.part import places as places_of
+from bayescal.fitting.parts.part import all_paths, flat
 from bayescal.fitting.parts.pooled import HYPERPARAMETERS
 from bayescal.fitting.results.diagnostics import ConvergenceWarning
 from tests.spoiling import (
@@ -36,10 +35,10 @@ def whole():
 @pytest.fixture(scope="module")
 def parts(whole):
     """Return where the parts of a combination are."""
-    return places_of(flat(whole.posterior_))
+    return all_paths(flat(whole.posterior_))
 
 
-def places(tree, part):
+def paths(tree, part):
     """Yield the groups of a part's draws, with a topic where they are topics', and with None."""
     for group in part.draws:
         dataset = tree[group].to_dataset().drop_vars(HYPERPARAMETERS, errors="ignore")
@@ -81,7 +80,7 @@ def test_nothing_is_wrong_with_a_fit_of_every_part(whole, parts, tmp_path):
 def test_every_reader_notices_draws_that_are_all_the_same(whole, parts, tmp_path):
     tree = whole.posterior_
     for part in parts:
-        for group, topic in places(tree, part):
+        for group, topic in paths(tree, part):
             calibrator = reread(whole, with_spoilt_draws(tree, group, all_the_same, topic))
             check_told(calibrator, part, topic)
         check_reported(calibrator, part, topic, tmp_path)
@@ -101,7 +100,7 @@ def test_every_reader_notices_draws_that_were_not_resolved(whole, parts, tmp_pat
 def test_draws_that_are_not_finite_are_refused_where_they_are_read(whole, parts):
     tree, not_finite = whole.posterior_, "hold values that are not finite"
     for part in parts:
-        for group, topic in places(tree, part):
+        for group, topic in paths(tree, part):
             calibrator = reread(whole, with_spoilt_draws(tree, group, one_nan, topic))
             (problem,) = calibrator.diagnostics_.problems
             assert (

@@ -138,6 +138,7 @@ class TestAllMethods:
         assert found["bayes"][0].log_odds is not None
         assert found["Stack-S (norm)"][0].log_odds is None
 
+    @pytest.mark.slow
     def test_the_oracle_makes_no_error_that_one_classifier_does_not_make(self, decided):
         found, truths = decided
         for k, truth in enumerate(truths):

@@ -251,6 +251,7 @@ def test_topics_of_another_type_than_those_fitted(fitted):
         fitted.add_topics(SCORES[some], [None] * 24, ["late"] * 24)
 
 
+@pytest.mark.slow
 def test_a_population_takes_topics_of_either_type(fitted, tmp_path):
     some = slice(0, 24)
     names = np.array([7] * 24, dtype=object)

@@ -168,8 +168,8 @@ def rates_by_topic(
         validation.check_fraction(probability=probability)
     else:
         thresholds.check_threshold(threshold)
-    found = _collections(calibrator, scores, topics, prior, draws, random_state)
-    rows = [_rates(each, probability, threshold, level, rng) for each, rng in found]
+    collections = _collections(calibrator, scores, topics, prior, draws, random_state)
+    rows = [_rates(each, probability, threshold, level, rng) for each, rng in collections]
     return _table(rows, "missed")
 
 
@@ -231,8 +231,8 @@ def thresholds_by_topic(
     (True, True)
     """
     validation.check_fraction(recall=recall)
-    found = _collections(calibrator, scores, topics, prior, draws, random_state)
-    rows = [_threshold(each, recall, assurance, level, rng) for each, rng in found]
+    collections = _collections(calibrator, scores, topics, prior, draws, random_state)
+    rows = [_threshold(each, recall, assurance, level, rng) for each, rng in collections]
     return _table(rows, "selected")
 
 
@@ -261,37 +261,37 @@ def _threshold(
     one: Collection, recall: float, assurance: float | None, level: float, rng: Any
 ) -> dict[str, Any]:
     cuts = one.cuts(one.score, rng)
-    found = thresholds.threshold_of_recall(cuts, recall, assurance, level)
-    at = int(np.flatnonzero(one.score == found.threshold)[0])
+    at_recall = thresholds.threshold_of_recall(cuts, recall, assurance, level)
+    at = int(np.flatnonzero(one.score == at_recall.threshold)[0])
     return {
         "topic": one.topic,
         "documents": one.score.size,
-        "selected": found.selected,
-        "threshold": found.threshold,
-        "threshold_lower": found.lower,
-        "threshold_upper": found.upper,
+        "selected": at_recall.selected,
+        "threshold": at_recall.threshold,
+        "threshold_lower": at_recall.lower,
+        "threshold_upper": at_recall.upper,
         "probability": float(special.expit(one.log_odds()[at])),
-        "recall": found.achieved,
-        "recall_lower": found.achieved_lower,
-        "recall_upper": found.achieved_upper,
-        **_counts(cuts, found.threshold, level),
-        "assurance": found.probability,
+        "recall": at_recall.achieved,
+        "recall_lower": at_recall.achieved_lower,
+        "recall_upper": at_recall.achieved_upper,
+        **_counts(cuts, at_recall.threshold, level),
+        "assurance": at_recall.probability,
     }
 
 
 def _counts(cuts: Cuts, threshold: float, level: float) -> dict[str, float]:
     """Return the numbers of positives found and missed at a threshold, with their intervals."""
     taken = int(np.count_nonzero(cuts.score >= threshold))
-    found = cuts.positives[:, taken - 1] if taken else np.zeros(len(cuts.positives))
+    hits = cuts.positives[:, taken - 1] if taken else np.zeros(len(cuts.positives))
     out: dict[str, float] = {}
-    for name, values in (("found", found), ("missed", cuts.positives[:, -1] - found)):
+    for name, values in (("found", hits), ("missed", cuts.positives[:, -1] - hits)):
         lower, upper = np.quantile(values, [0.5 - level / 2.0, 0.5 + level / 2.0])
         out |= {name: values.mean(), f"{name}_lower": lower, f"{name}_upper": upper}
     return {name: float(value) for name, value in out.items()}
 
 
-def _with_interval(name: str, found: thresholds.AtThreshold) -> dict[str, float]:
-    return {name: found.mean, f"{name}_lower": found.lower, f"{name}_upper": found.upper}
+def _with_interval(name: str, interval: thresholds.AtThreshold) -> dict[str, float]:
+    return {name: interval.mean, f"{name}_lower": interval.lower, f"{name}_upper": interval.upper}
 
 
 def _tried(ends: NDArray[np.intp]) -> NDArray[np.intp]:
@@ -316,54 +316,55 @@ def _collections(
     """Yield the documents of each topic, and a generator for it."""
     validation.check_count("draws", draws)
     problems = calibrator.fitted_problems()
-    for topic, given in _by_topic(problems, scores_for(calibrator, scores), topics):
+    for topic, own in _by_topic(problems, scores_for(calibrator, scores), topics):
         rng = generator(random_state)
-        yield _collection(problems.answering(topic), topic, given, prior, draws, rng), rng
+        yield _collection(problems.answering(topic), topic, own, prior, draws, rng), rng
 
 
 def _by_topic(
-    problems: Any, given: NDArray[Any], topics: ArrayLike | None
+    problems: Any, scores: NDArray[Any], topics: ArrayLike | None
 ) -> list[tuple[Any, NDArray[Any]]]:
-    if given.ndim == 2 and problems.by_topic:
+    if scores.ndim == 2 and problems.by_topic:
         # Scores of a classifier, a column each: of all problems, or the one that topics name.
         names = list(problems)
         if topics is None:
-            return list(zip(names, given.T, strict=True))
+            return list(zip(names, scores.T, strict=True))
         column = {name: k for k, name in enumerate(names)}
         code = np.array([column.get(str(name), -1) for name in np.asarray(topics).tolist()])
-        validation.check_same_length("documents", len(given), "topics", code.size)
-        given = given[np.arange(code.size), code]
+        validation.check_same_length("documents", len(scores), "topics", code.size)
+        scores = scores[np.arange(code.size), code]
     if topics is None:
         if problems.by_topic:
             raise ValueError(
                 "topics must hold the topic of each score, or the class that it is for, one of"
                 f" {validation.first_of(problems)}; got None."
             )
-        return [("", given)]
+        return [("", scores)]
     if not problems.by_topic:
         raise ValueError("topics must be None for a calibrator without topics.")
-    found, code = np.unique(np.asarray(validation.unmasked(topics, "topics")), return_inverse=True)
-    validation.check_same_length("scores", len(given), "topics", code.size)
+    cells = np.asarray(validation.unmasked(topics, "topics"))
+    distinct, code = np.unique(cells, return_inverse=True)
+    validation.check_same_length("scores", len(scores), "topics", code.size)
     # Classes go by their names in words, whatever the labels are.
-    names = [name if problems.answers(name) else str(name) for name in found.tolist()]
+    names = [name if problems.answers(name) else str(name) for name in distinct.tolist()]
     if unknown := [name for name in names if not problems.answers(name)]:
         raise ValueError(
             f"topics must hold topics that were fitted, got {validation.first_of(unknown)}"
             f" ({len(unknown)} unknown) where there are {validation.first_of(problems)}: leave"
             " their rows out."
         )
-    return [(name, given[code == k]) for k, name in enumerate(names)]
+    return [(name, scores[code == k]) for k, name in enumerate(names)]
 
 
 def _collection(
-    problem: Any, topic: Any, given: NDArray[Any], prior: Any, draws: int, rng: np.random.Generator
+    problem: Any, topic: Any, scores: NDArray[Any], prior: Any, draws: int, rng: np.random.Generator
 ) -> Collection:
     if not problem.has_posterior:
         raise ValueError(
             "intervals need a posterior and the calibrator has none: fit with inference='exact'."
         )
     # From here on on the scale that the calibration works on; the user's stays for thresholds.
-    score, own = problem.read(given), np.asarray(given, dtype=np.float64)
+    score, own = problem.read(scores), np.asarray(scores, dtype=np.float64)
     calibration = problem.calibration.with_prior(prior)
     size = calibration.draws.size
     if size > draws:

@@ -1,9 +1,8 @@
-"""Records of a family of densities and of its fit: frozen data and functions."""
+"""A family of densities and its fit by maximum likelihood."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any, Literal, TypeVar
@@ -11,7 +10,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bayescal.families._density import HALF_WIDTH, TwoSided
+from bayescal.families._density import HALF_WIDTH, Rng, Size, TwoSided
 from bayescal.families._profile import (
     Profile,
     Sums,
@@ -24,11 +23,6 @@ from bayescal.families._profile import (
 from bayescal.support.numerics import centre_and_spread, median
 from bayescal.support.validation import Floats, as_scores, as_weights, check_choice, check_positive
 
-# Functions of (x or q, *parameters), of (*parameters), and of (*parameters, size=, rng=): the
-# number of parameters differs by family, so that types state the returned value only.
-Density = Callable[..., Floats]
-Moment = Callable[..., Floats]
-Sampler = Callable[..., Floats]
 Number = TypeVar("Number", float, Floats)
 
 
@@ -96,27 +90,19 @@ class Fit:
 @dataclass(frozen=True)
 class Family:
     """
-    A family of densities: the same functions in the same order for every family.
+    A family of densities: its methods take scores in raw score units; logarithms are natural.
 
     Attributes
     ----------
     name : str
         The name in the registry, also of its program in models/.
     parameters : tuple of str
-        Parameter names, in the order in which every function takes them.
+        Parameter names, in the order in which every method takes them.
     powers : tuple of int
         p of exp(-(distance / side)^p) left and right of the mode, up to factors: 1 for an
         exponential side, 2 for a Gaussian one.
     symmetric : bool
         Whether both sides are the same.
-    logpdf, cdf, logcdf, logsf, ppf : callable
-        Functions of ``(x, *parameters)``; logarithms are natural, x in raw score units.
-    rvs : callable
-        Draws, from ``(*parameters, size=, rng=)``.
-    mean, variance : callable
-        Functions of ``(*parameters)``.
-    fit : callable
-        Maximum likelihood, from ``(x, sample_weight=None, *, candidates=, scale_floor=)``.
     mirrored : Family or None
         The positive class's densities where they are the negative class's mirror images; None
         where both classes have the same family.
@@ -126,15 +112,6 @@ class Family:
     parameters: tuple[str, ...]
     powers: tuple[int, int]
     symmetric: bool
-    logpdf: Density
-    cdf: Density
-    logcdf: Density
-    logsf: Density
-    ppf: Density
-    rvs: Sampler
-    mean: Moment
-    variance: Moment
-    fit: Callable[..., Fit]
     mirrored: Family | None = None
 
     def __post_init__(self) -> None:
@@ -150,7 +127,7 @@ class Family:
 
     def density(self, *parameters: ArrayLike) -> TwoSided:
         """
-        Return the density at the family's parameters, whose methods are the family's functions.
+        Return the density at the family's parameters.
 
         Parameters
         ----------
@@ -170,6 +147,49 @@ class Family:
         values = [np.asarray(each, dtype=np.float64) for each in parameters]
         check_positive(**dict(zip(self.parameters[1:], values[1:], strict=True)))
         return TwoSided(*self.sides(*values), self.powers)
+
+    def logpdf(self, x: ArrayLike, *parameters: ArrayLike) -> Floats:
+        """Return the log of the density at scores."""
+        return self.density(*parameters).logpdf(x)
+
+    def cdf(self, x: ArrayLike, *parameters: ArrayLike) -> Floats:
+        """Return P(X <= x) at scores."""
+        return self.density(*parameters).cdf(x)
+
+    def logcdf(self, x: ArrayLike, *parameters: ArrayLike) -> Floats:
+        """Return log P(X <= x) at scores."""
+        return self.density(*parameters).logcdf(x)
+
+    def logsf(self, x: ArrayLike, *parameters: ArrayLike) -> Floats:
+        """Return log P(X > x) at scores."""
+        return self.density(*parameters).logsf(x)
+
+    def ppf(self, q: ArrayLike, *parameters: ArrayLike) -> Floats:
+        """Return the quantiles at probabilities, the inverse of `cdf`."""
+        return self.density(*parameters).ppf(q)
+
+    def rvs(self, *parameters: ArrayLike, size: Size = None, rng: Rng = None) -> Floats:
+        """Draw scores, of shape `size`, by the seed `rng`."""
+        return self.density(*parameters).rvs(size, rng)
+
+    def mean(self, *parameters: ArrayLike) -> Floats:
+        """Return the mean, in score units."""
+        return self.density(*parameters).mean()
+
+    def variance(self, *parameters: ArrayLike) -> Floats:
+        """Return the variance, in squared score units."""
+        return self.density(*parameters).variance()
+
+    def fit(
+        self,
+        x: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        candidates: str = "exact",
+        scale_floor: ScaleFloorOption = "auto",
+    ) -> Fit:
+        """Return the exact maximum of the likelihood; each family's module states its own."""
+        return maximise_likelihood(self, x, sample_weight, candidates, scale_floor)
 
     @property
     def by_side(self) -> tuple[int, int, int]:

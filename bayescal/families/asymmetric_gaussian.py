@@ -36,7 +36,7 @@ array([-2.1121, -1.6121, -1.6676])
 from numpy.typing import ArrayLike
 
 from bayescal.families._density import Rng, Size
-from bayescal.families._family import Family, Fit, ScaleFloorOption, maximise_likelihood
+from bayescal.families._family import Family, Fit, ScaleFloorOption
 from bayescal.support.validation import Floats
 
 
@@ -47,7 +47,7 @@ def logpdf(x: ArrayLike, theta: ArrayLike, sigma_left: ArrayLike, sigma_right: A
     log(sqrt(2/pi)/(sigma_left + sigma_right)) - (x - theta)^2/(2 sigma^2) at scores `x`, with the
     sigma of the side of x (Bennett 2003, section 4.2).
     """
-    return FAMILY.density(theta, sigma_left, sigma_right).logpdf(x)
+    return FAMILY.logpdf(x, theta, sigma_left, sigma_right)
 
 
 def cdf(x: ArrayLike, theta: ArrayLike, sigma_left: ArrayLike, sigma_right: ArrayLike) -> Floats:
@@ -57,7 +57,7 @@ def cdf(x: ArrayLike, theta: ArrayLike, sigma_left: ArrayLike, sigma_right: Arra
     2 sigma_left/s Phi((x - theta)/sigma_left) at scores `x` up to the mode, 1 - 2 sigma_right/s
     Phi((theta - x)/sigma_right) beyond, with s = sigma_left + sigma_right.
     """
-    return FAMILY.density(theta, sigma_left, sigma_right).cdf(x)
+    return FAMILY.cdf(x, theta, sigma_left, sigma_right)
 
 
 def logcdf(x: ArrayLike, theta: ArrayLike, sigma_left: ArrayLike, sigma_right: ArrayLike) -> Floats:
@@ -66,7 +66,7 @@ def logcdf(x: ArrayLike, theta: ArrayLike, sigma_left: ArrayLike, sigma_right: A
 
     The logarithm of `cdf` at scores `x`, accurate in both tails.
     """
-    return FAMILY.density(theta, sigma_left, sigma_right).logcdf(x)
+    return FAMILY.logcdf(x, theta, sigma_left, sigma_right)
 
 
 def logsf(x: ArrayLike, theta: ArrayLike, sigma_left: ArrayLike, sigma_right: ArrayLike) -> Floats:
@@ -75,7 +75,7 @@ def logsf(x: ArrayLike, theta: ArrayLike, sigma_left: ArrayLike, sigma_right: Ar
 
     The logarithm of 1 - `cdf` at scores `x`, accurate in both tails.
     """
-    return FAMILY.density(theta, sigma_left, sigma_right).logsf(x)
+    return FAMILY.logsf(x, theta, sigma_left, sigma_right)
 
 
 def ppf(q: ArrayLike, theta: ArrayLike, sigma_left: ArrayLike, sigma_right: ArrayLike) -> Floats:
@@ -86,7 +86,7 @@ def ppf(q: ArrayLike, theta: ArrayLike, sigma_left: ArrayLike, sigma_right: Arra
     sigma_right Phi^-1((1 - q) s/(2 sigma_right)) above, with s = sigma_left + sigma_right; nan
     outside [0, 1].
     """
-    return FAMILY.density(theta, sigma_left, sigma_right).ppf(q)
+    return FAMILY.ppf(q, theta, sigma_left, sigma_right)
 
 
 def rvs(
@@ -98,12 +98,12 @@ def rvs(
     rng: Rng = None,
 ) -> Floats:
     """Draw scores given `theta`, `sigma_left`, `sigma_right`, of shape `size`, by seed `rng`."""
-    return FAMILY.density(theta, sigma_left, sigma_right).rvs(size, rng)
+    return FAMILY.rvs(theta, sigma_left, sigma_right, size=size, rng=rng)
 
 
 def mean(theta: ArrayLike, sigma_left: ArrayLike, sigma_right: ArrayLike) -> Floats:
     """Return the mean, in score units: `theta` + sqrt(2/pi) (`sigma_right` - `sigma_left`)."""
-    return FAMILY.density(theta, sigma_left, sigma_right).mean()
+    return FAMILY.mean(theta, sigma_left, sigma_right)
 
 
 def variance(theta: ArrayLike, sigma_left: ArrayLike, sigma_right: ArrayLike) -> Floats:
@@ -112,7 +112,7 @@ def variance(theta: ArrayLike, sigma_left: ArrayLike, sigma_right: ArrayLike) ->
 
     (1 - 2/pi) (sigma_right - sigma_left)^2 + sigma_left sigma_right.
     """
-    return FAMILY.density(theta, sigma_left, sigma_right).variance()
+    return FAMILY.variance(theta, sigma_left, sigma_right)
 
 
 def fit(
@@ -133,21 +133,9 @@ def fit(
     over sqrt(N); None is 1e-12 of the spread, which only keeps the density of equal scores
     finite.
     """
-    return maximise_likelihood(FAMILY, x, sample_weight, candidates, scale_floor)
+    return FAMILY.fit(x, sample_weight, candidates=candidates, scale_floor=scale_floor)
 
 
 FAMILY = Family(
-    "asymmetric_gaussian",
-    parameters=("theta", "sigma_left", "sigma_right"),
-    powers=(2, 2),
-    symmetric=False,
-    logpdf=logpdf,
-    cdf=cdf,
-    logcdf=logcdf,
-    logsf=logsf,
-    ppf=ppf,
-    rvs=rvs,
-    mean=mean,
-    variance=variance,
-    fit=fit,
+    "asymmetric_gaussian", ("theta", "sigma_left", "sigma_right"), powers=(2, 2), symmetric=False
 )

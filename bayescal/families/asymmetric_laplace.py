@@ -36,7 +36,7 @@ array([-1.2877, -0.2877, -3.2877])
 from numpy.typing import ArrayLike
 
 from bayescal.families._density import Rng, Size
-from bayescal.families._family import Family, Fit, ScaleFloorOption, maximise_likelihood
+from bayescal.families._family import Family, Fit, ScaleFloorOption
 from bayescal.support.validation import Floats
 
 
@@ -47,7 +47,7 @@ def logpdf(x: ArrayLike, theta: ArrayLike, beta: ArrayLike, gamma: ArrayLike) ->
     log(beta gamma/(beta + gamma)) - beta (theta - x) at scores `x` up to the mode, less gamma (x -
     theta) beyond (Bennett 2003, section 4.1).
     """
-    return FAMILY.density(theta, beta, gamma).logpdf(x)
+    return FAMILY.logpdf(x, theta, beta, gamma)
 
 
 def cdf(x: ArrayLike, theta: ArrayLike, beta: ArrayLike, gamma: ArrayLike) -> Floats:
@@ -57,7 +57,7 @@ def cdf(x: ArrayLike, theta: ArrayLike, beta: ArrayLike, gamma: ArrayLike) -> Fl
     gamma/(beta + gamma) exp(-beta (theta - x)) at scores `x` up to the mode, 1 - beta/(beta +
     gamma) exp(-gamma (x - theta)) beyond.
     """
-    return FAMILY.density(theta, beta, gamma).cdf(x)
+    return FAMILY.cdf(x, theta, beta, gamma)
 
 
 def logcdf(x: ArrayLike, theta: ArrayLike, beta: ArrayLike, gamma: ArrayLike) -> Floats:
@@ -66,7 +66,7 @@ def logcdf(x: ArrayLike, theta: ArrayLike, beta: ArrayLike, gamma: ArrayLike) ->
 
     The logarithm of `cdf` at scores `x`, accurate in both tails.
     """
-    return FAMILY.density(theta, beta, gamma).logcdf(x)
+    return FAMILY.logcdf(x, theta, beta, gamma)
 
 
 def logsf(x: ArrayLike, theta: ArrayLike, beta: ArrayLike, gamma: ArrayLike) -> Floats:
@@ -75,7 +75,7 @@ def logsf(x: ArrayLike, theta: ArrayLike, beta: ArrayLike, gamma: ArrayLike) -> 
 
     The logarithm of 1 - `cdf` at scores `x`, accurate in both tails.
     """
-    return FAMILY.density(theta, beta, gamma).logsf(x)
+    return FAMILY.logsf(x, theta, beta, gamma)
 
 
 def ppf(q: ArrayLike, theta: ArrayLike, beta: ArrayLike, gamma: ArrayLike) -> Floats:
@@ -85,24 +85,24 @@ def ppf(q: ArrayLike, theta: ArrayLike, beta: ArrayLike, gamma: ArrayLike) -> Fl
     theta + log(q (beta + gamma)/gamma)/beta at probabilities `q` up to gamma/(beta + gamma), theta
     - log((1 - q) (beta + gamma)/beta)/gamma above; nan outside [0, 1].
     """
-    return FAMILY.density(theta, beta, gamma).ppf(q)
+    return FAMILY.ppf(q, theta, beta, gamma)
 
 
 def rvs(
     theta: ArrayLike, beta: ArrayLike, gamma: ArrayLike, *, size: Size = None, rng: Rng = None
 ) -> Floats:
     """Draw scores given `theta`, `beta` and `gamma`, of shape `size`, by the seed `rng`."""
-    return FAMILY.density(theta, beta, gamma).rvs(size, rng)
+    return FAMILY.rvs(theta, beta, gamma, size=size, rng=rng)
 
 
 def mean(theta: ArrayLike, beta: ArrayLike, gamma: ArrayLike) -> Floats:
     """Return the mean, in raw score units, `theta` + 1/`gamma` - 1/`beta`."""
-    return FAMILY.density(theta, beta, gamma).mean()
+    return FAMILY.mean(theta, beta, gamma)
 
 
 def variance(theta: ArrayLike, beta: ArrayLike, gamma: ArrayLike) -> Floats:
     """Return the variance, in squared score units, 1/`beta`^2 + 1/`gamma`^2, whatever `theta`."""
-    return FAMILY.density(theta, beta, gamma).variance()
+    return FAMILY.variance(theta, beta, gamma)
 
 
 def fit(
@@ -123,21 +123,7 @@ def fit(
     1.5 spreads of `x` over sqrt(N); None is 1e-12 of the spread, which only keeps the density
     of equal scores finite.
     """
-    return maximise_likelihood(FAMILY, x, sample_weight, candidates, scale_floor)
+    return FAMILY.fit(x, sample_weight, candidates=candidates, scale_floor=scale_floor)
 
 
-FAMILY = Family(
-    "asymmetric_laplace",
-    parameters=("theta", "beta", "gamma"),
-    powers=(1, 1),
-    symmetric=False,
-    logpdf=logpdf,
-    cdf=cdf,
-    logcdf=logcdf,
-    logsf=logsf,
-    ppf=ppf,
-    rvs=rvs,
-    mean=mean,
-    variance=variance,
-    fit=fit,
-)
+FAMILY = Family("asymmetric_laplace", ("theta", "beta", "gamma"), powers=(1, 1), symmetric=False)

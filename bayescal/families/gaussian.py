@@ -27,7 +27,7 @@ array([-1.4189, -0.9189, -1.4189])
 from numpy.typing import ArrayLike
 
 from bayescal.families._density import Rng, Size
-from bayescal.families._family import Family, Fit, ScaleFloorOption, maximise_likelihood
+from bayescal.families._family import Family, Fit, ScaleFloorOption
 from bayescal.support.validation import Floats
 
 
@@ -37,12 +37,12 @@ def logpdf(x: ArrayLike, mu: ArrayLike, sigma: ArrayLike) -> Floats:
 
     -(x - mu)^2/(2 sigma^2) - log(sigma sqrt(2 pi)) at scores `x`.
     """
-    return FAMILY.density(mu, sigma).logpdf(x)
+    return FAMILY.logpdf(x, mu, sigma)
 
 
 def cdf(x: ArrayLike, mu: ArrayLike, sigma: ArrayLike) -> Floats:
     """Return P(X <= x): Phi((x - mu)/sigma) at scores `x`, given `mu` and `sigma`."""
-    return FAMILY.density(mu, sigma).cdf(x)
+    return FAMILY.cdf(x, mu, sigma)
 
 
 def logcdf(x: ArrayLike, mu: ArrayLike, sigma: ArrayLike) -> Floats:
@@ -51,7 +51,7 @@ def logcdf(x: ArrayLike, mu: ArrayLike, sigma: ArrayLike) -> Floats:
 
     log Phi((x - mu)/sigma) at scores `x`, accurate in both tails.
     """
-    return FAMILY.density(mu, sigma).logcdf(x)
+    return FAMILY.logcdf(x, mu, sigma)
 
 
 def logsf(x: ArrayLike, mu: ArrayLike, sigma: ArrayLike) -> Floats:
@@ -60,7 +60,7 @@ def logsf(x: ArrayLike, mu: ArrayLike, sigma: ArrayLike) -> Floats:
 
     log Phi((mu - x)/sigma) at scores `x`, accurate in both tails.
     """
-    return FAMILY.density(mu, sigma).logsf(x)
+    return FAMILY.logsf(x, mu, sigma)
 
 
 def ppf(q: ArrayLike, mu: ArrayLike, sigma: ArrayLike) -> Floats:
@@ -69,22 +69,22 @@ def ppf(q: ArrayLike, mu: ArrayLike, sigma: ArrayLike) -> Floats:
 
     mu + sigma Phi^-1(q) at probabilities `q`; nan outside [0, 1].
     """
-    return FAMILY.density(mu, sigma).ppf(q)
+    return FAMILY.ppf(q, mu, sigma)
 
 
 def rvs(mu: ArrayLike, sigma: ArrayLike, *, size: Size = None, rng: Rng = None) -> Floats:
     """Draw scores given `mu` and `sigma`, of shape `size`, by the seed `rng`."""
-    return FAMILY.density(mu, sigma).rvs(size, rng)
+    return FAMILY.rvs(mu, sigma, size=size, rng=rng)
 
 
 def mean(mu: ArrayLike, sigma: ArrayLike) -> Floats:
     """Return the mean, in raw score units: `mu`; it broadcasts against `sigma`."""
-    return FAMILY.density(mu, sigma).mean()
+    return FAMILY.mean(mu, sigma)
 
 
 def variance(mu: ArrayLike, sigma: ArrayLike) -> Floats:
     """Return the variance, in squared score units: `sigma`^2; it broadcasts against `mu`."""
-    return FAMILY.density(mu, sigma).variance()
+    return FAMILY.variance(mu, sigma)
 
 
 def fit(
@@ -103,21 +103,7 @@ def fit(
     units: "auto" is 1.5 spreads of `x` over sqrt(N); None is 1e-12 of the spread, which only
     keeps the density of equal scores finite.
     """
-    return maximise_likelihood(FAMILY, x, sample_weight, candidates, scale_floor)
+    return FAMILY.fit(x, sample_weight, candidates=candidates, scale_floor=scale_floor)
 
 
-FAMILY = Family(
-    "gaussian",
-    parameters=("mu", "sigma"),
-    powers=(2, 2),
-    symmetric=True,
-    logpdf=logpdf,
-    cdf=cdf,
-    logcdf=logcdf,
-    logsf=logsf,
-    ppf=ppf,
-    rvs=rvs,
-    mean=mean,
-    variance=variance,
-    fit=fit,
-)
+FAMILY = Family("gaussian", ("mu", "sigma"), powers=(2, 2), symmetric=True)

@@ -39,7 +39,7 @@ from numpy.typing import ArrayLike
 
 from bayescal.families import mirrored_hybrid
 from bayescal.families._density import Rng, Size
-from bayescal.families._family import Family, Fit, ScaleFloorOption, maximise_likelihood
+from bayescal.families._family import Family, Fit, ScaleFloorOption
 from bayescal.support.validation import Floats
 
 
@@ -50,7 +50,7 @@ def logpdf(x: ArrayLike, theta: ArrayLike, rate: ArrayLike, sigma: ArrayLike) ->
     -log Z - (x - theta)^2/(2 sigma^2) at scores `x` up to the mode, -log Z - rate (x - theta)
     beyond, with Z = 1/rate + sigma sqrt(pi/2).
     """
-    return FAMILY.density(theta, rate, sigma).logpdf(x)
+    return FAMILY.logpdf(x, theta, rate, sigma)
 
 
 def cdf(x: ArrayLike, theta: ArrayLike, rate: ArrayLike, sigma: ArrayLike) -> Floats:
@@ -60,7 +60,7 @@ def cdf(x: ArrayLike, theta: ArrayLike, rate: ArrayLike, sigma: ArrayLike) -> Fl
     sigma sqrt(2 pi)/Z Phi((x - theta)/sigma) at scores `x` up to the mode, 1 - exp(-rate (x -
     theta))/(rate Z) beyond, with Z = 1/rate + sigma sqrt(pi/2).
     """
-    return FAMILY.density(theta, rate, sigma).cdf(x)
+    return FAMILY.cdf(x, theta, rate, sigma)
 
 
 def logcdf(x: ArrayLike, theta: ArrayLike, rate: ArrayLike, sigma: ArrayLike) -> Floats:
@@ -69,7 +69,7 @@ def logcdf(x: ArrayLike, theta: ArrayLike, rate: ArrayLike, sigma: ArrayLike) ->
 
     The logarithm of `cdf` at scores `x`, accurate in both tails.
     """
-    return FAMILY.density(theta, rate, sigma).logcdf(x)
+    return FAMILY.logcdf(x, theta, rate, sigma)
 
 
 def logsf(x: ArrayLike, theta: ArrayLike, rate: ArrayLike, sigma: ArrayLike) -> Floats:
@@ -78,7 +78,7 @@ def logsf(x: ArrayLike, theta: ArrayLike, rate: ArrayLike, sigma: ArrayLike) -> 
 
     The logarithm of 1 - `cdf` at scores `x`, accurate in both tails.
     """
-    return FAMILY.density(theta, rate, sigma).logsf(x)
+    return FAMILY.logsf(x, theta, rate, sigma)
 
 
 def ppf(q: ArrayLike, theta: ArrayLike, rate: ArrayLike, sigma: ArrayLike) -> Floats:
@@ -88,14 +88,14 @@ def ppf(q: ArrayLike, theta: ArrayLike, rate: ArrayLike, sigma: ArrayLike) -> Fl
     theta + sigma Phi^-1(q Z/(sigma sqrt(2 pi))) at probabilities `q` up to the mass below the mode,
     theta - log((1 - q) rate Z)/rate above, with Z = 1/rate + sigma sqrt(pi/2); nan outside [0, 1].
     """
-    return FAMILY.density(theta, rate, sigma).ppf(q)
+    return FAMILY.ppf(q, theta, rate, sigma)
 
 
 def rvs(
     theta: ArrayLike, rate: ArrayLike, sigma: ArrayLike, *, size: Size = None, rng: Rng = None
 ) -> Floats:
     """Draw scores given `theta`, `rate` and `sigma`, of shape `size`, by the seed `rng`."""
-    return FAMILY.density(theta, rate, sigma).rvs(size, rng)
+    return FAMILY.rvs(theta, rate, sigma, size=size, rng=rng)
 
 
 def mean(theta: ArrayLike, rate: ArrayLike, sigma: ArrayLike) -> Floats:
@@ -104,7 +104,7 @@ def mean(theta: ArrayLike, rate: ArrayLike, sigma: ArrayLike) -> Floats:
 
     theta + (1/rate^2 - sigma^2)/Z, with Z = 1/rate + sigma sqrt(pi/2).
     """
-    return FAMILY.density(theta, rate, sigma).mean()
+    return FAMILY.mean(theta, rate, sigma)
 
 
 def variance(theta: ArrayLike, rate: ArrayLike, sigma: ArrayLike) -> Floats:
@@ -113,7 +113,7 @@ def variance(theta: ArrayLike, rate: ArrayLike, sigma: ArrayLike) -> Floats:
 
     (2/rate^3 + sqrt(pi/2) sigma^3)/Z - (mean - theta)^2, with Z = 1/rate + sigma sqrt(pi/2).
     """
-    return FAMILY.density(theta, rate, sigma).variance()
+    return FAMILY.variance(theta, rate, sigma)
 
 
 def fit(
@@ -133,7 +133,7 @@ def fit(
     the floor of each side's scale in score units: "auto" is 1.5 spreads of `x` over sqrt(N);
     None is 1e-12 of the spread, which only keeps the density of equal scores finite.
     """
-    return maximise_likelihood(FAMILY, x, sample_weight, candidates, scale_floor)
+    return FAMILY.fit(x, sample_weight, candidates=candidates, scale_floor=scale_floor)
 
 
 FAMILY = Family(
@@ -141,14 +141,5 @@ FAMILY = Family(
     parameters=("theta", "rate", "sigma"),
     powers=(2, 1),
     symmetric=False,
-    logpdf=logpdf,
-    cdf=cdf,
-    logcdf=logcdf,
-    logsf=logsf,
-    ppf=ppf,
-    rvs=rvs,
-    mean=mean,
-    variance=variance,
-    fit=fit,
     mirrored=mirrored_hybrid.FAMILY,
 )

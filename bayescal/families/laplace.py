@@ -27,7 +27,7 @@ array([-1.6931, -0.6931, -1.6931])
 from numpy.typing import ArrayLike
 
 from bayescal.families._density import Rng, Size
-from bayescal.families._family import Family, Fit, ScaleFloorOption, maximise_likelihood
+from bayescal.families._family import Family, Fit, ScaleFloorOption
 from bayescal.support.validation import Floats
 
 
@@ -37,7 +37,7 @@ def logpdf(x: ArrayLike, theta: ArrayLike, beta: ArrayLike) -> Floats:
 
     log(beta/2) - beta |x - theta| at scores `x`.
     """
-    return FAMILY.density(theta, beta).logpdf(x)
+    return FAMILY.logpdf(x, theta, beta)
 
 
 def cdf(x: ArrayLike, theta: ArrayLike, beta: ArrayLike) -> Floats:
@@ -46,7 +46,7 @@ def cdf(x: ArrayLike, theta: ArrayLike, beta: ArrayLike) -> Floats:
 
     exp(-beta (theta - x))/2 at scores `x` up to the mode, 1 - exp(-beta (x - theta))/2 beyond.
     """
-    return FAMILY.density(theta, beta).cdf(x)
+    return FAMILY.cdf(x, theta, beta)
 
 
 def logcdf(x: ArrayLike, theta: ArrayLike, beta: ArrayLike) -> Floats:
@@ -55,7 +55,7 @@ def logcdf(x: ArrayLike, theta: ArrayLike, beta: ArrayLike) -> Floats:
 
     The logarithm of `cdf` at scores `x`, accurate in both tails.
     """
-    return FAMILY.density(theta, beta).logcdf(x)
+    return FAMILY.logcdf(x, theta, beta)
 
 
 def logsf(x: ArrayLike, theta: ArrayLike, beta: ArrayLike) -> Floats:
@@ -64,7 +64,7 @@ def logsf(x: ArrayLike, theta: ArrayLike, beta: ArrayLike) -> Floats:
 
     The logarithm of 1 - `cdf` at scores `x`, accurate in both tails.
     """
-    return FAMILY.density(theta, beta).logsf(x)
+    return FAMILY.logsf(x, theta, beta)
 
 
 def ppf(q: ArrayLike, theta: ArrayLike, beta: ArrayLike) -> Floats:
@@ -74,22 +74,22 @@ def ppf(q: ArrayLike, theta: ArrayLike, beta: ArrayLike) -> Floats:
     theta + log(2 q)/beta at probabilities `q` up to 1/2, theta - log(2 (1 - q))/beta above; nan
     outside [0, 1].
     """
-    return FAMILY.density(theta, beta).ppf(q)
+    return FAMILY.ppf(q, theta, beta)
 
 
 def rvs(theta: ArrayLike, beta: ArrayLike, *, size: Size = None, rng: Rng = None) -> Floats:
     """Draw scores given `theta` and `beta`, of shape `size`, by the seed `rng`."""
-    return FAMILY.density(theta, beta).rvs(size, rng)
+    return FAMILY.rvs(theta, beta, size=size, rng=rng)
 
 
 def mean(theta: ArrayLike, beta: ArrayLike) -> Floats:
     """Return the mean, in raw score units: `theta`; it broadcasts against `beta`."""
-    return FAMILY.density(theta, beta).mean()
+    return FAMILY.mean(theta, beta)
 
 
 def variance(theta: ArrayLike, beta: ArrayLike) -> Floats:
     """Return the variance, in squared score units: 2/`beta`^2; it broadcasts against `theta`."""
-    return FAMILY.density(theta, beta).variance()
+    return FAMILY.variance(theta, beta)
 
 
 def fit(
@@ -108,21 +108,7 @@ def fit(
     in score units: "auto" is 1.5 spreads of `x` over sqrt(N); None is 1e-12 of the spread,
     which only keeps the density of equal scores finite.
     """
-    return maximise_likelihood(FAMILY, x, sample_weight, candidates, scale_floor)
+    return FAMILY.fit(x, sample_weight, candidates=candidates, scale_floor=scale_floor)
 
 
-FAMILY = Family(
-    "laplace",
-    parameters=("theta", "beta"),
-    powers=(1, 1),
-    symmetric=True,
-    logpdf=logpdf,
-    cdf=cdf,
-    logcdf=logcdf,
-    logsf=logsf,
-    ppf=ppf,
-    rvs=rvs,
-    mean=mean,
-    variance=variance,
-    fit=fit,
-)
+FAMILY = Family("laplace", ("theta", "beta"), powers=(1, 1), symmetric=True)

@@ -19,7 +19,7 @@ from bayescal.fitting.engines.monotone.engine import LaplaceFits, as_probabiliti
 from bayescal.fitting.parts.combination import fit_parts, part_of, read_curves
 from bayescal.fitting.parts.configured import AUTO
 from bayescal.fitting.parts.densities import DENSITIES
-from bayescal.fitting.parts.part import MODE, POSTERIOR, Groups, Reading, Task, places, plain_place
+from bayescal.fitting.parts.part import MODE, POSTERIOR, Groups, Reading, Task, all_paths, own_paths
 from bayescal.fitting.population import Population, kept_population
 from bayescal.fitting.problems.description import describe_scores
 from bayescal.fitting.problems.problem import Problems
@@ -63,12 +63,12 @@ class FittedScores:
     @classmethod
     def from_results(cls, results: xr.DataTree) -> Self:
         """Return the fit that made a tree of results."""
-        found = Results.of_tree(results)
-        parameters, classes = tree.read(found.attrs)
+        read = Results.of_tree(results)
+        parameters, classes = tree.read(read.attrs)
         # Of a population that was no path a file holds nothing but the population itself.
         if parameters["prior_knowledge"] is None:
-            parameters["prior_knowledge"] = kept_population(found.groups)
-        return cls(ScoreParameters(**parameters), found, classes)
+            parameters["prior_knowledge"] = kept_population(read.groups)
+        return cls(ScoreParameters(**parameters), read, classes)
 
     @property
     def inference(self) -> str:
@@ -96,7 +96,7 @@ class FittedScores:
             observed["label"].values == 1,
             weight,
             classes=self.classes.tolist(),
-            given=self._scores_stated,
+            stated=self._scores_stated,
             taken=self.calibration.scores_are,
             log_odds=lambda scores: raw.log_odds(scores, self.parameters.point_estimate),
         )
@@ -104,8 +104,8 @@ class FittedScores:
     @property
     def problems(self) -> tuple[str, ...]:
         """Return the problems of the scores and of the draws."""
-        found = self.diagnostics_
-        return (*self.score_problems_, *(() if found is None else found.problems))
+        diagnostics = self.diagnostics_
+        return (*self.score_problems_, *(() if diagnostics is None else diagnostics.problems))
 
     def updated(
         self,
@@ -136,8 +136,8 @@ class FittedScores:
         record = with_row(groups, before, new, forgetting)
         data = joined(read_documents(groups), new, forgetting)
         attrs = _attributes(parameters, self.classes)
-        found = fit_results(read_settings(parameters), data, attrs, kept_population(groups))
-        results = replace(found, groups={**found.groups, **record})
+        refitted = fit_results(read_settings(parameters), data, attrs, kept_population(groups))
+        results = replace(refitted, groups={**refitted.groups, **record})
         fitted = type(self)(parameters, results, self.classes)
         diagnostics.warn_of_problems(fitted.diagnostics_)
         return fitted
@@ -145,7 +145,7 @@ class FittedScores:
     def evidence(self) -> xr.Dataset:
         """Return the evidence of the first part's families and warps."""
         groups = self.results.groups
-        paths = [place.evidence for place in places(groups)]
+        paths = [paths.evidence for paths in all_paths(groups)]
         if not paths or paths[0] not in groups:
             raise AttributeError(
                 f"inference={self.inference!r} has no evidence; fit with inference='exact'."
@@ -164,7 +164,7 @@ class FittedScores:
             labels=self.classes,
             point=self.parameters.point_estimate,
             inference=self.inference,
-            found=self.diagnostics_,
+            diagnostics=self.diagnostics_,
             # Not lambdas: problems are sent to other processes and kept in files.
             score_problems=partial(getattr, self, "score_problems_"),
             describe=partial(describe_scores, self.parameters, self.results.groups),
@@ -262,7 +262,7 @@ def draw_prior(settings: Settings, groups: Groups, draws: int) -> xr.Dataset:
     data, posterior = read_documents(groups), groups[POSTERIOR]
     if settings.inference != "exact":
         return settings.by_program.prior(data, posterior, draws, settings.rng)
-    first = places(groups)[0]
+    first = all_paths(groups)[0]
     curves = read_curves(groups, [first], Reading.of(groups))
     options = replace(settings.options, draws=draws, chains=1)
     task = Task(LaplaceFits(data), options, settings.rng, {})
@@ -306,7 +306,7 @@ def _posterior(settings: Settings, data: BinaryScores) -> dict[str, xr.Dataset]:
     if settings.inference != "exact":
         groups = settings.by_program.posterior(settings.inference, data, settings.rng)
         group = MODE if settings.inference == "map" else POSTERIOR
-        return plain_place(DENSITIES.name, DENSITIES.name, group).note() | groups
+        return own_paths(DENSITIES.name, DENSITIES.name, group).note() | groups
     options = settings.options
     with one_blas_thread():
         # Draws of a combination alone are free to step up, or down, at an end.
@@ -399,8 +399,8 @@ def prequential_table(groups: Groups) -> pd.DataFrame:
     """Return that group as a table, a row for each update, none of a first fit."""
     import pandas as pd
 
-    found = groups.get(PREQUENTIAL)
+    group = groups.get(PREQUENTIAL)
     none = np.empty(0)
-    values = {name: none if found is None else found[name].values for name in COLUMNS}
+    values = {name: none if group is None else group[name].values for name in COLUMNS}
     updates = values[COLUMNS[0]].size
     return pd.DataFrame(values, index=pd.RangeIndex(1, updates + 1, name="update"))

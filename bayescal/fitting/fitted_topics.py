@@ -106,11 +106,11 @@ class FittedTopics:
 
     def warn(self, added: slice | None = None) -> None:
         """Warn of problems of the draws, of those of added topics alone, and of the scores."""
-        found = self.diagnostics
+        diagnosed = self.diagnostics
         if added is not None:
             # The draws of all topics would take longer to look through than to add some.
-            found = diagnostics.diagnose(topics.at_topics(self.results.groups, added))
-        diagnostics.warn_of_problems(found)
+            diagnosed = diagnostics.diagnose(topics.at_topics(self.results.groups, added))
+        diagnostics.warn_of_problems(diagnosed)
         warnings = self.score_problems
         if self._reversed:
             warnings = (
@@ -156,7 +156,7 @@ class FittedTopics:
             labels=self.classes,
             point=self.curves.point,
             inference=inference if isinstance(inference, str) else inference.name,
-            found=self.diagnostics,
+            diagnostics=self.diagnostics,
             score_problems=partial(getattr, self, "score_problems"),
             describe=partial(
                 describe_topics, self.results.groups, families, parameters.pooling, hyperparameters

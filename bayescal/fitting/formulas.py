@@ -117,10 +117,10 @@ def density_blocks(
     families: tuple[Family, ...],
     asinh_scales: tuple[float, ...],
     scale: tuple[float, float] | None,
-    given: Mapping[str, float],
+    hyperparameters: Mapping[str, float],
 ) -> list[Block]:
     """Return the densities and their priors."""
-    values = resolve(families, scale or (0.0, 1.0), given)
+    values = resolve(families, scale or (0.0, 1.0), hyperparameters)
     where = (
         "m and S are the robust centre and spread of all scores of a topic, labels ignored"
         if scale is None
@@ -353,14 +353,14 @@ _LOG_ODDS = row("log", frac(row("P ( + | x )"), row("P ( - | x )")))
 def block(
     title: str,
     text: str,
-    given: Mapping[str, float],
+    hyperparameters: Mapping[str, float],
     scale: tuple[float, float] | None,
     *,
     straight: bool = False,
     along_densities: bool = False,
 ) -> Block:
     """Return log-odds that rise with x."""
-    others = dict(given)
+    others = dict(hyperparameters)
     own = [others.pop(name, None) for name in ("centre", "spread")]
     if scale is not None:
         own = [value if each is None else each for each, value in zip(own, scale, strict=True)]
@@ -420,13 +420,13 @@ def combination() -> list[Markup]:
     return [row("P ( + | s ) =", sub("sum", "k"), sub("w", "k"), one, "( + | s )")]
 
 
-def log_odds_population(given: Mapping[str, Normal]) -> list[Markup]:
+def log_odds_population(hyperpriors: Mapping[str, Normal]) -> list[Markup]:
     """Return the model of topics' monotone log-odds, and of their population; see `population`."""
     start, level = (
         distributed("a", "Normal", "mu", "tau"),
         distributed("eta", "Normal", "nu", "psi"),
     )
-    prior = of_log_odds.HYPERPRIOR.given(LOG_ODDS_NAMES, given)
+    prior = of_log_odds.HYPERPRIOR.with_values(LOG_ODDS_NAMES, hyperpriors)
     hyper = ("mu", "log tau", "nu", "log psi"), prior.mean, prior.scale
     priors = [
         distributed(row(name), "Normal", short(mean), short(sd))
@@ -435,7 +435,7 @@ def log_odds_population(given: Mapping[str, Normal]) -> list[Markup]:
     return [*straight_pieces(start, level, Prior()), *priors]
 
 
-def population(power: int, *, symmetric: bool, given: Mapping[str, Normal]) -> list[Markup]:
+def population(power: int, *, symmetric: bool, hyperpriors: Mapping[str, Normal]) -> list[Markup]:
     """Return the priors of topics around a population, and of the population."""
     t = "t"
     width = sub("v", t) if power == 1 else both("v", t, "2")
@@ -444,13 +444,13 @@ def population(power: int, *, symmetric: bool, given: Mapping[str, Normal]) -> l
     share = distributed(sub("w", t), "Beta", "kappa omega", row("kappa ( 1 - omega )"))
     out += [] if symmetric else [row(share, words(" (share of the left side)"))]
     out.append(row(distributed(width, "InverseGamma", "a", scale), words(" (width)")))
-    hyper = Hyperprior.of(power).given(DENSITY_NAMES, given)
+    hyper = Hyperprior.of(power).with_values(DENSITY_NAMES, hyperpriors)
     names = ["mu", "log tau", "logit omega", "log kappa", "log a", "log m"]
     for name, mean, sd in zip(names, hyper.mean, hyper.scale, strict=True):
         if not (symmetric and name in ("logit omega", "log kappa")):
             out.append(distributed(row(name), "Normal", short(mean), short(sd)))
     rates = distributed(sub("P", row("t")), "Beta", "c r", row("c ( 1 - r )"))
     out.append(row(rates, words(" (P(+) of topic t)")))
-    both_rates = zip(("logit r", "log c"), hyperpriors_of_rates(given), strict=True)
+    both_rates = zip(("logit r", "log c"), hyperpriors_of_rates(hyperpriors), strict=True)
     out += [distributed(row(name), "Normal", short(a), short(b)) for name, (a, b) in both_rates]
     return out

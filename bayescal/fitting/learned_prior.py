@@ -80,14 +80,14 @@ def read_populations(path: str | Path) -> tuple[LogOddsPopulation, ...]:
         raise FileNotFoundError(f"populations were expected in {source}: there is no such file.")
     try:
         content = json.loads(source.read_text(encoding="utf-8"))
-        found, version = content["format"], content["version"]
+        stated, version = content["format"], content["version"]
     except (ValueError, KeyError, TypeError) as err:
         raise ValueError(
             f"{source} does not hold {FORMAT}, which write_populations writes."
         ) from err
-    if (found, version) != (FORMAT, VERSION):
+    if (stated, version) != (FORMAT, VERSION):
         raise ValueError(
-            f"{source} holds {found}, version {version}; expected {FORMAT}, version {VERSION}:"
+            f"{source} holds {stated}, version {version}; expected {FORMAT}, version {VERSION}:"
             " learn them again with this version of bayescal."
         )
     return tuple(_population(each) for each in content["populations"])
@@ -196,15 +196,15 @@ def learn_population(
     everything = together(topics)
     scale = units_of(everything.score, everything.positive, everything.weight)
     with one_blas_thread():
-        found = fit_log_odds(topics, scale, generator(random_state), draws=DRAWS)
+        posterior = fit_log_odds(topics, scale, generator(random_state), draws=DRAWS)
     return LogOddsPopulation(
         name=name,
         scores_are=(scores_are,),
-        centre=float(found.centre),
-        spread=float(found.spread),
-        asinh_scale=float(found.asinh_scale),
-        pieces=found.pieces,
-        prior=Prior(*moments(found.population)),
+        centre=float(posterior.centre),
+        spread=float(posterior.spread),
+        asinh_scale=float(posterior.asinh_scale),
+        pieces=posterior.pieces,
+        prior=Prior(*moments(posterior.population)),
     )
 
 

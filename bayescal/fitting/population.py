@@ -17,8 +17,8 @@ from bayescal.fitting.parts.part import (
     POSTERIOR,
     Groups,
     Reading,
-    place_of,
-    places,
+    all_paths,
+    paths_of,
 )
 from bayescal.fitting.parts.pooled import PooledDensities, of_unseen
 from bayescal.fitting.results import storage
@@ -150,8 +150,8 @@ class Population:
 
 def read_population_of(parameters: ScoreParameters) -> Population:
     """Return the population that a parameter means, which the other parameters go with."""
-    given = parameters.prior_knowledge
-    population = given if isinstance(given, Population) else Population(given)
+    knowledge = parameters.prior_knowledge
+    population = knowledge if isinstance(knowledge, Population) else Population(knowledge)
     _check_left_to(population, parameters)
     return population
 
@@ -185,8 +185,8 @@ def _check_left_to(population: Population, parameters: ScoreParameters) -> None:
 def _read_file(path: str | Path) -> Results:
     if not Path(path).is_file():
         raise FileNotFoundError(f"{MAY_BE}; there is no file {str(path)!r}.")
-    found = Results.of_tree(storage.read_tree(path))
-    return _population(found, f"{path} holds a {found.attrs[provenance.ESTIMATOR]}")
+    results = Results.of_tree(storage.read_tree(path))
+    return _population(results, f"{path} holds a {results.attrs[provenance.ESTIMATOR]}")
 
 
 def _read_fitted(history: Any) -> Results:
@@ -201,17 +201,18 @@ def _read_fitted(history: Any) -> Results:
     raise ValueError(f"{MAY_BE}; got {history!r}.")
 
 
-def _population(found: Results, what: str) -> Results:
+def _population(results: Results, what: str) -> Results:
     """Return results of topics without these, if they have a population."""
-    if found.attrs.get(provenance.ESTIMATOR) != HISTORY:
+    if results.attrs.get(provenance.ESTIMATOR) != HISTORY:
         raise ValueError(f"{MAY_BE}; {what}.")
-    pooling = provenance.read(found.attrs)[0]["pooling"]
+    pooling = provenance.read(results.attrs)[0]["pooling"]
     if pooling != "partial":
         raise ValueError(f"{MAY_BE}; {what} of pooling={pooling!r}, which has no population.")
     # A single topic is fitted by itself, whatever the pooling, and its base rate has one prior.
-    if np.all(np.ptp(read_population(found.groups, places(found.groups)[0]).rate, axis=1) == 0.0):
+    draws = read_population(results.groups, all_paths(results.groups)[0])
+    if np.all(np.ptp(draws.rate, axis=1) == 0.0):
         raise ValueError(f"{MAY_BE}; {what} of one topic, which makes no population.")
-    return without_topics(found)
+    return without_topics(results)
 
 
 # Results of one problem that was fitted around a population: one more topic, whose groups are those
@@ -224,7 +225,7 @@ KEPT = "prior_knowledge"
 def families_in(groups: Groups) -> tuple[Family, ...]:
     """Return the families of densities that results of topics hold, in their order."""
     kind = PooledDensities.name
-    return tuple(FAMILIES[each.name] for each in places(groups) if each.kind == kind)
+    return tuple(FAMILIES[each.name] for each in all_paths(groups) if each.kind == kind)
 
 
 def kept_groups(population: Results) -> dict[str, xr.Dataset]:
@@ -249,9 +250,9 @@ def groups_of_topic(groups: Groups) -> dict[str, xr.Dataset]:
     out = at_topic(groups, 0)
     # The problem states these itself.
     del out[CONSTANTS], out[LIKELIHOOD]
-    for k, place in enumerate(places(groups)):
-        own = replace(place_of(place.name, place.kind, first=k == 0), constants=place.constants)
-        out[own.draws[0]] = out.pop(place.draws[0])
+    for k, paths in enumerate(all_paths(groups)):
+        own = replace(paths_of(paths.name, paths.kind, first=k == 0), constants=paths.constants)
+        out[own.draws[0]] = out.pop(paths.draws[0])
         out |= own.note()
     return out
 

@@ -333,10 +333,10 @@ def read_topics(
             raise ValueError("labels must be None with a DataFrame: its column label holds them.")
         _check_columns(scores, COLUMNS)
         labels = scores["label"]
-    cells, given = read_cells(scores, topics), np.asarray(validation.unmasked(labels, "labels"))
-    if given.shape != cells.shape:
-        raise ValueError(f"labels must have the shape of scores, {cells.shape}, got {given.shape}.")
-    flat = given.ravel()
+    cells, label = read_cells(scores, topics), np.asarray(validation.unmasked(labels, "labels"))
+    if label.shape != cells.shape:
+        raise ValueError(f"labels must have the shape of scores, {cells.shape}, got {label.shape}.")
+    flat = label.ravel()
     known = ~validation.missing(flat)
     if not known.any():
         wanted = "one label of each class" if classes is None else "one label"

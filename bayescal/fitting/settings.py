@@ -246,26 +246,26 @@ def read_parts(parts: Parts, inference: str) -> dict[str, ConfiguredPart | None]
     and others beside it are its parts whose options are not the default.
     """
     listed = as_list(parts)
-    found: dict[str, ConfiguredPart | None] = {}
+    configured: dict[str, ConfiguredPart | None] = {}
     for each in listed:
         if not isinstance(each, ConfiguredPart):
             check_choice("parts", each, part_names())
         name, part = _read_part(each)
-        if name in found:
+        if name in configured:
             break
-        found[name] = part
-    several = len(found) > 1
-    others = [each for name, each in found.items() if name not in (AUTO, COMBINED)]
-    beside = COMBINED in found and not all(each and each.changed() for each in others)
-    if not listed or len(found) < len(listed) or (several and (AUTO in found or beside)):
+        configured[name] = part
+    several = len(configured) > 1
+    others = [each for name, each in configured.items() if name not in (AUTO, COMBINED)]
+    beside = COMBINED in configured and not all(each and each.changed() for each in others)
+    if not listed or len(configured) < len(listed) or (several and (AUTO in configured or beside)):
         raise ValueError(
             f"parts must be 'auto', 'combined', a part or several of {', '.join(PARTS)}, or"
             " 'combined' beside parts with options, such as Densities('gaussian'), each once; got"
             f" {parts!r}."
         )
-    if AUTO in found:
+    if AUTO in configured:
         return {COMBINED: None} if inference == "exact" else {Densities.name: Densities()}
-    return {COMBINED: None, **found} if COMBINED in found else found
+    return {COMBINED: None, **configured} if COMBINED in configured else configured
 
 
 def _read_part(each: str | ConfiguredPart) -> tuple[str, ConfiguredPart | None]:

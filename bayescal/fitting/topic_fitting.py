@@ -22,7 +22,7 @@ from bayescal.fitting.engines.pooled.engine import (
 from bayescal.fitting.engines.pooled.hyperparameters import TopicHyperparameters
 from bayescal.fitting.engines.pooled.nuts import Sampler
 from bayescal.fitting.parts.part import POSTERIOR, Reading
-from bayescal.fitting.parts.pooled import densities_place
+from bayescal.fitting.parts.pooled import densities_paths
 from bayescal.fitting.results import topics as topic_groups
 from bayescal.fitting.results.tree import Results, read_scores_are
 from bayescal.fitting.scores import BinaryScores, TopicScores
@@ -49,8 +49,8 @@ class TopicOptions:
 
 def fit_topic_results(data: TopicScores, options: TopicOptions, attrs: dict[str, str]) -> Results:
     """Return the results of all topics: of one family, or of the combination of several."""
-    families, given, rng = options.families, options.hyperparameters, options.rng
-    units = resolve(families, data.units(), given.own)
+    families, hyperparameters, rng = options.families, options.hyperparameters, options.rng
+    units = resolve(families, data.units(), hyperparameters.own)
     scale, shape = (units.centre, units.spread), (options.chains, options.draws)
     # Scores that are all the same ask for densities of no width, and others' of less.
     shaped = data if options.pooling == "none" else data.without(data.constant())
@@ -63,9 +63,9 @@ def fit_topic_results(data: TopicScores, options: TopicOptions, attrs: dict[str,
     groups: dict[str, xr.Dataset] = {}
     densities = []
     for family in families:
-        found = _fit_family(topics, family, scale, options)
-        groups |= topic_groups.density_groups(found, family, families, data.names, shape)
-        densities.append(_drawn(family, found.sides, found.rate_population, scale))
+        fit = _fit_family(topics, family, scale, options)
+        groups |= topic_groups.density_groups(fit, family, families, data.names, shape)
+        densities.append(_drawn(family, fit.sides, fit.rate_population, scale))
     if len(families) > 1:
         combination = combine_topics(
             topics,
@@ -73,7 +73,7 @@ def fit_topic_results(data: TopicScores, options: TopicOptions, attrs: dict[str,
             scale,
             rng,
             draws=options.draws * options.chains,
-            hyperparameters=given,
+            hyperparameters=hyperparameters,
             lapse=options.lapse,
         )
         groups |= topic_groups.combination_groups(combination, densities[0].base, data.names, shape)
@@ -141,10 +141,10 @@ def extend_results(
     added: dict[str, xr.Dataset] = {}
     densities = []
     for family in families:
-        population = topic_groups.read_population(groups, densities_place(family, families))
-        found = add_topics(topics, family, population, rng, scale)
-        added |= topic_groups.added_density_groups(found, family, families, data.names, shape)
-        densities.append(_drawn(family, found.sides, population.rate, scale))
+        population = topic_groups.read_population(groups, densities_paths(family, families))
+        posterior = add_topics(topics, family, population, rng, scale)
+        added |= topic_groups.added_density_groups(posterior, family, families, data.names, shape)
+        densities.append(_drawn(family, posterior.sides, population.rate, scale))
     if len(families) > 1:
         base_weight, weight = topic_groups.weights_of_population(groups)
         along = topic_groups.read_recalibration(groups)

@@ -111,7 +111,7 @@ class CalibrationVerdict:
     @property
     def test(self) -> str:
         """Return the test and its numbers in words."""
-        found = {
+        tests = {
             "right": "no sign that they are off",
             "uncertain": "off by more than chance, but by no more than the bands allow",
             "off": "they are off" + ", by more than the bands allow" * self.with_bands,
@@ -121,7 +121,7 @@ class CalibrationVerdict:
             pvalue = f"p {_p(self.pvalue_of_point)} without the bands, {_p(self.pvalue)} with them"
         source = "bands" if self.with_bands else "probabilities"
         return (
-            f"Probabilities against held-out labels: {found} ({pvalue}, tested at"
+            f"Probabilities against held-out labels: {tests} ({pvalue}, tested at"
             f" {100.0 * (1.0 - self.level):.3g} %). {_counted(self.observed, 'positive')} of"
             f" {_counted(self.documents, 'document')} where {_count(self.expected)} were expected,"
             f" {_count(self.lower)} to {_count(self.upper)} with probability {self.level:g} if the"

@@ -53,8 +53,8 @@ def empirical_log_odds(documents: Documents, level: float) -> dict[str, Any]:
         middle = np.log(plus + 0.5) - np.log(minus + 0.5)
         half = z * np.sqrt(1.0 / (plus + 0.5) + 1.0 / (minus + 0.5))
         score = np.average(documents.score[rows], weights=weight)
-        found = (score, middle, middle - half, middle + half, minus, plus)
-        out.append(found)
+        columns = (score, middle, middle - half, middle + half, minus, plus)
+        out.append(columns)
     return _by_name(("x", "y", "lower", "upper", "negatives", "positives"), out)
 
 
@@ -69,12 +69,12 @@ def reliability(log_odds: Floats, positive: NDArray[np.bool_], level: float) -> 
     """
     p = special.expit(log_odds)
     tails = 0.5 - level / 2.0, 0.5 + level / 2.0
-    found: list[tuple[float, ...]] = []
+    bins: list[tuple[float, ...]] = []
     for rows in _bins(p, p * (1.0 - p), UNCERTAIN):
         n, mean = rows.size, float(p[rows].mean())
         low, high = np.asarray(stats.binom.ppf(tails, n, mean)) / n
         values = (mean, positive[rows].mean(), low, high, n, positive[rows].sum())
-        found.append(values)
+        bins.append(values)
     names = ("predicted", "observed", "lower", "upper", "n", "positives")
     lost = losses(log_odds, positive)
     return {
@@ -84,7 +84,7 @@ def reliability(log_odds: Floats, positive: NDArray[np.bool_], level: float) -> 
         "log_loss": numbers(lost.log_loss / lost.n),
         "brier": numbers(lost.squared_error / lost.n),
         "errors": lost.errors,
-        "bins": _by_name(names, found),
+        "bins": _by_name(names, bins),
     }
 
 
@@ -160,14 +160,14 @@ class HeldOut:
         return out
 
     def _verdict(self) -> dict[str, Any]:
-        found = self.cells.verdict()
+        verdict = self.cells.verdict()
         return {
-            "verdict": f"{found.test} {found.finding}",
-            "advice": found.advice,
-            "calibrated": found.calibrated,
-            "outcome": found.outcome,
-            "informative": found.informative,
-            "pvalue": numbers(found.pvalue),
+            "verdict": f"{verdict.test} {verdict.finding}",
+            "advice": verdict.advice,
+            "calibrated": verdict.calibrated,
+            "outcome": verdict.outcome,
+            "informative": verdict.informative,
+            "pvalue": numbers(verdict.pvalue),
         }
 
 
@@ -220,19 +220,19 @@ SINGLE = "score", "label"
 OF_TOPICS = "score", "label", "topic"
 
 
-def read_labelled(given: Any, problem: FittedProblem, name: str = "test") -> Documents:
+def read_labelled(documents: Any, problem: FittedProblem, name: str = "test") -> Documents:
     """Return the labelled scores of one problem."""
-    scores, labels = _columns(given, SINGLE, name)
+    scores, labels = _columns(documents, SINGLE, name)
     values = problem.read(scores)
     positive = read_positive(labels, problem.labels, values.size, name)
     return Documents.of(values, positive, held_out=True)
 
 
 def read_labelled_topics(
-    given: Any, problem: FittedProblem, known: Iterable[Any], name: str = "test"
+    documents: Any, problem: FittedProblem, known: Iterable[Any], name: str = "test"
 ) -> dict[Any, Documents]:
     """Return the labelled scores of each topic; topics without any are left out."""
-    scores, labels, topics = _columns(given, OF_TOPICS, name)
+    scores, labels, topics = _columns(documents, OF_TOPICS, name)
     cells = read_cells(scores, topics)
     positive = read_positive(labels, problem.labels, cells.score.size, name)
     score = problem.read(cells.score)
@@ -253,27 +253,27 @@ def read_positive(labels: ArrayLike, classes: NDArray[Any], n: int, name: str) -
     values = np.asarray(unmasked(labels, f"labels of {name}"), dtype=object).ravel()
     check_same_length(f"scores of {name}", n, "its labels", values.size)
     negative, positive = classes.tolist()
-    found = np.array([_same(value, positive) for value in values])
-    other = ~found & ~np.array([_same(value, negative) for value in values])
+    matches = np.array([_same(value, positive) for value in values])
+    other = ~matches & ~np.array([_same(value, negative) for value in values])
     if other.any():
         first = int(np.flatnonzero(other)[0])
         raise ValueError(
             f"labels of {name} must be {negative!r} or {positive!r}, got {values[first]!r} at"
             f" position {first} ({int(other.sum())} of {n}): leave unlabelled documents out."
         )
-    return found
+    return matches
 
 
 def _same(value: Any, label: Any) -> bool:
     return bool(value == label) or (isinstance(value, str) and value == str(label))
 
 
-def _columns(given: Any, wanted: tuple[str, ...], name: str) -> list[Any]:
+def _columns(documents: Any, wanted: tuple[str, ...], name: str) -> list[Any]:
     expected = f"{name} must be a DataFrame with columns {', '.join(wanted)}, or a tuple of these"
-    if hasattr(given, "columns"):
-        if missing := [column for column in wanted if column not in column_names(given)]:
+    if hasattr(documents, "columns"):
+        if missing := [column for column in wanted if column not in column_names(documents)]:
             raise ValueError(f"{expected}; it lacks {', '.join(missing)}.")
-        return [np.asarray(given[column]) for column in wanted]
-    if not isinstance(given, tuple) or len(given) != len(wanted):
-        raise ValueError(f"{expected}, got {type(given).__name__}.")
-    return list(given)
+        return [np.asarray(documents[column]) for column in wanted]
+    if not isinstance(documents, tuple) or len(documents) != len(wanted):
+        raise ValueError(f"{expected}, got {type(documents).__name__}.")
+    return list(documents)

@@ -158,8 +158,8 @@ def _quartiles(x: Floats, weight: Floats | None, mine: NDArray[np.bool_]) -> Flo
     own = None if weight is None else weight[mine]
     if not (mine.any() if own is None else own.any()):
         return None
-    found: Floats = np.quantile(x[mine], (0.25, 0.75), method="inverted_cdf", weights=own)
-    return found
+    quartiles: Floats = np.quantile(x[mine], (0.25, 0.75), method="inverted_cdf", weights=own)
+    return quartiles
 
 
 @overload

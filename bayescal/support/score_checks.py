@@ -111,7 +111,7 @@ def score_problems(
     weight: Floats | None,
     *,
     classes: Sequence[Any],
-    given: bool,
+    stated: bool,
     log_odds: Callable[[Floats], Floats],
     taken: str = "scores",
 ) -> tuple[str, ...]:
@@ -123,19 +123,19 @@ def score_problems(
             " base rate, and for others nothing but the prior speaks;"
             " check that these are the classifier's scores",
         )
-    found = direction(score, positive, weight)
+    separation = direction(score, positive, weight)
     problems = []
-    if found is not None and found.probability_below > SURE:
-        problems.append(_reversed(found, classes))
-    elif found is not None and _says_nothing(found, score, log_odds):
+    if separation is not None and separation.probability_below > SURE:
+        problems.append(_reversed(separation, classes))
+    elif separation is not None and _says_nothing(separation, score, log_odds):
         problems.append(
             "next to nothing is learnt: every document gets about the base rate, for a positive's"
-            f" score is the larger one in {found.auc:.0%} of all pairs with a negative; check that"
-            " scores and labels belong to the same documents"
+            f" score is the larger one in {separation.auc:.0%} of all pairs with a negative; check"
+            " that scores and labels belong to the same documents"
         )
-    if inside and not given:
+    if inside and not stated:
         problems.append(SAY_WHAT_THEY_ARE)
-    if taken == "probabilities" and not given:
+    if taken == "probabilities" and not stated:
         problems.append(TAKEN_FOR_PROBABILITIES)
     return tuple(problems)
 
@@ -203,11 +203,11 @@ def warn_of_scores(problems: Sequence[str]) -> None:
         warn_user("; ".join(problems) + ".", ScoresWarning)
 
 
-def _reversed(found: Direction, classes: Sequence[Any]) -> str:
+def _reversed(separation: Direction, classes: Sequence[Any]) -> str:
     negative, positive = classes
     return (
         f"scores of class {positive!r}, the positive one, lie below those of {negative!r} (AUC"
-        f" {found.auc:.2f}; P(AUC < 1/2) = {_shown(found.probability_below)}): give"
+        f" {separation.auc:.2f}; P(AUC < 1/2) = {_shown(separation.probability_below)}): give"
         f" positive={negative!r} if that is what larger scores stand for, or negate the scores"
     )
 
@@ -216,8 +216,10 @@ def _shown(probability: float) -> str:
     return "1.000" if probability > 0.9995 else f"{probability:.3f}"
 
 
-def _says_nothing(found: Direction, score: Floats, log_odds: Callable[[Floats], Floats]) -> bool:
-    if found.probability_near_half(NEAR_HALF) < SURE:
+def _says_nothing(
+    separation: Direction, score: Floats, log_odds: Callable[[Floats], Floats]
+) -> bool:
+    if separation.probability_near_half(NEAR_HALF) < SURE:
         return False
     # Scores without a direction may say something: of positives on either side, say.
     curve = log_odds(np.quantile(score, np.linspace(0.01, 0.99, 33)))

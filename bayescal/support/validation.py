@@ -279,13 +279,13 @@ def of_each_class(
     labels: NDArray[Any], classes: NDArray[Any], name: str = "y", advice: str = ""
 ) -> NDArray[np.bool_]:
     """Return the mask of labels of each known class, shape (classes, n); any may be absent."""
-    found: NDArray[np.bool_] = labels == classes[:, None]
-    strange = ~found.any(axis=0)
+    members: NDArray[np.bool_] = labels == classes[:, None]
+    strange = ~members.any(axis=0)
     if strange.any():
         expected = ", ".join(map(repr, classes.tolist()))
         first = labels[strange].tolist()[0]
         raise ValueError(f"{name} must hold {expected} only, got {first!r}{advice}.")
-    return found
+    return members
 
 
 def as_labels(labels: Any, name: str) -> NDArray[Any]:

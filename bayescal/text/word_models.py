@@ -127,8 +127,8 @@ class MutualInformationSelector(SelectorMixin, BaseEstimator):  # type: ignore[m
         validation.check_count("k", self.k)
         validation.check_count("min_documents", self.min_documents)
         X, y = validation.validated(self, X, y, accept_sparse="csr", multi_output=True)  # noqa: N806
-        given = y if topics is None else np.asarray(validation.unmasked(topics, "topics"))
-        labels = np.atleast_2d(np.transpose(given))
+        names = y if topics is None else np.asarray(validation.unmasked(topics, "topics"))
+        labels = np.atleast_2d(np.transpose(names))
         validation.check_same_length("X", X.shape[0], "topics", labels.shape[1])
         # Words hold no information on a class of all documents, or of none: one other is enough.
         telling = [column for column in labels if np.unique(column).size > 1] or labels[:1]

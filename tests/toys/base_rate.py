@@ -63,7 +63,7 @@ class BaseRatePart(Part):
         draws = task.rng.beta(1.0 + counts[1], 1.0 + counts[0], options.draws * options.chains)
         return BaseRateFound(counts, data.positive, draws)
 
-    def read(self, groups, place, reading):
-        prior = groups[place.draws[0]]["prior"].values.ravel()
-        check_finite(f"the part {place.name!r}", prior)
+    def read(self, groups, paths, reading):
+        prior = groups[paths.draws[0]]["prior"].values.ravel()
+        check_finite(f"the part {paths.name!r}", prior)
         return BaseRateCurves(prior)

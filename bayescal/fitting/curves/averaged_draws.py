@@ -93,8 +93,8 @@ def spread_over_scores(score: Floats, most: int) -> NDArray[np.intp]:
         return np.arange(score.size)
     order = np.argsort(score, kind="stable")
     ranks = np.linspace(0, score.size - 1, most // 2).astype(np.intp)
-    places = np.linspace(score[order[0]], score[order[-1]], most - most // 2)
-    nearest = np.minimum(np.searchsorted(score[order], places), score.size - 1)
+    targets = np.linspace(score[order[0]], score[order[-1]], most - most // 2)
+    nearest = np.minimum(np.searchsorted(score[order], targets), score.size - 1)
     return np.asarray(order[np.union1d(ranks, nearest)])
 
 

@@ -25,11 +25,11 @@ def prior_draws(prior: Prior, draws: int) -> Floats:
     level = (np.arange(draws) + 0.5) / draws
     prior = unmasked(getattr(prior, "draws", prior), "prior")
     if hasattr(prior, "ppf"):
-        values = found = np.asarray(prior.ppf(level), dtype=np.float64)
+        values = quantiles = np.asarray(prior.ppf(level), dtype=np.float64)
     else:
         try:
             values = np.asarray(prior, dtype=np.float64).ravel()
-            found = np.quantile(values, level)
+            quantiles = np.quantile(values, level)
         except (TypeError, ValueError, IndexError):
             raise ValueError(
                 "prior must be a number between 0 and 1, draws of one, or a frozen scipy.stats"
@@ -44,7 +44,7 @@ def prior_draws(prior: Prior, draws: int) -> Floats:
     # nan is neither smaller nor larger than anything.
     check_fraction(prior=float(values.min()))
     check_fraction(prior=float(values.max()))
-    return np.random.default_rng(0).permutation(found)
+    return np.random.default_rng(0).permutation(quantiles)
 
 
 def sum_to_one(values: ArrayLike) -> bool:
@@ -72,8 +72,8 @@ def quantiles(values: Floats, levels: Floats) -> Floats:
     below, above = ordered[:, low], ordered[:, high]
     share, gap = position - low, above - below
     # From the nearer end, as np.quantile does, so that the ends themselves are met.
-    found: Floats = np.where(share < 0.5, below + gap * share, above - gap * (1.0 - share))
-    return found.T
+    result: Floats = np.where(share < 0.5, below + gap * share, above - gap * (1.0 - share))
+    return result.T
 
 
 def highest_density(values: Floats, level: float) -> Floats:

@@ -97,9 +97,9 @@ def read_levels(
     """Return the parts' curves with the levels that a tree holds, if it holds any."""
     if GROUP not in groups:
         return curves
-    found = groups[GROUP]
-    end, prior = found["end"].values, found["prior"].values.ravel()
-    level = found["level"].transpose("chain", "draw", "end").values.reshape(prior.size, -1)
+    group = groups[GROUP]
+    end, prior = group["end"].values, group["prior"].values.ravel()
+    level = group["level"].transpose("chain", "draw", "end").values.reshape(prior.size, -1)
     check_finite("the levels", level, prior)
     if lapse is not None:
         # Lapses are added to all documents' probabilities; the levels have them already. Their

@@ -56,21 +56,21 @@ class EndLevels:
 def find_levels(data: BinaryScores) -> EndLevels | None:
     """Return the ends of the scores whose labels ask for levels of their own; None without any."""
     none = np.empty(0)
-    found = EndLevels(none, none, none, data)
+    levels = EndLevels(none, none, none, data)
     best = None
     for end in _ends(data):
-        with_level = _apart(found, end)
+        with_level = _apart(levels, end)
         if min(np.count_nonzero(with_level.rest.positive == k) for k in (0, 1)) < FEWEST_OF_CLASS:
             continue
-        best = _log_evidence(found) if best is None else best
+        best = _log_evidence(levels) if best is None else best
         evidence = _log_evidence(with_level)
         if evidence > best:
-            found, best = with_level, evidence
-    order = np.argsort(found.score)
+            levels, best = with_level, evidence
+    order = np.argsort(levels.score)
     if not order.size:
         return None
-    score, positive, total = (each[order] for each in (found.score, found.positive, found.total))
-    return replace(found, score=score, positive=positive, total=total)
+    score, positive, total = (each[order] for each in (levels.score, levels.positive, levels.total))
+    return replace(levels, score=score, positive=positive, total=total)
 
 
 def _ends(data: BinaryScores) -> Iterator[float]:
@@ -82,15 +82,15 @@ def _ends(data: BinaryScores) -> Iterator[float]:
             yield end
 
 
-def _apart(found: EndLevels, end: float) -> EndLevels:
+def _apart(levels: EndLevels, end: float) -> EndLevels:
     """Return the same with one end more."""
-    rest, units = found.rest, found.rest.centre_and_spread
+    rest, units = levels.rest, levels.rest.centre_and_spread
     at = rest.score == end
     mine, others = np.flatnonzero(at), np.flatnonzero(~at)
     return EndLevels(
-        np.append(found.score, end),
-        np.append(found.positive, _weight(rest, mine[rest.positive[mine]])),
-        np.append(found.total, _weight(rest, mine)),
+        np.append(levels.score, end),
+        np.append(levels.positive, _weight(rest, mine[rest.positive[mine]])),
+        np.append(levels.total, _weight(rest, mine)),
         replace(
             rest,
             score=rest.score[others],
@@ -105,7 +105,7 @@ def _weight(data: BinaryScores, index: NDArray[np.intp]) -> float:
     return float(index.size if data.weight is None else data.weight[index].sum())
 
 
-def _log_evidence(found: EndLevels) -> float:
+def _log_evidence(levels: EndLevels) -> float:
     """Return the natural log of the evidence of the rest's curve and of the levels."""
-    of_levels = special.betaln(1.0 + found.positive, 1.0 + found.total - found.positive)
-    return vague_log_evidence(LaplaceFits(found.rest), WARPS) + float(of_levels.sum())
+    of_levels = special.betaln(1.0 + levels.positive, 1.0 + levels.total - levels.positive)
+    return vague_log_evidence(LaplaceFits(levels.rest), WARPS) + float(of_levels.sum())

@@ -302,8 +302,8 @@ def sample(
     """
     first = max(math.ceil(EFFECTIVE * draws / max(efficiency, LEAST_EFFICIENCY)), PILOT)
     for size in first * 2 ** np.arange(FINALS):
-        found = weigh(log_density, proposal, int(size), rng)
-        if found.trusted:
+        weighted = weigh(log_density, proposal, int(size), rng)
+        if weighted.trusted:
             break
-        proposal = proposal.matched(found.points, found.log_weight)
-    return found
+        proposal = proposal.matched(weighted.points, weighted.log_weight)
+    return weighted

@@ -38,10 +38,10 @@ def minimise(
         if gradient @ direction >= 0.0:
             inverse_hessian, direction = np.eye(start.size), -gradient
         step = 1.0 if iteration else 1.0 / max(1.0, float(np.linalg.norm(gradient)))
-        found = _line_search(objective, point, value, gradient, direction, step)
-        if found is None:
+        accepted = _line_search(objective, point, value, gradient, direction, step)
+        if accepted is None:
             return point, value, True
-        new_point, new_value, new_gradient = found
+        new_point, new_value, new_gradient = accepted
         inverse_hessian = _update(
             inverse_hessian, new_point - point, new_gradient - gradient, first=iteration == 0
         )
@@ -117,19 +117,19 @@ def find_mode(space: ParameterSpace, rng: np.random.Generator, starts: int = STA
     and another of the other, and the best one is left where a scan along a parameter shows a
     better place to search from.
     """
-    found = [
+    optima = [
         minimise(space.objective, start)
         for start in _starts(space, rng, starts)
         if np.isfinite(space.objective(start)[0])
     ]
-    if not found:
+    if not optima:
         raise ValueError(
             "the model's log density is not finite at any start; check its priors and initvals."
         )
-    found.sort(key=lambda result: result[1])
-    point, value, converged = _scan(space, _recombine(space, found))
-    agreeing = sum(result[1] <= value + SAME_MODE for result in found)
-    return Mode(space.values(point), -value, agreeing, len(found), converged)
+    optima.sort(key=lambda result: result[1])
+    point, value, converged = _scan(space, _recombine(space, optima))
+    agreeing = sum(result[1] <= value + SAME_MODE for result in optima)
+    return Mode(space.values(point), -value, agreeing, len(optima), converged)
 
 
 Result = tuple[Floats, float, bool]
@@ -165,9 +165,9 @@ def _lowest_minima(values: list[float]) -> NDArray[np.intp]:
     return minima[np.argsort(padded[1:-1][minima])[:SCAN_MINIMA]]
 
 
-def _recombine(space: ParameterSpace, found: list[Result]) -> Result:
-    best = found[0]
-    for other in found[1:]:
+def _recombine(space: ParameterSpace, optima: list[Result]) -> Result:
+    best = optima[0]
+    for other in optima[1:]:
         for members in space.classes:
             point = np.where(members, other[0], best[0])
             if space.objective(point)[0] < best[1]:

@@ -186,15 +186,15 @@ def resolve_hyperparameters(
 ) -> dict[str, float]:
     """Return the keyword arguments for the program's `model`: defaults, data, the user's."""
     arguments = program.hyperparameters()
-    given = dict(hyperparameters or {})
-    unknown = sorted(set(given) - set(arguments))
+    values = dict(hyperparameters or {})
+    unknown = sorted(set(values) - set(arguments))
     if unknown:
         raise ValueError(
             f"hyperparameters of program {program.name!r} are {', '.join(arguments) or 'none'};"
             f" got {', '.join(map(repr, unknown))}."
         )
     from_data = zip(("centre", "spread"), data.centre_and_spread, strict=True)
-    return arguments | {name: value for name, value in from_data if name in arguments} | given
+    return arguments | {name: value for name, value in from_data if name in arguments} | values
 
 
 def _check_observed(program: Program, model: Any) -> None:

@@ -27,15 +27,15 @@ from bayescal.fitting.parts.part import (
     DRAWS,
     LAPSE,
     Finding,
-    Found,
     Groups,
     Options,
     Part,
-    Place,
+    PartFit,
+    PartPaths,
     Reading,
     Task,
+    all_paths,
     of_draws,
-    places,
 )
 from bayescal.fitting.parts.pooled import POOLED
 from bayescal.fitting.parts.recalibrated import RECALIBRATED
@@ -93,10 +93,10 @@ class PopulationComparison:
         """Return the group of a tree that keeps the comparison; none without one."""
         if not self.names:
             return {}
-        found = xr.Dataset(
+        dataset = xr.Dataset(
             {"log_evidence": ("population", self.log_evidence), "probability": self.probability}
         )
-        return {GROUP: found.assign_coords(population=list(self.names))}
+        return {GROUP: dataset.assign_coords(population=list(self.names))}
 
 
 def compare_populations(laplace_fits: LaplaceFits, options: Options) -> PopulationComparison:
@@ -145,10 +145,10 @@ def worst(groups: Groups, name: str, pick: Callable[[Floats], float]) -> float |
 
     Of Pareto shapes those count that belong to importance weighted draws, where there are such.
     """
-    found = places(groups)
+    parts = all_paths(groups)
     if name == "pareto_k":
-        found = [place for place in found if part_of(place.kind).importance_weighted] or found
-    evidence = [groups[place.evidence] for place in found if place.evidence in groups]
+        parts = [paths for paths in parts if part_of(paths.kind).importance_weighted] or parts
+    evidence = [groups[paths.evidence] for paths in parts if paths.evidence in groups]
     values = [each[name].values.ravel() for each in evidence if name in each]
     known = np.concatenate([*values, np.empty(0)])
     known = known[known > -np.inf]
@@ -158,12 +158,12 @@ def worst(groups: Groups, name: str, pick: Callable[[Floats], float]) -> float |
 def findings(groups: Groups) -> list[Finding]:
     """Return all that is wrong with the draws of all parts; groups that are absent say nothing."""
     out: list[Finding] = []
-    for place in places(groups):
-        kind = part_of(place.kind)
-        for path in place.draws:
-            out += of_draws(place.name, groups[path], kind.constant_draws)
-        if place.evidence in groups:
-            out += kind.findings(place.name, groups[place.evidence])
+    for paths in all_paths(groups):
+        kind = part_of(paths.kind)
+        for path in paths.draws:
+            out += of_draws(paths.name, groups[path], kind.constant_draws)
+        if paths.evidence in groups:
+            out += kind.findings(paths.name, groups[paths.evidence])
     return out
 
 
@@ -223,19 +223,19 @@ def fit_parts(
     options = compared.options
     weighed = chosen(names, data, options)
     first, *others = with_those_followed(weighed)
-    found: dict[str, Found] = {first.name: first.fit(Task(laplace_fits, options, rng, {}))}
-    place = first.place(found[first.name], first=True)
-    groups = stored(place, found[first.name], options.chains, options.draws)
+    fits: dict[str, PartFit] = {first.name: first.fit(Task(laplace_fits, options, rng, {}))}
+    paths = first.paths(fits[first.name], first=True)
+    groups = stored(paths, fits[first.name], options.chains, options.draws)
     if not others:
         return groups
     documents = stacking.pick_documents(data, rng)
     left_out: dict[str, Floats] = {}
     for part in (first, *others):
         if part is not first:
-            found[part.name] = part.fit(Task(laplace_fits, options, rng, found))
-            place = part.place(found[part.name], first=False)
-            groups |= stored(place, found[part.name], options.chains, options.draws)
-        left_out[part.name] = found[part.name].leave_one_out(documents.index, rng)
+            fits[part.name] = part.fit(Task(laplace_fits, options, rng, fits))
+            paths = part.paths(fits[part.name], first=False)
+            groups |= stored(paths, fits[part.name], options.chains, options.draws)
+        left_out[part.name] = fits[part.name].leave_one_out(documents.index, rng)
     belief = {part.name: part.belief(options) for part in weighed}
     groups[COMBINATION] = stacking.combination_dataset(left_out, belief, data, documents)
     groups[COMBINATION].attrs[ORDER] = int(rng.integers(1 << 31))
@@ -275,43 +275,45 @@ def with_those_followed(parts: Iterable[Part]) -> list[Part]:
     return [part for part in PARTS.values() if part.name in wanted]
 
 
-def stored(place: Place, found: Found, chains: int, draws: int) -> dict[str, xr.Dataset]:
-    """Return an engine's results as the groups of a place, and the group that names them."""
-    groups = place.note()
-    if place.draws:
-        groups[place.draws[0]] = found.dataset(chains, draws)
-        groups[place.evidence] = found.evidence()
-    if place.constants:
-        groups[place.constants] = found.constants()
+def stored(paths: PartPaths, fit: PartFit, chains: int, draws: int) -> dict[str, xr.Dataset]:
+    """Return an engine's results as groups of a tree, and the group that names them."""
+    groups = paths.note()
+    if paths.draws:
+        groups[paths.draws[0]] = fit.dataset(chains, draws)
+        groups[paths.evidence] = fit.evidence()
+    if paths.constants:
+        groups[paths.constants] = fit.constants()
     return groups
 
 
 def raw_groups(groups: Groups) -> dict[str, xr.Dataset]:
     """Return the groups of draws in raw score units that results leave to be derived."""
-    found = places(groups)
-    wanted = [place for place in found if place.raw and place.raw not in groups]
+    parts = all_paths(groups)
+    wanted = [paths for paths in parts if paths.raw and paths.raw not in groups]
     if not wanted:
         return {}
     reading = Reading.of(groups)
-    curves = read_curves(groups, found, reading)
+    curves = read_curves(groups, parts, reading)
     return {
-        place.raw: part_of(place.kind).raw(curves[place.name], groups[place.draws[0]], reading)
-        for place in wanted
+        paths.raw: part_of(paths.kind).raw(curves[paths.name], groups[paths.draws[0]], reading)
+        for paths in wanted
     }
 
 
-def read_curves(groups: Groups, found: Sequence[Place], reading: Reading) -> dict[str, PartCurves]:
+def read_curves(
+    groups: Groups, parts: Sequence[PartPaths], reading: Reading
+) -> dict[str, PartCurves]:
     """Return the curves of all parts, by name."""
     curves: dict[str, PartCurves] = {}
-    for place in found:
+    for paths in parts:
         own = replace(reading, before=curves)
-        curves[place.name] = part_of(place.kind).read(groups, place, own)
+        curves[paths.name] = part_of(paths.kind).read(groups, paths, own)
     return curves
 
 
 def read_stack(groups: Groups, reading: Reading) -> ModelCurves:
     """Return the curve of a model, of its one part or of the mixture of all."""
-    curves = tuple(read_curves(groups, places(groups), reading).values())
+    curves = tuple(read_curves(groups, all_paths(groups), reading).values())
     if COMBINATION not in groups:
         return curves[0]
     combination, lapse = groups[COMBINATION], read_lapse(groups)

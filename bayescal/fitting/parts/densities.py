@@ -27,16 +27,16 @@ from bayescal.fitting.parts.part import (
     DRAWS,
     UNITS,
     Finding,
-    Found,
     Groups,
     Options,
     Part,
-    Place,
+    PartFit,
+    PartPaths,
     Reading,
     Row,
     Task,
-    place_of,
-    plain_place,
+    own_paths,
+    paths_of,
 )
 from bayescal.fitting.scores import KLASS, BinaryScores
 
@@ -72,27 +72,27 @@ class DensitiesPart(Part):
             task.data,
             task.rng,
             draws=options.draws * options.chains,
-            hyperparameters=self.given(options),
+            hyperparameters=self.hyperparameters_of(options),
             asinh_scales=asinh_scales_of(options),
             averaging=options.averaging,
             monotone=options.monotone,
         )
 
-    def place(self, found: Found, *, first: bool) -> Place:
+    def paths(self, fit: PartFit, *, first: bool) -> PartPaths:
         """Return where a tree keeps them: of one family on raw scores, where people read."""
-        if isinstance(found, DensityFit) and found.plain and first:
-            return plain_place(self.name, self.name)
-        return place_of(self.name, self.name, first=first)
+        if isinstance(fit, DensityFit) and fit.plain and first:
+            return own_paths(self.name, self.name)
+        return paths_of(self.name, self.name, first=first)
 
-    def read(self, groups: Groups, place: Place, reading: Reading) -> ClassDraws:
+    def read(self, groups: Groups, paths: PartPaths, reading: Reading) -> ClassDraws:
         """Return their draws."""
-        draws = groups[place.draws[0]]
-        if place.constants:
-            centre = float(groups[place.constants]["centre"])
-            return read_mixture(draws, centre, reading.whose(place.name))
+        draws = groups[paths.draws[0]]
+        if paths.constants:
+            centre = float(groups[paths.constants]["centre"])
+            return read_mixture(draws, centre, reading.whose(paths.name))
         # Of one family on raw scores, that of maximum likelihood.
         family = FAMILIES[groups["maximum_likelihood"].attrs["family"]]
-        return read_draws(family, draws, reading.whose(place.name))
+        return read_draws(family, draws, reading.whose(paths.name))
 
     def raw(self, curves: PartCurves, draws: xr.Dataset, reading: Reading) -> xr.Dataset:
         """Return mode, left_width and right_width of every draw; see `density_shapes`."""
@@ -100,10 +100,10 @@ class DensitiesPart(Part):
         return shapes(curves.densities, draws)
 
     def rows(
-        self, fits: ClassFits, posterior: xr.Dataset, place: Place, labels: tuple[str, str]
+        self, fits: ClassFits, posterior: xr.Dataset, paths: PartPaths, labels: tuple[str, str]
     ) -> Iterator[Row]:
         """Yield mode and widths, or the parameters of one family on raw scores, by class."""
-        return rows_of_classes(fits, posterior, labels, mixed=bool(place.constants))
+        return rows_of_classes(fits, posterior, labels, mixed=bool(paths.constants))
 
     def findings(self, name: str, evidence: xr.Dataset) -> Iterator[Finding]:
         """Yield what is wrong with the grid and with the proposals."""
@@ -127,23 +127,23 @@ class DensitiesPart(Part):
         from bayescal.fitting.formulas import density_blocks
 
         return density_blocks(
-            options.families, asinh_scales_of(options), scale, self.given(options)
+            options.families, asinh_scales_of(options), scale, self.hyperparameters_of(options)
         )
 
     def prior(self, task: Task, curves: PartCurves, posterior: xr.Dataset) -> xr.Dataset:
         """Return one chain of draws from the prior, of the variables of the posterior."""
         options = task.options
-        found = draw_prior(
+        parameters = draw_prior(
             options.families,
             task.data,
             task.rng,
             draws=options.draws,
-            hyperparameters=self.given(options),
+            hyperparameters=self.hyperparameters_of(options),
             asinh_scales=asinh_scales_of(options),
             monotone=options.monotone,
         )
-        drawn = found.dataset(1, options.draws)
-        return drawn if found.plain else shapes(read_mixture(drawn, found.centre), drawn)
+        drawn = parameters.dataset(1, options.draws)
+        return drawn if parameters.plain else shapes(read_mixture(drawn, parameters.centre), drawn)
 
 
 def asinh_scales_of(options: Options) -> tuple[float, ...]:
@@ -191,8 +191,8 @@ def _shape_of_fit(family: Family, fit: Fit) -> dict[str, dict[str, Any]]:
     sides = np.stack(family.sides(*map(np.atleast_1d, fit.parameters.values())))
     one = density_draws((family,), np.zeros(1, np.intp), sides, np.array([IDENTITY]), 0.0)
     own = (family.parameters[k] for k in family.by_side)
-    found = zip(own, SHAPES, raw_shapes(one)[:, 0].tolist(), strict=True)
-    return {name: _mle(fit, parameter, value) for parameter, name, value in found}
+    shapes = zip(own, SHAPES, raw_shapes(one)[:, 0].tolist(), strict=True)
+    return {name: _mle(fit, parameter, value) for parameter, name, value in shapes}
 
 
 def _mle(fit: Fit, parameter: str, value: float) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayescal.fitting.curves.log_odds_draws import IdentityDraws
-from bayescal.fitting.parts.part import Found, Groups, Options, Part, Place, Reading, Task
+from bayescal.fitting.parts.part import Groups, Options, Part, PartFit, PartPaths, Reading, Task
 from bayescal.fitting.scores import BinaryScores
 from bayescal.support.validation import Floats
 
@@ -48,11 +48,11 @@ class IdentityPart(Part):
         """Return the scores: there is nothing to fit."""
         return Untouched(task.data.score)
 
-    def place(self, found: Found, *, first: bool) -> Place:
-        """Return no place: there are no draws to keep."""
-        return Place(self.name, self.name, ())
+    def paths(self, fit: PartFit, *, first: bool) -> PartPaths:
+        """Return no paths: there are no draws to keep."""
+        return PartPaths(self.name, self.name, ())
 
-    def read(self, groups: Groups, place: Place, reading: Reading) -> IdentityDraws:
+    def read(self, groups: Groups, paths: PartPaths, reading: Reading) -> IdentityDraws:
         """Return as many draws as another part has, and its class prior."""
         other = next(iter(reading.before.values()))
         return IdentityDraws(other.prior, np.zeros(other.size))

@@ -27,7 +27,7 @@ from bayescal.fitting.parts.part import (
     Groups,
     Options,
     Part,
-    Place,
+    PartPaths,
     Reading,
     Task,
     at_scores,
@@ -62,8 +62,8 @@ class LogOddsPart(Part):
     def fit(self, task: Task) -> LogOddsFit:
         """Return the posterior on the warp that the labels favour."""
         options = task.options
-        given = self.given(options)
-        segments = given.pop(SEGMENTS, None)
+        hyperparameters = self.hyperparameters_of(options)
+        segments = hyperparameters.pop(SEGMENTS, None)
         if segments is not None:
             check_count(SEGMENTS, segments)
         return fit_monotone(
@@ -71,7 +71,7 @@ class LogOddsPart(Part):
             task.rng,
             draws=options.draws * options.chains,
             asinh_scales=self.asinh_scales(options, task.data),
-            hyperparameters=given,
+            hyperparameters=hyperparameters,
             n_segments=self.segments if segments is None else int(segments),
         )
 
@@ -85,9 +85,9 @@ class LogOddsPart(Part):
         asked = options.warps.get(self.name)
         return ENDS if asked is None or asked == ASINH_SCALES else asked
 
-    def read(self, groups: Groups, place: Place, reading: Reading) -> PartCurves:
+    def read(self, groups: Groups, paths: PartPaths, reading: Reading) -> PartCurves:
         """Return its draws."""
-        return read_log_odds(groups, place, reading.whose(place.name))
+        return read_log_odds(groups, paths, reading.whose(paths.name))
 
     def raw(self, curves: PartCurves, draws: xr.Dataset, reading: Reading) -> xr.Dataset:
         """Return log-odds where their slope changes and at the ends of the scores fitted."""
@@ -110,15 +110,17 @@ class LogOddsPart(Part):
         """Return its formula and its priors."""
         from bayescal.fitting.formulas import block
 
-        given = self.given(options)
-        given.pop(SEGMENTS, None)
-        return [block(self.title, self.text, given, scale, straight=self.segments == 1)]
+        hyperparameters = self.hyperparameters_of(options)
+        hyperparameters.pop(SEGMENTS, None)
+        return [block(self.title, self.text, hyperparameters, scale, straight=self.segments == 1)]
 
     def prior(self, task: Task, curves: PartCurves, posterior: xr.Dataset) -> xr.Dataset:
         """Return one chain of the prior's log-odds, at the posterior's scores and on its warp."""
         assert isinstance(curves, MonotoneDraws)  # noqa: S101
         options = task.options
-        prior = Prior(**{k: v for k, v in self.given(options).items() if k != SEGMENTS})
+        prior = Prior(
+            **{k: v for k, v in self.hyperparameters_of(options).items() if k != SEGMENTS}
+        )
         intercept, slope = draw_prior(prior, curves.pieces, options.draws, task.rng)
         base: Floats = task.rng.beta(1.0, 1.0, options.draws)
         curve = replace(curves, intercept=intercept, slope=slope, prior=base)
@@ -174,15 +176,15 @@ class LogisticPart(LogOddsPart):
 
 
 def read_log_odds(
-    groups: Groups, place: Place, whose: str | None = None, prior: Floats | None = None
+    groups: Groups, paths: PartPaths, whose: str | None = None, prior: Floats | None = None
 ) -> MonotoneDraws:
     """
     Return the draws of log-odds in straight pieces; raise ValueError if they are not finite.
 
     The prior is that of another part, where the group of draws holds none.
     """
-    draws, constants = groups[place.draws[0]], groups[place.constants]
-    return read_monotone(draws, constants, whose or f"the part {place.name!r}", prior)
+    draws, constants = groups[paths.draws[0]], groups[paths.constants]
+    return read_monotone(draws, constants, whose or f"the part {paths.name!r}", prior)
 
 
 def _nodes(curve: MonotoneDraws, score_range: tuple[float, float]) -> Floats:

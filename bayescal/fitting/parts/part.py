@@ -54,7 +54,7 @@ class Options:
         return [each for each in self.populations if data.scores_are in each.scores_are]
 
 
-class Found(Protocol):
+class PartFit(Protocol):
     """The posterior of a part, as its engine returns it."""
 
     def dataset(self, chains: int, draws: int) -> xr.Dataset:
@@ -81,7 +81,7 @@ class Task:
     laplace_fits: LaplaceFits  # of the documents: what is known of their log-odds before any draws
     options: Options  # how
     rng: np.random.Generator  # source of randomness
-    before: Mapping[str, Found]  # the parts fitted before it, by name
+    before: Mapping[str, PartFit]  # the parts fitted before it, by name
 
     @property
     def data(self) -> BinaryScores:
@@ -106,7 +106,7 @@ LAPSE = "lapse"  # draws of the share of documents whose label has nothing to do
 
 
 @dataclass(frozen=True)
-class Place:
+class PartPaths:
     """Where a part is kept."""
 
     name: str  # of the part, as tables say it
@@ -139,10 +139,10 @@ class Place:
         return {self.folder: xr.Dataset(attrs=attrs)}
 
 
-def place_of(name: str, kind: str, *, first: bool) -> Place:
-    """Return the place of a part whose engine draws in coordinates of its own."""
+def paths_of(name: str, kind: str, *, first: bool) -> PartPaths:
+    """Return the paths of a part whose engine draws in coordinates of its own."""
     folder = f"{FOLDER}/{name}"
-    return Place(
+    return PartPaths(
         name=name,
         kind=kind,
         draws=(f"{folder}/engine_draws",),
@@ -152,30 +152,30 @@ def place_of(name: str, kind: str, *, first: bool) -> Place:
     )
 
 
-def plain_place(name: str, kind: str, group: str = POSTERIOR) -> Place:
-    """Return the place of the first part where its engine draws, or finds, what people read."""
-    return Place(name, kind, (group,), evidence=f"{FOLDER}/{name}/evidence")
+def own_paths(name: str, kind: str, group: str = POSTERIOR) -> PartPaths:
+    """Return the paths of a first part whose engine draws in the coordinates that people read."""
+    return PartPaths(name, kind, (group,), evidence=f"{FOLDER}/{name}/evidence")
 
 
-def places(groups: Groups) -> list[Place]:
+def all_paths(groups: Groups) -> list[PartPaths]:
     """Return where the parts are of which a tree holds draws, in their order."""
-    found = {}
+    stored = {}
     for path, group in groups.items():
         folder, _, name = path.partition("/")
         if folder == FOLDER and name and "/" not in name:
             note = dict(group.attrs)
             draws = tuple(path for path in note.pop("draws").split(",") if path)
-            found[name] = Place(name=name, draws=draws, **note)
+            stored[name] = PartPaths(name=name, draws=draws, **note)
     if COMBINATION not in groups:
-        return list(found.values())
-    return [found[name] for name in groups[COMBINATION]["part"].values.tolist()]
+        return list(stored.values())
+    return [stored[name] for name in groups[COMBINATION]["part"].values.tolist()]
 
 
 def model_name(groups: Groups) -> str:
     """Return the parts of a model by their names; of one family on raw scores its name."""
-    found = places(groups)
-    if any(place.constants for place in found) or len(found) > 1:
-        return ", ".join(place.name for place in found)
+    parts = all_paths(groups)
+    if any(paths.constants for paths in parts) or len(parts) > 1:
+        return ", ".join(paths.name for paths in parts)
     return str(groups["maximum_likelihood"].attrs["family"])
 
 
@@ -329,20 +329,20 @@ class Part(ABC):
         """Return the prior weight of the part in stacking, in documents."""
         return self.pseudo_documents
 
-    def given(self, options: Options) -> dict[str, float]:
+    def hyperparameters_of(self, options: Options) -> dict[str, float]:
         """Return its hyperparameters that are not the default."""
         return dict(options.hyperparameters.get(self.name, {}))
 
     @abstractmethod
-    def fit(self, task: Task) -> Found:
+    def fit(self, task: Task) -> PartFit:
         """Return its posterior."""
 
-    def place(self, found: Found, *, first: bool) -> Place:
+    def paths(self, fit: PartFit, *, first: bool) -> PartPaths:
         """Return where a tree keeps it."""
-        return place_of(self.name, self.name, first=first)
+        return paths_of(self.name, self.name, first=first)
 
     @abstractmethod
-    def read(self, groups: Groups, place: Place, reading: Reading) -> PartCurves:
+    def read(self, groups: Groups, paths: PartPaths, reading: Reading) -> PartCurves:
         """Return its curves."""
 
     def raw(self, curves: PartCurves, draws: xr.Dataset, reading: Reading) -> xr.Dataset:
@@ -351,7 +351,7 @@ class Part(ABC):
         return at_scores(curves, draws, np.linspace(low, high, NODES))
 
     def rows(
-        self, fits: ClassFits, posterior: xr.Dataset, place: Place, labels: tuple[str, str]
+        self, fits: ClassFits, posterior: xr.Dataset, paths: PartPaths, labels: tuple[str, str]
     ) -> Iterator[Row]:
         """Yield the rows of `ScoreCalibrator.summary`: by default the log-odds of `raw`."""
         scores = posterior["score"].values

@@ -25,12 +25,12 @@ from bayescal.fitting.parts.part import (
     POSTERIOR,
     Finding,
     Groups,
-    Place,
+    PartPaths,
     Reading,
     Task,
     any_of,
     at_scores,
-    place_of,
+    paths_of,
 )
 from bayescal.fitting.parts.recalibrated import RECALIBRATED, SHOWN_LOG_ODDS, RecalibratedPart
 from bayescal.support.validation import Floats
@@ -87,23 +87,25 @@ class PooledDensities(Pooled, DensitiesPart):
 class PooledMonotone(Pooled, LogOddsPart):
     """Monotone log-odds around those of a population."""
 
-    def read(self, groups: Groups, place: Place, reading: Reading) -> MonotoneDraws:
+    def read(self, groups: Groups, paths: PartPaths, reading: Reading) -> MonotoneDraws:
         """Return the draws; P(+) is that of the densities, which all parts share."""
         prior = next(iter(reading.before.values())).prior
-        return read_log_odds(groups, place, reading.whose(place.name), prior)
+        return read_log_odds(groups, paths, reading.whose(paths.name), prior)
 
 
 class PooledRecalibrated(RecalibratedPart):
     """The population's one curve along the log-odds of the densities' mixture."""
 
-    def read(self, groups: Groups, place: Place, reading: Reading) -> PopulationRecalibratedDraws:
+    def read(
+        self, groups: Groups, paths: PartPaths, reading: Reading
+    ) -> PopulationRecalibratedDraws:
         """Return the draws, along the log-odds of the densities' mixture."""
-        constants = groups[place.constants]
+        constants = groups[paths.constants]
         alpha, beta = constants["base"].values.tolist()
         densities = [_densities(reading.before[name]) for name in constants["density"].values]
         base = mixture(densities, constants["base_weight"].values)
         # The topic's own P(+), not that of all topics, to whose labels the curve was fitted.
-        own = read_log_odds(groups, place, reading.whose(place.name))
+        own = read_log_odds(groups, paths, reading.whose(paths.name))
         along = replace(own, prior=densities[0].prior)
         return PopulationRecalibratedDraws(base, along, (alpha, beta))
 
@@ -142,11 +144,11 @@ def hyperparameters_path(part: str) -> str:
     return of_unseen(f"{FOLDER}/{part}/hyperparameters")
 
 
-def densities_place(family: Family, families: Sequence[Family]) -> Place:
+def densities_paths(family: Family, families: Sequence[Family]) -> PartPaths:
     """Return where the densities of one of several families are."""
     folder = f"{FOLDER}/{family.name}"
     draws = POSTERIOR if family == families[0] else f"{folder}/{POSTERIOR}"
-    return Place(
+    return PartPaths(
         name=family.name,
         kind=PooledDensities.name,
         draws=(draws, of_unseen(draws), hyperparameters_path(family.name)),
@@ -155,16 +157,16 @@ def densities_place(family: Family, families: Sequence[Family]) -> Place:
     )
 
 
-def _monotone_place() -> Place:
-    place = place_of(MONOTONE.name, "pooled monotone", first=False)
-    (draws,) = place.draws
+def _monotone_paths() -> PartPaths:
+    paths = paths_of(MONOTONE.name, "pooled monotone", first=False)
+    (draws,) = paths.draws
     # Log-odds in raw score units would take twice the memory, of thousands of topics.
-    own = draws, of_unseen(draws), hyperparameters_path(place.name)
-    return replace(place, draws=own, raw="")
+    own = draws, of_unseen(draws), hyperparameters_path(paths.name)
+    return replace(paths, draws=own, raw="")
 
 
-MONOTONE_PLACE = _monotone_place()
-RECALIBRATED_PLACE = place_of(RECALIBRATED.name, "pooled recalibrated", first=False)
+MONOTONE_PATHS = _monotone_paths()
+RECALIBRATED_PLACE = paths_of(RECALIBRATED.name, "pooled recalibrated", first=False)
 
 
 def shown_of_topics(groups: Groups) -> dict[str, xr.Dataset]:

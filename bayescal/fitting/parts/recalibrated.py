@@ -16,7 +16,7 @@ from bayescal.fitting.engines.monotone.engine import LaplaceFits, LogOddsFit, fi
 from bayescal.fitting.engines.stacking import RECALIBRATION
 from bayescal.fitting.parts.densities import DENSITIES
 from bayescal.fitting.parts.monotone import LogOddsPart, read_log_odds
-from bayescal.fitting.parts.part import Groups, Options, Part, Place, Reading, Task, at_scores
+from bayescal.fitting.parts.part import Groups, Options, Part, PartPaths, Reading, Task, at_scores
 from bayescal.fitting.scores import BinaryScores
 
 if TYPE_CHECKING:
@@ -51,12 +51,12 @@ class RecalibratedPart(LogOddsPart):
             hyperparameters=RECALIBRATION,
         )
 
-    def read(self, groups: Groups, place: Place, reading: Reading) -> RecalibratedDraws:
+    def read(self, groups: Groups, paths: PartPaths, reading: Reading) -> RecalibratedDraws:
         """Return its draws, along those of the densities."""
         densities = reading.before[DENSITIES.name]
         # As many draws as the log-odds had that it was fitted to.
         thinned = densities.take(np.arange(min(MOST_DRAWS, densities.size)))
-        return RecalibratedDraws(thinned, read_log_odds(groups, place, reading.whose(place.name)))
+        return RecalibratedDraws(thinned, read_log_odds(groups, paths, reading.whose(paths.name)))
 
     def raw(self, curves: PartCurves, draws: xr.Dataset, reading: Reading) -> xr.Dataset:
         """Return log-odds where the densities say some log-odds."""

@@ -116,7 +116,7 @@ def describe_topics(
     )
     for family in families:
         lines = formulas.population(
-            family.powers[0], symmetric=family.symmetric, given=hyperparameters.populations
+            family.powers[0], symmetric=family.symmetric, hyperpriors=hyperparameters.populations
         )
         head = "Population" if single else f"Population, {formulas.title(family)}"
         letters = LETTERS if family.symmetric else LETTERS + SHARES
@@ -128,8 +128,8 @@ def describe_topics(
 
 def _describe_around(population: Population) -> list[Block]:
     """Return the model of a problem that was fitted as one more topic of a population."""
-    families, given = population.of_families, population.parameters["hyperparameters"]
-    hyperparameters = read_hyperparameters(given, "partial", families)
+    families, hyper = population.of_families, population.parameters["hyperparameters"]
+    hyperparameters = read_hyperparameters(hyper, "partial", families)
     return [
         Block("Inference", HOW["exact"]),
         Block("Prior knowledge", AROUND),
@@ -139,13 +139,13 @@ def _describe_around(population: Population) -> list[Block]:
 
 def _of_program(settings: Settings, scale: tuple[float, float] | None) -> list[Block]:
     """Return the densities of a program, or of maximum likelihood."""
-    families, given = (settings.reference,), settings.by_program.hyperparameters
+    families, hyperparameters = (settings.reference,), settings.by_program.hyperparameters
     if settings.inference != "mle" and not settings.own_program:
-        return formulas.density_blocks(families, (IDENTITY,), scale, given)
+        return formulas.density_blocks(families, (IDENTITY,), scale, hyperparameters)
     blocks = formulas.likelihood(families, (IDENTITY,))
     if settings.inference == "mle":
         return blocks
-    shown = ", ".join(f"{name} = {value:g}" for name, value in given.items())
+    shown = ", ".join(f"{name} = {value:g}" for name, value in hyperparameters.items())
     text = f"The priors are those of the model program {settings.by_program.program}. {shown}"
     return [*blocks, Block("Priors", text.strip())]
 

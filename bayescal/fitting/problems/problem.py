@@ -175,10 +175,10 @@ class FittedProblem(ABC):
         """Return the point estimate's natural log-odds at scores on the calibration's scale."""
         return self.calibration.with_prior(prior).log_odds(scores, self.point)
 
-    def grid(self, given: ArrayLike | None = None, points: int = POINTS) -> Floats:
+    def grid(self, scores: ArrayLike | None = None, points: int = POINTS) -> Floats:
         """Return where to evaluate curves: as given, or over all scores and a little beyond."""
-        if given is not None:
-            return np.sort(self.read(given, "grid"))
+        if scores is not None:
+            return np.sort(self.read(scores, "grid"))
         fitted, score = self.calibration.score_range, self.documents.score
         low = min(fitted[0], score.min(initial=np.inf))
         high = max(fitted[1], score.max(initial=-np.inf))
@@ -269,16 +269,16 @@ def summary_of(problems: Problems, level: float) -> pd.DataFrame:
     return table
 
 
-def numbers_of(found: Diagnostics | None) -> dict[str, Any]:
+def numbers_of(diagnostics: Diagnostics | None) -> dict[str, Any]:
     """Return the numbers of diagnostics that mean something for the draws they are of."""
-    if found is None:
+    if diagnostics is None:
         return {}
-    if found.efficiency is None:
-        return {name: getattr(found, name) for name in OF_CHAINS}
+    if diagnostics.efficiency is None:
+        return {name: getattr(diagnostics, name) for name in OF_CHAINS}
     # An effective sample size of independent draws is their number, estimated with noise.
     return {
-        "independent_draws": found.draws,
-        **{name: getattr(found, name) for name in OF_PROPOSALS},
+        "independent_draws": diagnostics.draws,
+        **{name: getattr(diagnostics, name) for name in OF_PROPOSALS},
     }
 
 

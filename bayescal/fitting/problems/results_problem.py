@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal.fitting.parts.part import COMBINATION, CONSTANTS, Groups, flat, model_name, places
+from bayescal.fitting.parts.part import COMBINATION, CONSTANTS, Groups, all_paths, flat, model_name
 from bayescal.fitting.problems.problem import Documents, FittedProblem, Problems, numbers_of
 from bayescal.fitting.results.calibration import Calibration, read_calibration
 from bayescal.fitting.results.diagnostics import (
@@ -40,7 +40,7 @@ class ResultsProblems:
     labels: NDArray[Any]  # (2,): the negative and the positive class
     point: str  # the point estimate, see `ScoreCalibrator`
     inference: str  # {"exact", "nuts", "map", "mle"}: how they were fitted
-    found: Diagnostics | None  # of the draws of all problems; None without draws
+    diagnostics: Diagnostics | None  # of the draws of all problems; None without draws
     score_problems: Callable[[], tuple[str, ...]]  # the problems of the scores, computed on request
     # The model in words and formulas; whether several problems share it
     describe: Callable[..., list[Block]]
@@ -104,7 +104,7 @@ class ResultsProblems:
     def efficiency(self) -> NDArray[np.float64]:
         """Return the effective share of each topic's draws of the first part, (topics, classes)."""
         groups = self.results.groups
-        efficiency = groups[places(groups)[0].evidence]["efficiency"]
+        efficiency = groups[all_paths(groups)[0].evidence]["efficiency"]
         return np.asarray(efficiency.transpose("topic", "klass").values)
 
     def topic_parameters(self, level: float) -> dict[Any, pd.DataFrame]:
@@ -139,8 +139,8 @@ class ResultsProblem(FittedProblem):
         """Return the problems of scores, documents and draws, and the effect of the scale floor."""
         scores = self.together.score_problems()
         if not self.together.by_topic:
-            found = self.together.found
-            return (*scores, *(() if found is None else found.problems), *self._held_by_floor())
+            shared = self.together.diagnostics
+            return (*scores, *(() if shared is None else shared.problems), *self._held_by_floor())
         if self.topic is None:
             return scores
         name, flagged = self.together.names[self.topic], self.together.flagged
@@ -150,7 +150,7 @@ class ResultsProblem(FittedProblem):
     @property
     def diagnostics(self) -> dict[str, Any]:
         """Return the numbers of all draws, a topic's efficiency being its own."""
-        shared = numbers_of(self.together.found)
+        shared = numbers_of(self.together.diagnostics)
         if self.topic is None:
             return shared
         own = self.together.efficiency[self.topic]

@@ -98,9 +98,9 @@ def with_arviz_groups(
     out = {path: _thinned(group, kept) for path, group in flattened.items()}
     coords = {name: out["posterior"][name].variable for name in DRAWS}
     if "log_likelihood" in groups:
-        found = log_likelihood(curves, read_unweighted(flattened, "log_likelihood"))
-        found -= TOLD_APART * np.linspace(0.0, 1.0, index.size)[:, None]
-        out["log_likelihood"] = _of_documents({"label": found}, coords)
+        pointwise = log_likelihood(curves, read_unweighted(flattened, "log_likelihood"))
+        pointwise -= TOLD_APART * np.linspace(0.0, 1.0, index.size)[:, None]
+        out["log_likelihood"] = _of_documents({"label": pointwise}, coords)
     if "prior" in groups:
         out["prior"] = draw_prior(index.size)
     if "posterior_predictive" in groups:

@@ -21,7 +21,7 @@ from bayescal.fitting.curves.tables import DIRECT, POINT, Tables, band_error
 from bayescal.fitting.engines.atoms import GROUP
 from bayescal.fitting.engines.maximum_likelihood import ClassFits
 from bayescal.fitting.parts.combination import read_stack
-from bayescal.fitting.parts.part import Groups, Reading, places
+from bayescal.fitting.parts.part import Groups, Reading, all_paths
 from bayescal.fitting.results.topics import at_topic, at_topics, names_of, whose
 from bayescal.fitting.results.tree import (
     Results,
@@ -169,7 +169,7 @@ def read_calibration(groups: Groups, *, stated: bool = True, topic: str = "") ->
     reading, scores_are = Reading.of(groups, topic), read_scores_are(groups)
     calibration = Calibration(
         fits=read_fits(groups),
-        draws=read_stack(groups, reading) if places(groups) else None,
+        draws=read_stack(groups, reading) if all_paths(groups) else None,
         centre=reading.centre,
         spread=reading.spread,
         score_range=reading.score_range,
@@ -261,8 +261,8 @@ class TopicCurves:
             return chosen.sample(scores).T
 
         size = self.draws if index is None else index.size
-        found = self._by_topic(cells, read, (size,), strict=strict, prior=prior)
-        return np.moveaxis(found, -1, 0)
+        drawn = self._by_topic(cells, read, (size,), strict=strict, prior=prior)
+        return np.moveaxis(drawn, -1, 0)
 
     @property
     def draws(self) -> int:

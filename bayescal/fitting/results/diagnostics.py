@@ -14,7 +14,7 @@ from bayescal.families import FAMILIES
 from bayescal.fitting.curves.class_draws import SIDES
 from bayescal.fitting.parts.combination import findings, part_of, worst
 from bayescal.fitting.parts.densities import rows_of_classes
-from bayescal.fitting.parts.part import DRAWS, MODE, POSTERIOR, Groups, places
+from bayescal.fitting.parts.part import DRAWS, MODE, POSTERIOR, Groups, all_paths
 from bayescal.fitting.parts.pooled import of_unseen
 from bayescal.fitting.results.topics import names_of
 from bayescal.fitting.results.tree import LIKELIHOOD, read_fits
@@ -69,22 +69,22 @@ def diagnose(groups: Groups) -> Diagnostics:
         return _of_exact_draws(groups)
     if of_unseen(POSTERIOR) not in groups:
         return of_chains(groups[CHAINS], groups[POSTERIOR])
-    (place,) = places(groups)
-    chains = of_chains(groups[CHAINS], xr.merge([groups[POSTERIOR], groups[place.draws[-1]]]))
+    (paths,) = all_paths(groups)
+    chains = of_chains(groups[CHAINS], xr.merge([groups[POSTERIOR], groups[paths.draws[-1]]]))
     return replace(chains, problems=(*chains.problems, *_of_exact_draws(groups).problems))
 
 
 def problems_by_topic(groups: Groups) -> list[tuple[str, ...]]:
     """Return the problems of each topic's draws, including those of shared parts."""
-    found = findings(groups)
+    problems = findings(groups)
     return [
-        tuple(each.text() for each in found if each.topics is None or each.topics[k])
+        tuple(each.text() for each in problems if each.topics is None or each.topics[k])
         for k in range(names_of(groups).size)
     ]
 
 
 def _of_exact_draws(groups: Groups) -> Diagnostics:
-    draws = _count(groups[places(groups)[0].draws[0]])
+    draws = _count(groups[all_paths(groups)[0].draws[0]])
     names = names_of(groups) if of_unseen(POSTERIOR) in groups else None
     return Diagnostics(
         rhat=None,
@@ -228,9 +228,9 @@ def parameter_table(groups: Groups, classes: NDArray[Any], level: float) -> pd.D
     labels = str(classes[0]), str(classes[1])
     fits = read_fits(groups)
     inferred = next((groups[name] for name in (POSTERIOR, MODE) if name in groups), None)
-    found = places(groups)
-    if found and inferred is not None:
-        rows = list(part_of(found[0].kind).rows(fits, inferred, found[0], labels))
+    parts = all_paths(groups)
+    if parts and inferred is not None:
+        rows = list(part_of(parts[0].kind).rows(fits, inferred, parts[0], labels))
     else:
         rows = list(rows_of_classes(fits, inferred, labels, mixed=False))
     draws = None if inferred is None else inferred["prior"]

@@ -172,7 +172,7 @@ def _check_target(out: Path) -> None:
 
 
 def _digest_of_files(files: list[str]) -> str:
-    found = [(name, Path(name).stat()) for name in sorted(files)]
+    stats = [(name, Path(name).stat()) for name in sorted(files)]
     return run_files.digest(
-        f"{name} {stat.st_size} {stat.st_mtime_ns}".encode() for name, stat in found
+        f"{name} {stat.st_size} {stat.st_mtime_ns}".encode() for name, stat in stats
     )

@@ -52,7 +52,7 @@ def read_tree(path: str | Path) -> xr.DataTree:
         with xr.open_datatree(source, engine="h5netcdf") as opened:
             tree = opened.load()
         version = tree.attrs.get(VERSION)
-        found = None if version is None else digest(tree)
+        checksum = None if version is None else digest(tree)
     # HDF5 and its readers raise errors of every kind for damaged files.
     except Exception as err:
         with source.open("rb") as raw:
@@ -75,7 +75,7 @@ def read_tree(path: str | Path) -> xr.DataTree:
         raise ValueError(
             f"{source} has schema {version}, this version reads schema {SCHEMA_VERSION}: {advice}."
         )
-    if tree.attrs.pop(CHECKSUM, None) != found:
+    if tree.attrs.pop(CHECKSUM, None) != checksum:
         raise ValueError(
             f"{source} is damaged: its contents do not match its checksum. Copy it again from"
             " where it was written, or fit again."

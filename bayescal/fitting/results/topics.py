@@ -30,14 +30,14 @@ from bayescal.fitting.parts.part import (
     DRAWS,
     POPULATION,
     Groups,
-    Place,
+    PartPaths,
     Reading,
 )
 from bayescal.fitting.parts.pooled import (
-    MONOTONE_PLACE,
+    MONOTONE_PATHS,
     RATE_NAMES,
     RECALIBRATED_PLACE,
-    densities_place,
+    densities_paths,
     of_unseen,
     shown_of_topics,
 )
@@ -190,7 +190,7 @@ def read_problems(
 
 
 def density_groups(
-    found: TopicPosterior,
+    posterior: TopicPosterior,
     family: Family,
     families: Sequence[Family],
     names: NDArray[Any],
@@ -201,14 +201,14 @@ def density_groups(
 
     Draws are (klass, topic, chain, draw), the mode and sides in raw score units, and P(+).
     """
-    place = densities_place(family, families)
-    drawn = added_density_groups(found, family, families, names, shape)
-    (_, unseen, hyperparameters), evidence = place.draws, drawn[place.evidence]
-    sides, rate = found.new_sides[:, :, None], found.new_rate[None]
-    own = dict(zip(RATE_NAMES, found.rate_population, strict=True))
-    by_class = {name: found.population[..., k] for k, name in enumerate(DENSITY_NAMES)}
+    paths = densities_paths(family, families)
+    drawn = added_density_groups(posterior, family, families, names, shape)
+    (_, unseen, hyperparameters), evidence = paths.draws, drawn[paths.evidence]
+    sides, rate = posterior.new_sides[:, :, None], posterior.new_rate[None]
+    own = dict(zip(RATE_NAMES, posterior.rate_population, strict=True))
+    by_class = {name: posterior.population[..., k] for k, name in enumerate(DENSITY_NAMES)}
     groups = {
-        **place.note(),
+        **paths.note(),
         **drawn,
         unseen: _density_draws(sides, rate, family, [""], shape).isel(topic=0, drop=True),
         hyperparameters: xr.Dataset(
@@ -219,29 +219,29 @@ def density_groups(
             },
             {"klass": list(KLASS), **_draw_coords(shape)},
         ),
-        place.evidence: evidence.assign(
-            pareto_k=("klass", found.pareto_k),
-            population_efficiency=("klass", found.population_efficiency),
+        paths.evidence: evidence.assign(
+            pareto_k=("klass", posterior.pareto_k),
+            population_efficiency=("klass", posterior.population_efficiency),
         ),
     }
-    if found.sample_stats is not None:
-        groups["sample_stats"] = found.sample_stats
+    if posterior.sample_stats is not None:
+        groups["sample_stats"] = posterior.sample_stats
     return groups
 
 
 def added_density_groups(
-    found: TopicPosterior | AddedTopics,
+    posterior: TopicPosterior | AddedTopics,
     family: Family,
     families: Sequence[Family],
     names: NDArray[Any],
     shape: Shape,
 ) -> dict[str, xr.Dataset]:
     """Return the groups of one family that depend on topics: their draws and diagnostics."""
-    place = densities_place(family, families)
-    evidence = _diagnostics(found.health, found.efficiency, ("klass", "topic"), names)
+    paths = densities_paths(family, families)
+    evidence = _diagnostics(posterior.health, posterior.efficiency, ("klass", "topic"), names)
     return {
-        place.draws[0]: _density_draws(found.sides, found.rate, family, names, shape),
-        place.evidence: evidence.assign_coords(klass=list(KLASS)),
+        paths.draws[0]: _density_draws(posterior.sides, posterior.rate, family, names, shape),
+        paths.evidence: evidence.assign_coords(klass=list(KLASS)),
     }
 
 
@@ -274,9 +274,9 @@ def _diagnostics(
     return xr.Dataset({name: (dims, value) for name, value in values.items()}, {"topic": names})
 
 
-def read_population(groups: Groups, place: Place) -> PopulationDraws:
+def read_population(groups: Groups, paths: PartPaths) -> PopulationDraws:
     """Return the draws of the hyperparameters of one family's population."""
-    variables = groups[place.draws[-1]].variables
+    variables = groups[paths.draws[-1]].variables
     of_class = np.stack(
         [variables[name].transpose("klass", *DRAWS).values for name in DENSITY_NAMES], -1
     )
@@ -288,7 +288,7 @@ def read_population(groups: Groups, place: Place) -> PopulationDraws:
 
 
 def combination_groups(
-    found: TopicCombination, base: tuple[float, float], names: NDArray[Any], shape: Shape
+    combination: TopicCombination, base: tuple[float, float], names: NDArray[Any], shape: Shape
 ) -> dict[str, xr.Dataset]:
     """
     Return the groups of a combination beside those of its densities.
@@ -296,11 +296,11 @@ def combination_groups(
     They are the parts' weights, the curve of all topics along the densities' log-odds with what it
     is along (base, parameters of the beta of base rates, too), and monotone log-odds.
     """
-    weights = found.weights
+    weights = combination.weights
     scores = {"elpd": ("part", weights.elpd), "se": ("part", weights.se)}
     parts = {"part": list(WEIGHT_NAMES)}
-    recalibrated = stored(RECALIBRATED_PLACE, found.recalibration, *shape)
-    along = {"base_weight": ("density", found.base_weight), "base": ("parameter", list(base))}
+    recalibrated = stored(RECALIBRATED_PLACE, combination.recalibration, *shape)
+    along = {"base_weight": ("density", combination.base_weight), "base": ("parameter", list(base))}
     constants = recalibrated[RECALIBRATED_PLACE.constants].assign(along)
     recalibrated[RECALIBRATED_PLACE.constants] = constants.assign_coords(density=list(DENSITIES))
     weight = {"weight": (("topic", "part"), weights.own)}
@@ -308,45 +308,50 @@ def combination_groups(
     return {
         COMBINATION: xr.Dataset(weight | scores, {"topic": names} | parts),
         of_unseen(COMBINATION): xr.Dataset(unseen | scores, parts),
-        **lapse_groups(found.lapse, shape),
+        **lapse_groups(combination.lapse, shape),
         **recalibrated,
         **shown_of_topics(recalibrated),
-        **log_odds_groups(found.direct, names, shape),
+        **log_odds_groups(combination.direct, names, shape),
     }
 
 
 def log_odds_groups(
-    found: LogOddsOfTopics, names: NDArray[Any], shape: Shape
+    posterior: LogOddsOfTopics, names: NDArray[Any], shape: Shape
 ) -> dict[str, xr.Dataset]:
     """Return draws, constants and diagnostics of monotone log-odds around their population."""
-    place = MONOTONE_PLACE
-    drawn = added_log_odds_groups(found, names, shape)
-    _, unseen, hyperparameters = place.draws
-    population = zip(LOG_ODDS_NAMES, found.population.T, strict=True)
+    paths = MONOTONE_PATHS
+    drawn = added_log_odds_groups(posterior, names, shape)
+    _, unseen, hyperparameters = paths.draws
+    population = zip(LOG_ODDS_NAMES, posterior.population.T, strict=True)
     return {
-        **place.note(),
+        **paths.note(),
         **drawn,
-        unseen: _curve(found.new_values[:, None], [""], shape).isel(topic=0, drop=True),
+        unseen: _curve(posterior.new_values[:, None], [""], shape).isel(topic=0, drop=True),
         hyperparameters: xr.Dataset(
             {name: (DRAWS, values.reshape(shape)) for name, values in population},
             _draw_coords(shape),
         ),
-        place.constants: constants_of(
-            found.pieces, centre=found.centre, spread=found.spread, asinh_scale=found.asinh_scale
+        paths.constants: constants_of(
+            posterior.pieces,
+            centre=posterior.centre,
+            spread=posterior.spread,
+            asinh_scale=posterior.asinh_scale,
         ),
-        place.evidence: drawn[place.evidence].assign(
-            pareto_k=found.pareto_k, population_efficiency=found.population_efficiency
+        paths.evidence: drawn[paths.evidence].assign(
+            pareto_k=posterior.pareto_k, population_efficiency=posterior.population_efficiency
         ),
     }
 
 
 def added_log_odds_groups(
-    found: LogOddsOfTopics, names: NDArray[Any], shape: Shape
+    posterior: LogOddsOfTopics, names: NDArray[Any], shape: Shape
 ) -> dict[str, xr.Dataset]:
     """Return the groups of monotone log-odds that depend on topics."""
     return {
-        MONOTONE_PLACE.draws[0]: _curve(found.values, names, shape),
-        MONOTONE_PLACE.evidence: _diagnostics(found.health, found.efficiency, ("topic",), names),
+        MONOTONE_PATHS.draws[0]: _curve(posterior.values, names, shape),
+        MONOTONE_PATHS.evidence: _diagnostics(
+            posterior.health, posterior.efficiency, ("topic",), names
+        ),
     }
 
 
@@ -368,9 +373,9 @@ def _curve(values: Floats, names: Sequence[Any] | NDArray[Any], shape: Shape) ->
 
 def read_log_odds_population(groups: Groups) -> LogOddsOfTopics:
     """Return the population for further topics, without the draws of fitted topics."""
-    place = MONOTONE_PLACE
-    constants, evidence = (groups[path].variables for path in (place.constants, place.evidence))
-    unseen, hyperparameters = (groups[path].variables for path in place.draws[1:])
+    paths = MONOTONE_PATHS
+    constants, evidence = (groups[path].variables for path in (paths.constants, paths.evidence))
+    unseen, hyperparameters = (groups[path].variables for path in paths.draws[1:])
     population = [hyperparameters[name].values.ravel() for name in LOG_ODDS_NAMES]
     slope = unseen["slope"].transpose("segment", *DRAWS).values
     new = [unseen["intercept"].values.ravel(), *slope.reshape(len(slope), -1)]

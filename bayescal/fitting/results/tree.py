@@ -25,7 +25,7 @@ from bayescal.families import FAMILIES, Fit, ScaleFloor
 from bayescal.fitting.engines.maximum_likelihood import ClassFits
 from bayescal.fitting.parts.combination import raw_groups
 from bayescal.fitting.parts.configured import Configured, as_plain, from_plain
-from bayescal.fitting.parts.part import CONSTANTS, POSTERIOR, Groups, flat, places
+from bayescal.fitting.parts.part import CONSTANTS, POSTERIOR, Groups, all_paths, flat
 from bayescal.fitting.scores import KLASS, BinaryScores
 
 LIKELIHOOD = "maximum_likelihood"
@@ -86,7 +86,7 @@ class Results:
     @property
     def has_posterior(self) -> bool:
         """Return whether there are posterior draws."""
-        return any(POSTERIOR in (place.raw, *place.draws) for place in places(self.groups))
+        return any(POSTERIOR in (paths.raw, *paths.draws) for paths in all_paths(self.groups))
 
 
 def build_results(
@@ -184,16 +184,16 @@ def _fits_to_dataset(fits: ClassFits) -> xr.Dataset:
 
 def _fit_of(dataset: xr.Dataset, position: int, names: list[str]) -> Fit:
     # Variables, not arrays with coordinates: every fit pays for this.
-    found = {name: each.values[position] for name, each in dataset.variables.items() if each.ndim}
+    values = {name: each.values[position] for name, each in dataset.variables.items() if each.ndim}
     return Fit(
-        parameters={name: float(found[name]) for name in names},
+        parameters={name: float(values[name]) for name in names},
         # Results of topics keep neither this nor the floor.
-        log_likelihood=float(found.get("log_likelihood", np.nan)),
-        weight=float(found["total_weight"]),
+        log_likelihood=float(values.get("log_likelihood", np.nan)),
+        weight=float(values["total_weight"]),
         scale_floor=ScaleFloor(
-            str(found.get("scale_floor_rule", "")),
-            float(found.get("scale_floor", 0.0)),
-            tuple(str(found.get("scale_floor_acted", "")).split()),
+            str(values.get("scale_floor_rule", "")),
+            float(values.get("scale_floor", 0.0)),
+            tuple(str(values.get("scale_floor_acted", "")).split()),
         ),
     )
 
@@ -207,13 +207,13 @@ PACKAGES = ("bayescal", "pymc", "numpy", "scipy", "xarray")
 @cache
 def versions() -> dict[str, str]:
     """Return the versions of Python and of the packages that results depend on."""
-    found = {"python": platform.python_version()}
+    names = {"python": platform.python_version()}
     for package in PACKAGES:
         try:
-            found[package] = version(package)
+            names[package] = version(package)
         except PackageNotFoundError:  # a bare checkout on the path, not installed
-            found[package] = "not installed"
-    return found
+            names[package] = "not installed"
+    return names
 
 
 def describe(

@@ -83,7 +83,7 @@ def log_mean(columns: Floats, log_ratio: Floats) -> Floats:
 
 
 Node = tuple[int, ...]
-Found = TypeVar("Found")
+Estimate = TypeVar("Estimate")
 
 # Neighbours of nodes below this share of the likeliest one's mass are not evaluated.
 SMALLEST_GRID_SHARE = 3e-3
@@ -93,17 +93,17 @@ LEAST_RESOLVED = 0.75
 MOST_HALVINGS = 8
 
 
-class GridPoint(NamedTuple, Generic[Found]):
+class GridPoint(NamedTuple, Generic[Estimate]):
     """The log mass at a point, up to a constant, and the value computed there."""
 
     log_mass: float
-    found: Found
+    estimate: Estimate
 
 
-Evaluate = Callable[[Floats, Found | None], GridPoint[Found]]
+Evaluate = Callable[[Floats, Estimate | None], GridPoint[Estimate]]
 
 
-def resolve(evaluate: Evaluate[Found], dimensions: int) -> list[GridPoint[Found]]:
+def resolve(evaluate: Evaluate[Estimate], dimensions: int) -> list[GridPoint[Estimate]]:
     """
     Return points on a grid that resolves the density in every dimension.
 
@@ -112,7 +112,7 @@ def resolve(evaluate: Evaluate[Found], dimensions: int) -> list[GridPoint[Found]
     JRSS B 2009, section 3.1). Where the density is narrower than the steps, these are halved.
     """
     centre, step = np.zeros(dimensions), np.full(dimensions, FIRST_STEP)
-    near: Found | None = None
+    near: Estimate | None = None
     for halving in range(MOST_HALVINGS + 1):
         known = _explore(evaluate, centre, step, near)
         nodes = np.array(list(known))
@@ -123,14 +123,14 @@ def resolve(evaluate: Evaluate[Found], dimensions: int) -> list[GridPoint[Found]
         if not coarse.any() or halving == MOST_HALVINGS:
             break
         best = max(known, key=lambda node: known[node].log_mass)
-        centre, near = centre + step * np.array(best), known[best].found
+        centre, near = centre + step * np.array(best), known[best].estimate
         step = np.where(coarse, 0.5 * step, step)
     return list(known.values())
 
 
 def _explore(
-    evaluate: Evaluate[Found], centre: Floats, step: Floats, near: Found | None
-) -> dict[Node, GridPoint[Found]]:
+    evaluate: Evaluate[Estimate], centre: Floats, step: Floats, near: Estimate | None
+) -> dict[Node, GridPoint[Estimate]]:
     """
     Return the nodes that matter.
 
@@ -149,7 +149,7 @@ def _explore(
             at = centre + step * np.array(neighbour)
             if neighbour in known or np.abs(at).max() > FARTHEST:
                 continue
-            known[neighbour] = evaluate(at, known[node].found)
+            known[neighbour] = evaluate(at, known[node].estimate)
             best = max(best, known[neighbour].log_mass)
             heapq.heappush(waiting, (-known[neighbour].log_mass, neighbour))
     top = {node: point.log_mass - best for node, point in known.items()}
@@ -308,7 +308,7 @@ def fit_modes(designs: Sequence[Design], centre: Floats, prior: WeightsPrior) ->
         return GridPoint(mode.log_evidence + mode.model.scales.log_mass, mode)
 
     points = resolve(evaluate, dimensions)
-    modes = [point.found for point in points]
+    modes = [point.estimate for point in points]
     share = special.softmax([point.log_mass for point in points])
     kept = share > SMALLEST_SHARE
     kept_modes = [mode for mode, keep in zip(modes, kept, strict=True) if keep]

@@ -43,7 +43,7 @@ def is_plain(components: list[Component]) -> bool:
 
 
 def draws_dataset(
-    components: list[Component], found: MixtureDraws, prior: Floats, shape: tuple[int, int]
+    components: list[Component], mixture: MixtureDraws, prior: Floats, shape: tuple[int, int]
 ) -> xr.Dataset:
     """
     Return the draws (chain, draw, klass).
@@ -52,20 +52,20 @@ def draws_dataset(
     mode and sides in units of the warped scores.
     """
     if is_plain(components):
-        return _dataset(_of_one_family(components, found) | {"prior": prior}, shape)
-    dataset = _dataset(_of_mixture(components, found) | {"prior": prior}, shape)
+        return _dataset(_of_one_family(components, mixture) | {"prior": prior}, shape)
+    dataset = _dataset(_of_mixture(components, mixture) | {"prior": prior}, shape)
     # The convention for codes: CF metadata, section 3.5.
     names = dict.fromkeys(component.family.name for component in components)
     dataset["family"].attrs["flag_meanings"] = " ".join(names)
     return dataset.assign_attrs(description=DESCRIPTION)
 
 
-def _of_one_family(components: list[Component], found: MixtureDraws) -> dict[str, Floats]:
+def _of_one_family(components: list[Component], mixture: MixtureDraws) -> dict[str, Floats]:
     """Return the variables of the program named like the family."""
     both = []
     for k, positive in enumerate((False, True)):
         family = components[0].family.of_class(positive)
-        both.append(_of_class(family, found.theta[:, k], found.left[:, k], found.right[:, k]))
+        both.append(_of_class(family, mixture.theta[:, k], mixture.left[:, k], mixture.right[:, k]))
     return {name: np.stack([one[name] for one in both], axis=1) for name in both[0]}
 
 
@@ -80,17 +80,17 @@ def _of_class(family: Family, theta: Floats, left: Floats, right: Floats) -> dic
     return variables | {"width": width}
 
 
-def _of_mixture(components: list[Component], found: MixtureDraws) -> dict[str, Floats]:
+def _of_mixture(components: list[Component], mixture: MixtureDraws) -> dict[str, Floats]:
     """Return mode and sides, with the family and the warp of each draw."""
     names = list(dict.fromkeys(component.family.name for component in components))
     code = np.array([names.index(component.family.name) for component in components], np.int8)
     asinh_scale = np.array([component.asinh_scale for component in components])
     return {
-        "family": code[found.component],
-        "asinh_scale": asinh_scale[found.component[:, 0]],
-        "theta": found.theta,
-        "left": found.left,
-        "right": found.right,
+        "family": code[mixture.component],
+        "asinh_scale": asinh_scale[mixture.component[:, 0]],
+        "theta": mixture.theta,
+        "left": mixture.left,
+        "right": mixture.right,
     }
 
 
@@ -171,7 +171,7 @@ class DensityFit:
 
     components: list[Component]  # every family on every warp
     weights: MixtureWeights
-    found: MixtureDraws
+    mixture: MixtureDraws
     prior: Floats  # draws of the class prior, (draws,)
     centre: float  # of the warps
     data: BinaryScores  # what they were fitted to
@@ -193,18 +193,18 @@ class DensityFit:
 
     def of_class(self, klass: int) -> DensityDraws:
         """Return the draws of one class's density, 0 negative or 1 positive."""
-        chosen = self.found.component[:, klass]
+        chosen = self.mixture.component[:, klass]
         own = [component.family.of_class(klass == 1) for component in self.components]
         families = tuple(dict.fromkeys(own))
         family = np.array([families.index(each) for each in own])
         asinh_scale = np.array([component.asinh_scale for component in self.components])
-        found = self.found
-        sides = np.stack([side[:, klass] for side in (found.theta, found.left, found.right)])
+        mixture = self.mixture
+        sides = np.stack([side[:, klass] for side in (mixture.theta, mixture.left, mixture.right)])
         return density_draws(families, family[chosen], sides, asinh_scale[chosen], self.centre)
 
     def dataset(self, chains: int, draws: int) -> xr.Dataset:
         """Return the draws: those of a family's program, or of a mixture (chain, draw, klass)."""
-        return draws_dataset(self.components, self.found, self.prior, (chains, draws))
+        return draws_dataset(self.components, self.mixture, self.prior, (chains, draws))
 
     def constants(self) -> xr.Dataset:
         """Return the constants that convert draws of a mixture to raw score units."""
@@ -217,7 +217,8 @@ class DensityFit:
         asinh_scales = [component.asinh_scale for component in self.components[:: shape[1]]]
         evidence = np.array([component.log_evidence for component in self.components])
         ratios = [
-            [each for (_, k), each in self.found.ratios.items() if k == klass] for klass in range(2)
+            [each for (_, k), each in self.mixture.ratios.items() if k == klass]
+            for klass in range(2)
         ]
         dims = ("asinh_scale", "family", "klass")
         variables = {
@@ -225,7 +226,7 @@ class DensityFit:
             "family_weight": (dims, self.weights.family),
             "warp_weight": ("asinh_scale", self.weights.warp),
             "resolved": int(all(component.resolved for component in self.components)),
-            "monotone": self.found.monotone,
+            "monotone": self.mixture.monotone,
             "efficiency": ("klass", [min(map(efficiency, of_class)) for of_class in ratios]),
             "pareto_k": ("klass", [max(map(pareto_k, of_class)) for of_class in ratios]),
         }
@@ -257,11 +258,11 @@ def fit_densities(
         weights = by_stacking(components, len(families), data, rng)
     else:
         weights = by_evidence(components, len(families))
-    found = draw_mixture(components, weights, draws, rng, monotone=monotone)
+    mixture = draw_mixture(components, weights, draws, rng, monotone=monotone)
     prior = rng.beta(
         settings.prior_alpha + data.total(True), settings.prior_beta + data.total(False), draws
     )
-    return DensityFit(components, weights, found, prior, settings.centre, data)
+    return DensityFit(components, weights, mixture, prior, settings.centre, data)
 
 
 def draw_prior(

@@ -51,20 +51,21 @@ class Hyperparameters:
 def resolve(
     families: tuple[Family, ...],
     centre_and_spread: tuple[float, float],
-    given: Mapping[str, float] | None,
+    hyperparameters: Mapping[str, float] | None,
 ) -> Hyperparameters:
     """Return the hyperparameters that users gave, and the defaults of the others."""
     known = [field.name for field in fields(Hyperparameters)]
     if all(family.symmetric for family in families):
         known = [name for name in known if not name.startswith("share")]
-    unknown = sorted(set(given or {}) - set(known))
+    unknown = sorted(set(hyperparameters or {}) - set(known))
     if unknown:
         raise ValueError(
             f"hyperparameters of family {', '.join(repr(f.name) for f in families)} are"
             f" {', '.join(known)}; got {', '.join(map(repr, unknown))}."
         )
     centre, spread = centre_and_spread
-    settings = Hyperparameters(**({"centre": centre, "spread": spread} | dict(given or {})))
+    usual = {"centre": centre, "spread": spread}
+    settings = Hyperparameters(**(usual | dict(hyperparameters or {})))
     check_positive(**{name: getattr(settings, name) for name in known if name != "centre"})
     if not math.isfinite(settings.centre):
         raise ValueError(f"centre must be finite, got {settings.centre}.")
@@ -176,15 +177,15 @@ def draw_mixture(
     monotone: bool = False,
 ) -> MixtureDraws:
     """Return independent draws."""
-    found = _propose(components, weights, draws, rng)
-    kept = _monotone(components, found)
+    mixture = _propose(components, weights, draws, rng)
+    kept = _monotone(components, mixture)
     share, proposed = float(kept.mean()), draws
     if not monotone:
-        return _joined([found], np.full(draws, True), share)
-    rounds = [found]
+        return _joined([mixture], np.full(draws, True), share)
+    rounds = [mixture]
     while kept.sum() < draws:
         if proposed >= MOST_PROPOSED * draws:
-            return _split(components, weights, draws, rng, found.ratios)
+            return _split(components, weights, draws, rng, mixture.ratios)
         # A tenth more than what the share so far asks for, at most as many as all so far.
         size = min(proposed, int(1.1 * (draws - kept.sum()) * proposed / max(kept.sum(), 1)) + 10)
         rounds.append(_propose(components, weights, size, rng))
@@ -210,10 +211,10 @@ def _propose(
         for i in np.unique(component[:, k]):
             which = np.flatnonzero(component[:, k] == i)
             source = components[i]
-            found = source.classes[k].draw(which.size, rng)
-            theta = source.centre + source.spread * found.theta
-            sides[:, which, k] = theta, *(source.spread * side for side in found.sides)
-            ratios[int(i), k] = found.ratios
+            drawn = source.classes[k].draw(which.size, rng)
+            theta = source.centre + source.spread * drawn.theta
+            sides[:, which, k] = theta, *(source.spread * side for side in drawn.sides)
+            ratios[int(i), k] = drawn.ratios
     theta, left, right = sides
     return MixtureDraws(component, theta, left, right, ratios, monotone=np.nan)
 
@@ -227,18 +228,18 @@ def _split(
 ) -> MixtureDraws:
     """Return draws that are rarely monotone, of components in proportion to their evidence."""
     both = (weights.warp[:, None] * weights.family.prod(axis=2)).ravel()
-    found = {
+    by_source = {
         i: monotone_pairs(source.classes, draws, rng)
         for i, source in enumerate(components)
         # Log-odds of classes of two families, or of symmetric ones, always fall somewhere.
         if both[i] > 0.0 and not source.family.symmetric and source.family.mirrored is None
     }
-    log_share = np.array([np.log(both[i]) + each.log_share for i, each in found.items()])
-    which = rng.choice(list(found), draws, p=special.softmax(log_share))
+    log_share = np.array([np.log(both[i]) + each.log_share for i, each in by_source.items()])
+    which = rng.choice(list(by_source), draws, p=special.softmax(log_share))
     sides = np.empty((3, draws, 2))
     for i in np.unique(which):
         mine, source = np.flatnonzero(which == i), components[i]
-        sides[:, mine] = source.spread * found[i].sides[:, : mine.size]
+        sides[:, mine] = source.spread * by_source[i].sides[:, : mine.size]
         sides[0, mine] += source.centre
     theta, left, right = sides
     component = np.repeat(which[:, None], 2, axis=1)
@@ -246,18 +247,18 @@ def _split(
     return MixtureDraws(component, theta, left, right, ratios, monotone)
 
 
-def _monotone(components: list[Component], found: MixtureDraws) -> NDArray[np.bool_]:
+def _monotone(components: list[Component], mixture: MixtureDraws) -> NDArray[np.bool_]:
     def sides(k: int) -> Sides:
         powers = np.array([c.family.of_class(k == 1).powers for c in components])
-        of_draw = powers[found.component[:, k]].T
-        return of_draw, found.theta[:, k], found.left[:, k], found.right[:, k]
+        of_draw = powers[mixture.component[:, k]].T
+        return of_draw, mixture.theta[:, k], mixture.left[:, k], mixture.right[:, k]
 
     return is_monotone(sides(0), sides(1))
 
 
 def _joined(rounds: list[MixtureDraws], chosen: NDArray[np.bool_], monotone: float) -> MixtureDraws:
     def all_of(name: str) -> Any:
-        return np.concatenate([getattr(found, name) for found in rounds])[chosen]
+        return np.concatenate([getattr(each, name) for each in rounds])[chosen]
 
     return MixtureDraws(
         component=all_of("component"),
@@ -306,9 +307,9 @@ def loo_log_density(
     The weights of draw k for score i are 1/p(x_i | draw k), smoothed (Vehtari, Gelman and Gabry,
     Statistics and Computing 2017); shape of `scores`, per unit of raw score.
     """
-    found = component.classes[klass].draw(DRAWS, rng)
-    theta = component.centre + component.spread * found.theta
-    left, right = (component.spread * side for side in found.sides)
+    drawn = component.classes[klass].draw(DRAWS, rng)
+    theta = component.centre + component.spread * drawn.theta
+    left, right = (component.spread * side for side in drawn.sides)
     family = component.family.of_class(klass == 1)
     parameters = family.from_sides(theta, left, right)
     x = warp(scores, component.centre, component.asinh_scale)

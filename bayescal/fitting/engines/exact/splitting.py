@@ -48,8 +48,8 @@ def monotone_pairs(
     classes: tuple[ClassPosterior, ClassPosterior], draws: int, rng: np.random.Generator
 ) -> MonotonePairs:
     """Return draws of two classes of one asymmetric family, given that log-odds never fall."""
-    found = [posterior.draw(draws, rng) for posterior in classes]
-    x = np.stack([np.stack([each.theta, *np.log(each.sides)]) for each in found], axis=2)
+    drawn = [posterior.draw(draws, rng) for posterior in classes]
+    x = np.stack([np.stack([each.theta, *np.log(each.sides)]) for each in drawn], axis=2)
     log_share, level = 0.0, -math.inf
     # In units of the posterior, so that no margin hides behind another's unit.
     unit = np.maximum(x.std(axis=1).max(axis=1), np.finfo(float).tiny)

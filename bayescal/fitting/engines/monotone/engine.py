@@ -78,7 +78,7 @@ class LogOddsFit:
     def leave_one_out(self, index: NDArray[np.intp], rng: np.random.Generator) -> Floats:
         """Return the log-odds of + of some documents, each given all others."""
         x = standardise(self.data.score, self.centre, self.spread, self.asinh_scale)
-        found = leave_one_out(
+        left_out = leave_one_out(
             self.posterior,
             x,
             self.data.positive,
@@ -88,17 +88,17 @@ class LogOddsFit:
             self.posterior.importance,
             index,
         )
-        return found.log_odds(self.data.positive[index])
+        return left_out.log_odds(self.data.positive[index])
 
     def dataset(self, chains: int, draws: int) -> xr.Dataset:
         """Return the draws (chain, draw, segment)."""
-        found, shape = self.posterior, (chains, draws)
+        posterior, shape = self.posterior, (chains, draws)
         variables = {
-            "intercept": (("chain", "draw"), found.intercept.reshape(shape)),
-            "slope": (("chain", "draw", "segment"), found.slopes.reshape(*shape, -1)),
+            "intercept": (("chain", "draw"), posterior.intercept.reshape(shape)),
+            "slope": (("chain", "draw", "segment"), posterior.slopes.reshape(*shape, -1)),
             "prior": (("chain", "draw"), self.base.reshape(shape)),
         }
-        sizes = {"chain": chains, "draw": draws, "segment": found.slopes.shape[1]}
+        sizes = {"chain": chains, "draw": draws, "segment": posterior.slopes.shape[1]}
         coords = {name: np.arange(size) for name, size in sizes.items()}
         return xr.Dataset(variables, coords, {"description": DESCRIPTION})
 
@@ -113,14 +113,14 @@ class LogOddsFit:
 
     def evidence(self) -> xr.Dataset:
         """Return the evidence of every warp, and how well the draws were made."""
-        found = self.posterior
+        posterior = self.posterior
         variables = {
             "log_evidence": ("asinh_scale", self.log_evidence),
             "warp_weight": ("asinh_scale", (self.asinh_scales == self.asinh_scale).astype(float)),
-            "pareto_k": found.pareto_k,
-            "efficiency": found.efficiency,
-            "likelihood_error": found.likelihood_error,
-            "resolved": int(not found.problem),
+            "pareto_k": posterior.pareto_k,
+            "efficiency": posterior.efficiency,
+            "likelihood_error": posterior.likelihood_error,
+            "resolved": int(not posterior.problem),
             "monotone": 1.0,
         }
         return xr.Dataset(variables, {"asinh_scale": self.asinh_scales})
@@ -173,8 +173,8 @@ def vague_log_evidence(
     centre, spread = laplace_fits.data.centre_and_spread
     segments = number_of_segments(laplace_fits.data) if n_segments is None else n_segments
     warps = spreads_of_warps(centre, spread, asinh_scales)
-    found = [laplace_fits.of(centre, *warp, Prior(), n_segments=segments) for warp in warps]
-    return max(each.log_evidence for each in found)
+    fits = [laplace_fits.of(centre, *warp, Prior(), n_segments=segments) for warp in warps]
+    return max(each.log_evidence for each in fits)
 
 
 def spreads_of_warps(
@@ -195,16 +195,16 @@ def fit_monotone(
     n_segments: int | None = None,
 ) -> LogOddsFit:
     """Draw from the posterior of monotone log-odds on the likeliest of several warps."""
-    given, data = dict(hyperparameters or {}), laplace_fits.data
+    values, data = dict(hyperparameters or {}), laplace_fits.data
     centre, spread = data.centre_and_spread
-    centre, spread = given.pop("centre", centre), given.pop("spread", spread)
+    centre, spread = values.pop("centre", centre), values.pop("spread", spread)
     known = [field.name for field in fields(Prior)]
-    if unknown := sorted(set(given) - set(known)):
+    if unknown := sorted(set(values) - set(known)):
         raise ValueError(
             f"hyperparameters of log-odds fits are centre, spread, {', '.join(known)}, and of"
             f" parts='monotone' n_segments; got {', '.join(map(repr, unknown))}."
         )
-    prior = Prior(**given)
+    prior = Prior(**values)
     counts = fewer_and_fewer(number_of_segments(data)) if n_segments is None else [n_segments]
     warps = spreads_of_warps(centre, spread, asinh_scales)
     # As many pieces as importance sampling can serve.

@@ -94,8 +94,8 @@ def leave_one_out(
         sign = 1.0 if positive[i] else -1.0
         if importance is None:
             importance = again(weights).importance
-        found = _by_proposal(importance, posterior.pieces, x[[i]], sign, power, rng)
-        log_probability[j], k[j] = found
+        proposed = _by_proposal(importance, posterior.pieces, x[[i]], sign, power, rng)
+        log_probability[j], k[j] = proposed
         if k[j] > WORST_K:
             others = again(rest)
             log_p = special.log_expit(sign * others.log_odds(x[[i]])[:, 0])
@@ -141,8 +141,9 @@ def _by_proposal(
     log_weight = smoothed[0]
     if k[0] > GOOD_K:
         step = importance.proposal.matched(sample.points, log_weight)
-        found = weigh(log_density, step, STEP_DRAWS, rng)
-        own, log_weight, k = log_p(found.points), found.log_weight, np.array([found.pareto_k])
+        weighted = weigh(log_density, step, STEP_DRAWS, rng)
+        own, log_weight = log_p(weighted.points), weighted.log_weight
+        k = np.array([weighted.pareto_k])
     return float(log_sum_exp(log_weight + own, axis=0)), float(k[0])
 
 

@@ -254,8 +254,8 @@ def draw_monotone(
     pieces: Pieces | None = None,
 ) -> MonotonePosterior:
     """Draw from the posterior of monotone piecewise-linear log-odds."""
-    found = fit_laplace(x, positive, weight, prior, n_segments=n_segments, pieces=pieces)
-    return draw_within(found, draws, rng)
+    laplace_fit = fit_laplace(x, positive, weight, prior, n_segments=n_segments, pieces=pieces)
+    return draw_within(laplace_fit, draws, rng)
 
 
 @dataclass(frozen=True)
@@ -309,11 +309,11 @@ def fit_laplace(
     return LaplaceFit((negatives, positives), nodes, density, over_scales(density))
 
 
-def draw_within(found: LaplaceFit, draws: int, rng: np.random.Generator) -> MonotonePosterior:
+def draw_within(laplace_fit: LaplaceFit, draws: int, rng: np.random.Generator) -> MonotonePosterior:
     """Draw from a posterior whose modes are known."""
     if draws < 1:
         raise ValueError(f"draws must be at least 1, got {draws}.")
-    source, error = _sample(found, draws, rng)
+    source, error = _sample(laplace_fit, draws, rng)
     weighed = source.sample
     points = weighed.resample(draws, rng)
     return MonotonePosterior(
@@ -329,9 +329,9 @@ def draw_within(found: LaplaceFit, draws: int, rng: np.random.Generator) -> Mono
     )
 
 
-def sample_roughly(found: LaplaceFit, rng: np.random.Generator) -> Sample:
+def sample_roughly(laplace_fit: LaplaceFit, rng: np.random.Generator) -> Sample:
     """Return weighted draws around the modes: roughly the posterior, in a third of the time."""
-    return weigh(found.density.log_density, at_modes(found.parts), ROUGH, rng)
+    return weigh(laplace_fit.density.log_density, at_modes(laplace_fit.parts), ROUGH, rng)
 
 
 def _sample(
@@ -348,31 +348,31 @@ def _sample(
             negatives, positives = laplace_fit.classes
             nodes = negatives.compress(pieces, *curves), positives.compress(pieces, *curves)
             density = PosteriorDensity(pieces, nodes, density.prior)
-        found = sample(density.log_density, proposal, draws, rng, efficiency=pilot.efficiency)
-        curves, error = _worst_error(found, density, nodes, rng)
+        drawn = sample(density.log_density, proposal, draws, rng, efficiency=pilot.efficiency)
+        curves, error = _worst_error(drawn, density, nodes, rng)
         if error <= WORST_ERROR:
             break
-    return Importance(density, proposal, found), error
+    return Importance(density, proposal, drawn), error
 
 
 def _worst_error(
-    found: Sample,
+    drawn: Sample,
     density: PosteriorDensity,
     nodes: tuple[QuadratureNodes, QuadratureNodes],
     rng: np.random.Generator,
 ) -> tuple[tuple[Floats, Floats], float]:
     """Return some curves of a sample and the worst bound on their log likelihoods' errors."""
-    points = found.resample(CURVES, rng)
+    points = drawn.resample(CURVES, rng)
     curves = points[:, 0], density.slopes(points)
     errors = [of_class.errors(density.pieces, *curves).sum(axis=1) for of_class in nodes]
     return curves, float(np.sum(errors, axis=0).max())
 
 
-def _describe_problem(found: Sample, error: float) -> str:
-    if not found.trusted:
+def _describe_problem(drawn: Sample, error: float) -> str:
+    if not drawn.trusted:
         return (
-            f"importance weights are too uneven: Pareto k {found.pareto_k:.2f},"
-            f" efficiency {found.efficiency:.3f}"
+            f"importance weights are too uneven: Pareto k {drawn.pareto_k:.2f},"
+            f" efficiency {drawn.efficiency:.3f}"
         )
     if error > WORST_ERROR:
         return f"compressing the scores may move the log likelihood by {error:.2g} nats"

@@ -105,12 +105,12 @@ def draw_under_bases(
         _Task(draw_one, list(topics[part]), bases, seeds[part])
         for part in blocks_of(topics_a_task, len(topics))
     ]
-    found = list(in_parallel(_draw_task, tasks, [len(task.topics) for task in tasks]))
+    results = list(in_parallel(_draw_task, tasks, [len(task.topics) for task in tasks]))
     log_evidence, resolved, efficiency, k = (
-        np.concatenate([each[i] for each in found]) for i in range(4)
+        np.concatenate([each[i] for each in results]) for i in range(4)
     )
     health = Health(np.all(resolved, axis=1), efficiency.min(axis=1), k.max(axis=1))
-    return log_evidence, health, np.concatenate([each[-1] for each in found], axis=1)
+    return log_evidence, health, np.concatenate([each[-1] for each in results], axis=1)
 
 
 @dataclass(frozen=True)

@@ -84,19 +84,19 @@ def fit_topics(
     hyperparameters: TopicHyperparameters | None = None,
 ) -> TopicPosterior:
     """Draw from the posterior of all topics."""
-    given = hyperparameters or TopicHyperparameters()
-    prior = resolve((family,), scale, given.own)
+    hyper = hyperparameters or TopicHyperparameters()
+    prior = resolve((family,), scale, hyper.own)
     draw_class = partial(_apart, prior=prior)
     if pooling == "partial":
-        draw_class = partial(_partial, given=given.populations)
+        draw_class = partial(_partial, hyperpriors=hyper.populations)
     negatives, positives = totals(topics)
     scales = [scale] * len(topics)
     if pooling == "none":
-        scales = [_own_scale(data, family, scale, given) for data in topics]
+        scales = [_own_scale(data, family, scale, hyper) for data in topics]
         rate_population = np.tile([[float(prior.prior_alpha)], [float(prior.prior_beta)]], draws)
         rate = rates_given(rate_population, positives, negatives, rng)
     else:
-        rate, rate_population = draw_base_rates(positives, negatives, draws, rng, given.populations)
+        rate, rate_population = draw_base_rates(positives, negatives, draws, rng, hyper.populations)
     nothing = np.zeros(1)
     standardised = [
         replace(data, score=(data.score - centre) / spread)
@@ -104,24 +104,24 @@ def fit_topics(
     ]
     if pooling == "complete":
         standardised = [together(standardised)]
-    found = []
+    fits = []
     for positive in (False, True):
         own = [data.of_class(positive) for data in standardised]
-        found.append(draw_class(own, family.of_class(positive), rng, draws))
+        fits.append(draw_class(own, family.of_class(positive), rng, draws))
     if pooling == "complete":
-        found = [each.of_all(len(topics)) for each in found]
+        fits = [each.of_all(len(topics)) for each in fits]
     centre, spread = np.array(scales).T[:, :, None]
     return TopicPosterior(
-        sides=np.stack([raw_sides(each.sides, centre, spread) for each in found]),
+        sides=np.stack([raw_sides(each.sides, centre, spread) for each in fits]),
         rate=rate,
-        new_sides=np.stack([raw_sides(each.new_sides, *scale) for each in found]),
+        new_sides=np.stack([raw_sides(each.new_sides, *scale) for each in fits]),
         new_rate=rates_given(rate_population, nothing, nothing, rng)[0],
         rate_population=rate_population,
-        population=np.stack([each.population for each in found]),
-        pareto_k=np.array([each.pareto_k for each in found]),
-        population_efficiency=np.array([each.population_efficiency for each in found]),
-        efficiency=np.stack([each.efficiency for each in found]),
-        health=Health.stack([each.health for each in found]),
+        population=np.stack([each.population for each in fits]),
+        pareto_k=np.array([each.pareto_k for each in fits]),
+        population_efficiency=np.array([each.population_efficiency for each in fits]),
+        efficiency=np.stack([each.efficiency for each in fits]),
+        health=Health.stack([each.health for each in fits]),
     )
 
 
@@ -175,18 +175,20 @@ def _partial(
     rng: np.random.Generator,
     draws: int,
     *,
-    given: Mapping[str, Normal],
+    hyperpriors: Mapping[str, Normal],
 ) -> _Class:
     each = topic_draws_of(len(topics))
-    found = draw_population(topics, family, rng, draws=draws, topic_draws=each, given=given)
+    posterior = draw_population(
+        topics, family, rng, draws=draws, topic_draws=each, hyperpriors=hyperpriors
+    )
     return _Class(
-        sides=found.pick(rng),
-        new_sides=draw_unseen(found.points, family, rng),
-        population=found.points,
-        pareto_k=found.pareto_k,
-        population_efficiency=found.efficiency,
-        efficiency=found.topics.efficiency(found.points),
-        health=found.topics.health,
+        sides=posterior.pick(rng),
+        new_sides=draw_unseen(posterior.points, family, rng),
+        population=posterior.points,
+        pareto_k=posterior.pareto_k,
+        population_efficiency=posterior.efficiency,
+        efficiency=posterior.topics.efficiency(posterior.points),
+        health=posterior.topics.health,
     )
 
 
@@ -199,25 +201,25 @@ def _apart(
     prior: Hyperparameters,
 ) -> _Class:
     base = fixed_population(family, prior)
-    found = draw_topics(topics, family, base[None], draws, rng)
+    drawn = draw_topics(topics, family, base[None], draws, rng)
     points = np.broadcast_to(base, (draws, base.size)).copy()
     return _Class(
-        sides=found.values,
+        sides=drawn.values,
         new_sides=draw_unseen(points, family, rng),
         population=points,
         pareto_k=-np.inf,
         population_efficiency=1.0,
         efficiency=np.ones(len(topics)),
-        health=found.health,
+        health=drawn.health,
     )
 
 
 def _own_scale(
-    data: BinaryScores, family: Family, scale: tuple[float, float], given: TopicHyperparameters
+    data: BinaryScores, family: Family, scale: tuple[float, float], hyper: TopicHyperparameters
 ) -> tuple[float, float]:
     """Return the centre and the spread that a topic by itself is standardised by."""
-    found = data.centre_and_spread if data.score.size else scale
-    own = resolve((family,), found, given.own)
+    centre_and_spread = data.centre_and_spread if data.score.size else scale
+    own = resolve((family,), centre_and_spread, hyper.own)
     return own.centre, own.spread
 
 
@@ -272,11 +274,11 @@ def add_topics(
         standardised = [((scores - centre) / spread, weight) for scores, weight in of_class]
         points, own = population.classes[k], family.of_class(positive)
         bases = Hyperprior.of(own.powers[0]).bases_of(points)
-        found = draw_topics(standardised, own, bases, TOPIC_DRAWS, rng)
-        values, share = pick_updated(found, points, rng)
+        drawn = draw_topics(standardised, own, bases, TOPIC_DRAWS, rng)
+        values, share = pick_updated(drawn, points, rng)
         sides.append(raw_sides(values, centre, spread))
         efficiency.append(share)
-        health.append(found.health)
+        health.append(drawn.health)
     negatives, positives = totals(topics)
     rate, of_rates = added_rates(population.rate, positives, negatives, rng)
     return AddedTopics(
@@ -324,11 +326,11 @@ def draw_population(
     *,
     draws: int,
     topic_draws: int,
-    given: Mapping[str, Normal] | None = None,
+    hyperpriors: Mapping[str, Normal] | None = None,
 ) -> Hyperposterior:
     """Return draws of the hyperparameters of one class's population, and of its topics."""
     some = some_of(topics, rng)
-    hyperprior = Hyperprior.of(family.powers[0]).given(DENSITY_NAMES, given or {})
+    hyperprior = Hyperprior.of(family.powers[0]).with_values(DENSITY_NAMES, hyperpriors or {})
     return draw_hyperposterior(
         partial(draw_topics, topics, family),
         hyperprior,
@@ -371,8 +373,8 @@ def _draw_one(
         posterior = ClassPosterior(sums, prior)
     else:
         location, posterior = _without_scores(tuple(base.tolist()), family)
-    found = posterior.draw(draws, rng)
-    values = np.stack([found.theta + location, found.left_share, found.width, *found.sides])
-    share = efficiency(found.ratios)
+    drawn = posterior.draw(draws, rng)
+    values = np.stack([drawn.theta + location, drawn.left_share, drawn.width, *drawn.sides])
+    share = efficiency(drawn.ratios)
     resolved = posterior.resolved and share >= EFFICIENCY_LIMIT
     return Drawn(posterior.log_evidence, resolved, share, -np.inf, values)

@@ -37,10 +37,10 @@ class TopicHyperparameters:
 
 
 def read_hyperparameters(
-    given: Mapping[str, Any] | None, pooling: str, families: Sequence[Family]
+    stated: Mapping[str, Any] | None, pooling: str, families: Sequence[Family]
 ) -> TopicHyperparameters:
     """Return the hyperparameters that users gave."""
-    values = dict(given or {})
+    values = dict(stated or {})
     known = known_names(pooling, families)
     if unknown := sorted(set(values) - set(known)):
         raise ValueError(

@@ -84,16 +84,16 @@ def fit_log_odds(
     hyperparameters: TopicHyperparameters | None = None,
 ) -> LogOddsOfTopics:
     """Draw from the posterior of all topics' log-odds and their population."""
-    given = hyperparameters or TopicHyperparameters()
+    hyper = hyperparameters or TopicHyperparameters()
     centre, asinh_scale = scale[0], BEND * scale[1]
     spread = warped_spread(centre, scale[1], asinh_scale)
     standardised = [_standardised(each, centre, spread, asinh_scale) for each in topics]
     data = together(standardised)
-    pieces = place_pieces(data.score, data.positive, data.weight, given.n_segments or SEGMENTS)
+    pieces = place_pieces(data.score, data.positive, data.weight, hyper.n_segments or SEGMENTS)
     some = some_of(standardised, rng) or standardised
-    found = draw_hyperposterior(
+    hyperposterior = draw_hyperposterior(
         partial(draw_log_odds, standardised, pieces),
-        HYPERPRIOR.given(LOG_ODDS_NAMES, given.populations),
+        HYPERPRIOR.with_values(LOG_ODDS_NAMES, hyper.populations),
         rng,
         draws=draws,
         topic_draws=topic_draws_of(len(topics)),
@@ -104,13 +104,13 @@ def fit_log_odds(
         centre=centre,
         spread=spread,
         asinh_scale=asinh_scale,
-        population=found.points,
-        values=found.pick(rng),
-        new_values=draw_unseen(found.points, pieces, rng),
-        pareto_k=found.pareto_k,
-        population_efficiency=found.efficiency,
-        efficiency=found.topics.efficiency(found.points),
-        health=found.topics.health,
+        population=hyperposterior.points,
+        values=hyperposterior.pick(rng),
+        new_values=draw_unseen(hyperposterior.points, pieces, rng),
+        pareto_k=hyperposterior.pareto_k,
+        population_efficiency=hyperposterior.efficiency,
+        efficiency=hyperposterior.topics.efficiency(hyperposterior.points),
+        health=hyperposterior.topics.health,
     )
 
 
@@ -120,26 +120,26 @@ def add_log_odds(
     """Return the same of topics that the population was not fitted to; see `fit_log_odds`."""
     standardised = [fitted.standardised(data) for data in topics]
     bases = HYPERPRIOR.bases_of(fitted.population)
-    found = draw_log_odds(standardised, fitted.pieces, bases, TOPIC_DRAWS, rng)
-    values, efficiency = pick_updated(found, fitted.population, rng)
-    return replace(fitted, values=values, efficiency=efficiency, health=found.health)
+    drawn = draw_log_odds(standardised, fitted.pieces, bases, TOPIC_DRAWS, rng)
+    values, efficiency = pick_updated(drawn, fitted.population, rng)
+    return replace(fitted, values=values, efficiency=efficiency, health=drawn.health)
 
 
 def leave_out(
     topics: Sequence[BinaryScores],
-    found: LogOddsOfTopics,
+    posterior: LogOddsOfTopics,
     picked: Sequence[NDArray[np.intp]],
     rng: np.random.Generator,
 ) -> list[Floats]:
     """Return the log-odds of + of some documents of every topic, each given all others."""
-    prior = prior_of(found.population.mean(axis=0))
+    prior = prior_of(posterior.population.mean(axis=0))
     seeds = rng.integers(1 << 63, size=len(topics)).tolist()
     # As many draws as are read, of which a posterior drawn anew then has no more either.
-    values = found.values[..., :MOST_DRAWS]
+    values = posterior.values[..., :MOST_DRAWS]
     tasks = [
         (
-            found.standardised(data),
-            MonotoneCurves(found.pieces, values[0, t], values[1:, t].T),
+            posterior.standardised(data),
+            MonotoneCurves(posterior.pieces, values[0, t], values[1:, t].T),
             prior,
             picked[t],
             seeds[t],
@@ -155,8 +155,8 @@ def _leave_out(task: tuple[BinaryScores, MonotoneCurves, Prior, NDArray[np.intp]
         return np.empty(0)
     rng = np.random.default_rng(seed)
     # Documents that sway much are fitted without again, around the population's mean.
-    found = leave_one_out(curves, data.score, data.positive, data.weight, prior, rng)
-    return found.log_odds(data.positive)[picked]
+    left_out = leave_one_out(curves, data.score, data.positive, data.weight, prior, rng)
+    return left_out.log_odds(data.positive)[picked]
 
 
 def _standardised(
@@ -211,9 +211,9 @@ def _draw_one(
         points = some.resample(draws, rng)
         values = np.vstack([points[:, 0], laplace_fit.density.slopes(points).T])
         return Drawn(some.log_evidence, some.trusted, some.efficiency, some.pareto_k, values)
-    found = draw_within(laplace_fit, draws, rng)
-    values = np.vstack([found.intercept, found.slopes.T])
-    return Drawn(found.log_evidence, not found.problem, found.efficiency, found.pareto_k, values)
+    drawn = draw_within(laplace_fit, draws, rng)
+    values = np.vstack([drawn.intercept, drawn.slopes.T])
+    return Drawn(drawn.log_evidence, not drawn.problem, drawn.efficiency, drawn.pareto_k, values)
 
 
 # Together as wide as the prior of an unpooled topic: log-odds of 0 +- 5, log slopes of 0 +- 1.

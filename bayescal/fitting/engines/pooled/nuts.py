@@ -47,7 +47,7 @@ class Sampler:
         hyperparameters: TopicHyperparameters | None = None,
     ) -> TopicPosterior:
         """Return the draws; topics without documents are drawn from the populations."""
-        given = hyperparameters or TopicHyperparameters()
+        hyper = hyperparameters or TopicHyperparameters()
         data, sizes = together(topics), [each.score.size for each in topics]
         model = programs.load("topics").model(
             data.score,
@@ -57,9 +57,9 @@ class Sampler:
             weight=data.weight,
             centre=scale[0],
             spread=scale[1],
-            **given.populations,
+            **hyper.populations,
         )
-        found = draw_posterior(
+        groups = draw_posterior(
             model,
             rng,
             draws=draws,
@@ -68,18 +68,18 @@ class Sampler:
             options=self.options,
         )
         # The program has no topic without documents.
-        return _posterior(found, family, len(topics), np.flatnonzero(sizes), rng, scale)
+        return _posterior(groups, family, len(topics), np.flatnonzero(sizes), rng, scale)
 
 
 def _posterior(
-    found: dict[str, xr.Dataset],
+    groups: dict[str, xr.Dataset],
     family: Family,
     topics: int,
     seen: NDArray[np.intp],
     rng: np.random.Generator,
     scale: tuple[float, float],
 ) -> TopicPosterior:
-    posterior = found["posterior"].stack(sample=("chain", "draw"))
+    posterior = groups["posterior"].stack(sample=("chain", "draw"))
     population = _populations(posterior, family, rng)
     mean = special.expit(posterior["logit_rate"].values)
     documents = np.exp(posterior["log_documents"].values)
@@ -106,7 +106,7 @@ def _posterior(
         population_efficiency=np.ones(2),
         efficiency=np.ones((2, topics)),
         health=Health.without_proposals((2, topics)),
-        sample_stats=found["sample_stats"],
+        sample_stats=groups["sample_stats"],
     )
 
 

@@ -60,7 +60,7 @@ class GaussianHyperprior:
     wide: tuple[float, ...]
     lowest: tuple[float, ...]  # how far down bases may go
 
-    def given(self, names: Sequence[str], values: Mapping[str, Normal]) -> Self:
+    def with_values(self, names: Sequence[str], values: Mapping[str, Normal]) -> Self:
         """Return the same with other means and standard deviations of some hyperparameters."""
         usual = zip(names, self.mean, self.scale, strict=True)
         mean, scale = zip(*(values.get(name, (m, s)) for name, m, s in usual), strict=True)
@@ -203,10 +203,10 @@ GRID = 81  # points of each axis, more of a prior that is wider than these
 REACH = 5.0  # standard deviations of the prior
 
 
-def hyperpriors_of_rates(given: Mapping[str, Normal] | None = None) -> tuple[Normal, Normal]:
+def hyperpriors_of_rates(hyperpriors: Mapping[str, Normal] | None = None) -> tuple[Normal, Normal]:
     """Return mean and standard deviation of logit r and of log c, by default or as set."""
     rate, documents = OF_RATES
-    values = given or {}
+    values = hyperpriors or {}
     return values.get(rate, LOGIT_RATE), values.get(documents, LOG_CONCENTRATION)
 
 
@@ -215,12 +215,12 @@ def draw_base_rates(
     negatives: Floats,
     draws: int,
     rng: np.random.Generator,
-    given: Mapping[str, Normal] | None = None,
+    hyperpriors: Mapping[str, Normal] | None = None,
 ) -> tuple[Floats, Floats]:
     """
     Return draws of every topic's rate, (topics, draws), and of the population's beta, (2, draws).
     """
-    of_r, of_c = hyperpriors_of_rates(given)
+    of_r, of_c = hyperpriors_of_rates(hyperpriors)
     axes = _axis(of_r[1] / LOGIT_RATE[1]), _axis(of_c[1] / LOG_CONCENTRATION[1])
     rate, of_rate = (each.ravel() for each in np.meshgrid(*axes, indexing="ij"))
     log_weight = -0.5 * (rate**2 + of_rate**2)
