@@ -101,10 +101,6 @@ CALLS = {
         "fit scores.csv --weight-column score --sampling-weight-column score",
         "--weight-column counts rows and --sampling-weight-column .* leave out one",
     ),
-    "sampling weights of topics": (
-        "fit scores.csv --pool --topic-column label --sampling-weight-column score",
-        "--pool counts rows, got --sampling-weight-column",
-    ),
     "sampling weight column": (
         "fit scores.csv --sampling-weight-column w",
         "no column 'w'.*--sampling-weight-column",

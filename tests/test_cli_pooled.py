@@ -187,3 +187,16 @@ def test_what_cannot_be_pooled(tmp_path, options, message):
 def test_what_pooled_topics_cannot_be_asked(folder, options, message):
     result = run("predict", folder / "out", folder / "scores.csv", *options, code=2)
     assert message in result.output
+
+
+def test_sampling_weights_are_those_of_the_estimator(tmp_path):
+    frame = make_topics()
+    frame["weight"] = np.where(np.arange(len(frame)) % 3, 25.0, 1.0)
+    scores = write(frame, tmp_path / "scores.csv")
+    run("fit", scores, *POOL, "--sampling-weight-column", "weight", "--out", tmp_path / "out")
+    expected = TopicCalibrator(draws=100, random_state=0)
+    data = (frame[name].to_numpy() for name in ("score", "label", "topic"))
+    expected.fit(*data, sampling_weight=frame["weight"].to_numpy())
+    of_rows = expected.predict_proba(frame["score"].to_numpy(), frame["topic"].to_numpy())[:, 1]
+    found = read(tmp_path / "out/probabilities.csv")["probability"]
+    np.testing.assert_allclose(found, of_rows, rtol=1e-9)

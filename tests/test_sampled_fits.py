@@ -1,11 +1,22 @@
 """Inverse inclusion probabilities: probabilities are the population's, and bands hold."""
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy import special
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
 
-from bayescal import CalibratedClassifier, ScoreCalibrator, load
+from bayescal import (
+    CalibratedClassifier,
+    CombinedClassifier,
+    ScoreCalibrator,
+    TopicCalibrator,
+    load,
+)
+from bayescal.fitting.scores import sampled
 from tests.sizes import size
 
 pytestmark = pytest.mark.one_era
@@ -26,13 +37,25 @@ def by_score(scores, positive):
     return 0.004 + 0.1 * special.expit(3.0 * (scores - 1.0))
 
 
-def sample(inclusion, seed):
+def by_strata(scores, positive):
+    """Positives below the border are rarely drawn, and then have the largest weight."""
+    return np.where(scores > 1.0, 0.1, 0.006)
+
+
+def by_both(scores, positive):
+    return by_score(scores, positive) * np.where(positive, 1.0, 0.2)
+
+
+DESIGNS = by_class, by_score, by_strata, by_both
+
+
+def sample(inclusion, seed, population=POPULATION):
     """Return scores, labels and weights of a sample, and scores of the population to check."""
     rng = np.random.default_rng(seed)
-    scores = 1.5 * rng.normal(size=POPULATION)
-    positive = rng.random(POPULATION) < truth(scores)
+    scores = 1.5 * rng.normal(size=population)
+    positive = rng.random(population) < truth(scores)
     p = inclusion(scores, positive)
-    taken = rng.random(POPULATION) < p
+    taken = rng.random(population) < p
     where = np.quantile(scores, np.linspace(0.05, 0.95, 19))
     return scores[taken], positive[taken], 1.0 / p[taken], where
 
@@ -48,7 +71,7 @@ def coverage(inclusion, argument):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("inclusion", [by_class, by_score])
+@pytest.mark.parametrize("inclusion", DESIGNS)
 def test_bands_hold(inclusion):
     share, error = coverage(inclusion, "sampling_weight")
     assert share > 0.9 - 3.0 * error
@@ -60,6 +83,103 @@ def test_bands_hold(inclusion):
 def test_bands_of_the_same_weights_as_counts_do_not_hold(inclusion):
     share, _ = coverage(inclusion, "sample_weight")
     assert share < 0.75
+
+
+@pytest.mark.parametrize(
+    ("inclusion", "ratio"), [(by_score, 1.0), (by_strata, 1.0), (by_class, 0.12), (by_both, 0.2)]
+)
+def test_a_class_may_have_weights_that_none_of_its_documents_happens_to_have(inclusion, ratio):
+    scores, positive, weight, _ = sample(inclusion, 0, 10 * POPULATION)
+    own, (positives, negatives) = sampled(weight, positive, scores)
+    largest = [weight[mine].max() for mine in (positive, ~positive)]
+    largest = max(largest[0], ratio * largest[1]), max(largest[1], largest[0] / ratio)
+    np.testing.assert_allclose(own, weight / np.where(positive, *largest), rtol=0.05)
+    share = np.average(positive, weights=weight)
+    assert positives / (positives + negatives) == pytest.approx(share)
+
+
+# Several topics, each a sample of a population of its own.
+
+TOPICS, OF_TOPIC = 5, 4000
+
+
+def topics_of(inclusion, seed):
+    parts = [sample(inclusion, 100 * seed + k, OF_TOPIC) for k in range(TOPICS)]
+    scores, labels, weight = (np.concatenate([part[i] for part in parts]) for i in range(3))
+    return scores, labels, weight, np.repeat(np.arange(TOPICS), [part[0].size for part in parts])
+
+
+def held_by_topics(inclusion, argument, seed, **options):
+    """Return whether the bands of all topics hold the truth at some scores."""
+    scores, labels, weight, topic = topics_of(inclusion, seed)
+    calibrator = TopicCalibrator(draws=100, random_state=seed, **options)
+    calibrator.fit(scores, labels, topic, **{argument: weight})
+    where = np.tile(np.linspace(-2.0, 2.5, 10), TOPICS)
+    low, high = calibrator.predict_interval(where, np.repeat(np.arange(TOPICS), 10)).T
+    return np.mean((low <= truth(where)) & (truth(where) <= high))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("inclusion", DESIGNS)
+def test_bands_of_topics_hold(inclusion):
+    held = [held_by_topics(inclusion, "sampling_weight", seed) for seed in range(REPEATS // 2)]
+    assert np.mean(held) > 0.9 - 3.0 * np.std(held) / np.sqrt(len(held))
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:sample_weight counts documents")
+def test_bands_of_topics_do_not_hold_where_the_same_weights_are_counts():
+    held = [held_by_topics(by_score, "sample_weight", seed) for seed in range(REPEATS // 4)]
+    assert np.mean(held) < 0.75
+
+
+@pytest.mark.parametrize("pooling", ["partial", "none"])
+def test_base_rates_of_topics_are_those_of_their_populations(pooling, tmp_path):
+    scores, labels, weight, topic = topics_of(by_class, 0)
+    fast = {"parts": "gaussian", "pooling": pooling, "draws": 200, "random_state": 0}
+    fitted = TopicCalibrator(**fast).fit(scores, labels, topic, sampling_weight=weight)
+    shares = [np.average(labels[topic == k], weights=weight[topic == k]) for k in range(TOPICS)]
+    for k, problem in enumerate(fitted.fitted_problems().values()):
+        prior = problem.calibration.draws.prior.mean()
+        assert prior == pytest.approx(shares[k], rel=0.3)
+    p = fitted.predict_proba([0.5] * TOPICS, np.arange(TOPICS))[:, 1]
+    # A hundredth of the weights is the same sample; a file keeps it.
+    again = TopicCalibrator(**fast).fit(scores, labels, topic, sampling_weight=0.01 * weight)
+    np.testing.assert_allclose(again.predict_proba([0.5] * 5, np.arange(TOPICS))[:, 1], p)
+    loaded = load(fitted.save(tmp_path / "topics.nc"))
+    np.testing.assert_array_equal(loaded.predict_proba([0.5] * 5, np.arange(TOPICS))[:, 1], p)
+    wide = TopicCalibrator(**fast).fit(scores, labels, topic)
+    assert (wide.predict_proba([0.5] * TOPICS, np.arange(TOPICS))[:, 1] > 1.5 * p).all()
+
+
+def test_sampled_topics_take_no_others():
+    scores, labels, weight, topic = topics_of(by_class, 1)
+    fitted = TopicCalibrator(parts="gaussian", draws=50, random_state=0)
+    fitted.fit(scores, labels, topic, sampling_weight=weight)
+    with pytest.raises(ValueError, match="add_topics must follow a fit without sampling_weight"):
+        fitted.add_topics([0.0, 1.0], [0, 1], [9, 9])
+    with pytest.raises(ValueError, match="of documents with sampling_weight"):
+        ScoreCalibrator(prior_knowledge=fitted).fit(scores, labels)
+    with pytest.raises(ValueError, match="either sample_weight or sampling_weight"):
+        fitted.fit(scores, labels, topic, weight, weight)
+    with pytest.raises(ValueError, match="sampling_weight must have shape"):
+        fitted.fit(scores, labels, topic, sampling_weight=weight[:3])
+    with pytest.warns(UserWarning, match="pass them as sampling_weight"):
+        fitted.fit(scores, labels, topic, weight)
+
+
+def test_topics_without_positives_and_equal_weights():
+    scores, labels, weight, topic = topics_of(by_class, 2)
+    labels = labels & (topic != 3)
+    fast = {"parts": "gaussian", "draws": 500, "random_state": 0}
+    fitted = TopicCalibrator(**fast).fit(scores, labels, topic, sampling_weight=weight)
+    assert (fitted.predict_proba([0.0, 2.0], [3, 3])[:, 1] < 0.2).all()
+    one, other = (
+        TopicCalibrator(**fast).fit(scores, labels, topic, **each)
+        for each in ({"sampling_weight": np.full(scores.size, 50.0)}, {})
+    )
+    at = np.linspace(-2.0, 2.0, TOPICS), np.arange(TOPICS)
+    np.testing.assert_allclose(one.predict_proba(*at), other.predict_proba(*at), atol=0.015)
 
 
 def test_the_base_rate_is_that_of_the_population():
@@ -103,6 +223,52 @@ def test_a_classifier_passes_them_on():
         CalibratedClassifier(LogisticRegression(), LogisticRegression()).fit(
             scores[:, None], labels, sampling_weight=weight
         )
+
+
+def of_two_classifiers(seed, n=8000):
+    """Return documents, their probabilities, labels, and sampling by class."""
+    rng = np.random.default_rng(seed)
+    documents = rng.normal(size=(n, 4))
+    p = special.expit(documents @ [1.2, 0.8, 0.5, 0.0] - 3.2)
+    positive = rng.random(n) < p
+    chance = np.where(positive, 0.3, 0.02)
+    taken = rng.random(n) < chance
+    return documents, p, positive, taken, 1.0 / chance[taken]
+
+
+@pytest.mark.slow
+def test_combined_classifiers_answer_for_the_population():
+    classifiers = [("bayes", GaussianNB()), ("logistic", LogisticRegression())]
+    held, counted = [], []
+    for seed in range(size(4, 12)):
+        documents, p, positive, taken, weight = of_two_classifiers(seed)
+        sample, new = (documents[taken], positive[taken].astype(int)), documents[:300]
+        combined = CombinedClassifier(classifiers, random_state=seed)
+        for out, argument in ((held, "sampling_weight"), (counted, "sample_weight")):
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", "sample_weight counts documents")
+                combined.fit(*sample, **{argument: weight})
+            low, high = combined.predict_interval(new).T
+            out.append(np.mean((low <= p[:300]) & (p[:300] <= high)))
+    assert np.mean(held) > 0.9 - 3.0 * np.std(held) / np.sqrt(len(held))
+    assert np.mean(counted) < 0.6
+
+
+def test_combined_classifiers_know_only_ratios_of_sampling_weights():
+    documents, p, positive, taken, weight = of_two_classifiers(0)
+    classifiers = [("bayes", GaussianNB()), ("logistic", LogisticRegression())]
+    combined = CombinedClassifier(classifiers, combiner="logistic", random_state=0)
+    sample = documents[taken], positive[taken].astype(int)
+    one, other = (
+        clone(combined).fit(*sample, sampling_weight=each).predict_proba(documents)[:, 1]
+        for each in (weight, 10.0 * weight)
+    )
+    np.testing.assert_allclose(one, other)
+    assert one.mean() == pytest.approx(p.mean(), rel=0.15)
+    with pytest.raises(ValueError, match="either sample_weight or sampling_weight"):
+        combined.fit(*sample, sample_weight=weight, sampling_weight=weight)
+    with pytest.warns(UserWarning, match="pass them as sampling_weight"):
+        combined.fit(*sample, sample_weight=weight)
 
 
 def test_bad_input():

@@ -288,6 +288,7 @@ def paired_bootstrap(
     resamples: int = 2000,
     groups: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
+    sampling_weight: ArrayLike | None = None,
     rng: Any = None,
 ) -> PairedDifference:
     """
@@ -305,7 +306,9 @@ def paired_bootstrap(
         What each loss belongs to, a document with many topics or a topic with many documents:
         groups are drawn whole, for their losses go together.
     sample_weight : array-like of shape (n,), optional
-        How many documents each counts for.
+        How many documents each counts for, as if each were repeated; a group stays one group.
+    sampling_weight : array-like of shape (n,), optional
+        1 / the probability that the document was included: it is one document, whatever its weight.
     rng : int, Generator, RandomState or None
         Chooses the documents.
 
@@ -328,9 +331,10 @@ def paired_bootstrap(
     validation.check_count("resamples", resamples)
     difference = _differences(loss_a, loss_b)
     size = difference.size
-    weight = validation.as_weights(sample_weight, size)
-    weight = np.ones(size) if weight is None else weight
+    own = validation.either_weights(sample_weight, sampling_weight, size, as_evidence=True)
+    weight = np.ones(size) if own is None else own
     total = weight * difference
+    counted = sample_weight is not None and groups is None
     if groups is not None:
         names = np.asarray(validation.unmasked(groups, "groups"))
         validation.check_same_length("groups", names.size, "losses", size)
@@ -341,8 +345,12 @@ def paired_bootstrap(
         raise ValueError("a bootstrap needs at least two documents or groups, got one.")
     rng, means = validation.generator(rng), np.empty(resamples)
     for k in range(resamples):
-        chosen = _choose(rng, weight)
-        means[k] = total[chosen].sum() / weight[chosen].sum()
+        if counted:
+            documents = max(round(weight.sum()), 1)
+            means[k] = rng.multinomial(documents, weight / weight.sum()) @ difference / documents
+        else:
+            chosen = _choose(rng, weight)
+            means[k] = total[chosen].sum() / weight[chosen].sum()
     lower, upper = np.quantile(means, [0.5 - level / 2.0, 0.5 + level / 2.0])
     return PairedDifference(
         difference=float(total.sum() / weight.sum()),

@@ -253,8 +253,8 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
             which of them are taken; this has moved probabilities of "average" by 0.01.
         sampling_weight : array-like of shape (n,), optional
             The inverse of each document's inclusion probability, where documents were sampled with
-            unequal ones. Only ratios matter. The document of the largest weight in a class counts
-            as one, others count less, and P(+) is that of the population.
+            unequal ones. Only ratios matter. A document of the largest weight that its class may
+            have counts as one, others count less, and P(+) is that of the population.
 
         Raises
         ------

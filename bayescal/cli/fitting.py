@@ -228,9 +228,7 @@ def fit_rows(parameters: ScoreParameters, problem: TopicRows) -> FittedScores:
 
     table, rows = problem.table, problem.fit_rows
     parameters = replace(parameters, positive=table.classes[1])
-    weight = None if table.weight is None else table.weight[rows]
-    weights = {"sampling_weight" if table.sampled else "sample_weight": weight}
-    return fit_scores(parameters, table.score[rows], table.labels(rows), **weights)
+    return fit_scores(parameters, table.score[rows], table.labels(rows), **table.weights(rows))
 
 
 # Names of the files of calibrators.
@@ -291,8 +289,7 @@ def pool(
         parallel.reporting(lambda done, total: update(completed=done, total=total)),
     ):
         score, labels, topics = table.examples(rows)
-        weight = None if table.weight is None else table.weight[rows]
-        calibrator.fit(score, labels, topics, weight)
+        calibrator.fit(score, labels, topics, **table.weights(rows))
     fitted = calibrator.fitted_problems()
     results = [
         calibrated(each, calibrator, fitted.answering(each.name), TOPICS_FILE, settings.level)

@@ -78,6 +78,11 @@ class ScoreTable:
         """Return the labels of some rows, as the file has them."""
         return np.array(self.classes)[self.positive[rows].astype(np.intp)]
 
+    def weights(self, rows: Rows) -> dict[str, Floats | None]:
+        """Return the weights of some rows, by the name of the argument of a fit."""
+        kind = "sampling_weight" if self.sampled else "sample_weight"
+        return {kind: None if self.weight is None else self.weight[rows]}
+
     def examples(self, rows: Rows) -> tuple[NDArray[Any], ...]:
         """Return the scores and labels of some rows, and their topics if there are any."""
         topics = () if self.topic is None else (self.topic[rows],)

@@ -159,7 +159,14 @@ class CombinedClassifier(
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None, **params: Any) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        sampling_weight: ArrayLike | None = None,
+        **params: Any,
+    ) -> Self:
         """
         Fit the base classifiers, in folds and to all documents, and the combiner.
 
@@ -170,8 +177,11 @@ class CombinedClassifier(
         y : array-like of shape (n,) or (n, labels)
             Classes, or 0 and 1 for each label.
         sample_weight : array-like of shape (n,), optional
-            Weights for the combiner and for the classifiers. With metadata routing a classifier
-            gets them only if it requests them.
+            How many documents each counts for, to the combiner and to the classifiers. With
+            metadata routing a classifier gets them only if it requests them.
+        sampling_weight : array-like of shape (n,), optional
+            1 / the probability that the document was included. The largest counts as one document,
+            so that bands are never narrower than the weighted estimate varies.
         **params
             Metadata. Without routing `groups` goes to the splitter, the rest to all classifiers.
 
@@ -188,14 +198,18 @@ class CombinedClassifier(
         )
         if self.measure is not None:
             validation.check_choice("measure", self.measure, tuple(MEASURES))
-        weight = validation.as_weights(sample_weight, len(target.y))
+        weight = validation.either_weights(
+            sample_weight, sampling_weight, len(target.y), as_evidence=True
+        )
+        if weight is not None and sampling_weight is not None:
+            weight = weight / weight.max()
         combiner = read_combiner(
             self.combiner, normalise=self.normalise, weighted=weight is not None
         )
         fit_params, split_params = route(
             self,
             classifiers,
-            sample_weight,
+            sample_weight if sampling_weight is None else weight,
             params,
             called="classifier {name!r} ({kind})",
             others="the combiner",

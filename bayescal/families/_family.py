@@ -125,14 +125,14 @@ class Family:
         """Return the family of one class's densities."""
         return self.mirrored if positive and self.mirrored is not None else self
 
-    def density(self, *parameters: ArrayLike) -> TwoSided:
+    def density(self, *parameters: ArrayLike, **named: ArrayLike) -> TwoSided:
         """
         Return the density at the family's parameters.
 
         Parameters
         ----------
-        *parameters : array-like
-            In the family's order; they broadcast against each other.
+        *parameters, **named : array-like
+            In the family's order, or by name; they broadcast against each other.
 
         Returns
         -------
@@ -141,44 +141,55 @@ class Family:
 
         Raises
         ------
+        TypeError
+            If a parameter is missing, or is none of the family's.
         ValueError
             If a scale or a rate is not positive and finite.
         """
-        values = [np.asarray(each, dtype=np.float64) for each in parameters]
+        names = self.parameters[len(parameters) :]
+        if set(named) != set(names) or len(parameters) > len(self.parameters):
+            raise TypeError(
+                f"{self.name} takes {', '.join(self.parameters)}; got {len(parameters)} by position"
+                f" and {', '.join(named) or 'none'} by name."
+            )
+        own = (*parameters, *(named[name] for name in names))
+        values = [np.asarray(each, dtype=np.float64) for each in own]
         check_positive(**dict(zip(self.parameters[1:], values[1:], strict=True)))
         return TwoSided(*self.sides(*values), self.powers)
 
-    def logpdf(self, x: ArrayLike, *parameters: ArrayLike) -> Floats:
+    def logpdf(self, x: ArrayLike, *parameters: ArrayLike, **named: ArrayLike) -> Floats:
         """Return the log of the density at scores."""
-        return self.density(*parameters).logpdf(x)
+        return self.density(*parameters, **named).logpdf(x)
 
-    def cdf(self, x: ArrayLike, *parameters: ArrayLike) -> Floats:
+    def cdf(self, x: ArrayLike, *parameters: ArrayLike, **named: ArrayLike) -> Floats:
         """Return P(X <= x) at scores."""
-        return self.density(*parameters).cdf(x)
+        return self.density(*parameters, **named).cdf(x)
 
-    def logcdf(self, x: ArrayLike, *parameters: ArrayLike) -> Floats:
+    def logcdf(self, x: ArrayLike, *parameters: ArrayLike, **named: ArrayLike) -> Floats:
         """Return log P(X <= x) at scores."""
-        return self.density(*parameters).logcdf(x)
+        return self.density(*parameters, **named).logcdf(x)
 
-    def logsf(self, x: ArrayLike, *parameters: ArrayLike) -> Floats:
+    def logsf(self, x: ArrayLike, *parameters: ArrayLike, **named: ArrayLike) -> Floats:
         """Return log P(X > x) at scores."""
-        return self.density(*parameters).logsf(x)
+        return self.density(*parameters, **named).logsf(x)
 
-    def ppf(self, q: ArrayLike, *parameters: ArrayLike) -> Floats:
+    def ppf(self, q: ArrayLike, *parameters: ArrayLike, **named: ArrayLike) -> Floats:
         """Return the quantiles at probabilities, the inverse of `cdf`."""
-        return self.density(*parameters).ppf(q)
+        return self.density(*parameters, **named).ppf(q)
 
-    def rvs(self, *parameters: ArrayLike, size: Size = None, rng: Rng = None) -> Floats:
+    def rvs(
+        self, *parameters: ArrayLike, size: Size = None, rng: Rng = None, **named: ArrayLike
+    ) -> Floats:
         """Draw scores, of shape `size`, by the seed `rng`."""
-        return self.density(*parameters).rvs(size, rng)
+        return self.density(*parameters, **named).rvs(size, rng)
 
-    def mean(self, *parameters: ArrayLike) -> Floats:
+    def mean(self, *parameters: ArrayLike, **named: ArrayLike) -> Floats:
         """Return the mean, in score units."""
-        return self.density(*parameters).mean()
+        return self.density(*parameters, **named).mean()
 
-    def variance(self, *parameters: ArrayLike) -> Floats:
+    def variance(self, *parameters: ArrayLike, **named: ArrayLike) -> Floats:
         """Return the variance, in squared score units."""
-        return self.density(*parameters).variance()
+        return self.density(*parameters, **named).variance()
 
     def fit(
         self,
@@ -189,7 +200,20 @@ class Family:
         scale_floor: ScaleFloorOption = "auto",
     ) -> Fit:
         """Return the exact maximum of the likelihood; each family's module states its own."""
-        return maximise_likelihood(self, x, sample_weight, candidates, scale_floor)
+        check_choice("candidates", candidates, CANDIDATES)
+        raw = as_scores(x, "x")
+        weight = as_weights(sample_weight, raw.size)
+        if weight is not None:
+            raw, weight = raw[weight > 0.0], weight[weight > 0.0]
+        total = float(raw.size) if weight is None else float(weight.sum())
+        resolved = resolve_scale_floor(scale_floor, raw, weight)
+        if self.symmetric:
+            best = _fit_symmetric(self.powers[0], raw, weight, total, resolved.floor)
+        elif self.powers == (1, 2):
+            best = _reflected(_fit_sides((2, 1), -raw, weight, candidates, resolved.floor))
+        else:
+            best = _fit_sides(self.powers, raw, weight, candidates, resolved.floor)
+        return _as_fit(self, best, total, resolved)
 
     @property
     def by_side(self) -> tuple[int, int, int]:
@@ -305,30 +329,6 @@ class SidesFit:
     right: float
     log_likelihood: float
     below: tuple[bool, bool] = (False, False)
-
-
-def maximise_likelihood(
-    family: Family,
-    x: ArrayLike,
-    sample_weight: ArrayLike | None,
-    candidates: str,
-    scale_floor: ScaleFloorOption,
-) -> Fit:
-    """Return the fit of a family."""
-    check_choice("candidates", candidates, CANDIDATES)
-    raw = as_scores(x, "x")
-    weight = as_weights(sample_weight, raw.size)
-    if weight is not None:
-        raw, weight = raw[weight > 0.0], weight[weight > 0.0]
-    total = float(raw.size) if weight is None else float(weight.sum())
-    resolved = resolve_scale_floor(scale_floor, raw, weight)
-    if family.symmetric:
-        best = _fit_symmetric(family.powers[0], raw, weight, total, resolved.floor)
-    elif family.powers == (1, 2):
-        best = _reflected(_fit_sides((2, 1), -raw, weight, candidates, resolved.floor))
-    else:
-        best = _fit_sides(family.powers, raw, weight, candidates, resolved.floor)
-    return _as_fit(family, best, total, resolved)
 
 
 def _as_fit(family: Family, best: SidesFit, total: float, scale_floor: ScaleFloor) -> Fit:

@@ -33,11 +33,13 @@ array([-1.3124, -1.8124])
 >>> result = fit([-1.0, 0.0, 1.0, 2.0, 9.0], scale_floor=0.5)
 >>> list(result.parameters), result.scale_floor.acted
 (['theta', 'rate', 'sigma'], ('sigma',))
+>>> positives = FAMILY.of_class(True)
+>>> bool(positives.logsf(3.0, 0.5, 1.0, 2.0) == logcdf(-3.0, -0.5, 1.0, 2.0))
+True
 """
 
 from numpy.typing import ArrayLike
 
-from bayescal.families import mirrored_hybrid
 from bayescal.families._density import Rng, Size
 from bayescal.families._family import Family, Fit, ScaleFloorOption
 from bayescal.support.validation import Floats
@@ -136,10 +138,7 @@ def fit(
     return FAMILY.fit(x, sample_weight, candidates=candidates, scale_floor=scale_floor)
 
 
-FAMILY = Family(
-    "hybrid",
-    parameters=("theta", "rate", "sigma"),
-    powers=(2, 1),
-    symmetric=False,
-    mirrored=mirrored_hybrid.FAMILY,
-)
+PARAMETERS = ("theta", "rate", "sigma")
+# If X has the density of negatives with mode -theta, -X has that of positives with mode theta.
+MIRRORED = Family("hybrid", PARAMETERS, powers=(1, 2), symmetric=False)
+FAMILY = Family("hybrid", PARAMETERS, powers=(2, 1), symmetric=False, mirrored=MIRRORED)

@@ -16,7 +16,7 @@ from bayescal.fitting.engines.pooled.nuts import Sampler
 from bayescal.fitting.parts.combination import COMBINED
 from bayescal.fitting.parts.configured import AUTO, NUTS
 from bayescal.fitting.parts.densities import DENSITIES as DENSITIES_PART
-from bayescal.fitting.parts.part import COMBINATION
+from bayescal.fitting.parts.part import COMBINATION, CONSTANTS
 from bayescal.fitting.problems.description import describe_topics
 from bayescal.fitting.problems.problem import Problems
 from bayescal.fitting.problems.results_problem import ResultsProblems
@@ -125,6 +125,10 @@ class FittedTopics:
         check_alike(data.names, self.names)
         if known := sorted(set(data.names.tolist()) & set(self.names.tolist())):
             raise ValueError(f"topics {', '.join(map(repr, known))} are fitted already: fit again.")
+        if "base_rate" in self.results.groups[CONSTANTS]:
+            raise ValueError(
+                "add_topics must follow a fit without sampling_weight: fit all topics together."
+            )
         rng = generator(self.parameters.random_state)
         with one_blas_thread():
             results = extend_results(self.results, data, self.families, rng)
@@ -166,7 +170,12 @@ class FittedTopics:
 
 
 def fit_topic_scores(
-    parameters: TopicParameters, scores: Any, labels: Any, names: Any, sample_weight: Any
+    parameters: TopicParameters,
+    scores: Any,
+    labels: Any,
+    names: Any,
+    sample_weight: Any = None,
+    sampling_weight: Any = None,
 ) -> FittedTopics:
     """Fit scores and labels of many topics; see `TopicCalibrator.fit`."""
     options = read_topic_options(parameters)
@@ -175,6 +184,7 @@ def fit_topic_scores(
         labels,
         names,
         sample_weight,
+        sampling_weight,
         positive=parameters.positive,
         scores_are=options.scores_are,
     )

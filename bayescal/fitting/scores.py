@@ -108,7 +108,8 @@ def read_binary_scores(
     weight, base_rate = validation.either_weights(sample_weight, sampling_weight, values.size), None
     classes, is_positive = validation.encode_labels(y, weight, positive=positive, scores=values)
     if weight is not None and sampling_weight is not None:
-        weight, base_rate = sampled(weight, is_positive)
+        weight, (positives, negatives) = sampled(weight, is_positive, values)
+        base_rate = 1.0 + positives, 1.0 + negatives
     elif weight is not None:
         validation.warn_unless_counts(weight)
     data = BinaryScores(
@@ -118,22 +119,47 @@ def read_binary_scores(
     return replace(data, score=score, ends=ends, base_rate=base_rate), classes
 
 
-def sampled(weight: Floats, positive: NDArray[np.bool_]) -> tuple[Floats, tuple[float, float]]:
+def sampled(
+    weight: Floats, positive: NDArray[np.bool_], score: Floats
+) -> tuple[Floats, tuple[float, float]]:
     """
-    Return likelihood weights for inverse inclusion probabilities w, and the beta of P(+).
+    Return likelihood weights for inverse inclusion probabilities w, and how often P(+) was seen.
 
-    The largest of a class weighs one: with weights v of at most 1, sum v^2 I <= sum v I for the
-    informations I of the documents, so that the posterior is never narrower than the weighted
-    estimate varies. The share of positives, p = sum w y / sum w, is known from as many documents as
-    a binomial share is whose variance is that of p, sum w^2 (y - p)^2 / (sum w)^2.
+    The largest that a document of a class may have weighs one: with weights v of at most 1,
+    sum v^2 I <= sum v I for the informations I of the documents, so that the posterior is never
+    narrower than the weighted estimate varies. The share of positives, p = sum w y / sum w, is
+    known from as many documents as a binomial share is whose variance is that of p,
+    sum w^2 (y - p)^2 / (sum w)^2; from Kish's effective sample size where all labels agree.
     """
     out = weight / weight.max()
     share = float(out[positive].sum() / out.sum())
+    if not 0.0 < share < 1.0:
+        size = validation.effective_size(weight)
+        return out, (size * share, size * (1.0 - share))
     variance = float((out**2 @ (positive - share) ** 2) / out.sum() ** 2)
     size = share * (1.0 - share) / variance
-    for mine in (positive, ~positive):
-        out[mine] /= out[mine].max()
-    return out, (1.0 + size * share, 1.0 + size * (1.0 - share))
+    of_positive, of_negative = out[positive].max(), out[~positive].max()
+    ratio = _ratio_of_weights(out, positive, score)
+    out[positive] /= max(of_positive, of_negative * ratio)
+    out[~positive] /= max(of_negative, of_positive / ratio)
+    return out, (size * share, size * (1.0 - share))
+
+
+def _ratio_of_weights(weight: Floats, positive: NDArray[np.bool_], score: Floats) -> float:
+    """
+    Return how many times a negative's weight a positive of the same score has.
+
+    That is 1 where documents were sampled by their scores: then a class lacks large weights only
+    because none of its documents happened to be drawn there.
+    """
+    mine, others = positive & (weight > 0.0), ~positive & (weight > 0.0)
+    order = np.argsort(score[others])
+    negative, own = score[others][order], weight[others][order]
+    after = np.searchsorted(negative, score[mine])
+    low, high = np.maximum(after - 1, 0), np.minimum(after, negative.size - 1)
+    below = score[mine] - negative[low] < negative[high] - score[mine]
+    nearest = own[np.where(below, low, high)]
+    return float(np.exp(np.median(np.log(weight[mine] / nearest))))
 
 
 # More documents determine a curve to six digits; sums of more have none left for the prior.
@@ -205,6 +231,18 @@ class TopicScores:
     # (n,): how many documents each stands for, more than none; None for 1 each
     weight: Floats | None = None
     ends: tuple[float, float] = PROBABILITY_ENDS  # of probabilities, what 0 and 1 are read as
+    # (topics, 2): the positives and negatives that P(+) is known from, where documents were sampled
+    rate_counts: Floats | None = None
+
+    def as_sampled(self) -> TopicScores:
+        """Return the documents, their inverse inclusion probabilities as `sampled` weighs them."""
+        inverse = np.ones(self.score.size) if self.weight is None else self.weight
+        weight, counts = np.ones(self.score.size), np.zeros((self.names.size, 2))
+        for k, rows in enumerate(self.rows()):
+            if rows.size:
+                score, positive, _ = self._of(rows)
+                weight[rows], counts[k] = sampled(inverse[rows], positive, score)
+        return replace(self, weight=weight, rate_counts=counts)
 
     def rows(self) -> list[NDArray[np.intp]]:
         """Return where each topic's documents are, negatives first, in the order of `names`."""
@@ -321,6 +359,7 @@ def read_topics(
     labels: Any = None,
     topics: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
+    sampling_weight: ArrayLike | None = None,
     *,
     positive: Any = None,
     classes: NDArray[Any] | None = None,
@@ -341,7 +380,12 @@ def read_topics(
     if not known.any():
         wanted = "one label of each class" if classes is None else "one label"
         raise ValueError(f"labels must hold at least {wanted}, got none.")
-    weight = _weights(sample_weight, cells.shape)
+    validation.check_one_kind(sample_weight, sampling_weight)
+    weight = _weights(sample_weight, cells.shape, "sample_weight")
+    inverse = _weights(sampling_weight, cells.shape, "sampling_weight")
+    if weight is not None:
+        validation.warn_unless_counts(weight[known])
+    weight = weight if inverse is None else inverse
     weight = None if weight is None else bounded_weights(weight[known])
     if classes is None:
         classes, is_positive = validation.encode_labels(flat[known], weight, "labels", positive)
@@ -354,6 +398,7 @@ def read_topics(
     if weight is not None:
         # Topics without any document that counts stay: the population answers for them.
         data = data.take(weight > 0.0)
+        data = data if inverse is None else data.as_sampled()
         # Weights that are all 1 are none, to the last bit.
         data = replace(data, weight=None) if np.all(data.weight == 1.0) else data
     if not data.score.size:
@@ -361,19 +406,19 @@ def read_topics(
     return replace(data, score=within_reach(data.score, *data.units()))
 
 
-def _weights(sample_weight: ArrayLike | None, shape: tuple[int, ...]) -> Floats | None:
+def _weights(weight: ArrayLike | None, shape: tuple[int, ...], name: str) -> Floats | None:
     """Return the weight of each cell, one after the other; a document's is that of its cells."""
-    if len(shape) == 1 or sample_weight is None:
-        return validation.as_weights(sample_weight, math.prod(shape))
+    if len(shape) == 1 or weight is None:
+        return validation.as_weights(weight, math.prod(shape), name)
     documents, topics = shape
-    if np.ndim(sample_weight) == 2:
-        if np.shape(sample_weight) != shape:
+    if np.ndim(weight) == 2:
+        if np.shape(weight) != shape:
             raise ValueError(
-                f"sample_weight must have shape {shape}, one weight a score, or ({documents},), one"
-                f" a document, got {np.shape(sample_weight)}."
+                f"{name} must have shape {shape}, one weight a score, or ({documents},), one"
+                f" a document, got {np.shape(weight)}."
             )
-        return validation.as_weights(np.asanyarray(sample_weight).ravel(), documents * topics)
-    of_documents = validation.as_weights(sample_weight, documents)
+        return validation.as_weights(np.asanyarray(weight).ravel(), documents * topics, name)
+    of_documents = validation.as_weights(weight, documents, name)
     return None if of_documents is None else np.repeat(of_documents, topics)
 
 

@@ -7,7 +7,7 @@ import xarray as xr
 
 from bayescal.families import Family
 from bayescal.fitting.engines.exact.engine import MOST_DRAWS
-from bayescal.fitting.engines.exact.mixture import resolve
+from bayescal.fitting.engines.exact.mixture import Hyperparameters, resolve
 from bayescal.fitting.engines.pooled.combination import (
     DensitiesOfTopics,
     combine_topics,
@@ -21,6 +21,7 @@ from bayescal.fitting.engines.pooled.engine import (
 )
 from bayescal.fitting.engines.pooled.hyperparameters import TopicHyperparameters
 from bayescal.fitting.engines.pooled.nuts import Sampler
+from bayescal.fitting.engines.pooled.population import beta_like, draw_base_rates
 from bayescal.fitting.parts.part import POSTERIOR, Reading
 from bayescal.fitting.parts.pooled import densities_paths
 from bayescal.fitting.results import topics as topic_groups
@@ -29,6 +30,7 @@ from bayescal.fitting.scores import BinaryScores, TopicScores
 from bayescal.support.validation import Floats
 
 Families = tuple[Family, ...]
+RATE_DRAWS = 4000
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,26 @@ def fit_topic_results(data: TopicScores, options: TopicOptions, attrs: dict[str,
         )
         groups |= topic_groups.combination_groups(combination, densities[0].base, data.names, shape)
     groups |= _documents(data, shaped, topics, families[0], scale, options.scores_are)
+    if data.rate_counts is not None:
+        groups |= topic_groups.with_base_rates(
+            groups, *_base_rates(data.rate_counts, units, options)
+        )
     return Results(groups, attrs)
+
+
+def _base_rates(
+    counts: Floats, prior: Hyperparameters, options: TopicOptions
+) -> tuple[Floats, Floats]:
+    """Return the betas of P(+) of every sampled topic, (topics, 2), and of an unseen one, (2,)."""
+    positives, negatives = counts.T
+    if options.pooling == "none":
+        unseen = np.array([prior.prior_alpha, prior.prior_beta])
+        return counts + unseen, unseen
+    rate, population = draw_base_rates(
+        positives, negatives, RATE_DRAWS, options.rng, options.hyperparameters.populations
+    )
+    new = np.asarray(options.rng.beta(*population))
+    return np.array([beta_like(each) for each in rate]), beta_like(new)
 
 
 def _drawn(

@@ -425,12 +425,17 @@ def either_weights(
         if as_evidence and weight is not None:
             warn_unless_counts(weight)
         return weight
-    if sample_weight is not None:
+    check_one_kind(sample_weight, sampling_weight)
+    return as_weights(sampling_weight, n, "sampling_weight")
+
+
+def check_one_kind(sample_weight: Any, sampling_weight: Any) -> None:
+    """Raise ValueError if there are weights of both kinds."""
+    if sample_weight is not None and sampling_weight is not None:
         raise ValueError(
             "either sample_weight or sampling_weight must be None, got both: sample_weight is how"
             " many documents each counts for, sampling_weight is 1 / its inclusion probability."
         )
-    return as_weights(sampling_weight, n, "sampling_weight")
 
 
 def effective_size(weight: Floats) -> float:

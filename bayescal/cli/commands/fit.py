@@ -74,11 +74,6 @@ def fit(
             "--pool learns a prior from the topics themselves, got --prior-knowledge"
             f" {prior_knowledge}: leave out one of them."
         )
-    if pool and sampling_weight_column is not None:
-        raise UsageError(
-            "--pool counts rows, got --sampling-weight-column: leave out one of them; without"
-            " --pool each topic is fitted by itself."
-        )
     settings.check()
     writing.check_folder(out)
     table = read_scores(scores, arguments)

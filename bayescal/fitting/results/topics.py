@@ -148,6 +148,15 @@ def document_groups(
     }
 
 
+def with_base_rates(groups: Groups, known: Floats, unseen: Floats) -> dict[str, xr.Dataset]:
+    """Return constants with betas of P(+) of sampled documents, (topics, 2) and (2,)."""
+    every, new = CONSTANTS, of_unseen(CONSTANTS)
+    return {
+        every: groups[every].assign(base_rate=(("topic", "beta"), known)),
+        new: groups[new].assign(base_rate=("beta", unseen)),
+    }
+
+
 def _likelihood(
     family: Family, sides: Floats, counts: NDArray[Any], names: Sequence[Any] | NDArray[Any]
 ) -> xr.Dataset:

@@ -114,9 +114,9 @@ def build_results(
                 "spread": spread,
                 "lowest": low,
                 "highest": high,
-            },
-            attrs={"scores_are": data.scores_are, "probability_ends": list(data.ends)}
-            | ({} if data.base_rate is None else {"base_rate": list(data.base_rate)}),
+            }
+            | ({} if data.base_rate is None else {"base_rate": ("beta", list(data.base_rate))}),
+            attrs={"scores_are": data.scores_are, "probability_ends": list(data.ends)},
         ),
         LIKELIHOOD: _fits_to_dataset(fits),
     }
@@ -154,7 +154,7 @@ def read_scores_are(groups: Groups) -> str:
 
 def read_base_rate(groups: Groups) -> tuple[float, float] | None:
     """Return the beta of P(+) in the population that documents were sampled from, if they were."""
-    base_rate = groups[CONSTANTS].attrs.get("base_rate")
+    base_rate = groups[CONSTANTS].get("base_rate")
     return None if base_rate is None else (float(base_rate[0]), float(base_rate[1]))
 
 

@@ -235,6 +235,13 @@ def draw_base_rates(
     return rates_given(population, positives, negatives, rng), population
 
 
+def beta_like(rate: Floats) -> Floats:
+    """Return the two parameters of the beta with the mean and the variance of draws of a rate."""
+    mean = rate.mean()
+    documents = mean * (1.0 - mean) / rate.var() - 1.0
+    return np.array([documents * mean, documents * (1.0 - mean)])
+
+
 def added_rates(
     population: Floats, positives: Floats, negatives: Floats, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
