@@ -31,11 +31,12 @@ def log_odds(prior: ArrayLike, log_positive: ArrayLike, log_negative: ArrayLike)
     return special.logit(np.asarray(prior, dtype=np.float64)) + ratio
 
 
-def probability(log_odds: ArrayLike) -> Floats:
-    """Return 1 / (1 + exp(-log-odds))."""
-    out = np.array(log_odds, dtype=np.float64)
+def probability(log_odds: ArrayLike, out: Floats | None = None) -> Floats:
+    """Return 1 / (1 + exp(-log-odds)), in `out` if it is given."""
+    values = np.asarray(log_odds, dtype=np.float64)
+    out = np.empty_like(values) if out is None else out
     # As scipy.special.expit, whose exponential is not vectorised: four times as fast.
-    np.negative(out, out=out)
+    np.negative(values, out=out)
     with np.errstate(over="ignore"):
         np.exp(out, out=out)
     out += 1.0

@@ -98,7 +98,8 @@ class Calibration:
     def interval(self, scores: ArrayLike, level: float, kind: str) -> Floats:
         """Return an interval over draws of P(+|s), one of KINDS; shape (n, 2)."""
         if kind != "hdi":
-            return probability(self.log_odds_interval(scores, level, kind))
+            log_odds = self.log_odds_interval(scores, level, kind)
+            return probability(log_odds, out=log_odds)
         values, draws = self.read(scores), self._posterior
         parts = [
             highest_density(probability(draws.log_odds(values[part])), level)
