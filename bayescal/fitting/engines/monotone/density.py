@@ -77,9 +77,9 @@ def place_pieces(x: Floats, positive: np.ndarray, weight: Floats | None, n_segme
     Return knots and reference at quantiles of the two classes, each class weighing one half.
 
     The reference is the balanced median; knots are distinct scores inside the range, at levels
-    1/J, ..., (J - 1)/J: with few distinct scores there are fewer. Where a gap without scores is
-    most of the range, labels do not tell what log-odds are between: there are knots in it too, and
-    a reference at its edge moves to its middle.
+    1/J, ..., (J - 1)/J: with few distinct scores there are fewer. In a wide gap without scores
+    labels do not tell what log-odds are: there are knots in it too, and a reference at its edge
+    moves to its middle.
     """
     if n_segments < 1:
         raise ValueError(f"n_segments must be at least 1, got {n_segments}.")
@@ -95,22 +95,34 @@ def place_pieces(x: Floats, positive: np.ndarray, weight: Floats | None, n_segme
     knots = np.unique(ascending[np.searchsorted(level, wanted)])
     knots = knots[(knots > ascending[0]) & (knots < ascending[-1])]
     reference = float(ascending[np.searchsorted(level, 0.5)])
-    first, last = np.searchsorted(level, (TAIL, 1.0 - TAIL))
-    bulk = ascending[first : last + 1]
-    gap = np.diff(bulk)
-    distinct = np.count_nonzero(gap) + 1
-    if distinct >= FEWEST_SCORES and gap.max() > WIDE_GAP * (bulk[-1] - bulk[0]):
-        widest = int(gap.argmax())
-        nodes = np.linspace(bulk[widest], bulk[widest + 1], GAP_NODES)
+    for edges in _wide_gaps(ascending, *np.searchsorted(level, (TAIL, 1.0 - TAIL))):
+        nodes = np.linspace(*edges, GAP_NODES)
         knots = np.union1d(knots, nodes[1:-1]) if n_segments > 1 else knots
-        reference = float(nodes[GAP_NODES // 2]) if reference in nodes else reference
+        reference = float(nodes[GAP_NODES // 2]) if reference in edges else reference
     return Pieces(knots, reference)
 
 
-# A gap that is more than this share of the range of all but TAIL of the weight on either side.
-WIDE_GAP, TAIL = 0.5, 0.05
 GAP_NODES = 5  # of a gap, its ends among them
 FEWEST_SCORES = 6  # that differ: of fewer, as of votes, any two are far apart
+# A gap is wide if it is more than half of the range of all but TAIL of the weight on either side;
+# or has some documents on both sides, is more than CLEAR of that range, and is three times the
+# widest of as many uniform scores, of which it would be about log(n)/n.
+WIDE_GAP, TAIL = 0.5, 0.05
+CLEAR, EITHER_SIDE, WIDEST_OF_UNIFORM = 0.15, 5, 3.0
+
+
+def _wide_gaps(ascending: Floats, first: int, last: int) -> list[tuple[float, float]]:
+    """Return the ends of the wide gaps between scores from the first to the last of the bulk."""
+    gap = np.diff(ascending[first : last + 1])
+    distinct = np.count_nonzero(gap) + 1
+    if distinct < FEWEST_SCORES:
+        return []
+    share = gap / gap.sum()
+    below = np.arange(first + 1, last + 1)
+    inside = np.minimum(below, ascending.size - below) >= EITHER_SIDE
+    clear = share > max(CLEAR, WIDEST_OF_UNIFORM * math.log(distinct) / distinct)
+    wide = np.flatnonzero((share > WIDE_GAP) | (inside & clear)) + first
+    return [(float(ascending[k]), float(ascending[k + 1])) for k in wide]
 
 
 LARGEST_FOURTH_DERIVATIVE = 0.125
