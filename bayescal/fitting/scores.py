@@ -458,12 +458,12 @@ def _names(topics: ArrayLike) -> NDArray[Any]:
     if isinstance(topics, np.ndarray) and topics.dtype.kind in "Uiu":
         return topics
     # As they came: numpy makes text of numbers among text, and floats of some among missing ones.
-    kinds = {type(value) for value in np.asarray(topics, dtype=object).tolist()}
-    if all(issubclass(each, str) for each in kinds):
+    types = {type(value) for value in np.asarray(topics, dtype=object).tolist()}
+    if all(issubclass(each, str) for each in types):
         return values if values.dtype.kind == "U" else values.astype(object).astype(str)
-    if bool not in kinds and all(issubclass(each, Integral) for each in kinds):
+    if bool not in types and all(issubclass(each, Integral) for each in types):
         return values if values.dtype.kind in "iu" else values.astype(np.int64)
-    shown = ", ".join(sorted(each.__name__ for each in kinds))
+    shown = ", ".join(sorted(each.__name__ for each in types))
     raise ValueError(f"topics must be all strings or all whole numbers, got {shown}.")
 
 

@@ -182,11 +182,11 @@ class DriftMonitor:
         curves = _number_of_curves(calibrator)
         self._few = np.unique(np.linspace(0, curves - 1, min(draws, curves)).astype(np.intp))
         self._weight = np.full(curves, 1.0 / curves)
-        kinds = CHANGES if changes is None else changes
-        if not kinds:
+        asked = CHANGES if changes is None else changes
+        if not asked:
             raise ValueError("changes must hold at least one kind of change, got none.")
         base = float(special.logit(calibrator.mle_.prior))
-        self._changed = {name: Changed(kind, base, self._few.size) for name, kind in kinds.items()}
+        self._changed = {name: Changed(kind, base, self._few.size) for name, kind in asked.items()}
         self._history, self._documents = History(), 0
         self._raised: int | None = None
         self._impossible: int | None = None

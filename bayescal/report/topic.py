@@ -138,7 +138,7 @@ def _spread_out(documents: Documents, nodes: Floats) -> Floats:
     middle = share @ cells
     deviation = np.sqrt(share @ (cells - middle) ** 2)
     ends = np.interp([0.25, 0.75], np.cumsum(share), cells)
-    # Silverman's rule; documents that are all alike still take up some room.
+    # Silverman's rule; documents that are all alike still have a width.
     least = (nodes[-1] - nodes[0]) / nodes.size
     narrower = min(float(deviation), float(np.ptp(ends)) / 1.34)
     width = max(0.9 * narrower * documents.score.size**-0.2, least)

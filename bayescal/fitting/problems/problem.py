@@ -182,9 +182,9 @@ class FittedProblem(ABC):
         fitted, score = self.calibration.score_range, self.documents.score
         low = min(fitted[0], score.min(initial=np.inf))
         high = max(fitted[1], score.max(initial=-np.inf))
-        # Some room at the ends, also where all scores are equal.
-        room = MARGIN * (high - low) or self.calibration.spread
-        return np.linspace(low - room, high + room, points)
+        # A margin at the ends, also where all scores are equal.
+        margin = MARGIN * (high - low) or self.calibration.spread
+        return np.linspace(low - margin, high + margin, points)
 
     def sample(self, draws: int, rng: np.random.Generator) -> Curves:
         """Return posterior draws of the curve, chosen at random with replacement."""
