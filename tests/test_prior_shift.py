@@ -190,6 +190,9 @@ def test_refuses():
     for arguments, message in (
         (([0.2, 1.2], 0.5), "y_prob must hold probabilities"),
         (([[0.5, 0.6]], 0.5), "must sum to 1"),
+        (([[1.5, -0.5]], 0.5), "probabilities from 0 to 1"),
+        (([-0.1, 0.5], 0.5), "probabilities from 0 to 1"),
+        (([1.1, 0.5], 0.5), "probabilities from 0 to 1"),
         (([0.2], [0.2, 0.3]), "positive numbers that sum to 1"),
         (([0.2], 1.0), "prior must be"),
     ):

@@ -8,6 +8,7 @@ import pytest
 from scipy import special, stats
 
 from bayescal import metrics
+from bayescal.metrics.inputs import Forecasts
 from bayescal.support.validation import effective_weights
 
 pytestmark = pytest.mark.one_era
@@ -44,6 +45,17 @@ def test_sampling_weights_sum_to_the_effective_size_at_any_scale():
     for scale in (1.0, 1e-140, 1e140):
         assert effective_weights(None, scale * weight, 4) == pytest.approx(expected)
     assert effective_weights(None, np.full(5, 80.0), 5) == pytest.approx(np.ones(5))
+
+
+@pytest.mark.parametrize("p", [0.3, 0.9])
+def test_tests_of_a_sample_by_neither_class_nor_probability_have_its_effective_size(p):
+    weight = np.repeat([1.0, 2.0, 9.0], 2)
+    p = p + np.repeat([0.0, 1e-9, 2e-9], 2)  # so that weights of both classes go in pairs
+    outcomes = Forecasts(np.arange(6) % 2 == 0, p, weight, sampled=True)
+    size = weight.sum() ** 2 / (weight @ weight)
+    np.testing.assert_allclose(outcomes.effective, weight * size / weight.sum())
+    counted = Forecasts(np.arange(6) % 2 == 0, p, weight, sampled=False)
+    np.testing.assert_array_equal(counted.effective, weight)
 
 
 def test_only_one_kind_of_weights():

@@ -157,6 +157,20 @@ def test_lazy_tables(fitted):
     np.testing.assert_allclose(lazy.compute(), fitted.predict_proba(frame), rtol=1e-12)
 
 
+def test_nothing_is_computed_before_it_is_asked_for(fitted):
+    computed = []
+
+    def block(block_info=None):
+        computed.append(block_info)
+        return np.zeros(5)
+
+    scores = da.map_blocks(block, chunks=((5, 5),), dtype=float, meta=np.zeros(0))
+    lazy = fitted.predict_proba(scores, da.zeros(10, chunks=5, dtype=int))
+    assert computed == []
+    lazy.compute(scheduler="synchronous")
+    assert len(computed) == 2
+
+
 def test_lazy_scores_must_go_with_their_topics(fitted):
     scores = da.zeros(10, chunks=5)
     with pytest.raises(ValueError, match="topics must hold the topic of each score, got None"):

@@ -93,3 +93,11 @@ def test_what_was_only_taken_for_probabilities_meets_others_later(tmp_path):
         np.testing.assert_array_equal(problem.log_odds(read), each.decision_function(nearest))
         with pytest.raises(ValueError, match="threshold must be finite"):
             problem.read([np.nan], "threshold")
+
+
+def test_certain_probabilities_are_scores_like_others():
+    read = as_scores_of([0.0, 0.5, 1.0], "probabilities", ends=(0.01, 0.98))
+    np.testing.assert_allclose(read, special.logit([0.01, 0.5, 0.98]))
+    for outside in (-1e-9, 1.0 + 1e-9):
+        with pytest.raises(ValueError, match="probabilities must lie between 0 and 1"):
+            as_scores_of([0.5, outside], "probabilities")

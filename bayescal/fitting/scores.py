@@ -139,27 +139,10 @@ def sampled(
     variance = float((out**2 @ (positive - share) ** 2) / out.sum() ** 2)
     size = share * (1.0 - share) / variance
     of_positive, of_negative = out[positive].max(), out[~positive].max()
-    ratio = _ratio_of_weights(out, positive, score)
+    ratio = validation.ratio_of_weights(out, positive, score)
     out[positive] /= max(of_positive, of_negative * ratio)
     out[~positive] /= max(of_negative, of_positive / ratio)
     return out, (size * share, size * (1.0 - share))
-
-
-def _ratio_of_weights(weight: Floats, positive: NDArray[np.bool_], score: Floats) -> float:
-    """
-    Return how many times a negative's weight a positive of the same score has.
-
-    That is 1 where documents were sampled by their scores: then a class lacks large weights only
-    because none of its documents happened to be drawn there.
-    """
-    mine, others = positive & (weight > 0.0), ~positive & (weight > 0.0)
-    order = np.argsort(score[others])
-    negative, own = score[others][order], weight[others][order]
-    after = np.searchsorted(negative, score[mine])
-    low, high = np.maximum(after - 1, 0), np.minimum(after, negative.size - 1)
-    below = score[mine] - negative[low] < negative[high] - score[mine]
-    nearest = own[np.where(below, low, high)]
-    return float(np.exp(np.median(np.log(weight[mine] / nearest))))
 
 
 # More documents determine a curve to six digits; sums of more have none left for the prior.

@@ -29,22 +29,8 @@ class Forecasts(NamedTuple):
 
     @property
     def odds(self) -> float:
-        """
-        Return the weight of a positive document over that of a negative one.
-
-        Sampling weights may depend on the class: the median, over documents of the rarer class, of
-        their weight over that of the document of the other class with the nearest probability.
-        """
-        positive = np.flatnonzero(self.truth & (self.counts > 0.0))
-        negative = np.flatnonzero(~self.truth & (self.counts > 0.0))
-        if not (self.sampled and positive.size and negative.size):
-            return 1.0
-        rarer, other = sorted((positive, negative), key=len)
-        other = other[np.argsort(self.p[other], kind="stable")]
-        edges = (self.p[other][1:] + self.p[other][:-1]) / 2.0
-        nearest = other[np.searchsorted(edges, self.p[rarer])]
-        ratio = float(np.median(self.counts[rarer] / self.counts[nearest]))
-        return ratio if rarer is positive else 1.0 / ratio
+        """Return how many times a negative's weight a positive of the same probability has."""
+        return validation.ratio_of_weights(self.counts, self.truth, self.p) if self.sampled else 1.0
 
     @property
     def by_class(self) -> tuple[Floats, Floats]:

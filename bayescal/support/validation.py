@@ -444,6 +444,24 @@ def effective_size(weight: Floats) -> float:
     return float(share.sum() ** 2 / (share @ share))
 
 
+def ratio_of_weights(weight: Floats, positive: NDArray[np.bool_], score: Floats) -> float:
+    """
+    Return how many times a negative's sampling weight a positive of the same score has.
+
+    That is the median, over documents of the rarer class, of the ratio to the document of the other
+    class with the nearest score: 1 where documents were sampled by their scores.
+    """
+    mine, others = (np.flatnonzero((positive == k) & (weight > 0.0)) for k in (True, False))
+    rarer, other = sorted((mine, others), key=len)
+    if not rarer.size:
+        return 1.0
+    other = other[np.argsort(score[other], kind="stable")]
+    edges = (score[other][1:] + score[other][:-1]) / 2.0
+    nearest = other[np.searchsorted(edges, score[rarer])]
+    ratio = float(np.exp(np.median(np.log(weight[rarer] / weight[nearest]))))
+    return ratio if rarer is mine else 1.0 / ratio
+
+
 def warn_unless_counts(weight: Floats) -> None:
     """Warn if weights given as counts look like inverse inclusion probabilities."""
     if not look_like_counts(weight):
