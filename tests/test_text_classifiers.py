@@ -63,6 +63,13 @@ class TestNearestNeighbours:
             expected = sum(cosines[n] if LABELS[n] else -cosines[n] for n in near)
             assert score == pytest.approx(expected, abs=1e-9)
 
+    def test_no_cosine_is_beyond_1_by_rounding(self):
+        rng = np.random.default_rng(0)
+        counts = rng.poisson(1.0, (200, 40))
+        documents = NearestNeighbours(3).fit(counts, np.arange(200) % 2).documents_
+        assert (documents @ documents.T).diagonal().max() > 1.0
+        assert nearest_documents(documents, documents, 1)[0].max() == 1.0
+
     def test_neighbours_are_scikit_learns(self):
         model = NearestNeighbours(9).fit(COUNTS, LABELS)
         weighed = COUNTS * model.idf_
