@@ -84,7 +84,7 @@ def test_gaps_that_are_not_wide_have_none():
 
 
 def test_bands_are_wider_between_clusters_than_in_them():
-    """Of the second gap labels say that log-odds rise somewhere in it, and not where."""
+    """Labels say that log-odds rise within the second gap, but not where."""
     rng = np.random.default_rng(0)
     clusters = [(-10.0, 300, 0.05), (0.0, 30, 0.1), (10.0, 300, 0.95)]
     score = np.concatenate([rng.normal(at, 0.1, n) for at, n, _ in clusters])

@@ -29,7 +29,7 @@ class Forecasts(NamedTuple):
 
     @property
     def odds(self) -> float:
-        """Return how many times a negative's weight a positive of the same probability has."""
+        """Return the weight of a positive over that of a negative of the same probability."""
         return validation.ratio_of_weights(self.counts, self.truth, self.p) if self.sampled else 1.0
 
     @property

@@ -446,7 +446,7 @@ def effective_size(weight: Floats) -> float:
 
 def ratio_of_weights(weight: Floats, positive: NDArray[np.bool_], score: Floats) -> float:
     """
-    Return how many times a negative's sampling weight a positive of the same score has.
+    Return the sampling weight of a positive over that of a negative of the same score.
 
     That is the median, over documents of the rarer class, of the ratio to the document of the other
     class with the nearest score: 1 where documents were sampled by their scores.
