@@ -86,11 +86,11 @@ def test_scores_that_differ_by_rounding_alone_say_nothing(parts):
 
 
 def test_classes_that_meet_in_a_millionth_of_the_spread():
-    # Most negatives far below; what separates the rest is a step in units of the spread.
+    # Most negatives below, without a gap; what separates the rest is a step in units of the spread.
     rng = np.random.default_rng(3)
     near = np.sort(rng.normal(size=300))
     positive = np.r_[np.zeros(600, dtype=bool), rng.random(300) < expit(3.0 * near)]
-    x = np.r_[-rng.uniform(1.0, 3.0, 600), 1e-6 * near]
+    x = np.r_[-rng.uniform(0.0, 3.0, 600), 1e-6 * near]
     found = draw_monotone(x, positive, None, Prior(), 1000, rng)
     assert found.problem == ""
     p = expit(found.log_odds(1e-6 * near)).mean(axis=0)
