@@ -144,6 +144,7 @@ def process(_):
     return os.getpid()
 
 
+@pytest.mark.slow
 def test_one_item_is_done_here_and_several_are_sent():
     with workers(2):
         assert list(in_parallel(process, [0])) == [os.getpid()]

@@ -314,6 +314,7 @@ def test_model_of_the_package_implies_its_family(scores, fake_nuts, tmp_path):
     assert summary_of(tmp_path / "out")["family"] == "gaussian"
 
 
+@pytest.mark.slow
 def test_processes_change_nothing(tmp_path):
     scores = write(make_topics(), tmp_path / "scores.csv")
     arguments = ("fit", scores, "--topic-column", "topic", "--draws", 100, "--family", "gaussian")

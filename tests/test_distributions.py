@@ -337,6 +337,7 @@ def test_quantiles_have_twelve_digits(family, shape):
     np.testing.assert_array_less(np.abs(off / density), tolerance)
 
 
+@pytest.mark.slow
 @every_family
 def test_edges_of_the_line_and_of_probability(family):
     shape, line = (0.5, 1.0, 2.0), np.array([-np.inf, np.inf])

@@ -132,12 +132,14 @@ class TestAsymmetricLaplaceRandom(ChecksThatRan):
     expected_rv_op_params = LAPLACE.parameters
 
 
+@pytest.mark.slow
 class TestAsymmetricGaussianRandom(ChecksThatRan):
     pymc_dist = AsymmetricGaussian
     pymc_dist_params = GAUSSIAN.parameters
     expected_rv_op_params = GAUSSIAN.parameters
 
 
+@pytest.mark.slow
 class TestHybridRandom(ChecksThatRan):
     pymc_dist = Hybrid
     pymc_dist_params = HYBRID.parameters | {"facing": -1.0}

@@ -48,6 +48,7 @@ def test_a_population_that_the_new_topic_does_not_inform_is_rejected(topic, monk
     assert apart(topic) > LIMIT
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrong", [certain, wider])
 def test_another_population_is_rejected(wrong):
     assert apart(0, wrong) > LIMIT

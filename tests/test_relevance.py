@@ -119,6 +119,7 @@ def stops_hold(calibrator, recall, seed):
     return np.mean(hold), table
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("recall", [0.5, 0.8])
 def test_enough_is_read_as_often_as_said(fitted, recall):
     share, table = stops_hold(fitted, recall, seed=4)

@@ -92,6 +92,7 @@ def test_the_page_holds_it_with_what_was_judged(fitted, ranked, path):
     assert f'data-value="{by_query["b"]:.6g}"' in text
 
 
+@pytest.mark.slow
 def test_too_little_read_is_noticed(fitted, tmp_path):
     scores, relevant, qid = queries(seed=3, number=60)
     good = fitted.report(tmp_path / "good.html", scores, qid, relevant)

@@ -125,8 +125,8 @@ class TestMarks:
         assert set(significance_marks(*self.methods(errors)).values()) == {""}
 
 
+@pytest.mark.slow
 class TestAllMethods:
-    @pytest.mark.slow
     def test_what_has_probabilities_and_what_ranks(self, decided):
         found, _ = decided
         assert set(found) == {*BASE, *COMBINATIONS, "BestSelect"}
@@ -138,7 +138,6 @@ class TestAllMethods:
         assert found["bayes"][0].log_odds is not None
         assert found["Stack-S (norm)"][0].log_odds is None
 
-    @pytest.mark.slow
     def test_the_oracle_makes_no_error_that_one_classifier_does_not_make(self, decided):
         found, truths = decided
         for k, truth in enumerate(truths):
