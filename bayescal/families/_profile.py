@@ -46,9 +46,7 @@ class SortedScores:
 
 @dataclass(frozen=True)
 class SideSums:
-    """
-    Sums of w |x - theta|^power over the scores on one side of theta, for theta at every score.
-    """
+    """Sums of w |x - theta|^power over the scores on one side, for a mode theta at every score."""
 
     power: int  # 1 or 2
     at: Floats  # (n,): the sums
@@ -234,12 +232,8 @@ def _two_gaussians(left: Floats, right: Floats, total: float) -> tuple[Floats, F
 def _gaussian_and_exponential(
     left: Floats, right: Floats, total: float
 ) -> tuple[Floats, Floats, Floats]:
-    """
-    Return s and t of t^2 = Z D_r/N, c s^3 = Z D_l/N, and the width.
-
-    y = Z^(1/6) is the positive root of y^4 = alpha y + beta, alpha = sqrt(D_r/N) and
-    beta = c cbrt(D_l/(c N)); the width is y^6 exp(alpha/(2 y^3)).
-    """
+    """Return s and t of t^2 = Z D_r/N, c s^3 = Z D_l/N, and the width, y^6 exp(alpha/(2 y^3))."""
+    # y = Z^(1/6) is the root of y^4 = alpha y + beta, alpha^2 = D_r/N and beta^3 = c^2 D_l/N.
     alpha, beta = np.sqrt(right / total), C * np.cbrt(left / (C * total))
     y = _root(alpha, beta)
     square = y * y
@@ -295,17 +289,14 @@ BESIDE = {1: _exponential_beside, 2: _gaussian_beside}
 #
 # Where a side is Gaussian the optimum may lie between two scores; bounds certify that it is global.
 # In a cell [a, b] between two scores the sums left of theta rise with it, those right of it fall,
-# and
-# the best scales rise with both sums. So the slope of the profile C = log width,
+# and the best scales rise with both sums. So the slope of the profile C = log width,
 #
 #     C' = (P_left - P_right)/N,    P = D/sigma^2 (Gaussian side) or W/length (exponential side),
 #
 # with W the weight and D the summed deviations of the side, lies between bounds m, M known from the
 # ends, and C is nowhere below the point where the lines of slope m from a and of slope M from b
-# meet.
-# A cell that cannot have C' = 0, or cannot reach the best C so far, holds no optimum; the others
-# are
-# split, and the last ones polished by secants.
+# meet. A cell that cannot have C' = 0, or cannot reach the best C so far, holds no optimum; the
+# others are split, and the last ones polished by secants.
 
 BLOCK = 1 << 15
 ROUNDING = 1e-14  # relative, of widths
@@ -346,11 +337,8 @@ def narrowest(
     width: Floats,
     slack: float = 0.0,
 ) -> Candidate:
-    """
-    Return the narrowest of some modes if it is narrower than `best` (1 + slack).
-
-    Among modes that are equally likely to rounding, as in symmetric data, choose the leftmost.
-    """
+    """Return the narrowest of some modes if it is narrower than `best` (1 + slack)."""
+    # Of modes that are equally likely to rounding, as in symmetric data, the leftmost.
     i = int(np.argmax(width <= width.min() * (1.0 + ROUNDING)))
     if not width[i] < best.width * (1.0 + slack):
         return best
