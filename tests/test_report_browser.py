@@ -93,6 +93,20 @@ def test_the_glossary_folds_away_and_is_printed(chromium, single):
         assert definition.is_visible()
 
 
+TEXTS = """[...document.querySelectorAll("body *:not(script):not(style)")]
+  .flatMap((each) => [...each.childNodes])
+  .filter((node) => node.nodeType === Node.TEXT_NODE).map((node) => node.data).join(" ")"""
+
+
+@pytest.mark.parametrize("which", ["single", "topics", "rare"])
+def test_no_text_is_a_value_that_is_missing(chromium, which, request):
+    fixture = request.getfixturevalue(which)
+    with opened(chromium, fixture if which == "rare" else fixture[2]) as page:
+        text = page.evaluate(TEXTS)
+    assert "What each part says" in text or which == "rare"
+    assert re.findall(r"NaN|undefined|Infinity|\[object .*", text) == []
+
+
 def test_shares_are_in_per_cent_and_documents_are_counted(chromium, rare):
     with opened(chromium, rare, viewport=DESKTOP) as page:
         shown = page.inner_text("#summary") + page.inner_text("#decisions")
