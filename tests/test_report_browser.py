@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bayescal import ScoreCalibrator, TopicCalibrator
+from bayescal import ScoreCalibrator, TopicCalibrator, report
 from bayescal.report import write_report
 from tests import browser as browsers
 from tests.browser import browser, opened
-from tests.report_data import HOSTILE, as_number, make_problem, make_topics
+from tests.report_data import HOSTILE, as_number, data_of, make_problem, make_topics
 
 pytestmark = [pytest.mark.docs, pytest.mark.one_era]
 MINUS = "\N{MINUS SIGN}"
@@ -126,6 +126,63 @@ def test_the_reliability_of_a_rare_class_fills_its_axes(chromium, rare):
                 f"(all) => all.map((each) => Number(each.getAttribute('{centre}')))"
             )
             assert np.ptp(at) > 0.3 * float(frame.get_attribute(size))
+
+
+def attributes_of(locator, *names):
+    """Return attributes of all elements found, as numbers: (elements, names)."""
+    get = "(all, names) => all.map((each) => names.map((name) => Number(each.getAttribute(name))))"
+    return np.array(locator.evaluate_all(get, list(names)))
+
+
+def test_bars_stand_where_the_scores_are_and_as_high_as_they_are_many(chromium, single):
+    topic = data_of(single[-1])["topics"][0]
+    bars, (low, high) = topic["histogram"], (topic["x"][0], topic["x"][-1])
+    with opened(chromium, single[-1], viewport=DESKTOP) as page:
+        figure = page.locator("#figures figure", has_text="densities")
+        ((left, width),) = attributes_of(figure.locator("clipPath rect"), "x", "width")
+        for kind, counts in zip(("negative", "positive"), bars["counts"], strict=True):
+            drawn = attributes_of(figure.locator(f".chart rect.bar.{kind}"), "x", "width", "height")
+            step = (bars["high"] - bars["low"]) / len(counts)
+            some = np.flatnonzero(counts)
+            at = left + width * (bars["low"] + step * some - low) / (high - low)
+            np.testing.assert_allclose(drawn[:, 0], at, atol=0.02)
+            np.testing.assert_allclose(drawn[:, 1], width * step / (high - low) - 0.5, atol=0.02)
+            many = np.asarray(counts)[some] / max(counts)
+            np.testing.assert_allclose(drawn[:, 2] / drawn[:, 2].max(), many, atol=0.01)
+
+
+SHOWN = {
+    "format(2)": "2",
+    "format(1234)": "1234",
+    "format(12345)": "12,345",
+    "format(1234.5)": "1235",
+    "format(12.345)": "12.3",
+    "format(0.5, 2)": "0.50",
+    "format(-1.5)": f"{MINUS}1.50",
+    "format(0)": "0",
+    "format(0.00009)": f"9.00e{MINUS}5",
+    "format(0.0001)": "0.000100",
+    "format(1e6)": "1.00e6",
+    "format(null)": "\N{EN DASH}",
+    "format(-Infinity)": f"{MINUS}\N{INFINITY}",
+    "formatShare(0.5)": "50 %",
+    "formatShare(0.09)": "9.0 %",
+    "formatShare(0.005)": "0.50 %",
+    "formatShare(0.995)": "99.50 %",
+    "formatShare(1)": "100 %",
+    "formatShare(NaN)": "\N{EN DASH}",
+    "quantile([1, 2, 4, 8], 0.5)": 3,
+    "quantile([1, 2, 4, 8], 1)": 8,
+    "quantile([-Infinity, -Infinity, 0], 0.25)": -np.inf,
+    "mean([1, 2, 6])": 3,
+}
+
+
+def test_numbers_are_shown_with_the_digits_that_matter(chromium, single):
+    source = Path(report.__file__).with_name("page").joinpath("numbers.js").read_text("utf-8")
+    with opened(chromium, single[-1]) as page:
+        values = page.evaluate(f"(() => {{ {source}\nreturn [{', '.join(SHOWN)}]; }})()")
+    assert dict(zip(SHOWN, values, strict=True)) == SHOWN
 
 
 def luminance(colour):
