@@ -139,16 +139,21 @@ def test_bars_stand_where_the_scores_are_and_as_high_as_they_are_many(chromium, 
     bars, (low, high) = topic["histogram"], (topic["x"][0], topic["x"][-1])
     with opened(chromium, single[-1], viewport=DESKTOP) as page:
         figure = page.locator("#figures figure", has_text="densities")
-        ((left, width),) = attributes_of(figure.locator("clipPath rect"), "x", "width")
-        for kind, counts in zip(("negative", "positive"), bars["counts"], strict=True):
+        frame = attributes_of(figure.locator("clipPath rect"), "x", "width", "y", "height")[0]
+        left, width, bottom = frame[0], frame[1], frame[2] + frame[3]
+        for k, (kind, counts) in enumerate(
+            zip(("negative", "positive"), bars["counts"], strict=True)
+        ):
+            peak = attributes_of(figure.locator(f".chart circle.mode.{kind}"), "cy")[0, 0]
+            unit = (bottom - peak) / max(topic["densities"]["predictive"][k])
             drawn = attributes_of(figure.locator(f".chart rect.bar.{kind}"), "x", "width", "height")
             step = (bars["high"] - bars["low"]) / len(counts)
             some = np.flatnonzero(counts)
             at = left + width * (bars["low"] + step * some - low) / (high - low)
             np.testing.assert_allclose(drawn[:, 0], at, atol=0.02)
             np.testing.assert_allclose(drawn[:, 1], width * step / (high - low) - 0.5, atol=0.02)
-            many = np.asarray(counts)[some] / max(counts)
-            np.testing.assert_allclose(drawn[:, 2] / drawn[:, 2].max(), many, atol=0.01)
+            density = np.asarray(counts)[some] / sum(counts) / step
+            np.testing.assert_allclose(drawn[:, 2], density * unit, rtol=0.01, atol=0.1)
 
 
 SHOWN = {
