@@ -376,6 +376,18 @@ def names(page):
     return page.locator("#topics tbody tr:visible th").all_inner_texts()
 
 
+def test_two_topics_are_several(chromium, tmp_path):
+    frame = make_topics()
+    frame = frame[frame["topic"].isin(["corn", "crude"])]
+    fitted = TopicCalibrator(parts="gaussian", random_state=0, draws=100).fit(frame)
+    with opened(chromium, write_report(fitted, tmp_path / "report.html")) as page:
+        names = page.locator("#choose option").all_text_contents()
+        assert sorted(names) == ["corn", "crude"]
+        page.select_option("#choose", index=0)
+        page.click("#next")
+        assert page.inner_text("#topic-name") == names[1]
+
+
 def test_topics_are_sorted_and_searched(chromium, topics):
     calibrator, frame, path = topics
     counts = frame[frame["label"] == 1].groupby("topic").size()
