@@ -334,7 +334,6 @@ def paired_bootstrap(
     own = validation.either_weights(sample_weight, sampling_weight, size, as_evidence=True)
     weight = np.ones(size) if own is None else own
     total = weight * difference
-    counted = sample_weight is not None and groups is None
     if groups is not None:
         names = np.asarray(validation.unmasked(groups, "groups"))
         validation.check_same_length("groups", names.size, "losses", size)
@@ -343,14 +342,14 @@ def paired_bootstrap(
         weight = np.bincount(group, weights=weight).astype(np.float64)
     if total.size < 2:
         raise ValueError("a bootstrap needs at least two documents or groups, got one.")
-    rng, means = validation.generator(rng), np.empty(resamples)
-    for k in range(resamples):
-        if counted:
-            documents = max(round(weight.sum()), 1)
-            means[k] = rng.multinomial(documents, weight / weight.sum()) @ difference / documents
-        else:
-            chosen = _choose(rng, weight)
-            means[k] = total[chosen].sum() / weight[chosen].sum()
+    rng = validation.generator(rng)
+    if sample_weight is not None and groups is None:
+        documents, share = max(round(weight.sum()), 1), weight / weight.sum()
+        counts = (rng.multinomial(documents, share) for _ in range(resamples))
+        means = np.array([each @ difference / documents for each in counts])
+    else:
+        chosen = (_choose(rng, weight) for _ in range(resamples))
+        means = np.array([total[each].sum() / weight[each].sum() for each in chosen])
     lower, upper = np.quantile(means, [0.5 - level / 2.0, 0.5 + level / 2.0])
     return PairedDifference(
         difference=float(total.sum() / weight.sum()),

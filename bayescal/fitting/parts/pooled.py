@@ -166,12 +166,12 @@ def _monotone_paths() -> PartPaths:
 
 
 MONOTONE_PATHS = _monotone_paths()
-RECALIBRATED_PLACE = paths_of(RECALIBRATED.name, "pooled recalibrated", first=False)
+RECALIBRATED_PATHS = paths_of(RECALIBRATED.name, "pooled recalibrated", first=False)
 
 
 def shown_of_topics(groups: Groups) -> dict[str, xr.Dataset]:
     """Return the group of the recalibrated curve in log-odds of the densities, for people."""
-    (draws,) = RECALIBRATED_PLACE.draws
-    along = read_log_odds(groups, RECALIBRATED_PLACE)
+    (draws,) = RECALIBRATED_PATHS.draws
+    along = read_log_odds(groups, RECALIBRATED_PATHS)
     shown = at_scores(along, groups[draws], SHOWN_LOG_ODDS, "density_log_odds")
-    return {RECALIBRATED_PLACE.raw: shown}
+    return {RECALIBRATED_PATHS.raw: shown}

@@ -36,7 +36,7 @@ from bayescal.fitting.parts.part import (
 from bayescal.fitting.parts.pooled import (
     MONOTONE_PATHS,
     RATE_NAMES,
-    RECALIBRATED_PLACE,
+    RECALIBRATED_PATHS,
     densities_paths,
     of_unseen,
     shown_of_topics,
@@ -308,10 +308,10 @@ def combination_groups(
     weights = combination.weights
     scores = {"elpd": ("part", weights.elpd), "se": ("part", weights.se)}
     parts = {"part": list(WEIGHT_NAMES)}
-    recalibrated = stored(RECALIBRATED_PLACE, combination.recalibration, *shape)
+    recalibrated = stored(RECALIBRATED_PATHS, combination.recalibration, *shape)
     along = {"base_weight": ("density", combination.base_weight), "base": ("parameter", list(base))}
-    constants = recalibrated[RECALIBRATED_PLACE.constants].assign(along)
-    recalibrated[RECALIBRATED_PLACE.constants] = constants.assign_coords(density=list(DENSITIES))
+    constants = recalibrated[RECALIBRATED_PATHS.constants].assign(along)
+    recalibrated[RECALIBRATED_PATHS.constants] = constants.assign_coords(density=list(DENSITIES))
     weight = {"weight": (("topic", "part"), weights.own)}
     unseen = {"weight": ("part", weights.population)}
     return {
@@ -405,11 +405,11 @@ def read_log_odds_population(groups: Groups) -> LogOddsOfTopics:
 
 def read_recalibration(groups: Groups) -> MonotoneDraws:
     """Return the curve of all topics along the densities' log-odds."""
-    return read_log_odds(groups, RECALIBRATED_PLACE)
+    return read_log_odds(groups, RECALIBRATED_PATHS)
 
 
 def weights_of_population(groups: Groups) -> tuple[Floats, Floats]:
     """Return the weights of the densities that are recalibrated, and those of the parts."""
-    base: Floats = groups[RECALIBRATED_PLACE.constants]["base_weight"].values
+    base: Floats = groups[RECALIBRATED_PATHS.constants]["base_weight"].values
     parts: Floats = groups[of_unseen(COMBINATION)]["weight"].values
     return base, parts

@@ -103,8 +103,8 @@ def _facts(problem: FittedProblem, level: float | None, prior: Prior | None) -> 
 FORMATS: dict[str, Format] = {
     each.name: each
     for each in (
-        import_module(f"{formats.__name__}.{found.name}").FORMAT
-        for found in iter_modules(formats.__path__)
+        import_module(f"{formats.__name__}.{module.name}").FORMAT
+        for module in iter_modules(formats.__path__)
     )
 }
 
