@@ -99,6 +99,8 @@ def test_records_take_parameters_by_position_or_by_name(name):
     for function in ("logpdf", "cdf", "logcdf", "logsf"):
         expected = getattr(family, function)(x, *values)
         np.testing.assert_array_equal(getattr(family, function)(x, **named), expected)
+        turned = dict(reversed(named.items()))
+        np.testing.assert_array_equal(getattr(family, function)(x, **turned), expected)
         rest = {each: named[each] for each in others}
         np.testing.assert_array_equal(getattr(family, function)(x, values[0], **rest), expected)
     assert family.mean(**named) == family.mean(*values)
