@@ -93,17 +93,17 @@ CALLS = {
     "topic column": ("fit scores.csv --topic-column t", "no column 't'.*--topic-column"),
     "no name of weights": ("fit scores.csv --weight-column=", "no column ''.*--weight-column"),
     "no name of sampling weights": (
-        "fit scores.csv --sampling-weight-column=",
-        "no column ''.*--sampling-weight-column",
+        "fit scores.csv --inclusion-column=",
+        "no column ''.*--inclusion-column",
     ),
     "no name of topics": ("fit scores.csv --topic-column=", "no column ''.*--topic-column"),
     "two weights": (
-        "fit scores.csv --weight-column score --sampling-weight-column score",
-        "--weight-column counts rows and --sampling-weight-column .* leave out one",
+        "fit scores.csv --weight-column score --inclusion-column score",
+        "--weight-column counts rows and --inclusion-column .* leave out one",
     ),
     "sampling weight column": (
-        "fit scores.csv --sampling-weight-column w",
-        "no column 'w'.*--sampling-weight-column",
+        "fit scores.csv --inclusion-column w",
+        "no column 'w'.*--inclusion-column",
     ),
     "weight column": ("fit scores.csv --weight-column w", "no column 'w'.*--weight-column"),
     "split column": ("fit scores.csv --split-column s", "no column 's'.*--split-column"),

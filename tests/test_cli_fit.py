@@ -170,19 +170,19 @@ def test_weights_equal_repetition(tmp_path):
     np.testing.assert_allclose(table["probability"], expected, rtol=1e-12)
 
 
-def test_sampling_weights_are_those_of_the_calibrator(tmp_path):
-    frame = make_frame(weight=np.where(np.arange(40) % 3, 25.0, 1.0))
+def test_inclusion_probabilities_are_those_of_the_calibrator(tmp_path):
+    frame = make_frame(inclusion=np.where(np.arange(40) % 3, 0.04, 1.0))
     options = ("--family", "asymmetric_laplace", "--draws", "100", "--seed", "0")
-    given = write(frame, tmp_path / "s.csv"), *options, "--sampling-weight-column", "weight"
+    given = write(frame, tmp_path / "s.csv"), *options, "--inclusion-column", "inclusion"
     run("fit", *given, "--out", tmp_path / "out")
     calibrator = ScoreCalibrator("asymmetric_laplace", draws=100, random_state=0)
-    calibrator.fit(frame["score"], frame["label"], sampling_weight=frame["weight"])
+    calibrator.fit(frame["score"], frame["label"], inclusion=frame["inclusion"])
     table = read(tmp_path / "out/probabilities.csv")
     expected = calibrator.predict_proba(frame["score"])[:, 1]
     np.testing.assert_allclose(table["probability"], expected, rtol=1e-9)
     counted = ScoreCalibrator("asymmetric_laplace", draws=100, random_state=0)
-    with pytest.warns(UserWarning, match="sampling_weight"):
-        counted.fit(frame["score"], frame["label"], sample_weight=frame["weight"] + 0.5)
+    with pytest.warns(UserWarning, match="pass inclusion"):
+        counted.fit(frame["score"], frame["label"], sample_weight=1.0 / frame["inclusion"] + 0.5)
     assert np.abs(counted.predict_proba(frame["score"])[:, 1] - expected).max() > 1e-3
 
 

@@ -189,14 +189,14 @@ def test_what_pooled_topics_cannot_be_asked(folder, options, message):
     assert message in result.output
 
 
-def test_sampling_weights_are_those_of_the_estimator(tmp_path):
+def test_inclusion_probabilities_are_those_of_the_estimator(tmp_path):
     frame = make_topics()
-    frame["weight"] = np.where(np.arange(len(frame)) % 3, 25.0, 1.0)
+    frame["inclusion"] = np.where(np.arange(len(frame)) % 3, 0.04, 1.0)
     scores = write(frame, tmp_path / "scores.csv")
-    run("fit", scores, *POOL, "--sampling-weight-column", "weight", "--out", tmp_path / "out")
+    run("fit", scores, *POOL, "--inclusion-column", "inclusion", "--out", tmp_path / "out")
     expected = TopicCalibrator(draws=100, random_state=0)
     data = (frame[name].to_numpy() for name in ("score", "label", "topic"))
-    expected.fit(*data, sampling_weight=frame["weight"].to_numpy())
+    expected.fit(*data, inclusion=frame["inclusion"].to_numpy())
     of_rows = expected.predict_proba(frame["score"].to_numpy(), frame["topic"].to_numpy())[:, 1]
     found = read(tmp_path / "out/probabilities.csv")["probability"]
     np.testing.assert_allclose(found, of_rows, rtol=1e-9)

@@ -157,12 +157,12 @@ def test_weights_and_who_is_better():
     assert same == found
 
 
-def test_counts_are_repeated_documents_and_sampling_weights_are_not():
+def test_counts_are_repeated_documents_and_sampled_documents_are_not():
     rng = np.random.default_rng(6)
     a, b, counts = rng.exponential(1.5, 60), rng.exponential(1.0, 60), rng.integers(1, 7, 60)
     repeated = paired_bootstrap(np.repeat(a, counts), np.repeat(b, counts), rng=0)
     counted = paired_bootstrap(a, b, sample_weight=counts, rng=0)
-    sampled = paired_bootstrap(a, b, sampling_weight=counts, rng=0)
+    sampled = paired_bootstrap(a, b, inclusion=1.0 / counts, rng=0)
     widths = [each.upper - each.lower for each in (repeated, counted, sampled)]
     assert counted.difference == pytest.approx(repeated.difference)
     assert sampled.difference == pytest.approx(repeated.difference)
@@ -172,12 +172,12 @@ def test_counts_are_repeated_documents_and_sampling_weights_are_not():
     error = np.sqrt(np.sum((share * (a - b - share @ (a - b))) ** 2))
     assert widths[2] == pytest.approx(2 * 1.645 * error, rel=0.15)
     assert widths[2] > 1.5 * widths[1]
-    at_scale = paired_bootstrap(a, b, sampling_weight=50.0 * counts, rng=0)
+    at_scale = paired_bootstrap(a, b, inclusion=0.02 / counts, rng=0)
     assert at_scale.lower == pytest.approx(sampled.lower)
-    with pytest.warns(UserWarning, match="pass them as sampling_weight"):
+    with pytest.warns(UserWarning, match="pass inclusion=1"):
         paired_bootstrap(a, b, sample_weight=counts + 0.5, rng=0)
-    with pytest.raises(ValueError, match="either sample_weight or sampling_weight"):
-        paired_bootstrap(a, b, sample_weight=counts, sampling_weight=counts, rng=0)
+    with pytest.raises(ValueError, match="either sample_weight or inclusion"):
+        paired_bootstrap(a, b, sample_weight=counts, inclusion=1.0 / counts, rng=0)
 
 
 def test_paired_comparisons_refuse():

@@ -72,23 +72,23 @@ def test_a_calibrator_is_judged_by_what_it_predicts(ax):
     assert ax.get_xlabel() == "P(spam), predicted"
 
 
-def test_sampling_weights_keep_the_size_of_the_sample(ax):
+def test_inclusion_probabilities_keep_the_size_of_the_sample(ax):
     y, p = outcomes(4)
     weight = np.where(np.arange(y.size) % 2, 99.0, 1.0)
     calibrator = ScoreCalibrator(inference="mle", scores_are="scores").fit(p, y)
     bins = {"method": "quantile", "n_bins": 2, "band": "confidence", "ax": ax}
     plain = ReliabilityDisplay.from_estimator(calibrator, p, y, **bins).data
-    alike = np.full(y.size, 50.0)
-    even = ReliabilityDisplay.from_estimator(calibrator, p, y, sampling_weight=alike, **bins).data
+    alike = np.full(y.size, 0.02)
+    even = ReliabilityDisplay.from_estimator(calibrator, p, y, inclusion=alike, **bins).data
     np.testing.assert_allclose(even["upper"], plain["upper"])
-    sampled = ReliabilityDisplay.from_predictions(y, p, sampling_weight=weight, **bins).data
-    with pytest.warns(UserWarning, match="sampling_weight"):
+    sampled = ReliabilityDisplay.from_predictions(y, p, inclusion=1.0 / weight, **bins).data
+    with pytest.warns(UserWarning, match="pass inclusion"):
         counted = ReliabilityDisplay.from_predictions(y, p, sample_weight=weight + 0.5, **bins).data
     width = [float((each["upper"] - each["lower"]).mean()) for each in (sampled, counted)]
     assert width[0] > 3 * width[1]
-    with pytest.raises(ValueError, match="either sample_weight or sampling_weight"):
+    with pytest.raises(ValueError, match="either sample_weight or inclusion"):
         ReliabilityDisplay.from_estimator(
-            calibrator, p, y, sample_weight=weight, sampling_weight=weight, ax=ax
+            calibrator, p, y, sample_weight=weight, inclusion=1.0 / weight, ax=ax
         )
 
 

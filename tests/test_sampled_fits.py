@@ -16,7 +16,7 @@ from bayescal import (
     TopicCalibrator,
     load,
 )
-from bayescal.fitting.scores import sampled
+from bayescal.fitting.scores import chosen_by_score, sampled
 from tests.sizes import size
 
 pytestmark = pytest.mark.one_era
@@ -60,12 +60,19 @@ def sample(inclusion, seed, population=POPULATION):
     return scores[taken], positive[taken], 1.0 / p[taken], where
 
 
+def passed(argument, weight):
+    """Return weights as an argument of fits."""
+    return {argument: 1.0 / weight if argument == "inclusion" else weight}
+
+
 def coverage(inclusion, argument):
     held = []
     for seed in range(REPEATS):
         scores, labels, weight, where = sample(inclusion, seed)
         calibrator = ScoreCalibrator(draws=250, random_state=seed)
-        low, high = calibrator.fit(scores, labels, **{argument: weight}).predict_interval(where).T
+        low, high = (
+            calibrator.fit(scores, labels, **passed(argument, weight)).predict_interval(where).T
+        )
         held.append(np.mean((low <= truth(where)) & (truth(where) <= high)))
     return np.mean(held), np.std(held) / np.sqrt(REPEATS)
 
@@ -73,7 +80,7 @@ def coverage(inclusion, argument):
 @pytest.mark.slow
 @pytest.mark.parametrize("inclusion", DESIGNS)
 def test_bands_hold(inclusion):
-    share, error = coverage(inclusion, "sampling_weight")
+    share, error = coverage(inclusion, "inclusion")
     assert share > 0.9 - 3.0 * error
 
 
@@ -83,6 +90,80 @@ def test_bands_hold(inclusion):
 def test_bands_of_the_same_weights_as_counts_do_not_hold(inclusion):
     share, _ = coverage(inclusion, "sample_weight")
     assert share < 0.75
+
+
+@pytest.mark.parametrize("inclusion", DESIGNS)
+def test_designs_by_score_are_told_from_others(inclusion):
+    for seed in range(5):
+        scores, positive, weight, _ = sample(inclusion, seed)
+        assert chosen_by_score(weight, positive, scores) == (inclusion in (by_score, by_strata))
+
+
+def test_a_design_by_anything_else_is_not_by_score():
+    scores, positive, _, _ = sample(by_class, 0)
+    by_custodian = np.random.default_rng(0).choice([1.0, 5.0, 40.0], scores.size)
+    assert not chosen_by_score(by_custodian, positive, scores)
+
+
+def test_models_of_labels_given_scores_need_no_weights_of_a_design_by_score():
+    scores, positive, weight, where = sample(by_score, 1)
+    for part in ("monotone", "logistic"):
+        plain = ScoreCalibrator(parts=part, draws=50, random_state=0).fit(scores, positive)
+        mine = ScoreCalibrator(parts=part, draws=50, random_state=0)
+        mine.fit(scores, positive, inclusion=1.0 / weight)
+        # Pieces have their ends in units of the collection's spread, not of the sample's.
+        np.testing.assert_allclose(
+            mine.predict_proba(where)[:, 1], plain.predict_proba(where)[:, 1], atol=0.1
+        )
+    by_labels = ScoreCalibrator(parts="logistic", draws=50, random_state=0)
+    scores, positive, weight, where = sample(by_class, 1)
+    by_labels.fit(scores, positive, inclusion=1.0 / weight)
+    plain = ScoreCalibrator(parts="logistic", draws=50, random_state=0).fit(scores, positive)
+    assert (plain.predict_proba(where)[:, 1] > by_labels.predict_proba(where)[:, 1] + 0.01).all()
+
+
+def test_a_class_chosen_by_score_weighs_its_effective_size():
+    scores, positive, weight, _ = sample(by_score, 2)
+    own, (positives, negatives) = sampled(weight, positive, scores, by_score=True)
+    for mine in (positive, ~positive):
+        kish = weight[mine].sum() ** 2 / (weight[mine] @ weight[mine])
+        np.testing.assert_allclose(own[mine], weight[mine] * kish / weight[mine].sum())
+    share = positives / (positives + negatives)
+    assert share == pytest.approx(np.average(positive, weights=weight))
+
+
+@pytest.mark.parametrize("inference", ["exact", "mle"])
+def test_the_share_of_positives_is_that_of_the_collection(inference, tmp_path):
+    scores, positive, weight, _ = sample(by_score, 3)
+    fitted = ScoreCalibrator(inference=inference, draws=100, random_state=0)
+    fitted.fit(scores, positive, inclusion=1.0 / weight)
+    collection = 1.5 * np.random.default_rng(3).normal(size=2_000)
+    p = fitted.predict_proba(collection)[:, 1]
+    assert p.mean() == pytest.approx(truth(collection).mean(), rel=0.25)
+    # A prior of another collection moves the odds of every part by the same factor.
+    share = np.average(positive, weights=weight)
+    moved = fitted.predict_proba(collection, prior=share)[:, 1]
+    assert moved.mean() == pytest.approx(p.mean(), rel=0.1)
+    again = load(fitted.save(tmp_path / "one.nc"))
+    np.testing.assert_allclose(again.predict_proba(collection)[:, 1], p, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("inclusion", "message"),
+    [
+        (0.0, "above 0 and at most 1, got 0"),
+        (1.5, "got 1.5. Of weights 1 / probability give inclusion=1 / weights"),
+        (np.nan, "got nan"),
+        (-0.5, "got -0.5"),
+        (np.full(3, 0.5), "inclusion must have shape"),
+    ],
+)
+def test_inclusion_probabilities_are_checked(inclusion, message):
+    scores, positive, _, _ = sample(by_score, 2)
+    if np.ndim(inclusion) == 0:
+        inclusion = np.r_[inclusion, np.full(scores.size - 1, 0.5)]
+    with pytest.raises(ValueError, match=message):
+        ScoreCalibrator().fit(scores, positive, inclusion=inclusion)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +194,7 @@ def held_by_topics(inclusion, argument, seed, **options):
     """Return whether the bands of all topics hold the truth at some scores."""
     scores, labels, weight, topic = topics_of(inclusion, seed)
     calibrator = TopicCalibrator(draws=100, random_state=seed, **options)
-    calibrator.fit(scores, labels, topic, **{argument: weight})
+    calibrator.fit(scores, labels, topic, **passed(argument, weight))
     where = np.tile(np.linspace(-2.0, 2.5, 10), TOPICS)
     low, high = calibrator.predict_interval(where, np.repeat(np.arange(TOPICS), 10)).T
     return np.mean((low <= truth(where)) & (truth(where) <= high))
@@ -122,7 +203,7 @@ def held_by_topics(inclusion, argument, seed, **options):
 @pytest.mark.slow
 @pytest.mark.parametrize("inclusion", DESIGNS)
 def test_bands_of_topics_hold(inclusion):
-    held = [held_by_topics(inclusion, "sampling_weight", seed) for seed in range(REPEATS // 2)]
+    held = [held_by_topics(inclusion, "inclusion", seed) for seed in range(REPEATS // 2)]
     assert np.mean(held) > 0.9 - 3.0 * np.std(held) / np.sqrt(len(held))
 
 
@@ -137,14 +218,14 @@ def test_bands_of_topics_do_not_hold_where_the_same_weights_are_counts():
 def test_base_rates_of_topics_are_those_of_their_populations(pooling, tmp_path):
     scores, labels, weight, topic = topics_of(by_class, 0)
     fast = {"parts": "gaussian", "pooling": pooling, "draws": 200, "random_state": 0}
-    fitted = TopicCalibrator(**fast).fit(scores, labels, topic, sampling_weight=weight)
+    fitted = TopicCalibrator(**fast).fit(scores, labels, topic, inclusion=1.0 / weight)
     shares = [np.average(labels[topic == k], weights=weight[topic == k]) for k in range(TOPICS)]
     for k, problem in enumerate(fitted.fitted_problems().values()):
         prior = problem.calibration.draws.prior.mean()
         assert prior == pytest.approx(shares[k], rel=0.3)
     p = fitted.predict_proba([0.5] * TOPICS, np.arange(TOPICS))[:, 1]
     # A hundredth of the weights is the same sample; a file keeps it.
-    again = TopicCalibrator(**fast).fit(scores, labels, topic, sampling_weight=0.01 * weight)
+    again = TopicCalibrator(**fast).fit(scores, labels, topic, inclusion=0.01 / weight)
     np.testing.assert_allclose(again.predict_proba([0.5] * 5, np.arange(TOPICS))[:, 1], p)
     loaded = load(fitted.save(tmp_path / "topics.nc"))
     np.testing.assert_array_equal(loaded.predict_proba([0.5] * 5, np.arange(TOPICS))[:, 1], p)
@@ -155,16 +236,16 @@ def test_base_rates_of_topics_are_those_of_their_populations(pooling, tmp_path):
 def test_sampled_topics_take_no_others():
     scores, labels, weight, topic = topics_of(by_class, 1)
     fitted = TopicCalibrator(parts="gaussian", draws=50, random_state=0)
-    fitted.fit(scores, labels, topic, sampling_weight=weight)
-    with pytest.raises(ValueError, match="add_topics must follow a fit without sampling_weight"):
+    fitted.fit(scores, labels, topic, inclusion=1.0 / weight)
+    with pytest.raises(ValueError, match="add_topics must follow a fit without inclusion"):
         fitted.add_topics([0.0, 1.0], [0, 1], [9, 9])
-    with pytest.raises(ValueError, match="of documents with sampling_weight"):
+    with pytest.raises(ValueError, match="of documents fitted with inclusion"):
         ScoreCalibrator(prior_knowledge=fitted).fit(scores, labels)
-    with pytest.raises(ValueError, match="either sample_weight or sampling_weight"):
+    with pytest.raises(ValueError, match="either sample_weight or inclusion"):
         fitted.fit(scores, labels, topic, weight, weight)
-    with pytest.raises(ValueError, match="sampling_weight must have shape"):
-        fitted.fit(scores, labels, topic, sampling_weight=weight[:3])
-    with pytest.warns(UserWarning, match="pass them as sampling_weight"):
+    with pytest.raises(ValueError, match="inclusion must have shape"):
+        fitted.fit(scores, labels, topic, inclusion=1.0 / weight[:3])
+    with pytest.warns(UserWarning, match="pass inclusion=1"):
         fitted.fit(scores, labels, topic, weight)
 
 
@@ -172,11 +253,11 @@ def test_topics_without_positives_and_equal_weights():
     scores, labels, weight, topic = topics_of(by_class, 2)
     labels = labels & (topic != 3)
     fast = {"parts": "gaussian", "draws": 500, "random_state": 0}
-    fitted = TopicCalibrator(**fast).fit(scores, labels, topic, sampling_weight=weight)
+    fitted = TopicCalibrator(**fast).fit(scores, labels, topic, inclusion=1.0 / weight)
     assert (fitted.predict_proba([0.0, 2.0], [3, 3])[:, 1] < 0.2).all()
     one, other = (
         TopicCalibrator(**fast).fit(scores, labels, topic, **each)
-        for each in ({"sampling_weight": np.full(scores.size, 50.0)}, {})
+        for each in ({"inclusion": np.full(scores.size, 0.02)}, {})
     )
     at = np.linspace(-2.0, 2.0, TOPICS), np.arange(TOPICS)
     np.testing.assert_allclose(one.predict_proba(*at), other.predict_proba(*at), atol=0.015)
@@ -184,12 +265,12 @@ def test_topics_without_positives_and_equal_weights():
 
 def test_the_base_rate_is_that_of_the_population():
     scores, labels, weight, where = sample(by_class, 0)
-    fitted = ScoreCalibrator(draws=250, random_state=0).fit(scores, labels, sampling_weight=weight)
+    fitted = ScoreCalibrator(draws=250, random_state=0).fit(scores, labels, inclusion=1.0 / weight)
     assert np.abs(fitted.predict_proba(where)[:, 1] - truth(where)).max() < 0.1
     own = ScoreCalibrator(draws=250, random_state=0).fit(scores, labels)
     assert np.abs(own.predict_proba(where)[:, 1] - truth(where)).max() > 0.3
     # The point estimate of maximum likelihood too.
-    mle = ScoreCalibrator(inference="mle").fit(scores, labels, sampling_weight=weight)
+    mle = ScoreCalibrator(inference="mle").fit(scores, labels, inclusion=1.0 / weight)
     assert mle.mle_.prior == pytest.approx(np.average(labels, weights=weight), abs=0.003)
 
 
@@ -197,8 +278,8 @@ def test_the_base_rate_is_that_of_the_population():
 def test_only_ratios_of_weights_matter(tmp_path):
     scores, labels, weight, where = sample(by_score, 1)
     one, other = (
-        ScoreCalibrator(draws=50, random_state=0).fit(scores, labels, sampling_weight=each)
-        for each in (weight, 8.0 * weight)
+        ScoreCalibrator(draws=50, random_state=0).fit(scores, labels, inclusion=each)
+        for each in (1.0 / weight, 0.1 / weight)
     )
     np.testing.assert_allclose(one.predict_interval(where), other.predict_interval(where))
     again = load(one.save(tmp_path / "one.nc"))
@@ -209,7 +290,7 @@ def test_equal_weights_are_none():
     scores, labels, _, where = sample(by_score, 2)
     plain = ScoreCalibrator(draws=500, random_state=0).fit(scores, labels)
     same = ScoreCalibrator(draws=500, random_state=0)
-    same = same.fit(scores, labels, sampling_weight=np.full(scores.size, 66.7))
+    same = same.fit(scores, labels, inclusion=np.full(scores.size, 0.015))
     found = same.predict_proba(where)[:, 1]
     np.testing.assert_allclose(found, plain.predict_proba(where)[:, 1], atol=0.01)
 
@@ -217,11 +298,11 @@ def test_equal_weights_are_none():
 def test_a_classifier_passes_them_on():
     scores, labels, weight, where = sample(by_class, 3)
     fitted = CalibratedClassifier(LogisticRegression(), random_state=0, cv=3)
-    fitted = fitted.fit(scores[:, None], labels, sampling_weight=weight)
+    fitted = fitted.fit(scores[:, None], labels, inclusion=1.0 / weight)
     assert np.abs(fitted.predict_proba(where[:, None])[:, 1] - truth(where)).max() < 0.2
-    with pytest.raises(ValueError, match="LogisticRegression takes no sampling_weight"):
+    with pytest.raises(ValueError, match="LogisticRegression takes no inclusion"):
         CalibratedClassifier(LogisticRegression(), LogisticRegression()).fit(
-            scores[:, None], labels, sampling_weight=weight
+            scores[:, None], labels, inclusion=1.0 / weight
         )
 
 
@@ -244,42 +325,42 @@ def test_combined_classifiers_answer_for_the_population():
         documents, p, positive, taken, weight = of_two_classifiers(seed)
         sample, new = (documents[taken], positive[taken].astype(int)), documents[:300]
         combined = CombinedClassifier(classifiers, random_state=seed)
-        for out, argument in ((held, "sampling_weight"), (counted, "sample_weight")):
+        for out, argument in ((held, "inclusion"), (counted, "sample_weight")):
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", "sample_weight counts documents")
-                combined.fit(*sample, **{argument: weight})
+                combined.fit(*sample, **passed(argument, weight))
             low, high = combined.predict_interval(new).T
             out.append(np.mean((low <= p[:300]) & (p[:300] <= high)))
     assert np.mean(held) > 0.9 - 3.0 * np.std(held) / np.sqrt(len(held))
     assert np.mean(counted) < 0.6
 
 
-def test_combined_classifiers_know_only_ratios_of_sampling_weights():
+def test_combined_classifiers_know_only_ratios_of_inclusion_probabilities():
     documents, p, positive, taken, weight = of_two_classifiers(0)
     classifiers = [("bayes", GaussianNB()), ("logistic", LogisticRegression())]
     combined = CombinedClassifier(classifiers, combiner="logistic", random_state=0)
     sample = documents[taken], positive[taken].astype(int)
     one, other = (
-        clone(combined).fit(*sample, sampling_weight=each).predict_proba(documents)[:, 1]
-        for each in (weight, 10.0 * weight)
+        clone(combined).fit(*sample, inclusion=each).predict_proba(documents)[:, 1]
+        for each in (1.0 / weight, 0.1 / weight)
     )
     np.testing.assert_allclose(one, other)
     assert one.mean() == pytest.approx(p.mean(), rel=0.15)
-    with pytest.raises(ValueError, match="either sample_weight or sampling_weight"):
-        combined.fit(*sample, sample_weight=weight, sampling_weight=weight)
-    with pytest.warns(UserWarning, match="pass them as sampling_weight"):
+    with pytest.raises(ValueError, match="either sample_weight or inclusion"):
+        combined.fit(*sample, sample_weight=weight, inclusion=1.0 / weight)
+    with pytest.warns(UserWarning, match="pass inclusion=1"):
         combined.fit(*sample, sample_weight=weight)
 
 
 def test_bad_input():
     scores, labels, weight, _ = sample(by_class, 4)
     calibrator = ScoreCalibrator(inference="mle")
-    with pytest.raises(ValueError, match="either sample_weight or sampling_weight must be None"):
-        calibrator.fit(scores, labels, weight, weight)
-    with pytest.raises(ValueError, match="sampling_weight must"):
-        calibrator.fit(scores, labels, sampling_weight=-weight)
-    with pytest.warns(UserWarning, match="pass them as sampling_weight"):
+    with pytest.raises(ValueError, match="either sample_weight or inclusion must be None"):
+        calibrator.fit(scores, labels, weight, 1.0 / weight)
+    with pytest.raises(ValueError, match="inclusion must"):
+        calibrator.fit(scores, labels, inclusion=-weight)
+    with pytest.warns(UserWarning, match="pass inclusion=1"):
         calibrator.fit(scores, labels, weight)
-    fitted = calibrator.fit(scores, labels, sampling_weight=weight)
-    with pytest.raises(ValueError, match="update must follow a fit without sampling_weight"):
+    fitted = calibrator.fit(scores, labels, inclusion=1.0 / weight)
+    with pytest.raises(ValueError, match="update must follow a fit without inclusion"):
         fitted.update([0.0], [1])

@@ -19,7 +19,7 @@ from bayescal.fitting.problems.problem import Problems
 from bayescal.fitting.results.calibration import KINDS
 from bayescal.fitting.results.diagnostics import Diagnostics
 from bayescal.support import validation as checks
-from bayescal.support.validation import Floats, either_weights, generator
+from bayescal.support.validation import Floats, effective_weights, either_weights, generator
 
 PROBABILITIES = "probabilities"  # stands for an estimator whose features they are
 ESTIMATOR = "estimator"  # the classifier's name in metadata routing
@@ -133,7 +133,7 @@ class CalibratedClassifier(
         X: Any,
         y: Any,
         sample_weight: ArrayLike | None = None,
-        sampling_weight: ArrayLike | None = None,
+        inclusion: ArrayLike | None = None,
         **params: Any,
     ) -> Self:
         """
@@ -148,9 +148,10 @@ class CalibratedClassifier(
         sample_weight : array-like of shape (n,), optional
             Weights for the calibrators and for the classifier. With metadata routing the classifier
             gets them only if it requests them.
-        sampling_weight : array-like of shape (n,), optional
-            The inverse of each document's inclusion probability, in place of `sample_weight`; see
-            `ScoreCalibrator.fit`. The classifier gets it as its sample_weight.
+        inclusion : array-like of shape (n,), optional
+            The probability that each document was labelled, in place of `sample_weight`; see
+            `ScoreCalibrator.fit`. The classifier gets weights 1 / inclusion that sum to the
+            effective sample size.
         **params
             Metadata. Without routing `groups` goes to the splitter, and all else to the classifier.
 
@@ -176,10 +177,10 @@ class CalibratedClassifier(
         check_scoring(estimator, target.kind)
         if not isinstance(self.ensemble, bool | np.bool_) and self.ensemble != "auto":
             raise ValueError(f"ensemble must be True, False or 'auto', got {self.ensemble!r}.")
-        weight = either_weights(sample_weight, sampling_weight, len(target.y))
+        weight = either_weights(sample_weight, inclusion, len(target.y))
         weights = None
         if weight is not None:
-            weights = "sample_weight" if sampling_weight is None else "sampling_weight"
+            weights = "sample_weight" if inclusion is None else "inclusion"
         calibrator = score_maps.read_calibrator(self.calibrator, weights)
         pooled = isinstance(calibrator, TopicCalibrator)
         if pooled and isinstance(estimator, FrozenEstimator):
@@ -187,7 +188,7 @@ class CalibratedClassifier(
         fit_params, split_params = folds.route(
             self,
             {ESTIMATOR: estimator},
-            sample_weight if sampling_weight is None else weight,
+            effective_weights(sample_weight, inclusion, len(target.y)),
             params,
             called="{name} {kind}",
             others="a step of it or the calibrators",

@@ -288,7 +288,7 @@ def paired_bootstrap(
     resamples: int = 2000,
     groups: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
-    sampling_weight: ArrayLike | None = None,
+    inclusion: ArrayLike | None = None,
     rng: Any = None,
 ) -> PairedDifference:
     """
@@ -307,8 +307,8 @@ def paired_bootstrap(
         groups are drawn whole, for their losses go together.
     sample_weight : array-like of shape (n,), optional
         How many documents each counts for, as if each were repeated; a group stays one group.
-    sampling_weight : array-like of shape (n,), optional
-        1 / the probability that the document was included: it is one document, whatever its weight.
+    inclusion : array-like of shape (n,), optional
+        The probability that the document was labelled: it is one document, whatever that is.
     rng : int, Generator, RandomState or None
         Chooses the documents.
 
@@ -331,7 +331,7 @@ def paired_bootstrap(
     validation.check_count("resamples", resamples)
     difference = _differences(loss_a, loss_b)
     size = difference.size
-    own = validation.either_weights(sample_weight, sampling_weight, size, as_evidence=True)
+    own = validation.either_weights(sample_weight, inclusion, size, as_evidence=True)
     weight = np.ones(size) if own is None else own
     total = weight * difference
     if groups is not None:

@@ -231,7 +231,7 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         scores: ArrayLike,
         y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
-        sampling_weight: ArrayLike | None = None,
+        inclusion: ArrayLike | None = None,
     ) -> Self:
         """
         Fit the calibrator to scores and labels.
@@ -251,10 +251,15 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
             families that are stacked are learnt from at most 256 scores of a class, and those of
             parts from at most 20,000 documents. If there are more, repeating documents changes
             which of them are taken; this has moved probabilities of "average" by 0.01.
-        sampling_weight : array-like of shape (n,), optional
-            The inverse of each document's inclusion probability, where documents were sampled with
-            unequal ones. Only ratios matter. A document of the largest weight that its class may
-            have counts as one, others count less, and P(+) is that of the population.
+        inclusion : array-like of shape (n,), optional
+            The probability that each document had to be labelled, above 0 and at most 1, where it
+            was not the same for all; P(+) is then that of the collection. If it is a function of
+            the score, as in a plan of `bayescal.sampling`, log-odds that are fitted to labels given
+            scores need no weights and get none. Class densities get weights 1 / inclusion, scaled
+            in each class to its effective sample size, (sum w)^2 / sum w^2. If documents of one
+            score have different probabilities, because these depend on labels or on something
+            else, all parts are weighted, and of each class the document of the smallest
+            probability counts as one.
 
         Raises
         ------
@@ -270,7 +275,7 @@ class ScoreCalibrator(FittedHTML, ClassifierMixin, BaseEstimator):  # type: igno
         ConvergenceWarning
             If posterior draws cannot be trusted; `diagnostics_` says the same.
         """
-        self._fitted = fit_scores(self._parameters(), scores, y, sample_weight, sampling_weight)
+        self._fitted = fit_scores(self._parameters(), scores, y, sample_weight, inclusion)
         return self
 
     def update(

@@ -193,7 +193,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
         labels: Any = None,
         topics: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
-        sampling_weight: ArrayLike | None = None,
+        inclusion: ArrayLike | None = None,
     ) -> Self:
         """
         Fit all topics.
@@ -213,9 +213,10 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
             `ScoreCalibrator.fit`, up to the Monte Carlo error of the combination's log scores. Of
             a DataFrame a weight for each row. Of (documents, topics) a weight for each score, or
             for each document, which counts for all of its topics.
-        sampling_weight : array-like of the same shapes, a number, optional
-            The inverse of each document's inclusion probability, as in `ScoreCalibrator.fit`; only
-            ratios within a topic matter. `add_topics` and histories need fits without them.
+        inclusion : array-like of the same shapes, a number, optional
+            The probability that each document had to be labelled, as in `ScoreCalibrator.fit`; all
+            parts are weighted, and only ratios within a topic matter. `add_topics` and histories
+            need fits without it.
 
         Raises
         ------
@@ -223,7 +224,7 @@ class TopicCalibrator(FittedHTML, BaseEstimator):  # type: ignore[misc]
             If an argument is not as described.
         """
         parameters = TopicParameters(**{name: getattr(self, name) for name in FIELDS})
-        data = scores, labels, topics, sample_weight, sampling_weight
+        data = scores, labels, topics, sample_weight, inclusion
         with workers(self.n_jobs, self.memory):
             fitted = fit_topic_scores(parameters, *data)
         self._fitted = fitted

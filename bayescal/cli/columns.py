@@ -45,13 +45,16 @@ class ColumnReader:
         return values
 
     def weights(self, column: str, labelled: Mask, *, sampled: bool) -> validation.Floats:
-        """Return a column of weights of either kind, 0 for rows without a label."""
-        option = "--sampling-weight-column" if sampled else "--weight-column"
+        """Return counts, 0 for rows without a label, or inclusion probabilities, 1 for these."""
+        option = "--inclusion-column" if sampled else "--weight-column"
         cells = self._cells(column, option)
-        reader = ColumnReader(self.path, cells.where(labelled, 0.0).to_frame())
+        reader = ColumnReader(self.path, cells.where(labelled, float(sampled)).to_frame())
         weights: validation.Floats = reader.scores(column, option)
         with usage_errors():
-            validation.as_weights(weights, weights.size, self.name(column))
+            if sampled:
+                validation.as_inclusion(weights, weights.size)
+            else:
+                validation.as_weights(weights, weights.size, self.name(column))
         self.frame[column] = weights
         return weights
 

@@ -71,8 +71,8 @@ WeightColumn = Annotated[
     str | None,
     option("--weight-column", COLUMNS, "Weights of rows in the fit; 2 equals repeating the row."),
 ]
-SAMPLED = "1 / the probability that a row was selected to be labelled; not with --pool."
-SamplingWeightColumn = Annotated[str | None, option("--sampling-weight-column", COLUMNS, SAMPLED)]
+SAMPLED = "The probability that a row had to be labelled, as bayescal sample writes it."
+InclusionColumn = Annotated[str | None, option("--inclusion-column", COLUMNS, SAMPLED)]
 SPLITS = (
     "Rows to fit (calibration or train) and to test on (test). By default a column named split."
 )

@@ -25,7 +25,7 @@ Rows = NDArray[np.intp]
 HELD_OUT = "held_out"
 TEXT_FILES = "*.txt"
 # Columns by their meaning; options and arguments are named after them.
-COLUMNS = ("score", "label", "topic", "weight", "sampling_weight", "split")
+COLUMNS = ("score", "label", "topic", "weight", "inclusion", "split")
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class ScoreTable:
     labelled: Mask  # (n,): rows with a label; the others get a probability only
     topic: NDArray[np.str_] | None = None  # (n,): topic of each row
     weight: Floats | None = None  # (n,): weights in the fit
-    sampled: bool = False  # whether weights are 1 / inclusion probability, and not counts
+    sampled: bool = False  # whether weights are inclusion probabilities, and not counts
     sign: int = 1  # -1 if lower scores stand for positives: times `score` it is the user's
 
     def take(self, rows: Rows) -> ScoreTable:
@@ -80,7 +80,7 @@ class ScoreTable:
 
     def weights(self, rows: Rows) -> dict[str, Floats | None]:
         """Return the weights of some rows, by the name of the argument of a fit."""
-        kind = "sampling_weight" if self.sampled else "sample_weight"
+        kind = "inclusion" if self.sampled else "sample_weight"
         return {kind: None if self.weight is None else self.weight[rows]}
 
     def examples(self, rows: Rows) -> tuple[NDArray[Any], ...]:
@@ -97,13 +97,13 @@ def read_scores(path: Path, arguments: Mapping[str, Any]) -> ScoreTable:
             "--score-column and --label-column must name different columns, got"
             f" {names['score']!r} for both."
         )
-    sampled = names["sampling_weight"] is not None
+    sampled = names["inclusion"] is not None
     if sampled and names["weight"] is not None:
         raise UsageError(
-            "--weight-column counts rows and --sampling-weight-column is 1 / their probability of"
-            " selection: leave out one of them."
+            "--weight-column counts rows and --inclusion-column is their probability to be"
+            " labelled: leave out one of them."
         )
-    sign, weight = sign_of(arguments), names["sampling_weight" if sampled else "weight"]
+    sign, weight = sign_of(arguments), names["inclusion" if sampled else "weight"]
     reader = ColumnReader(path)
     values = reader.scores(names["score"])
     classes, is_positive, labelled = reader.labels(names["label"], arguments["positive"])

@@ -163,7 +163,7 @@ class CombinedClassifier(
         X: Any,
         y: Any,
         sample_weight: ArrayLike | None = None,
-        sampling_weight: ArrayLike | None = None,
+        inclusion: ArrayLike | None = None,
         **params: Any,
     ) -> Self:
         """
@@ -178,9 +178,10 @@ class CombinedClassifier(
         sample_weight : array-like of shape (n,), optional
             How many documents each counts for, to the combiner and to the classifiers. With
             metadata routing a classifier gets them only if it requests them.
-        sampling_weight : array-like of shape (n,), optional
-            1 / the probability that the document was included. The largest counts as one document,
-            so that bands are never narrower than the weighted estimate varies.
+        inclusion : array-like of shape (n,), optional
+            The probability that the document was labelled. A document of the smallest one counts as
+            one, others count less, so that bands are never narrower than the weighted estimate
+            varies.
         **params
             Metadata. Without routing `groups` goes to the splitter, the rest to all classifiers.
 
@@ -198,9 +199,9 @@ class CombinedClassifier(
         if self.measure is not None:
             validation.check_choice("measure", self.measure, tuple(MEASURES))
         weight = validation.either_weights(
-            sample_weight, sampling_weight, len(target.y), as_evidence=True
+            sample_weight, inclusion, len(target.y), as_evidence=True
         )
-        if weight is not None and sampling_weight is not None:
+        if weight is not None and inclusion is not None:
             weight = weight / weight.max()
         combiner = read_combiner(
             self.combiner, normalise=self.normalise, weighted=weight is not None
@@ -208,7 +209,7 @@ class CombinedClassifier(
         fit_params, split_params = route(
             self,
             classifiers,
-            sample_weight if sampling_weight is None else weight,
+            sample_weight if inclusion is None else weight,
             params,
             called="classifier {name!r} ({kind})",
             others="the combiner",

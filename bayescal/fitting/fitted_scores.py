@@ -121,7 +121,7 @@ class FittedScores:
         calibration, groups = self.calibration, self.results.groups
         if tree.read_base_rate(groups) is not None:
             raise ValueError(
-                "update must follow a fit without sampling_weight, whose documents are not kept as"
+                "update must follow a fit without inclusion, whose documents are not kept as"
                 " they were sampled: fit all documents together."
             )
         new = read_new(
@@ -207,7 +207,7 @@ def fit_scores(
     scores: ArrayLike,
     y: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
-    sampling_weight: ArrayLike | None = None,
+    inclusion: ArrayLike | None = None,
 ) -> FittedScores:
     """Fit scores and labels of one problem; see `ScoreCalibrator.fit`."""
     settings = read_settings(parameters)
@@ -216,7 +216,13 @@ def fit_scores(
     asked = parameters.scores_are
     scores_are = population.scores_are if population else resolve_scores(asked)
     data, classes = read_binary_scores(
-        scores, y, sample_weight, scores_are, parameters.positive, sampling_weight
+        scores,
+        y,
+        sample_weight,
+        scores_are,
+        parameters.positive,
+        inclusion,
+        by_part=population is None and settings.inference in ("exact", "mle"),
     )
     data = replace(data, units=units)
     if population is None and asked == AUTO and settings.inference == "exact":
@@ -310,7 +316,9 @@ def _posterior(settings: Settings, data: BinaryScores) -> dict[str, xr.Dataset]:
     options = settings.options
     with one_blas_thread():
         # Draws of a combination alone are free to step up, or down, at an end.
-        levels = find_levels(data) if options.combined and not options.monotone else None
+        levels = None
+        if options.combined and not options.monotone and not data.by_score:
+            levels = find_levels(data)
         if levels is None:
             return fit_parts(settings.parts, data, options, settings.rng)
         groups = fit_parts(settings.parts, levels.rest, options, settings.rng)

@@ -127,7 +127,7 @@ class FittedTopics:
             raise ValueError(f"topics {', '.join(map(repr, known))} are fitted already: fit again.")
         if "base_rate" in self.results.groups[CONSTANTS]:
             raise ValueError(
-                "add_topics must follow a fit without sampling_weight: fit all topics together."
+                "add_topics must follow a fit without inclusion: fit all topics together."
             )
         rng = generator(self.parameters.random_state)
         with one_blas_thread():
@@ -175,7 +175,7 @@ def fit_topic_scores(
     labels: Any,
     names: Any,
     sample_weight: Any = None,
-    sampling_weight: Any = None,
+    inclusion: Any = None,
 ) -> FittedTopics:
     """Fit scores and labels of many topics; see `TopicCalibrator.fit`."""
     options = read_topic_options(parameters)
@@ -184,7 +184,7 @@ def fit_topic_scores(
         labels,
         names,
         sample_weight,
-        sampling_weight,
+        inclusion,
         positive=parameters.positive,
         scores_are=options.scores_are,
     )

@@ -209,7 +209,7 @@ def _population(results: Results, what: str) -> Results:
     if pooling != "partial":
         raise ValueError(f"{MAY_BE}; {what} of pooling={pooling!r}, which has no population.")
     if "base_rate" in results.groups[CONSTANTS]:
-        raise ValueError(f"{MAY_BE}; {what} of documents with sampling_weight.")
+        raise ValueError(f"{MAY_BE}; {what} of documents fitted with inclusion.")
     # A single topic is fitted by itself, whatever the pooling, and its base rate has one prior.
     draws = read_population(results.groups, all_paths(results.groups)[0])
     if np.all(np.ptp(draws.rate, axis=1) == 0.0):

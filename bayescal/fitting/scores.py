@@ -40,6 +40,28 @@ class BinaryScores:
     # Parameters of the beta of P(+) in the population that documents were sampled from with unequal
     # probabilities; None where their own share tells
     base_rate: tuple[float, float] | None = None
+    # Whether the weights are of a design that chose documents by their scores alone
+    by_score: bool = False
+
+    @property
+    def given_scores(self) -> BinaryScores:
+        """
+        Return the data for models of labels given scores, which a design by score leaves alone.
+
+        p(y_S, S | s, theta) = p(S | s) prod_{i in S} p(y_i | s_i, theta): the design says nothing
+        of theta (D. B. Rubin, "Inference and missing data", Biometrika 63, 1976).
+        """
+        if not self.by_score:
+            return self
+        units = self.centre_and_spread
+        return replace(self, weight=None, units=units)
+
+    @property
+    def rate_counts(self) -> tuple[float, float]:
+        """Return the positives and negatives that P(+) of the collection is known from."""
+        if self.by_score and self.base_rate is not None:
+            return self.base_rate[0] - 1.0, self.base_rate[1] - 1.0
+        return self.total(True), self.total(False)
 
     @property
     def centre_and_spread(self) -> tuple[float, float]:
@@ -94,9 +116,15 @@ def read_binary_scores(
     sample_weight: ArrayLike | None,
     scores_are: str = "scores",
     positive: Any = None,
-    sampling_weight: ArrayLike | None = None,
+    inclusion: ArrayLike | None = None,
+    *,
+    by_part: bool = True,
 ) -> tuple[BinaryScores, NDArray[Any]]:
-    """Return the checked data of one problem, and its negative and positive class."""
+    """
+    Return the checked data of one problem, and its negative and positive class.
+
+    `by_part` says whether each part is fitted by itself, so that weights may be for some alone.
+    """
     if y is None:
         raise ValueError(
             "y must hold the labels: a calibrator requires y to be passed, but the target y is"
@@ -105,10 +133,12 @@ def read_binary_scores(
     ends = validation.probability_ends(validation.as_scores(scores), scores_are)
     values = validation.as_scores_of(scores, scores_are, ends=ends)
     validation.check_same_length("scores", values.size, "y", len(np.asarray(y)))
-    weight, base_rate = validation.either_weights(sample_weight, sampling_weight, values.size), None
+    weight, base_rate = validation.either_weights(sample_weight, inclusion, values.size), None
+    by_score = False
     classes, is_positive = validation.encode_labels(y, weight, positive=positive, scores=values)
-    if weight is not None and sampling_weight is not None:
-        weight, (positives, negatives) = sampled(weight, is_positive, values)
+    if weight is not None and inclusion is not None:
+        by_score = by_part and chosen_by_score(weight, is_positive, values)
+        weight, (positives, negatives) = sampled(weight, is_positive, values, by_score=by_score)
         base_rate = 1.0 + positives, 1.0 + negatives
     elif weight is not None:
         validation.warn_unless_counts(weight)
@@ -116,17 +146,40 @@ def read_binary_scores(
         values, is_positive, bounded_weights(weight), scores_are, validation.name_of(scores)
     )
     score = within_reach(values, *data.own_units)
-    return replace(data, score=score, ends=ends, base_rate=base_rate), classes
+    return replace(data, score=score, ends=ends, base_rate=base_rate, by_score=by_score), classes
+
+
+# Weights of neighbours that differ by less are those of a smooth function of the score.
+SMOOTH = 1.25
+
+
+def chosen_by_score(weight: Floats, positive: NDArray[np.bool_], score: Floats) -> bool:
+    """
+    Return whether inclusion probabilities are a function of the score.
+
+    Between the weights of the documents of the other class with the next lower and the next higher
+    score lie those of most documents of the rarer class, up to a factor of 1.25.
+    """
+    rarer, other = sorted((np.flatnonzero(positive), np.flatnonzero(~positive)), key=len)
+    other = other[np.argsort(score[other], kind="stable")]
+    above = np.searchsorted(score[other], score[rarer])
+    around = weight[other][np.clip([above - 1, above], 0, other.size - 1)]
+    own = weight[rarer]
+    inside = (around.min(axis=0) / SMOOTH <= own) & (own <= around.max(axis=0) * SMOOTH)
+    # Beyond all scores of the other class there is a neighbour on one side alone.
+    inside |= (above == 0) | (above == other.size)
+    return bool(inside.mean() > 0.8)
 
 
 def sampled(
-    weight: Floats, positive: NDArray[np.bool_], score: Floats
+    weight: Floats, positive: NDArray[np.bool_], score: Floats, *, by_score: bool = False
 ) -> tuple[Floats, tuple[float, float]]:
     """
-    Return likelihood weights for inverse inclusion probabilities w, and how often P(+) was seen.
+    Return likelihood weights for w = 1 / inclusion, and the counts that P(+) is known from.
 
-    The largest that a document of a class may have weighs one: with weights v of at most 1,
-    sum v^2 I <= sum v I for the informations I of the documents, so that the posterior is never
+    Chosen by score, the documents of each class weigh as many as their effective sample size.
+    Otherwise the largest that a document of a class may have weighs one: with weights v of at most
+    1, sum v^2 I <= sum v I for the informations I of the documents, so that the posterior is never
     narrower than the weighted estimate varies. The share of positives, p = sum w y / sum w, is
     known from as many documents as a binomial share is whose variance is that of p,
     sum w^2 (y - p)^2 / (sum w)^2; from Kish's effective sample size where all labels agree.
@@ -138,6 +191,10 @@ def sampled(
         return out, (size * share, size * (1.0 - share))
     variance = float((out**2 @ (positive - share) ** 2) / out.sum() ** 2)
     size = share * (1.0 - share) / variance
+    if by_score:
+        for mine in (positive, ~positive):
+            out[mine] *= validation.effective_size(out[mine]) / out[mine].sum()
+        return out, (size * share, size * (1.0 - share))
     of_positive, of_negative = out[positive].max(), out[~positive].max()
     ratio = validation.ratio_of_weights(out, positive, score)
     out[positive] /= max(of_positive, of_negative * ratio)
@@ -218,7 +275,7 @@ class TopicScores:
     rate_counts: Floats | None = None
 
     def as_sampled(self) -> TopicScores:
-        """Return the documents, their inverse inclusion probabilities as `sampled` weighs them."""
+        """Return the documents, with weights 1 / inclusion as `sampled` scales them."""
         inverse = np.ones(self.score.size) if self.weight is None else self.weight
         weight, counts = np.ones(self.score.size), np.zeros((self.names.size, 2))
         for k, rows in enumerate(self.rows()):
@@ -342,7 +399,7 @@ def read_topics(
     labels: Any = None,
     topics: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
-    sampling_weight: ArrayLike | None = None,
+    inclusion: ArrayLike | None = None,
     *,
     positive: Any = None,
     classes: NDArray[Any] | None = None,
@@ -363,9 +420,11 @@ def read_topics(
     if not known.any():
         wanted = "one label of each class" if classes is None else "one label"
         raise ValueError(f"labels must hold at least {wanted}, got none.")
-    validation.check_one_kind(sample_weight, sampling_weight)
+    validation.check_one_kind(sample_weight, inclusion)
     weight = _weights(sample_weight, cells.shape, "sample_weight")
-    inverse = _weights(sampling_weight, cells.shape, "sampling_weight")
+    inverse = _weights(inclusion, cells.shape, "inclusion")
+    if inverse is not None:
+        inverse = 1.0 / validation.as_inclusion(inverse, inverse.size)
     if weight is not None:
         validation.warn_unless_counts(weight[known])
     weight = weight if inverse is None else inverse

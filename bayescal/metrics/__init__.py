@@ -1,7 +1,7 @@
 """Metrics of probabilities: scores and their decompositions, calibration, tests, intervals.
 
 Every metric takes ``(y_true, y_prob, *, sample_weight)`` as scikit-learn's do; a weight of 2 equals
-repeating the document. Inverse inclusion probabilities are another thing: `sampling_weight`.
+repeating the document. Of documents sampled with unequal probabilities pass these: `inclusion`.
 """
 
 from bayescal.metrics.calibration_error import calibration_error as calibration_error

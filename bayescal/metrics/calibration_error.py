@@ -22,7 +22,7 @@ def calibration_error(
     norm: str = "l1",
     debias: bool = False,
     sample_weight: ArrayLike | None = None,
-    sampling_weight: ArrayLike | None = None,
+    inclusion: ArrayLike | None = None,
 ) -> float:
     """
     Return the calibration error of probabilities, in probability.
@@ -48,8 +48,8 @@ def calibration_error(
         true ones. Either way never below 0.
     sample_weight : array-like of shape (n,), optional
         How many documents each counts for; `debias` takes their sums for numbers of documents.
-    sampling_weight : array-like of shape (n,), optional
-        1 / the probability that the document was included; `debias` takes effective sample sizes.
+    inclusion : array-like of shape (n,), optional
+        The probability that the document was labelled; `debias` takes effective sample sizes.
 
     Raises
     ------
@@ -75,7 +75,7 @@ def calibration_error(
     check_choice("norm", norm, NORMS)
     check_flag(debias=debias)
     check_choice("strategy", strategy, (*STRATEGIES, "sweep"))
-    outcomes = read_outcomes(y_true, y_prob, sample_weight, sampling_weight, as_evidence=debias)
+    outcomes = read_outcomes(y_true, y_prob, sample_weight, inclusion, as_evidence=debias)
     sweeping = strategy == "sweep"
     bins = _sweep(outcomes, n_bins) if sweeping else bin_outcomes(outcomes, n_bins, strategy)
     share = bins.weight / bins.weight.sum()
@@ -134,7 +134,7 @@ def smooth_calibration_error(
     y_prob: ArrayLike,
     *,
     sample_weight: ArrayLike | None = None,
-    sampling_weight: ArrayLike | None = None,
+    inclusion: ArrayLike | None = None,
 ) -> float:
     """
     Return the smooth calibration error (smECE) of probabilities, in probability.
@@ -147,7 +147,7 @@ def smooth_calibration_error(
 
     Parameters
     ----------
-    y_true, y_prob, sample_weight, sampling_weight : array-like of shape (n,)
+    y_true, y_prob, sample_weight, inclusion : array-like of shape (n,)
         See `log_loss`. Of several classes see `top_label`.
 
     Returns
@@ -179,7 +179,7 @@ def smooth_calibration_error(
     >>> round(smooth_calibration_error(y, p), 2), round(smooth_calibration_error(y, p**2), 2)
     (0.03, 0.15)
     """
-    return smooth_error(read_outcomes(y_true, y_prob, sample_weight, sampling_weight))
+    return smooth_error(read_outcomes(y_true, y_prob, sample_weight, inclusion))
 
 
 def smooth_error(outcomes: Forecasts) -> float:

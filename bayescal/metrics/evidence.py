@@ -111,7 +111,7 @@ def spiegelhalter_test(
     y_prob: ArrayLike,
     *,
     sample_weight: ArrayLike | None = None,
-    sampling_weight: ArrayLike | None = None,
+    inclusion: ArrayLike | None = None,
 ) -> SpiegelhalterTest:
     """
     Test that probabilities are calibrated, two-sided.
@@ -121,7 +121,7 @@ def spiegelhalter_test(
 
     Parameters
     ----------
-    y_true, y_prob, sample_weight, sampling_weight : array-like of shape (n,)
+    y_true, y_prob, sample_weight, inclusion : array-like of shape (n,)
         See `log_loss`.
 
     Returns
@@ -146,7 +146,7 @@ def spiegelhalter_test(
     >>> spiegelhalter_test([1, 1, 0, 0], [0.8, 0.7, 0.3, 0.1]).pvalue.__round__(3)
     0.303
     """
-    outcomes = read_outcomes(y_true, y_prob, sample_weight, sampling_weight, as_evidence=True)
+    outcomes = read_outcomes(y_true, y_prob, sample_weight, inclusion, as_evidence=True)
     if outcomes.impossible.size:
         return SpiegelhalterTest(math.inf, 0.0)
     p, weight = outcomes.p, outcomes.counts
@@ -195,7 +195,7 @@ def calibration_evidence(
     method: str = "unit_information",
     prior: float = 0.5,
     sample_weight: ArrayLike | None = None,
-    sampling_weight: ArrayLike | None = None,
+    inclusion: ArrayLike | None = None,
 ) -> CalibrationEvidence:
     """
     Weigh "the probabilities are calibrated" against "their log-odds need a linear change".
@@ -204,7 +204,7 @@ def calibration_evidence(
 
     Parameters
     ----------
-    y_true, y_prob, sample_weight, sampling_weight : array-like of shape (n,)
+    y_true, y_prob, sample_weight, inclusion : array-like of shape (n,)
         See `log_loss`; for the change, probabilities of 0 and 1 stand for 1e-15 and 1 - 1e-15.
     method : {"unit_information", "bic"}
         The exact evidence under a normal prior of (intercept, slope) around (0, 1) worth as much as
@@ -236,7 +236,7 @@ def calibration_evidence(
     """
     check_choice("method", method, METHODS)
     check_fraction(prior=prior)
-    outcomes = read_outcomes(y_true, y_prob, sample_weight, sampling_weight, as_evidence=True)
+    outcomes = read_outcomes(y_true, y_prob, sample_weight, inclusion, as_evidence=True)
     line = LinearChange(outcomes)
     unchanged = line.log_likelihood(np.array([[0.0], [1.0]]))[0]
     best = line.maximise(np.zeros((2, 2)))

@@ -15,7 +15,7 @@ MOST_NAMED = 5
 
 
 class Forecasts(NamedTuple):
-    """Checked input: labels, P(+), weights or None, and whether those are sampling weights."""
+    """Checked input: labels, P(+), weights or None, and whether those are 1 / inclusion."""
 
     truth: NDArray[np.bool_]
     p: Floats
@@ -50,8 +50,8 @@ class Forecasts(NamedTuple):
         """
         Return the weights scaled to the size of a simple random sample that is as informative.
 
-        Counts stay as they are. For sampling weights that depend on neither class nor probability
-        the sum is Kish's effective sample size (Rao and Scott's first-order correction).
+        Counts stay as they are. If inclusion depends on neither class nor probability, the sum is
+        Kish's effective sample size (Rao and Scott's first-order correction).
         """
         variance = float(self.variance.sum())
         if not self.sampled or variance == 0.0:
@@ -78,7 +78,7 @@ def read_outcomes(
     y_true: ArrayLike,
     y_prob: ArrayLike,
     sample_weight: ArrayLike | None = None,
-    sampling_weight: ArrayLike | None = None,
+    inclusion: ArrayLike | None = None,
     *,
     as_evidence: bool = False,
 ) -> Forecasts:
@@ -86,14 +86,12 @@ def read_outcomes(
     p = as_probabilities(y_prob)
     truth = as_truth(y_true)
     check_same_length("y_true", truth.size, "y_prob", p.size)
-    weight = validation.either_weights(
-        sample_weight, sampling_weight, p.size, as_evidence=as_evidence
-    )
-    return Forecasts(truth, p, weight, sampling_weight is not None)
+    weight = validation.either_weights(sample_weight, inclusion, p.size, as_evidence=as_evidence)
+    return Forecasts(truth, p, weight, inclusion is not None)
 
 
 def given_included(p: Floats, one: Floats, other: Floats) -> Floats:
-    """Return P(positive | included) where sampling weights of the two classes differ."""
+    """Return P(positive | included) where inclusion probabilities of the two classes differ."""
     positive = p * other
     total = positive + (1.0 - p) * one
     return np.divide(positive, total, out=np.zeros_like(p), where=total > 0.0)

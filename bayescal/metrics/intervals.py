@@ -50,7 +50,7 @@ def bootstrap_interval(
     resamples: int = 1000,
     kind: str = "percentile",
     sample_weight: ArrayLike | None = None,
-    sampling_weight: ArrayLike | None = None,
+    inclusion: ArrayLike | None = None,
     rng: Any = None,
 ) -> Interval:
     """
@@ -72,8 +72,8 @@ def bootstrap_interval(
         never negative, such as `calibration_error`: resampling adds to them what it adds to data.
     sample_weight : array-like of shape (n,), optional
         How many documents each counts for. Their sum, rounded, is drawn, as if each were repeated.
-    sampling_weight : array-like of shape (n,), optional
-        1 / the probability that the document was included. Documents are drawn with their weights.
+    inclusion : array-like of shape (n,), optional
+        The probability that the document was labelled. Documents are drawn with their weights.
     rng : int, Generator, RandomState or None
         Chooses the documents.
 
@@ -96,9 +96,7 @@ def bootstrap_interval(
     validation.check_fraction(level=level)
     validation.check_count("resamples", resamples)
     validation.check_choice("kind", kind, KINDS)
-    outcomes = read_outcomes(
-        y_true, y_prob, sample_weight, sampling_weight, as_evidence=True
-    ).counted()
+    outcomes = read_outcomes(y_true, y_prob, sample_weight, inclusion, as_evidence=True).counted()
     value = float(metric(outcomes.truth, outcomes.p, sample_weight=outcomes.weight))
     rng, counts = validation.generator(rng), outcomes.counts
     # A weight below 1/2 in all would leave nothing to draw.
@@ -123,7 +121,7 @@ def posterior_interval(
     level: float = 0.9,
     resample: bool = False,
     sample_weight: ArrayLike | None = None,
-    sampling_weight: ArrayLike | None = None,
+    inclusion: ArrayLike | None = None,
     rng: Any = None,
 ) -> Interval:
     """
@@ -145,8 +143,8 @@ def posterior_interval(
         the documents are taken as given.
     sample_weight : array-like of shape (n,), optional
         How many documents each counts for; with `resample`, as if each were repeated.
-    sampling_weight : array-like of shape (n,), optional
-        1 / the probability that the document was included.
+    inclusion : array-like of shape (n,), optional
+        The probability that the document was labelled.
     rng : int, Generator, RandomState or None
         Seeds the weights of the documents.
 
@@ -170,11 +168,9 @@ def posterior_interval(
     validation.check_flag(resample=resample)
     truth = as_truth(y_true)
     probabilities = as_draws(draws, truth.size)
-    weight = validation.either_weights(
-        sample_weight, sampling_weight, truth.size, as_evidence=resample
-    )
+    weight = validation.either_weights(sample_weight, inclusion, truth.size, as_evidence=resample)
     # Gamma variables in proportion are a Dirichlet: of n documents a flat one.
-    shape, scale = (weight, 1.0) if sampling_weight is None else (None, weight)
+    shape, scale = (weight, 1.0) if inclusion is None else (None, weight)
     shape = np.ones(truth.size) if shape is None else shape
     rng = validation.generator(rng)
     values = np.empty(len(probabilities))

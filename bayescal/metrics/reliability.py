@@ -157,7 +157,7 @@ def reliability_curve(
     level: float = 0.9,
     resamples: int = 500,
     sample_weight: ArrayLike | None = None,
-    sampling_weight: ArrayLike | None = None,
+    inclusion: ArrayLike | None = None,
     rng: Any = None,
 ) -> ReliabilityCurve:
     """
@@ -182,8 +182,8 @@ def reliability_curve(
         Data sets drawn for the consistency band.
     sample_weight : array-like of shape (n,), optional
         How many documents each counts for.
-    sampling_weight : array-like of shape (n,), optional
-        1 / the probability that the document was included, which may depend on its score and class.
+    inclusion : array-like of shape (n,), optional
+        The probability that the document was labelled, which may depend on its score and class.
     rng : int, Generator, RandomState or None
         Seeds the consistency band.
 
@@ -219,7 +219,7 @@ def reliability_curve(
     check_choice("method", method, ("corp", *STRATEGIES))
     check_fraction(level=level)
     outcomes = read_outcomes(
-        y_true, y_prob, sample_weight, sampling_weight, as_evidence=band is not None
+        y_true, y_prob, sample_weight, inclusion, as_evidence=band is not None
     ).counted()
     fit = _corp if method == "corp" else _binned
     curve, refit = fit(outcomes, n_bins, method)
@@ -402,7 +402,7 @@ def score_decomposition(
     *,
     score: Metric = brier_score,
     sample_weight: ArrayLike | None = None,
-    sampling_weight: ArrayLike | None = None,
+    inclusion: ArrayLike | None = None,
 ) -> Decomposition:
     """
     Return the CORP decomposition of a proper score.
@@ -412,7 +412,7 @@ def score_decomposition(
 
     Parameters
     ----------
-    y_true, y_prob, sample_weight, sampling_weight : array-like of shape (n,)
+    y_true, y_prob, sample_weight, inclusion : array-like of shape (n,)
         See `log_loss`.
     score : callable
         A proper score: `brier_score`, `log_loss`, or functools.partial(log_loss, base=2).
@@ -439,7 +439,7 @@ def score_decomposition(
     >>> round(parts.miscalibration, 3), round(parts.discrimination, 3), parts.uncertainty
     (0.06, 0.125, 0.25)
     """
-    outcomes = read_outcomes(y_true, y_prob, sample_weight, sampling_weight).counted()
+    outcomes = read_outcomes(y_true, y_prob, sample_weight, inclusion).counted()
     truth, p, weight = outcomes.truth, outcomes.p, outcomes.counts
     levels = levels_of(outcomes)
     best = np.clip(recalibrate(levels.y, levels.weight), 0.0, 1.0)[levels.of]

@@ -29,7 +29,7 @@ def log_loss(
     *,
     base: float = math.e,
     sample_weight: ArrayLike | None = None,
-    sampling_weight: ArrayLike | None = None,
+    inclusion: ArrayLike | None = None,
 ) -> float:
     """
     Return the mean of -log P(what happened).
@@ -47,8 +47,8 @@ def log_loss(
         Base of the logarithm: e for nats, 2 for bits.
     sample_weight : array-like of shape (n,), optional
         How many documents each counts for: a weight of 2 equals repeating the document.
-    sampling_weight : array-like of shape (n,), optional
-        1 / the probability that the document was included in the sample. A mean is the same with
+    inclusion : array-like of shape (n,), optional
+        The probability that the document was labelled in the sample. A mean is the same with
         either kind of weights, its uncertainty is not; only one kind may be given.
 
     Raises
@@ -65,7 +65,7 @@ def log_loss(
 
     if not 0.0 < base < math.inf or base == 1.0:
         raise ValueError(f"base must be positive, finite and not 1, got {base}.")
-    truth, p, weight, _ = read_outcomes(y_true, y_prob, sample_weight, sampling_weight)
+    truth, p, weight, _ = read_outcomes(y_true, y_prob, sample_weight, inclusion)
     nats = natural_log_loss(truth, p, sample_weight=weight, labels=[False, True])
     return float(nats) / math.log(base)
 
@@ -75,14 +75,14 @@ def brier_score(
     y_prob: ArrayLike,
     *,
     sample_weight: ArrayLike | None = None,
-    sampling_weight: ArrayLike | None = None,
+    inclusion: ArrayLike | None = None,
 ) -> float:
     """
     Return the mean of (P(+) - y)^2: scikit-learn's `brier_score_loss`.
 
     Parameters
     ----------
-    y_true, y_prob, sample_weight, sampling_weight : array-like of shape (n,)
+    y_true, y_prob, sample_weight, inclusion : array-like of shape (n,)
         See `log_loss`.
 
     References
@@ -97,7 +97,7 @@ def brier_score(
     """
     from sklearn.metrics import brier_score_loss
 
-    truth, p, weight, _ = read_outcomes(y_true, y_prob, sample_weight, sampling_weight)
+    truth, p, weight, _ = read_outcomes(y_true, y_prob, sample_weight, inclusion)
     return float(brier_score_loss(truth, p, sample_weight=weight, pos_label=True))
 
 

@@ -187,7 +187,7 @@ def calibration_verdict(
     draws: ArrayLike | None = None,
     level: float = 0.95,
     sample_weight: ArrayLike | None = None,
-    sampling_weight: ArrayLike | None = None,
+    inclusion: ArrayLike | None = None,
 ) -> CalibrationVerdict:
     """
     Say whether probabilities are right as far as held-out labels can tell, and what to do.
@@ -216,8 +216,8 @@ def calibration_verdict(
         See `CalibrationVerdict`.
     sample_weight : array-like of shape (n,), optional
         How many documents each counts for.
-    sampling_weight : array-like of shape (n,), optional
-        1 / the probability that the document was included, which may depend on its score and class.
+    inclusion : array-like of shape (n,), optional
+        The probability that the document was labelled, which may depend on its score and class.
 
     Raises
     ------
@@ -260,9 +260,7 @@ def calibration_verdict(
     'uncertain'
     """
     check_fraction(level=level)
-    outcomes = inputs.read_outcomes(
-        y_true, y_prob, sample_weight, sampling_weight, as_evidence=True
-    )
+    outcomes = inputs.read_outcomes(y_true, y_prob, sample_weight, inclusion, as_evidence=True)
     drawn = None if draws is None else inputs.as_draws(draws, outcomes.p.size)
     change = LinearChange(outcomes)
     intercept, slope = change.maximise(change.unit_information())

@@ -64,7 +64,7 @@ def prior_posterior(
     b: float = 1.0,
     level: float = 0.9,
     sample_weight: ArrayLike | None = None,
-    sampling_weight: ArrayLike | None = None,
+    inclusion: ArrayLike | None = None,
     rng: Any = None,
 ) -> PriorPosterior:
     """
@@ -86,8 +86,8 @@ def prior_posterior(
         Probability of the interval.
     sample_weight : array-like of shape (documents,), optional
         How many documents each counts for.
-    sampling_weight : array-like of shape (documents,), optional
-        1 / the probability that the document was included.
+    inclusion : array-like of shape (documents,), optional
+        The probability that the document was labelled.
     rng : int, Generator, RandomState or None
         Seeds the draws.
 
@@ -116,7 +116,7 @@ def prior_posterior(
         raise ValueError(
             f"log_ratio must have shape (draws, documents) and hold no nan, got {ratio.shape}."
         )
-    weight = effective_weights(sample_weight, sampling_weight, ratio.shape[1])
+    weight = effective_weights(sample_weight, inclusion, ratio.shape[1])
     return _posterior(
         ratio, np.ones(ratio.shape[1]) if weight is None else weight, a, b, level, rng
     )
@@ -272,7 +272,7 @@ def prior_by_em(
     prior: ArrayLike,
     *,
     sample_weight: ArrayLike | None = None,
-    sampling_weight: ArrayLike | None = None,
+    inclusion: ArrayLike | None = None,
 ) -> PriorByEM:
     """
     Return the class prior of new documents that makes their calibrated probabilities likeliest.
@@ -289,8 +289,8 @@ def prior_by_em(
     prior : float or array-like of shape (classes,)
         The class prior that `y_prob` were made with: that of the collection fitted, or what was
         passed as `prior=`.
-    sample_weight, sampling_weight : array-like of shape (n,), optional
-        How many documents each counts for, or 1 / the probability that it was included.
+    sample_weight, inclusion : array-like of shape (n,), optional
+        How many documents each counts for, or the probability that it was labelled.
 
     Returns
     -------
@@ -315,7 +315,7 @@ def prior_by_em(
     0.1875
     """
     p, old, binary = _read_probabilities(y_prob, prior)
-    weight = either_weights(sample_weight, sampling_weight, p.shape[0])
+    weight = either_weights(sample_weight, inclusion, p.shape[0])
     if weight is not None:
         # Documents that do not count may be impossible where the others' prior is 0 or 1.
         p, weight = p[weight > 0.0], weight[weight > 0.0]

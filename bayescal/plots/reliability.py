@@ -85,7 +85,7 @@ class ReliabilityDisplay(display.Display):
         pos_label: Any = None,
         prior: Prior | None = None,
         sample_weight: ArrayLike | None = None,
-        sampling_weight: ArrayLike | None = None,
+        inclusion: ArrayLike | None = None,
         name: str | None = None,
         ax: Axes | None = None,
         method: str = "corp",
@@ -112,8 +112,8 @@ class ReliabilityDisplay(display.Display):
             The class or label whose probability to show; by default the positive one of two.
         prior : float, array-like or frozen scipy.stats distribution, optional
             See `ScoreCalibrator.decision_function`.
-        sample_weight, sampling_weight : array-like of shape (n,), optional
-            How many documents each counts for, or else 1 / its inclusion probability.
+        sample_weight, inclusion : array-like of shape (n,), optional
+            How many documents each counts for, or the probability that it was labelled.
         name : str, optional
             Name of the model in the legend.
         ax : matplotlib.axes.Axes, optional
@@ -140,7 +140,7 @@ class ReliabilityDisplay(display.Display):
             truth = documents.positive != turned
             p = probability(-log_odds if turned else log_odds)
             positive_class = str(pos_label) if turned else class_name(problem)
-            sample_weight = documents.weight if sampling_weight is None else sample_weight
+            sample_weight = documents.weight if inclusion is None else sample_weight
         else:
             label = topic if pos_label is None else pos_label
             p, truth, positive_class = _predicted(calibrator, scores, y, label, prior)
@@ -154,7 +154,7 @@ class ReliabilityDisplay(display.Display):
             band=band,
             level=level,
             sample_weight=sample_weight,
-            sampling_weight=sampling_weight,
+            inclusion=inclusion,
             random_state=random_state,
             ax=ax,
             counts=counts,
@@ -175,7 +175,7 @@ class ReliabilityDisplay(display.Display):
         band: str | None = "consistency",
         level: float = 0.9,
         sample_weight: ArrayLike | None = None,
-        sampling_weight: ArrayLike | None = None,
+        inclusion: ArrayLike | None = None,
         random_state: Any = 0,
         ax: Axes | None = None,
         counts: bool = True,
@@ -204,8 +204,8 @@ class ReliabilityDisplay(display.Display):
             See `bayescal.metrics.reliability_curve`.
         level : float
             Probability of the band at each point.
-        sample_weight, sampling_weight : array-like of shape (n,), optional
-            How many documents each counts for, or else 1 / its inclusion probability.
+        sample_weight, inclusion : array-like of shape (n,), optional
+            How many documents each counts for, or the probability that it was labelled.
         random_state : int, numpy Generator, RandomState or None
             Seeds the band.
         ax : matplotlib.axes.Axes, optional
@@ -230,7 +230,7 @@ class ReliabilityDisplay(display.Display):
             level=level,
             resamples=RESAMPLES,
             sample_weight=sample_weight,
-            sampling_weight=sampling_weight,
+            inclusion=inclusion,
             rng=random_state,
         )
         variables: dict[str, Any] = {
@@ -243,7 +243,7 @@ class ReliabilityDisplay(display.Display):
                 "upper": ("prob_pred", diagram.upper),
             }
         p = np.asarray(y_prob, dtype=np.float64)
-        weight = either_weights(sample_weight, sampling_weight, p.size)
+        weight = either_weights(sample_weight, inclusion, p.size)
         count, edges = np.histogram(p, COUNT_BINS, axis_range(p), weights=weight)
         variables |= {
             "count": ("bin", count),

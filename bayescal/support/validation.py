@@ -390,51 +390,71 @@ def generator(random_state: Any) -> np.random.Generator:
         ) from None
 
 
-# Weights that are counts, and weights that are inverse inclusion probabilities.
+# Weights that count documents, and inclusion probabilities, whose inverses weigh them.
 
-# Weights look like sampling weights if they are not whole numbers and sum to this many times the
+# Weights look like 1 / inclusion if they are not whole numbers and sum to this many times the
 # number of documents, or if no more than a few values, one of them large, weigh many documents.
 EXCESS = 2.0
+LEAST_INCLUSION = 1e-12  # of one document in a million million
 FEW_VALUES, LARGE_COUNT, MANY_DOCUMENTS = 3, 10.0, 20
 
 
 def effective_weights(
-    sample_weight: ArrayLike | None, sampling_weight: ArrayLike | None, n: int
+    sample_weight: ArrayLike | None, inclusion: ArrayLike | None, n: int
 ) -> Floats | None:
     """
     Return weights that sum to the number of documents that they are worth, or None for equal ones.
 
-    Counts stay; inverse inclusion probabilities w are scaled to sum to (sum w)^2 / sum w^2 (Kish).
+    Counts stay; w = 1 / inclusion is scaled to sum to (sum w)^2 / sum w^2 (Kish).
     """
-    weight = either_weights(sample_weight, sampling_weight, n, as_evidence=True)
-    if weight is None or sampling_weight is None:
+    weight = either_weights(sample_weight, inclusion, n, as_evidence=True)
+    if weight is None or inclusion is None:
         return weight
     return np.asarray(weight * (effective_size(weight) / weight.sum()))
 
 
 def either_weights(
     sample_weight: ArrayLike | None,
-    sampling_weight: ArrayLike | None,
+    inclusion: ArrayLike | None,
     n: int,
     *,
     as_evidence: bool = False,
 ) -> Floats | None:
-    """Return the given kind of weights; as evidence, warn of counts that do not look like any."""
-    if sampling_weight is None:
+    """Return counts, or 1 / inclusion; as evidence, warn of counts that do not look like any."""
+    if inclusion is None:
         weight = as_weights(sample_weight, n)
         if as_evidence and weight is not None:
             warn_unless_counts(weight)
         return weight
-    check_one_kind(sample_weight, sampling_weight)
-    return as_weights(sampling_weight, n, "sampling_weight")
+    check_one_kind(sample_weight, inclusion)
+    return 1.0 / as_inclusion(inclusion, n)
 
 
-def check_one_kind(sample_weight: Any, sampling_weight: Any) -> None:
-    """Raise ValueError if there are weights of both kinds."""
-    if sample_weight is not None and sampling_weight is not None:
+def as_inclusion(inclusion: ArrayLike, n: int) -> Floats:
+    """Return inclusion probabilities as a float64 array of shape (n,)."""
+    p = as_reals(inclusion, "inclusion")
+    p = np.full(n, p) if p.ndim == 0 else p
+    if p.shape != (n,):
         raise ValueError(
-            "either sample_weight or sampling_weight must be None, got both: sample_weight is how"
-            " many documents each counts for, sampling_weight is 1 / its inclusion probability."
+            f"inclusion must have shape ({n},), one probability a document, got {p.shape}."
+        )
+    # Written so that nan fails too.
+    good = (p >= LEAST_INCLUSION) & (p <= 1.0)
+    if not good.all():
+        hint = " Of weights 1 / probability give inclusion=1 / weights." * bool(np.nanmax(p) > 1.0)
+        raise ValueError(
+            "inclusion must hold the probability that each document had to be labelled, above 0"
+            f" and at most 1, got {p[~good].flat[0]:g}.{hint}"
+        )
+    return p
+
+
+def check_one_kind(sample_weight: Any, inclusion: Any) -> None:
+    """Raise ValueError if there are weights of both kinds."""
+    if sample_weight is not None and inclusion is not None:
+        raise ValueError(
+            "either sample_weight or inclusion must be None, got both: sample_weight is how"
+            " many documents each counts for, inclusion the probability that it was labelled."
         )
 
 
@@ -446,7 +466,7 @@ def effective_size(weight: Floats) -> float:
 
 def ratio_of_weights(weight: Floats, positive: NDArray[np.bool_], score: Floats) -> float:
     """
-    Return the sampling weight of a positive over that of a negative of the same score.
+    Return the weight of a positive over that of a negative of the same score.
 
     That is the median, over documents of the rarer class, of the ratio to the document of the other
     class with the nearest score: 1 where documents were sampled by their scores.
@@ -467,8 +487,8 @@ def warn_unless_counts(weight: Floats) -> None:
     if not look_like_counts(weight):
         warn_user(
             f"sample_weight counts documents: these weights make {np.count_nonzero(weight)}"
-            f" documents count as {weight.sum():,.0f}. If they are inverse inclusion"
-            " probabilities, pass them as sampling_weight."
+            f" documents count as {weight.sum():,.0f}. If they are 1 / the probability that a"
+            " document was labelled, pass inclusion=1 / weights."
         )
 
 

@@ -220,7 +220,7 @@ class TextCalibrator(CalibratedClassifier):
         X: Iterable[str],
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
-        sampling_weight: ArrayLike | None = None,
+        inclusion: ArrayLike | None = None,
         **params: Any,
     ) -> Self:
         """
@@ -232,7 +232,7 @@ class TextCalibrator(CalibratedClassifier):
             Documents. One without a word is fitted like any other, with a warning.
         y : array-like of shape (n,)
             Classes.
-        sample_weight, sampling_weight : array-like of shape (n,), optional
+        sample_weight, inclusion : array-like of shape (n,), optional
             See `CalibratedClassifier.fit`.
         **params
             See `CalibratedClassifier.fit`.
@@ -260,8 +260,8 @@ class TextCalibrator(CalibratedClassifier):
             )
         if classes > 1:  # the fit below reports a single class
             check_folds(self.folds, labels)
-        super().fit(counts, labels, sample_weight, sampling_weight, **params)
-        weight = effective_weights(sample_weight, sampling_weight, labels.size)
+        super().fit(counts, labels, sample_weight, inclusion, **params)
+        weight = effective_weights(sample_weight, inclusion, labels.size)
         weight = np.ones(labels.size) if weight is None else weight
         self.vectorizer_ = vectorizer
         # Of a uniform prior and the documents: the parameters of the classes' Dirichlet posterior.

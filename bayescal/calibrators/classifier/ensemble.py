@@ -259,7 +259,7 @@ def _jobs_of(
     shares = np.array([k / (n + k) if n * k else class_prior(k, n + k) for n, k in counts])
     reach = Reach.of(part.scores)
     scores, positive, names = reach.clip(part.scores), every[:, ~absent], target.columns[~absent]
-    extra = {} if weights is None else {weights: own}
+    extra = {} if weights is None else {weights: 1.0 / own if weights == "inclusion" else own}
     pooled = isinstance(calibrator, TopicCalibrator)
     if not pooled:
         where = "the set to calibrate on, the test part of a fold,"

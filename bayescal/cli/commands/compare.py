@@ -29,7 +29,7 @@ def compare(
     label_column: options.LabelColumn = "label",
     topic_column: options.TopicColumn = None,
     weight_column: options.WeightColumn = None,
-    sampling_weight_column: options.SamplingWeightColumn = None,
+    inclusion_column: options.InclusionColumn = None,
     split_column: options.SplitColumn = None,
     holdout: Holdout = None,
     positive: options.Positive = None,

@@ -22,7 +22,7 @@ def fit(
     label_column: options.LabelColumn = "label",
     topic_column: options.TopicColumn = None,
     weight_column: options.WeightColumn = None,
-    sampling_weight_column: options.SamplingWeightColumn = None,
+    inclusion_column: options.InclusionColumn = None,
     split_column: options.SplitColumn = None,
     positive: options.Positive = None,
     lower_is_positive: options.LowerIsPositive = False,

@@ -58,7 +58,8 @@ def fit_classes(
         densities = family.of_class(positive)
         return densities.fit(*data.of_class(positive), candidates=candidates, scale_floor=floor)
 
-    prior = class_prior(data.total(True), data.total())
+    positives, negatives = data.rate_counts
+    prior = class_prior(positives, positives + negatives)
     return ClassFits(family, fit(False), fit(True), prior)
 
 

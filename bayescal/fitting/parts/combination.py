@@ -218,26 +218,35 @@ def fit_parts(
     """
     Fit the parts of a model, and weigh them by leave-one-out predictive performance (stacking).
     """
-    laplace_fits = LaplaceFits(data)
-    compared = compared_with_populations(names, laplace_fits, options)
+    given_scores = LaplaceFits(data.given_scores)
+    given_classes = LaplaceFits(data) if data.by_score else given_scores
+    compared = compared_with_populations(names, given_scores, options)
     options = compared.options
     weighed = chosen(names, data, options)
     first, *others = with_those_followed(weighed)
-    fits: dict[str, PartFit] = {first.name: first.fit(Task(laplace_fits, options, rng, {}))}
+    fits: dict[str, PartFit] = {}
+
+    def fit(part: Part) -> None:
+        own = given_classes if part.models_scores else given_scores
+        fits[part.name] = part.fit(Task(own, options, rng, fits))
+
+    fit(first)
     paths = first.paths(fits[first.name], first=True)
     groups = stored(paths, fits[first.name], options.chains, options.draws)
     if not others:
         return groups
-    documents = stacking.pick_documents(data, rng)
+    documents = stacking.pick_documents(data.given_scores, rng)
     left_out: dict[str, Floats] = {}
     for part in (first, *others):
         if part is not first:
-            fits[part.name] = part.fit(Task(laplace_fits, options, rng, fits))
+            fit(part)
             paths = part.paths(fits[part.name], first=False)
             groups |= stored(paths, fits[part.name], options.chains, options.draws)
         left_out[part.name] = fits[part.name].leave_one_out(documents.index, rng)
     belief = {part.name: part.belief(options) for part in weighed}
-    groups[COMBINATION] = stacking.combination_dataset(left_out, belief, data, documents)
+    groups[COMBINATION] = stacking.combination_dataset(
+        left_out, belief, data.given_scores, documents
+    )
     groups[COMBINATION].attrs[ORDER] = int(rng.integers(1 << 31))
     lapses = _draw_lapses(groups[COMBINATION], left_out, data, documents, options, rng)
     groups |= lapse_groups(lapses, (options.chains, options.draws))
@@ -256,7 +265,8 @@ def _draw_lapses(
     log_odds = np.stack([left_out[name] for name in combination["part"].values])
     mixture = log_odds_of_mixture(log_odds, combination["weight"].values)
     positive, weight = data.positive[documents.index], documents.weight
-    base = class_prior(float(weight[positive].sum()), float(weight.sum()))
+    positives, negatives = data.rate_counts
+    base = class_prior(positives, positives + negatives)
     return stacking.draw_lapse(
         stacking.log_scores(mixture, positive),
         stacking.log_scores(special.logit(base), positive),

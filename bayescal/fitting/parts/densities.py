@@ -58,6 +58,7 @@ class DensitiesPart(Part):
     # With few documents of classes that overlap, two densities apart promise more than they hold.
     pseudo_documents = 0.5
     importance_weighted = False  # accepted or rejected
+    models_scores = True
     hyperparameters = frozenset(field.name for field in fields(Hyperparameters)) - UNITS
 
     def joins(self, data: BinaryScores, options: Options) -> bool:

@@ -319,6 +319,9 @@ class Part(ABC):
     hyperparameters: frozenset[str] = frozenset()  # names of its prior's parameters
     # Whether its draws are picked by importance weights, whose Pareto shape then matters
     importance_weighted: bool = True
+    # Whether it models scores given the class, which depend on a design by score, unlike labels
+    # given the score
+    models_scores: bool = False
     constant_draws: tuple[str, ...] = ()  # variables whose draws may be all the same
 
     def joins(self, data: BinaryScores, options: Options) -> bool:

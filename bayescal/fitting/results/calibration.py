@@ -21,7 +21,7 @@ from bayescal.fitting.curves.tables import DIRECT, POINT, Tables, band_error
 from bayescal.fitting.engines.atoms import GROUP
 from bayescal.fitting.engines.maximum_likelihood import ClassFits
 from bayescal.fitting.parts.combination import read_stack
-from bayescal.fitting.parts.part import Groups, Reading, all_paths
+from bayescal.fitting.parts.part import CONSTANTS, Groups, Reading, all_paths
 from bayescal.fitting.results.topics import at_topic, at_topics, names_of, whose
 from bayescal.fitting.results.tree import (
     Results,
@@ -180,7 +180,9 @@ def read_calibration(groups: Groups, *, stated: bool = True, topic: str = "") ->
         jumps=groups[GROUP]["end"].values if GROUP in groups else np.empty(0),
     )
     base_rate = read_base_rate(groups)
-    return calibration if base_rate is None else calibration.with_prior(stats.beta(*base_rate))
+    if base_rate is None or groups[CONSTANTS].attrs.get("by_score"):
+        return calibration
+    return calibration.with_prior(stats.beta(*base_rate))
 
 
 # Many topics: each is read as one problem.

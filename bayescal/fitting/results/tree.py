@@ -116,7 +116,11 @@ def build_results(
                 "highest": high,
             }
             | ({} if data.base_rate is None else {"base_rate": ("beta", list(data.base_rate))}),
-            attrs={"scores_are": data.scores_are, "probability_ends": list(data.ends)},
+            attrs={
+                "scores_are": data.scores_are,
+                "probability_ends": list(data.ends),
+                "by_score": int(data.by_score),
+            },
         ),
         LIKELIHOOD: _fits_to_dataset(fits),
     }
@@ -144,6 +148,7 @@ def read_documents(groups: Groups) -> BinaryScores:
         (float(constants["centre"]), float(constants["spread"])),
         read_ends(groups),
         read_base_rate(groups),
+        bool(constants.attrs["by_score"]),
     )
 
 

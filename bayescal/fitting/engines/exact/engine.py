@@ -135,7 +135,7 @@ def leave_one_out_of_densities(
             for klass, draws in enumerate(densities):
                 at_node = _log_predictive(draws, node, leave_one_out=klass == own)
                 log_density[klass, mine] = np.interp(score, node, at_node)
-    n_negative, n_positive = data.total(False), data.total(True)
+    n_positive, n_negative = data.rate_counts
     # No class is left with less than nothing.
     prior = np.log(np.maximum(n_positive - label, 0.0) + base[0])
     prior -= np.log(np.maximum(n_negative - ~label, 0.0) + base[1])
@@ -259,9 +259,8 @@ def fit_densities(
     else:
         weights = by_evidence(components, len(families))
     mixture = draw_mixture(components, weights, draws, rng, monotone=monotone)
-    prior = rng.beta(
-        settings.prior_alpha + data.total(True), settings.prior_beta + data.total(False), draws
-    )
+    positives, negatives = data.rate_counts
+    prior = rng.beta(settings.prior_alpha + positives, settings.prior_beta + negatives, draws)
     return DensityFit(components, weights, mixture, prior, settings.centre, data)
 
 

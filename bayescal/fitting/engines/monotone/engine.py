@@ -228,7 +228,8 @@ def fit_monotone(
 
 def draw_base(data: BinaryScores, rng: np.random.Generator, draws: int) -> Floats:
     """Return draws of P(+), uniform before the labels."""
-    return rng.beta(1 + data.total(True), 1 + data.total(False), draws)
+    positives, negatives = data.rate_counts
+    return rng.beta(1 + positives, 1 + negatives, draws)
 
 
 def draw_prior(
