@@ -145,7 +145,11 @@ def test_confidence_bands_hold_where_positives_are_rare(design, method):
             y, z, weight = included(design, -4.5, rng, n=8_000)
         p = special.expit(z)
         curve = metrics.reliability_curve(
-            y, p, method=method, band="confidence", inclusion=None if design is None else 1.0 / weight
+            y,
+            p,
+            method=method,
+            band="confidence",
+            inclusion=None if design is None else 1.0 / weight,
         )
         inside.append(np.mean((curve.lower <= curve.prob_pred) & (curve.prob_pred <= curve.upper)))
         assert (curve.upper > curve.lower).all()
