@@ -29,6 +29,7 @@ LEVELS = [
     {"fitting.population"},
     {"fitting.problems"},
     {"fitting"},
+    {"likelihood_ratio"},
     {"report"},
     {"calibrators"},
     {"plots", "text", "ranking"},

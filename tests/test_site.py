@@ -20,6 +20,7 @@ ROOMS = (
     "bayescal.combining.online",
     "bayescal.families",
     "bayescal.combining.indicators",
+    "bayescal.likelihood_ratio",
     "bayescal.metrics",
     "bayescal.plots",
     "bayescal.plots.posterior",

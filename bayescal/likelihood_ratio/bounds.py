@@ -1,0 +1,229 @@
+"""Bounds beyond which the data of a validation do not support a likelihood ratio."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bayescal.likelihood_ratio.measures import read_comparisons
+from bayescal.support.validation import Floats, as_reals, check_positive
+
+STEP = 0.01
+
+
+class LikelihoodRatioBounds(NamedTuple):
+    """The smallest and the largest log10 LR that the data support."""
+
+    lower: float
+    upper: float
+
+
+class _Counts(NamedTuple):
+    """Log10 LRs of both classes in order."""
+
+    negative: Floats
+    positive: Floats
+
+    def above(self, t: NDArray[Any]) -> tuple[Floats, Floats]:
+        """Return how many LRs of each class are larger than each threshold."""
+        return _larger(self.negative, t, "right"), _larger(self.positive, t, "right")
+
+    def from_on(self, t: NDArray[Any]) -> tuple[Floats, Floats]:
+        """Return how many LRs of each class are each threshold or larger."""
+        return _larger(self.negative, t, "left"), _larger(self.positive, t, "left")
+
+    def mirrored(self) -> _Counts:
+        """Return the counts with the two propositions exchanged."""
+        return _Counts(np.sort(-self.positive), np.sort(-self.negative))
+
+    @property
+    def values(self) -> Floats:
+        """Return all different log10 LRs in order."""
+        return np.unique(np.concatenate(self))
+
+
+def _larger(ordered: Floats, t: NDArray[Any], side: Literal["left", "right"]) -> Floats:
+    """Return how many of some ordered numbers are larger than each threshold, or equal to it."""
+    return (ordered.size - np.searchsorted(ordered, t, side)).astype(np.float64)
+
+
+def _read(y_true: ArrayLike, log10_lr: ArrayLike) -> _Counts:
+    compared = read_comparisons(y_true, log10_lr)
+    lr, positive = compared.log10_lr, compared.positive
+    return _Counts(np.sort(lr[~positive]), np.sort(lr[positive]))
+
+
+def elub(
+    y_true: ArrayLike, log10_lr: ArrayLike, *, step: float | None = STEP
+) -> LikelihoodRatioBounds:
+    """
+    Return the empirical lower and upper bounds of LRs, in log10.
+
+    One misleading LR is added to each class: infinity to the negatives and 0 to the positives. At a
+    threshold LR of 10^t, deciding by the LRs then costs u(t) = P(LR <= 10^t | +) + 10^t P(LR > 10^t
+    | -), and LR = 1 for all comparisons costs min(1, 10^t). The bounds are the ends of the range of
+    t around 0 in which u does not exceed that.
+
+    Parameters
+    ----------
+    y_true, log10_lr
+        See `cllr`.
+    step : float or None
+        Distance of the thresholds tried, in log10, of which the last one within the range is a
+        bound; None solves for the exact bounds.
+
+    Returns
+    -------
+    LikelihoodRatioBounds
+        lower <= 0 <= upper, in log10.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not as described, or a class is missing.
+
+    References
+    ----------
+    P. Vergeer, A. van Es, A. de Jongh, I. Alberink and R. Stoel, *Numerical likelihood ratios
+    outputted by LR systems are often based on extrapolation: when to stop extrapolating?*, Science
+    and Justice 56, 2016.
+
+    Examples
+    --------
+    >>> round(elub([0, 0, 1, 1, 1], [-2.0, -1.0, 0.0, 1.0, 2.0]).upper, 2)
+    0.17
+    """
+    counts = _read(y_true, log10_lr)
+    if step is None:
+        return LikelihoodRatioBounds(0.0 - _exact_elub(counts.mirrored()), _exact_elub(counts))
+    check_positive(step=step)
+    high = min(counts.values[-1], np.log10(counts.negative.size + 1.0))
+    low = max(counts.values[0], -np.log10(counts.positive.size + 1.0))
+    steps = np.arange(min(0, int(low // step)), max(0, int(high // step) + 1) + 1)
+    t = steps * step
+    false, true = counts.above(t)
+    miss = 1.0 - true / (counts.positive.size + 1.0)
+    accepted = (false + 1.0) / (counts.negative.size + 1.0)
+    useless = np.minimum(1.0, 10.0**t) / (miss + 10.0**t * accepted) < 1.0
+    upper = np.min(t[(steps >= 0) & useless] - step, initial=t[-1])
+    lower = np.max(t[(steps <= 0) & useless] + step, initial=t[0])
+    return LikelihoodRatioBounds(min(float(lower), 0.0), max(float(upper), 0.0))
+
+
+def _exact_elub(counts: _Counts) -> float:
+    """Return the first threshold t >= 0 beyond which decisions by the LRs cost more than 1."""
+    start = np.unique(np.append(counts.values[counts.values > 0.0], 0.0))
+    false, true = counts.above(start)
+    with np.errstate(divide="ignore"):
+        share = np.log10(true / (counts.positive.size + 1.0))
+    limit = share - np.log10((false + 1.0) / (counts.negative.size + 1.0))
+    end = np.append(start[1:], np.inf)
+    crossed = np.flatnonzero(limit < end)
+    first = float(max(start[crossed[0]], limit[crossed[0]]))
+    return max(0.0, min(first, float(counts.values[-1])))
+
+
+def invariance_bounds(
+    y_true: ArrayLike, log10_lr: ArrayLike, *, grid: ArrayLike | None = None
+) -> LikelihoodRatioBounds:
+    """
+    Return the bounds of invariance verification, in log10.
+
+    P(LR >= 10^t) has the Jeffreys estimate p_h(t) = (k_h(t) + 1/2) / (n_h + 1) in class h, k of n
+    LRs being 10^t or more. The upper bound is the first t > 0 with log10 p_+(t)/p_-(t) < t: LRs
+    that large occur less often than they claim. The lower bound is the last t < 0 with
+    log10 (1 - p_+(t))/(1 - p_-(t)) > t. Where there is none the bound is the largest LR of the
+    positives, or the smallest of the negatives.
+
+    Parameters
+    ----------
+    y_true, log10_lr
+        See `cllr`.
+    grid : array-like, optional
+        Increasing thresholds t, in log10, of which the last that passes is a bound; by default the
+        crossing itself is computed.
+
+    Returns
+    -------
+    LikelihoodRatioBounds
+        lower <= 0 <= upper, in log10.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not as described, or a class is missing.
+
+    References
+    ----------
+    I. Alberink, J. Leegwater, J. Malmborg, A. Nordgaard, M. Sjerps and L. van der Ham, *A
+    transparent method to determine limit values for likelihood ratio systems*, 2025.
+
+    Examples
+    --------
+    >>> round(invariance_bounds([0, 0, 1, 1, 1], [-2.0, -1.0, 0.0, 1.0, 2.0]).lower, 3)
+    -0.824
+    """
+    counts = _read(y_true, log10_lr)
+    if grid is not None:
+        return _on_grid(counts, as_reals(grid, "grid"))
+    upper, lower = _first_failure(counts), 0.0 - _first_failure(counts.mirrored())
+    return LikelihoodRatioBounds(min(lower, 0.0), max(upper, 0.0))
+
+
+def _log_ratio(counts: _Counts, negative: Floats, positive: Floats) -> Floats:
+    """Return the log10 ratio of Jeffreys estimates, that of the positives over the negatives'."""
+    ratio: Floats = np.log10((positive + 0.5) / (counts.positive.size + 1.0)) - np.log10(
+        (negative + 0.5) / (counts.negative.size + 1.0)
+    )
+    return ratio
+
+
+def _first_failure(counts: _Counts) -> float:
+    """Return the first t > 0 at which LRs of 10^t or more occur less often than they claim."""
+    # Counts of LRs >= t are constant on (start, end].
+    start = np.unique(np.append(counts.values[counts.values > 0.0], 0.0))
+    limit = _log_ratio(counts, *counts.above(start))
+    end = start[1:]
+    crossed = np.flatnonzero(limit[:-1] < end)
+    if not crossed.size:
+        return float(counts.positive[-1])
+    return float(max(start[crossed[0]], limit[crossed[0]]))
+
+
+def _on_grid(counts: _Counts, t: Floats) -> LikelihoodRatioBounds:
+    if t.ndim != 1 or t.size < 2 or not (np.diff(t) > 0.0).all():
+        raise ValueError("grid must hold two or more increasing log10 LRs.")
+    negative, positive = counts.from_on(t)
+    below = counts.negative.size - negative, counts.positive.size - positive
+    high = np.flatnonzero((t > 0.0) & (_log_ratio(counts, negative, positive) < t))
+    low = np.flatnonzero((t < 0.0) & (_log_ratio(counts, *below) > t))
+    upper = t[high[0] - 1] if high.size else counts.positive[-1]
+    lower = t[low[-1] + 1] if low.size else counts.negative[0]
+    return LikelihoodRatioBounds(min(float(lower), 0.0), max(float(upper), 0.0))
+
+
+def source_bounds(negatives: float, positives: float) -> LikelihoodRatioBounds:
+    """
+    Return (-log10 n_+, log10 n_-): no LR larger than the number of independent counterexamples.
+
+    Parameters
+    ----------
+    negatives, positives : float
+        How many independent comparisons of each class, or sources, the LRs rest on.
+
+    Raises
+    ------
+    ValueError
+        If a number is not positive.
+
+    Examples
+    --------
+    >>> source_bounds(100, 10)
+    LikelihoodRatioBounds(lower=-1.0, upper=2.0)
+    """
+    check_positive(negatives=negatives, positives=positives)
+    return LikelihoodRatioBounds(
+        min(-float(np.log10(positives)), 0.0), max(float(np.log10(negatives)), 0.0)
+    )

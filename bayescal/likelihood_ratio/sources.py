@@ -1,0 +1,220 @@
+"""Comparisons that share sources: their weights, folds, and standard errors of what they say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bayescal.metrics.inputs import as_truth
+from bayescal.support.validation import (
+    Floats,
+    Integers,
+    as_labels,
+    check_count,
+    check_same_length,
+    warn_user,
+)
+
+MOST_GROUPS = 200  # of sources that are left out at a time
+
+
+@dataclass(frozen=True)
+class SourcePairs:
+    """Both sources of each comparison, as codes."""
+
+    first: Integers  # (n,)
+    second: Integers  # (n,)
+    names: NDArray[Any]  # (sources,): sorted
+
+    @property
+    def size(self) -> int:
+        """Return the number of sources."""
+        return int(self.names.size)
+
+    def recoded(self, code: Integers, size: int) -> SourcePairs:
+        """Return the pairs with each source replaced by its group."""
+        return SourcePairs(code[self.first], code[self.second], np.arange(size))
+
+
+def read_sources(sources: Any, positive: NDArray[np.bool_]) -> SourcePairs:
+    """Return checked sources of comparisons whose truth is known."""
+    if not isinstance(sources, tuple) or len(sources) != 2:
+        raise ValueError(
+            "sources must be a tuple (a, b) of two arrays, the sources of the two items of each"
+            f" comparison, got {type(sources).__name__}: one array does not say which comparisons"
+            " share a source."
+        )
+    columns = []
+    for name, values in zip(("a", "b"), sources, strict=True):
+        column = as_labels(values, f"sources {name}")
+        if column.ndim != 1:
+            raise ValueError(f"sources {name} must have shape (n,), got {column.shape}.")
+        check_same_length("y_true", positive.size, f"sources {name}", column.size)
+        columns.append(column)
+    kinds = {column.dtype.kind in "US" for column in columns}
+    if len(kinds) > 1:
+        raise ValueError("sources a and b must be of one type, got text and numbers.")
+    names, codes = np.unique(np.concatenate(columns), return_inverse=True)
+    first, second = codes[: positive.size], codes[positive.size :]
+    wrong = np.flatnonzero((first == second) != positive)
+    if wrong.size:
+        row = int(wrong[0])
+        says = "one source" if positive[row] else "different sources"
+        raise ValueError(
+            f"y_true must be positive exactly where the two sources are the same; position {row}"
+            f" is labelled as {says}, with sources {columns[0][row].item()!r} and"
+            f" {columns[1][row].item()!r} ({wrong.size} of {positive.size}): correct the labels or"
+            " the sources."
+        )
+    return SourcePairs(first, second, names)
+
+
+def warn_of_repeats(pairs: SourcePairs, values: Floats) -> None:
+    """Warn if different-source comparisons come twice, as (a, b) and (b, a)."""
+    apart = np.flatnonzero(pairs.first != pairs.second)
+    first, second = pairs.first[apart], pairs.second[apart]
+    rows = np.stack([np.minimum(first, second), np.maximum(first, second)], axis=1)
+    table = np.column_stack([rows.astype(np.float64), values[apart]])
+    kept, where, count = np.unique(table, axis=0, return_inverse=True, return_counts=True)
+    turned = (first > second).astype(np.float64)
+    both_ways = np.bincount(where.ravel(), turned, len(kept))
+    repeated = (count > 1) & (both_ways > 0.0) & (both_ways < count)
+    if repeated.any():
+        pair = kept[np.flatnonzero(repeated)[0], :2].astype(np.intp)
+        one, other = (pairs.names[k].item() for k in pair)
+        warn_user(
+            f"{int(repeated.sum())} comparisons come twice, as (a, b) and (b, a) with the same"
+            f" score, such as sources {one!r} and {other!r}: keep each once."
+        )
+
+
+def source_weights(y_true: ArrayLike, a: ArrayLike, b: ArrayLike) -> Floats:
+    """
+    Return weights for a fit to comparisons that share sources.
+
+    All same-source comparisons of one source weigh 1 together, and all different-source comparisons
+    as much together as there are sources. m sources are then as much evidence as m independent
+    comparisons of each class; without weights their m (m - 1) / 2 pairs would count as independent,
+    and bands would be far too narrow.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        True for same-source comparisons; see `cllr`.
+    a, b : array-like of shape (n,)
+        The sources of the two items of each comparison: a[i] == b[i] exactly where y_true[i].
+
+    Returns
+    -------
+    array of shape (n,)
+        For the argument `sample_weight` of a calibrator's `fit`.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not as described.
+
+    Examples
+    --------
+    >>> source_weights([1, 1, 1, 0, 0], ["p", "p", "q", "p", "p"], ["p", "p", "q", "q", "q"])
+    array([0.5, 0.5, 1. , 1. , 1. ])
+    """
+    positive = as_truth(y_true)
+    return weights_by_source(positive, read_sources((a, b), positive))
+
+
+def weights_by_source(positive: NDArray[np.bool_], pairs: SourcePairs) -> Floats:
+    """Return the weights of `source_weights`."""
+    own = np.bincount(pairs.first[positive], minlength=pairs.size)
+    weight = np.full(positive.size, pairs.size / max(int((~positive).sum()), 1))
+    weight[positive] = 1.0 / own[pairs.first[positive]]
+    return weight
+
+
+def source_folds(
+    pairs: SourcePairs, folds: int, rng: np.random.Generator
+) -> Iterator[tuple[Integers, Integers]]:
+    """
+    Yield positions to fit and to test, so that no source of a test pair is in the fit.
+
+    Sources are dealt to folds at random. Comparisons of a source of fold i with one of fold j are
+    tested by a fit to those without a source of either.
+    """
+    check_count("folds", folds)
+    if not 3 <= folds <= pairs.size:
+        raise ValueError(
+            f"folds must be 3 or more, and at most the number of sources, {pairs.size}; got"
+            f" {folds}."
+        )
+    fold = rng.permutation(np.arange(pairs.size) % folds)
+    one, other = fold[pairs.first], fold[pairs.second]
+    for i in range(folds):
+        for j in range(i, folds):
+            test = np.flatnonzero(((one == i) & (other == j)) | ((one == j) & (other == i)))
+            if test.size:
+                kept = ~np.isin(one, (i, j)) & ~np.isin(other, (i, j))
+                yield np.flatnonzero(kept), test
+
+
+def random_folds(
+    positive: NDArray[np.bool_], folds: int, rng: np.random.Generator
+) -> Iterator[tuple[Integers, Integers]]:
+    """Yield positions to fit and to test, for comparisons that are independent."""
+    check_count("folds", folds)
+    fewest = min(int(positive.sum()), int((~positive).sum()))
+    if not 2 <= folds <= fewest:
+        raise ValueError(
+            f"folds must be 2 or more, and at most the size of the smaller class, {fewest}; got"
+            f" {folds}."
+        )
+    fold = np.empty(positive.size, dtype=np.intp)
+    for each in (True, False):
+        rows = np.flatnonzero(positive == each)
+        fold[rng.permutation(rows)] = np.arange(rows.size) % folds
+    for k in range(folds):
+        yield np.flatnonzero(fold != k), np.flatnonzero(fold == k)
+
+
+# The jackknife: a statistic without each source in turn, and without all of its comparisons.
+
+
+class Jackknife(NamedTuple):
+    """A statistic with one source, or independent comparison, left out at a time."""
+
+    value: Floats  # (...): of all comparisons
+    without: Floats  # (groups, ...): without each
+
+    @property
+    def groups(self) -> int:
+        """Return how many groups were left out in turn."""
+        return len(self.without)
+
+    def error(self) -> Floats:
+        """Return the standard error, from the spread of the values about their mean."""
+        spread = ((self.without - self.without.mean(axis=0)) ** 2).sum(axis=0)
+        error: Floats = np.sqrt((self.groups - 1.0) / self.groups * spread)
+        return error
+
+
+def left_out_groups(pairs: SourcePairs | None, n: int, rng: np.random.Generator) -> SourcePairs:
+    """Return what to leave out at a time: sources, or comparisons; of very many, groups of them."""
+    if pairs is None:
+        pairs = SourcePairs(np.arange(n), np.arange(n), np.arange(n))
+    if pairs.size <= MOST_GROUPS:
+        return pairs
+    return pairs.recoded(rng.permutation(np.arange(pairs.size) % MOST_GROUPS), MOST_GROUPS)
+
+
+def jackknife(groups: SourcePairs, statistic: Callable[[Floats], Floats | float]) -> Jackknife:
+    """Return a statistic of weights of the comparisons, 0 for those that are left out."""
+    every = np.ones(groups.first.size)
+    values = []
+    for group in range(groups.size):
+        kept = every.copy()
+        kept[(groups.first == group) | (groups.second == group)] = 0.0
+        values.append(statistic(kept))
+    return Jackknife(np.asarray(statistic(every)), np.asarray(values))

@@ -1,0 +1,475 @@
+"""Validation of likelihood ratios: out-of-fold LRs, measures with intervals, and a text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bayescal.likelihood_ratio.bounds import LikelihoodRatioBounds, elub, invariance_bounds
+from bayescal.likelihood_ratio.measures import (
+    Comparisons,
+    read_comparisons,
+    warn_of_natural_logarithms,
+)
+from bayescal.likelihood_ratio.ratios import LikelihoodRatios, likelihood_ratios, shown
+from bayescal.likelihood_ratio.sources import (
+    Jackknife,
+    SourcePairs,
+    jackknife,
+    left_out_groups,
+    random_folds,
+    read_sources,
+    source_folds,
+    warn_of_repeats,
+    weights_by_source,
+)
+from bayescal.metrics.intervals import Interval
+from bayescal.support.validation import (
+    Floats,
+    as_scores,
+    check_fraction,
+    check_same_length,
+    encode_labels,
+    generator,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+METHOD = "jackknife"
+STRONG = 2.0  # log10 LR beyond which a wrong one is strongly misleading
+FEWEST = 3  # sources, or comparisons of a class, that an interval needs
+
+
+@dataclass(frozen=True)
+class LikelihoodRatioValidation:
+    """
+    How good likelihood ratios are; made by `validate`.
+
+    Attributes
+    ----------
+    cllr, min_cllr, cal_cllr, devpav : bayescal.metrics.Interval
+        Cllr in bits; that of the best monotone recalibration; the difference; the mean distance
+        between stated log10 LRs and recalibrated ones.
+    misleading : dict of str to bayescal.metrics.Interval
+        Shares of comparisons by name: "positive", positives with LR < 1; "negative", negatives with
+        LR > 1; "strong positive" and "strong negative", those with LR < 1/100 and LR > 100.
+    bounds : dict of str to LikelihoodRatioBounds
+        Of `elub` and `invariance_bounds`, as "elub" and "invariance", in log10.
+    bounded_cllr : dict of str to float
+        Cllr of LRs clipped to those bounds.
+    comparisons : tuple of int
+        How many negatives and positives there are.
+    sources : int or None
+        How many sources they are of.
+    level : float
+        Probability of the intervals.
+    """
+
+    cllr: Interval
+    min_cllr: Interval
+    cal_cllr: Interval
+    devpav: Interval
+    misleading: dict[str, Interval]
+    bounds: dict[str, LikelihoodRatioBounds]
+    bounded_cllr: dict[str, float]
+    comparisons: tuple[int, int]
+    sources: int | None
+    level: float
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """Return all measures with their intervals, one a row."""
+        import pandas as pd
+
+        rows = {name: (each.value, each.lower, each.upper) for name, each in self._intervals()}
+        for name, bounds in self.bounds.items():
+            rows[f"Cllr within {name} bounds"] = (self.bounded_cllr[name], np.nan, np.nan)
+            rows[f"{name} bound, lower (log10 LR)"] = (bounds.lower, np.nan, np.nan)
+            rows[f"{name} bound, upper (log10 LR)"] = (bounds.upper, np.nan, np.nan)
+        columns = ["value", "lower", "upper"]
+        table: pd.DataFrame = pd.DataFrame.from_dict(rows, orient="index", columns=columns)
+        return table
+
+    @property
+    def text(self) -> str:
+        """Return the validation in sentences."""
+        negatives, positives = self.comparisons
+        of = "" if self.sources is None else f" of {self.sources:,} sources"
+        lines = [
+            f"{positives:,} comparisons of the positive and {negatives:,} of the negative"
+            f" proposition{of}; intervals of {100.0 * self.level:g} %."
+        ]
+        lines += [f"{name}: {_with_interval(each)}" for name, each in self._intervals()]
+        for name, bounds in self.bounds.items():
+            ends = " to ".join(map(shown, bounds))
+            lines.append(
+                f"{name} bounds: LR {ends}; Cllr within them {self.bounded_cllr[name]:.3f}"
+            )
+        if not np.isfinite(self.cllr.value):
+            lines.append("Cllr is infinite: an LR of 0 or infinity contradicts the truth.")
+        if np.isnan(self.cllr.lower):
+            few = "sources" if self.sources is not None else "comparisons of a class"
+            lines.append(f"No interval: it needs {FEWEST} or more {few} and finite measures.")
+        return "\n".join(lines)
+
+    def _intervals(self) -> Iterable[tuple[str, Interval]]:
+        yield "Cllr", self.cllr
+        yield "Cllr min", self.min_cllr
+        yield "Cllr cal", self.cal_cllr
+        yield "devPAV", self.devpav
+        for name, words in MISLEADING.items():
+            yield words, self.misleading[name]
+
+
+MISLEADING = {
+    "positive": "misleading, positives with LR < 1",
+    "negative": "misleading, negatives with LR > 1",
+    "strong positive": "strongly misleading, positives with LR < 1/100",
+    "strong negative": "strongly misleading, negatives with LR > 100",
+}
+
+
+def _with_interval(each: Interval) -> str:
+    if np.isnan(each.lower):
+        return f"{each.value:.3f}"
+    return f"{each.value:.3f} ({each.lower:.3f} to {each.upper:.3f})"
+
+
+def validate(
+    y_true: ArrayLike,
+    log10_lr: ArrayLike,
+    *,
+    sources: tuple[ArrayLike, ArrayLike] | None = None,
+    level: float = 0.9,
+    rng: Any = None,
+) -> LikelihoodRatioValidation:
+    """
+    Return how good likelihood ratios are, with intervals that know which comparisons share sources.
+
+    Intervals come from a jackknife that leaves out one source at a time, with all of its
+    comparisons. That estimates the variance of means over pairs of sources (U-statistics), which
+    counting pairs as independent underestimates. The interval of Cllr is symmetric in log Cllr and
+    takes Student's t with one degree of freedom fewer than sources, since few sources with large
+    losses make Cllr. Shares have the Jeffreys interval of as many independent comparisons as have
+    their standard error, and of as many as there are sources where none or all are misleading.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        True for comparisons of the positive proposition; see `cllr`.
+    log10_lr : array-like of shape (n,)
+        Base-10 logarithms of LRs, made without the comparison that each is of; see
+        `cross_validated`.
+    sources : tuple of two array-likes of shape (n,), optional
+        The sources of the two items of each comparison. By default comparisons are independent.
+    level : float
+        Probability of the intervals.
+    rng : int, Generator, RandomState or None
+        Deals more than 200 sources to 200 groups, which are left out in place of single sources.
+
+    Returns
+    -------
+    LikelihoodRatioValidation
+
+    Raises
+    ------
+    ValueError
+        If an argument is not as described, a class is missing, or labels contradict the sources.
+
+    Warns
+    -----
+    UserWarning
+        If log10_lr look like natural logarithms or LRs, or comparisons come twice.
+
+    References
+    ----------
+    J. N. Arvesen, *Jackknifing U-statistics*, Annals of Mathematical Statistics 40, 1969.
+    E. L. Korn and B. I. Graubard, *Confidence intervals for proportions with small expected number
+    of positive counts estimated from survey data*, Survey Methodology 24, 1998.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> same = np.repeat([True, False], 50)
+    >>> found = validate(same, np.where(same, 1.0, -1.0) + 0.5 * rng.normal(size=100))
+    >>> found.cllr.lower < found.cllr.value < found.cllr.upper
+    True
+    """
+    check_fraction(level=level)
+    compared = read_comparisons(y_true, log10_lr)
+    warn_of_natural_logarithms(compared)
+    pairs = None if sources is None else read_sources(sources, compared.positive)
+    if pairs is not None:
+        warn_of_repeats(pairs, compared.log10_lr)
+    groups = left_out_groups(pairs, compared.positive.size, generator(rng))
+    measures = _measures(compared, groups, level)
+    bounds = {
+        "elub": elub(compared.positive, compared.log10_lr),
+        "invariance": invariance_bounds(compared.positive, compared.log10_lr),
+    }
+    positives = int(compared.positive.sum())
+    return LikelihoodRatioValidation(
+        **measures,
+        misleading=_misleading(compared, pairs, groups, level),
+        bounds=bounds,
+        bounded_cllr={name: compared.clipped(*each).cllr() for name, each in bounds.items()},
+        comparisons=(compared.positive.size - positives, positives),
+        sources=None if pairs is None else pairs.size,
+        level=level,
+    )
+
+
+def _measures(compared: Comparisons, groups: SourcePairs, level: float) -> dict[str, Interval]:
+    """Return Cllr, its parts and devPAV with their intervals."""
+
+    def measure(weight: Floats) -> Floats:
+        some = compared.weighted(weight)
+        if not all(weight[compared.positive == each].any() for each in (True, False)):
+            return np.full(4, np.nan)
+        whole, best = some.cllr(), some.min_cllr()
+        return np.array([whole, best, whole - best, some.devpav()])
+
+    with np.errstate(invalid="ignore"):
+        values = jackknife(groups, measure)
+        columns = [Jackknife(values.value[k], values.without[:, k]) for k in range(4)]
+        return {
+            "cllr": _on_log_scale(columns[0], level),
+            "min_cllr": _from_zero(columns[1], level),
+            "cal_cllr": _from_zero(columns[2], level),
+            "devpav": _from_zero(columns[3], level),
+        }
+
+
+def _half_width(values: Jackknife, level: float) -> Floats:
+    """Return the half-width of an interval by Student's t; nan from fewer than three groups."""
+    from scipy import stats
+
+    if values.groups < FEWEST:
+        return np.full(values.value.shape, np.nan)
+    half: Floats = float(stats.t.ppf(0.5 + level / 2.0, values.groups - 1)) * values.error()
+    return half
+
+
+def _on_log_scale(values: Jackknife, level: float) -> Interval:
+    with np.errstate(divide="ignore"):
+        logs = Jackknife(np.log(values.value), np.log(values.without))
+    factor = np.exp(_half_width(logs, level))
+    value = float(values.value)
+    lower, upper = value / float(factor), value * float(factor)
+    return Interval(value, lower, upper, level, METHOD, values.without)
+
+
+def _from_zero(values: Jackknife, level: float) -> Interval:
+    """Return a symmetric interval of a measure that is never negative."""
+    value, half = float(values.value), float(_half_width(values, level))
+    lower = max(value - half, 0.0) if np.isfinite(half) else np.nan
+    return Interval(value, lower, value + half, level, METHOD, values.without)
+
+
+def _misleading(
+    compared: Comparisons, pairs: SourcePairs | None, groups: SourcePairs, level: float
+) -> dict[str, Interval]:
+    """Return the shares of misleading LRs; see `LikelihoodRatioValidation`."""
+    lr, positive = compared.log10_lr, compared.positive
+    wrong = {
+        "positive": lr < 0.0,
+        "negative": lr > 0.0,
+        "strong positive": lr < -STRONG,
+        "strong negative": lr > STRONG,
+    }
+    return {
+        name: share_interval(
+            each[positive == name.endswith("positive")],
+            None if pairs is None else _some(pairs, positive == name.endswith("positive")),
+            _some(groups, positive == name.endswith("positive")),
+            level,
+        )
+        for name, each in wrong.items()
+    }
+
+
+def _some(pairs: SourcePairs, rows: NDArray[np.bool_]) -> SourcePairs:
+    return SourcePairs(pairs.first[rows], pairs.second[rows], pairs.names)
+
+
+def share_interval(
+    counted: NDArray[np.bool_], pairs: SourcePairs | None, groups: SourcePairs, level: float
+) -> Interval:
+    """Return a share with its Jeffreys interval for an effective number of comparisons."""
+    from scipy import stats
+
+    values = _left_out_shares(counted, groups)
+    share = float(counted.mean())
+    sources = counted.size
+    if pairs is not None:
+        sources = np.unique(np.concatenate([pairs.first, pairs.second])).size
+    size = float(min(sources, counted.size))
+    variance = float(values.error()) ** 2
+    if 0.0 < share < 1.0 and variance > 0.0:
+        size = min(share * (1.0 - share) / variance, float(counted.size))
+    posterior = stats.beta(size * share + 0.5, size * (1.0 - share) + 0.5)
+    lower = 0.0 if share == 0.0 else float(posterior.ppf(0.5 - level / 2.0))
+    upper = 1.0 if share == 1.0 else float(posterior.ppf(0.5 + level / 2.0))
+    return Interval(share, lower, upper, level, METHOD, values.without)
+
+
+def _left_out_shares(counted: NDArray[np.bool_], groups: SourcePairs) -> Jackknife:
+    """Return a share without each group that any comparison has, from sums alone."""
+    lost, lost_all = (_sums(groups, each) for each in (counted, np.ones(counted.size)))
+    kept = counted.size - lost_all
+    some = (lost_all > 0.0) & (kept > 0.0)
+    without = (counted.sum() - lost[some]) / kept[some]
+    return Jackknife(np.asarray(counted.mean()), without if without.size else np.zeros(1))
+
+
+def _sums(groups: SourcePairs, values: Floats | NDArray[np.bool_]) -> Floats:
+    """Return the sum of values over the comparisons of each group."""
+    both = groups.first != groups.second
+    total: Floats = np.zeros(groups.size)
+    np.add.at(total, groups.first, values)
+    np.add.at(total, groups.second[both], values[both])
+    return total
+
+
+def cross_validated(
+    calibrator: Any,
+    scores: ArrayLike,
+    y: ArrayLike,
+    *,
+    sources: tuple[ArrayLike, ArrayLike] | None = None,
+    folds: int = 10,
+    level: float = 0.9,
+    support: str | Mapping[float, str] | None = "enfsi",
+    rng: Any = None,
+    progress: Callable[[int], None] | None = None,
+) -> LikelihoodRatios:
+    """
+    Return the likelihood ratio of each comparison by a fit that knows nothing of its sources.
+
+    With sources, they are dealt to folds at random, and a comparison of a source of fold i with one
+    of fold j is left to a calibrator fitted, with the weights of `source_weights`, to comparisons
+    without any source of either fold: k (k + 1) / 2 fits for k folds. Without sources, comparisons
+    are dealt to folds by class.
+
+    Parameters
+    ----------
+    calibrator : ScoreCalibrator
+        Copied, and fitted anew for each fold.
+    scores : array-like of shape (n,)
+        Scores of comparisons.
+    y : array-like of shape (n,)
+        Their labels, of two classes.
+    sources : tuple of two array-likes of shape (n,), optional
+        The sources of the two items of each comparison.
+    folds : int
+        Number of folds; with sources 3 or more.
+    level : float
+        Posterior probability of the band at each score.
+    support : {"enfsi"}, mapping or None
+        See `likelihood_ratios`.
+    rng : int, Generator, RandomState or None
+        Deals sources or comparisons to folds.
+    progress : callable, optional
+        Called with the number of comparisons done after each fit.
+
+    Returns
+    -------
+    LikelihoodRatios
+        In the order of `scores`; `largest` is the narrowest of all fits.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not as described, or a fold leaves one class without a comparison to fit.
+
+    Examples
+    --------
+    >>> from bayescal import ScoreCalibrator
+    >>> rng = np.random.default_rng(0)
+    >>> same = np.repeat([True, False], 40)
+    >>> scores = 3.0 * same + rng.normal(size=80)
+    >>> quick = ScoreCalibrator(draws=100, random_state=0)
+    >>> ratios = cross_validated(quick, scores, same, folds=2, rng=0)
+    >>> validate(same, ratios.log10).cllr.value < 0.6
+    True
+    """
+    values = as_scores(scores)
+    classes, positive = encode_labels(y, positive=getattr(calibrator, "positive", None))
+    check_same_length("scores", values.size, "y", positive.size)
+    random = generator(rng)
+    pairs = None if sources is None else read_sources(sources, positive)
+    if pairs is None:
+        parts = list(random_folds(positive, folds, random))
+    else:
+        warn_of_repeats(pairs, values)
+        parts = list(source_folds(pairs, folds, random))
+    labels = classes[positive.astype(np.intp)]
+    tested, rows = [], []
+    for fit, test in parts:
+        _check_fold(positive[fit], folds)
+        weight = None
+        if pairs is not None:
+            weight = _weights_of(positive[fit], _some(pairs, _mask(fit, positive.size)))
+        fitted = _fitted(calibrator, values[fit], labels[fit], weight)
+        tested.append(likelihood_ratios(fitted, values[test], level, support=support))
+        rows.append(test)
+        if progress is not None:
+            progress(test.size)
+    return _joined(tested, np.concatenate(rows))
+
+
+def _mask(rows: NDArray[np.intp], n: int) -> NDArray[np.bool_]:
+    mask = np.zeros(n, dtype=bool)
+    mask[rows] = True
+    return mask
+
+
+def _weights_of(positive: NDArray[np.bool_], pairs: SourcePairs) -> Floats:
+    """Return weights of comparisons that are some of all, by the sources that they have."""
+    used, codes = np.unique(np.concatenate([pairs.first, pairs.second]), return_inverse=True)
+    n = positive.size
+    return weights_by_source(positive, SourcePairs(codes[:n], codes[n:], pairs.names[used]))
+
+
+def _check_fold(positive: NDArray[np.bool_], folds: int) -> None:
+    for each, name in ((True, "positive"), (False, "negative")):
+        if not (positive == each).any():
+            raise ValueError(
+                f"folds={folds} leaves no {name} comparison to fit in one of the folds: take more"
+                " folds, or more sources."
+            )
+
+
+def _fitted(calibrator: Any, scores: Floats, labels: Any, weight: Floats | None) -> Any:
+    """Return a fitted copy of a calibrator, without warnings that each fold would repeat."""
+    from sklearn.base import clone
+
+    from bayescal.support.score_checks import without_scores_warnings
+
+    with without_scores_warnings():
+        return clone(calibrator).fit(scores, labels, sample_weight=weight)
+
+
+def _joined(parts: list[LikelihoodRatios], rows: NDArray[np.intp]) -> LikelihoodRatios:
+    """Return the LRs of several fits in the order of all comparisons."""
+    back = np.argsort(rows)
+    joined = {
+        name: np.concatenate([getattr(each, name) for each in parts])[back]
+        for name in ("log10", "lower", "upper", "beyond")
+    }
+    first = parts[0]
+    largest = (max(each.largest[0] for each in parts), min(each.largest[1] for each in parts))
+    return LikelihoodRatios(
+        **joined,
+        level=first.level,
+        classes=first.classes,
+        largest=largest,
+        bounds=None,
+        scale=first.scale,
+    )
