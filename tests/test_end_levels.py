@@ -1,13 +1,16 @@
 """Documents that tie at an end of the scores: levels of their own, where labels ask for them."""
 
+import copy
+
 import numpy as np
 import pytest
 from scipy.special import expit, logit
 
-from bayescal import ScoreCalibrator, TopicCalibrator, load
+from bayescal import Densities, ScoreCalibrator, TopicCalibrator, load
 from bayescal.calibrators.comparison import leave_one_out
 from bayescal.fitting.engines.atoms import find_levels
-from bayescal.fitting.scores import BinaryScores
+from bayescal.fitting.engines.pooled.end_levels import find_ends
+from bayescal.fitting.scores import BinaryScores, TopicScores
 from bayescal.support.score_checks import without_scores_warnings
 
 pytestmark = pytest.mark.one_era
@@ -130,10 +133,113 @@ def test_few_documents_or_weights_are_no_end():
     assert twice.total[0] == 2.0 * (score == 100.0).sum()
 
 
-def test_a_single_part_is_fitted_as_it_was_asked_for():
-    score, positive = similarities(3000, 0, at_end=0.97)
-    calibrator = ScoreCalibrator("logistic", **FAST).fit(score, positive)
-    assert "levels" not in calibrator.results_
+@pytest.mark.parametrize("part", ["logistic", "monotone", "gaussian"])
+def test_single_parts_have_levels_too(part, tmp_path):
+    score, positive = similarities(1500, 0, at_end=0.97)
+    calibrator = ScoreCalibrator(part, **FAST).fit(score, positive)
+    p = calibrator.predict_proba([98.0, 100.0, 120.0])[:, 1]
+    at_end = positive[score == 100.0]
+    assert p[1:] == pytest.approx((1 + at_end.sum()) / (2 + at_end.size), abs=5e-3)
+    assert p[0] < 0.6
+    loaded = load(calibrator.save(tmp_path / "a.nc"))
+    np.testing.assert_array_equal(loaded.predict_proba([98.0, 100.0, 120.0])[:, 1], p)
+
+
+def test_a_single_part_has_no_level_that_labels_do_not_ask_for():
+    score, positive = similarities(1500, 0)
+    assert "levels" not in ScoreCalibrator("logistic", **FAST).fit(score, positive).results_
+
+
+def test_draws_that_never_fall_have_no_levels():
+    score, positive = similarities(500, 0, at_end=0.97)
+    calibrator = ScoreCalibrator(Densities("asymmetric_laplace", monotone=True), **FAST)
+    assert "levels" not in calibrator.fit(score, positive).results_
+
+
+def many_similarities(topics, n, at_end=0.97, low=False):
+    """Return similarities of topics whose log-odds differ by a constant, labels, topics, truth."""
+    rng = np.random.default_rng(topics)
+    shift = rng.normal(0.0, 0.5, topics)
+    parts = [similarities(n, 100 * topics + k) for k in range(topics)]
+    topic = np.repeat(np.arange(topics), n)
+    score = np.concatenate([each for each, _ in parts])
+    p = expit(logit(truth(score)) + shift[topic])
+    if at_end is not None:
+        p = np.where(score == 100.0, expit(logit(at_end) + shift[topic]), p)
+    positive = rng.random(score.size) < p
+    if low:
+        score, positive = mirrored(score, positive)
+    return score, positive, topic, shift
+
+
+def test_ends_of_topics_are_found_by_the_labels_of_all():
+    names = np.arange(30)
+    for at_end in (0.97, None):
+        score, positive, topic, _ = many_similarities(30, 25, at_end)
+        data = TopicScores(names, topic, score, positive, np.array([0, 1]))
+        ends = find_ends(data)
+        assert (ends is None) == (at_end is None)
+    score, positive, topic, _ = many_similarities(30, 25, low=True)
+    ends = find_ends(TopicScores(names, topic, score, positive, np.array([0, 1])))
+    assert ends.score.tolist() == [-100.0]
+    assert ends.lowest.tolist() == [True]
+    assert ends.of(np.array([-101.0, -100.0, -99.9, 0.0])).tolist() == [0, 0, -1, -1]
+
+
+@pytest.fixture(scope="module")
+def topics_with_levels():
+    score, positive, topic, _ = many_similarities(4, 100)
+    calibrator = TopicCalibrator(draws=100, random_state=0).fit(score, positive, topic)
+    return calibrator, score, positive, topic
+
+
+def test_topics_have_levels_that_share_a_population(topics_with_levels, tmp_path):
+    calibrator, score, positive, topic = topics_with_levels
+    at_end = positive[score == 100.0].mean()
+    new = np.array([98.0, 100.0, 120.0])
+    for name in (*range(4), 99):
+        p = calibrator.predict_proba(new, np.full(3, name))[:, 1]
+        assert p[0] < 0.75
+        assert p[1] == p[2] == pytest.approx(at_end, abs=0.06)
+        if name < 4:
+            own = positive[(score == 100.0) & (topic == name)]
+            raw = (1 + own.sum()) / (2 + own.size)
+            assert min(raw, at_end) - 0.02 < p[1] < max(raw, at_end) + 0.02
+    loaded = load(calibrator.save(tmp_path / "a.nc"))
+    some = np.zeros(3, dtype=int)
+    np.testing.assert_array_equal(
+        loaded.predict_proba(new, some), calibrator.predict_proba(new, some)
+    )
+
+
+def test_a_topic_that_is_added_has_a_level_by_its_own_labels(topics_with_levels):
+    calibrator = copy.deepcopy(topics_with_levels[0])
+    before = calibrator.predict_proba([100.0], np.array([99]))[0, 1]
+    score, positive = similarities(300, 7, at_end=0.6)
+    calibrator.add_topics(score, positive, np.full(300, 99))
+    p = calibrator.predict_proba([100.0], np.array([99]))[0, 1]
+    raw = positive[score == 100.0].mean()
+    assert raw < 0.75
+    assert p == pytest.approx(raw, abs=0.12)
+    assert p < before - 0.1
+    assert calibrator.predict_proba([100.0], np.array([0]))[0, 1] > 0.9
+
+
+@pytest.mark.slow
+def test_bands_of_topics_hold_where_an_end_means_more():
+    """
+    90 % bands at 98 and 100, of the topics of four data sets; topics of one share a population, so
+    that the standard error is taken over data sets of .15 each.
+    """
+    held = []
+    for topics in range(6, 10):
+        score, positive, topic, shift = many_similarities(topics, 60)
+        calibrator = TopicCalibrator(draws=100, random_state=0).fit(score, positive, topic)
+        new = np.tile([98.0, 100.0], shift.size)
+        right = expit(np.stack([logit(truth(98.0)) + shift, logit(0.97) + shift], axis=1)).ravel()
+        lower, upper = calibrator.predict_interval(new, np.repeat(np.arange(shift.size), 2)).T
+        held.append(((lower < right) & (right < upper)).reshape(-1, 2).mean(axis=0))
+    assert np.mean(held, axis=0).min() > 0.9 - 3 * 0.15 / np.sqrt(4)
 
 
 @pytest.mark.slow

@@ -315,10 +315,8 @@ def _posterior(settings: Settings, data: BinaryScores) -> dict[str, xr.Dataset]:
         return own_paths(DENSITIES.name, DENSITIES.name, group).note() | groups
     options = settings.options
     with one_blas_thread():
-        # Draws of a combination alone are free to step up, or down, at an end.
-        levels = None
-        if options.combined and not options.monotone and not data.by_score:
-            levels = find_levels(data)
+        # Draws of densities that were kept because they never fall may not step down at an end.
+        levels = None if options.monotone or data.by_score else find_levels(data)
         if levels is None:
             return fit_parts(settings.parts, data, options, settings.rng)
         groups = fit_parts(settings.parts, levels.rest, options, settings.rng)

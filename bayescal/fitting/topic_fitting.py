@@ -13,6 +13,7 @@ from bayescal.fitting.engines.pooled.combination import (
     combine_topics,
     extend_combination,
 )
+from bayescal.fitting.engines.pooled.end_levels import add_levels, draw_levels, find_ends
 from bayescal.fitting.engines.pooled.engine import (
     TopicPosterior,
     add_topics,
@@ -61,7 +62,9 @@ def fit_topic_results(data: TopicScores, options: TopicOptions, attrs: dict[str,
             "scores must differ within a topic: all scores of every topic are the same, and say"
             " nothing of its labels."
         )
-    topics = _by_topic(shaped)
+    pooled = options.pooling == "partial" and options.sampler is None
+    ends = find_ends(shaped) if pooled else None
+    topics = _by_topic(shaped if ends is None else ends.rest(shaped))
     groups: dict[str, xr.Dataset] = {}
     densities = []
     for family in families:
@@ -79,7 +82,11 @@ def fit_topic_results(data: TopicScores, options: TopicOptions, attrs: dict[str,
             lapse=options.lapse,
         )
         groups |= topic_groups.combination_groups(combination, densities[0].base, data.names, shape)
-    groups |= _documents(data, shaped, topics, families[0], scale, options.scores_are)
+    if ends is not None:
+        draws, priors = options.draws * options.chains, hyperparameters.populations
+        levels = draw_levels(ends, data, draws, rng, priors)
+        groups |= topic_groups.level_groups(levels, data.names, shape)
+    groups |= _documents(data, shaped, families[0], scale, options.scores_are)
     if data.rate_counts is not None:
         groups |= topic_groups.with_base_rates(
             groups, *_base_rates(data.rate_counts, units, options)
@@ -113,14 +120,13 @@ def _drawn(
 def _documents(
     data: TopicScores,
     shaped: TopicScores,
-    topics: list[BinaryScores],
     family: Family,
     scale: tuple[float, float],
     scores_are: str,
     others: tuple[float, ...] = (),
 ) -> dict[str, xr.Dataset]:
     """Return the groups of documents, with maximum likelihood of the densities' own documents."""
-    unpooled = fit_unpooled(topics, family.name)
+    unpooled = fit_unpooled(_by_topic(shaped), family.name)
     counts = np.stack([shaped.counts(False), shaped.counts(True)])
     return topic_groups.document_groups(data, scale, scores_are, family, unpooled, counts, others)
 
@@ -154,7 +160,9 @@ def extend_results(
     results: Results, data: TopicScores, families: Families, rng: np.random.Generator
 ) -> Results:
     """Return results with further topics around the population, each as if it were the only one."""
-    topics, groups = _by_topic(data), results.groups
+    groups = results.groups
+    of_levels = topic_groups.read_levels_of_population(groups)
+    topics = _by_topic(data if of_levels is None else of_levels[0].rest(data))
     reading = Reading.of(topic_groups.at_topic(groups, None))
     scale = reading.centre, reading.spread
     sizes = groups[POSTERIOR].sizes
@@ -182,8 +190,11 @@ def extend_results(
         )
         added |= topic_groups.added_log_odds_groups(direct, data.names, shape)
         added |= topic_groups.weight_groups(weights, data.names)
+    if of_levels is not None:
+        rates = add_levels(*of_levels, data, rng)
+        added |= topic_groups.added_level_groups(of_levels[0], rates, data.names, shape)
     documents = _documents(
-        data, data, topics, families[0], scale, read_scores_are(groups), reading.score_range
+        data, data, families[0], scale, read_scores_are(groups), reading.score_range
     )
     joined = topic_groups.append_topics(groups, added) | topic_groups.join_documents(
         groups, documents

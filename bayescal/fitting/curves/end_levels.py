@@ -89,10 +89,7 @@ class LevelledCurves:
 
 
 def read_levels(
-    groups: Mapping[str, xr.Dataset],
-    curves: tuple[PartCurves, ...],
-    score_range: tuple[float, float],
-    lapse: Floats | None,
+    groups: Mapping[str, xr.Dataset], curves: tuple[PartCurves, ...], lapse: Floats | None
 ) -> tuple[PartCurves, ...]:
     """Return the parts' curves with the levels that a tree holds, if it holds any."""
     if GROUP not in groups:
@@ -107,5 +104,5 @@ def read_levels(
         rate = float(lapse.mean())
         level = (level - rate * prior.mean()) / (1.0 - rate)
     log_odds = special.logit(np.clip(level, SMALLEST, 1.0 - SMALLEST))
-    lowest = end == score_range[0]
+    lowest = group["lowest"].values
     return tuple(LevelledCurves(each, end, lowest, log_odds, prior) for each in curves)

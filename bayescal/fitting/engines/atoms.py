@@ -48,7 +48,11 @@ class EndLevels:
         level = rng.beta(a, b, (chains, draws, a.size))
         base = rng.beta(1.0 + data.total(True), 1.0 + data.total(False), (chains, draws))
         return xr.Dataset(
-            {"level": (("chain", "draw", "end"), level), "prior": (("chain", "draw"), base)},
+            {
+                "level": (("chain", "draw", "end"), level),
+                "prior": (("chain", "draw"), base),
+                "lowest": ("end", self.score == data.score_range[0]),
+            },
             {"chain": np.arange(chains), "draw": np.arange(draws), "end": self.score},
         )
 

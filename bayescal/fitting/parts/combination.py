@@ -323,11 +323,12 @@ def read_curves(
 
 def read_stack(groups: Groups, reading: Reading) -> ModelCurves:
     """Return the curve of a model, of its one part or of the mixture of all."""
+    lapse = read_lapse(groups)
     curves = tuple(read_curves(groups, all_paths(groups), reading).values())
+    curves = read_levels(groups, curves, lapse)
     if COMBINATION not in groups:
         return curves[0]
-    combination, lapse = groups[COMBINATION], read_lapse(groups)
-    curves = read_levels(groups, curves, reading.score_range, lapse)
+    combination = groups[COMBINATION]
     weight: Floats = combination.variables["weight"].values
     order = combination.attrs[ORDER] if ORDER in combination.attrs else order_of(weight)
     return combine(curves, weight, lapse, int(order), reading.score_range)

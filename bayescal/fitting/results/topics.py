@@ -15,10 +15,12 @@ from numpy.typing import NDArray
 from bayescal.families import Family
 from bayescal.fitting.curves.class_draws import SIDES
 from bayescal.fitting.curves.log_odds_draws import MonotoneDraws
+from bayescal.fitting.engines.atoms import GROUP as LEVELS
 from bayescal.fitting.engines.monotone.density import Pieces
 from bayescal.fitting.engines.monotone.engine import DESCRIPTION, constants_of
 from bayescal.fitting.engines.pooled.combination import DENSITIES, WEIGHT_NAMES, TopicCombination
 from bayescal.fitting.engines.pooled.drawing import Health
+from bayescal.fitting.engines.pooled.end_levels import Ends, TopicLevels
 from bayescal.fitting.engines.pooled.engine import AddedTopics, PopulationDraws, TopicPosterior
 from bayescal.fitting.engines.pooled.log_odds import LogOddsOfTopics
 from bayescal.fitting.engines.pooled.population import DENSITY_NAMES, LOG_ODDS_NAMES
@@ -193,6 +195,52 @@ def read_problems(
     low, high = Reading.of(at_topic(groups, None)).score_range
     inside = 0.0 <= low < high <= 1.0
     return (*problems, *([SAY_WHAT_THEY_ARE] if inside and not stated else [])), of_topics
+
+
+# Levels of their own at ends of the scores.
+
+OF_LEVELS = of_unseen(f"{LEVELS}/hyperparameters")
+
+
+def level_groups(levels: TopicLevels, names: NDArray[Any], shape: Shape) -> dict[str, xr.Dataset]:
+    """Return draws of levels and of P(+), those of a topic without documents, hyperparameters."""
+    unseen = _level_draws(levels.ends, levels.unseen[:, None], [""], shape)
+    dims = ("of", "parameter", *DRAWS)
+    population = levels.population.reshape(*levels.population.shape[:2], *shape)
+    return {
+        **added_level_groups(levels.ends, levels.rates, names, shape),
+        of_unseen(LEVELS): unseen.isel(topic=0, drop=True),
+        OF_LEVELS: xr.Dataset({"beta": (dims, population)}, _draw_coords(shape)),
+    }
+
+
+def added_level_groups(
+    ends: Ends, rates: Floats, names: NDArray[Any], shape: Shape
+) -> dict[str, xr.Dataset]:
+    """Return the group of levels that depends on topics; rates are (ends + 1, topics, draws)."""
+    return {LEVELS: _level_draws(ends, rates, names, shape)}
+
+
+def _level_draws(
+    ends: Ends, rates: Floats, names: Sequence[Any] | NDArray[Any], shape: Shape
+) -> xr.Dataset:
+    drawn = rates.reshape(*rates.shape[:2], *shape)
+    variables = {
+        "level": (("end", "topic", *DRAWS), drawn[:-1]),
+        "prior": (("topic", *DRAWS), drawn[-1]),
+        "lowest": ("end", ends.lowest),
+    }
+    return xr.Dataset(variables, {"end": ends.score, "topic": names, **_draw_coords(shape)})
+
+
+def read_levels_of_population(groups: Groups) -> tuple[Ends, Floats] | None:
+    """Return the ends with levels and the betas of these, (ends + 1, 2, draws); None without."""
+    if OF_LEVELS not in groups:
+        return None
+    level, beta = groups[of_unseen(LEVELS)], groups[OF_LEVELS]["beta"]
+    population = beta.transpose("of", "parameter", *DRAWS).values
+    ends = Ends(level["end"].values, level["lowest"].values)
+    return ends, population.reshape(*population.shape[:2], -1)
 
 
 # Densities around their population.
